@@ -1,0 +1,49 @@
+/**
+ * NAME      config - the daemon's settings, as a frozen value
+ * DESCRIPTION
+ *   What schema.ts makes of the file, the environment and the flags. Everything
+ *   has a default that works on loopback without root. Times are milliseconds,
+ *   sizes bytes, ports 0 mean any free port.
+ */
+import type { LogLevel } from '../base/log.js'
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export interface SubmissionListener extends ListenAddress {
+  readonly tls: 'starttls' | 'implicit' | 'none'
+  /** True allows TLS 1.0 and 1.1 for old clients (OpenSSL security level 0). */
+  readonly legacy: boolean
+  /** True accepts IP-range credentials here; only on loopback and private addresses. */
+  readonly ip_credentials: boolean
+}
+
+export interface Config {
+  readonly hostname: string
+  readonly base_url: string
+  readonly data_dir: string
+  readonly http: ListenAddress & {
+    readonly trusted_proxies: readonly string[]
+    readonly max_body: number
+    readonly request_timeout: number
+    readonly tls: boolean
+  }
+  readonly management: ListenAddress
+  readonly submission: readonly SubmissionListener[]
+  readonly bounce: ListenAddress & { readonly domain: string }
+  readonly tls: { readonly cert_file: string | null; readonly key_file: string | null }
+  readonly store: { readonly driver: 'sqlite' | 'postgres'; readonly url_file: string | null }
+  readonly rate_limit: { readonly per_minute: number; readonly auth_failures: number }
+  readonly relay: { readonly retry: readonly number[]; readonly lifetime: number; readonly poll: number }
+  readonly limits: {
+    readonly message_size: number
+    readonly recipients: number
+    readonly connections: number
+    readonly idle: number
+  }
+  readonly retention: { readonly bodies: number; readonly emails: number }
+  readonly default_from: string | null
+  readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' }
+}

@@ -1,0 +1,207 @@
+/**
+ * NAME      port-tenants - the store's verbs about who is who
+ * DESCRIPTION
+ *   Accounts, workspaces, keys, credentials, sessions, users, pools,
+ *   suppressions and the rate window: the rows and verbs behind tenant/ and
+ *   relay/'s configuration. The rest of the port is in port.ts.
+ */
+import type { Mode, Page, Rows } from './page.js'
+
+export interface AccountRow {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: number
+}
+
+export interface WorkspaceRow {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly slug: string
+  readonly isDefault: boolean
+  readonly poolId: string | null
+  readonly defaultFrom: string | null
+  /** What to do with a mail whose fate a crash hid (RELAY.md G2). */
+  readonly ambiguous: 'retry' | 'hold'
+  /** Bare CR or LF in submitted mail: refuse it, or mend it. */
+  readonly lineEndings: 'strict' | 'normalize'
+  /** Whether DSNs go back to the submitting SMTP sender. */
+  readonly senderDsn: boolean
+  /** True limits senders to the workspace's verified sending domains. */
+  readonly restrictSenders: boolean
+  readonly createdAt: number
+}
+
+export type WorkspaceChange = Partial<Omit<WorkspaceRow, 'id' | 'accountId' | 'isDefault' | 'createdAt'>>
+
+export type KeyScope = 'platform' | 'workspace'
+
+export interface KeyRow {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly mode: Mode
+  readonly scope: KeyScope
+  readonly workspaceId: string | null
+  /** The 12 public characters after `svc_live_`, by which a key is found. */
+  readonly lookup: string
+  readonly hash: Uint8Array
+  readonly createdAt: number
+  readonly lastUsedAt: number | null
+  readonly expiresAt: number | null
+  readonly rateLimitPerMinute: number | null
+}
+
+export interface CredentialRow {
+  readonly id: string
+  readonly accountId: string
+  readonly workspaceId: string
+  readonly mode: Mode
+  /** null for an IP-range credential. */
+  readonly username: string | null
+  /** bcrypt over a SHA-256 of the secret; null for an IP-range credential. */
+  readonly hash: string | null
+  readonly cidr: string | null
+  readonly imported: boolean
+  readonly createdAt: number
+  readonly lastUsedAt: number | null
+}
+
+export interface UserRow {
+  readonly id: string
+  readonly accountId: string
+  readonly email: string
+  readonly name: string | null
+  /** bcrypt, or null when only an identity provider may vouch. */
+  readonly hash: string | null
+  readonly createdAt: number
+}
+
+export interface SessionRow {
+  readonly id: string
+  readonly accountId: string
+  readonly userId: string | null
+  readonly lookup: string
+  readonly hash: Uint8Array
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export type UpstreamTls = 'none' | 'opportunistic' | 'required' | 'verify' | 'implicit'
+
+export interface UpstreamRow {
+  readonly id: string
+  readonly host: string
+  readonly port: number
+  readonly tls: UpstreamTls
+  /** SHA-256 of the peer certificate, hex, or null. */
+  readonly fingerprint: string | null
+  readonly user: string | null
+  /** Write-only from outside; sealed with the pepper by tenant/. */
+  readonly sealedPassword: string | null
+  readonly clientCertFile: string | null
+  readonly clientKeyFile: string | null
+  readonly weight: number
+  readonly priority: number
+  readonly maxConnections: number
+  readonly messagesPerConnection: number
+  /** Messages per second, or null for no limit. */
+  readonly rate: number | null
+  readonly state: 'active' | 'paused' | 'draining'
+}
+
+export interface PoolRow {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly kind: 'relay' | 'sandbox'
+  readonly returnPath: 'verp' | 'fixed'
+  readonly notifySuccess: boolean
+  readonly relayedMeans: 'delivered' | 'sent'
+  readonly upstreams: readonly UpstreamRow[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface SuppressionRow {
+  readonly id: string
+  readonly accountId: string
+  readonly workspaceId: string
+  /** As stored: domain and local part in lower case. */
+  readonly email: string
+  readonly origin: 'manual' | 'bounce' | 'complaint' | 'import'
+  /** The event or email that caused it, else null. */
+  readonly sourceId: string | null
+  readonly reason: string | null
+  readonly expiresAt: number | null
+  readonly createdAt: number
+}
+
+export interface WindowCount {
+  /** True when the whole of `n` fitted; a refused request leaves the count as it was. */
+  readonly allowed: boolean
+  /** Used in this window, after this call. */
+  readonly used: number
+}
+
+export type Written = 'done' | 'not_unique'
+
+export interface Tenants {
+  account(id: string): Promise<AccountRow | null>
+  /** An account with its default workspace, in one verb. */
+  createAccount(account: AccountRow, workspace: WorkspaceRow): Promise<void>
+  accounts(): Promise<readonly AccountRow[]>
+
+  createWorkspace(workspace: WorkspaceRow): Promise<Written>
+  updateWorkspace(id: string, change: WorkspaceChange): Promise<Written>
+  /** By id or slug, within an account. */
+  workspace(accountId: string, ref: string): Promise<WorkspaceRow | null>
+  workspaces(accountId: string, page: Page): Promise<Rows<WorkspaceRow>>
+
+  createKey(key: KeyRow): Promise<void>
+  keyByLookup(lookup: string): Promise<KeyRow | null>
+  key(accountId: string, id: string): Promise<KeyRow | null>
+  keys(accountId: string, page: Page): Promise<Rows<KeyRow>>
+  /** Removes a key for good; false when there was none. */
+  revokeKey(accountId: string, id: string): Promise<boolean>
+  /** Best effort, coalesced: never waits for the disk. */
+  touch(kind: 'key' | 'credential', id: string, at: number): void
+
+  createCredential(credential: CredentialRow): Promise<Written>
+  credential(id: string): Promise<CredentialRow | null>
+  credentialsByUsername(username: string): Promise<readonly CredentialRow[]>
+  credentialsByRange(): Promise<readonly CredentialRow[]>
+  credentials(accountId: string, page: Page): Promise<Rows<CredentialRow>>
+  revokeCredential(accountId: string, id: string): Promise<boolean>
+
+  createUser(user: UserRow): Promise<Written>
+  createSession(session: SessionRow): Promise<void>
+  sessionByLookup(lookup: string): Promise<SessionRow | null>
+  revokeSession(id: string): Promise<boolean>
+
+  createPool(pool: PoolRow): Promise<Written>
+  /** By id or name, within an account. */
+  pool(accountId: string, ref: string): Promise<PoolRow | null>
+  pools(accountId: string, page: Page): Promise<Rows<PoolRow>>
+  updatePool(pool: PoolRow): Promise<Written>
+  deletePool(accountId: string, id: string): Promise<'done' | 'in_use' | 'not_found'>
+  /** Every pool of every account, for relay/. */
+  allPools(): Promise<readonly PoolRow[]>
+
+  addSuppression(row: SuppressionRow): Promise<SuppressionRow>
+  suppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
+  suppressions(
+    workspaceId: string,
+    origin: SuppressionRow['origin'] | null,
+    page: Page,
+  ): Promise<Rows<SuppressionRow>>
+  removeSuppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
+  /** Which of these addresses (already lower-cased) are suppressed in a workspace now. */
+  suppressed(workspaceId: string, emails: readonly string[], now: number): Promise<readonly string[]>
+
+  /** Counts `n` sends into a fixed minute if they fit under `limit`: exact under concurrency and across a restart. n = 0 only looks. */
+  consume(bucket: string, window: number, n: number, limit: number): Promise<WindowCount>
+}
+
+/** Grows with webhook/. */
+export type Hooks = object

@@ -1,0 +1,354 @@
+/**
+ * NAME      port - what every store can do, in whole verbs
+ * DESCRIPTION
+ *   The one contract between the stages and a database. Each verb is complete
+ *   and durable by itself: when its promise resolves, its effect is on disk, and
+ *   when it rejects, nothing happened. There is no begin and no commit, because a
+ *   verb can cross a thread and share an fsync, and an open transaction can not.
+ *   test/store/contract.ts is the law of this port; adapters hold no SQL in common.
+ * NOTES
+ *   Times are epoch milliseconds. Row types are plain data (structured clone).
+ *   Verbs reject with Fault only where the comment says so; any other rejection
+ *   is a broken store, and the daemon stops acknowledging.
+ */
+
+import type { Reply } from '../mail/reply.js'
+import type { Counts, Observation, Status } from '../mail/status.js'
+import type { Mode, Page, Rows } from './page.js'
+import type { Hooks, Tenants } from './port-tenants.js'
+
+export type Source = 'api' | 'smtp'
+export type RecipientKind = 'to' | 'cc' | 'bcc'
+
+/** What the submitting client asked of DSNs for one recipient (RFC 3461), kept as received. */
+export interface DsnRequest {
+  readonly notify: string | null
+  readonly orcpt: string | null
+}
+
+export interface NewRecipient {
+  readonly id: string
+  readonly address: string
+  readonly kind: RecipientKind
+  /** True starts this recipient as bounced with reason `suppressed`; it is never due. */
+  readonly suppressed: boolean
+  readonly dsn: DsnRequest | null
+}
+
+export interface AttachmentSummary {
+  readonly filename: string | null
+  readonly content_type: string
+  readonly size: number
+  readonly content_id: string | null
+}
+
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
+/** What an email is, apart from its body and what became of it. */
+export interface EmailFacts {
+  readonly id: string
+  readonly accountId: string
+  readonly workspaceId: string
+  readonly mode: Mode
+  readonly source: Source
+  readonly from: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly bcc: readonly string[]
+  readonly replyTo: readonly string[]
+  readonly subject: string
+  readonly tags: readonly Tag[]
+  readonly attachments: readonly AttachmentSummary[]
+  /** With angle brackets. */
+  readonly messageId: string
+  readonly scheduledAt: number | null
+  readonly createdAt: number
+}
+
+export interface NewEmail extends EmailFacts {
+  readonly poolId: string
+  readonly recipients: readonly NewRecipient[]
+  /** The RFC 5322 bytes to relay, CRLF lines, without Bcc. */
+  readonly raw: Uint8Array
+  /** True when an address or header needs SMTPUTF8 upstream. */
+  readonly needsSmtpUtf8: boolean
+  /** JSON {html, text, headers} of an API mail; null for SMTP mail (read from raw on demand). */
+  readonly content: string | null
+  /** ENVID and RET of the submitting client (SMTP door), else null. */
+  readonly envid: string | null
+  readonly ret: string | null
+}
+
+/** The finished answer of an idempotent request, stored with the mail that it answers. */
+export interface IdempotentAnswer {
+  readonly workspaceId: string
+  readonly mode: Mode
+  readonly key: string
+  readonly token: string
+  readonly status: number
+  /** The exact response bytes, replayed as they are. */
+  readonly body: string
+}
+
+export interface Acceptance {
+  readonly mails: readonly NewEmail[]
+  readonly idempotency: IdempotentAnswer | null
+  readonly now: number
+}
+
+/** `lock_lost`: another request holds or finished this idempotency key; nothing was stored. */
+export type AcceptResult = 'accepted' | 'lock_lost'
+
+export interface IdempotencyClaim {
+  readonly workspaceId: string
+  readonly mode: Mode
+  readonly key: string
+  readonly fingerprint: string
+  readonly token: string
+  readonly now: number
+  readonly lockedUntil: number
+}
+
+export type IdempotencyState =
+  | { readonly state: 'claimed' }
+  | { readonly state: 'in_progress' }
+  | { readonly state: 'mismatch' }
+  | { readonly state: 'done'; readonly status: number; readonly body: string }
+
+/** One recipient, leased to the caller. Everything that one SMTP transaction needs but the body. */
+export interface Claimed {
+  readonly recipientId: string
+  readonly emailId: string
+  readonly workspaceId: string
+  readonly poolId: string
+  readonly mode: Mode
+  readonly address: string
+  readonly dsn: DsnRequest | null
+  readonly envid: string | null
+  readonly ret: string | null
+  readonly messageId: string
+  /** The From address of the header, for DKIM and for choosing a domain. */
+  readonly from: string
+  readonly needsSmtpUtf8: boolean
+  /** Attempts made before this one. */
+  readonly attempts: number
+  readonly createdAt: number
+  readonly queuedAt: number
+  readonly leaseGen: number
+  readonly size: number
+  /** The bytes, when they are small or still at hand; else fetch them with body(). */
+  readonly raw: Uint8Array | null
+}
+
+export interface LeaseRef {
+  readonly recipientId: string
+  readonly leaseGen: number
+}
+
+export interface AttemptMark extends LeaseRef {
+  readonly attempt: number
+  readonly upstreamId: string
+  readonly at: number
+}
+
+export type EventSource = 'api' | 'smtp' | 'dsn' | 'arf' | 'operator' | 'system'
+
+export interface MtaRef {
+  readonly poolId: string
+  readonly upstreamId: string | null
+  readonly host: string | null
+}
+
+/** Something seen about one recipient. settle() folds it into a status by mail/status.ts. */
+export interface Outcome {
+  readonly recipientId: string
+  readonly seen: Observation
+  readonly at: number
+  readonly source: EventSource
+  /** Ours when it comes from a lease: a stale one (wrong generation) is recorded, never applied. */
+  readonly leaseGen: number | null
+  readonly attempt: number | null
+  /** When to try again; only with `postponed`. */
+  readonly retryAt: number | null
+  /** Deadline by which a mail that others hold (deferred by a report) counts as expired; else null. */
+  readonly deadline: number | null
+  readonly reply: Reply | null
+  readonly mta: MtaRef | null
+  /** Same key, same fact: a second outcome with it changes and records nothing. */
+  readonly dedupe: string | null
+  /** Why, in a word (`suppressed`, `lifetime`, `spam`, `mailbox_full`...), else null. */
+  readonly reason: string | null
+  /** More for the timeline: stage, TLS version, milliseconds, verbatim diagnostic. Small, JSON-able. */
+  readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
+  /** False records the event with applied:false whatever the table says (unverified reports). */
+  readonly trusted: boolean
+}
+
+export interface Settled {
+  readonly recipientId: string
+  readonly emailId: string
+  readonly workspaceId: string
+  readonly address: string
+  readonly applied: boolean
+  readonly from: Status
+  readonly to: Status
+  readonly emailStatus: Status
+}
+
+export interface Queue {
+  /** Email, body, recipients, idempotent answer and first events: all or nothing. */
+  accept(batch: Acceptance): Promise<AcceptResult>
+  /** Locks an idempotency key, or says who has it. An expired lock or answer (24 h) is taken over. */
+  claimKey(claim: IdempotencyClaim): Promise<IdempotencyState>
+  /** Frees a key that this token holds and that has no answer yet. */
+  releaseKey(claim: Pick<IdempotencyClaim, 'workspaceId' | 'mode' | 'key' | 'token'>): Promise<void>
+  /** Leases due recipients of a pool: oldest first, round-robin between workspaces. */
+  claim(poolId: string, limit: number, leaseUntil: number, now: number): Promise<readonly Claimed[]>
+  /** Journals attempts before the message is sent. False at a position: that lease is no longer ours, do not send. */
+  attempting(marks: readonly AttemptMark[]): Promise<readonly boolean[]>
+  /** Status and event together, idempotent by dedupe key and lease generation. Unknown recipients are left out of the answer. */
+  settle(outcomes: readonly Outcome[]): Promise<readonly Settled[]>
+  /** Gives leases back unused: no attempt, no event; due again at `dueAt`. */
+  release(leases: readonly LeaseRef[], dueAt: number): Promise<void>
+  /** The stored message bytes, or null after retention. */
+  body(emailId: string): Promise<Uint8Array | null>
+  /** Calls back when something may have become due. A hint: polling stays the truth. */
+  onDue(wake: () => void): () => void
+  /** Freshly accepted mail, already leased to this process, with its bytes. At most one taker; an adapter may never call it. */
+  onLeased(take: (claimed: readonly Claimed[]) => void): () => void
+  /** When the next recipient of any pool falls due, or null. */
+  nextDue(): Promise<number | null>
+}
+
+export interface RecipientRow {
+  readonly id: string
+  readonly address: string
+  readonly kind: RecipientKind
+  readonly status: Status
+  readonly attempts: number
+  readonly lastResponse: string | null
+  readonly reason: string | null
+  readonly updatedAt: number
+  readonly dueAt: number | null
+}
+
+export interface EmailRow extends EmailFacts {
+  readonly status: Status
+  readonly counts: Counts
+  readonly updatedAt: number
+}
+
+export interface EmailRecord extends EmailRow {
+  readonly recipients: readonly RecipientRow[]
+  readonly poolId: string
+}
+
+export interface EventRow {
+  readonly id: string
+  /** `email.` and a status; for what was not applied, the status it would have been. */
+  readonly type: string
+  readonly emailId: string
+  readonly recipientId: string | null
+  readonly recipient: string | null
+  readonly source: EventSource
+  readonly occurredAt: number
+  readonly createdAt: number
+  readonly reply: Reply | null
+  readonly mta: MtaRef | null
+  readonly attempt: number | null
+  readonly applied: boolean
+  readonly reason: string | null
+  readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
+}
+
+export interface EmailFilter {
+  readonly accountId: string
+  /** null: all workspaces of the account. */
+  readonly workspaceId: string | null
+  readonly mode: Mode | null
+  readonly status: Status | null
+  /** One envelope recipient, compared case-insensitively. */
+  readonly to: string | null
+  readonly tag: Tag | null
+  readonly createdAfter: number | null
+  readonly createdBefore: number | null
+}
+
+export interface EmailScope {
+  readonly accountId: string
+  readonly workspaceId: string | null
+  readonly mode: Mode | null
+}
+
+export interface Ledger {
+  email(scope: EmailScope, id: string): Promise<EmailRecord | null>
+  /** The stored content of an API mail as JSON text; null for SMTP mail or after retention. */
+  content(emailId: string): Promise<string | null>
+  emails(filter: EmailFilter, page: Page): Promise<Rows<EmailRow>>
+  events(emailId: string, page: Page): Promise<Rows<EventRow>>
+  /** For a bounce: whose recipient is this, and what do we think of it? */
+  recipient(recipientId: string): Promise<RecipientOwner | null>
+  /** Emails by Message-ID (with brackets) or recipient address, newest first; for operators. */
+  findEmails(text: string, limit: number): Promise<readonly EmailRow[]>
+  /** Committed status changes, as they happen in this process; for tails, logs and pages. A hint, not a log. */
+  onSettled(listener: (settled: readonly Settled[]) => void): () => void
+}
+
+export interface RecipientOwner {
+  readonly recipientId: string
+  readonly emailId: string
+  readonly accountId: string
+  readonly workspaceId: string
+  readonly mode: Mode
+  readonly address: string
+  readonly status: Status
+  readonly poolId: string
+  readonly messageId: string
+  readonly envid: string | null
+  readonly createdAt: number
+}
+
+export type RescheduleResult = 'done' | 'not_scheduled' | 'not_found'
+
+/** Compare-and-set against the dispatcher: exactly one of them wins. */
+export interface Schedule {
+  reschedule(scope: EmailScope, id: string, scheduledAt: number, now: number): Promise<RescheduleResult>
+  /** Repeating a cancel is `done`. */
+  cancel(scope: EmailScope, id: string, now: number): Promise<RescheduleResult>
+}
+
+export interface QueueDepth {
+  readonly poolId: string
+  readonly workspaceId: string
+  readonly due: number
+  readonly leased: number
+  readonly waiting: number
+  readonly oldestDueAt: number | null
+}
+
+export interface Upkeep {
+  /** Brings the schema up to date; refuses a newer one. Idempotent. */
+  migrate(): Promise<void>
+  /** Integrity and durability settings; resolves with the faults found, none is good. */
+  check(): Promise<readonly string[]>
+  /** Takes over the leases of dead boots. Ambiguous ones (journaled, unsettled) are counted and follow `ambiguous`. */
+  recover(now: number): Promise<{ readonly released: number; readonly ambiguous: number }>
+  /** Small steps of housekeeping: retention, dead locks, old windows. Resolves with rows removed. */
+  sweep(now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): Promise<number>
+  /** An online copy, consistent and complete. */
+  backup(path: string): Promise<void>
+  depth(): Promise<readonly QueueDepth[]>
+}
+
+export interface Lifecycle {
+  open(): Promise<void>
+  /** Waits for accepted verbs, then closes. Twice is fine. */
+  close(): Promise<void>
+  /** Resolves, with the reason, when the store can no longer keep its promise. */
+  readonly broken: Promise<Error>
+}
+
+export type Store = Queue & Ledger & Schedule & Tenants & Hooks & Upkeep & Lifecycle

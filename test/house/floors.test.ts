@@ -1,0 +1,137 @@
+/**
+ * The walls of the house: imports go down only, nothing is circular (type
+ * imports included), each third-party package is at home in the folders named
+ * here, no file passes 400 lines and no folder 14 files. Runs first.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative, sep } from 'node:path'
+import t from 'tap'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const SRC = join(ROOT, 'src')
+
+const FLOOR: Record<string, number> = {
+  base: 0,
+  mail: 1,
+  config: 1,
+  store: 2,
+  tenant: 3,
+  outcome: 3,
+  submission: 4,
+  relay: 4,
+  webhook: 4,
+  sandbox: 4,
+  http: 5,
+  dashboard: 5,
+  smtp: 5,
+  'daemon.ts': 6,
+  cli: 7,
+}
+
+const HOME: Record<string, readonly string[]> = {
+  pino: ['base'],
+  nodemailer: ['mail', 'relay', 'cli'],
+  mailparser: ['mail'],
+  joi: ['config', 'http'],
+  yaml: ['config'],
+  'better-sqlite3': ['store'],
+  pg: ['store'],
+  bcrypt: ['tenant'],
+  'lru-cache': ['tenant'],
+  'smtp-server': ['smtp', 'sandbox'],
+  '@hapi/hapi': ['http'],
+  '@hapi/boom': ['http'],
+  yargs: ['cli'],
+  'cli-table3': ['cli'],
+  picocolors: ['cli'],
+  selfsigned: ['config', 'smtp'],
+  'prom-client': ['http'],
+}
+
+const files = (dir: string): string[] =>
+  readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory()
+      ? files(join(dir, entry.name))
+      : entry.name.endsWith('.ts')
+        ? [join(dir, entry.name)]
+        : [],
+  )
+
+const all = files(SRC)
+const roomOf = (file: string): string => relative(SRC, file).split(sep)[0] ?? ''
+const importsOf = (file: string): string[] => {
+  const text = readFileSync(file, 'utf8')
+  const found = [
+    ...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s+'([^']+)'/g),
+    ...text.matchAll(/(?:^|\n)\s*import\s+'([^']+)'/g),
+    ...text.matchAll(/\bimport\(\s*'([^']+)'\s*\)/g),
+  ]
+  return found.map((match) => match[1] ?? '')
+}
+const ownImports = (file: string): string[] =>
+  importsOf(file)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => normalize(join(dirname(file), name.replace(/\.js$/, '.ts'))))
+
+t.ok(all.length > 10, 'the source is where this test looks for it')
+
+t.test('imports go down, or stay in their own folder', async (t) => {
+  for (const file of all) {
+    const room = roomOf(file)
+    t.ok(room in FLOOR, `${relative(ROOT, file)} lives on a known floor`)
+    for (const target of ownImports(file)) {
+      t.ok(existsSync(target), `${relative(ROOT, file)} imports an existing ${relative(ROOT, target)}`)
+      const other = roomOf(target)
+      if (other === room) continue
+      if (!((FLOOR[other] ?? 99) < (FLOOR[room] ?? -1))) {
+        t.fail(`${relative(ROOT, file)} imports ${relative(ROOT, target)}, which is not below it`)
+      }
+    }
+  }
+})
+
+t.test('no import circle', async (t) => {
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    if (path.includes(file)) {
+      t.fail(`circle: ${[...path.slice(path.indexOf(file)), file].map((f) => relative(SRC, f)).join(' > ')}`)
+      return
+    }
+    if (done.has(file)) return
+    for (const target of ownImports(file)) visit(target, [...path, file])
+    done.add(file)
+  }
+  for (const file of all) visit(file, [])
+  t.equal(done.size, all.length)
+})
+
+t.test('packages are at home', async (t) => {
+  for (const file of all) {
+    for (const name of importsOf(file)) {
+      if (name.startsWith('.') || name.startsWith('node:')) continue
+      const parts = name.split('/')
+      const bare = name.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '')
+      t.ok(HOME[bare]?.includes(roomOf(file)), `${relative(ROOT, file)} may import ${bare}`)
+    }
+  }
+})
+
+t.test('rooms stay small, and there are no barrels', async (t) => {
+  const perFolder = new Map<string, number>()
+  for (const file of all) {
+    const lines = readFileSync(file, 'utf8').split('\n').length - 1
+    t.ok(lines <= 400, `${relative(ROOT, file)} has ${lines} lines, at most 400`)
+    t.notOk(file.endsWith(`${sep}index.ts`), `${relative(ROOT, file)} is no barrel`)
+    perFolder.set(dirname(file), (perFolder.get(dirname(file)) ?? 0) + 1)
+  }
+  for (const [folder, count] of perFolder) {
+    // cli/ holds one file per command, so its length is that of the command list
+    if (relative(SRC, folder) === 'cli') continue
+    t.ok(count <= 14, `${relative(ROOT, folder)} has ${count} files, at most 14`)
+  }
+})
+
+t.test('two threads are started, each in one place', async (t) => {
+  const workers = all.filter((file) => /\bnew Worker\(/.test(readFileSync(file, 'utf8'))).map(roomOf)
+  t.ok(workers.length <= 2, `new Worker in ${workers.join(', ')}`)
+})
