@@ -1,0 +1,32 @@
+/** A far mail server that takes everything, offers no DSN, and keeps what it got. */
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+
+export class PlainMx {
+  readonly messages: string[] = []
+  port = 0
+  private readonly server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    disableReverseLookup: true,
+    logger: false,
+    onData: (stream, _session, done) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        this.messages.push(Buffer.concat(chunks).toString('latin1'))
+        done()
+      })
+    },
+  })
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', () => resolve()))
+    this.port = (this.server.server.address() as AddressInfo).port
+    return this
+  }
+
+  stop(): Promise<void> {
+    return new Promise((resolve) => this.server.close(() => resolve()))
+  }
+}
