@@ -7,7 +7,14 @@
  *   kept here (tenant/ uses bcrypt). Each use of the pepper has a purpose string,
  *   so that a proof made for one door opens no other.
  */
-import { createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  randomBytes,
+  randomInt,
+  timingSafeEqual,
+} from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -39,6 +46,24 @@ export const keyedHash = (key: Uint8Array, purpose: string, ...parts: readonly s
 /** Constant-time equality; different lengths are simply unequal. */
 export const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && timingSafeEqual(a, b)
+
+/** Encrypts text (AES-256-GCM) under a key made from the pepper for this purpose: base64url of nonce, tag, ciphertext. */
+export const seal = (pepper: Uint8Array, purpose: string, text: string): string => {
+  const nonce = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', keyedHash(pepper, 'seal', purpose), nonce)
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
+}
+
+/** The text of a seal(); throws when it was made with another pepper or purpose, or was changed. */
+export const unseal = (pepper: Uint8Array, purpose: string, sealed: string): string => {
+  const bytes = Buffer.from(sealed, 'base64url')
+  if (bytes.length < 28) throw new Error('a sealed secret is damaged')
+  const key = keyedHash(pepper, 'seal', purpose)
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 })
+  decipher.setAuthTag(bytes.subarray(12, 28))
+  return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+}
 
 export class LooseModeError extends Error {}
 

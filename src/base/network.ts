@@ -1,0 +1,71 @@
+/**
+ * NAME      network - addresses of peers, and ranges of them
+ * DESCRIPTION
+ *   What is loopback, what is private, and what lies in a CIDR range: the
+ *   questions on which plain-text listeners and passwordless clients hang.
+ */
+import { BlockList, isIP, isIPv4 } from 'node:net'
+
+/** `::ffff:192.0.2.1` is how a dual-stack socket spells an IPv4 client; a zone id is no part of the address. */
+export const plainAddress = (ip: string): string => {
+  const bare = ip.replace(/%.*$/, '')
+  return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(bare) ? bare.slice(7) : bare
+}
+
+export interface Range {
+  readonly address: string
+  readonly prefix: number
+  readonly family: 'ipv4' | 'ipv6'
+}
+
+/** Reads `10.0.0.0/8` or a single address; null when it is neither. */
+export const parseRange = (text: string): Range | null => {
+  const [address = '', bits, more] = text.trim().split('/')
+  const version = isIP(address)
+  if (version === 0 || more !== undefined) return null
+  const max = version === 4 ? 32 : 128
+  if (bits !== undefined && !/^\d{1,3}$/.test(bits)) return null
+  const prefix = bits === undefined ? max : Number(bits)
+  return prefix <= max ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : null
+}
+
+const listOf = (...ranges: readonly string[]): BlockList => {
+  const list = new BlockList()
+  for (const text of ranges) {
+    const range = parseRange(text)
+    if (range !== null) list.addSubnet(range.address, range.prefix, range.family)
+  }
+  return list
+}
+
+const PRIVATE: readonly Range[] = [
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  '::1/128',
+  'fc00::/7',
+  'fe80::/10',
+].flatMap((text) => parseRange(text) ?? [])
+
+const LOOPBACK = listOf('127.0.0.0/8', '::1/128')
+
+/** True when every address of the range is loopback or private. */
+export const isPrivateRange = (range: Range): boolean =>
+  PRIVATE.some(
+    (wide) =>
+      wide.family === range.family &&
+      wide.prefix <= range.prefix &&
+      listOf(`${wide.address}/${wide.prefix}`).check(range.address, range.family),
+  )
+
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, isIPv4(host) ? 'ipv4' : 'ipv6'))
+
+/** True when the address lies in the range. */
+export const inRange = (ip: string, cidr: string): boolean => {
+  const plain = plainAddress(ip)
+  if (isIP(plain) === 0) return false
+  return listOf(cidr).check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
+}

@@ -1,0 +1,145 @@
+/**
+ * NAME      authenticate - from a credential to a principal
+ * DESCRIPTION
+ *   The one place where a caller is let in, for every door. HTTP brings a bearer
+ *   token (key or session), SMTP a user name and a password or just an address.
+ *   At SMTP the password alone decides who it is; the user name only says which
+ *   workspace, as API.md §5 has it: free for a workspace's key, unless it names
+ *   another workspace, and needed for a platform key.
+ *   Unknown, revoked and expired are one answer, after the same work.
+ */
+import { Fault } from '../base/fault.js'
+import type { CredentialRow, KeyRow, SessionRow, WorkspaceRow } from '../store/port-tenants.js'
+import { createPasswordProof, credentialOfAddress } from './credential.js'
+import type { Failures } from './failures.js'
+import { isCurrent, looksLikeKey, verifyKey } from './key.js'
+import { type Login, noteUse, type Principal, type TenantGround } from './principal.js'
+import { verifySession } from './session.js'
+
+export interface Authenticate {
+  /** A key or session from `Authorization: Bearer`. With an address, failures are counted against it. */
+  bearer(token: string, ip?: string): Promise<Principal>
+  password(username: string, password: string, ip: string): Promise<Login>
+  /** The range credential of this client address, or null. */
+  range(ip: string): Promise<Login | null>
+  /** Whether what opened an SMTP session is still good now. */
+  stillValid(principal: Principal): Promise<boolean>
+}
+
+const REFUSED = () => new Fault('auth.credentials_invalid')
+
+const ofKey = (row: KeyRow, perMinute: number): Principal => ({
+  accountId: row.accountId,
+  via: 'key',
+  id: row.id,
+  scope: row.scope,
+  workspaceId: row.workspaceId,
+  mode: row.mode,
+  limitPerMinute: row.rateLimitPerMinute ?? perMinute,
+})
+
+const ofSession = (row: SessionRow, perMinute: number): Principal => ({
+  accountId: row.accountId,
+  via: 'session',
+  id: row.id,
+  scope: 'platform',
+  workspaceId: null,
+  mode: 'live',
+  limitPerMinute: perMinute,
+})
+
+const ofCredential = (row: CredentialRow, perMinute: number): Principal => ({
+  accountId: row.accountId,
+  via: 'credential',
+  id: row.id,
+  scope: 'workspace',
+  workspaceId: row.workspaceId,
+  mode: row.mode,
+  limitPerMinute: perMinute,
+})
+
+/** Which workspace an SMTP login means. */
+const chooseWorkspace = async (
+  { store }: TenantGround,
+  principal: Principal,
+  username: string,
+): Promise<WorkspaceRow> => {
+  const ref = username.trim().toLowerCase()
+  const named = ref === '' ? null : await store.workspace(principal.accountId, ref)
+  const looksLikeId = /^ws_[0-9a-z]+$/.test(ref)
+  if (principal.workspaceId === null) {
+    if (named !== null) return named
+    if (looksLikeId) throw new Fault('workspace.not_found')
+    throw new Fault('validation.workspace_header_required', { detail: 'use the workspace id as username' })
+  }
+  if (named !== null ? named.id !== principal.workspaceId : looksLikeId) {
+    throw new Fault('workspace.not_found')
+  }
+  const own = named ?? (await store.workspace(principal.accountId, principal.workspaceId))
+  if (own === null) throw REFUSED()
+  return own
+}
+
+export const createAuthenticate = (ground: TenantGround, failures: Failures): Authenticate => {
+  const { store, clock, perMinute } = ground
+  const provePassword = createPasswordProof(ground)
+
+  const refuse = (ip: string | undefined): Fault => {
+    if (ip !== undefined) {
+      failures.check(ip)
+      failures.count(ip)
+    }
+    return REFUSED()
+  }
+
+  const byKey = async (text: string): Promise<Principal | null> => {
+    const row = await verifyKey(ground, text)
+    if (row === null) return null
+    noteUse(ground, 'key', row, clock.now())
+    return ofKey(row, perMinute)
+  }
+
+  const loginOf = async (row: CredentialRow): Promise<Login> => {
+    const workspace = await store.workspace(row.accountId, row.workspaceId)
+    if (workspace === null) throw REFUSED()
+    noteUse(ground, 'credential', row, clock.now())
+    return { principal: ofCredential(row, perMinute), workspace }
+  }
+
+  return {
+    async bearer(token, ip) {
+      if (token.startsWith('ses_')) {
+        const row = await verifySession(ground, token)
+        if (row !== null) return ofSession(row, perMinute)
+      } else {
+        const principal = await byKey(token)
+        if (principal !== null) return principal
+      }
+      throw refuse(ip)
+    },
+
+    async password(username, password, ip) {
+      if (looksLikeKey(password)) {
+        const principal = await byKey(password)
+        if (principal === null) throw refuse(ip)
+        return { principal, workspace: await chooseWorkspace(ground, principal, username) }
+      }
+      const row = await provePassword(username, password, () => failures.check(ip))
+      if (row === null) throw refuse(ip)
+      return loginOf(row)
+    },
+
+    async range(ip) {
+      const row = await credentialOfAddress(ground, ip)
+      return row === null ? null : loginOf(row)
+    },
+
+    async stillValid(principal) {
+      if (principal.via === 'key') {
+        const row = await store.key(principal.accountId, principal.id)
+        return row !== null && isCurrent(row, clock.now())
+      }
+      return principal.via === 'credential' && (await store.credential(principal.id)) !== null
+    },
+  }
+}

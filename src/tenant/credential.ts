@@ -1,0 +1,142 @@
+/**
+ * NAME      credential - SMTP names and passwords that people chose
+ * DESCRIPTION
+ *   A user name with a password (made up by a person, or brought along from
+ *   another provider), or an address range without one. They open the SMTP door
+ *   only. Passwords are kept as bcrypt over base64(SHA-256), because bcrypt
+ *   ignores whatever follows byte 72 and stops at a NUL.
+ *   bcrypt takes some 50 ms by design, so a proved password is remembered as a
+ *   keyed hash. The memory holds proofs, never permission: the row is read anew
+ *   each time, and its hash is part of the proof.
+ */
+import { createHash } from 'node:crypto'
+import bcrypt from 'bcrypt'
+import { LRUCache } from 'lru-cache'
+import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { newId } from '../base/id.js'
+import { inRange, isPrivateRange, parseRange } from '../base/network.js'
+import { keyedHash } from '../base/secret.js'
+import type { Mode } from '../store/page.js'
+import type { CredentialRow } from '../store/port-tenants.js'
+import type { TenantGround } from './principal.js'
+
+const COST = 10
+/** What an unknown user name is measured against, so that it takes as long as a wrong password. */
+const NOBODY = bcrypt.hashSync('nobody', COST)
+
+const digest = (password: string): string => createHash('sha256').update(password).digest('base64')
+
+export interface NewCredential {
+  /** Id or slug. */
+  readonly workspace: string
+  readonly mode?: Mode | undefined
+  readonly username?: string | null | undefined
+  readonly password?: string | null | undefined
+  readonly cidr?: string | null | undefined
+  readonly imported?: boolean | undefined
+}
+
+const checkWish = (wish: NewCredential): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
+    errors.push({ field: `body.${field}`, kind, message })
+  if (wish.cidr != null) {
+    if (wish.username != null) wrong('username', 'forbidden', 'an address range has no user name')
+    if (wish.password != null) wrong('password', 'forbidden', 'an address range has no password')
+    const range = parseRange(wish.cidr)
+    if (range === null) wrong('cidr', 'format', 'must be a range such as 192.168.7.0/24')
+    else if (!isPrivateRange(range)) {
+      wrong('cidr', 'forbidden', 'must lie within loopback or private address space')
+    }
+    return errors
+  }
+  if (wish.username == null) wrong('username', 'missing', 'is required')
+  else if (wish.username === '' || wish.username.length > 255) {
+    wrong('username', 'length', 'must have 1 to 255 characters')
+  } else if (/[\p{Cc}]/u.test(wish.username)) {
+    wrong('username', 'format', 'must not contain control characters')
+  }
+  if (wish.password == null) wrong('password', 'missing', 'is required')
+  else if (wish.password.length < 8 && wish.imported !== true) {
+    wrong('password', 'length', 'must have at least 8 characters')
+  } else if (wish.password === '') wrong('password', 'empty', 'must not be empty')
+  return errors
+}
+
+export const createCredential = async (
+  { store, clock }: TenantGround,
+  accountId: string,
+  wish: NewCredential,
+): Promise<CredentialRow> => {
+  const errors = checkWish(wish)
+  if (errors.length > 0) throw invalid(errors)
+  const workspace = await store.workspace(accountId, wish.workspace)
+  if (workspace === null) throw new Fault('workspace.not_found')
+  const now = clock.now()
+  const row: CredentialRow = {
+    id: newId('cred', now),
+    accountId,
+    workspaceId: workspace.id,
+    mode: wish.mode ?? 'live',
+    username: wish.username ?? null,
+    hash: wish.password == null ? null : await bcrypt.hash(digest(wish.password), COST),
+    cidr: wish.cidr?.trim() ?? null,
+    imported: wish.imported ?? false,
+    createdAt: now,
+    lastUsedAt: null,
+  }
+  if ((await store.createCredential(row)) === 'not_unique') {
+    const field = row.cidr === null ? 'body.username' : 'body.cidr'
+    throw invalid([{ field, kind: 'not_unique', message: 'is already taken in this workspace' }])
+  }
+  return row
+}
+
+export const revokeCredential = async (
+  { store }: TenantGround,
+  accountId: string,
+  id: string,
+): Promise<void> => {
+  if (!(await store.revokeCredential(accountId, id))) throw new Fault('credential.not_found')
+}
+
+/** Finds the row that a user name and password prove. `guard` runs before any slow work and may throw. */
+export type VerifyPassword = (
+  username: string,
+  password: string,
+  guard: () => void,
+) => Promise<CredentialRow | null>
+
+export const createPasswordProof = ({ store, pepper }: TenantGround): VerifyPassword => {
+  const proofs = new LRUCache<string, true>({ max: 10_000, ttl: 3_600_000 })
+  const proofOf = (row: CredentialRow, password: string): string =>
+    keyedHash(pepper, 'credential-proof', row.id, row.hash ?? '', password).toString('base64')
+  return async (username, password, guard) => {
+    const rows = (await store.credentialsByUsername(username)).filter((row) => row.hash !== null)
+    const known = rows.find((row) => proofs.has(proofOf(row, password)))
+    if (known !== undefined) return known
+    guard()
+    const text = digest(password)
+    if (rows.length === 0) await bcrypt.compare(text, NOBODY)
+    for (const row of rows) {
+      if (!(await bcrypt.compare(text, row.hash ?? NOBODY))) continue
+      proofs.set(proofOf(row, password), true)
+      return row
+    }
+    return null
+  }
+}
+
+/** The narrowest range credential that holds this address, or null. */
+export const credentialOfAddress = async (
+  { store }: TenantGround,
+  ip: string,
+): Promise<CredentialRow | null> => {
+  let best: CredentialRow | null = null
+  const width = (row: CredentialRow) => parseRange(row.cidr ?? '')?.prefix ?? -1
+  for (const row of await store.credentialsByRange()) {
+    if (row.cidr === null || !inRange(ip, row.cidr)) continue
+    if (best === null || width(row) > width(best)) best = row
+  }
+  return best
+}

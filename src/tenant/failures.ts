@@ -1,0 +1,72 @@
+/**
+ * NAME      failures - who guesses too often
+ * DESCRIPTION
+ *   Failed authentications per client address in a fixed minute, in memory (an
+ *   attacker who restarts us has other means). Over the limit, a guess is
+ *   refused before any password work. A correct API key still passes: proving
+ *   one is cheap, and a noisy neighbour behind the same address must not lock
+ *   it out. IPv6 clients are counted by their /64, since one host owns as much.
+ */
+import { isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import { plainAddress } from '../base/network.js'
+import { secondsUntil, type WindowState } from './window.js'
+
+interface Count {
+  window: number
+  failed: number
+}
+
+export interface Failures {
+  /** What is left to this address, for the headers of an anonymous answer. */
+  peek(ip: string): WindowState
+  /** Throws rate_limit.auth_failures when this address is over its limit. */
+  check(ip: string): void
+  count(ip: string): void
+}
+
+const bucketOf = (ip: string): string => {
+  const plain = plainAddress(ip)
+  if (!isIPv6(plain)) return plain
+  const [head = '', tail = ''] = plain.split('::')
+  const left = head.split(':')
+  const zeros = plain.includes('::') ? 8 - left.length - tail.split(':').filter(Boolean).length : 0
+  return [...left.filter(Boolean), ...Array<string>(Math.max(0, zeros)).fill('0'), ...tail.split(':')]
+    .slice(0, 4)
+    .join(':')
+}
+
+export const createFailures = (clock: Clock, limit: number): Failures => {
+  const counts = new LRUCache<string, Count>({ max: 100_000 })
+  const windowNow = () => Math.floor(clock.now() / 60_000)
+  const failedBy = (ip: string): number => {
+    const count = counts.get(bucketOf(ip))
+    return count !== undefined && count.window === windowNow() ? count.failed : 0
+  }
+  const peek = (ip: string): WindowState => {
+    const failed = failedBy(ip)
+    return {
+      allowed: failed < limit,
+      limit,
+      remaining: Math.max(0, limit - failed),
+      reset: (windowNow() + 1) * 60,
+    }
+  }
+  return {
+    peek,
+    check(ip) {
+      const state = peek(ip)
+      if (state.allowed) return
+      const retryAfter = secondsUntil(state.reset, clock.now())
+      throw new Fault('rate_limit.auth_failures', {
+        detail: `Too many failed authentications; retry in ${retryAfter}s`,
+        retryAfter,
+      })
+    },
+    count(ip) {
+      counts.set(bucketOf(ip), { window: windowNow(), failed: failedBy(ip) + 1 })
+    },
+  }
+}

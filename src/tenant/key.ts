@@ -1,0 +1,102 @@
+/**
+ * NAME      key - API keys
+ * DESCRIPTION
+ *   `svc_live_` or `svc_test_`, 12 public characters by which the row is found,
+ *   and 32 secret ones (190 bits), all base62. Only a peppered HMAC of the whole
+ *   is kept; it is compared in constant time, and an unknown key costs the same
+ *   work as a wrong one. Revoking removes the row, and every use reads the row
+ *   anew, so that revocation is immediate at every door.
+ */
+import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { newId } from '../base/id.js'
+import { keyedHash, randomText, sameBytes } from '../base/secret.js'
+import type { Mode } from '../store/page.js'
+import type { KeyRow, KeyScope } from '../store/port-tenants.js'
+import type { TenantGround } from './principal.js'
+
+const LOOKUP = 12
+const SECRET = 32
+const SHAPE = /^svc_(live|test)_([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
+
+export interface NewKey {
+  readonly name: string
+  readonly mode?: Mode | undefined
+  readonly scope?: KeyScope | undefined
+  /** Id or slug; needed for, and only for, the workspace scope. */
+  readonly workspace?: string | null | undefined
+  readonly expiresAt?: number | null | undefined
+  readonly rateLimitPerMinute?: number | null | undefined
+}
+
+/** The public part of a key, safe to show: `svc_live_` and the lookup id. */
+export const keyPrefix = (row: Pick<KeyRow, 'mode' | 'lookup'>): string => `svc_${row.mode}_${row.lookup}`
+
+/** True when the text has the shape of a key, real or not. */
+export const looksLikeKey = (text: string): boolean => SHAPE.test(text)
+
+const hashKey = (pepper: Uint8Array, text: string): Buffer => keyedHash(pepper, 'api-key', text)
+
+/** Makes a key. The text is shown to its owner once and is nowhere kept. */
+export const createKey = async (
+  ground: TenantGround,
+  accountId: string,
+  wish: NewKey,
+): Promise<{ readonly row: KeyRow; readonly secret: string }> => {
+  const now = ground.clock.now()
+  const scope = wish.scope ?? (wish.workspace ? 'workspace' : 'platform')
+  const errors: FieldError[] = []
+  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
+    errors.push({ field: `body.${field}`, kind, message })
+  if (wish.name.trim() === '') wrong('name', 'empty', 'must not be empty')
+  if (scope === 'workspace' && !wish.workspace) {
+    wrong('workspace_id', 'missing', 'a key of scope workspace must name its workspace')
+  }
+  if (scope === 'platform' && wish.workspace) {
+    wrong('workspace_id', 'forbidden', 'a key of scope platform belongs to no single workspace')
+  }
+  if (wish.expiresAt != null && wish.expiresAt <= now) wrong('expires_at', 'past', 'must lie in the future')
+  if (wish.rateLimitPerMinute != null && wish.rateLimitPerMinute < 1) {
+    wrong('rate_limit_per_minute', 'range', 'must be at least 1')
+  }
+  if (errors.length > 0) throw invalid(errors)
+  const workspace = wish.workspace ? await ground.store.workspace(accountId, wish.workspace) : null
+  if (wish.workspace && workspace === null) throw new Fault('workspace.not_found')
+  const mode = wish.mode ?? 'live'
+  const lookup = randomText(LOOKUP)
+  const secret = `svc_${mode}_${lookup}${randomText(SECRET)}`
+  const row: KeyRow = {
+    id: newId('key', now),
+    accountId,
+    name: wish.name.trim(),
+    mode,
+    scope,
+    workspaceId: workspace?.id ?? null,
+    lookup,
+    hash: hashKey(ground.pepper, secret),
+    createdAt: now,
+    lastUsedAt: null,
+    expiresAt: wish.expiresAt ?? null,
+    rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
+  }
+  await ground.store.createKey(row)
+  return { row, secret }
+}
+
+const NOBODY = Buffer.alloc(32)
+
+/** The row of a key that is real and not expired, or null. */
+export const verifyKey = async (ground: TenantGround, text: string): Promise<KeyRow | null> => {
+  const shape = SHAPE.exec(text)
+  if (shape === null) return null
+  const row = await ground.store.keyByLookup(shape[2] ?? '')
+  const same = sameBytes(hashKey(ground.pepper, text), row?.hash ?? NOBODY)
+  return row !== null && same && row.mode === shape[1] && isCurrent(row, ground.clock.now()) ? row : null
+}
+
+/** False once the time of a key or session has run out. */
+export const isCurrent = (row: { readonly expiresAt: number | null }, now: number): boolean =>
+  row.expiresAt === null || now < row.expiresAt
+
+export const revokeKey = async ({ store }: TenantGround, accountId: string, id: string): Promise<void> => {
+  if (!(await store.revokeKey(accountId, id))) throw new Fault('api_key.not_found')
+}

@@ -1,0 +1,181 @@
+/**
+ * NAME      pool - groups of upstream mail servers
+ * DESCRIPTION
+ *   A workspace sends through one pool; relay/ chooses among its members. Passwords
+ *   are sealed with the pepper before they reach the store, so that a stolen
+ *   database holds none, and no door ever gives one back.
+ *   The sandbox pool of an account is made with it and belongs to us.
+ */
+import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { newId } from '../base/id.js'
+import { seal } from '../base/secret.js'
+import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import type { TenantGround } from './principal.js'
+import { checkMember, type Member, normalFingerprint } from './upstream.js'
+
+/** The purpose under which upstream passwords are sealed; relay/ unseals with the same. */
+export const UPSTREAM_SEAL = 'upstream-password'
+
+export interface PoolWish {
+  readonly name?: string | undefined
+  /** The whole new list, not an addition. */
+  readonly members?: readonly Member[] | undefined
+  readonly returnPath?: PoolRow['returnPath'] | undefined
+  readonly notifySuccess?: boolean | undefined
+  readonly relayedMeans?: PoolRow['relayedMeans'] | undefined
+}
+
+const checkWish = (wish: PoolWish): void => {
+  const errors: FieldError[] = []
+  if (wish.name !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(wish.name)) {
+    errors.push({ field: 'body.name', kind: 'format', message: 'must be 1 to 63 of A-Z a-z 0-9 . _ -' })
+  } else if (wish.name?.startsWith('pool_')) {
+    errors.push({ field: 'body.name', kind: 'format', message: 'must not look like a pool id' })
+  }
+  wish.members?.forEach((member, i) => {
+    errors.push(...checkMember(member, `members[${i}]`))
+  })
+  if (errors.length > 0) throw invalid(errors)
+}
+
+const defaultPort = (member: Member): number => (member.tls === 'implicit' ? 465 : 25)
+
+const upstreamOf = (
+  { pepper, clock }: TenantGround,
+  member: Member,
+  old: UpstreamRow | undefined,
+): UpstreamRow => {
+  const { auth } = member
+  const user = auth === undefined ? (old?.user ?? null) : (auth?.user ?? null)
+  const sealed =
+    auth?.pass !== undefined
+      ? seal(pepper, UPSTREAM_SEAL, auth.pass)
+      : user !== null && user === old?.user
+        ? old.sealedPassword
+        : null
+  const keep = <T>(given: T | undefined, before: T | undefined, fallback: T): T => given ?? before ?? fallback
+  return {
+    id: old?.id ?? newId('up', clock.now()),
+    host: member.host.toLowerCase(),
+    port: keep(member.port, old?.port, defaultPort(member)),
+    tls: keep(member.tls, old?.tls, user === null ? 'opportunistic' : 'required'),
+    fingerprint:
+      member.fingerprint === undefined
+        ? (old?.fingerprint ?? null)
+        : member.fingerprint && normalFingerprint(member.fingerprint),
+    user,
+    sealedPassword: sealed,
+    clientCertFile:
+      member.clientCertFile === undefined ? (old?.clientCertFile ?? null) : member.clientCertFile,
+    clientKeyFile: member.clientKeyFile === undefined ? (old?.clientKeyFile ?? null) : member.clientKeyFile,
+    weight: keep(member.weight, old?.weight, 1),
+    priority: keep(member.priority, old?.priority, 0),
+    maxConnections: keep(member.maxConnections, old?.maxConnections, 10),
+    messagesPerConnection: keep(member.messagesPerConnection, old?.messagesPerConnection, 100),
+    rate: member.rate === undefined ? (old?.rate ?? null) : member.rate,
+    state: keep(member.state, old?.state, 'active'),
+  }
+}
+
+/** New members beside the old list: one that is recognised keeps its id, its state and its password. */
+const mergeMembers = (
+  ground: TenantGround,
+  members: readonly Member[],
+  old: readonly UpstreamRow[],
+): readonly UpstreamRow[] => {
+  const left = [...old]
+  const rows = members.map((member) => {
+    const at = left.findIndex((row) =>
+      member.id !== undefined
+        ? row.id === member.id
+        : row.host === member.host.toLowerCase() && row.port === (member.port ?? defaultPort(member)),
+    )
+    return upstreamOf(ground, member, at < 0 ? undefined : left.splice(at, 1)[0])
+  })
+  rows.forEach((row, i) => {
+    if (row.user !== null && row.sealedPassword === null) {
+      const field = `body.members[${i}].auth.pass`
+      throw invalid([{ field, kind: 'missing', message: 'a user name needs a password' }])
+    }
+  })
+  return rows
+}
+
+const nameTaken = () =>
+  invalid([{ field: 'body.name', kind: 'not_unique', message: 'is already taken in this account' }])
+
+export const createPool = async (
+  ground: TenantGround,
+  accountId: string,
+  wish: PoolWish & { readonly name: string },
+): Promise<PoolRow> => {
+  checkWish(wish)
+  const now = ground.clock.now()
+  const row: PoolRow = {
+    id: newId('pool', now),
+    accountId,
+    name: wish.name,
+    kind: 'relay',
+    returnPath: wish.returnPath ?? 'verp',
+    notifySuccess: wish.notifySuccess ?? true,
+    relayedMeans: wish.relayedMeans ?? 'delivered',
+    upstreams: mergeMembers(ground, wish.members ?? [], []),
+    createdAt: now,
+    updatedAt: now,
+  }
+  if ((await ground.store.createPool(row)) === 'not_unique') throw nameTaken()
+  return row
+}
+
+/** By id or name. */
+export const findPool = async (
+  { store }: Pick<TenantGround, 'store'>,
+  accountId: string,
+  ref: string,
+): Promise<PoolRow> => {
+  const row = await store.pool(accountId, ref)
+  if (row === null) throw new Fault('egress_pool.not_found')
+  return row
+}
+
+const refuseSandbox = (row: PoolRow): void => {
+  if (row.kind === 'sandbox') {
+    throw new Fault('resource.conflict', { reason: 'built_in', detail: 'The sandbox pool is built in' })
+  }
+}
+
+export const updatePool = async (
+  ground: TenantGround,
+  accountId: string,
+  ref: string,
+  wish: PoolWish,
+): Promise<PoolRow> => {
+  checkWish(wish)
+  const old = await findPool(ground, accountId, ref)
+  refuseSandbox(old)
+  const row: PoolRow = {
+    ...old,
+    name: wish.name ?? old.name,
+    returnPath: wish.returnPath ?? old.returnPath,
+    notifySuccess: wish.notifySuccess ?? old.notifySuccess,
+    relayedMeans: wish.relayedMeans ?? old.relayedMeans,
+    upstreams: wish.members === undefined ? old.upstreams : mergeMembers(ground, wish.members, old.upstreams),
+    updatedAt: ground.clock.now(),
+  }
+  if ((await ground.store.updatePool(row)) === 'not_unique') throw nameTaken()
+  return row
+}
+
+export const deletePool = async (ground: TenantGround, accountId: string, ref: string): Promise<PoolRow> => {
+  const row = await findPool(ground, accountId, ref)
+  refuseSandbox(row)
+  const result = await ground.store.deletePool(accountId, row.id)
+  if (result === 'not_found') throw new Fault('egress_pool.not_found')
+  if (result === 'in_use') {
+    throw new Fault('resource.conflict', {
+      reason: 'in_use',
+      detail: 'A workspace uses this pool, or mail waits in it',
+    })
+  }
+  return row
+}

@@ -1,0 +1,69 @@
+/**
+ * NAME      principal - who is asking
+ * DESCRIPTION
+ *   What a door knows of its caller once a key, a session or an SMTP credential
+ *   has been proved. A principal is a copy of permission as it was a moment ago:
+ *   it lives for one request, or for one SMTP session that asks `stillValid`
+ *   before each mail. `id` names the bucket of the rate window, so that a key
+ *   counts the same over HTTP and SMTP.
+ */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import type { Mode } from '../store/page.js'
+import type { KeyScope, Tenants, WorkspaceRow } from '../store/port-tenants.js'
+
+export interface Principal {
+  readonly accountId: string
+  readonly via: 'key' | 'session' | 'credential'
+  /** Id of the key, session or credential; also its rate bucket. */
+  readonly id: string
+  readonly scope: KeyScope
+  /** The only workspace of a workspace-scoped caller; null for the whole account. */
+  readonly workspaceId: string | null
+  /** Mode of what it sends. A session reads both (see `visibleMode`). */
+  readonly mode: Mode
+  readonly limitPerMinute: number
+}
+
+/** An SMTP client that logged in: there, the workspace is chosen once, at login. */
+export interface Login {
+  readonly principal: Principal
+  readonly workspace: WorkspaceRow
+}
+
+/** What everything in this folder stands on. */
+export interface TenantGround {
+  readonly store: Tenants
+  readonly pepper: Uint8Array
+  readonly clock: Clock
+  /** Sends a minute of a key without a limit of its own. */
+  readonly perMinute: number
+  /** Failed authentications a minute from one address. */
+  readonly authFailures: number
+}
+
+/** Which mail this caller sees: a key its own mode, a session both (null). */
+export const visibleMode = (principal: Principal): Mode | null =>
+  principal.via === 'session' ? null : principal.mode
+
+/** Throws unless a person's session is asking (API keys cannot make keys). */
+export const requireSession = (principal: Principal): void => {
+  if (principal.via !== 'session') throw new Fault('auth.session_required')
+}
+
+/** Throws unless the caller may act for the whole account. */
+export const requirePlatform = (principal: Principal): void => {
+  if (principal.scope !== 'platform') throw new Fault('auth.scope_forbidden')
+}
+
+const TOUCH_EVERY_MS = 60_000
+
+/** Notes a use, at most once a minute: exact enough for people, free for the hot path. */
+export const noteUse = (
+  { store }: TenantGround,
+  kind: 'key' | 'credential',
+  row: { readonly id: string; readonly lastUsedAt: number | null },
+  now: number,
+): void => {
+  if (row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS) store.touch(kind, row.id, now)
+}

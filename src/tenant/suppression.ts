@@ -1,0 +1,68 @@
+/**
+ * NAME      suppression - addresses that a workspace no longer writes to
+ * DESCRIPTION
+ *   Added by people, imports, hard bounces and complaints. Addresses are kept
+ *   and compared in lower case. Adding one that is there already gives the row
+ *   that is there.
+ */
+import { Fault, invalid } from '../base/fault.js'
+import { newId } from '../base/id.js'
+import { normalizeAddress, parseAddress } from '../mail/address.js'
+import type { SuppressionRow } from '../store/port-tenants.js'
+import type { TenantGround } from './principal.js'
+
+export interface NewSuppression {
+  readonly email: string
+  readonly origin?: SuppressionRow['origin'] | undefined
+  readonly sourceId?: string | null | undefined
+  readonly reason?: string | null | undefined
+  readonly expiresAt?: number | null | undefined
+}
+
+type Place = Pick<SuppressionRow, 'accountId'> & { readonly id: string }
+
+export const addSuppression = async (
+  { store, clock }: TenantGround,
+  workspace: Place,
+  wish: NewSuppression,
+  field = 'body.email',
+): Promise<SuppressionRow> => {
+  const mailbox = parseAddress(wish.email)
+  if (mailbox === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
+  const now = clock.now()
+  return store.addSuppression({
+    id: newId('sup', now),
+    accountId: workspace.accountId,
+    workspaceId: workspace.id,
+    email: normalizeAddress(mailbox.address),
+    origin: wish.origin ?? 'manual',
+    sourceId: wish.sourceId ?? null,
+    reason: wish.reason ?? null,
+    expiresAt: wish.expiresAt ?? null,
+    createdAt: now,
+  })
+}
+
+const refOf = (idOrEmail: string): string =>
+  idOrEmail.includes('@') ? normalizeAddress(idOrEmail) : idOrEmail
+
+/** By id or address. */
+export const findSuppression = async (
+  { store }: TenantGround,
+  workspaceId: string,
+  idOrEmail: string,
+): Promise<SuppressionRow> => {
+  const row = await store.suppression(workspaceId, refOf(idOrEmail))
+  if (row === null) throw new Fault('suppression.not_found')
+  return row
+}
+
+export const removeSuppression = async (
+  { store }: TenantGround,
+  workspaceId: string,
+  idOrEmail: string,
+): Promise<SuppressionRow> => {
+  const row = await store.removeSuppression(workspaceId, refOf(idOrEmail))
+  if (row === null) throw new Fault('suppression.not_found')
+  return row
+}

@@ -1,0 +1,67 @@
+/**
+ * NAME      tenants - the folder as one value
+ * DESCRIPTION
+ *   Every verb of this folder bound to one store, pepper and clock, so that a
+ *   door is handed a single thing. The verbs are plain functions in their own
+ *   files; the command line calls them the same way.
+ */
+
+import * as account from './account.js'
+import { createAuthenticate } from './authenticate.js'
+import * as credential from './credential.js'
+import { createFailures } from './failures.js'
+import * as key from './key.js'
+import * as pool from './pool.js'
+import type { Principal, TenantGround } from './principal.js'
+import * as session from './session.js'
+import * as suppression from './suppression.js'
+import * as window from './window.js'
+import * as workspace from './workspace.js'
+
+export const createTenants = (ground: TenantGround) => {
+  const bind =
+    <Rest extends unknown[], Answer>(
+      verb: (ground: TenantGround, ...rest: Rest) => Answer,
+    ): ((...rest: Rest) => Answer) =>
+    (...rest) =>
+      verb(ground, ...rest)
+  const failures = createFailures(ground.clock, ground.authFailures)
+  const authenticate = createAuthenticate(ground, failures)
+  return {
+    ground,
+    authenticateBearer: authenticate.bearer,
+    authenticatePassword: authenticate.password,
+    authenticateRange: authenticate.range,
+    stillValid: authenticate.stillValid,
+    failures,
+    sendWindow: {
+      /** Counts n sends if all of them fit. Throws nothing: ask `allowed`. */
+      consume: (principal: Principal, n: number) => window.consumeWindow(ground, principal, n),
+      peek: (principal: Principal) => window.consumeWindow(ground, principal, 0),
+      /** The refusal that belongs to a state that was not allowed. */
+      exceeded: (state: window.WindowState) => window.windowExceeded(state, ground.clock.now()),
+    },
+    createAccount: bind(account.createAccount),
+    ensureAccount: bind(account.ensureAccount),
+    createKey: bind(key.createKey),
+    revokeKey: bind(key.revokeKey),
+    createSession: bind(session.createSession),
+    revokeSession: bind(session.revokeSession),
+    createCredential: bind(credential.createCredential),
+    revokeCredential: bind(credential.revokeCredential),
+    createWorkspace: bind(workspace.createWorkspace),
+    updateWorkspace: bind(workspace.updateWorkspace),
+    findWorkspace: bind(workspace.findWorkspace),
+    workspaceForSend: bind(workspace.workspaceForSend),
+    workspaceForRead: bind(workspace.workspaceForRead),
+    createPool: bind(pool.createPool),
+    updatePool: bind(pool.updatePool),
+    deletePool: bind(pool.deletePool),
+    findPool: bind(pool.findPool),
+    addSuppression: bind(suppression.addSuppression),
+    findSuppression: bind(suppression.findSuppression),
+    removeSuppression: bind(suppression.removeSuppression),
+  }
+}
+
+export type Tenancy = ReturnType<typeof createTenants>

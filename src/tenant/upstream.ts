@@ -1,0 +1,149 @@
+/**
+ * NAME      upstream - one member of a pool, as people write it
+ * DESCRIPTION
+ *   `smtp://user@host:587?tls=required&weight=10&password_file=/run/secrets/mta`
+ *   or `smtps://host` (TLS from the first byte). A password never stands in the
+ *   URL, since URLs end up in process lists and shell histories: it is read from
+ *   the named file. Without `tls=` a member with a user name requires TLS, and
+ *   one without takes TLS when it is offered.
+ */
+import { type FieldError, invalid } from '../base/fault.js'
+import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
+import type { UpstreamRow, UpstreamTls } from '../store/port-tenants.js'
+
+/** A member as a door hands it in; what is left out takes its default, or stays as it was. */
+export interface Member {
+  /** Of an existing member; else host and port tell which one it is. */
+  readonly id?: string | undefined
+  readonly host: string
+  readonly port?: number | undefined
+  readonly tls?: UpstreamTls | undefined
+  readonly fingerprint?: string | null | undefined
+  /** null takes the login away. `pass` left out keeps the stored one. */
+  readonly auth?: { readonly user: string; readonly pass?: string | undefined } | null | undefined
+  readonly clientCertFile?: string | null | undefined
+  readonly clientKeyFile?: string | null | undefined
+  readonly weight?: number | undefined
+  readonly priority?: number | undefined
+  readonly maxConnections?: number | undefined
+  readonly messagesPerConnection?: number | undefined
+  readonly rate?: number | null | undefined
+  readonly state?: UpstreamRow['state'] | undefined
+}
+
+export const TLS_MODES: readonly UpstreamTls[] = ['none', 'opportunistic', 'required', 'verify', 'implicit']
+
+type Wrong = (field: string, kind: FieldError['kind'], message: string) => void
+
+const NUMBERS = {
+  weight: [1, 1000],
+  priority: [0, 1000],
+  max_connections: [1, 1000],
+  messages_per_connection: [1, 1_000_000],
+  rate: [0.001, 100_000],
+} as const
+
+const FILES = ['password_file', 'client_cert_file', 'client_key_file'] as const
+const KNOWN: readonly string[] = ['tls', 'fingerprint', ...FILES, ...Object.keys(NUMBERS)]
+
+const isPrivateHost = (host: string): boolean => {
+  const range = parseRange(host)
+  return isLoopback(host) || (range !== null && isPrivateRange(range))
+}
+
+export const normalFingerprint = (text: string): string => text.replace(/[:\s]/g, '').toLowerCase()
+
+/** What one member must fulfil, whichever door it came by. `at` is its place, such as `members[0]`. */
+export const checkMember = (member: Member, at: string): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  const wrong: Wrong = (field, kind, message) => errors.push({ field: `body.${at}.${field}`, kind, message })
+  if (!/^[A-Za-z0-9._:-]+$/.test(member.host)) wrong('host', 'format', 'must be a host name or an IP address')
+  if (
+    member.port !== undefined &&
+    !(Number.isInteger(member.port) && member.port > 0 && member.port < 65536)
+  ) {
+    wrong('port', 'range', 'must be 1 to 65535')
+  }
+  const given: Partial<Record<keyof typeof NUMBERS, number | null | undefined>> = {
+    weight: member.weight,
+    priority: member.priority,
+    max_connections: member.maxConnections,
+    messages_per_connection: member.messagesPerConnection,
+    rate: member.rate,
+  }
+  for (const [name, [low, high]] of Object.entries(NUMBERS)) {
+    const value = given[name as keyof typeof NUMBERS]
+    if (value == null) continue
+    const whole = name === 'rate' || Number.isInteger(value)
+    if (!whole || !(value >= low && value <= high)) wrong(name, 'range', `must be ${low} to ${high}`)
+  }
+  if (member.fingerprint != null && !/^[0-9a-f]{64}$/.test(normalFingerprint(member.fingerprint))) {
+    wrong('fingerprint', 'format', 'must be a SHA-256 in hex, with or without colons')
+  }
+  if ((member.clientCertFile == null) !== (member.clientKeyFile == null)) {
+    wrong('client_key_file', 'missing', 'a client certificate and its key go together')
+  }
+  const inClear = member.tls === 'none' || member.tls === 'opportunistic'
+  if (member.auth != null && inClear && !isPrivateHost(member.host)) {
+    wrong('tls', 'forbidden', 'a password needs tls required, verify or implicit beyond the private network')
+  }
+  return errors
+}
+
+/** Reads an upstream URL. `readSecret` fetches the content of a password file. */
+export const parseUpstream = async (
+  text: string,
+  readSecret: (path: string) => Promise<string>,
+  at = 'upstream',
+): Promise<Member> => {
+  const errors: FieldError[] = []
+  const wrong: Wrong = (field, kind, message) =>
+    errors.push({ field: `${at}${field === '' ? '' : `.${field}`}`, kind, message })
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === '') {
+    throw invalid([
+      { field: at, kind: 'format', message: 'must look like smtp://user@host:587?tls=required' },
+    ])
+  }
+  if (url.password !== '') {
+    wrong('', 'forbidden', 'must not hold a password: put it in a file and add ?password_file=PATH')
+  }
+  if (url.pathname.length > 1) wrong('', 'format', 'must have no path')
+  const query = Object.fromEntries(url.searchParams)
+  for (const name of Object.keys(query)) {
+    if (!KNOWN.includes(name)) wrong(name, 'unknown', `is not known; known are ${KNOWN.join(', ')}`)
+  }
+  const tls = query.tls ?? (url.protocol === 'smtps:' ? 'implicit' : undefined)
+  if (tls !== undefined && !TLS_MODES.includes(tls as UpstreamTls)) {
+    wrong('tls', 'format', `must be one of ${TLS_MODES.join(', ')}`)
+  }
+  for (const name of Object.keys(NUMBERS)) {
+    if (query[name] !== undefined && !/^\d+(\.\d+)?$/.test(query[name]))
+      wrong(name, 'type', 'must be a number')
+  }
+  if (query.password_file !== undefined && url.username === '') {
+    wrong('password_file', 'forbidden', 'needs a user name: smtp://user@host')
+  }
+  if (errors.length > 0) throw invalid(errors)
+  const number = (name: string): number | undefined =>
+    query[name] === undefined ? undefined : Number(query[name])
+  const user = decodeURIComponent(url.username)
+  const pass =
+    query.password_file === undefined
+      ? undefined
+      : (await readSecret(query.password_file)).replace(/\r?\n$/, '')
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? undefined : Number(url.port),
+    tls: tls as UpstreamTls | undefined,
+    fingerprint: query.fingerprint,
+    auth: user === '' ? undefined : { user, pass },
+    clientCertFile: query.client_cert_file,
+    clientKeyFile: query.client_key_file,
+    weight: number('weight'),
+    priority: number('priority'),
+    maxConnections: number('max_connections'),
+    messagesPerConnection: number('messages_per_connection'),
+    rate: number('rate'),
+  }
+}

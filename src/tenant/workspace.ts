@@ -1,0 +1,179 @@
+/**
+ * NAME      workspace - sending tenants inside an account
+ * DESCRIPTION
+ *   Making, changing and finding workspaces, and the rules of API.md §1 (rows 16,
+ *   17, 29, 30) about which workspace a request means. Absent, foreign and
+ *   malformed references are one answer: nobody learns of another tenant's ids.
+ */
+import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { newId } from '../base/id.js'
+import { parseAddress } from '../mail/address.js'
+import type { WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
+import type { Principal, TenantGround } from './principal.js'
+
+export interface WorkspaceWish {
+  readonly name?: string | undefined
+  readonly slug?: string | undefined
+  /** Id or name of a pool; null takes it away. */
+  readonly pool?: string | null | undefined
+  readonly defaultFrom?: string | null | undefined
+  readonly ambiguous?: WorkspaceRow['ambiguous'] | undefined
+  readonly lineEndings?: WorkspaceRow['lineEndings'] | undefined
+  readonly senderDsn?: boolean | undefined
+  readonly restrictSenders?: boolean | undefined
+}
+
+const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** "Shop EU" becomes "shop-eu"; accents fall off, and what is left empty becomes "workspace". */
+export const slugify = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 50)
+    .replace(/^-+|-+$/g, '') || 'workspace'
+
+const checkWish = (wish: WorkspaceWish): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
+    errors.push({ field: `body.${field}`, kind, message })
+  if (wish.name !== undefined) {
+    if (wish.name.trim() === '') wrong('name', 'empty', 'must not be empty')
+    else if (wish.name.length > 200) wrong('name', 'length', 'must have at most 200 characters')
+  }
+  if (wish.slug !== undefined && (!SLUG.test(wish.slug) || wish.slug.startsWith('ws_'))) {
+    wrong('slug', 'format', 'must be 1 to 63 of a-z, 0-9 and inner hyphens')
+  }
+  if (wish.defaultFrom != null && parseAddress(wish.defaultFrom) === null) {
+    wrong('default_from', 'format', 'must be an address such as a@b.example or Name <a@b.example>')
+  }
+  return errors
+}
+
+const slugTaken = () =>
+  invalid([{ field: 'body.slug', kind: 'not_unique', message: 'is already taken in this account' }])
+
+/** The pool that a reference names, as an id. */
+const poolIdOf = async (
+  { store }: TenantGround,
+  accountId: string,
+  ref: string | null | undefined,
+): Promise<string | null> => {
+  if (ref == null) return null
+  const pool = await store.pool(accountId, ref)
+  if (pool !== null) return pool.id
+  throw invalid([{ field: 'body.egress_pool_id', kind: 'unknown', message: 'names no egress pool' }])
+}
+
+/** A workspace row with the defaults of a new one. */
+export const freshWorkspace = (
+  accountId: string,
+  now: number,
+  facts: Pick<WorkspaceRow, 'name' | 'slug' | 'isDefault'>,
+): WorkspaceRow => ({
+  id: newId('ws', now),
+  accountId,
+  ...facts,
+  poolId: null,
+  defaultFrom: null,
+  ambiguous: 'retry',
+  lineEndings: 'strict',
+  senderDsn: false,
+  restrictSenders: false,
+  createdAt: now,
+})
+
+const changeOf = (wish: WorkspaceWish): WorkspaceChange => ({
+  ...(wish.name === undefined ? {} : { name: wish.name.trim() }),
+  ...(wish.slug === undefined ? {} : { slug: wish.slug }),
+  ...(wish.defaultFrom === undefined ? {} : { defaultFrom: wish.defaultFrom }),
+  ...(wish.ambiguous === undefined ? {} : { ambiguous: wish.ambiguous }),
+  ...(wish.lineEndings === undefined ? {} : { lineEndings: wish.lineEndings }),
+  ...(wish.senderDsn === undefined ? {} : { senderDsn: wish.senderDsn }),
+  ...(wish.restrictSenders === undefined ? {} : { restrictSenders: wish.restrictSenders }),
+})
+
+/** Makes a workspace. A slug that was asked for must be free; one made from the name steps aside (`shop-2`). */
+export const createWorkspace = async (
+  ground: TenantGround,
+  accountId: string,
+  wish: WorkspaceWish & { readonly name: string },
+): Promise<WorkspaceRow> => {
+  const errors = checkWish(wish)
+  if (errors.length > 0) throw invalid(errors)
+  const name = wish.name.trim()
+  const slug = wish.slug ?? slugify(name)
+  const row: WorkspaceRow = {
+    ...freshWorkspace(accountId, ground.clock.now(), { name, slug, isDefault: false }),
+    ...changeOf(wish),
+    poolId: await poolIdOf(ground, accountId, wish.pool),
+  }
+  for (let n = 1; n < 1000; n++) {
+    const candidate = n === 1 ? row : { ...row, slug: `${slug}-${n}` }
+    if ((await ground.store.createWorkspace(candidate)) === 'done') return candidate
+    if (wish.slug !== undefined) break
+  }
+  throw slugTaken()
+}
+
+export const updateWorkspace = async (
+  ground: TenantGround,
+  accountId: string,
+  ref: string,
+  wish: WorkspaceWish,
+): Promise<WorkspaceRow> => {
+  const errors = checkWish(wish)
+  if (errors.length > 0) throw invalid(errors)
+  const { id } = await findWorkspace(ground, accountId, ref)
+  const change: WorkspaceChange = {
+    ...changeOf(wish),
+    ...(wish.pool === undefined ? {} : { poolId: await poolIdOf(ground, accountId, wish.pool) }),
+  }
+  if ((await ground.store.updateWorkspace(id, change)) === 'not_unique') throw slugTaken()
+  return findWorkspace(ground, accountId, id)
+}
+
+/** By id or slug. */
+export const findWorkspace = async (
+  { store }: Pick<TenantGround, 'store'>,
+  accountId: string,
+  ref: string,
+): Promise<WorkspaceRow> => {
+  const row = await store.workspace(accountId, ref)
+  if (row === null) throw new Fault('workspace.not_found')
+  return row
+}
+
+/** The workspace that a reference means to this caller; a workspace's own caller can mean no other. */
+const reachable = async (
+  ground: Pick<TenantGround, 'store'>,
+  principal: Principal,
+  ref: string,
+): Promise<WorkspaceRow> => {
+  const row = await findWorkspace(ground, principal.accountId, ref)
+  if (principal.workspaceId !== null && row.id !== principal.workspaceId) {
+    throw new Fault('workspace.not_found')
+  }
+  return row
+}
+
+/** Where a send goes: the caller's own workspace, or the one that X-Workspace-Id names. */
+export const workspaceForSend = async (
+  ground: Pick<TenantGround, 'store'>,
+  principal: Principal,
+  ref: string | null,
+): Promise<WorkspaceRow> => {
+  const named = ref ?? principal.workspaceId
+  if (named === null) throw new Fault('validation.workspace_header_required')
+  return reachable(ground, principal, named)
+}
+
+/** What a read looks at: one workspace, or null for all of the account. */
+export const workspaceForRead = async (
+  ground: Pick<TenantGround, 'store'>,
+  principal: Principal,
+  ref: string | null,
+): Promise<string | null> =>
+  ref === null ? principal.workspaceId : (await reachable(ground, principal, ref)).id
