@@ -1,0 +1,150 @@
+/**
+ * NAME      address - mailboxes as people and servers write them
+ * DESCRIPTION
+ *   `parseAddress` is strict and reads one mailbox that somebody asked us to
+ *   write to: `a@b.c` or `Name <a@b.c>`, quoted and UTF-8 local parts
+ *   (RFC 5321, 6531), IDN and literal domains. What it accepts can go into an
+ *   SMTP command and a header without harm. `parseAddressList` is lenient and
+ *   reads what stands in the headers of a mail that was made elsewhere
+ *   (RFC 5322 with groups, comments and encoded words).
+ * NOTES
+ *   An unquoted name may hold dots and brackets, but no comma, semicolon, `@`
+ *   or quote: `a@b.c, Ann <d@e.f>` is two people, not one with an odd name.
+ *   Local parts are compared without case. RFC 5321 would let `Ann` and `ann`
+ *   be two people; no server that we know does.
+ */
+import { isIPv4, isIPv6 } from 'node:net'
+import { domainToASCII } from 'node:url'
+import addressparser from 'nodemailer/lib/addressparser'
+import { decodeWords, encodeWords } from './encoding.js'
+
+export interface Mailbox {
+  readonly name: string | null
+  readonly address: string
+}
+
+const MAX_ADDRESS = 254
+const MAX_LOCAL = 64
+const MAX_DOMAIN = 255
+const MAX_TEXT = 1000
+
+/** Controls (C0, DEL, C1), line and paragraph separators, half surrogates. */
+const UNSAFE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\p{Cs}]/u
+/** Further characters that no address holds: blanks, zero-width and bidirectional controls. */
+const UNSAFE_IN_ADDRESS = /[\p{Zs}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u
+const ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-"
+const DOT_ATOM = new RegExp(`^[${ATEXT}\\u{80}-\\u{10ffff}]+(?:\\.[${ATEXT}\\u{80}-\\u{10ffff}]+)*$`, 'u')
+const QUOTED = /^"(?:[^"\\]|\\.)+"$/u
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
+const NON_ASCII = /[^\x00-\x7f]/
+
+export const isAscii = (text: string): boolean => !NON_ASCII.test(text)
+
+const isLiteral = (domain: string): boolean => {
+  const inside = domain.slice(1, -1)
+  return /^IPv6:/i.test(inside) ? isIPv6(inside.slice(5)) : isIPv4(inside)
+}
+
+/** A domain in A-labels and lower case, or null when it is none. */
+const asciiDomain = (domain: string): string | null => {
+  if (domain.startsWith('[')) return domain.endsWith(']') && isLiteral(domain) ? domain.toLowerCase() : null
+  const ascii = isAscii(domain) ? domain.toLowerCase() : domainToASCII(domain)
+  if (ascii === '' || ascii.length > MAX_DOMAIN) return null
+  const labels = ascii.split('.')
+  if (/^\d+$/.test(labels.at(-1) ?? '')) return null
+  return labels.every((label) => LABEL.test(label)) ? ascii : null
+}
+
+/** Where the `@` before the domain stands, or -1. An `@` inside a quoted local part is not it. */
+const atOf = (address: string): number => {
+  if (!address.startsWith('"')) return address.lastIndexOf('@')
+  for (let i = 1; i < address.length; i++) {
+    if (address[i] === '\\') i++
+    else if (address[i] === '"') return address[i + 1] === '@' ? i + 1 : -1
+  }
+  return -1
+}
+
+const isLocal = (local: string): boolean =>
+  local.startsWith('"') ? QUOTED.test(local) : DOT_ATOM.test(local) && !UNSAFE_IN_ADDRESS.test(local)
+
+/** True for an address alone, without a name, that may go into MAIL FROM or RCPT TO. */
+export const isAddress = (text: string): boolean => {
+  if (text.length > MAX_ADDRESS || UNSAFE.test(text)) return false
+  const at = atOf(text)
+  if (at < 1 || !isLocal(text.slice(0, at))) return false
+  const domain = asciiDomain(text.slice(at + 1))
+  if (domain === null) return false
+  const local = Buffer.byteLength(text.slice(0, at))
+  return local <= MAX_LOCAL && local + 1 + domain.length <= MAX_ADDRESS
+}
+
+/** The domain of a valid address in A-labels and lower case. */
+export const domainOf = (address: string): string => {
+  const domain = address.slice(atOf(address) + 1)
+  return asciiDomain(domain) ?? domain.toLowerCase()
+}
+
+/** True when the domain has at least two labels, or is a literal: `ann@intranet` is legal, but seldom meant. */
+export const isFullyQualified = (address: string): boolean => /[.[]/.test(domainOf(address))
+
+/** The form for the wire: the domain in A-labels, so that only a non-ASCII local part needs SMTPUTF8. */
+export const wireAddress = (address: string): string => {
+  if (isAscii(address)) return address
+  const at = atOf(address)
+  return `${address.slice(0, at)}@${asciiDomain(address.slice(at + 1)) ?? address.slice(at + 1)}`
+}
+
+/** The form for comparisons: lower case, A-labels, no needless quotes. */
+export const normalizeAddress = (address: string): string => {
+  const at = atOf(address)
+  if (at < 0) return address.toLowerCase()
+  let local = address.slice(0, at)
+  if (local.startsWith('"')) {
+    const bare = local.slice(1, -1).replace(/\\(.)/g, '$1')
+    if (DOT_ATOM.test(bare)) local = bare
+  }
+  return `${local.normalize('NFC').toLowerCase()}@${domainOf(address)}`
+}
+
+/** Words before the `<`: quoted strings and runs without specials. */
+const NAMED = /^((?:"(?:[^"\\]|\\.)*"|[^<>@,;"\\])*)<(.*)>$/u
+const unquote = (phrase: string): string =>
+  phrase
+    .replace(/"((?:[^"\\]|\\.)*)"/g, (_, inside: string) => inside.replace(/\\(.)/g, '$1'))
+    .replace(/ {2,}/g, ' ')
+    .trim()
+
+/** Reads one mailbox, or null when `text` is not exactly one. */
+export const parseAddress = (text: string): Mailbox | null => {
+  const trimmed = text.trim()
+  if (!trimmed.endsWith('>')) return isAddress(trimmed) ? { name: null, address: trimmed } : null
+  if (trimmed.length > MAX_TEXT || UNSAFE.test(trimmed)) return null
+  const found = NAMED.exec(trimmed)
+  if (found === null) return null
+  const [, phrase = '', address = ''] = found
+  if (!isAddress(address)) return null
+  return { name: unquote(phrase) || null, address }
+}
+
+/** Reads the mailboxes of an address header, groups and comments included; what has no address is left out. */
+export const parseAddressList = (value: string): Mailbox[] => {
+  if (!value.includes(',') && !value.includes('=?')) {
+    const one = parseAddress(value)
+    if (one !== null) return [one]
+  }
+  return addressparser(value, { flatten: true }).flatMap(({ name, address }) =>
+    address ? [{ name: decodeWords(name ?? '').trim() || null, address }] : [],
+  )
+}
+
+const ATOMS = new RegExp(`^[${ATEXT}]+(?: [${ATEXT}]+)*$`)
+
+/** A mailbox as a header shows it, on one line: plain, quoted or encoded as the name needs it (RFC 5322, 2047). */
+export const formatMailbox = ({ name, address }: Mailbox): string => {
+  const wire = wireAddress(address)
+  if (name === null || name.trim() === '') return wire
+  const clean = name.replace(/[\x00-\x1f\x7f]+/g, ' ').trim()
+  if (!isAscii(clean) || clean.includes('=?') || clean.length > 200) return `${encodeWords(clean)} <${wire}>`
+  return ATOMS.test(clean) ? `${clean} <${wire}>` : `"${clean.replace(/["\\]/g, '\\$&')}" <${wire}>`
+}
