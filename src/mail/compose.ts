@@ -1,0 +1,128 @@
+/**
+ * NAME      compose - from a model of a mail to its octets
+ * DESCRIPTION
+ *   One header writer; two builders for the body: plain.ts for text and html,
+ *   nodemailer's composer when there are attachments. The same model gives the
+ *   same octets each time: Message-ID, Date and boundaries all come from it.
+ *   Lines end in CRLF and stay within 998 octets, and there is no Bcc.
+ *   The composer sees only what is listed here, never a client's JSON: its
+ *   `path`, `href`, `raw` and prepared headers would read files for strangers.
+ * NOTES
+ *   Only the local part of an address can make a header non-ASCII (RFC 6532);
+ *   whoever relays the mail then needs SMTPUTF8.
+ */
+import MailComposer from 'nodemailer/lib/mail-composer'
+import { formatMailbox, isAscii, type Mailbox } from './address.js'
+import { foldField, isForbiddenHeader, isHeaderName, scanHeader, textField } from './header.js'
+import { boundaryOf, hasLongLine, plainBody, toCrlf } from './plain.js'
+import { formatDate } from './received.js'
+
+export interface MessageAttachment {
+  readonly filename: string | null
+  /** Null lets the file name decide. */
+  readonly contentType: string | null
+  /** With or without angle brackets. Given one, and an html that can show it, the part goes beside the html. */
+  readonly contentId: string | null
+  readonly content: Uint8Array
+}
+
+export interface MessageModel {
+  /** With angle brackets. */
+  readonly messageId: string
+  /** Epoch milliseconds. */
+  readonly date: number
+  readonly from: Mailbox
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly replyTo: readonly Mailbox[]
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly attachments: readonly MessageAttachment[]
+}
+
+const addresses = (name: string, list: readonly Mailbox[]): string =>
+  list.length === 0 ? '' : foldField(name, list.map(formatMailbox).join(', '))
+
+const ownHeaders = (model: MessageModel): string => {
+  let fields = ''
+  for (const [name, value] of Object.entries(model.headers)) {
+    // submission refuses these with a 422; to get here is a bug
+    if (!isHeaderName(name) || isForbiddenHeader(name)) throw new TypeError('a header that no caller may set')
+    // the field of the API wins: two Reply-To would break RFC 5322, section 3.6
+    if (model.replyTo.length > 0 && name.toLowerCase() === 'reply-to') continue
+    fields += textField(name, value, false)
+  }
+  return fields
+}
+
+const headerOf = (model: MessageModel): string => {
+  const to = model.to.length + model.cc.length > 0 ? '' : 'To: undisclosed-recipients:;\r\n'
+  return (
+    foldField('From', formatMailbox(model.from)) +
+    to +
+    addresses('To', model.to) +
+    addresses('Cc', model.cc) +
+    addresses('Reply-To', model.replyTo) +
+    (model.subject.trim() === '' ? '' : textField('Subject', model.subject)) +
+    foldField('Message-ID', model.messageId) +
+    foldField('Date', formatDate(model.date)) +
+    ownHeaders(model)
+  )
+}
+
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;[\x20-\x7e]*)?$/
+
+const attachmentOf = (one: MessageAttachment) => {
+  const content = Buffer.from(one.content)
+  const type = one.contentType !== null && MEDIA_TYPE.test(one.contentType) ? one.contentType : null
+  const text = content.toString('latin1')
+  // RFC 2046, section 5.2.1: a message inside a message is not encoded, if it can be helped
+  const asItIs = type !== null && /^message\//i.test(type) && !/[^\t\r\n\x20-\x7e]/.test(text)
+  return {
+    content: asItIs ? toCrlf(text) : content,
+    contentTransferEncoding: asItIs && !hasLongLine(toCrlf(text)) ? '7bit' : 'base64',
+    ...(one.filename === null ? {} : { filename: one.filename.replace(/[\x00-\x1f\x7f]+/g, ' ') }),
+    // a container type would make an empty container of it
+    ...(type === null ? {} : { contentType: /^multipart\//i.test(type) ? 'application/octet-stream' : type }),
+    ...(one.contentId === null ? {} : { cid: one.contentId.replace(/[^!-~]|[<>]/g, '') }),
+  }
+}
+
+/** The body as nodemailer builds it: MIME fields and content, without the other fields it adds. */
+const composedBody = async (model: MessageModel): Promise<Buffer> => {
+  const part = (text: string | null) =>
+    text === null ? {} : { content: toCrlf(text), contentTransferEncoding: 'quoted-printable' }
+  const composer = new MailComposer({
+    ...(model.text === null ? {} : { text: part(model.text) }),
+    ...(model.html === null ? {} : { html: part(model.html) }),
+    attachments: model.attachments.map(attachmentOf),
+    messageId: model.messageId,
+    date: formatDate(model.date),
+    baseBoundary: boundaryOf(model.messageId),
+    boundaryPrefix: '',
+    newline: 'win',
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  const built = await composer.compile().build()
+  const { fields, body } = scanHeader(built)
+  const mime = fields
+    .filter(({ name }) => name.startsWith('content-'))
+    .map((field) => built.subarray(field.start, field.end))
+  return Buffer.concat([...mime, Buffer.from('\r\n'), built.subarray(body)])
+}
+
+const MIME = 'MIME-Version: 1.0\r\n'
+
+/** Builds the message. */
+export const composeMessage = async (model: MessageModel): Promise<Uint8Array> => {
+  const head = headerOf(model) + MIME
+  const charset = isAscii(head) ? 'latin1' : 'utf8'
+  if (model.attachments.length > 0)
+    return Buffer.concat([Buffer.from(head, charset), await composedBody(model)])
+  const { fields, content } = plainBody(model.text, model.html, boundaryOf(model.messageId))
+  const end = content.endsWith('\r\n') ? '' : '\r\n'
+  return Buffer.from(`${head}${fields}\r\n${content}${end}`, charset)
+}
