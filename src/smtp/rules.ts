@@ -1,0 +1,48 @@
+/**
+ * NAME      rules - what one listener permits and what it does with mail
+ * DESCRIPTION
+ *   The two doors differ in these functions only; the conversation itself is
+ *   session.ts. A function that throws a Fault or a Refusal refuses the command
+ *   with its reply; anything else thrown is 451 4.3.0 and a line in the log.
+ *   They may answer at once or with a promise; at once is faster.
+ */
+import type { EnvelopeRecipient, Sender } from './envelope.js'
+import type { Credentials } from './login.js'
+
+/** The client, as far as it is known. */
+export interface Visit<Who> {
+  readonly ip: string
+  /** What it said in EHLO or HELO. */
+  hello: string
+  /** `ESMTPSA` and the like (RFC 3848), for Received. */
+  protocol: string
+  /** `TLSv1.3 TLS_AES_256_GCM_SHA384`, or null in clear. */
+  tls: string | null
+  /** Who logged in; null until then. */
+  who: Who | null
+}
+
+export interface Envelope {
+  readonly sender: Sender
+  readonly recipients: readonly EnvelopeRecipient[]
+}
+
+export interface Rules<Who> {
+  readonly hostname: string
+  /** Bytes of the largest message. */
+  readonly size: number
+  readonly recipients: number
+  /** Whether STARTTLS is offered while in clear. */
+  readonly startTls: boolean
+  /** When AUTH is offered: under TLS only, also in clear (loopback), or not at all. */
+  readonly login: 'tls' | 'clear' | 'none'
+  /** When MAIL must be preceded by a login or a range credential. */
+  readonly mustLogIn: boolean
+  /** A connection was made; may set `who`. */
+  connected(visit: Visit<Who>): Promise<void> | void
+  authenticate(credentials: Credentials, visit: Visit<Who>): Promise<Who>
+  mail(sender: Sender, visit: Visit<Who>): Promise<void> | void
+  recipient(recipient: EnvelopeRecipient, visit: Visit<Who>): Promise<void> | void
+  /** Keeps the message for good, then answers with the whole reply. */
+  message(envelope: Envelope, raw: Buffer, visit: Visit<Who>): Promise<string>
+}

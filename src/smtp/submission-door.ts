@@ -1,0 +1,130 @@
+/**
+ * NAME      submission-door - mail comes in by SMTP (RFC 6409)
+ * DESCRIPTION
+ *   One server per configured listener: STARTTLS, implicit TLS, or in clear on
+ *   loopback and private networks, where an IP-range credential can stand for
+ *   a login. A login is checked when it is made, and again at each MAIL, since a key
+ *   can be revoked in between; the rate counts at MAIL. `250 2.6.0 Ok: queued
+ *   as em_...` is said only after the submission stage resolved: on disk.
+ */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import type { Log } from '../base/log.js'
+import type { Service } from '../base/service.js'
+import type { Config, SubmissionListener } from '../config/config.js'
+import type { DoorSubmission, DoorTenants, Sending, SmtpMessage } from './ports.js'
+import { faultReply, Refusal, recode, SAY } from './reply.js'
+import type { Envelope, Rules, Visit } from './rules.js'
+import { type Certificate, DoorServer } from './server.js'
+
+export interface DoorOptions<Who extends Sending> {
+  readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>
+  readonly certificate: Certificate
+  readonly tenants: DoorTenants<Who>
+  readonly submission: DoorSubmission<Who>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface DoorAddress {
+  readonly host: string
+  readonly port: number
+  readonly tls: SubmissionListener['tls']
+}
+
+export interface SubmissionDoor extends Service {
+  /** Where each listener really listens, in the order of the config; empty before start. */
+  readonly addresses: readonly DoorAddress[]
+  /** Connections made from now on get this certificate. */
+  renew(certificate: Certificate): void
+}
+
+/** How long a stop waits for messages that are on their way in. */
+const GRACE = 10_000
+
+export const createSubmissionDoor = <Who extends Sending>(options: DoorOptions<Who>): SubmissionDoor => {
+  const { config, clock, log } = options
+  let servers: DoorServer<Who>[] = []
+  let certificate = options.certificate
+  const build = (listener: SubmissionListener): DoorServer<Who> =>
+    new DoorServer({
+      ...listener,
+      certificate: listener.tls === 'none' ? null : certificate,
+      connections: config.limits.connections,
+      idle: config.limits.idle,
+      rules: submissionRules(options, listener),
+      clock,
+      log,
+    })
+  return {
+    name: 'submission-door',
+    get addresses() {
+      return servers.map((server, i) => ({ ...server.address, tls: config.submission[i]?.tls ?? 'none' }))
+    },
+    async start() {
+      if (servers.length > 0) return
+      servers = config.submission.map(build)
+      await Promise.all(servers.map((server) => server.open()))
+    },
+    async stop() {
+      const open = servers
+      servers = []
+      await Promise.all(open.map((server) => server.shut(GRACE)))
+    },
+    renew(fresh) {
+      certificate = fresh
+      servers.forEach((server, i) => {
+        if (config.submission[i]?.tls !== 'none') server.updateSecureContext(fresh)
+      })
+    },
+  }
+}
+
+const submissionRules = <Who extends Sending>(
+  { config, tenants, submission, log }: DoorOptions<Who>,
+  listener: SubmissionListener,
+): Rules<Who> => ({
+  hostname: config.hostname,
+  size: config.limits.message_size,
+  recipients: config.limits.recipients,
+  startTls: listener.tls === 'starttls',
+  login: listener.tls === 'none' ? 'clear' : 'tls',
+  mustLogIn: true,
+  async connected(visit) {
+    if (listener.ip_credentials) visit.who = await tenants.authenticateRange(visit.ip)
+  },
+  authenticate: ({ user, password }, visit) => tenants.authenticatePassword(user, password, visit.ip),
+  async mail(sender, visit) {
+    if (sender.address === '') throw new Refusal(SAY.nullSender)
+    const who = whoIn(visit)
+    if (!(await tenants.stillValid(who))) throw revoked()
+    await tenants.consume(who)
+  },
+  recipient() {},
+  async message(envelope, raw, visit) {
+    const { id } = await submission.submitMessage(whoIn(visit), smtpMessage(envelope, raw, visit))
+    log.debug({ event: 'smtp_accepted', email_id: id, bytes: raw.length })
+    return `250 2.6.0 Ok: queued as ${id}`
+  },
+})
+
+const whoIn = <Who>(visit: Visit<Who>): Who => {
+  if (visit.who === null) throw new Fault('auth.credentials_missing')
+  return visit.who
+}
+
+/** Ends the session: what follows could only be refused too. */
+const revoked = (): Refusal =>
+  new Refusal(recode('421 4.7.0', faultReply(new Fault('auth.credentials_invalid'), '-')))
+
+const smtpMessage = <Who>({ sender, recipients }: Envelope, raw: Buffer, visit: Visit<Who>): SmtpMessage => ({
+  mailFrom: sender.address,
+  recipients: recipients.map(({ address, notify, orcpt }) => ({
+    address,
+    dsn: notify === null && orcpt === null ? null : { notify, orcpt },
+  })),
+  ret: sender.ret,
+  envid: sender.envid,
+  raw,
+  received: { ip: visit.ip, hello: visit.hello, protocol: visit.protocol, tls: visit.tls },
+})
