@@ -1,0 +1,205 @@
+/**
+ * NAME      submitted - a message as an SMTP client handed it in
+ * DESCRIPTION
+ *   `readSubmitted` looks at the header section only, once, without parsing
+ *   MIME: the door answers thousands of these a second. `prepareForRelay` adds
+ *   what must be added (Received, and Date or Message-ID when there is none),
+ *   takes out Bcc and the control fields with their continuation lines, and
+ *   leaves every other octet as it came, so that a client's DKIM signature
+ *   stays good.
+ * NOTES
+ *   Old clients put raw 8-bit text into headers: it is read as UTF-8, or else as
+ *   Latin-1. RFC 5322 wants one From; `repeated` names such fields that came
+ *   twice, for whoever must refuse them.
+ */
+import { type Mailbox, parseAddressList } from './address.js'
+import {
+  type HeaderTag,
+  IDEMPOTENCY_FIELDS,
+  isControlHeader,
+  readTags,
+  SCHEDULE_FIELD,
+} from './control-headers.js'
+import { decodeWords, fromRaw } from './encoding.js'
+import { asBuffer, type Field, fieldValue, type HeaderSection, scanHeader } from './header.js'
+
+export interface Submitted {
+  /** The first mailbox of From. */
+  readonly from: Mailbox | null
+  readonly to: readonly Mailbox[]
+  readonly cc: readonly Mailbox[]
+  readonly replyTo: readonly Mailbox[]
+  /** Decoded. */
+  readonly subject: string
+  /** As written; null when missing or empty. */
+  readonly messageId: string | null
+  readonly date: string | null
+  readonly tags: readonly HeaderTag[]
+  readonly idempotencyKey: string | null
+  readonly scheduledAt: string | null
+  /** How many Received fields there are, and how many of them hold `loopToken`. */
+  readonly received: number
+  readonly loops: number
+  /** Fields of which RFC 5322, section 3.6, allows one, but which came more often. */
+  readonly repeated: readonly string[]
+  readonly hasBareCr: boolean
+  readonly hasBareLf: boolean
+  readonly hasNul: boolean
+  /** True when a field that stays holds octets beyond ASCII. */
+  readonly needsSmtpUtf8: boolean
+  /** Where the fields are, for prepareForRelay. */
+  readonly section: HeaderSection
+}
+
+const ONCE: ReadonlySet<string> = new Set([
+  'from',
+  'sender',
+  'reply-to',
+  'to',
+  'cc',
+  'message-id',
+  'date',
+  'subject',
+  'mime-version',
+  'content-type',
+  'content-transfer-encoding',
+])
+
+const REMOVED: ReadonlySet<string> = new Set(['bcc', 'resent-bcc'])
+
+interface LineEnds {
+  readonly hasBareCr: boolean
+  readonly hasBareLf: boolean
+  readonly hasNul: boolean
+}
+
+const LF = 0x0a
+const CR = 0x0d
+
+const scanLineEnds = (raw: Buffer): LineEnds => {
+  const hasNul = raw.includes(0)
+  let hasBareLf = false
+  let pairs = 0
+  for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) {
+    if (at > 0 && raw[at - 1] === CR) pairs++
+    else hasBareLf = true
+  }
+  let returns = 0
+  for (let at = raw.indexOf(CR); at >= 0 && returns <= pairs; at = raw.indexOf(CR, at + 1)) returns++
+  return { hasBareCr: returns > pairs, hasBareLf, hasNul }
+}
+
+const leaves = (name: string): boolean => !REMOVED.has(name) && !isControlHeader(name)
+
+const hasHighOctet = (raw: Buffer, start: number, end: number): boolean => {
+  for (let i = start; i < end; i++) if (raw[i]! > 0x7f) return true
+  return false
+}
+
+/** Reads the header section of a submitted message. */
+export const readSubmitted = (message: Uint8Array, loopToken: string | null = null): Submitted => {
+  const raw = asBuffer(message)
+  const section = scanHeader(raw)
+  const first = new Map<string, Field>()
+  const repeated = new Set<string>()
+  const tags: HeaderTag[] = []
+  let received = 0
+  let loops = 0
+  for (const field of section.fields) {
+    const { name } = field
+    if (name === 'received') {
+      received++
+      if (loopToken !== null && fieldValue(raw, field).includes(loopToken)) loops++
+    } else if (first.has(name)) {
+      if (ONCE.has(name)) repeated.add(name)
+    } else {
+      first.set(name, field)
+    }
+    if (isControlHeader(name)) tags.push(...readTags(name, decodeWords(fromRaw(fieldValue(raw, field)))))
+  }
+  const textOf = (name: string): string => {
+    const field = first.get(name)
+    return field === undefined ? '' : fromRaw(fieldValue(raw, field))
+  }
+  const listOf = (name: string): readonly Mailbox[] => (first.has(name) ? parseAddressList(textOf(name)) : [])
+  const keyField = IDEMPOTENCY_FIELDS.find((name) => first.has(name))
+  return {
+    from: listOf('from')[0] ?? null,
+    to: listOf('to'),
+    cc: listOf('cc'),
+    replyTo: listOf('reply-to'),
+    subject: decodeWords(textOf('subject')),
+    messageId: textOf('message-id') || null,
+    date: textOf('date') || null,
+    tags,
+    idempotencyKey: keyField === undefined ? null : decodeWords(textOf(keyField)),
+    scheduledAt: textOf(SCHEDULE_FIELD) || null,
+    received,
+    loops,
+    repeated: [...repeated],
+    ...scanLineEnds(raw),
+    needsSmtpUtf8:
+      hasHighOctet(raw, 0, section.end) &&
+      section.fields.some((field) => leaves(field.name) && hasHighOctet(raw, field.start, field.end)),
+    section,
+  }
+}
+
+export interface RelayFields {
+  /** With angle brackets; used when the message has none. */
+  readonly messageId: string
+  /** RFC 5322 date; used when the message has none. */
+  readonly date: string
+  /** The whole field with its CRLF, or an empty text. */
+  readonly receivedLine: string
+  /** True turns lone CR and LF into CRLF and drops NUL, for a door that is kind to old clients. */
+  readonly normalize?: boolean
+}
+
+/** Lone CR and LF become CRLF, NUL is dropped. */
+export const normalizeLineEnds = (message: Uint8Array): Buffer =>
+  Buffer.from(
+    asBuffer(message)
+      .toString('latin1')
+      .replaceAll('\0', '')
+      .replace(/\r\n|\r|\n/g, '\r\n'),
+    'latin1',
+  )
+
+/** The octets to relay. */
+export const prepareForRelay = (
+  message: Uint8Array,
+  submitted: Submitted,
+  fields: RelayFields,
+): Uint8Array => {
+  if (fields.normalize === true && (submitted.hasBareCr || submitted.hasBareLf || submitted.hasNul)) {
+    // read again: behind a lone CR, another field may have come to light
+    const clean = normalizeLineEnds(message)
+    return prepareForRelay(clean, readSubmitted(clean), { ...fields, normalize: false })
+  }
+  const raw = asBuffer(message)
+  const { section } = submitted
+  const missing =
+    (submitted.date === null ? `Date: ${fields.date}\r\n` : '') +
+    (submitted.messageId === null ? `Message-ID: ${fields.messageId}\r\n` : '')
+  const pieces: Uint8Array[] = [Buffer.from(fields.receivedLine + missing, 'utf8')]
+  // a message that does not begin with a field has no header section: what follows is its body
+  const noHeader = section.fields[0]?.name === '' && !isMboxLine(raw)
+  if (noHeader) return Buffer.concat([...pieces, Buffer.from('\r\n'), raw])
+  let kept = 0
+  for (const field of section.fields) {
+    if (leaves(field.name) && !isEmptyField(field, submitted) && !(field.start === 0 && isMboxLine(raw)))
+      continue
+    pieces.push(raw.subarray(kept, field.start))
+    kept = field.end
+  }
+  pieces.push(raw.subarray(kept))
+  return Buffer.concat(pieces)
+}
+
+/** `From ann Mon Jan …`: the separator of an mbox file, which some programs leave on top. */
+const isMboxLine = (raw: Buffer): boolean => /^>?From /.test(raw.toString('latin1', 0, 6))
+
+/** A Date or Message-ID without a value, in place of which one was added. */
+const isEmptyField = ({ name }: Field, { date, messageId }: Submitted): boolean =>
+  (name === 'date' && date === null) || (name === 'message-id' && messageId === null)
