@@ -1,0 +1,103 @@
+/**
+ * NAME      command - one verb of the command line, as a value
+ * DESCRIPTION
+ *   A command says its usage, its options and what it does; yargs, the manual
+ *   page and the shell completion are all made from that one value, so they can
+ *   not disagree. Commands with a subject (`workspace list`) are grouped in a
+ *   Subject; those without (`serve`) stand alone.
+ */
+import type { ArgumentsCamelCase, InferredOptionTypes, Options, PositionalOptions } from 'yargs'
+import type { ExitCode } from './exit.js'
+import type { Terminal } from './terminal.js'
+
+/** What every command takes. */
+export interface Globals {
+  readonly config: string | undefined
+  readonly json: boolean
+}
+
+/** What a command that destroys takes besides. */
+export interface Consent {
+  readonly yes: boolean
+  readonly dryRun: boolean
+}
+
+type Named<T> = Readonly<Record<string, T>>
+
+export interface Command {
+  /** As yargs reads it: `create <name>`. */
+  readonly usage: string
+  readonly summary: string
+  readonly positionals: Named<PositionalOptions>
+  readonly options: Named<Options>
+  readonly examples: readonly (readonly [command: string, meaning: string])[]
+  readonly destroys: boolean
+  run(args: unknown, terminal: Terminal): Promise<ExitCode | undefined>
+}
+
+export interface Subject {
+  readonly name: string
+  readonly commands: readonly Command[]
+}
+
+/** A line of the catalog: its file is only loaded when its word stands on the command line. */
+export interface Entry {
+  /** The subject's word, or the first word of a command without a subject. */
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<Subject | Command>
+}
+
+export type Catalog = readonly Entry[]
+
+type Positional<P extends PositionalOptions> = P extends { array: true; demandOption: true }
+  ? string[]
+  : P extends { demandOption: true }
+    ? string
+    : string | undefined
+
+type ArgsOf<P extends Named<PositionalOptions>, O extends Named<Options>> = Globals &
+  Consent & { readonly [key in keyof P]: Positional<P[key]> } & ArgumentsCamelCase<InferredOptionTypes<O>>
+
+interface Spec<P extends Named<PositionalOptions>, O extends Named<Options>> {
+  readonly usage: string
+  readonly summary: string
+  readonly positionals?: P
+  readonly options?: O
+  readonly examples?: Command['examples']
+  readonly destroys?: boolean
+  // biome-ignore lint/suspicious/noConfusingVoidType: most commands simply return
+  run(args: ArgsOf<P, O>, terminal: Terminal): Promise<ExitCode | void>
+}
+
+/** Describes a command; the types of its arguments follow from its options. */
+export const command = <const P extends Named<PositionalOptions>, const O extends Named<Options>>(
+  spec: Spec<P, O>,
+): Command => ({
+  usage: spec.usage,
+  summary: spec.summary,
+  positionals: spec.positionals ?? {},
+  options: spec.options ?? {},
+  examples: spec.examples ?? [],
+  destroys: spec.destroys ?? false,
+  run: async (args, terminal) => (await spec.run(args as ArgsOf<P, O>, terminal)) ?? undefined,
+})
+
+export const GLOBAL_OPTIONS = {
+  config: { type: 'string', describe: 'Configuration file', requiresArg: true },
+  json: { type: 'boolean', describe: 'Print one JSON document' },
+} as const satisfies Named<Options>
+
+export const CONSENT_OPTIONS = {
+  yes: { type: 'boolean', describe: 'Do it without asking' },
+  'dry-run': { type: 'boolean', describe: 'Only say what would be done' },
+} as const satisfies Named<Options>
+
+/** Every option of its own that a command takes. */
+export const optionsOf = (one: Command): Named<Options> =>
+  one.destroys ? { ...one.options, ...CONSENT_OPTIONS } : one.options
+
+export const isSubject = (loaded: Command | Subject): loaded is Subject => 'commands' in loaded
+
+/** The first word of a usage: `create` of `create <name>`. */
+export const verbOf = (one: Command): string => one.usage.split(' ')[0] ?? ''

@@ -1,0 +1,65 @@
+/**
+ * NAME      context - the ground a command stands on
+ * DESCRIPTION
+ *   Loads the configuration, opens the store beside a running daemon (or without
+ *   one: the daemon's lock is not taken), reads the pepper and finds the account.
+ *   What was opened is closed again, however the command ends. Only this folder
+ *   and daemon.ts look at the environment.
+ */
+import { mkdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { systemClock } from '../base/clock.js'
+import { loadPepper } from '../base/secret.js'
+import type { Config } from '../config/config.js'
+import { loadConfig } from '../config/load.js'
+import type { Store } from '../store/port.js'
+import type { AccountRow } from '../store/port-tenants.js'
+import { ensureAccount } from '../tenant/account.js'
+import type { TenantGround } from '../tenant/principal.js'
+import type { Globals } from './command.js'
+
+export interface House {
+  readonly config: Config
+  readonly store: Store
+  readonly account: AccountRow
+  readonly ground: TenantGround
+}
+
+/** The effective configuration of this command line. */
+export const configOf = ({ config: file }: Pick<Globals, 'config'>): Config =>
+  loadConfig({ file: file ?? null, env: process.env })
+
+/** Opens the store of a configuration, uses it, closes it. */
+export const withStore = async <T>(
+  args: Globals,
+  use: (store: Store, config: Config) => Promise<T>,
+): Promise<T> => {
+  const config = configOf(args)
+  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
+  // A command that needs no database should not pay for loading its driver.
+  const { openSqliteStore } = await import('../store/sqlite/open.js')
+  const store: Store = openSqliteStore({ dataDir: config.data_dir, daemon: false })
+  try {
+    await store.open()
+    return await use(store, config)
+  } finally {
+    await store.close()
+  }
+}
+
+/** The store with its first account, ready for the verbs of tenant/. */
+export const withHouse = async <T>(args: Globals, use: (house: House) => Promise<T>): Promise<T> =>
+  withStore(args, async (store, config) => {
+    await store.migrate()
+    const ground: TenantGround = {
+      store,
+      pepper: loadPepper(config.data_dir),
+      clock: systemClock,
+      perMinute: config.rate_limit.per_minute,
+      authFailures: config.rate_limit.auth_failures,
+    }
+    return use({ config, store, ground, account: await ensureAccount(ground) })
+  })
+
+/** The text of a file that holds a secret; `-` is standard input's business, not this one's. */
+export const readSecretFile = (path: string): Promise<string> => readFile(path, 'utf8')

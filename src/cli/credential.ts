@@ -1,0 +1,151 @@
+/**
+ * NAME      credential - names and passwords for SMTP, from the command line
+ * DESCRIPTION
+ *   A password comes from standard input or a file, never from a flag: flags can
+ *   be read in the process list. `import` takes the names and secrets that
+ *   clients already have, so that moving in changes only their host name.
+ */
+import { readFile } from 'node:fs/promises'
+import { Fault } from '../base/fault.js'
+import { renderCredential } from '../http/render.js'
+import type { CredentialRow } from '../store/port-tenants.js'
+import { createCredential, revokeCredential } from '../tenant/credential.js'
+import { command, type Subject } from './command.js'
+import { readSecretFile, withHouse } from './context.js'
+import { readCsv } from './csv.js'
+import { badInput, usage } from './exit.js'
+import { collect } from './rows.js'
+import { type Paint, table } from './terminal.js'
+import { ago } from './time.js'
+
+const rowsTable = (paint: Paint, rows: readonly CredentialRow[]): string =>
+  table(
+    paint,
+    ['id', 'login', 'workspace', 'mode', 'imported', 'last used'],
+    rows.map((row) => [
+      row.id,
+      row.username ?? row.cidr,
+      row.workspaceId,
+      row.mode,
+      row.imported ? 'yes' : 'no',
+      row.lastUsedAt === null ? 'never' : ago(row.lastUsedAt),
+    ]),
+  )
+
+const WORKSPACE = {
+  workspace: {
+    type: 'string',
+    demandOption: true,
+    describe: 'The workspace that it sends for, by id or slug',
+  },
+  mode: { choices: ['live', 'test'], default: 'live', describe: 'Test mail goes to the sandbox' },
+} as const
+
+const list = command({
+  usage: 'list',
+  summary: 'All SMTP credentials, newest first; never their passwords',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.credentials(account.id, page))
+      terminal.data(rows.map(renderCredential), (paint) => rowsTable(paint, rows))
+    }),
+})
+
+const create = command({
+  usage: 'create',
+  summary: 'Let a user name with a password, or an address range, send',
+  options: {
+    ...WORKSPACE,
+    username: { type: 'string', describe: 'User name; its password is read from standard input' },
+    'password-file': { type: 'string', describe: 'Read the password from this file instead' },
+    cidr: { type: 'string', describe: 'An address range that needs no password, such as 192.168.7.0/24' },
+  },
+  examples: [
+    ['$0 credential create --workspace default --username printer < secret', 'a name and a password'],
+    ['$0 credential create --workspace default --cidr 127.0.0.0/8', 'cron and scripts on this machine'],
+  ],
+  run: async (args, terminal) => {
+    const { username, cidr } = args
+    if ((username === undefined) === (cidr === undefined)) {
+      throw usage('credential create needs either --username U or --cidr RANGE')
+    }
+    const secret = async (): Promise<string> =>
+      args.passwordFile === undefined
+        ? terminal.readSecret(`password of ${username}: `)
+        : (await readSecretFile(args.passwordFile)).replace(/\r?\n$/, '')
+    const password = username === undefined ? null : await secret()
+    await withHouse(args, async ({ ground, account }) => {
+      const row = await createCredential(ground, account.id, {
+        workspace: args.workspace,
+        mode: args.mode,
+        username: username ?? null,
+        password,
+        cidr: cidr ?? null,
+      })
+      terminal.data(renderCredential(row), (paint) => rowsTable(paint, [row]))
+      if (cidr !== undefined) {
+        terminal.say('it works on submission listeners that have ip_credentials: true in the configuration')
+      }
+    })
+  },
+})
+
+/** `name,secret` or `name:secret` per line; a header line of CSV is skipped. */
+const readPairs = (text: string): readonly (readonly [string, string])[] =>
+  readCsv(text.includes(',') ? text : text.replace(/^([^:\n]+):/gm, '$1,'))
+    .filter(
+      ([name, secret]) =>
+        !/^(user(name)?|name|login)$/i.test(name ?? '') || !/^(pass(word)?|secret)$/i.test(secret ?? ''),
+    )
+    .map(([name = '', secret = ''], i) => {
+      if (name === '' || secret === '') throw badInput(`line ${i + 1}: expected a user name and a secret`)
+      return [name, secret] as const
+    })
+
+const importAll = command({
+  usage: 'import <file>',
+  summary: 'Take over existing SMTP names and secrets (CSV: username,secret; - is standard input)',
+  positionals: {
+    file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
+  },
+  options: WORKSPACE,
+  run: async (args, terminal) => {
+    const pairs = readPairs(await readFile(args.file === '-' ? '/dev/stdin' : args.file, 'utf8'))
+    await withHouse(args, async ({ ground, account }) => {
+      const rows: CredentialRow[] = []
+      for (const [username, password] of pairs) {
+        try {
+          const wish = { workspace: args.workspace, mode: args.mode, username, password, imported: true }
+          rows.push(await createCredential(ground, account.id, wish))
+        } catch (error) {
+          if (!(error instanceof Fault) || error.code === 'workspace.not_found') throw error
+          terminal.say(`skipped ${username}: ${error.options.errors?.[0]?.message ?? error.message}`)
+        }
+      }
+      terminal.data(rows.map(renderCredential), (paint) => rowsTable(paint, rows))
+      terminal.say(`${rows.length} of ${pairs.length} imported`)
+    })
+  },
+})
+
+const revoke = command({
+  usage: 'revoke <id>',
+  summary: 'End a credential, at once and for good',
+  positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, cred_…' } },
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, ground, account }) => {
+      const row = await store.credential(args.id)
+      if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
+      const words = `${row.id} (${row.username ?? row.cidr})`
+      if (args.dryRun) return terminal.data(renderCredential(row), () => `would revoke ${words}`)
+      await terminal.confirm(`revoke ${words}`, args.yes)
+      await revokeCredential(ground, account.id, row.id)
+      terminal.data({ id: row.id, object: 'credential', deleted: true }, () => `revoked ${row.id}`)
+    }),
+})
+
+export const credentialSubject: Subject = {
+  name: 'credential',
+  commands: [list, create, importAll, revoke],
+}

@@ -1,0 +1,36 @@
+/**
+ * NAME      csv - RFC 4180, both ways
+ */
+
+/** Records of fields. Quoted fields may hold commas, quotes and line ends; empty lines are skipped. */
+export const readCsv = (text: string): readonly (readonly string[])[] => {
+  const records: string[][] = []
+  let record: string[] = []
+  const field = /\s*(?:"((?:[^"]|"")*)"[^\S\r\n]*|([^,\r\n]*))(,|\r?\n|\r|$)/y
+  const body = text.replace(/^\ufeff/, '')
+  while (field.lastIndex < body.length) {
+    const [, quoted, plain = '', end] = field.exec(body) ?? []
+    if (end === undefined) break
+    record.push(quoted?.replace(/""/g, '"') ?? plain.trim())
+    if (end === ',') continue
+    if (record.some((value) => value !== '')) records.push(record)
+    record = []
+  }
+  if (record.some((value) => value !== '')) records.push([...record, ''])
+  return records
+}
+
+export const writeCsv = (records: readonly (readonly (string | number | null)[])[]): string =>
+  records
+    .map((record) =>
+      record
+        .map((value) =>
+          value === null
+            ? ''
+            : /[",\r\n]/.test(String(value))
+              ? `"${String(value).replace(/"/g, '""')}"`
+              : String(value),
+        )
+        .join(','),
+    )
+    .join('\r\n')

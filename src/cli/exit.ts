@@ -1,0 +1,103 @@
+/**
+ * NAME      exit - how a command ends
+ * DESCRIPTION
+ *   Every way to fail has a number from sysexits.h and one line that names what
+ *   was wrong and what to do. Scripts read the number, people the line; neither
+ *   ever sees a stack trace, unless POSTERN_DEBUG asks for it. This is the only
+ *   place that turns an error into words and a number.
+ */
+import { Fault, type FaultCode } from '../base/fault.js'
+import { LooseModeError } from '../base/secret.js'
+
+export const EXITS = {
+  0: 'done',
+  64: 'usage: the command line is wrong',
+  65: 'bad input: a value, a file or a reference is wrong',
+  69: 'a peer is unavailable: an upstream, or the daemon',
+  70: 'a bug in Postern',
+  73: 'a file cannot be created',
+  74: 'a file cannot be read or written, or is damaged',
+  75: 'not now: try again later',
+  77: 'permission denied, or a credential was refused',
+  78: 'the configuration is wrong',
+} as const
+
+export type ExitCode = keyof typeof EXITS
+
+/** A failure that the command line means: printed as it is, after `postern: `. */
+export class Refusal extends Error {
+  readonly exit: ExitCode
+
+  constructor(exit: ExitCode, message: string) {
+    super(message)
+    this.exit = exit
+  }
+}
+
+export const usage = (message: string): Refusal => new Refusal(64, message)
+export const badInput = (message: string): Refusal => new Refusal(65, message)
+
+const REMEDIES: Partial<Record<FaultCode, string>> = {
+  'workspace.not_found': 'postern workspace list shows what there is',
+  'egress_pool.not_found': 'postern pool list shows what there is',
+  'api_key.not_found': 'postern key list shows what there is',
+  'credential.not_found': 'postern credential list shows what there is',
+  'email.not_found': 'postern email list shows the latest',
+  'suppression.not_found': 'postern suppression list shows what there is',
+  'webhook.not_found': 'postern webhook list shows what there is',
+}
+
+const exitOfFault = (fault: Fault): ExitCode => {
+  const { http } = fault.row
+  if (http === 401 || http === 403) return 77
+  if (http === 429 || http === 503) return 75
+  return http >= 500 ? 70 : 65
+}
+
+const wordsOfFault = (fault: Fault): string => {
+  const fields = fault.options.errors ?? []
+  if (fields.length > 0) return fields.map(({ field, message }) => `${field}: ${message}`).join('\npostern: ')
+  const remedy = REMEDIES[fault.code]
+  const reason = fault.options.reason === undefined ? '' : ` (${fault.options.reason})`
+  return `${fault.message}${reason}${remedy === undefined ? '' : `; ${remedy}`}`
+}
+
+const UNREACHABLE = /^(ECONN|EHOST|ENET|ENOTFOUND|ETIMEDOUT|EAI_|EPIPE|UND_ERR)/
+
+/** System errors and SQLite's, by the code that both carry. */
+const exitOfCode = (code: string): ExitCode | null => {
+  if (code === 'EACCES' || code === 'EPERM' || code === 'SQLITE_READONLY' || code === 'SQLITE_PERM') return 77
+  if (UNREACHABLE.test(code)) return 69
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED') || code === 'EAGAIN') return 75
+  if (code === 'EEXIST' || code === 'SQLITE_CANTOPEN' || code === 'EROFS') return 73
+  if (code.startsWith('SQLITE_') || /^E(NOENT|ISDIR|NOTDIR|IO|NOSPC|MFILE|NFILE|FBIG|DQUOT)$/.test(code))
+    return 74
+  return null
+}
+
+/** Errors of lower floors that bring no code of the two kinds above, by their class name. */
+const NAMED: Readonly<Record<string, ExitCode>> = {
+  ConfigError: 78,
+  StoreBusyError: 75,
+  NewerDatabaseError: 78,
+}
+
+export interface Ending {
+  readonly exit: ExitCode
+  /** One line, or one per mistake; without the leading `postern: ` of the first. */
+  readonly message: string
+}
+
+export const endingOf = (error: unknown): Ending => {
+  if (error instanceof Refusal) return { exit: error.exit, message: error.message }
+  if (error instanceof Fault) return { exit: exitOfFault(error), message: wordsOfFault(error) }
+  if (error instanceof LooseModeError) return { exit: 77, message: error.message }
+  if (!(error instanceof Error)) return { exit: 70, message: `unexpected: ${String(error)}` }
+  const named = NAMED[error.name] ?? NAMED[error.constructor.name]
+  if (named !== undefined) return { exit: named, message: error.message }
+  const cause = error.cause instanceof Error ? error.cause : error
+  const { code } = cause as NodeJS.ErrnoException
+  const exit = typeof code === 'string' ? exitOfCode(code) : null
+  if (exit !== null) return { exit, message: cause.message || String(code) }
+  return { exit: 70, message: `unexpected: ${error.message} (a bug; POSTERN_DEBUG=1 shows where)` }
+}

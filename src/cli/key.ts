@@ -1,0 +1,94 @@
+/**
+ * NAME      key - API keys, from the command line
+ * DESCRIPTION
+ *   The secret of a new key is the only thing on stdout, so that a script can
+ *   take it (`KEY=$(postern key create ...)`); what is said about it goes to stderr.
+ */
+import { Fault } from '../base/fault.js'
+import { renderKey, renderNewKey } from '../http/render.js'
+import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
+import { command, type Subject } from './command.js'
+import { withHouse } from './context.js'
+import { badInput, usage } from './exit.js'
+import { collect } from './rows.js'
+import { table } from './terminal.js'
+import { ago, readInstant } from './time.js'
+
+const list = command({
+  usage: 'list',
+  summary: 'All keys, newest first; never their secrets',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.keys(account.id, page))
+      terminal.data(rows.map(renderKey), (paint) =>
+        table(
+          paint,
+          ['id', 'name', 'prefix', 'scope', 'workspace', 'last used', 'expires'],
+          rows.map((row) => [
+            row.id,
+            row.name,
+            keyPrefix(row),
+            row.scope,
+            row.workspaceId,
+            row.lastUsedAt === null ? 'never' : ago(row.lastUsedAt),
+            row.expiresAt === null ? 'never' : new Date(row.expiresAt).toISOString(),
+          ]),
+        ),
+      )
+    }),
+})
+
+const create = command({
+  usage: 'create',
+  summary: 'Make a key; its secret is printed once',
+  options: {
+    workspace: { type: 'string', describe: 'The workspace that it sends for, by id or slug' },
+    platform: { type: 'boolean', describe: 'A key for every workspace of the account' },
+    mode: { choices: ['live', 'test'], default: 'live', describe: 'Mail of test keys goes to the sandbox' },
+    name: { type: 'string', default: 'cli', describe: 'What it is for' },
+    'rate-limit': { type: 'number', describe: 'Sends per minute, instead of the configured limit' },
+    expires: { type: 'string', describe: 'When it ends: 90d, or 2027-01-31T00:00:00Z' },
+  },
+  examples: [['KEY=$(postern key create --workspace default)', 'keep the secret in a variable']],
+  run: async (args, terminal) => {
+    if ((args.workspace === undefined) === (args.platform !== true)) {
+      throw usage('key create needs either --workspace W or --platform')
+    }
+    const expiresAt = args.expires === undefined ? null : readInstant(args.expires)
+    if (Number.isNaN(expiresAt))
+      throw badInput(`--expires: ${args.expires} is neither 90d nor an RFC 3339 time`)
+    await withHouse(args, async ({ ground, account }) => {
+      const { row, secret } = await createKey(ground, account.id, {
+        name: args.name,
+        mode: args.mode as 'live' | 'test',
+        scope: args.platform === true ? 'platform' : 'workspace',
+        workspace: args.workspace ?? null,
+        expiresAt,
+        rateLimitPerMinute: args.rateLimit ?? null,
+      })
+      terminal.data(renderNewKey(row, secret), () => secret)
+      terminal.say(`${row.id}: a ${row.mode} key, shown this once; keep it where only its user can read it`)
+    })
+  },
+})
+
+const revoke = command({
+  usage: 'revoke <id>',
+  summary: 'End a key, at once and for good',
+  positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, key_…' } },
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, ground, account }) => {
+      const row = await store.key(account.id, args.id)
+      if (row === null) throw new Fault('api_key.not_found')
+      if (args.dryRun) return terminal.data(renderKey(row), () => `would revoke ${row.id} (${row.name})`)
+      await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
+      await revokeKey(ground, account.id, args.id)
+      terminal.data({ id: args.id, object: 'api_key', deleted: true }, () => `revoked ${args.id}`)
+    }),
+})
+
+export const keySubject: Subject = {
+  name: 'key',
+  commands: [list, create, revoke],
+}

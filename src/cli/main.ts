@@ -1,0 +1,33 @@
+/**
+ * NAME      main - the postern command line
+ * DESCRIPTION
+ *   Reads the arguments, runs one command and turns its end into an exit code.
+ *   A third door, at parity with the HTTP API: parse, call the same functions,
+ *   print. An error is one line on stderr that names its remedy.
+ */
+import { CATALOG } from './catalog.js'
+import { type ExitCode, endingOf } from './exit.js'
+import { parse } from './parse.js'
+import { openTerminal, surviveClosedPipes } from './terminal.js'
+
+const complain = (error: unknown): ExitCode => {
+  const { exit, message } = endingOf(error)
+  process.stderr.write(`postern: ${message}\n`)
+  if (process.env.POSTERN_DEBUG && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  return exit
+}
+
+/** Runs one command line and answers its exit code; nothing is thrown. */
+export const main = async (argv: readonly string[]): Promise<ExitCode> => {
+  surviveClosedPipes()
+  process.on('uncaughtException', (error) => process.exit(complain(error)))
+  try {
+    const parsed = await parse(argv, CATALOG)
+    if (parsed.text !== null) process.stdout.write(`${parsed.text}\n`)
+    if (parsed.command === null) return 0
+    const exit = await parsed.command.run(parsed.args, openTerminal(parsed.args.json))
+    return exit ?? 0
+  } catch (error) {
+    return complain(error)
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * NAME      parse - from argv to one command and its arguments
+ * DESCRIPTION
+ *   Feeds the catalog to yargs and takes back which command was meant. yargs
+ *   runs nothing, prints nothing and exits nothing here. What it lets pass is
+ *   refused: an option given twice, a number that is none.
+ */
+import yargs, { type Argv, type Options } from 'yargs'
+import {
+  type Catalog,
+  type Command,
+  type Entry,
+  GLOBAL_OPTIONS,
+  type Globals,
+  isSubject,
+  optionsOf,
+  type Subject,
+  verbOf,
+} from './command.js'
+import { EXITS, usage } from './exit.js'
+import { type Place, refuse } from './refuse.js'
+import { versionText } from './version.js'
+
+export interface Parsed {
+  readonly command: Command | null
+  readonly args: Globals & Readonly<Record<string, unknown>>
+  /** Help or version, to be printed; null when a command runs. */
+  readonly text: string | null
+}
+
+const EXIT_TABLE = Object.entries(EXITS).map(([code, meaning]) => `  ${code.padStart(2)}  ${meaning}`)
+const EXIT_HELP = `Exit codes:\n${EXIT_TABLE.join('\n')}`
+
+const refuseOddValues = (command: Command, args: Readonly<Record<string, unknown>>): void => {
+  const known = { ...GLOBAL_OPTIONS, ...optionsOf(command), ...command.positionals }
+  for (const [name, option] of Object.entries(known) as [string, Options][]) {
+    const value = args[name]
+    if (Array.isArray(value) && option.array !== true) throw usage(`--${name} is given twice; once is enough`)
+    if (option.type === 'number' && value !== undefined && !Number.isFinite(value)) {
+      throw usage(`--${name}: expected a number`)
+    }
+    if (value === '' && option.type === 'string')
+      throw usage(`--${name}: expected a value, found an empty one`)
+  }
+}
+
+const declare = (onto: Argv, command: Command): Argv => {
+  for (const [name, shape] of Object.entries(command.positionals)) onto.positional(name, shape)
+  for (const [name, option] of Object.entries(optionsOf(command))) {
+    const valued = option.type === 'boolean' ? {} : { requiresArg: true }
+    onto.option(name, { ...valued, ...option, group: 'Options:' })
+  }
+  for (const [example, meaning] of command.examples) onto.example(example, meaning)
+  return onto.epilogue(EXIT_HELP)
+}
+
+const add = (onto: Argv, one: Command, at: Place): Argv =>
+  onto.command(one.usage, one.summary, (inner) => {
+    at.command = one
+    return declare(inner, one)
+  })
+
+const addSubject = (onto: Argv, subject: Subject, summary: string, at: Place): Argv =>
+  onto.command(subject.name, summary, (inner) => {
+    at.subject = subject
+    for (const one of subject.commands) add(inner, one, at)
+    return inner.usage(`$0 ${subject.name} <verb>\n\n${summary}`).epilogue(EXIT_HELP)
+  })
+
+const addEntry = async (onto: Argv, entry: Entry, argv: readonly string[], at: Place): Promise<void> => {
+  if (!argv.includes(entry.name)) {
+    onto.command(entry.name, entry.summary)
+    return
+  }
+  const loaded = await entry.load()
+  if (isSubject(loaded)) addSubject(onto, loaded, entry.summary, at)
+  else add(onto, loaded, at)
+}
+
+const root = (argv: readonly string[], catalog: Catalog, at: Place): Argv =>
+  yargs()
+    .scriptName('postern')
+    .locale('en')
+    .usage('$0 <subject> <verb>\n\nA self-hosted gateway for transactional email.')
+    .exitProcess(false)
+    .showHelpOnFail(false)
+    .version(versionText())
+    .strict()
+    .wrap(Math.min(110, process.stdout.columns || 100))
+    .parserConfiguration({ 'greedy-arrays': false, 'dot-notation': false, 'parse-numbers': false })
+    .options(GLOBAL_OPTIONS)
+    .alias('help', 'h')
+    .describe({ help: 'Show this', version: 'Show the version' })
+    .group([...Object.keys(GLOBAL_OPTIONS), 'help', 'version'], 'Everywhere:')
+    .epilogue(EXIT_HELP)
+    .fail((message, error) => refuse(message ?? error?.message ?? '', argv, at, catalog))
+
+const nothingToRun = ({ subject }: Place): never => {
+  if (subject === null) throw usage('name a command; try: postern --help')
+  throw usage(`${subject.name} needs a verb: ${subject.commands.map(verbOf).join(', ')}`)
+}
+
+/** Reads a command line. Throws a Refusal (64) with one line when it is wrong. */
+export const parse = async (argv: readonly string[], catalog: Catalog): Promise<Parsed> => {
+  const at: Place = { subject: null, command: null }
+  const parser = root(argv, catalog, at)
+  for (const entry of catalog) await addEntry(parser, entry, argv, at)
+  let text: string | null = null
+  const read = await parser.parseAsync([...argv], {}, (_error: unknown, _args: unknown, output: string) => {
+    if (output !== '') text = output
+  })
+  const args: Record<string, unknown> & Globals = {
+    ...read,
+    config: read.config as string | undefined,
+    json: read.json === true,
+  }
+  for (const name of ['yes', 'dryRun']) args[name] = args[name] === true
+  if (text !== null) return { command: null, args, text }
+  if (at.command === null) return nothingToRun(at)
+  refuseOddValues(at.command, args)
+  return { command: at.command, args, text: null }
+}

@@ -1,0 +1,136 @@
+/**
+ * NAME      pool - upstream mail servers, from the command line
+ * DESCRIPTION
+ *   `--upstream` takes URLs and is repeatable; in `update` the list given is the
+ *   whole new list. Passwords are named as files in the URL, never written in it.
+ */
+import { renderPool } from '../http/render.js'
+import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
+import { type Member, parseUpstream } from '../tenant/upstream.js'
+import { command, type Subject } from './command.js'
+import { readSecretFile, withHouse } from './context.js'
+import { usage } from './exit.js'
+import { collect } from './rows.js'
+import { type Paint, type Terminal, table } from './terminal.js'
+
+const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
+
+const OPTIONS = {
+  upstream: {
+    type: 'string',
+    array: true,
+    describe: 'smtp://user@host:587?tls=required&weight=10&password_file=…; repeatable',
+  },
+  'return-path': {
+    choices: ['verp', 'fixed'],
+    describe: 'A signed return path for each recipient, or one for all',
+  },
+  'notify-success': { type: 'boolean', describe: 'Ask upstreams for delivery reports (RFC 3461)' },
+  'relayed-means': { choices: ['delivered', 'sent'], describe: 'What a "relayed" report makes of a mail' },
+} as const
+
+const membersOf = (urls: readonly string[] | undefined): Promise<readonly Member[]> | undefined =>
+  urls === undefined
+    ? undefined
+    : Promise.all(urls.map((url) => parseUpstream(url, readSecretFile, '--upstream')))
+
+export const upstreamText = (row: UpstreamRow): string =>
+  `${row.host.includes(':') ? `[${row.host}]` : row.host}:${row.port}`
+
+const poolTable = (paint: Paint, rows: readonly PoolRow[]): string =>
+  table(
+    paint,
+    ['pool', 'upstream', 'tls', 'user', 'weight', 'priority', 'state', 'id'],
+    rows.flatMap((pool) =>
+      pool.upstreams.length === 0
+        ? [[pool.name, pool.kind === 'sandbox' ? 'built in' : 'none', null, null, null, null, null, pool.id]]
+        : pool.upstreams.map((row, i) => [
+            i === 0 ? pool.name : '',
+            upstreamText(row),
+            row.tls,
+            row.user,
+            row.weight,
+            row.priority,
+            row.state,
+            i === 0 ? pool.id : '',
+          ]),
+    ),
+  )
+
+const print = (terminal: Terminal, row: PoolRow): void =>
+  terminal.data(renderPool(row), (paint) => poolTable(paint, [row]))
+
+const list = command({
+  usage: 'list',
+  summary: 'All pools and their upstreams',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.pools(account.id, page))
+      terminal.data(rows.map(renderPool), (paint) => poolTable(paint, rows))
+    }),
+})
+
+const show = command({
+  usage: 'show <ref>',
+  summary: 'One pool',
+  positionals: REF,
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) =>
+      print(terminal, await findPool(ground, account.id, args.ref)),
+    ),
+})
+
+const create = command({
+  usage: 'create <name>',
+  summary: 'Make a pool of upstream mail servers',
+  positionals: { name: { type: 'string', demandOption: true, describe: 'Its name' } },
+  options: OPTIONS,
+  examples: [
+    ["$0 pool create main --upstream 'smtp://gw@mta1:587?tls=required&password_file=/run/secrets/mta1'", ''],
+  ],
+  run: async (args, terminal) => {
+    const members = await membersOf(args.upstream)
+    if (members === undefined) throw usage('pool create needs at least one --upstream URL')
+    await withHouse(args, async ({ ground, account }) => {
+      const row = await createPool(ground, account.id, { ...args, members })
+      print(terminal, row)
+      terminal.say(`next: postern workspace update default --pool ${row.name}`)
+    })
+  },
+})
+
+const update = command({
+  usage: 'update <ref>',
+  summary: 'Change a pool; the upstreams given are its whole new list',
+  positionals: REF,
+  options: { name: { type: 'string', describe: 'New name' }, ...OPTIONS },
+  run: async (args, terminal) => {
+    const changed = ['name', ...Object.keys(OPTIONS)].some((name) => args[name as 'name'] !== undefined)
+    if (!changed) throw usage('pool update needs something to change, such as --upstream')
+    const members = await membersOf(args.upstream)
+    await withHouse(args, async ({ ground, account }) =>
+      print(terminal, await updatePool(ground, account.id, args.ref, { ...args, members })),
+    )
+  },
+})
+
+const remove = command({
+  usage: 'delete <ref>',
+  summary: 'Delete a pool that no workspace uses',
+  positionals: REF,
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) => {
+      const row = await findPool(ground, account.id, args.ref)
+      if (args.dryRun) return terminal.data(renderPool(row), () => `would delete ${row.name} (${row.id})`)
+      await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
+      await deletePool(ground, account.id, row.id)
+      terminal.data({ id: row.id, object: 'egress_pool', deleted: true }, () => `deleted ${row.name}`)
+    }),
+})
+
+export const poolSubject: Subject = {
+  name: 'pool',
+  commands: [list, show, create, update, remove],
+}

@@ -1,0 +1,159 @@
+/**
+ * NAME      terminal - what a command says, and where
+ * DESCRIPTION
+ *   stdout is data, stderr is talk. With --json the data is one document, the
+ *   API's own record or an array of them; without it, a table for people.
+ *   Colour only on a terminal and without NO_COLOR. A reader that goes away
+ *   (`| head`) ends the program quietly.
+ */
+import { createInterface } from 'node:readline/promises'
+import Table from 'cli-table3'
+import pc from 'picocolors'
+import { usage } from './exit.js'
+
+export type Paint = ReturnType<typeof pc.createColors>
+
+/** Anything that JSON can hold. */
+export type Json =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Json[]
+  | { readonly [key: string]: Json | undefined }
+
+export interface Terminal {
+  readonly json: boolean
+  readonly paint: Paint
+  /** True when a person reads stdout. */
+  readonly isTty: boolean
+  /** The command's answer: `record` with --json, else what `human` makes. */
+  data(record: unknown, human: (paint: Paint) => string): void
+  /** Raw data, such as CSV or one JSON line of a stream. */
+  write(text: string): void
+  /** A remark to the person, on stderr. */
+  say(text: string): void
+  /** Asks before something is destroyed; off a terminal only --yes will do. */
+  confirm(what: string, yes: boolean): Promise<void>
+  /** One line from the person, or from a pipe; hidden when it is a secret. */
+  readSecret(prompt: string): Promise<string>
+}
+
+const line = (text: string): string => (text.endsWith('\n') ? text : `${text}\n`)
+
+const FRAME = ['top', 'bottom', 'mid'].flatMap((side) => [
+  side,
+  `${side}-mid`,
+  `${side}-left`,
+  `${side}-right`,
+])
+const PLAIN = {
+  ...Object.fromEntries([...FRAME, 'left', 'left-mid', 'right', 'right-mid'].map((name) => [name, ''])),
+  middle: '  ',
+}
+
+const clean = (value: unknown): string =>
+  (value === null || value === undefined ? '-' : String(value)).replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
+
+/** Rows under a head, without lines around them; control characters of hostile mail are cut. */
+export const table = (
+  paint: Paint,
+  head: readonly string[],
+  rows: readonly (readonly unknown[])[],
+  colour: (text: string, column: number) => string = (text) => text,
+): string => {
+  if (rows.length === 0) return ''
+  const drawn = new Table({
+    chars: PLAIN,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+  })
+  drawn.push(head.map((text) => paint.bold(text.toUpperCase())))
+  for (const row of rows) drawn.push(row.map((value, column) => colour(clean(value), column)))
+  return drawn.toString().replace(/ +$/gm, '')
+}
+
+/** One record, a line for each field. */
+export const fields = (paint: Paint, pairs: readonly (readonly [string, unknown])[]): string => {
+  const width = Math.max(...pairs.map(([name]) => name.length))
+  return pairs.map(([name, value]) => `${paint.dim(name.padEnd(width))}  ${clean(value)}`).join('\n')
+}
+
+const STATUS_PAINT: Readonly<Record<string, (paint: Paint) => (text: string) => string>> = {
+  delivered: (paint) => paint.green,
+  sent: (paint) => paint.cyan,
+  deferred: (paint) => paint.yellow,
+  bounced: (paint) => paint.red,
+  canceled: (paint) => paint.dim,
+}
+
+export const paintStatus = (paint: Paint, status: string): string =>
+  STATUS_PAINT[status]?.(paint)(status) ?? status
+
+const readAll = async (): Promise<string> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** The terminal echoes in its own mode, so raw mode is the only way to hide a secret. */
+const readHidden = async (prompt: string): Promise<string> => {
+  const { stdin } = process
+  process.stderr.write(prompt)
+  stdin.setRawMode(true)
+  try {
+    let text = ''
+    for await (const chunk of stdin) {
+      for (const char of String(chunk)) {
+        if (char === '\r' || char === '\n') return text
+        if (char === '\u0003') throw usage('interrupted')
+        text = char === '\u007f' ? text.slice(0, -1) : text + char
+      }
+    }
+    return text
+  } finally {
+    stdin.setRawMode(false)
+    process.stderr.write('\n')
+  }
+}
+
+/** Ends the process when a reader closes its end of a pipe; call once, before the first write. */
+export const surviveClosedPipes = (): void => {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EPIPE') process.exit(0)
+      process.exit(74)
+    })
+  }
+}
+
+export const openTerminal = (json: boolean): Terminal => {
+  const isTty = process.stdout.isTTY === true
+  const coloured = isTty && !json && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
+  const paint = pc.createColors(coloured)
+  const write = (text: string): void => {
+    if (text !== '') process.stdout.write(line(text))
+  }
+  const say = (text: string): void => {
+    process.stderr.write(line(text))
+  }
+  return {
+    json,
+    paint,
+    isTty,
+    write,
+    say,
+    data: (record, human) => write(json ? JSON.stringify(record, null, isTty ? 2 : 0) : human(paint)),
+    confirm: async (what, yes) => {
+      if (yes) return
+      if (process.stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)
+      const lines = createInterface({ input: process.stdin, output: process.stderr })
+      const answer = await lines.question(`${what}. Go on? [y/N] `)
+      lines.close()
+      if (!/^y(es)?$/i.test(answer.trim())) throw usage('nothing was changed')
+    },
+    readSecret: async (prompt) => {
+      const text = process.stdin.isTTY === true ? await readHidden(prompt) : await readAll()
+      return text.replace(/\r?\n.*$/s, '')
+    },
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * NAME      workspace - sending tenants, from the command line
+ */
+import { renderWorkspace } from '../http/render.js'
+import type { WorkspaceRow } from '../store/port-tenants.js'
+import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
+import { command, type Subject } from './command.js'
+import { withHouse } from './context.js'
+import { usage } from './exit.js'
+import { collect } from './rows.js'
+import { fields, type Paint, type Terminal, table } from './terminal.js'
+
+const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
+
+const CHANGES = {
+  slug: { type: 'string', describe: 'Short name for URLs and commands' },
+  pool: { type: 'string', describe: 'Egress pool, by name or id; none takes it away' },
+  'default-from': { type: 'string', describe: 'From address of mails that bring none; none takes it away' },
+  ambiguous: { choices: ['retry', 'hold'], describe: 'What to do with a mail whose fate a crash hid' },
+  'line-endings': {
+    choices: ['strict', 'normalize'],
+    describe: 'Refuse or mend bare CR and LF in SMTP mail',
+  },
+  'sender-dsn': { type: 'boolean', describe: 'Send delivery reports back to the submitting sender' },
+  'restrict-senders': { type: 'boolean', describe: 'Only the verified sending domains may send' },
+} as const
+
+const orNull = (value: string | undefined): string | null | undefined => (value === 'none' ? null : value)
+
+const show = (paint: Paint, row: WorkspaceRow): string =>
+  fields(paint, [
+    ['id', row.id],
+    ['name', row.name],
+    ['slug', row.slug],
+    ['default', row.isDefault ? 'yes' : 'no'],
+    ['pool', row.poolId],
+    ['default from', row.defaultFrom],
+    ['ambiguous', row.ambiguous],
+    ['line endings', row.lineEndings],
+    ['sender dsn', row.senderDsn ? 'yes' : 'no'],
+    ['restrict senders', row.restrictSenders ? 'yes' : 'no'],
+    ['created', new Date(row.createdAt).toISOString()],
+  ])
+
+const print = (terminal: Terminal, row: WorkspaceRow): void =>
+  terminal.data(renderWorkspace(row), (paint) => show(paint, row))
+
+const list = command({
+  usage: 'list',
+  summary: 'All workspaces, newest first',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.workspaces(account.id, page))
+      const names = new Map(
+        (await collect((page) => store.pools(account.id, page))).map((pool) => [pool.id, pool.name]),
+      )
+      terminal.data(rows.map(renderWorkspace), (paint) =>
+        table(
+          paint,
+          ['slug', 'name', 'pool', 'default from', 'id'],
+          rows.map((row) => [
+            row.slug,
+            row.name,
+            names.get(row.poolId ?? '') ?? row.poolId,
+            row.defaultFrom,
+            row.id,
+          ]),
+        ),
+      )
+    }),
+})
+
+const showOne = command({
+  usage: 'show <ref>',
+  summary: 'One workspace',
+  positionals: REF,
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) =>
+      print(terminal, await findWorkspace(ground, account.id, args.ref)),
+    ),
+})
+
+const create = command({
+  usage: 'create <name>',
+  summary: 'Make a workspace',
+  positionals: { name: { type: 'string', demandOption: true, describe: 'Its name, such as "Shop EU"' } },
+  options: CHANGES,
+  examples: [['$0 workspace create "Shop EU" --pool main', 'its slug will be shop-eu']],
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) => {
+      const row = await createWorkspace(ground, account.id, {
+        ...args,
+        pool: orNull(args.pool),
+        defaultFrom: orNull(args.defaultFrom),
+      })
+      print(terminal, row)
+      if (row.poolId === null) terminal.say(`next: postern workspace update ${row.slug} --pool POOL`)
+      else terminal.say(`next: postern key create --workspace ${row.slug}`)
+    }),
+})
+
+const update = command({
+  usage: 'update <ref>',
+  summary: 'Change a workspace',
+  positionals: REF,
+  options: { name: { type: 'string', describe: 'New name' }, ...CHANGES },
+  examples: [['$0 workspace update default --pool main', 'send its mail through the pool main']],
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) => {
+      const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
+      if (!changed) throw usage('workspace update needs something to change, such as --pool')
+      const wish = { ...args, pool: orNull(args.pool), defaultFrom: orNull(args.defaultFrom) }
+      print(terminal, await updateWorkspace(ground, account.id, args.ref, wish))
+    }),
+})
+
+export const workspaceSubject: Subject = {
+  name: 'workspace',
+  commands: [list, showOne, create, update],
+}
