@@ -137,7 +137,7 @@ export const parseUpstream = async (
     port: url.port === '' ? undefined : Number(url.port),
     tls: tls as UpstreamTls | undefined,
     fingerprint: query.fingerprint,
-    auth: user === '' ? undefined : { user, pass },
+    auth: user === '' ? null : { user, pass },
     clientCertFile: query.client_cert_file,
     clientKeyFile: query.client_key_file,
     weight: number('weight'),

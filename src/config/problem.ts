@@ -1,0 +1,94 @@
+/**
+ * NAME      problem - what is wrong with a configuration, and what to do
+ * DESCRIPTION
+ *   A mistake says where it stands, what stands there, what was expected and how
+ *   to mend it. All mistakes are reported at once: nobody should have to start a
+ *   daemon five times to find five typing errors.
+ */
+import type Joi from 'joi'
+
+export interface ConfigProblem {
+  /** `postern.yaml:3:9`, `POSTERN_HTTP__PORT`, `--http.port`, or null. */
+  readonly where: string | null
+  /** Dotted, such as `submission.0.tls`; empty for the file as a whole. */
+  readonly key: string
+  /** What stands there, short and quoted, or null. */
+  readonly value: string | null
+  readonly expected: string
+  readonly remedy: string | null
+}
+
+const line = ({ where, key, value, expected, remedy }: ConfigProblem): string => {
+  const subject = [where, key].filter((part) => part !== null && part !== '').join(': ')
+  const found = value === null ? '' : `, found ${value}`
+  return `${subject}: ${expected}${found}${remedy === null ? '' : `; ${remedy}`}`
+}
+
+/** The configuration can not be used. The command line ends with 78 (EX_CONFIG). */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly ConfigProblem[]
+
+  constructor(problems: readonly ConfigProblem[]) {
+    super(problems.map(line).join('\n'))
+    this.problems = problems
+  }
+}
+
+const EXPECTED: Record<string, (context: Joi.Context) => string> = {
+  'any.only': ({ valids }) => `expected one of ${(valids as readonly unknown[]).join(', ')}`,
+  'any.required': () => 'is required',
+  'array.base': () => 'expected a list',
+  'array.min': ({ limit }) => `expected at least ${limit} in the list`,
+  'boolean.base': () => 'expected true or false',
+  'host.form': () => 'expected an IP address or a host name',
+  'number.base': () => 'expected a number',
+  'number.integer': () => 'expected a whole number',
+  'number.max': ({ limit }) => `expected at most ${limit}`,
+  'number.min': ({ limit }) => `expected at least ${limit}`,
+  'object.base': () => 'expected a group of settings',
+  'quantity.bounds': ({ bounds }) => `expected ${bounds}`,
+  'quantity.duration': () => 'expected a duration such as 90s, 5m, 4h or 5d',
+  'quantity.size': () => 'expected a size such as 64KiB or 25MiB',
+  'string.base': () => 'expected text',
+  'string.empty': () => 'must not be empty',
+  'string.hostname': () => 'expected a host name such as mail.example.com',
+  'url.form': () => 'expected an http or https URL such as https://mail.example.com',
+}
+
+/** One detail of a joi error in our words. */
+export const expectation = ({ type, context, message }: Joi.ValidationErrorItem): string =>
+  EXPECTED[type]?.(context ?? {}) ?? message
+
+/** A found value as it may be shown: short, quoted, and masked where its key smells of a secret. */
+export const shownValue = (key: string, value: unknown): string | null => {
+  if (value === undefined) return null
+  if (isSecretKey(key)) return '***'
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}
+
+/** A key whose value is a secret itself; one that names a file holds none. */
+export const isSecretKey = (key: string): boolean =>
+  /(?:secret|password|token|pepper)(?!.*_file$)/i.test(key.split('.').at(-1) ?? '')
+
+const distance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + same))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
+
+/** The known name that was probably meant, or null. */
+export const closest = (name: string, known: readonly string[]): string | null => {
+  const best = known
+    .map((word) => ({ word, away: distance(name.toLowerCase(), word) }))
+    .sort((a, b) => a.away - b.away)[0]
+  return best !== undefined && best.away <= Math.max(1, Math.floor(best.word.length / 3)) ? best.word : null
+}

@@ -1,0 +1,89 @@
+/**
+ * NAME      safety - what serve refuses to do
+ * DESCRIPTION
+ *   A configuration can be well-formed and still open a door that should be
+ *   shut: passwords in clear on a public address, operations beyond this
+ *   machine, development names towards the world. `serve` refuses all of these;
+ *   the message names the way out.
+ */
+import { isIP } from 'node:net'
+import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
+import type { Config, SubmissionListener } from './config.js'
+import type { ConfigProblem } from './problem.js'
+
+const isPrivate = (host: string): boolean => {
+  const range = isIP(host) === 0 ? null : parseRange(host)
+  return isLoopback(host) || (range !== null && isPrivateRange(range))
+}
+
+const problem = (key: string, value: string, expected: string, remedy: string): ConfigProblem => ({
+  where: null,
+  key,
+  value,
+  expected,
+  remedy,
+})
+
+const checkListener = (listener: SubmissionListener, at: string): readonly ConfigProblem[] => {
+  const { host, tls, ip_credentials } = listener
+  const found: ConfigProblem[] = []
+  if (tls === 'none' && !isLoopback(host) && !(ip_credentials && isPrivate(host))) {
+    const expected = 'a listener without TLS must stand on loopback'
+    const remedy = 'set tls: starttls, or ip_credentials: true with a private address'
+    found.push(problem(`${at}.host`, host, expected, remedy))
+  }
+  if (ip_credentials && !isPrivate(host)) {
+    const expected = 'clients by address range are accepted on loopback and private addresses only'
+    found.push(problem(`${at}.host`, host, expected, 'name one such address as host'))
+  }
+  return found
+}
+
+const checkNames = (config: Config): readonly ConfigProblem[] => {
+  const found: ConfigProblem[] = []
+  if (!config.hostname.includes('.') || /(^|\.)(localhost|localdomain)$/.test(config.hostname)) {
+    const expected = 'beyond loopback, other servers must be able to look this name up'
+    found.push(problem('hostname', config.hostname, expected, 'set hostname: mail.example.com'))
+  }
+  const beyond = !isLoopback(config.http.host)
+  if (
+    beyond &&
+    (isLoopback(urlHost(config.base_url)) || /^(0\.0\.0\.0|::)$/.test(urlHost(config.base_url)))
+  ) {
+    const expected = 'clients elsewhere cannot follow links to this machine'
+    found.push(problem('base_url', config.base_url, expected, 'set base_url: https://mail.example.com'))
+  }
+  return found
+}
+
+const urlHost = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')
+
+/** Why `serve` would refuse to start with this configuration; empty is good. */
+export const safetyProblems = (config: Config): readonly ConfigProblem[] => {
+  const { http, management, submission, bounce, tls } = config
+  const found: ConfigProblem[] = []
+  if (!isLoopback(http.host) && !http.tls) {
+    const expected = 'HTTP beyond loopback needs TLS: API keys travel in every request'
+    const remedy = 'set http.tls: true, or keep 127.0.0.1 behind a proxy with TLS'
+    found.push(problem('http.host', http.host, expected, remedy))
+  }
+  if (!isLoopback(management.host)) {
+    const expected = 'the management listener has no authentication and stays on loopback'
+    found.push(problem('management.host', management.host, expected, 'set management.host: 127.0.0.1'))
+  }
+  submission.forEach((listener, i) => {
+    found.push(...checkListener(listener, `submission.${i}`))
+  })
+  if ((tls.cert_file === null) !== (tls.key_file === null)) {
+    const missing = tls.cert_file === null ? 'tls.cert_file' : 'tls.key_file'
+    found.push(problem(missing, 'null', 'a certificate and its key go together', `set ${missing}`))
+  }
+  if (config.store.driver === 'postgres' && config.store.url_file === null) {
+    found.push(
+      problem('store.url_file', 'null', 'postgres needs the file that holds its URL', 'set store.url_file'),
+    )
+  }
+  const hosts = [http.host, bounce.host, ...submission.map(({ host }) => host)]
+  if (!hosts.every(isLoopback)) found.push(...checkNames(config))
+  return found
+}

@@ -1,0 +1,255 @@
+/**
+ * NAME      schema - every setting, what it means and what it may be
+ * DESCRIPTION
+ *   `Joi.object<Config, true>` ties this table to the Config interface: a key
+ *   that only one of them has does not compile. The descriptions are the manual
+ *   (reference.ts prints it). Unknown keys are refused, since a setting that is
+ *   misspelt is a setting that is silently not set.
+ * NOTES
+ *   Durations and sizes are text in the file and numbers in the Config.
+ *   Defaults that depend on other settings are filled in by load.ts.
+ */
+import { hostname } from 'node:os'
+import Joi from 'joi'
+import type { Config, ListenAddress, SubmissionListener } from './config.js'
+import { formatDuration, formatSize, parseDuration, parseSize } from './units.js'
+
+export const DAY = 86_400_000
+const HOUR = 3_600_000
+const MINUTE = 60_000
+const MIB = 1024 ** 2
+
+type Unit = 'duration' | 'size'
+interface Bounds {
+  readonly min: number
+  readonly max?: number
+}
+const READ = { duration: parseDuration, size: parseSize }
+
+const boundsText = (unit: Unit, { min, max }: Bounds): string => {
+  const shown = unit === 'duration' ? formatDuration : formatSize
+  return max === undefined ? `at least ${shown(min)}` : `${shown(min)} to ${shown(max)}`
+}
+
+/** A number that people write with a unit. Defaults and bounds are given as the number. */
+const quantity = (unit: Unit, bounds: Bounds): Joi.NumberSchema => {
+  const read = (value: unknown, helpers: Joi.CustomHelpers) => {
+    const text = typeof value === 'string' || (unit === 'size' && typeof value === 'number') ? `${value}` : ''
+    const number = READ[unit](text)
+    if (number === null) return helpers.error(`quantity.${unit}`)
+    if (number < bounds.min || number > (bounds.max ?? Number.MAX_SAFE_INTEGER)) {
+      return helpers.error('quantity.bounds', { bounds: boundsText(unit, bounds) })
+    }
+    return number
+  }
+  return Joi.any().custom(read).meta({ unit, bounds }) as unknown as Joi.NumberSchema
+}
+
+const duration = (min: number, max?: number) =>
+  quantity('duration', max === undefined ? { min } : { min, max })
+const size = (min: number, max?: number) => quantity('size', max === undefined ? { min } : { min, max })
+
+const readHost = (value: string, helpers: Joi.CustomHelpers) =>
+  /^[A-Za-z0-9._:%-]+$/.test(value) ? value : helpers.error('host.form')
+
+const host = (value: string) =>
+  Joi.string()
+    .custom(readHost)
+    .default(value)
+    .description('Address to listen on: an IP address or a host name')
+const port = (value: number) =>
+  Joi.number()
+    .integer()
+    .min(0)
+    .max(65535)
+    .default(value)
+    .description('Port to listen on; 0 takes any free one')
+const file = () => Joi.string().allow(null).default(null)
+
+const listenAddress = (defaultPort: number) =>
+  Joi.object<ListenAddress, true>({ host: host('127.0.0.1'), port: port(defaultPort) })
+
+const listener = Joi.object<SubmissionListener, true>({
+  host: host('127.0.0.1'),
+  port: port(2587),
+  tls: Joi.string()
+    .valid('starttls', 'implicit', 'none')
+    .default('starttls')
+    .description(
+      'starttls: plain until STARTTLS; implicit: TLS from the first byte; none: loopback and printers only',
+    ),
+  legacy: Joi.boolean()
+    .default(false)
+    .description('Allow TLS 1.0 and 1.1, for clients that know nothing newer'),
+  ip_credentials: Joi.boolean()
+    .default(false)
+    .description(
+      'Accept clients by address range (postern credential create --cidr); private addresses only',
+    ),
+}).description('One SMTP submission listener')
+
+export const SUBMISSION_DEFAULT: readonly SubmissionListener[] = [
+  { host: '127.0.0.1', port: 2587, tls: 'starttls', legacy: false, ip_credentials: false },
+  { host: '127.0.0.1', port: 2465, tls: 'implicit', legacy: false, ip_credentials: false },
+]
+
+const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
+  const url = URL.canParse(value) ? new URL(value) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    return helpers.error('url.form')
+  }
+  return value.replace(/\/+$/, '')
+}
+
+const group = (schema: Joi.ObjectSchema, text: string) => schema.default().description(text)
+
+export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
+  hostname: Joi.string()
+    .hostname()
+    .default(() => hostname())
+    .meta({ shown: 'the name of this machine' })
+    .description('Our name towards other mail servers: EHLO, Received, Message-ID'),
+  base_url: Joi.string()
+    .custom(readUrl)
+    .meta({ shown: 'made from http' })
+    .description('Where clients reach us; problem types and links start with it, never with the Host header'),
+  data_dir: Joi.string()
+    .default('data')
+    .description('Database, pepper and self-signed certificate; mode 0700'),
+  http: group(
+    Joi.object<Config['http'], true>({
+      host: host('127.0.0.1'),
+      port: port(8080),
+      trusted_proxies: Joi.array()
+        .items(Joi.string())
+        .default([])
+        .description('Address ranges of reverse proxies whose X-Forwarded-For is believed') as never,
+      max_body: size(1024)
+        .default(50 * MIB)
+        .description('Largest request body'),
+      request_timeout: duration(1000, HOUR).default(MINUTE).description('Time to receive a whole request'),
+      tls: Joi.boolean().default(false).description('Serve HTTPS with the certificate of tls'),
+    }),
+    'The HTTP API and dashboard',
+  ),
+  management: group(
+    listenAddress(8081),
+    '/healthz, /readyz and /metrics, without authentication; loopback only',
+  ),
+  submission: Joi.array()
+    .items(listener)
+    .default(SUBMISSION_DEFAULT)
+    .description('SMTP submission listeners; an empty list switches the door off') as never,
+  bounce: group(
+    Joi.object<Config['bounce'], true>({
+      host: host('127.0.0.1'),
+      port: port(2525),
+      domain: Joi.string()
+        .hostname()
+        .meta({ shown: 'hostname' })
+        .description('Domain of the return paths; its MX must lead to this listener'),
+    }),
+    'Where bounces come back',
+  ),
+  tls: group(
+    Joi.object<Config['tls'], true>({
+      cert_file: file().description('Certificate chain, PEM') as never,
+      key_file: file().description('Its private key, PEM, readable by nobody else') as never,
+    }),
+    'Certificate of every listener; without one, a self-signed one is made on the first run',
+  ),
+  store: group(
+    Joi.object<Config['store'], true>({
+      driver: Joi.string().valid('sqlite', 'postgres').default('sqlite').description('Where facts are kept'),
+      url_file: file().description(
+        'File with the URL of the PostgreSQL database, password included',
+      ) as never,
+    }),
+    'The database',
+  ),
+  rate_limit: group(
+    Joi.object<Config['rate_limit'], true>({
+      per_minute: Joi.number()
+        .integer()
+        .min(1)
+        .max(1_000_000_000)
+        .default(600)
+        .description('Sends a minute of a key without a limit of its own'),
+      auth_failures: Joi.number()
+        .integer()
+        .min(1)
+        .max(1_000_000)
+        .default(60)
+        .description('Failed authentications a minute from one address'),
+    }),
+    'Fixed minutes',
+  ),
+  relay: group(
+    Joi.object<Config['relay'], true>({
+      retry: Joi.array()
+        .items(duration(1000))
+        .min(1)
+        .default([MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR])
+        .meta({ unit: 'duration' })
+        .description('Longest waits before each next attempt; the last one repeats') as never,
+      lifetime: duration(MINUTE)
+        .default(5 * DAY)
+        .description('How long to try before a mail counts as bounced'),
+      poll: duration(50, HOUR)
+        .default(1000)
+        .description('How often to look for due mail when nothing woke us'),
+    }),
+    'Handing mail to upstream servers',
+  ),
+  limits: group(
+    Joi.object<Config['limits'], true>({
+      message_size: size(1024)
+        .default(25 * MIB)
+        .description('Largest message, as MIME, at either door'),
+      recipients: Joi.number()
+        .integer()
+        .min(1)
+        .max(10_000)
+        .default(100)
+        .description('Most recipients of one mail'),
+      connections: Joi.number()
+        .integer()
+        .min(1)
+        .max(1_000_000)
+        .default(2000)
+        .description('Most simultaneous clients of one SMTP listener'),
+      idle: duration(1000, DAY)
+        .default(5 * MINUTE)
+        .description('When a silent SMTP client is dropped'),
+    }),
+    'What clients may ask of us',
+  ),
+  retention: group(
+    Joi.object<Config['retention'], true>({
+      bodies: duration(0)
+        .default(7 * DAY)
+        .description('How long a settled mail keeps its body'),
+      emails: duration(0)
+        .default(90 * DAY)
+        .description('How long it keeps its record and events'),
+    }),
+    'What is forgotten, and when',
+  ),
+  default_from: Joi.string()
+    .allow(null)
+    .default(null)
+    .description('Sender of mail that names none, unless its workspace has one') as never,
+  log: group(
+    Joi.object<Config['log'], true>({
+      level: Joi.string()
+        .valid('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent')
+        .default('info')
+        .description('Least important line that is written'),
+      format: Joi.string()
+        .valid('auto', 'json', 'pretty')
+        .default('auto')
+        .description('auto is pretty on a terminal and JSON elsewhere'),
+    }),
+    'Logging, to standard output',
+  ),
+})

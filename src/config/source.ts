@@ -1,0 +1,162 @@
+/**
+ * NAME      source - where each setting was written
+ * DESCRIPTION
+ *   Reads the YAML file, lays the environment and then the flags over it, and
+ *   remembers for every key where it came from, so that a mistake can be pointed
+ *   at: file:line:column, the variable, or the flag.
+ *   `POSTERN_HTTP__PORT=0` and `--http.port 0` set `http.port`; list items are
+ *   numbered (`POSTERN_SUBMISSION__0__PORT`), and a whole list or group may be
+ *   given as YAML (`[1m, 5m]`).
+ */
+import { resolve } from 'node:path'
+import { isMap, isNode, isScalar, isSeq, LineCounter, parse, parseDocument } from 'yaml'
+import { type ConfigProblem, shownValue } from './problem.js'
+
+export type Path = readonly (string | number)[]
+type Tree = Record<string, unknown>
+
+export interface Sourced {
+  readonly tree: Tree
+  readonly problems: readonly ConfigProblem[]
+  /** Where the value at this path (or, for an unknown key, the key) stands; null for a default. */
+  whereIs(path: Path, what: 'key' | 'value'): string | null
+}
+
+export interface FileText {
+  readonly name: string
+  readonly text: string
+}
+
+const isTree = (value: unknown): value is Tree =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+interface Written {
+  readonly path: Path
+  readonly by: string
+  readonly value: string
+}
+
+/** The variables that are settings. Others that begin with POSTERN_ are somebody else's, unless they hold `__`. */
+const fromEnvironment = (env: Readonly<Record<string, string | undefined>>, known: readonly string[]) =>
+  Object.entries(env).flatMap(([by, value]): Written[] => {
+    if (!by.startsWith('POSTERN_') || value === undefined || value === '') return []
+    const parts = by.slice('POSTERN_'.length).toLowerCase().split('__')
+    if (parts.length === 1 && !known.includes(parts[0] ?? '')) return []
+    return [{ path: parts.map(index), by, value }]
+  })
+
+const fromFlags = (flags: Readonly<Record<string, string | undefined>>): Written[] =>
+  Object.entries(flags).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ path: name.split('.').map(index), by: `--${name}`, value }],
+  )
+
+const index = (part: string): string | number => (/^\d+$/.test(part) ? Number(part) : part)
+
+/** Text stays text (joi converts it); only what looks like a list or group is read as YAML. */
+const readValue = (text: string): unknown => (/^\s*[[{]/.test(text) ? parse(text) : text)
+
+const PATHS = ['data_dir', 'tls.cert_file', 'tls.key_file', 'store.url_file']
+
+/** Relative paths outside the file mean the current folder; inside it, the folder of the file (load.ts). */
+const settingOf = ({ path, value }: Written): unknown =>
+  PATHS.includes(path.join('.')) ? resolve(value) : readValue(value)
+
+const put = (tree: Tree, path: Path, value: unknown, defaults: Tree): void => {
+  let at: Tree | unknown[] = tree
+  let model: unknown = defaults
+  for (const [depth, part] of path.entries()) {
+    const key = part as keyof typeof at
+    if (depth === path.length - 1) {
+      ;(at as Tree)[key] = value
+      return
+    }
+    model = isTree(model) || Array.isArray(model) ? (model as Tree)[key] : undefined
+    const next = (at as Tree)[key]
+    if (!isTree(next) && !Array.isArray(next)) {
+      // one item of a list that is not in the file changes that item of the default list
+      ;(at as Tree)[key] = Array.isArray(model) ? structuredClone(model) : {}
+    }
+    at = (at as Tree)[key] as Tree | unknown[]
+  }
+}
+
+const read = (file: FileText | null) => {
+  const lines = new LineCounter()
+  const document = parseDocument(file?.text ?? '', { lineCounter: lines, prettyErrors: false })
+  const place = (offset: number): string => {
+    const { line, col } = lines.linePos(offset)
+    return `${file?.name ?? ''}:${line}:${col}`
+  }
+  const problems = document.errors.map(
+    (error): ConfigProblem => ({
+      where: place(error.pos[0]),
+      key: '',
+      value: null,
+      expected: `is not valid YAML: ${error.message}`,
+      remedy: null,
+    }),
+  )
+  return { document, place, problems }
+}
+
+const locate = (document: ReturnType<typeof read>['document'], path: Path, what: 'key' | 'value') => {
+  let node: unknown = document.contents
+  let best: number | null = null
+  for (const [depth, part] of path.entries()) {
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(part))
+      if (pair === undefined) break
+      const target = depth === path.length - 1 && what === 'key' ? pair.key : (pair.value ?? pair.key)
+      node = pair.value
+      best = (isNode(target) ? target.range?.[0] : null) ?? best
+    } else if (isSeq(node)) {
+      node = node.items[Number(part)]
+      best = (isNode(node) ? node.range?.[0] : null) ?? best
+    } else break
+  }
+  return best
+}
+
+export const readSources = (
+  file: FileText | null,
+  env: Readonly<Record<string, string | undefined>>,
+  flags: Readonly<Record<string, string | undefined>>,
+  defaults: Tree,
+): Sourced => {
+  const { document, place, problems } = read(file)
+  const found: ConfigProblem[] = [...problems]
+  const content: unknown = problems.length > 0 ? {} : (document.toJS() ?? {})
+  if (!isTree(content)) {
+    found.push({
+      where: place(0),
+      key: '',
+      value: shownValue('', content),
+      expected: 'expected settings such as "hostname: mail.example.com"',
+      remedy: null,
+    })
+  }
+  const tree: Tree = isTree(content) ? content : {}
+  const written = [...fromEnvironment(env, Object.keys(defaults)), ...fromFlags(flags)]
+  for (const one of written) {
+    try {
+      put(tree, one.path, settingOf(one), defaults)
+    } catch (error) {
+      const expected = `is not valid YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`
+      found.push({ where: one.by, key: one.path.join('.'), value: null, expected, remedy: null })
+    }
+  }
+  return {
+    tree,
+    problems: found,
+    whereIs(path, what) {
+      const text = path.join('.')
+      const within = (inner: string, outer: string) => `${inner}.`.startsWith(`${outer}.`)
+      const over =
+        written.findLast(({ path: by }) => within(text, by.join('.'))) ??
+        (what === 'key' ? written.findLast(({ path: by }) => within(by.join('.'), text)) : undefined)
+      if (over !== undefined) return over.by
+      const offset = file === null ? null : locate(document, path, what)
+      return offset === null ? null : place(offset)
+    },
+  }
+}
