@@ -1,0 +1,127 @@
+/**
+ * NAME      fields - the field groups of a status part
+ * DESCRIPTION
+ *   RFC 3464 §2.1: groups of header-like fields, apart by blank lines. Real
+ *   parts put blank lines inside a group, forget them between groups, or mix the
+ *   message's fields with a recipient's, so a recipient ends where one of its
+ *   own fields comes a second time. A folded line always belongs to the field
+ *   above it: a field name inside a Diagnostic-Code is text, not a field.
+ */
+import { findAddresses } from './addresses.js'
+import { ACTIONS, type Action } from './report.js'
+
+export type Fields = ReadonlyMap<string, string>
+
+const MAX_GROUPS = 100
+const MAX_LINES = 4_000
+const MAX_VALUE = 4_000
+const LINE = /^([A-Za-z][A-Za-z0-9-]{1,60})[ \t]*:[ \t]*(.*)$/
+const RECIPIENT = new Set(['final-recipient', 'original-recipient', 'action', 'status', 'x-actual-recipient'])
+
+export interface FieldGroups {
+  readonly message: Fields
+  readonly recipients: readonly Fields[]
+}
+
+const names = (group: Fields): boolean => group.has('final-recipient') || group.has('original-recipient')
+
+/** Reads groups from text that holds nothing but fields, or (prose: true) from text around them. */
+export const readGroups = (text: string): FieldGroups => {
+  const message = new Map<string, string>()
+  const recipients: Map<string, string>[] = []
+  let group = new Map<string, string>()
+  let field: string | null = null
+  let gap = false
+  const close = (): void => {
+    if (names(group) && recipients.length < MAX_GROUPS) recipients.push(group)
+    group = new Map()
+  }
+  for (const line of text.split('\n', MAX_LINES)) {
+    if (line.trim() === '') {
+      gap = true
+      field = null
+      continue
+    }
+    const folded = line[0] === ' ' || line[0] === '\t'
+    const found = folded ? null : LINE.exec(line)
+    if (folded && field !== null) {
+      const owner = group.has(field) ? group : message
+      const value = owner.get(field) ?? ''
+      if (value.length < MAX_VALUE) owner.set(field, `${value} ${line.trim()}`)
+      continue
+    }
+    field = found?.[1]?.toLowerCase() ?? null
+    if (field === null) continue
+    const value = (found?.[2] ?? '').trim().slice(0, MAX_VALUE)
+    const own = RECIPIENT.has(field)
+    const complete = names(group) && (group.has('action') || group.has('status'))
+    if (own && (group.has(field) || (gap && complete))) close()
+    if (!own && !names(group) && !group.has('action')) {
+      if (!message.has(field)) message.set(field, value)
+    } else if (!group.has(field)) {
+      group.set(field, value)
+    }
+    gap = false
+  }
+  close()
+  return { message, recipients }
+}
+
+/** Cuts `(comments)`, nested ones too. */
+export const withoutComments = (value: string): string => {
+  let depth = 0
+  let out = ''
+  for (const char of value) {
+    if (char === '(') depth++
+    else if (char === ')' && depth > 0) depth--
+    else if (depth === 0) out += char
+  }
+  return out.trim()
+}
+
+const hex = (text: string, which: RegExp): string =>
+  text.replace(which, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+
+/** RFC 3461 §4 xtext. Where `@` stands in clear, the sender did not encode, so only `+2B` and `+3D` count. */
+export const decodeXtext = (text: string): string =>
+  hex(text, text.includes('@') ? /\+(2B|3D)/g : /\+([0-9A-F]{2})/g)
+
+/** RFC 6533 §3: `\x{F6}` in utf-8-addr-xtext. */
+const decodeUnicode = (text: string): string =>
+  text.replace(/\\x\{([0-9A-Fa-f]{1,6})\}/g, (all, code: string) => {
+    const point = Number.parseInt(code, 16)
+    return point <= 0x10ffff ? String.fromCodePoint(point) : all
+  })
+
+/** `rfc822; <user@example.com>` → the address, or the bare word when it is none (`local; kijitora`). */
+export const addressOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const bare = value.replace(/^[\w.-]+\s*;\s*/, '').trim()
+  const plain = decodeUnicode(decodeXtext(bare))
+  const found = findAddresses(plain)[0]
+  if (found !== undefined) return found.address
+  return withoutComments(plain).replace(/[<>]/g, '').trim() || null
+}
+
+/** `dns; mx.example.com (192.0.2.1)` → `mx.example.com`. */
+export const hostOf = (value: string | undefined): string | null => {
+  const bare = withoutComments((value ?? '').replace(/^[\w.-]+\s*;\s*/, ''))
+  return bare.split(/\s/)[0] || null
+}
+
+/** `smtp; 550 5.1.1 text` → the text, with the type cut. */
+export const diagnosticOf = (value: string | undefined): string | null =>
+  value === undefined ? null : value.replace(/^[\w.-]{1,40}\s*;\s*/, '').trim() || null
+
+/** `5.1.1 (bad mailbox)` → `5.1.1`. */
+export const statusOf = (value: string | undefined): string | null =>
+  /^\D{0,3}([245]\.\d{1,3}\.\d{1,3})(?!\d)/.exec(value ?? '')?.[1] ?? null
+
+/** First word of Action without comments; null when it is none of RFC 3464's. */
+export const actionOf = (value: string | undefined): Action | null => {
+  const word = /^[a-z]+/.exec(withoutComments(value ?? '').toLowerCase())?.[0] ?? ''
+  const found = ACTIONS.find((action) => action === word)
+  if (found !== undefined) return found
+  if (/^(?:fail|failure|undeliver|expired|rejected|bounced)/.test(word)) return 'failed'
+  return /^(?:delay|deferred|warning)/.test(word) ? 'delayed' : null
+}

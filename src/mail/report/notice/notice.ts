@@ -1,0 +1,71 @@
+/**
+ * NAME      notice - the words for people, without the returned mail
+ * DESCRIPTION
+ *   Joins the readable top-level parts and cuts off whatever is a copy of the
+ *   original, so that no grammar reads the returned mail as if the MTA had
+ *   written it. Lines quoted with `>` are dropped (people quote; MTAs do not),
+ *   but `>>>` and `<<<` of a transcript stay.
+ */
+import { isReturned, type Mail, type Part, readableOf } from '../mime.js'
+import { ORIGINAL_BELOW } from './phrases.js'
+
+const MAX_CHARS = 64_000
+const MAX_LINES = 800
+const MAX_LINE = 1_000
+
+export interface Notice {
+  readonly lines: readonly string[]
+  /** The lines as one text. */
+  readonly text: string
+  /** What was cut off a single-part notice: the returned message, or its header. */
+  readonly returned: string
+}
+
+const HEADERISH = /^(?:[A-Za-z][A-Za-z0-9-]{0,60}:|[ \t])/
+const HEADER_START =
+  /^>?(?:Received|Return-Path|DKIM-Signature|X-Google-[\w-]+|X-Received|Delivered-To|X-Originating-IP|X-Apparently-To|Message-ID|Mime-Version|X-Envelope-From)[ \t]*:/i
+
+/** A mail header begins here: a telling field with another one under it. */
+const startsHeader = (lines: readonly string[], at: number): boolean => {
+  if (!HEADER_START.test(lines[at] ?? '')) return false
+  const next = lines[at + 1] ?? ''
+  return next === '' ? false : HEADERISH.test(next)
+}
+
+const cutAt = (lines: readonly string[]): number => {
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? ''
+    // A marker in the first line would leave nothing to read.
+    if (at > 0 && line.length < 200 && ORIGINAL_BELOW.test(line)) return at
+    if (startsHeader(lines, at)) return at
+  }
+  return lines.length
+}
+
+const quoted = (line: string): boolean => /^\s*>(?!>>|\s*\S{0,100}@)/.test(line)
+
+const split = (text: string): string[] =>
+  text
+    .slice(0, MAX_CHARS)
+    .split('\n', MAX_LINES)
+    .map((line) => line.slice(0, MAX_LINE).trimEnd())
+
+/** The human text before the first returned part; attachments after it are copies too. */
+const readable = (parts: readonly Part[]): string => {
+  const texts: string[] = []
+  for (const part of parts) {
+    if (isReturned(part)) break
+    const text = readableOf(part)
+    if (text.trim() !== '') texts.push(text)
+  }
+  return texts.join('\n\n')
+}
+
+export const noticeOfText = (text: string): Notice => {
+  const lines = split(text)
+  const cut = cutAt(lines)
+  const kept = lines.slice(0, cut).filter((line) => !quoted(line))
+  return { lines: kept, text: kept.join('\n'), returned: lines.slice(cut).join('\n') }
+}
+
+export const noticeOf = (mail: Mail): Notice => noticeOfText(readable(mail.parts))

@@ -1,0 +1,144 @@
+/**
+ * NAME      prose - which addresses a notice is about
+ * DESCRIPTION
+ *   Not one grammar per MTA but the few forms that they share. Every address in
+ *   the notice is given the strength of the form it stands in, and only the
+ *   strongest form present counts:
+ *     listed       a line that is, or begins with, the address
+ *     named        "could not be delivered to <a@b>", "Unknown user: a@b"
+ *     transcribed  ">>> RCPT TO:<a@b>", "550 <a@b>... User unknown"
+ *     headed       "To: a@b" in the notice's own summary of the message
+ *   Addresses of helpers and senders ("please contact", "sent by") never count.
+ */
+import { type FoundAddress, findAddresses, sameAddress } from '../addresses.js'
+import type { Notice } from './notice.js'
+
+export interface Mention {
+  readonly address: string
+  /** The lines that belong to this address: its own and those up to the next. */
+  readonly text: string
+}
+
+const FORMS = ['listed', 'named', 'transcribed', 'headed'] as const
+type Form = (typeof FORMS)[number] | 'none'
+
+interface Sight {
+  readonly address: string
+  readonly form: Form
+  readonly line: number
+  readonly indent: number
+}
+
+const WRAP = /[\s<>"'`()[\]*•·\u2022\-–—|]/
+const NOT_THEIRS =
+  /(?:contact|write to|e-?mail(?:ing)?(?: us)?(?: at)?|assistance|helpdesk|questions?|reply to|administrator|support|visit|report (?:this )?to|forward[^@]{0,30} to|complain\w*|notify|please (?:send|reply|call|use|e-?mail)[^@]{0,60}|sent by|(?:^|\W)(?:from|by|sender|reply-to|return-path|envelope-from)\b[^@\w]{0,6}(?:address)?|mail from:?|generated from|expanded from|original address|on behalf of)\s*:?\s*[<"'(]*$/i
+const LABEL =
+  /(?:undeliver\w*|deliver(?:ed|ing|y|ies)?|delevery|send|sent|reach(?:ed)?|return\w*|unknown|invalid|unable|cannot|couldn't|fail\w*|errors?|reject\w*|bounce\w*|wrong|exceeds|quota|full|mailbox|addressed to|recipients?|rcpt|addresse?e?s?|users?|accounts?|gateway|postponed|delayed|unrouteable|no such|concerning|destinat\w*|empf\S{0,3}nger|adresse|an|for|to)\b[^@]{0,60}$/i
+const VERDICT =
+  /^[>"')\]\s:,.]*(?:is|was|has|had|does|did|could|can|cannot|couldn't|doesn't|isn't|not|no longer|unknown|mailbox|exceed|refus|reject|fail|bounce|over quota|invalid)\b/i
+const HEADED = /^\s*(?:to|cc|original-rcpt-to|recipient|sent to|an|à|para|宛先)\s*:/i
+const REPLY = /^\s*(?:<<<\s*)?[245]\d\d[ -]/
+const LEADS_TO_OTHERS = /(?:sent by|from|contact|sender(?: was)?|on behalf of)\s*:?\s*$/i
+
+const bare = (text: string): boolean => {
+  for (const char of text) if (!WRAP.test(char)) return false
+  return true
+}
+
+/** Text after an address that may follow when the line is an entry of a list. */
+const entryTail = (after: string): boolean =>
+  bare(after) ||
+  /^[>"')\]]*\s*(?:[:;,]|\.\.\.|\.$|[([<]|on \w{3},|\t| {2,}|-|=|\|)/.test(after) ||
+  VERDICT.test(after) ||
+  /^[>"')\]]*\s+(?:invalid|error|user|unknown|no such|message|account|\d{3}\b)/i.test(after)
+
+const formOf = (line: string, found: FoundAddress, previous: string): Form => {
+  const before = line.slice(0, found.start)
+  const after = line.slice(found.end)
+  if (NOT_THEIRS.test(before) || (bare(before) && LEADS_TO_OTHERS.test(previous))) return 'none'
+  if (/^(?:\s*>>>)?\s*mail from/i.test(before)) return 'none'
+  if (/rcpt to:?\s*<?$/i.test(before)) return 'transcribed'
+  if (REPLY.test(before)) return /^[>\s]*(?:\.\.\.|:|\()/.test(after) || bare(after) ? 'transcribed' : 'none'
+  const lead = before.replace(/^\s*(?:>>>|\d{1,3}[.)]|o\b)\s*/, '')
+  if (bare(lead) && entryTail(after)) return 'listed'
+  // `name@host <name@host>`: the same address twice is an entry too.
+  if (/^[\s<"']*\S{1,200}@\S{1,200}\s*<$/.test(lead) && bare(after)) return 'listed'
+  if (HEADED.test(before)) return 'headed'
+  const context = before.length < 40 ? `${previous} ${before}` : before
+  return LABEL.test(context) || VERDICT.test(after) ? 'named' : 'none'
+}
+
+const sightsIn = (lines: readonly string[]): Sight[] => {
+  const sights: Sight[] = []
+  let previous = ''
+  lines.forEach((line, at) => {
+    if (line.includes('@')) {
+      for (const found of findAddresses(line)) {
+        if (!/[.\]]/.test(found.address.slice(found.address.lastIndexOf('@')))) continue
+        sights.push({
+          address: found.address,
+          form: formOf(line, found, previous),
+          line: at,
+          indent: line.search(/\S/),
+        })
+      }
+    }
+    if (line.trim() !== '') previous = line
+  })
+  return sights
+}
+
+/** A listed address deeper than the first one is a wrapped reason, not an entry. */
+const level = (sights: readonly Sight[]): Sight[] => {
+  const indent = sights[0]?.indent ?? 0
+  return sights.filter((one) => one.indent <= indent + 1)
+}
+
+const pick = (sights: readonly Sight[]): { chosen: Sight[]; form: Form } => {
+  for (const form of FORMS) {
+    const chosen = sights.filter((one) => one.form === form)
+    if (chosen.length > 0) return { chosen: form === 'listed' ? level(chosen) : chosen, form }
+  }
+  return { chosen: [], form: 'none' }
+}
+
+const unique = (sights: readonly Sight[]): Sight[] =>
+  sights.filter((one, at) => sights.findIndex((other) => sameAddress(other.address, one.address)) === at)
+
+/** Lines of a transcript that name an address, each with the one under it. */
+export const linesAbout = (lines: readonly string[], address: string): string => {
+  const wanted = address.toLowerCase()
+  const kept: string[] = []
+  lines.forEach((line, at) => {
+    if (line.toLowerCase().includes(wanted)) kept.push(line, lines[at + 1] ?? '')
+  })
+  return kept.join('\n')
+}
+
+const MAX_SEGMENT = 60
+
+/**
+ * The addresses of a notice, each with its own lines. `ours` is the address the
+ * report was sent to: the sender of the original, a recipient only if nobody
+ * else is named.
+ */
+export const mentionsIn = (notice: Notice, ours: readonly string[]): Mention[] => {
+  const all = sightsIn(notice.lines).filter((one) => one.form !== 'none')
+  const others = all.filter((one) => !ours.some((own) => sameAddress(own, one.address)))
+  const { chosen, form } = pick(others.length > 0 ? others : all)
+  const entries = unique(chosen).slice(0, 100)
+  return entries.map((one, at) => {
+    const next = form === 'headed' ? notice.lines.length : (entries[at + 1]?.line ?? notice.lines.length)
+    const end = Math.min(Math.max(next, one.line + 1), one.line + MAX_SEGMENT)
+    const start = form === 'transcribed' ? Math.max(0, one.line - 1) : one.line
+    return { address: one.address, text: notice.lines.slice(start, end).join('\n') }
+  })
+}
+
+/** To: of the summary that some notices put below their "Original message" line. */
+export const headedIn = (text: string): string | null => {
+  for (const line of text.split('\n', 40)) {
+    if (/^\s*to\s*:/i.test(line)) return findAddresses(line)[0]?.address ?? null
+  }
+  return null
+}

@@ -1,0 +1,58 @@
+/**
+ * NAME      sender - does a machine write here, and why
+ * DESCRIPTION
+ *   Text grammars are for notices of MTAs only; a person who quotes or forwards
+ *   a bounce must not be taken for one. So evidence is added up from the header
+ *   and the opening words. No single sign decides: Auto-Submitted stands on
+ *   some bounces and on every vacation notice, and people answer with `<>`.
+ */
+import { findAddresses } from '../addresses.js'
+import { type Headers, header, words } from '../mime.js'
+import { AUTOREPLY_SUBJECT, BOUNCE_SUBJECT, FORWARDED_SUBJECT, OPENING, ROBOT } from './phrases.js'
+
+const ENOUGH = 4
+
+const nullSender = (headers: Headers): boolean => {
+  const path = headers.get('return-path')?.[0]
+  return path !== undefined && (/^<?\s*>?$/.test(path) || ROBOT.test(path))
+}
+
+export const isForwarded = (headers: Headers): boolean => FORWARDED_SUBJECT.test(words(headers, 'subject'))
+
+const isRobot = (headers: Headers): boolean => {
+  const from = words(headers, 'from').trim()
+  return /^(?:.{0,60}<\s*>)?$/.test(from) ? headers.has('from') : ROBOT.test(from)
+}
+
+/** How strongly header and words say that an MTA reports. */
+export const isNotice = (headers: Headers, text: string): boolean => {
+  const subject = words(headers, 'subject')
+  if (isForwarded(headers) && !isRobot(headers)) return false
+  let weight = 0
+  if (isRobot(headers)) weight += 2
+  if (nullSender(headers)) weight += 1
+  if (BOUNCE_SUBJECT.test(subject)) weight += 2
+  if (headers.has('x-failed-recipients')) weight += 2
+  if (headers.has('x-ms-exchange-message-is-ndr') || /smtp32/i.test(header(headers, 'x-mailer'))) weight += 2
+  if (OPENING.test(text.slice(0, 4_000))) weight += 2
+  return weight >= ENOUGH
+}
+
+export const isAutoReply = (headers: Headers): boolean => {
+  const submitted = header(headers, 'auto-submitted').toLowerCase()
+  return (
+    AUTOREPLY_SUBJECT.test(words(headers, 'subject')) ||
+    submitted.startsWith('auto-replied') ||
+    /auto[_-]?reply/i.test(header(headers, 'precedence')) ||
+    headers.has('x-autoreply') ||
+    headers.has('x-autorespond') ||
+    headers.has('x-autoresponder') ||
+    (submitted.startsWith('auto-generated') && /vacation|absence/i.test(words(headers, 'subject')))
+  )
+}
+
+/** Whom the report was sent to: the sender of the original. Not a hint to whose mail it was. */
+export const addressees = (headers: Headers): string[] =>
+  ['to', 'delivered-to', 'x-original-to'].flatMap((name) =>
+    findAddresses(words(headers, name)).map((found) => found.address),
+  )

@@ -1,0 +1,248 @@
+/**
+ * NAME      read-report - a mail that came back, read
+ * DESCRIPTION
+ *   In the order of trust (RELAY.md §4): complaints; the status part among the
+ *   top-level parts; status fields in broken or single-part mail; then
+ *   X-Failed-Recipients and the text, and these only where the header shows a
+ *   machine. Auto-replies, receipts (RFC 8098) and what people forward are told
+ *   apart and name nobody.
+ *   Cost is linear and bounded (1 MB, 100 recipients); nothing throws, wherever
+ *   the mail is cut. A file with several mails (mbox) gives one report of them all.
+ */
+import { findAddresses, sameAddress } from './addresses.js'
+import { readFeedback } from './arf.js'
+import type { Rule } from './classify.js'
+import {
+  actionOf,
+  addressOf,
+  decodeXtext,
+  diagnosticOf,
+  type FieldGroups,
+  type Fields,
+  hostOf,
+  readGroups,
+  statusOf,
+} from './fields.js'
+import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
+import { type Notice, noticeOf } from './notice/notice.js'
+import { DELAY, DELAY_SUBJECT, GAVE_UP } from './notice/phrases.js'
+import { headedIn, linesAbout, type Mention, mentionsIn } from './notice/prose.js'
+import { addressees, isAutoReply, isForwarded, isNotice } from './notice/sender.js'
+import { makeRecipient } from './recipient.js'
+import { type Action, kindOf, type Report, type ReportRecipient } from './report.js'
+
+const MAX_MAILS = 20
+
+/** What is asked of the mail's words, found only once and only when needed. */
+interface Words {
+  readonly notice: Notice
+  readonly mentions: readonly Mention[]
+  readonly action: Action
+}
+
+const wordsOf = (mail: Mail): Words => {
+  const notice = noticeOf(mail)
+  const late = DELAY.test(notice.text) || DELAY_SUBJECT.test(words(mail.headers, 'subject'))
+  return {
+    notice,
+    mentions: mentionsIn(notice, addressees(mail.headers)),
+    action: late && !GAVE_UP.test(notice.text) ? 'delayed' : 'failed',
+  }
+}
+
+/** The words about one address; all of them when it is the only one. */
+const contextOf = (said: Words, address: string | null, alone: boolean): string => {
+  const own = said.mentions.find((one) => address !== null && sameAddress(one.address, address))
+  if (alone) return own === undefined ? said.notice.text : `${own.text}\n${said.notice.text}`
+  if (address === null) return ''
+  return `${own?.text ?? ''}\n${linesAbout(said.notice.lines, address)}`
+}
+
+const isAddress = (text: string | null): text is string => text?.includes('@') === true
+
+const fromFields = (fields: Fields, said: Words, alone: boolean, rules: readonly Rule[]): ReportRecipient => {
+  const finalRecipient = addressOf(fields.get('final-recipient'))
+  const originalRecipient = addressOf(fields.get('original-recipient'))
+  const actual = addressOf(fields.get('x-actual-recipient'))
+  const only = alone && said.mentions.length === 1 ? (said.mentions[0]?.address ?? null) : null
+  const address =
+    [originalRecipient, finalRecipient, actual, only].find(isAddress) ?? finalRecipient ?? originalRecipient
+  const status = statusOf(fields.get('status'))
+  const stated = actionOf(fields.get('action'))
+  const byStatus = status?.startsWith('5') ? 'failed' : status?.startsWith('2') ? 'delivered' : said.action
+  return makeRecipient(
+    {
+      address,
+      finalRecipient,
+      originalRecipient,
+      action: stated ?? byStatus,
+      status,
+      diagnostic: diagnosticOf(fields.get('diagnostic-code')),
+      remoteMta: hostOf(fields.get('remote-mta')),
+      context: contextOf(said, address, alone),
+    },
+    rules,
+  )
+}
+
+const fromMentions = (addresses: readonly string[], said: Words, rules: readonly Rule[]): ReportRecipient[] =>
+  addresses.map((address) =>
+    makeRecipient(
+      { address, action: said.action, context: contextOf(said, address, addresses.length === 1) },
+      rules,
+    ),
+  )
+
+const unique = (list: readonly string[]): string[] =>
+  list.filter((one, at) => list.findIndex((other) => sameAddress(other, one)) === at).slice(0, 100)
+
+const failedHeader = (mail: Mail): string[] =>
+  unique(
+    (mail.headers.get('x-failed-recipients') ?? []).flatMap((value) =>
+      findAddresses(value).map((found) => found.address),
+    ),
+  )
+
+const inText = (said: Words): string[] => {
+  const found = unique(said.mentions.map((one) => one.address))
+  if (found.length > 0) return found
+  const headed = headedIn(said.notice.returned)
+  return headed === null ? [] : [headed]
+}
+
+const groupsOf = (mail: Mail): FieldGroups | null => {
+  const parts = mail.parts.filter((part) => /^message\/(?:global-)?delivery-status$/.test(part.type))
+  if (parts.length === 0) return null
+  const groups = parts.map((part) => readGroups(textOf(part)))
+  const message = new Map(groups.flatMap((one) => [...one.message]).reverse())
+  return { message, recipients: groups.flatMap((one) => one.recipients).slice(0, 100) }
+}
+
+type Reading = Pick<
+  Report,
+  'kind' | 'source' | 'recipients' | 'reportingMta' | 'envid' | 'returnPathHints'
+> & {
+  readonly feedbackType?: string
+}
+
+const silent = (kind: Report['kind']): Reading => ({
+  kind,
+  source: null,
+  recipients: [],
+  reportingMta: null,
+  envid: null,
+  returnPathHints: [],
+})
+
+const complaint = (mail: Mail): Reading | null => {
+  const feedback = readFeedback(mail)
+  if (feedback === null) return null
+  const recipients = feedback.addresses.map((address) => ({
+    address,
+    finalRecipient: null,
+    originalRecipient: address,
+    action: null,
+    status: null,
+    diagnostic: null,
+    code: null,
+    remoteMta: null,
+    class: null,
+    category: null,
+    fault: null,
+  }))
+  return {
+    kind: 'arf',
+    feedbackType: feedback.type,
+    source: 'feedback-part',
+    recipients,
+    reportingMta: feedback.reportingMta,
+    envid: feedback.envid,
+    returnPathHints: feedback.mailFrom === null ? [] : [feedback.mailFrom],
+  }
+}
+
+const fromGroups = (
+  groups: FieldGroups,
+  said: Words,
+  source: 'status-part' | 'raw',
+  rules: readonly Rule[],
+): Reading => {
+  const alone = groups.recipients.length === 1
+  const stated = groups.recipients.map((fields) => fromFields(fields, said, alone, rules))
+  const recipients = stated.length > 0 ? stated : fromMentions(inText(said), said, rules)
+  const envid = groups.message.get('original-envelope-id')
+  return {
+    kind: recipients.length > 0 ? kindOf(recipients) : 'bounce',
+    source,
+    recipients,
+    reportingMta: hostOf(groups.message.get('reporting-mta')),
+    envid: envid === undefined ? null : decodeXtext(envid.replace(/^<|>$/g, '')),
+    returnPathHints: ['x-postfix-sender', 'x-original-sender'].flatMap((name) =>
+      findAddresses(groups.message.get(name) ?? '').map((found) => found.address),
+    ),
+  }
+}
+
+const readOne = (mail: Mail, rules: readonly Rule[]): Reading => {
+  const feedback = complaint(mail)
+  if (feedback !== null) return feedback
+  if (mail.parts.some((part) => /^message\/(?:global-)?disposition-notification$/.test(part.type)))
+    return silent('none')
+  const said = wordsOf(mail)
+  const groups = groupsOf(mail)
+  const notice = isNotice(mail.headers, said.notice.text)
+  if (groups !== null && (notice || !isForwarded(mail.headers)))
+    return fromGroups(groups, said, 'status-part', rules)
+  if (!notice) return silent(isAutoReply(mail.headers) ? 'autoreply' : 'none')
+  const loose = readGroups(said.notice.text)
+  if (loose.recipients.length > 0) return fromGroups(loose, said, 'raw', rules)
+  const failed = failedHeader(mail)
+  const recipients = fromMentions(failed.length > 0 ? failed : inText(said), said, rules)
+  return {
+    ...silent(recipients.length > 0 ? kindOf(recipients) : 'bounce'),
+    source: failed.length > 0 ? 'header' : 'text',
+    recipients,
+  }
+}
+
+/** What the returned header tells of our mail: only from the top level, never from the report's own header. */
+const aboutOriginal = (mail: Mail): Pick<Report, 'originalMessageId' | 'refs' | 'returnPathHints'> => {
+  const part = mail.parts.find((one) => one !== mail.parts[0] && isReturned(one))
+  const { headers } =
+    part === undefined ? { headers: new Map<string, string[]>() } : readHeaders(textOf(part))
+  const id = /<[^<>\s]{1,250}>/.exec(header(headers, 'message-id'))?.[0]
+  const back = /<[^<>\s]{1,250}>/.exec(
+    header(mail.headers, 'in-reply-to') || header(mail.headers, 'references'),
+  )
+  return {
+    originalMessageId: id ?? back?.[0] ?? null,
+    refs: (headers.get('x-postern-ref') ?? []).slice(0, 4).map((ref) => ref.slice(0, 200)),
+    returnPathHints: findAddresses(header(headers, 'return-path')).map((found) => found.address),
+  }
+}
+
+const readText = (text: string, rules: readonly Rule[]): Report => {
+  const mail = readMail(text)
+  const reading = readOne(mail, rules)
+  const about = aboutOriginal(mail)
+  return {
+    ...reading,
+    messageId: /<[^<>\s]{1,250}>/.exec(header(mail.headers, 'message-id'))?.[0] ?? null,
+    originalMessageId: about.originalMessageId,
+    refs: about.refs,
+    returnPathHints: unique([...reading.returnPathHints, ...about.returnPathHints]),
+  }
+}
+
+const MBOX = /\n(?=From \S{1,300} {1,3}(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d)/
+
+const mailsIn = (text: string): string[] => (text.startsWith('From ') ? text.split(MBOX, MAX_MAILS) : [text])
+
+/** Reads a bounce, delay notice, delivery report, complaint or auto-reply. Never throws. */
+export const readReport = async (raw: Uint8Array, rules: readonly Rule[] = []): Promise<Report> => {
+  const [first, ...more] = mailsIn(toBinary(raw)).map((text) => readText(text, rules))
+  if (first === undefined) return readText('', rules)
+  if (more.length === 0) return first
+  const recipients = [first, ...more].flatMap((one) => one.recipients)
+  return { ...first, kind: recipients.length > 0 ? kindOf(recipients) : first.kind, recipients }
+}

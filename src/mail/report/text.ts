@@ -1,0 +1,78 @@
+/**
+ * NAME      text - bytes of a mail to readable text
+ * DESCRIPTION
+ *   Transfer encodings, charsets, encoded words and HTML, each reduced to plain
+ *   text. Nothing here throws: an unknown charset is read as UTF-8 and, where
+ *   that fails, as Windows-1252. Inputs are "binary strings", one character per
+ *   byte, because most of a report is ASCII and never needs decoding.
+ */
+const ascii = (text: string): boolean => !/[^\x00-\x7f]/.test(text)
+
+const bytesOf = (binary: string): Buffer => Buffer.from(binary, 'latin1')
+
+/** Bytes to text in a named charset; a wrong or missing name falls back. */
+export const decodeCharset = (binary: string, charset: string): string => {
+  const name = charset.toLowerCase()
+  if (ascii(binary) && !(name.startsWith('iso-2022') && binary.includes('\x1b'))) return binary
+  for (const label of [name, 'utf-8']) {
+    if (label === '' || label === 'us-ascii') continue
+    try {
+      return new TextDecoder(label, { fatal: true }).decode(bytesOf(binary))
+    } catch {
+      // not this one
+    }
+  }
+  return new TextDecoder('windows-1252').decode(bytesOf(binary))
+}
+
+const unquote = (body: string): string =>
+  body
+    .replace(/=[ \t]{0,9}\n/g, '')
+    .replace(/=([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+
+/** Undoes base64 or quoted-printable; anything else is returned as it is. */
+export const decodeTransfer = (body: string, encoding: string): string => {
+  const name = encoding.toLowerCase()
+  if (name === 'quoted-printable') return unquote(body)
+  if (name === 'base64') return Buffer.from(body, 'base64').toString('latin1').replace(/\r\n?/g, '\n')
+  return body
+}
+
+const WORD = /=\?([\w.:-]{1,40})(?:\*[\w-]{1,20})?\?([bq])\?([^?\s]{0,400})\?=(?:\s+(?==\?))?/gi
+
+/** RFC 2047 encoded words in a header value. */
+export const decodeWords = (value: string): string => {
+  if (!value.includes('=?')) return decodeCharset(value, 'utf-8')
+  return value.replace(WORD, (_, charset: string, kind: string, text: string) =>
+    decodeCharset(
+      kind.toLowerCase() === 'b'
+        ? Buffer.from(text, 'base64').toString('latin1')
+        : unquote(text.replace(/_/g, ' ')),
+      charset,
+    ),
+  )
+}
+
+const ENTITIES: Record<string, string> = {
+  lt: '<',
+  gt: '>',
+  amp: '&',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  '#39': "'",
+  '#64': '@',
+}
+const BREAKING = /^<\/?(?:br|p|div|tr|td|table|li|ul|ol|h[1-6]|pre|hr|blockquote)\b/i
+const ADDRESS_TAG = /^<[^\s"'=<>]+@[^\s"'=<>]+>$/
+
+/** HTML as lines of text. `<user@example.com>` is kept: careless notices do not escape it. */
+export const htmlToText = (html: string): string => {
+  const body = html.replace(/<(style|script|head)\b[^>]*>[^]*?<\/\1>/gi, ' ')
+  const lined = /<(?:br|p|div|tr)\b/i.test(body) ? body.replace(/\s*\n\s*/g, ' ') : body
+  return lined
+    .replace(/<[/!a-z][^<>]{0,2000}>/gi, (tag) =>
+      ADDRESS_TAG.test(tag) ? tag : BREAKING.test(tag) ? '\n' : '',
+    )
+    .replace(/&(#?\w{1,8});/g, (all, name: string) => ENTITIES[name.toLowerCase()] ?? all)
+}
