@@ -1,0 +1,131 @@
+/**
+ * NAME      simulation - which recipient makes what happen
+ * DESCRIPTION
+ *   The table of the sandbox, by local part, at any domain. A `+` may add a
+ *   detail: an enhanced status code where the row takes one (`bounced+5.2.2@`),
+ *   else anything. A local part that no row names is delivered. Reports are
+ *   sent only as far as NOTIFY asks for them (RFC 3461): no NOTIFY means
+ *   failures only, NEVER means none; complaints and auto-replies come anyway.
+ */
+
+/** A report that goes back to the envelope sender. */
+export type Report =
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'delayed'; readonly status: string; readonly text: string }
+  | { readonly kind: 'failed'; readonly status: string; readonly text: string }
+  | { readonly kind: 'complaint' }
+  | { readonly kind: 'auto-reply' }
+
+export interface Step {
+  /** Soon is at once; later is after the pace of the sandbox, 1.5 s unless told. */
+  readonly when: 'soon' | 'later'
+  readonly report: Report
+}
+
+export interface Simulation {
+  readonly name: string
+  /** One line for people: what a sender will see. */
+  readonly shows: string
+  /** Reply to RCPT TO: on every attempt, on the first one, or never (250). */
+  readonly refuse: 'always' | 'first' | 'never'
+  /** Basic code, enhanced code and text of that refusal. */
+  readonly reply: string | null
+  /** True holds the reply to the final dot back for a while. */
+  readonly slow: boolean
+  readonly steps: readonly Step[]
+}
+
+const DELIVERED: Step = { when: 'soon', report: { kind: 'delivered' } }
+
+const row = (name: string, shows: string, more: Partial<Simulation> = {}): Simulation => ({
+  name,
+  shows,
+  refuse: 'never',
+  reply: null,
+  slow: false,
+  steps: [DELIVERED],
+  ...more,
+})
+
+const failed = (status: string, text: string): Report => ({ kind: 'failed', status, text })
+
+export const SIMULATIONS: readonly Simulation[] = [
+  row('delivered', 'queued → sent → delivered (a success DSN); so does every name not in this table'),
+  row('bounced', 'bounced at once: 550 5.1.1 at RCPT; bounced+5.2.2@ answers that code', {
+    refuse: 'always',
+    reply: '550 5.1.1 No such user here',
+    steps: [],
+  }),
+  row('bounced-later', 'sent, then bounced by a failure DSN; takes a code as bounced@ does', {
+    steps: [{ when: 'soon', report: failed('5.1.1', 'No such user here') }],
+  }),
+  row('late-bounce', 'delivered, and bounced after that by a late failure DSN', {
+    steps: [DELIVERED, { when: 'later', report: failed('5.2.2', 'Mailbox full') }],
+  }),
+  row('deferred', 'deferred by 451 4.2.0 on the first attempt, delivered on the next; takes a 4.x.y code', {
+    refuse: 'first',
+    reply: '451 4.2.0 Mailbox is busy, try again later',
+  }),
+  row('deferred+forever', 'deferred on every attempt, until the lifetime ends', {
+    refuse: 'always',
+    reply: '451 4.2.0 Mailbox is busy, try again later',
+  }),
+  row('delayed', 'sent, deferred by a delay DSN, then bounced by a failure DSN', {
+    steps: [
+      { when: 'soon', report: { kind: 'delayed', status: '4.4.1', text: 'Connection timed out' } },
+      { when: 'later', report: failed('4.4.7', 'Delivery time expired') },
+    ],
+  }),
+  row('slow', 'delivered, but the reply to the message takes its time', { slow: true }),
+  row('complained', 'delivered, then a spam complaint (ARF)', {
+    steps: [DELIVERED, { when: 'later', report: { kind: 'complaint' } }],
+  }),
+  row('ooto', 'delivered, then an out-of-office reply, which changes nothing', {
+    steps: [DELIVERED, { when: 'soon', report: { kind: 'auto-reply' } }],
+  }),
+]
+
+const CODE = /^[45]\.\d{1,3}\.\d{1,3}$/
+
+const TEXTS: Readonly<Record<string, string>> = {
+  '5.1.1': 'No such user here',
+  '5.1.2': 'No such domain',
+  '5.2.1': 'Mailbox disabled',
+  '5.2.2': 'Mailbox full',
+  '5.3.4': 'Message too big',
+  '5.7.1': 'Refused by policy',
+  '4.2.2': 'Mailbox full',
+  '4.3.2': 'System not accepting mail',
+  '4.7.1': 'Too many messages, slow down',
+}
+
+/** Basic codes that usually come with an enhanced one; else x50. */
+const basicOf = (code: string): number => {
+  if (code.startsWith('4')) return code === '4.2.2' || code === '4.3.1' ? 452 : 451
+  if (code === '5.2.2' || code === '5.3.4') return 552
+  return code.startsWith('5.7.') || code.startsWith('5.6.') ? 554 : 550
+}
+
+const withCode = (found: Simulation, code: string): Simulation => {
+  const text = TEXTS[code] ?? 'As the recipient address asks'
+  return {
+    ...found,
+    reply: found.reply === null ? null : `${basicOf(code)} ${code} ${text}`,
+    steps: found.steps.map((step) =>
+      step.report.kind === 'failed' ? { ...step, report: failed(code, text) } : step,
+    ),
+  }
+}
+
+/** What happens to mail for this address. */
+export const simulationFor = (address: string): Simulation => {
+  const local = address.slice(0, address.lastIndexOf('@')).toLowerCase().replaceAll('"', '')
+  const exact = SIMULATIONS.find(({ name }) => name === local)
+  if (exact !== undefined) return exact
+  const plus = local.indexOf('+')
+  const name = plus === -1 ? local : local.slice(0, plus)
+  const detail = plus === -1 ? '' : local.slice(plus + 1)
+  const found = SIMULATIONS.find((other) => other.name === name) ?? SIMULATIONS[0]!
+  const takes = found.refuse === 'first' ? '4' : '5'
+  return CODE.test(detail) && detail.startsWith(takes) ? withCode(found, detail) : found
+}
