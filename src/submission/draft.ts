@@ -7,7 +7,10 @@
  */
 import type { EmailRecord } from '../store/port.js'
 
-export type Content = string | readonly number[] | { readonly type: 'Buffer'; readonly data: readonly number[] }
+export type Content =
+  | string
+  | readonly number[]
+  | { readonly type: 'Buffer'; readonly data: readonly number[] }
 
 export interface DraftAttachment {
   readonly filename?: string | null | undefined
@@ -72,7 +75,8 @@ export const toDraft = (body: WireDraft): Draft => ({
   subject: body.subject ?? '',
   html: body.html ?? null,
   text: body.text ?? null,
-  headers: body.headers == null || Array.isArray(body.headers) ? {} : (body.headers as Record<string, string>),
+  headers:
+    body.headers == null || Array.isArray(body.headers) ? {} : (body.headers as Record<string, string>),
   tags: body.tags ?? [],
   attachments: (body.attachments ?? []).map((one) => ({
     filename: one.filename,

@@ -1,0 +1,151 @@
+/**
+ * NAME      certificate - what the TLS listeners show
+ * DESCRIPTION
+ *   The configured pair, checked: the key fits, nobody else can read it, and it
+ *   is not one that the world knows. Without a configured pair, a self-signed one
+ *   is made in data_dir on the first run, and again when it is about to run out
+ *   or the host name changed.
+ *   The library behind the SMTP door brings a certificate whose private key is
+ *   published in its package: serving it would be TLS in name only.
+ */
+import { createHash, createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { join } from 'node:path'
+import { generate } from 'selfsigned'
+import type { Config } from './config.js'
+import { ConfigError } from './problem.js'
+
+export interface Certificate {
+  /** PEM, as node:tls takes them. */
+  readonly key: string
+  readonly cert: string
+  readonly selfSigned: boolean
+  /** SHA-256 of the certificate, hex. */
+  readonly fingerprint: string
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
+
+const DAY = 86_400_000
+const LIFETIME = 825 * DAY
+const RENEW_BEFORE = 30 * DAY
+
+/** SHA-256 over the public keys (SPKI) of certificates whose private key is public. */
+const PUBLISHED: ReadonlySet<string> = new Set([
+  'c7c33a9a1bf0b606c384fb4b141f01191a14471f441f0cffd7865e4d81de754e', // smtp-server, CN=localhost
+])
+
+const refuse = (key: string, value: string, expected: string, remedy: string): ConfigError =>
+  new ConfigError([{ where: null, key, value, expected, remedy }])
+
+const readPem = async (key: string, file: string): Promise<string> => {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw refuse(key, file, `cannot be read: ${code}`, 'name a file in PEM that this user may read')
+  }
+}
+
+const checkMode = async (key: string, file: string): Promise<void> => {
+  const { mode } = await stat(file)
+  // a group may read it: that is how certificate tools share keys with daemons
+  if ((mode & 0o007) === 0) return
+  throw refuse(key, file, 'the private key can be read by everybody', `run: chmod o= ${file}`)
+}
+
+/** Throws ConfigError unless the two fit together and are a secret of ours. */
+const examine = (key: string, cert: string, files: { cert: string; key: string }): X509Certificate => {
+  let x509: X509Certificate
+  try {
+    x509 = new X509Certificate(cert)
+  } catch {
+    throw refuse('tls.cert_file', files.cert, 'is not a certificate in PEM', 'name the full chain')
+  }
+  let fits: boolean
+  try {
+    fits = x509.checkPrivateKey(createPrivateKey(key))
+  } catch {
+    throw refuse('tls.key_file', files.key, 'is not a private key in PEM without a passphrase', 'name one')
+  }
+  if (!fits) throw refuse('tls.key_file', files.key, 'is not the key of this certificate', 'name its key')
+  const spki = x509.publicKey.export({ type: 'spki', format: 'der' })
+  if (PUBLISHED.has(createHash('sha256').update(spki).digest('hex'))) {
+    const expected = 'is a published certificate: its private key is known to everybody'
+    throw refuse('tls.cert_file', files.cert, expected, 'use a certificate of your own')
+  }
+  return x509
+}
+
+const describe = (key: string, cert: string, x509: X509Certificate, selfSigned: boolean): Certificate => ({
+  key,
+  cert,
+  selfSigned,
+  fingerprint: x509.fingerprint256.replaceAll(':', '').toLowerCase(),
+  expiresAt: Date.parse(x509.validTo),
+})
+
+/** Written whole under another name first: a crash must not leave half a key. */
+const writeSecret = async (file: string, text: string): Promise<void> => {
+  const fresh = `${file}.${randomBytes(4).toString('hex')}`
+  await writeFile(fresh, text, { mode: 0o600, flag: 'wx' })
+  await rename(fresh, file)
+}
+
+const makeSelfSigned = async (hostname: string, now: number) => {
+  const names = [...new Set([hostname, 'localhost'])]
+  const made = await generate([{ name: 'commonName', value: hostname.slice(0, 64) }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(now - DAY),
+    notAfterDate: new Date(now + LIFETIME),
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          ...names.map((value) =>
+            isIP(value) === 0 ? { type: 2 as const, value } : { type: 7 as const, ip: value },
+          ),
+          { type: 7, ip: '127.0.0.1' },
+          { type: 7, ip: '::1' },
+        ],
+      },
+    ],
+  })
+  return { key: made.private, cert: made.cert }
+}
+
+const selfSigned = async ({ data_dir, hostname }: Config, now: number): Promise<Certificate> => {
+  const files = { cert: join(data_dir, 'self-signed.crt'), key: join(data_dir, 'self-signed.key') }
+  try {
+    const [key, cert] = await Promise.all([readFile(files.key, 'utf8'), readFile(files.cert, 'utf8')])
+    await checkMode('data_dir', files.key)
+    const x509 = examine(key, cert, files)
+    const good = Date.parse(x509.validTo) - now > RENEW_BEFORE && x509.checkHost(hostname) !== undefined
+    if (good) return describe(key, cert, x509, true)
+  } catch (error) {
+    // a pair that is missing or was torn apart by a crash is made anew; one that others read is not excused
+    if (error instanceof ConfigError && error.message.includes('everybody')) throw error
+  }
+  const { key, cert } = await makeSelfSigned(hostname, now)
+  await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  await writeSecret(files.key, key)
+  await writeSecret(files.cert, cert)
+  return describe(key, cert, new X509Certificate(cert), true)
+}
+
+/** The certificate of this configuration. Throws ConfigError when the configured one can not be served. */
+export const loadCertificate = async (config: Config, now: number = Date.now()): Promise<Certificate> => {
+  const { cert_file, key_file } = config.tls
+  if (cert_file === null || key_file === null) return selfSigned(config, now)
+  const [key, cert] = await Promise.all([
+    readPem('tls.key_file', key_file),
+    readPem('tls.cert_file', cert_file),
+  ])
+  await checkMode('tls.key_file', key_file)
+  return describe(key, cert, examine(key, cert, { cert: cert_file, key: key_file }), false)
+}

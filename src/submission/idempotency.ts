@@ -1,0 +1,90 @@
+/**
+ * NAME      idempotency - the same request twice is one email
+ * DESCRIPTION
+ *   The protocol of API.md §3.2 around one accept: claim the key, do the work, let
+ *   the store write the answer together with the mail. What fails before frees
+ *   the key. A claim that took so long that another took over (60 s) finds its
+ *   lock lost, stores nothing, and answers like any retry.
+ *   A fingerprint covers the parsed request, so that white space, key order and
+ *   compression do not matter, and every difference in value does.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { Fault } from '../base/fault.js'
+import type { Mode } from '../store/page.js'
+import type { IdempotentAnswer, Queue } from '../store/port.js'
+import type { Answer, IdempotencyWish, Rendered } from './draft.js'
+
+const LOCK_MS = 60_000
+const MAX_BYTES = 256
+
+/** The key as it counts (trimmed), or a Fault. */
+export const checkIdempotencyKey = (text: string): string => {
+  const key = text.trim()
+  const size = Buffer.byteLength(key)
+  if (size === 0 || size > MAX_BYTES) throw new Fault('idempotency.key_invalid')
+  return key
+}
+
+/** JSON with sorted keys: equal values give equal text, and only those. */
+export const canonicalJson = (value: unknown): string => {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  members.sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join()}}`
+}
+
+/** SHA-256, hex. `variant` is whatever else of the request decides what it means (x-batch-validation). */
+export const requestFingerprint = (method: string, route: string, variant: string, body: unknown): string =>
+  createHash('sha256')
+    .update(canonicalJson([method, route, variant, body]))
+    .digest('hex')
+
+export interface Place {
+  readonly workspaceId: string
+  readonly mode: Mode
+}
+
+export type Locks = Pick<Queue, 'claimKey' | 'releaseKey'>
+
+/** Does `work` once under this key. Work resolves with null when its lock was lost, and then stored nothing. */
+export const once = async (
+  store: Locks,
+  wish: IdempotencyWish | null,
+  place: Place,
+  now: () => number,
+  work: (ticket: Omit<IdempotentAnswer, keyof Rendered> | null) => Promise<Answer | null>,
+): Promise<Answer> => {
+  if (wish === null) return must(await work(null))
+  for (let tries = 0; tries < 3; tries++) {
+    const { workspaceId, mode } = place
+    const claim = { workspaceId, mode, key: wish.key, token: randomUUID() }
+    const at = now()
+    const found = await store.claimKey({
+      ...claim,
+      fingerprint: wish.fingerprint,
+      now: at,
+      lockedUntil: at + LOCK_MS,
+    })
+    if (found.state === 'done') {
+      return { status: found.status, body: found.body, replayed: true, records: [] }
+    }
+    if (found.state === 'in_progress') throw new Fault('idempotency.in_progress', { retryAfter: 1 })
+    if (found.state === 'mismatch') throw new Fault('idempotency.body_mismatch')
+    let answer: Answer | null
+    try {
+      answer = await work(claim)
+    } catch (error) {
+      // best effort: a key that cannot be freed unlocks by itself
+      await store.releaseKey(claim).catch(() => undefined)
+      throw error
+    }
+    if (answer !== null) return answer
+  }
+  throw new Fault('idempotency.in_progress', { retryAfter: 1 })
+}
+
+const must = (answer: Answer | null): Answer => {
+  if (answer === null) throw new Error('a lock was lost that nobody held')
+  return answer
+}
