@@ -30,7 +30,8 @@ export interface Part {
 export const toBinary = (raw: Uint8Array): string => {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BYTES))
   const text = bytes.toString('latin1')
-  return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+  const unmarked = text.startsWith('\xef\xbb\xbf') ? text.slice(3) : text
+  return unmarked.includes('\r') ? unmarked.replace(/\r\n?/g, '\n') : unmarked
 }
 
 const FIELD = /^([!-9;-~]{1,100})[ \t]*:[ \t]*(.*)$/
@@ -83,7 +84,7 @@ const readPart = (text: string): Part => {
 
 /** A boundary that the body uses although the header does not name it: `--token` above a Content- line. */
 const strayBoundary = (body: string): string =>
-  /(?:^|\n)--(\S[^\n]{0,100}?)[ \t]*\n(?:Content-[A-Za-z-]+|MIME-Version):/i.exec(body)?.[1] ?? ''
+  /(?:^|\n)--(\S[^\n]{0,100}?)[ \t]{0,20}\n(?:Content-[A-Za-z-]+|MIME-Version):/i.exec(body)?.[1] ?? ''
 
 const split = (body: string, boundary: string): string[] => {
   const mark = `--${boundary}`
@@ -143,6 +144,9 @@ export const readMail = (text: string): Mail => {
   return { headers: whole.headers, type: top.type, parts: parts.length > 0 ? parts : [whole], broken }
 }
 
+const RETURNED =
+  /^(?:message\/(?:rfc822|global|partial|rfc822-headers|global-headers)|text\/rfc822-headers?)$/
+
 /** A part's body, decoded from its transfer encoding and charset. */
 export const textOf = (part: Part): string => {
   const encoding = header(part.headers, 'content-transfer-encoding').trim()
@@ -156,14 +160,13 @@ export const readableOf = (part: Part, depth = 0): string => {
     const inner = childrenOf(part)
     const plain = inner.find((one) => one.type === 'text/plain' || one.type === '')
     const chosen = plain ?? inner[0]
-    return chosen === undefined ? '' : readableOf(chosen, depth + 1)
+    // A multipart whose boundary is nowhere is read as the text that it is.
+    return chosen === undefined ? textOf(part) : readableOf(chosen, depth + 1)
   }
   if (part.type === 'text/html') return htmlToText(textOf(part))
   return part.type === '' || part.type.startsWith('text/') ? textOf(part) : ''
 }
 
-export const isReturned = (part: Part): boolean =>
-  /^(?:message\/(?:rfc822|global|partial|rfc822-headers|global-headers)|text\/rfc822-headers?)$/.test(
-    part.type,
-  ) ||
-  (part.type === '' && part.headers.has('received'))
+/** A copy of our mail: never read for what the report says. A child without a type that was received is one too. */
+export const isReturned = (part: Part, top: Headers): boolean =>
+  RETURNED.test(part.type) || (part.type === '' && part.headers !== top && part.headers.has('received'))

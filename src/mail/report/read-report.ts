@@ -190,7 +190,7 @@ const readOne = (mail: Mail, rules: readonly Rule[]): Reading => {
     return silent('none')
   const said = wordsOf(mail)
   const groups = groupsOf(mail)
-  const notice = isNotice(mail.headers, said.notice.text)
+  const notice = isNotice(mail, said.notice.text)
   if (groups !== null && (notice || !isForwarded(mail.headers)))
     return fromGroups(groups, said, 'status-part', rules)
   if (!notice) return silent(isAutoReply(mail.headers) ? 'autoreply' : 'none')
@@ -207,7 +207,7 @@ const readOne = (mail: Mail, rules: readonly Rule[]): Reading => {
 
 /** What the returned header tells of our mail: only from the top level, never from the report's own header. */
 const aboutOriginal = (mail: Mail): Pick<Report, 'originalMessageId' | 'refs' | 'returnPathHints'> => {
-  const part = mail.parts.find((one) => one !== mail.parts[0] && isReturned(one))
+  const part = mail.parts.find((one) => isReturned(one, mail.headers))
   const { headers } =
     part === undefined ? { headers: new Map<string, string[]>() } : readHeaders(textOf(part))
   const id = /<[^<>\s]{1,250}>/.exec(header(headers, 'message-id'))?.[0]

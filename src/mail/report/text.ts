@@ -66,10 +66,32 @@ const ENTITIES: Record<string, string> = {
 const BREAKING = /^<\/?(?:br|p|div|tr|td|table|li|ul|ol|h[1-6]|pre|hr|blockquote)\b/i
 const ADDRESS_TAG = /^<[^\s"'=<>]+@[^\s"'=<>]+>$/
 
+const MAX_HTML = 200_000
+
+/** Cuts `<style>…</style>` and its like by searching forward only, so the cost is linear. */
+const withoutBlocks = (html: string): string => {
+  let text = html
+  for (const name of ['style', 'script', 'head']) {
+    const kept: string[] = []
+    const lower = text.toLowerCase()
+    let at = 0
+    for (let open = lower.indexOf(`<${name}`); open >= 0; open = lower.indexOf(`<${name}`, at)) {
+      const close = lower.indexOf(`</${name}`, open)
+      if (close < 0) break
+      kept.push(text.slice(at, open))
+      at = close
+    }
+    kept.push(text.slice(at))
+    text = kept.join(' ')
+  }
+  return text
+}
+
 /** HTML as lines of text. `<user@example.com>` is kept: careless notices do not escape it. */
 export const htmlToText = (html: string): string => {
-  const body = html.replace(/<(style|script|head)\b[^>]*>[^]*?<\/\1>/gi, ' ')
-  const lined = /<(?:br|p|div|tr)\b/i.test(body) ? body.replace(/\s*\n\s*/g, ' ') : body
+  const body = withoutBlocks(html.slice(0, MAX_HTML))
+  const lines = body.split('\n')
+  const lined = /<(?:br|p|div|tr)\b/i.test(body) ? lines.map((line) => line.trim()).join(' ') : body
   return lined
     .replace(/<[/!a-z][^<>]{0,2000}>/gi, (tag) =>
       ADDRESS_TAG.test(tag) ? tag : BREAKING.test(tag) ? '\n' : '',

@@ -6,7 +6,7 @@
  *   written it. Lines quoted with `>` are dropped (people quote; MTAs do not),
  *   but `>>>` and `<<<` of a transcript stay.
  */
-import { isReturned, type Mail, type Part, readableOf } from '../mime.js'
+import { isReturned, type Mail, readableOf } from '../mime.js'
 import { ORIGINAL_BELOW } from './phrases.js'
 
 const MAX_CHARS = 64_000
@@ -51,10 +51,10 @@ const split = (text: string): string[] =>
     .map((line) => line.slice(0, MAX_LINE).trimEnd())
 
 /** The human text before the first returned part; attachments after it are copies too. */
-const readable = (parts: readonly Part[]): string => {
+const readable = (mail: Mail): string => {
   const texts: string[] = []
-  for (const part of parts) {
-    if (isReturned(part)) break
+  for (const part of mail.parts) {
+    if (isReturned(part, mail.headers)) break
     const text = readableOf(part)
     if (text.trim() !== '') texts.push(text)
   }
@@ -68,4 +68,4 @@ export const noticeOfText = (text: string): Notice => {
   return { lines: kept, text: kept.join('\n'), returned: lines.slice(cut).join('\n') }
 }
 
-export const noticeOf = (mail: Mail): Notice => noticeOfText(readable(mail.parts))
+export const noticeOf = (mail: Mail): Notice => noticeOfText(readable(mail))

@@ -7,7 +7,7 @@
  *   some bounces and on every vacation notice, and people answer with `<>`.
  */
 import { findAddresses } from '../addresses.js'
-import { type Headers, header, words } from '../mime.js'
+import { type Headers, header, isReturned, type Mail, words } from '../mime.js'
 import { AUTOREPLY_SUBJECT, BOUNCE_SUBJECT, FORWARDED_SUBJECT, OPENING, ROBOT } from './phrases.js'
 
 const ENOUGH = 4
@@ -25,11 +25,12 @@ const isRobot = (headers: Headers): boolean => {
 }
 
 /** How strongly header and words say that an MTA reports. */
-export const isNotice = (headers: Headers, text: string): boolean => {
+export const isNotice = ({ headers, parts }: Mail, text: string): boolean => {
   const subject = words(headers, 'subject')
   if (isForwarded(headers) && !isRobot(headers)) return false
   let weight = 0
-  if (isRobot(headers)) weight += 2
+  if (isRobot(headers)) weight += /mailer[-_]?daemon/i.test(words(headers, 'from')) ? 3 : 2
+  if (parts.some((part) => isReturned(part, headers))) weight += 1
   if (nullSender(headers)) weight += 1
   if (BOUNCE_SUBJECT.test(subject)) weight += 2
   if (headers.has('x-failed-recipients')) weight += 2
