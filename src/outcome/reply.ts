@@ -1,0 +1,101 @@
+/**
+ * NAME      reply - from what happened on an attempt to an outcome
+ * DESCRIPTION
+ *   A complete reply decides by its class: 2xx to the final dot is accepted, 4xx
+ *   is postponed, 5xx rejected. A connection that failed or died is postponed:
+ *   it says nothing about the recipient. What is postponed past the lifetime is
+ *   expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end
+ *   of the lifetime, so that a mail never outlives it by a whole backoff step.
+ *   A peer that names its price ("try again in 300 seconds") is given that time.
+ * NOTES
+ *   530, 534, 535 and 538 complain about our login, not about the mail. They are
+ *   postponed, since a mistyped password must not bounce a day's mail.
+ */
+import { retryDelayMs } from '../base/backoff.js'
+import type { Reply } from '../mail/reply.js'
+import type { Claimed, Outcome } from '../store/port.js'
+import { observed } from './settle.js'
+
+export interface RetryPlan {
+  /** Ceilings of the backoff, in milliseconds. */
+  readonly retry: readonly number[]
+  /** How long a mail is tried, in milliseconds. */
+  readonly lifetime: number
+  readonly random?: () => number
+}
+
+/** One attempt to hand one recipient to one upstream, and how it ended. */
+export interface AttemptEnd {
+  readonly claimed: Claimed
+  readonly at: number
+  readonly upstreamId: string | null
+  readonly host: string | null
+  /** Where the dialogue stood: connect, greeting, tls, auth, mail, rcpt, data, body, dot. */
+  readonly stage: string
+  /** The complete reply that ended it, or null when there was none. */
+  readonly reply: Reply | null
+  /** What went wrong when there was no reply to decide by; one line, safe to show. */
+  readonly error: string | null
+  readonly detail?: Readonly<Record<string, string | number | boolean | null>>
+}
+
+const OUR_LOGIN = new Set([530, 534, 535, 538])
+const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000 }
+const LONGEST_WAIT_MS = 4 * 3_600_000
+
+const WAIT =
+  /\b(?:(?:try|retry|send|come back|wait)\b[^.;\d]{0,40}?|greylist\w*\s+for\s+|deferred\s+for\s+)(\d{1,6})\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b/i
+
+/** How long the text of a reply asks us to wait, in milliseconds; 0 when it does not say. */
+export const askedWaitMs = (text: string): number => {
+  const found = WAIT.exec(text)
+  if (found === null) return 0
+  const unit = UNIT_MS[(found[2] ?? 's').charAt(0).toLowerCase()] ?? 1_000
+  return Math.min(Number(found[1]) * unit, LONGEST_WAIT_MS)
+}
+
+const verdict = (end: AttemptEnd): 'accepted' | 'rejected' | 'postponed' => {
+  const { reply } = end
+  if (reply === null) return 'postponed'
+  if (reply.code >= 200 && reply.code < 300 && end.stage === 'dot') return 'accepted'
+  return reply.code >= 500 && !OUR_LOGIN.has(reply.code) ? 'rejected' : 'postponed'
+}
+
+const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => {
+  const { claimed, at, reply } = end
+  const endOfLife = claimed.queuedAt + plan.lifetime
+  const text = reply === null ? (end.error ?? 'no reply') : `${reply.code} ${reply.text}`
+  if (at >= endOfLife) {
+    return {
+      ...base,
+      seen: 'expired',
+      reply: { code: reply?.code ?? 451, enhanced: '4.4.7', text: `Delivery time expired; last: ${text}` },
+      reason: 'lifetime',
+    }
+  }
+  const wait = retryDelayMs(
+    claimed.attempts + 1,
+    plan.retry,
+    plan.random ?? Math.random,
+    askedWaitMs(reply?.text ?? ''),
+  )
+  return { ...base, retryAt: Math.min(at + wait, endOfLife) }
+}
+
+export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
+  const { claimed } = end
+  const seen = verdict(end)
+  const base = observed({
+    recipientId: claimed.recipientId,
+    seen,
+    at: end.at,
+    source: 'smtp',
+    leaseGen: claimed.leaseGen,
+    attempt: claimed.attempts + 1,
+    reply: end.reply,
+    mta: { poolId: claimed.poolId, upstreamId: end.upstreamId, host: end.host },
+    reason: seen === 'postponed' && end.reply === null ? 'connection' : null,
+    detail: { stage: end.stage, ...(end.error === null ? {} : { error: end.error }), ...end.detail },
+  })
+  return seen === 'postponed' ? postponed(base, end, plan) : base
+}

@@ -1,0 +1,32 @@
+/**
+ * NAME      settle - the only way a status changes
+ * DESCRIPTION
+ *   Whatever was seen about a recipient, a reply, a bounce mail, a lifetime that
+ *   ran out, becomes an Outcome here and goes to the store in one verb. The
+ *   store folds it by mail/status.ts and writes status and event together, so
+ *   nobody can read one without the other. Settling the same outcome twice is
+ *   harmless: reports carry a dedupe key, attempts their lease generation.
+ */
+import type { Outcome, Queue, Settled } from '../store/port.js'
+
+/** What every outcome must say; the rest is empty unless given. */
+export type Seen = Pick<Outcome, 'recipientId' | 'seen' | 'at' | 'source'> & Partial<Outcome>
+
+export const observed = (seen: Seen): Outcome => ({
+  leaseGen: null,
+  attempt: null,
+  retryAt: null,
+  deadline: null,
+  reply: null,
+  mta: null,
+  dedupe: null,
+  reason: null,
+  detail: null,
+  trusted: true,
+  ...seen,
+})
+
+export const settle = async (
+  queue: Pick<Queue, 'settle'>,
+  outcomes: readonly Outcome[],
+): Promise<readonly Settled[]> => (outcomes.length === 0 ? [] : queue.settle(outcomes))

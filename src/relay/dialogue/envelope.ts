@@ -1,0 +1,110 @@
+/**
+ * NAME      envelope - MAIL and RCPT for one recipient, or why not
+ * DESCRIPTION
+ *   Builds the two commands from what the mail needs and what the upstream
+ *   offers (RFC 5321, 4.1.1.2-3; DSN: RFC 3461; SMTPUTF8: RFC 6531; SIZE: RFC 1870). What is
+ *   needed and not offered is refused here, with the reply that an honest MTA would
+ *   give, and never sent as something else: an 8-bit body is not passed to a
+ *   7-bit upstream (5.6.3), nor an internationalised address to one
+ *   without SMTPUTF8 (5.6.7). Another member of the pool may still take it.
+ * NOTES
+ *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
+ *   content, and no MTA of this century lacks 8BITMIME.
+ */
+import type { Reply } from '../../mail/reply.js'
+import type { Claimed } from '../../store/port.js'
+import type { Offers } from './offers.js'
+
+export interface Envelope {
+  readonly mail: string
+  readonly rcpt: string
+}
+
+export interface EnvelopeNeeds {
+  readonly claimed: Claimed
+  /** The envelope sender, without angle brackets; empty for the null sender. */
+  readonly returnPath: string
+  /** Our signed reference, used when the client gave no ENVID of its own. */
+  readonly envid: string
+  readonly notifySuccess: boolean
+  readonly size: number
+  readonly eightBit: boolean
+}
+
+const UNSAFE = /[\x00-\x20\x7f<>]/
+const NOT_ASCII = /[^\x20-\x7e]/
+const XTEXT = /^[\x21-\x7e]{1,500}$/
+
+/** RFC 3461, section 4: `+`, `=` and what is not printable ASCII become +XX. */
+export const xtext = (text: string): string =>
+  [...Buffer.from(text)]
+    .map((byte) =>
+      byte < 0x21 || byte > 0x7e || byte === 0x2b || byte === 0x3d
+        ? `+${byte.toString(16).toUpperCase().padStart(2, '0')}`
+        : String.fromCharCode(byte),
+    )
+    .join('')
+
+/** RFC 6533, section 3: an internationalised address as utf-8-addr-xtext. */
+const utf8Xtext = (text: string): string =>
+  [...text]
+    .map((char) => {
+      const point = char.codePointAt(0) ?? 0
+      const plain = point > 0x20 && point < 0x7f && !'\\+='.includes(char)
+      return plain ? char : `\\x{${point.toString(16).toUpperCase()}}`
+    })
+    .join('')
+
+const originalRecipient = (claimed: Claimed): string => {
+  const given = claimed.dsn?.orcpt
+  if (given && XTEXT.test(given) && given.includes(';')) return given
+  return NOT_ASCII.test(claimed.address)
+    ? `utf-8;${utf8Xtext(claimed.address)}`
+    : `rfc822;${xtext(claimed.address)}`
+}
+
+const refusal = (code: number, enhanced: string, text: string): Reply => ({ code, enhanced, text })
+
+const refuse = (needs: EnvelopeNeeds, offers: Offers): Reply | null => {
+  const { claimed, returnPath } = needs
+  if (claimed.address === '' || UNSAFE.test(claimed.address)) {
+    return refusal(553, '5.1.3', 'The recipient address can not be sent')
+  }
+  if (UNSAFE.test(returnPath)) return refusal(553, '5.1.7', 'The sender address can not be sent')
+  const international = claimed.needsSmtpUtf8 || NOT_ASCII.test(claimed.address) || NOT_ASCII.test(returnPath)
+  if (international && !offers.smtpUtf8) {
+    return refusal(550, '5.6.7', 'The message needs SMTPUTF8, which the upstream does not offer')
+  }
+  if (needs.eightBit && !offers.eightBitMime) {
+    return refusal(554, '5.6.3', 'The message has 8-bit content, and the upstream does not offer 8BITMIME')
+  }
+  if (offers.maxSize > 0 && needs.size > offers.maxSize) {
+    return refusal(552, '5.3.4', `The upstream takes at most ${offers.maxSize} bytes`)
+  }
+  return null
+}
+
+const notifyOf = (needs: EnvelopeNeeds): string => {
+  // the client's NEVER goes on to the end (RFC 3461, 5.2.2); all else is ours to ask
+  if (needs.claimed.dsn?.notify?.toUpperCase() === 'NEVER') return 'NEVER'
+  return needs.notifySuccess ? 'SUCCESS,FAILURE,DELAY' : 'FAILURE,DELAY'
+}
+
+/** The commands without their CRLF, or the refusal. */
+export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Reply => {
+  const refused = refuse(needs, offers)
+  if (refused !== null) return refused
+  const { claimed, returnPath } = needs
+  let mail = `MAIL FROM:<${returnPath}>`
+  let rcpt = `RCPT TO:<${claimed.address}>`
+  if (offers.size) mail += ` SIZE=${needs.size}`
+  const international = claimed.needsSmtpUtf8 || NOT_ASCII.test(claimed.address) || NOT_ASCII.test(returnPath)
+  if (international) mail += ' SMTPUTF8'
+  if (offers.eightBitMime && (needs.eightBit || international)) mail += ' BODY=8BITMIME'
+  if (offers.dsn) {
+    const envid = claimed.envid !== null && XTEXT.test(claimed.envid) ? claimed.envid : xtext(needs.envid)
+    mail += ` RET=${claimed.ret?.toUpperCase() === 'FULL' ? 'FULL' : 'HDRS'} ENVID=${envid}`
+    rcpt += ` NOTIFY=${notifyOf(needs)} ORCPT=${originalRecipient(claimed)}`
+  }
+  return { mail, rcpt }
+}

@@ -1,0 +1,192 @@
+/**
+ * NAME      session - opening a connection to an upstream
+ * DESCRIPTION
+ *   nodemailer's SMTPConnection does what takes care to get right: resolving,
+ *   connecting, greeting, EHLO, STARTTLS (with its injection traps) and AUTH. What comes out
+ *   is a Session: the socket, what the upstream offers on it, the TLS version.
+ *   What fails is a SetupFailure that knows its stage. No message has been near
+ *   this connection yet, so every SetupFailure may move on to another upstream.
+ * TLS
+ *   none           never
+ *   opportunistic  if offered, unverified; in clear if it fails, unless there is a
+ *                  password or a pinned certificate to protect
+ *   required       always, unverified unless pinned
+ *   verify         always, certificate chain and name checked
+ *   implicit       from the first byte, checked like verify
+ *   A pinned fingerprint takes the place of chain and name in all of them, and
+ *   is checked before AUTH.
+ * NOTES
+ *   Only public parts of SMTPConnection are used: its socket, its last reply,
+ *   which after `connect` is the EHLO reply, and its events. send() is not: see
+ *   connection.ts.
+ */
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { isIP, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import SMTPConnection from 'nodemailer/lib/smtp-connection'
+import { parseReply, type Reply } from '../../mail/reply.js'
+import type { UpstreamTls } from '../../store/port-tenants.js'
+import { type Offers, parseOffers } from './offers.js'
+
+export interface Target {
+  readonly host: string
+  readonly port: number
+  readonly tls: UpstreamTls
+  /** SHA-256 of the certificate, hex with or without colons. */
+  readonly fingerprint: string | null
+  readonly login: { readonly user: string; readonly password: string } | null
+  readonly clientCertFile: string | null
+  readonly clientKeyFile: string | null
+}
+
+export type SetupStage = 'connect' | 'greeting' | 'tls' | 'auth'
+
+export interface SetupTimeouts {
+  readonly connect: number
+  readonly greeting: number
+}
+
+export interface Session {
+  readonly socket: Socket
+  readonly offers: Offers
+  /** `TLSv1.3`, or null in clear. */
+  readonly tls: string | null
+}
+
+export class SetupFailure extends Error {
+  readonly stage: SetupStage
+  readonly reply: Reply | null
+
+  constructor(stage: SetupStage, message: string, reply: Reply | null) {
+    super(message)
+    this.stage = stage
+    this.reply = reply
+  }
+}
+
+const hex = (fingerprint: string): string => fingerprint.replace(/[^0-9a-f]/gi, '').toLowerCase()
+
+const tlsOptions = async (target: Target) => {
+  const checked = target.tls === 'verify' || target.tls === 'implicit'
+  return {
+    rejectUnauthorized: checked && target.fingerprint === null,
+    minVersion: 'TLSv1.2' as const,
+    ...(isIP(target.host) === 0 ? { servername: target.host } : {}),
+    ...(target.clientCertFile === null ? {} : { cert: await readFile(target.clientCertFile) }),
+    ...(target.clientKeyFile === null ? {} : { key: await readFile(target.clientKeyFile) }),
+  }
+}
+
+type NodemailerError = Error & { code?: string; response?: string; command?: string }
+
+/** Where the set-up stood when it failed. */
+const stageOf = (connection: SMTPConnection, error: NodemailerError, tls: UpstreamTls): SetupStage => {
+  if (connection.upgrading === true || error.code === 'ETLS' || error.command === 'STARTTLS') return 'tls'
+  if (error.code === 'EAUTH' || error.command?.startsWith('AUTH') === true) return 'auth'
+  if (connection.stage !== 'init') return 'greeting'
+  const certificate = /certificate|ssl|tls|altname|wrong version/i.test(error.message)
+  return tls === 'implicit' && certificate ? 'tls' : 'connect'
+}
+
+const failureOf = (connection: SMTPConnection, error: NodemailerError, tls: UpstreamTls): SetupFailure => {
+  const reply = error.response === undefined ? null : parseReply(error.response)
+  const [line = 'failed'] = error.message.split(/\r?\n/)
+  return new SetupFailure(stageOf(connection, error, tls), line.slice(0, 300), reply)
+}
+
+const checkPin = (socket: Socket, target: Target): void => {
+  if (target.fingerprint === null) return
+  const raw = socket instanceof TLSSocket ? socket.getPeerCertificate().raw : undefined
+  const found = raw === undefined ? '' : hex(new X509Certificate(raw).fingerprint256)
+  if (found !== hex(target.fingerprint)) {
+    throw new SetupFailure('tls', 'the certificate is not the pinned one', null)
+  }
+}
+
+/** From here on the socket is ours: SMTPConnection keeps only its close and error listeners. */
+const takeOver = (connection: SMTPConnection, socket: Socket, offers: Offers): Session => {
+  socket.removeAllListeners('timeout')
+  socket.setTimeout(0)
+  socket.pause()
+  socket.removeAllListeners('data')
+  connection.on('error', () => {})
+  return { socket, offers, tls: socket instanceof TLSSocket ? socket.getProtocol() : null }
+}
+
+const open = async (
+  target: Target,
+  hostname: string,
+  timeouts: SetupTimeouts,
+  ignoreTls: boolean,
+): Promise<Session> => {
+  let tls: Awaited<ReturnType<typeof tlsOptions>>
+  try {
+    tls = await tlsOptions(target)
+  } catch (error) {
+    throw new SetupFailure('tls', `client certificate: ${(error as Error).message}`, null)
+  }
+  const connection = new SMTPConnection({
+    host: target.host,
+    port: target.port,
+    name: hostname,
+    secure: target.tls === 'implicit',
+    ignoreTLS: ignoreTls,
+    requireTLS: target.tls === 'required' || target.tls === 'verify',
+    allowInternalNetworkInterfaces: true,
+    connectionTimeout: timeouts.connect + timeouts.greeting,
+    greetingTimeout: timeouts.greeting,
+    socketTimeout: timeouts.greeting,
+    tls,
+  })
+  return new Promise<Session>((resolve, reject) => {
+    // SMTPConnection has one limit for connecting and greeting together; connecting deserves less patience
+    const timer = setTimeout(() => {
+      if (connection.stage === 'init') fail(new Error('no connection in time'))
+    }, timeouts.connect)
+    const fail = (error: Error): void => {
+      clearTimeout(timer)
+      reject(error instanceof SetupFailure ? error : failureOf(connection, error, target.tls))
+      connection.close()
+    }
+    connection.once('error', fail)
+    connection.once('end', () => fail(new Error('connection closed')))
+    connection.connect((error) => {
+      if (error) return fail(error)
+      const socket = connection._socket
+      if (!socket) return fail(new Error('connection closed'))
+      const done = (error?: Error | null): void => {
+        if (error) fail(error)
+        else {
+          clearTimeout(timer)
+          connection.removeListener('error', fail)
+          resolve(takeOver(connection, socket, offers))
+        }
+      }
+      const offers = parseOffers(connection.lastServerResponse || '')
+      try {
+        checkPin(socket, target)
+      } catch (error) {
+        return fail(error as Error)
+      }
+      if (target.login === null) return done()
+      connection.login({ user: target.login.user, pass: target.login.password }, done)
+    })
+  })
+}
+
+/** Opens a connection ready for MAIL. Rejects with SetupFailure only. */
+export const openSession = async (
+  target: Target,
+  hostname: string,
+  timeouts: SetupTimeouts,
+): Promise<Session> => {
+  try {
+    return await open(target, hostname, timeouts, target.tls === 'none')
+  } catch (error) {
+    const failure = error as SetupFailure
+    const mayFallBack = target.tls === 'opportunistic' && target.login === null && target.fingerprint === null
+    if (failure.stage !== 'tls' || !mayFallBack) throw failure
+    return open(target, hostname, timeouts, true)
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * NAME      wire - the bytes of SMTP, both ways
+ * DESCRIPTION
+ *   Incoming: chunks to complete replies, whatever the chunking. Outgoing: a
+ *   message to what may follow 354: every line ends in CRLF, a leading dot is
+ *   doubled (RFC 5321, 4.5.2), the end is CRLF.CRLF, also when the message did not end
+ *   in CRLF. Stored messages are clean already; the mending of bare CR, bare LF and NUL
+ *   is a second lock on the same door, since a bare line end before a dot is how
+ *   one message smuggles in another.
+ */
+import { parseReply, type Reply } from '../../mail/reply.js'
+
+const CR = 13
+const LF = 10
+const DOT = 46
+const LONGEST_REPLY = 64 * 1024
+
+export class ReplyTooLong extends Error {}
+
+/** Gathers chunks into replies. Throws ReplyTooLong for a peer that never comes to an end. */
+export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buffer) => void) => {
+  let rest = ''
+  let lines = ''
+  return (chunk) => {
+    // latin1 keeps each byte apart, so that a character split between chunks survives
+    rest += chunk.toString('latin1')
+    let end = rest.indexOf('\n')
+    while (end !== -1) {
+      const line = rest.slice(0, end + 1)
+      rest = rest.slice(end + 1)
+      end = rest.indexOf('\n')
+      if (line.trim() === '') continue
+      lines += line
+      if (/^\d{3}-/.test(line)) continue
+      const text = Buffer.from(lines, 'latin1').toString('utf8')
+      lines = ''
+      onReply(parseReply(text) ?? { code: 0, enhanced: null, text: text.trim().slice(0, 200) })
+    }
+    if (rest.length + lines.length > LONGEST_REPLY) throw new ReplyTooLong('reply too long')
+  }
+}
+
+export interface Scan {
+  /** Lines that start with a dot. */
+  readonly dots: number
+  /** A bare CR, a bare LF or a NUL is inside. */
+  readonly dirty: boolean
+  readonly eightBit: boolean
+}
+
+/** One look at every byte of a message. */
+export const scan = (raw: Uint8Array): Scan => {
+  let dots = raw[0] === DOT ? 1 : 0
+  let dirty = false
+  let high = 0
+  let last = 0
+  for (let i = 0; i < raw.length; i++) {
+    const byte = raw[i] as number
+    high |= byte
+    if (byte === LF) {
+      if (last !== CR) dirty = true
+      if (raw[i + 1] === DOT) dots++
+    } else if (last === CR || byte === 0) dirty = true
+    last = byte
+  }
+  if (last === CR) dirty = true
+  return { dots, dirty, eightBit: high > 127 }
+}
+
+/** Every line end becomes CRLF, NUL goes. */
+const mend = (raw: Uint8Array): Uint8Array => {
+  const out = Buffer.allocUnsafe(raw.length * 2)
+  let n = 0
+  for (let i = 0; i < raw.length; i++) {
+    const byte = raw[i] as number
+    if (byte === 0) continue
+    if (byte === CR || byte === LF) {
+      if (byte === CR && raw[i + 1] === LF) i++
+      out[n++] = CR
+      out[n++] = LF
+    } else out[n++] = byte
+  }
+  return out.subarray(0, n)
+}
+
+const stuff = (raw: Uint8Array, dots: number): Uint8Array => {
+  const out = Buffer.allocUnsafe(raw.length + dots)
+  let n = 0
+  let last = LF
+  for (let i = 0; i < raw.length; i++) {
+    const byte = raw[i] as number
+    if (byte === DOT && last === LF) out[n++] = DOT
+    out[n++] = byte
+    last = byte
+  }
+  return out.subarray(0, n)
+}
+
+const DOT_LINE = Buffer.from('.\r\n')
+const CRLF_DOT_LINE = Buffer.from('\r\n.\r\n')
+
+export interface Payload {
+  /** The stuffed message, without its end. */
+  readonly body: Uint8Array
+  /** What ends it: the final dot's line, with a CRLF before it where the message had none. */
+  readonly end: Uint8Array
+}
+
+export const toPayload = (raw: Uint8Array, seen: Scan = scan(raw)): Payload => {
+  let body = raw
+  let dots = seen.dots
+  if (seen.dirty) {
+    body = mend(raw)
+    dots = scan(body).dots
+  }
+  if (dots > 0) body = stuff(body, dots)
+  const n = body.length
+  const closed = n === 0 || (body[n - 1] === LF && body[n - 2] === CR)
+  return { body, end: closed ? DOT_LINE : CRLF_DOT_LINE }
+}

@@ -1,0 +1,292 @@
+/**
+ * NAME      flow - from due to told
+ * DESCRIPTION
+ *   Takes fresh mail as it is handed over in memory and older mail by claim,
+ *   gives each to an upstream that has room, and settles how it ended. What is
+ *   at hand is bounded by the room of the pool, whatever the depth of the queue.
+ *   A mail that fails before its content was sent moves to another member within
+ *   the same attempt. When no member of a pool is healthy nothing is tried:
+ *   its mails go back to the store, still queued, and a probe tells when to resume.
+ * NOTES
+ *   onDue is a hint and polling the truth; nextDue() puts the next look where
+ *   the next retry is.
+ */
+import type { Claimed, Queue } from '../store/port.js'
+import { Attempt, type Surroundings } from './attempt.js'
+import type { Item } from './backlog.js'
+import { Backlog } from './backlog.js'
+import type { Journal } from './journal.js'
+import { recorded } from './outcomes.js'
+import type { Pool, Pools } from './pools.js'
+import type { LogLine, RelaySettings, RelayStats } from './settings.js'
+import { emptyStats } from './settings.js'
+import type { Upstream } from './upstream.js'
+
+export type RelayQueue = Pick<
+  Queue,
+  'claim' | 'attempting' | 'settle' | 'release' | 'body' | 'onDue' | 'onLeased' | 'nextDue'
+>
+
+export interface FlowParts {
+  readonly queue: RelayQueue
+  readonly pools: Pools
+  readonly journal: Journal
+  readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'>
+  readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
+  readonly random: () => number
+  readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
+}
+
+/** Longer than the longest attempt can be: connect, envelope, body and dot at their deadlines. */
+const LEASE_MS = 3 * 3_600_000
+const MOST_AT_HAND = 256
+/** Fresh mail that may wait in memory, per pool. */
+const MOST_FRESH = 2_000
+const PARKED_MS = 30_000
+
+interface Lane {
+  readonly backlog: Backlog
+  claiming: boolean
+  /** The last claim was filled: there is more. */
+  more: boolean
+  warned: boolean
+}
+
+export class Flow {
+  readonly stats: RelayStats = emptyStats()
+  readonly #parts: FlowParts
+  readonly #lanes = new Map<string, Lane>()
+  readonly #around: Surroundings
+  #stopping = false
+  #fail: (error: Error) => void = () => {}
+  #unsubscribe: (() => void)[] = []
+  #timer: NodeJS.Timeout | null = null
+  #looking = false
+  #lookAgain = false
+  #inFlight = 0
+  #idle: (() => void) | null = null
+
+  constructor(parts: FlowParts) {
+    this.#parts = parts
+    const stopped = new Promise<never>((_, reject) => {
+      this.#fail = reject
+    })
+    stopped.catch(() => {})
+    this.#around = {
+      ...parts.around,
+      queue: parts.queue,
+      journal: parts.journal,
+      stopping: () => this.#stopping,
+      stopped,
+    }
+  }
+
+  start(): void {
+    const { queue } = this.#parts
+    this.#unsubscribe = [queue.onLeased((claimed) => this.#fresh(claimed)), queue.onDue(() => this.look())]
+    this.look()
+  }
+
+  /** Lets what is in DATA complete, gives everything else back. */
+  async stop(): Promise<void> {
+    if (this.#stopping) return
+    this.#stopping = true
+    for (const off of this.#unsubscribe) off()
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#fail(new Error('stopping'))
+    for (const lane of this.#lanes.values()) this.#giveBackAll(lane, 0)
+    const upstreams = this.#parts.pools.upstreams()
+    for (const upstream of upstreams) upstream.abortEarly()
+    const cut = setTimeout(() => {
+      for (const upstream of upstreams) upstream.abortAll()
+    }, this.#parts.settings.drain)
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#idle = resolve))
+    clearTimeout(cut)
+    await this.#parts.journal.flush()
+  }
+
+  /** Looks for due mail in every pool, now. */
+  look(): void {
+    if (this.#looking) {
+      this.#lookAgain = true
+      return
+    }
+    this.#looking = true
+    void this.#lookOnce()
+      .catch((error: Error) => this.#parts.log('warn', 'claim failed', { error: error.message }))
+      .finally(() => {
+        this.#looking = false
+        if (this.#stopping) return
+        if (!this.#lookAgain) return
+        this.#lookAgain = false
+        setImmediate(() => this.look())
+      })
+  }
+
+  async #lookOnce(): Promise<void> {
+    const { queue, settings, pools, around } = this.#parts
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.look(), settings.poll)
+    for (const pool of pools.all()) {
+      if (this.#stopping) return
+      await this.#claim(pool)
+    }
+    const next = await queue.nextDue()
+    if (next === null || this.#stopping) return
+    const wait = next - around.now()
+    if (wait <= 0 || wait >= settings.poll) return
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.look(), wait)
+  }
+
+  #lane(poolId: string): Lane {
+    let lane = this.#lanes.get(poolId)
+    if (lane === undefined) {
+      lane = { backlog: new Backlog(), claiming: false, more: false, warned: false }
+      this.#lanes.set(poolId, lane)
+    }
+    return lane
+  }
+
+  async #claim(pool: Pool): Promise<void> {
+    const lane = this.#lane(pool.row.id)
+    const room = Math.min(2 * pool.capacity, MOST_AT_HAND) - lane.backlog.size
+    if (lane.claiming || room <= 0 || !pool.isUp || this.#stopping) return
+    lane.claiming = true
+    try {
+      const now = this.#around.now()
+      const claimed = await this.#parts.queue.claim(pool.row.id, room, now + LEASE_MS, now)
+      lane.more = claimed.length === room
+      for (const one of claimed) lane.backlog.add(one)
+    } finally {
+      lane.claiming = false
+    }
+    this.pump(pool)
+  }
+
+  #fresh(claimed: readonly Claimed[]): void {
+    const touched = new Set<Pool>()
+    for (const one of claimed) {
+      const pool = this.#parts.pools.get(one.poolId)
+      const lane = this.#lane(one.poolId)
+      if (this.#stopping || pool === undefined || !pool.isUp) {
+        if (!this.#stopping) this.#warnOnce(lane, one.poolId, pool)
+        this.#giveBack(one, this.#stopping ? 0 : PARKED_MS)
+      } else if (lane.backlog.size >= MOST_FRESH) {
+        lane.more = true
+        this.#giveBack(one, 0)
+      } else {
+        lane.backlog.add(one)
+        touched.add(pool)
+      }
+    }
+    for (const pool of touched) this.pump(pool)
+  }
+
+  /** A pool may carry mail again. */
+  resume(pool: Pool): void {
+    void this.#claim(pool).catch(() => {})
+  }
+
+  /** Starts as many mails as there is room for. */
+  pump(pool: Pool): void {
+    if (this.#stopping) return
+    const lane = this.#lane(pool.row.id)
+    const { backlog } = lane
+    for (const item of backlog.takeAgain()) {
+      const choice = pool.choose(this.#parts.random, item.tried)
+      if (choice === 'busy') backlog.addAgain(item)
+      else if (choice === 'none') this.#conclude(item)
+      else this.#begin(item, pool, choice)
+    }
+    while (backlog.size > 0) {
+      const choice = pool.choose(this.#parts.random)
+      if (choice === 'busy') break
+      if (choice === 'none') {
+        this.#warnOnce(lane, pool.row.id, pool)
+        this.#giveBackAll(lane, 0)
+        break
+      }
+      const item = backlog.take()
+      if (item === null) break
+      lane.warned = false
+      this.#begin(item, pool, choice)
+    }
+    if (lane.more && backlog.size < pool.capacity) {
+      lane.more = false
+      void this.#claim(pool).catch(() => {
+        lane.more = true
+      })
+    }
+  }
+
+  #begin(item: Item, pool: Pool, upstream: Upstream): void {
+    this.#inFlight++
+    this.stats.attempts++
+    new Attempt(item, pool, upstream, this.#around)
+      .run()
+      .then(
+        (result) => {
+          if (result.kind === 'released') return this.#giveBack(item.claimed, 0)
+          if (result.kind === 'settled') {
+            item.last = result.end
+            return this.#conclude(item)
+          }
+          this.stats.failovers++
+          if (result.stale) item.stale = true
+          else {
+            item.tried.add(upstream.row.id)
+            // a member that might still have taken it weighs more than one that can not
+            if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = result.end
+          }
+          this.#lane(pool.row.id).backlog.addAgain(item)
+          if (this.#stopping) this.#giveBackAll(this.#lane(pool.row.id), 0)
+        },
+        (error: Error) => {
+          this.#parts.log('error', 'attempt failed', { email: item.claimed.emailId, error: error.message })
+          this.#giveBack(item.claimed, PARKED_MS)
+        },
+      )
+      .finally(() => {
+        this.#inFlight--
+        if (this.#inFlight === 0) this.#idle?.()
+        this.pump(pool)
+      })
+  }
+
+  /** Writes down how the attempt ended. */
+  #conclude(item: Item): void {
+    if (item.last === null) {
+      this.#giveBack(item.claimed, PARKED_MS)
+      return
+    }
+    const { settings, random, journal, log } = this.#parts
+    this.#around.crash('relay.before-settle')
+    journal.settle(recorded(item.last, { ...settings, random }, this.stats, log))
+  }
+
+  #giveBack({ recipientId, leaseGen }: Claimed, delayMs: number): void {
+    this.stats.released++
+    this.#parts.journal.release({ recipientId, leaseGen }, this.#around.now() + delayMs)
+  }
+
+  #giveBackAll(lane: Lane, delayMs: number): void {
+    for (const item of lane.backlog.takeAll()) this.#giveBack(item.claimed, delayMs)
+  }
+
+  #warnOnce(lane: Lane, poolId: string, pool: Pool | undefined): void {
+    if (lane.warned) return
+    lane.warned = true
+    const why =
+      pool === undefined ? 'unknown pool' : pool.upstreams.length === 0 ? 'no upstream' : 'no upstream is up'
+    this.#parts.log('warn', 'pool can not carry mail', { pool: poolId, why })
+  }
+
+  /** A snapshot for the main side. */
+  measure(): RelayStats {
+    this.stats.inFlight = this.#inFlight
+    this.stats.waiting = [...this.#lanes.values()].reduce((sum, lane) => sum + lane.backlog.size, 0)
+    this.stats.connections = this.#parts.pools.upstreams().reduce((sum, upstream) => sum + upstream.open, 0)
+    return { ...this.stats }
+  }
+}

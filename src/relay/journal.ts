@@ -1,0 +1,132 @@
+/**
+ * NAME      journal - what relay writes down, in crowds
+ * DESCRIPTION
+ *   Marks (before DATA), outcomes and released leases of all connections go to
+ *   the store in rounds: while one round is being committed, the next one
+ *   gathers. A lone mail waits for nobody, a crowd shares an fsync, and there is no timer.
+ *   Within a round outcomes go before marks, so a connection never has two
+ *   messages whose fate is unwritten.
+ * NOTES
+ *   When the store can not write (a full disk) outcomes are kept and written
+ *   later, and every mark is refused meanwhile: no message is sent whose end could not
+ *   be told.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { settle } from '../outcome/settle.js'
+import type { AttemptMark, LeaseRef, Outcome, Queue } from '../store/port.js'
+
+export type JournalQueue = Pick<Queue, 'attempting' | 'settle' | 'release'>
+
+interface Mark {
+  readonly mark: AttemptMark
+  done(mine: boolean): void
+}
+
+const RETRY_MS = 1_000
+
+export class Journal {
+  readonly #queue: JournalQueue
+  readonly #onTrouble: (error: Error) => void
+  #outcomes: Outcome[] = []
+  #marks: Mark[] = []
+  #releases: { lease: LeaseRef; dueAt: number }[] = []
+  #round: Promise<void> | null = null
+  #giveUp = false
+
+  constructor(queue: JournalQueue, onTrouble: (error: Error) => void) {
+    this.#queue = queue
+    this.#onTrouble = onTrouble
+  }
+
+  /** Outcomes and releases not yet on disk. */
+  get pending(): number {
+    return this.#outcomes.length + this.#releases.length
+  }
+
+  /** Resolves with false when the message must not be sent. */
+  mark(mark: AttemptMark): Promise<boolean> {
+    return new Promise((done) => {
+      this.#marks.push({ mark, done })
+      this.#start()
+    })
+  }
+
+  settle(outcome: Outcome): void {
+    this.#outcomes.push(outcome)
+    this.#start()
+  }
+
+  release(lease: LeaseRef, dueAt: number): void {
+    this.#releases.push({ lease, dueAt })
+    this.#start()
+  }
+
+  /** Resolves when all is written; gives up at the first failure, because a restart will tell the rest. */
+  async flush(): Promise<void> {
+    this.#giveUp = true
+    while (this.#round !== null) await this.#round
+  }
+
+  #start(): void {
+    this.#round ??= this.#rounds().finally(() => {
+      this.#round = null
+    })
+  }
+
+  async #rounds(): Promise<void> {
+    // one turn of the loop, so that what comes in with the same chunk shares the first round
+    await null
+    while (this.#outcomes.length + this.#marks.length + this.#releases.length > 0) {
+      const failed = await this.#write()
+      if (failed === null) continue
+      this.#onTrouble(failed)
+      if (this.#giveUp) return
+      await pause(RETRY_MS)
+    }
+  }
+
+  async #write(): Promise<Error | null> {
+    const outcomes = this.#outcomes
+    const marks = this.#marks
+    const releases = this.#releases
+    this.#outcomes = []
+    this.#marks = []
+    this.#releases = []
+    let failed: Error | null = null
+    const failing =
+      (again: () => void) =>
+      (error: Error): void => {
+        failed = error
+        again()
+      }
+    await Promise.all([
+      settle(this.#queue, outcomes).then(
+        () => {},
+        failing(() => this.#outcomes.unshift(...outcomes)),
+      ),
+      this.#attempting(marks).catch(failing(() => {})),
+      this.#release(releases).catch(failing(() => this.#releases.unshift(...releases))),
+    ])
+    return failed
+  }
+
+  async #attempting(marks: readonly Mark[]): Promise<void> {
+    if (marks.length === 0) return
+    let mine: readonly boolean[] = []
+    try {
+      mine = await this.#queue.attempting(marks.map(({ mark }) => mark))
+    } finally {
+      for (const [i, { done }] of marks.entries()) done(mine[i] === true)
+    }
+  }
+
+  async #release(releases: readonly { lease: LeaseRef; dueAt: number }[]): Promise<void> {
+    const byTime = new Map<number, LeaseRef[]>()
+    for (const { lease, dueAt } of releases) {
+      const list = byTime.get(dueAt)
+      if (list === undefined) byTime.set(dueAt, [lease])
+      else list.push(lease)
+    }
+    await Promise.all([...byTime].map(([dueAt, leases]) => this.#queue.release(leases, dueAt)))
+  }
+}

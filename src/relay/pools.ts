@@ -1,0 +1,173 @@
+/**
+ * NAME      pools - which upstream carries the next mail
+ * DESCRIPTION
+ *   The pools of the store as live objects, brought up to date without losing the state of
+ *   what did not change. Choice: among the active members that have not failed
+ *   this mail yet, the lowest priority number that is healthy; within it, weighted
+ *   random among those with room. A busy first choice is waited for: spare
+ *   members are for failure, not for load.
+ */
+import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { Upstream, type UpstreamSettings } from './upstream.js'
+
+/** `busy`: wait for room. `none`: no healthy member is left for this mail. */
+export type Choice = Upstream | 'busy' | 'none'
+
+const NOTHING_TRIED: ReadonlySet<string> = new Set()
+
+export class Pool {
+  row: PoolRow
+  upstreams: readonly Upstream[] = []
+
+  constructor(row: PoolRow) {
+    this.row = row
+  }
+
+  choose(random: () => number, tried: ReadonlySet<string> = NOTHING_TRIED): Choice {
+    let best = Number.POSITIVE_INFINITY
+    let total = 0
+    let free: Upstream[] = []
+    for (const upstream of this.upstreams) {
+      const { row, breaker } = upstream
+      if (row.state !== 'active' || breaker.state === 'open' || tried.has(row.id)) continue
+      if (row.priority < best) {
+        best = row.priority
+        free = []
+        total = 0
+      }
+      if (row.priority !== best || !upstream.hasRoom()) continue
+      free.push(upstream)
+      total += Math.max(row.weight, 0.001)
+    }
+    if (best === Number.POSITIVE_INFINITY) return 'none'
+    let at = random() * total
+    for (const upstream of free) {
+      at -= Math.max(upstream.row.weight, 0.001)
+      if (at < 0) return upstream
+    }
+    return free.at(-1) ?? 'busy'
+  }
+
+  /** True when some member could carry mail, now or when it has room. */
+  get isUp(): boolean {
+    return this.upstreams.some(({ row, breaker }) => row.state === 'active' && breaker.state !== 'open')
+  }
+
+  /** Room for this many more messages at once, over all members. */
+  get capacity(): number {
+    let sum = 0
+    for (const { row, breaker } of this.upstreams) {
+      if (row.state === 'active') sum += breaker.limit(row.maxConnections)
+    }
+    return sum
+  }
+}
+
+/** What makes a connection to it a different one. */
+const dialOf = (row: UpstreamRow): string =>
+  JSON.stringify([
+    row.host,
+    row.port,
+    row.tls,
+    row.fingerprint,
+    row.user,
+    row.sealedPassword,
+    row.clientCertFile,
+    row.clientKeyFile,
+    row.rate,
+  ])
+
+export interface PoolsSettings extends UpstreamSettings {
+  /** Where the sandbox listens; the pools of kind `sandbox` have no other upstream. */
+  readonly sandboxAddress: () => { readonly host: string; readonly port: number } | null
+}
+
+const sandboxUpstream = (pool: PoolRow, address: { host: string; port: number }): UpstreamRow => ({
+  id: pool.upstreams[0]?.id ?? `up_sandbox_${pool.id}`,
+  host: address.host,
+  port: address.port,
+  tls: 'none',
+  fingerprint: null,
+  user: null,
+  sealedPassword: null,
+  clientCertFile: null,
+  clientKeyFile: null,
+  weight: 1,
+  priority: 0,
+  maxConnections: 20,
+  messagesPerConnection: 1_000,
+  rate: null,
+  state: 'active',
+})
+
+export class Pools {
+  readonly #pools = new Map<string, Pool>()
+  readonly #leaving = new Set<Upstream>()
+  readonly #settings: PoolsSettings
+
+  constructor(settings: PoolsSettings) {
+    this.#settings = settings
+  }
+
+  get(id: string): Pool | undefined {
+    return this.#pools.get(id)
+  }
+
+  all(): IterableIterator<Pool> {
+    return this.#pools.values()
+  }
+
+  /** Brings the living in line with the rows. */
+  update(rows: readonly PoolRow[]): void {
+    const gone = new Set(this.#pools.keys())
+    for (const row of rows) {
+      gone.delete(row.id)
+      const pool = this.#pools.get(row.id) ?? new Pool(row)
+      this.#pools.set(row.id, pool)
+      pool.row = row
+      const sandboxAddress = this.#settings.sandboxAddress()
+      const wanted =
+        row.kind === 'sandbox'
+          ? sandboxAddress
+            ? [sandboxUpstream(row, sandboxAddress)]
+            : []
+          : row.upstreams
+      this.#reconcile(pool, wanted)
+    }
+    for (const id of gone) {
+      const pool = this.#pools.get(id)
+      if (pool) this.#reconcile(pool, [])
+      this.#pools.delete(id)
+    }
+  }
+
+  #reconcile(pool: Pool, wanted: readonly UpstreamRow[]): void {
+    const before = new Map(pool.upstreams.map((upstream) => [upstream.row.id, upstream]))
+    pool.upstreams = wanted.map((row) => {
+      const old = before.get(row.id)
+      if (old === undefined || dialOf(old.row) !== dialOf(row)) return new Upstream(row, this.#settings)
+      before.delete(row.id)
+      old.row = row
+      return old
+    })
+    for (const old of before.values()) {
+      old.retire()
+      this.#leaving.add(old)
+    }
+  }
+
+  upstreams(): Upstream[] {
+    return [...[...this.#pools.values()].flatMap((pool) => pool.upstreams), ...this.#leaving]
+  }
+
+  /** Time passes: deadlines, idle connections, probes. */
+  sweep(changed: (pool: Pool) => void): void {
+    for (const pool of this.#pools.values()) {
+      for (const upstream of pool.upstreams) upstream.sweep(() => changed(pool))
+    }
+    for (const upstream of this.#leaving) {
+      upstream.sweep(() => {})
+      if (upstream.open === 0) this.#leaving.delete(upstream)
+    }
+  }
+}

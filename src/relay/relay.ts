@@ -1,0 +1,144 @@
+/**
+ * NAME      relay - the way out, as a service
+ * DESCRIPTION
+ *   Starts the relay thread, gives it the queue's port and its settings, and
+ *   passes on its log lines and counters. Nothing waits for the thread while mail is
+ *   accepted. When it dies unasked, `failed` resolves: the daemon then exits, and
+ *   a restart takes over its leases.
+ */
+import { type MessagePort, Worker } from 'node:worker_threads'
+import type { Log } from '../base/log.js'
+import type { Service } from '../base/service.js'
+import type { Config } from '../config/config.js'
+import type { ReturnPathKeys } from '../mail/return-path.js'
+import type { Timeouts } from './dialogue/connection.js'
+import type { SetupTimeouts } from './dialogue/session.js'
+import {
+  type CrashPoint,
+  emptyStats,
+  type FromWorker,
+  type RelaySettings,
+  type RelayStats,
+  RFC_TIMEOUTS,
+  type ToWorker,
+  type UpstreamHealth,
+  type WorkerStart,
+} from './settings.js'
+
+export interface RelayParts {
+  /** A fresh port to the store's queue, given away to the thread. */
+  readonly queuePort: () => MessagePort
+  readonly config: Pick<Config, 'hostname' | 'relay' | 'bounce'>
+  readonly keys: ReturnPathKeys
+  /** Opens sealed upstream passwords. */
+  readonly pepper: Uint8Array
+  readonly log: Log
+  readonly sandboxAddress?: { readonly host: string; readonly port: number } | null
+  readonly timeouts?: Partial<Timeouts & SetupTimeouts>
+  /** How long an unused connection is kept, in milliseconds. */
+  readonly idle?: number
+  readonly drain?: number
+  /** For tests: the process kills itself there. */
+  readonly crashAt?: CrashPoint | null
+}
+
+export interface Relay extends Service {
+  /** Counters since the start; at most a second old. */
+  stats(): RelayStats
+  upstreams(): readonly UpstreamHealth[]
+  /** Pools have changed: read them now instead of within a second. */
+  reload(): void
+  /** The sandbox listens there from now on. */
+  useSandbox(address: { readonly host: string; readonly port: number }): void
+  /** Resolves, with the reason, when the thread has died unasked. */
+  readonly failed: Promise<Error>
+}
+
+const settingsOf = (parts: RelayParts): RelaySettings => ({
+  hostname: parts.config.hostname,
+  bounceDomain: parts.config.bounce.domain,
+  retry: parts.config.relay.retry,
+  lifetime: parts.config.relay.lifetime,
+  poll: parts.config.relay.poll,
+  keys: parts.keys,
+  pepper: parts.pepper,
+  sandboxAddress: parts.sandboxAddress ?? null,
+  timeouts: { ...RFC_TIMEOUTS, ...parts.timeouts },
+  idle: parts.idle ?? 30_000,
+  drain: parts.drain ?? 25_000,
+  crashAt: parts.crashAt ?? null,
+})
+
+export const createRelay = (parts: RelayParts): Relay => {
+  let worker: Worker | null = null
+  let stats = emptyStats()
+  let upstreams: readonly UpstreamHealth[] = []
+  let sandbox = parts.sandboxAddress ?? null
+  let stopping = false
+  let fail: (error: Error) => void = () => {}
+  const failed = new Promise<Error>((resolve) => {
+    fail = resolve
+  })
+  const order = (message: ToWorker): void => worker?.postMessage(message)
+
+  const launch = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const queue = parts.queuePort()
+      const data: WorkerStart = { settings: { ...settingsOf(parts), sandboxAddress: sandbox }, queue }
+      const started = new Worker(new URL('./worker.js', import.meta.url), {
+        workerData: data,
+        transferList: [queue],
+        name: 'relay',
+      })
+      worker = started
+      started.on('message', (message: FromWorker) => {
+        if (message.say === 'ready') resolve()
+        else if (message.say === 'log') parts.log[message.level](message.fields, message.fact)
+        else if (message.say === 'stats') {
+          stats = message.stats
+          upstreams = message.upstreams
+        }
+      })
+      started.on('error', (error) => {
+        parts.log.error({ error: error.message }, 'relay thread failed')
+        reject(error)
+        fail(error)
+      })
+      started.on('exit', (code) => {
+        const error = new Error(`relay thread ended with code ${code}`)
+        reject(error)
+        if (!stopping) fail(error)
+      })
+    })
+
+  const halt = (running: Worker): Promise<void> =>
+    new Promise((resolve) => {
+      running.once('exit', () => resolve())
+      running.on('message', (message: FromWorker) => {
+        if (message.say === 'stopped') void running.terminate()
+      })
+      order({ say: 'stop' })
+    })
+
+  return {
+    name: 'relay',
+    failed,
+    async start() {
+      if (worker === null) await launch()
+    },
+    async stop() {
+      const running = worker
+      if (running === null || stopping) return
+      stopping = true
+      await halt(running)
+      worker = null
+    },
+    stats: () => ({ ...stats }),
+    upstreams: () => upstreams,
+    reload: () => order({ say: 'reload' }),
+    useSandbox(address) {
+      sandbox = address
+      order({ say: 'sandbox', address })
+    },
+  }
+}

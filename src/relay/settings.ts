@@ -1,0 +1,105 @@
+/**
+ * NAME      settings - what the relay thread is told, and what it tells
+ * DESCRIPTION
+ *   Plain values only: they cross the thread boundary by structured clone.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import type { ReturnPathKeys } from '../mail/return-path.js'
+import type { Timeouts } from './dialogue/connection.js'
+import type { SetupTimeouts } from './dialogue/session.js'
+
+/** Places where a test may kill the process. */
+export type CrashPoint = 'relay.before-data' | 'relay.after-dot' | 'relay.before-settle'
+
+/** RFC 5321, section 4.5.3.2; `connect` and `body` are ours. */
+export const RFC_TIMEOUTS: Timeouts & SetupTimeouts = {
+  connect: 30_000,
+  greeting: 300_000,
+  mail: 300_000,
+  rcpt: 300_000,
+  data: 120_000,
+  block: 180_000,
+  body: 1_800_000,
+  dot: 600_000,
+}
+
+export interface RelaySettings {
+  readonly hostname: string
+  readonly bounceDomain: string
+  readonly retry: readonly number[]
+  readonly lifetime: number
+  readonly poll: number
+  readonly keys: ReturnPathKeys
+  readonly pepper: Uint8Array
+  readonly sandboxAddress: { readonly host: string; readonly port: number } | null
+  readonly timeouts: Timeouts & SetupTimeouts
+  /** How long an unused connection is kept. */
+  readonly idle: number
+  /** How long stop() waits for messages in DATA. */
+  readonly drain: number
+  readonly crashAt: CrashPoint | null
+}
+
+export interface RelayStats {
+  attempts: number
+  accepted: number
+  postponed: number
+  rejected: number
+  expired: number
+  released: number
+  failovers: number
+  ambiguous: number
+  /** Messages between MAIL and the last reply. */
+  inFlight: number
+  /** Leased and not begun. */
+  waiting: number
+  connections: number
+}
+
+export const emptyStats = (): RelayStats => ({
+  attempts: 0,
+  accepted: 0,
+  postponed: 0,
+  rejected: 0,
+  expired: 0,
+  released: 0,
+  failovers: 0,
+  ambiguous: 0,
+  inFlight: 0,
+  waiting: 0,
+  connections: 0,
+})
+
+export interface UpstreamHealth {
+  readonly poolId: string
+  readonly upstreamId: string
+  readonly host: string
+  readonly port: number
+  readonly state: string
+  readonly breaker: 'closed' | 'open' | 'half-open'
+  readonly connections: number
+  readonly idle: number
+}
+
+export interface WorkerStart {
+  readonly settings: RelaySettings
+  readonly queue: MessagePort
+}
+
+export type ToWorker =
+  | { readonly say: 'stop' }
+  | { readonly say: 'reload' }
+  | { readonly say: 'sandbox'; readonly address: { readonly host: string; readonly port: number } }
+
+export type LogLine = {
+  readonly say: 'log'
+  readonly level: 'info' | 'warn' | 'error'
+  readonly fact: string
+  readonly fields: Readonly<Record<string, string | number | boolean | null>>
+}
+
+export type FromWorker =
+  | { readonly say: 'ready' }
+  | { readonly say: 'stopped' }
+  | { readonly say: 'stats'; readonly stats: RelayStats; readonly upstreams: readonly UpstreamHealth[] }
+  | LogLine

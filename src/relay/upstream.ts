@@ -1,0 +1,169 @@
+/**
+ * NAME      upstream - one member of a pool, alive
+ * DESCRIPTION
+ *   Holds its connections, kept open and used again, its breaker and its rate. Connections
+ *   are counted from the moment they are asked for, so the limit also holds
+ *   while many are opening. A changed row makes a new Upstream; the old one
+ *   finishes what it carries and closes.
+ */
+import type { UpstreamRow } from '../store/port-tenants.js'
+import { Breaker } from './breaker.js'
+import { Connection, type Timeouts } from './dialogue/connection.js'
+import { openSession, type SetupTimeouts, type Target } from './dialogue/session.js'
+
+export interface UpstreamSettings {
+  readonly hostname: string
+  readonly timeouts: Timeouts & SetupTimeouts
+  /** How long an unused connection is kept, in milliseconds. */
+  readonly idle: number
+  readonly unseal: (sealed: string) => string
+  readonly tick: () => number
+}
+
+export class Upstream {
+  row: UpstreamRow
+  readonly breaker = new Breaker()
+  /** Open or opening. */
+  readonly #connections = new Set<Connection>()
+  #opening = 0
+  readonly #idle: Connection[] = []
+  readonly #settings: UpstreamSettings
+  #tokens: number
+  #refilledAt: number
+  #retired = false
+  #probing = false
+
+  constructor(row: UpstreamRow, settings: UpstreamSettings) {
+    this.row = row
+    this.#settings = settings
+    this.#tokens = Math.max(1, row.rate ?? 0)
+    this.#refilledAt = settings.tick()
+  }
+
+  get open(): number {
+    return this.#connections.size + this.#opening
+  }
+
+  get idle(): number {
+    return this.#idle.length
+  }
+
+  /** True when a message could start now without breaking a limit. */
+  hasRoom(): boolean {
+    const limit = this.breaker.limit(this.row.maxConnections)
+    const busy = this.open - this.#idle.length
+    return busy < limit && this.#refill() >= 1
+  }
+
+  #refill(): number {
+    const { rate } = this.row
+    if (rate === null) return Number.POSITIVE_INFINITY
+    const now = this.#settings.tick()
+    this.#tokens = Math.min(Math.max(1, rate), this.#tokens + ((now - this.#refilledAt) / 1_000) * rate)
+    this.#refilledAt = now
+    return this.#tokens
+  }
+
+  /** A kept connection, or null: then open() one. Either way a message is counted against the rate. */
+  take(): Connection | null {
+    this.#tokens--
+    for (;;) {
+      const connection = this.#idle.pop()
+      if (connection === undefined || connection.alive) return connection ?? null
+    }
+  }
+
+  /** Rejects with SetupFailure. */
+  async openConnection(): Promise<Connection> {
+    this.#opening++
+    try {
+      const session = await openSession(this.#target(), this.#settings.hostname, this.#settings.timeouts)
+      const connection = new Connection(session, this.#settings.timeouts, this.#settings.tick)
+      this.#connections.add(connection)
+      connection.onClosed(() => {
+        this.#connections.delete(connection)
+        const at = this.#idle.indexOf(connection)
+        if (at !== -1) this.#idle.splice(at, 1)
+      })
+      return connection
+    } finally {
+      this.#opening--
+    }
+  }
+
+  /** Takes a connection back after a message. */
+  giveBack(connection: Connection): void {
+    if (!connection.alive) return
+    const spent = connection.used >= this.row.messagesPerConnection
+    if (spent || this.#retired || this.open > this.breaker.limit(this.row.maxConnections)) {
+      connection.quit()
+      return
+    }
+    connection.idleSince = this.#settings.tick()
+    this.#idle.push(connection)
+  }
+
+  /** The host failed us. */
+  failed(): void {
+    this.breaker.failed(this.#settings.tick(), this.#connections.size)
+  }
+
+  succeeded(): void {
+    this.breaker.succeeded(this.#settings.tick())
+  }
+
+  /** Deadlines, idle connections, and the probe of an open breaker. Calls `changed` when a probe succeeded. */
+  sweep(changed: () => void): void {
+    const now = this.#settings.tick()
+    for (const connection of this.#connections) connection.sweep(now)
+    while ((this.#idle[0]?.idleSince ?? Number.POSITIVE_INFINITY) + this.#settings.idle < now) {
+      this.#idle.shift()?.quit()
+    }
+    if (this.#retired || this.#probing || this.row.state !== 'active' || !this.breaker.wantsProbe(now)) return
+    this.#probing = true
+    this.openConnection()
+      .then(
+        (connection) => {
+          this.breaker.probed()
+          this.giveBack(connection)
+          changed()
+        },
+        () => this.failed(),
+      )
+      .finally(() => {
+        this.#probing = false
+      })
+  }
+
+  /** No new messages; what is under way finishes. */
+  retire(): void {
+    this.#retired = true
+    for (const connection of this.#idle.splice(0)) connection.quit()
+  }
+
+  /** Drops every connection whose message has not reached DATA. */
+  abortEarly(): void {
+    this.retire()
+    for (const connection of this.#connections) {
+      if (connection.stage === 'mail' || connection.stage === 'rcpt') connection.abort('stopping')
+    }
+  }
+
+  abortAll(): void {
+    for (const connection of this.#connections) connection.abort('stopping')
+  }
+
+  #target(): Target {
+    const { row } = this
+    const password = row.sealedPassword === null ? null : this.#settings.unseal(row.sealedPassword)
+    return {
+      host: row.host,
+      port: row.port,
+      tls: row.tls,
+      fingerprint: row.fingerprint,
+      login: row.user === null || password === null ? null : { user: row.user, password },
+      clientCertFile: row.clientCertFile,
+      clientKeyFile: row.clientKeyFile,
+    }
+  }
+}

@@ -1,0 +1,116 @@
+/**
+ * NAME      worker - the relay thread
+ * DESCRIPTION
+ *   Everything that talks to upstreams, in a thread of its own, so that TLS and
+ *   message bytes never keep the doors waiting. It has its own port to the
+ *   store's writer; with the main thread it exchanges only orders and counters.
+ */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../base/clock.js'
+import { unseal } from '../base/secret.js'
+import { makeRef, makeReturnPath } from '../mail/return-path.js'
+import type { Claimed } from '../store/port.js'
+import { connectQueue } from '../store/sqlite/queue-client.js'
+import { UPSTREAM_SEAL } from '../tenant/pool.js'
+import { Flow } from './flow.js'
+import { Journal } from './journal.js'
+import { type Pool, Pools } from './pools.js'
+import type { CrashPoint, FromWorker, LogLine, ToWorker, UpstreamHealth, WorkerStart } from './settings.js'
+
+const { settings, queue: queuePort } = workerData as WorkerStart
+const port = parentPort as MessagePort
+const SWEEP_MS = 250
+const RELOAD_MS = 1_000
+
+const tell = (message: FromWorker): void => port.postMessage(message)
+const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void =>
+  tell({ say: 'log', level, fact, fields })
+
+const queue = connectQueue(queuePort)
+let sandboxAddress = settings.sandboxAddress
+const pools = new Pools({
+  hostname: settings.hostname,
+  timeouts: settings.timeouts,
+  idle: settings.idle,
+  unseal: (sealed) => unseal(settings.pepper, UPSTREAM_SEAL, sealed),
+  tick: systemClock.tick,
+  sandboxAddress: () => sandboxAddress,
+})
+
+let troubled = false
+const journal = new Journal(queue, (error) => {
+  if (!troubled) log('error', 'store does not take outcomes', { error: error.message })
+  troubled = true
+})
+
+const subject = ({ recipientId, workspaceId, address }: Claimed) => ({ recipientId, workspaceId, address })
+const { keys, bounceDomain } = settings
+const flow = new Flow({
+  queue,
+  pools,
+  journal,
+  settings,
+  random: Math.random,
+  log,
+  around: {
+    now: systemClock.now,
+    tick: systemClock.tick,
+    returnPath: (claimed: Claimed, pool: Pool) =>
+      pool.row.returnPath === 'verp'
+        ? makeReturnPath(keys, bounceDomain, subject(claimed))
+        : `bounces@${bounceDomain}`,
+    envid: (claimed: Claimed) => makeRef(keys, 'envid', subject(claimed)),
+    receivedToken: `by ${settings.hostname} with `,
+    crash: (point: CrashPoint) => {
+      if (settings.crashAt === point) process.kill(process.pid, 'SIGKILL')
+    },
+  },
+})
+
+const reload = async (): Promise<void> => {
+  try {
+    pools.update(await queue.allPools())
+  } catch (error) {
+    log('warn', 'pools not read', { error: (error as Error).message })
+  }
+}
+
+const health = (): UpstreamHealth[] =>
+  [...pools.all()].flatMap((pool) =>
+    pool.upstreams.map(({ row, breaker, open, idle }) => ({
+      poolId: pool.row.id,
+      upstreamId: row.id,
+      host: row.host,
+      port: row.port,
+      state: row.state,
+      breaker: breaker.state,
+      connections: open,
+      idle,
+    })),
+  )
+
+const tellStats = (): void => tell({ say: 'stats', stats: flow.measure(), upstreams: health() })
+
+await reload()
+const sweeping = setInterval(() => pools.sweep((pool) => flow.resume(pool)), SWEEP_MS)
+const reloading = setInterval(() => {
+  void reload().then(() => flow.look())
+  tellStats()
+}, RELOAD_MS)
+
+port.on('message', (message: ToWorker) => {
+  if (message.say === 'reload') void reload().then(() => flow.look())
+  else if (message.say === 'sandbox') {
+    sandboxAddress = message.address
+    void reload().then(() => flow.look())
+  } else {
+    clearInterval(sweeping)
+    clearInterval(reloading)
+    void flow.stop().then(() => {
+      tellStats()
+      tell({ say: 'stopped' })
+    })
+  }
+})
+flow.start()
+tell({ say: 'ready' })

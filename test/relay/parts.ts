@@ -1,0 +1,135 @@
+/**
+ * NAME      parts - a relay flow over a memory queue, for tests
+ */
+import { systemClock } from '../../src/base/clock.js'
+import { newId, newRecipientId } from '../../src/base/id.js'
+import { Flow } from '../../src/relay/flow.js'
+import { Journal } from '../../src/relay/journal.js'
+import { Pools } from '../../src/relay/pools.js'
+import { RFC_TIMEOUTS } from '../../src/relay/settings.js'
+import type { Claimed } from '../../src/store/port.js'
+import type { PoolRow, UpstreamRow } from '../../src/store/port-tenants.js'
+import { MemoryQueue } from './memory-queue.js'
+
+export const POOL = 'pool_test'
+
+export const upstreamRow = (port: number, change: Partial<UpstreamRow> = {}): UpstreamRow => ({
+  id: `up_${port}`,
+  host: '127.0.0.1',
+  port,
+  tls: 'none',
+  fingerprint: null,
+  user: null,
+  sealedPassword: null,
+  clientCertFile: null,
+  clientKeyFile: null,
+  weight: 1,
+  priority: 0,
+  maxConnections: 4,
+  messagesPerConnection: 100,
+  rate: null,
+  state: 'active',
+  ...change,
+})
+
+export const poolRow = (upstreams: readonly UpstreamRow[], change: Partial<PoolRow> = {}): PoolRow => ({
+  id: POOL,
+  accountId: 'acct_test',
+  name: 'main',
+  kind: 'relay',
+  returnPath: 'verp',
+  notifySuccess: true,
+  relayedMeans: 'delivered',
+  upstreams,
+  createdAt: 0,
+  updatedAt: 0,
+  ...change,
+})
+
+export const mail = (change: Partial<Claimed> = {}): Claimed => {
+  const raw = change.raw ?? Buffer.from('From: a@example.com\r\nSubject: hello\r\n\r\nHello\r\n')
+  return {
+    recipientId: newRecipientId(),
+    emailId: newId('em'),
+    workspaceId: 'ws_one',
+    poolId: POOL,
+    mode: 'live',
+    address: 'you@example.com',
+    dsn: null,
+    envid: null,
+    ret: null,
+    messageId: '<one@example.com>',
+    from: 'a@example.com',
+    needsSmtpUtf8: false,
+    attempts: 0,
+    createdAt: Date.now(),
+    queuedAt: Date.now(),
+    leaseGen: 1,
+    size: raw.length,
+    raw,
+    ...change,
+  }
+}
+
+export interface FlowOptions {
+  readonly timeouts?: Partial<typeof RFC_TIMEOUTS>
+  readonly idle?: number
+  readonly lifetime?: number
+  readonly drain?: number
+}
+
+export interface TestFlow {
+  readonly queue: MemoryQueue
+  readonly flow: Flow
+  readonly pools: Pools
+  readonly logged: string[]
+  stop(): Promise<void>
+}
+
+export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): TestFlow => {
+  const queue = new MemoryQueue()
+  const logged: string[] = []
+  const pools = new Pools({
+    hostname: 'postern.test',
+    timeouts: { ...RFC_TIMEOUTS, ...options.timeouts },
+    idle: options.idle ?? 30_000,
+    unseal: (sealed) => sealed,
+    tick: systemClock.tick,
+    sandboxAddress: () => null,
+  })
+  pools.update(rows)
+  const journal = new Journal(queue, (error) => logged.push(error.message))
+  const flow = new Flow({
+    queue,
+    pools,
+    journal,
+    settings: {
+      retry: [60_000],
+      lifetime: options.lifetime ?? 86_400_000,
+      poll: 200,
+      drain: options.drain ?? 2_000,
+    },
+    random: Math.random,
+    log: (_level, fact) => logged.push(fact),
+    around: {
+      now: systemClock.now,
+      tick: systemClock.tick,
+      returnPath: ({ recipientId }) => `b1${recipientId}@bounces.test`,
+      envid: ({ recipientId }) => `e1${recipientId}`,
+      receivedToken: 'by postern.test with ',
+      crash: () => {},
+    },
+  })
+  const sweeping = setInterval(() => pools.sweep((pool) => flow.resume(pool)), 20)
+  flow.start()
+  return {
+    queue,
+    flow,
+    pools,
+    logged,
+    async stop() {
+      await flow.stop()
+      clearInterval(sweeping)
+    },
+  }
+}

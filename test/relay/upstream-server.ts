@@ -1,0 +1,141 @@
+/**
+ * NAME      upstream-server - a scripted SMTP server for tests
+ * DESCRIPTION
+ *   A small TCP server that speaks SMTP as told: each command's answer can be
+ *   replaced, and the connection can be stalled or reset at any stage. It keeps
+ *   what it received, byte for byte.
+ */
+
+import type { AddressInfo } from 'node:net'
+import { createServer, type Server, type Socket } from 'node:net'
+
+export type Stage = 'connect' | 'ehlo' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'quit' | 'rset'
+/** A reply to give instead, or what to do to the connection. */
+export type Act = string | 'stall' | 'reset' | 'close'
+
+export interface Received {
+  readonly mail: string
+  readonly rcpt: string[]
+  /** As sent on the wire, dots still doubled, without the final dot. */
+  readonly wire: string
+  readonly connection: number
+}
+
+export interface UpstreamScript {
+  /** Called before each answer; undefined means the ordinary one. */
+  act?: (stage: Stage, line: string, connection: number) => Act | undefined
+  extensions?: readonly string[]
+}
+
+const ORDINARY: Record<Stage, string> = {
+  connect: '220 upstream.test ESMTP',
+  ehlo: '',
+  mail: '250 2.1.0 Ok',
+  rcpt: '250 2.1.5 Ok',
+  data: '354 go ahead',
+  body: '',
+  dot: '250 2.0.0 Ok: queued as TEST',
+  quit: '221 2.0.0 Bye',
+  rset: '250 2.0.0 Ok',
+}
+
+export class UpstreamServer {
+  readonly received: Received[] = []
+  /** Commands in order, of all connections. */
+  readonly lines: string[] = []
+  connections = 0
+  script: UpstreamScript
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #extensions: readonly string[]
+
+  constructor(script: UpstreamScript = {}) {
+    this.script = script
+    this.#extensions = script.extensions ?? ['PIPELINING', 'SIZE 10240000', '8BITMIME', 'DSN', 'SMTPUTF8']
+    this.#server = createServer((socket) => this.#serve(socket))
+  }
+
+  async listen(port = 0): Promise<number> {
+    await new Promise<void>((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise<void>((resolve) => this.#server.close(() => resolve()))
+  }
+
+  /** Drops all connections that are open now. */
+  drop(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #serve(socket: Socket): void {
+    const connection = ++this.connections
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('error', () => {})
+    let rest = ''
+    let inData = false
+    let mail = ''
+    let rcpt: string[] = []
+    let stalled = false
+    const answer = (stage: Stage, line: string, ordinary = ORDINARY[stage]): boolean => {
+      const act = this.script.act?.(stage, line, connection) ?? ordinary
+      if (act === 'stall') stalled = true
+      else if (act === 'reset') socket.resetAndDestroy()
+      else if (act === 'close') socket.end()
+      else if (act !== '') socket.write(`${act}\r\n`)
+      return act === ordinary || /^[23]/.test(act)
+    }
+    const command = (line: string): void => {
+      this.lines.push(line)
+      const verb = line.slice(0, 4).toUpperCase()
+      if (verb === 'EHLO')
+        answer(
+          'ehlo',
+          line,
+          ['250-upstream.test', ...this.#extensions.map((e) => `250-${e}`), '250 HELP'].join('\r\n'),
+        )
+      else if (verb === 'HELO') answer('ehlo', line, '250 upstream.test')
+      else if (verb === 'MAIL') {
+        if (answer('mail', line)) mail = line
+        rcpt = []
+      } else if (verb === 'RCPT') {
+        if (answer('rcpt', line)) rcpt.push(line)
+      } else if (verb === 'DATA') {
+        if (rcpt.length === 0) socket.write('554 5.5.1 no valid recipients\r\n')
+        else inData = answer('data', line)
+      } else if (verb === 'RSET') answer('rset', line)
+      else if (verb === 'QUIT') {
+        answer('quit', line)
+        socket.end()
+      } else socket.write('502 5.5.2 what?\r\n')
+    }
+    answer('connect', '')
+    socket.on('data', (chunk) => {
+      if (stalled) return
+      rest += chunk.toString('latin1')
+      for (;;) {
+        if (stalled || socket.destroyed) return
+        if (inData) {
+          const act = this.script.act?.('body', '', connection)
+          if (act === 'reset') return void socket.resetAndDestroy()
+          if (act === 'stall') stalled = true
+          const end = rest.startsWith('.\r\n') ? 0 : rest.indexOf('\r\n.\r\n') + 2
+          if (end === 1 || stalled) return
+          const wire = rest.slice(0, end)
+          rest = rest.slice(end + 3)
+          inData = false
+          if (answer('dot', '')) this.received.push({ mail, rcpt, wire, connection })
+          continue
+        }
+        const end = rest.indexOf('\r\n')
+        if (end === -1) return
+        const line = rest.slice(0, end)
+        rest = rest.slice(end + 2)
+        command(line)
+      }
+    })
+  }
+}
