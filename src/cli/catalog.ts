@@ -35,6 +35,26 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./pool.js')).poolSubject,
   },
   {
+    name: 'email',
+    summary: 'Mails and what became of them: list, show, events, cancel, tail',
+    load: async () => (await import('./email.js')).emailSubject,
+  },
+  {
+    name: 'suppression',
+    summary: 'Addresses not to write to: list, add, remove, import, export',
+    load: async () => (await import('./suppression.js')).suppressionSubject,
+  },
+  {
+    name: 'session',
+    summary: 'Credentials for administration over the API: create',
+    load: async () => (await import('./session.js')).sessionSubject,
+  },
+  {
+    name: 'config',
+    summary: 'The settings: check, print, reference',
+    load: async () => (await import('./config.js')).configSubject,
+  },
+  {
     name: 'version',
     summary: 'Which Postern this is',
     load: async () => (await import('./version.js')).versionCommand,

@@ -7,13 +7,13 @@
  */
 import { readFile } from 'node:fs/promises'
 import { Fault } from '../base/fault.js'
-import { renderCredential } from '../http/render.js'
 import type { CredentialRow } from '../store/port-tenants.js'
 import { createCredential, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { readCsv } from './csv.js'
 import { badInput, usage } from './exit.js'
+import { credentialRecord, deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { ago } from './time.js'
@@ -47,7 +47,7 @@ const list = command({
   run: (args, terminal) =>
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.credentials(account.id, page))
-      terminal.data(rows.map(renderCredential), (paint) => rowsTable(paint, rows))
+      terminal.data(rows.map(credentialRecord), (paint) => rowsTable(paint, rows))
     }),
 })
 
@@ -82,7 +82,7 @@ const create = command({
         password,
         cidr: cidr ?? null,
       })
-      terminal.data(renderCredential(row), (paint) => rowsTable(paint, [row]))
+      terminal.data(credentialRecord(row), (paint) => rowsTable(paint, [row]))
       if (cidr !== undefined) {
         terminal.say('it works on submission listeners that have ip_credentials: true in the configuration')
       }
@@ -122,7 +122,7 @@ const importAll = command({
           terminal.say(`skipped ${username}: ${error.options.errors?.[0]?.message ?? error.message}`)
         }
       }
-      terminal.data(rows.map(renderCredential), (paint) => rowsTable(paint, rows))
+      terminal.data(rows.map(credentialRecord), (paint) => rowsTable(paint, rows))
       terminal.say(`${rows.length} of ${pairs.length} imported`)
     })
   },
@@ -138,10 +138,10 @@ const revoke = command({
       const row = await store.credential(args.id)
       if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
       const words = `${row.id} (${row.username ?? row.cidr})`
-      if (args.dryRun) return terminal.data(renderCredential(row), () => `would revoke ${words}`)
+      if (args.dryRun) return terminal.data(credentialRecord(row), () => `would revoke ${words}`)
       await terminal.confirm(`revoke ${words}`, args.yes)
       await revokeCredential(ground, account.id, row.id)
-      terminal.data({ id: row.id, object: 'credential', deleted: true }, () => `revoked ${row.id}`)
+      terminal.data(deletedRecord('credential', row.id), () => `revoked ${row.id}`)
     }),
 })
 

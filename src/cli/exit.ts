@@ -56,7 +56,8 @@ const exitOfFault = (fault: Fault): ExitCode => {
 
 const wordsOfFault = (fault: Fault): string => {
   const fields = fault.options.errors ?? []
-  if (fields.length > 0) return fields.map(({ field, message }) => `${field}: ${message}`).join('\npostern: ')
+  if (fields.length > 0)
+    return fields.map(({ field, message }) => `${field.replace(/^body\./, '')}: ${message}`).join('\n')
   const remedy = REMEDIES[fault.code]
   const reason = fault.options.reason === undefined ? '' : ` (${fault.options.reason})`
   return `${fault.message}${reason}${remedy === undefined ? '' : `; ${remedy}`}`

@@ -12,7 +12,7 @@ import { openTerminal, surviveClosedPipes } from './terminal.js'
 
 const complain = (error: unknown): ExitCode => {
   const { exit, message } = endingOf(error)
-  process.stderr.write(`postern: ${message}\n`)
+  for (const line of message.split('\n')) process.stderr.write(`postern: ${line}\n`)
   if (process.env.POSTERN_DEBUG && error instanceof Error) process.stderr.write(`${error.stack}\n`)
   return exit
 }

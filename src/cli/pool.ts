@@ -4,13 +4,14 @@
  *   `--upstream` takes URLs and is repeatable; in `update` the list given is the
  *   whole new list. Passwords are named as files in the URL, never written in it.
  */
-import { renderPool } from '../http/render.js'
+
 import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { usage } from './exit.js'
+import { deletedRecord, poolRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, type Terminal, table } from './terminal.js'
 
@@ -59,7 +60,7 @@ const poolTable = (paint: Paint, rows: readonly PoolRow[]): string =>
   )
 
 const print = (terminal: Terminal, row: PoolRow): void =>
-  terminal.data(renderPool(row), (paint) => poolTable(paint, [row]))
+  terminal.data(poolRecord(row), (paint) => poolTable(paint, [row]))
 
 const list = command({
   usage: 'list',
@@ -67,7 +68,7 @@ const list = command({
   run: (args, terminal) =>
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.pools(account.id, page))
-      terminal.data(rows.map(renderPool), (paint) => poolTable(paint, rows))
+      terminal.data(rows.map(poolRecord), (paint) => poolTable(paint, rows))
     }),
 })
 
@@ -123,10 +124,10 @@ const remove = command({
   run: (args, terminal) =>
     withHouse(args, async ({ ground, account }) => {
       const row = await findPool(ground, account.id, args.ref)
-      if (args.dryRun) return terminal.data(renderPool(row), () => `would delete ${row.name} (${row.id})`)
+      if (args.dryRun) return terminal.data(poolRecord(row), () => `would delete ${row.name} (${row.id})`)
       await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
       await deletePool(ground, account.id, row.id)
-      terminal.data({ id: row.id, object: 'egress_pool', deleted: true }, () => `deleted ${row.name}`)
+      terminal.data(deletedRecord('egress_pool', row.id), () => `deleted ${row.name}`)
     }),
 })
 

@@ -52,7 +52,7 @@ const PLAIN = {
   middle: '  ',
 }
 
-const clean = (value: unknown): string =>
+export const clean = (value: unknown): string =>
   (value === null || value === undefined ? '-' : String(value)).replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 
 /** Rows under a head, without lines around them; control characters of hostile mail are cut. */

@@ -1,12 +1,13 @@
 /**
  * NAME      workspace - sending tenants, from the command line
  */
-import { renderWorkspace } from '../http/render.js'
+
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
 import { usage } from './exit.js'
+import { workspaceRecord } from './record.js'
 import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
 
@@ -43,7 +44,7 @@ const show = (paint: Paint, row: WorkspaceRow): string =>
   ])
 
 const print = (terminal: Terminal, row: WorkspaceRow): void =>
-  terminal.data(renderWorkspace(row), (paint) => show(paint, row))
+  terminal.data(workspaceRecord(row), (paint) => show(paint, row))
 
 const list = command({
   usage: 'list',
@@ -54,7 +55,7 @@ const list = command({
       const names = new Map(
         (await collect((page) => store.pools(account.id, page))).map((pool) => [pool.id, pool.name]),
       )
-      terminal.data(rows.map(renderWorkspace), (paint) =>
+      terminal.data(rows.map(workspaceRecord), (paint) =>
         table(
           paint,
           ['slug', 'name', 'pool', 'default from', 'id'],

@@ -1,0 +1,206 @@
+/**
+ * NAME      email - mails and what became of them, from the command line
+ * DESCRIPTION
+ *   `show` takes an id, a Message-ID or an address and tells the story of each
+ *   recipient: every attempt and every report, what was applied and what was not.
+ *   `tail` follows by polling, so it works beside any daemon.
+ */
+import { Fault } from '../base/fault.js'
+import { isId } from '../base/id.js'
+import { email as emailRecord, emailSummary, event as eventRecord } from '../http/render.js'
+import { STATUSES } from '../mail/status.js'
+import type { EmailFilter, EmailRecord, EmailRow } from '../store/port.js'
+import { findWorkspace } from '../tenant/workspace.js'
+import { command, type Subject } from './command.js'
+import { readContent } from './content.js'
+import { type House, withHouse } from './context.js'
+import { badInput } from './exit.js'
+import { collect } from './rows.js'
+import { tail } from './tail.js'
+import { paintStatus, type Terminal, table } from './terminal.js'
+import { readInstant } from './time.js'
+import { timeline } from './timeline.js'
+
+const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, em_…' } } as const
+const REF = {
+  ref: { type: 'string', demandOption: true, describe: 'Id, Message-ID or address of a recipient' },
+} as const
+
+const FILTERS = {
+  workspace: { type: 'string', describe: 'Only this workspace, by id or slug' },
+  status: { choices: STATUSES, describe: 'Only this status' },
+  mode: { choices: ['live', 'test'], describe: 'Only live or only test mail' },
+  to: { type: 'string', describe: 'Only mail to this address' },
+  tag: { type: 'string', describe: 'Only mail with this tag, as name:value' },
+  since: { type: 'string', describe: 'Only newer: 2h, or an RFC 3339 time' },
+  until: { type: 'string', describe: 'Only older: 2h, or an RFC 3339 time' },
+} as const
+
+interface FilterArgs {
+  readonly workspace?: string | undefined
+  readonly status?: EmailFilter['status'] | undefined
+  readonly mode?: 'live' | 'test' | undefined
+  readonly to?: string | undefined
+  readonly tag?: string | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+/** `2h` is two hours ago here. */
+const past = (name: string, text: string | undefined): number | null => {
+  if (text === undefined) return null
+  const now = Date.now()
+  const at = readInstant(text, now)
+  if (Number.isNaN(at)) throw badInput(`--${name}: ${text} is neither 2h nor an RFC 3339 time`)
+  return /^\d+[smhdw]$/.test(text) ? 2 * now - at : at
+}
+
+const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<EmailFilter> => {
+  const [, name, value] = /^([^:]+):(.*)$/.exec(args.tag ?? '') ?? []
+  if (args.tag !== undefined && name === undefined) throw badInput(`--tag: ${args.tag} is not name:value`)
+  const workspace =
+    args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
+  return {
+    accountId: account.id,
+    workspaceId: workspace?.id ?? null,
+    mode: args.mode ?? null,
+    status: args.status ?? null,
+    to: args.to ?? null,
+    tag: name === undefined ? null : { name, value: value ?? '' },
+    createdAfter: past('since', args.since),
+    createdBefore: past('until', args.until),
+  }
+}
+
+const list = command({
+  usage: 'list',
+  summary: 'The latest mails, newest first',
+  options: { ...FILTERS, limit: { type: 'number', default: 20, describe: 'How many at most' } },
+  examples: [['$0 email list --status bounced --since 24h', 'what bounced since yesterday']],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const filter = await filterOf(house, args)
+      const rows = await collect((page) => house.store.emails(filter, page), args.limit)
+      terminal.data(rows.map(emailSummary), (paint) =>
+        table(
+          paint,
+          ['id', 'created', 'status', 'to', 'subject'],
+          rows.map((row) => [
+            row.id,
+            new Date(row.createdAt).toISOString(),
+            row.status,
+            toText(row),
+            row.subject,
+          ]),
+          (text, column) => (column === 2 ? paintStatus(paint, text) : text),
+        ),
+      )
+    }),
+})
+
+const toText = (row: EmailRow): string => {
+  const all = [...row.to, ...row.cc, ...row.bcc]
+  return all.length > 1 ? `${all[0]} +${all.length - 1}` : (all[0] ?? '')
+}
+
+/** The mail that a reference means; of several, the newest. */
+const find = async ({ store, account }: House, ref: string, terminal: Terminal): Promise<EmailRecord> => {
+  const scope = { accountId: account.id, workspaceId: null, mode: null }
+  if (isId('em', ref)) {
+    const found = await store.email(scope, ref)
+    if (found === null) throw new Fault('email.not_found')
+    return found
+  }
+  const text = ref.includes('@') && ref.startsWith('<') ? ref : ref.trim()
+  let rows = await store.findEmails(text, 20)
+  if (rows.length === 0 && text.includes('@') && !text.startsWith('<'))
+    rows = await store.findEmails(`<${text}>`, 20)
+  const mine = rows.filter((row) => row.accountId === account.id)
+  const newest = mine[0]
+  if (newest === undefined) throw new Fault('email.not_found', { detail: `No mail is known by ${ref}` })
+  if (mine.length > 1)
+    terminal.say(`${mine.length} mails match; this is the newest (postern email list --to ${ref})`)
+  const found = await store.email(scope, newest.id)
+  if (found === null) throw new Fault('email.not_found')
+  return found
+}
+
+const show = command({
+  usage: 'show <ref>',
+  summary: 'One mail and the timeline of each recipient',
+  positionals: REF,
+  examples: [['$0 email show ana@example.com', 'the newest mail to Ana']],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const found = await find(house, args.ref, terminal)
+      const events = await collect((page) => house.store.events(found.id, page))
+      const content = terminal.json ? await readContent(house.store, found) : null
+      terminal.data(content && emailRecord(found, content), (paint) => timeline(paint, found, events))
+    }),
+})
+
+const events = command({
+  usage: 'events <ref>',
+  summary: 'Everything seen about one mail, newest first',
+  positionals: REF,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const found = await find(house, args.ref, terminal)
+      const rows = await collect((page) => house.store.events(found.id, page))
+      terminal.data(rows.map(eventRecord), (paint) =>
+        table(
+          paint,
+          ['at', 'event', 'recipient', 'source', 'reply', 'applied'],
+          rows.map((row) => [
+            new Date(row.occurredAt).toISOString(),
+            row.type,
+            row.recipient,
+            row.source,
+            row.reply === null
+              ? row.reason
+              : `${row.reply.code} ${row.reply.enhanced ?? ''} ${row.reply.text}`,
+            row.applied ? 'yes' : 'no',
+          ]),
+        ),
+      )
+    }),
+})
+
+const cancel = command({
+  usage: 'cancel <id>',
+  summary: 'Take a scheduled mail back',
+  positionals: ID,
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const scope = { accountId: house.account.id, workspaceId: null, mode: null }
+      const found = await house.store.email(scope, args.id)
+      if (found === null) throw new Fault('email.not_found')
+      if (args.dryRun)
+        return terminal.data(emailSummary(found), () => `would cancel ${found.id} (${found.status})`)
+      await terminal.confirm(`cancel ${found.id} (${found.status})`, args.yes)
+      const result = await house.store.cancel(scope, args.id, Date.now())
+      if (result === 'not_found') throw new Fault('email.not_found')
+      if (result === 'not_scheduled') {
+        throw new Fault('resource.conflict', {
+          reason: 'not_scheduled',
+          detail: `${args.id} is ${found.status}, not scheduled`,
+        })
+      }
+      const after = (await house.store.email(scope, args.id)) ?? found
+      terminal.data(emailSummary(after), () => `canceled ${after.id}`)
+    }),
+})
+
+const follow = command({
+  usage: 'tail',
+  summary: 'Follow mails as they come and go, until interrupted',
+  options: FILTERS,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => tail(house.store, await filterOf(house, args), terminal)),
+})
+
+export const emailSubject: Subject = {
+  name: 'email',
+  commands: [list, show, events, cancel, follow],
+}

@@ -1,0 +1,190 @@
+/**
+ * NAME      suppression - addresses not to write to, from the command line
+ * DESCRIPTION
+ *   CSV in and out: email, reason, origin, created_at, expires_at; only the
+ *   first column is needed, and a header line names the others.
+ */
+import { readFile } from 'node:fs/promises'
+import { Fault } from '../base/fault.js'
+import type { SuppressionRow } from '../store/port-tenants.js'
+import { addSuppression, findSuppression, removeSuppression } from '../tenant/suppression.js'
+import { findWorkspace } from '../tenant/workspace.js'
+import { command, type Subject } from './command.js'
+import { type House, withHouse } from './context.js'
+import { readCsv, writeCsv } from './csv.js'
+import { badInput } from './exit.js'
+import { deletedRecord, suppressionRecord } from './record.js'
+import { collect } from './rows.js'
+import { type Paint, table } from './terminal.js'
+import { readInstant } from './time.js'
+
+const WORKSPACE = {
+  workspace: { type: 'string', default: 'default', describe: 'Workspace, by id or slug' },
+} as const
+
+const ORIGIN = {
+  origin: { choices: ['manual', 'bounce', 'complaint', 'import'], describe: 'Only these' },
+} as const
+
+const rowsOf = async (
+  { store, ground, account }: House,
+  workspace: string,
+  origin: SuppressionRow['origin'] | null,
+) => {
+  const { id } = await findWorkspace(ground, account.id, workspace)
+  return collect((page) => store.suppressions(id, origin, page))
+}
+
+const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const rowsTable = (paint: Paint, rows: readonly SuppressionRow[]): string =>
+  table(
+    paint,
+    ['email', 'origin', 'reason', 'created', 'expires'],
+    rows.map((row) => [row.email, row.origin, row.reason, day(row.createdAt), day(row.expiresAt) ?? 'never']),
+  )
+
+const list = command({
+  usage: 'list',
+  summary: 'All suppressed addresses, newest first',
+  options: { ...WORKSPACE, ...ORIGIN },
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const rows = await rowsOf(house, args.workspace, args.origin ?? null)
+      terminal.data(rows.map(suppressionRecord), (paint) => rowsTable(paint, rows))
+    }),
+})
+
+const instantOf = (text: string | undefined, name: string): number | null => {
+  if (text === undefined || text === '') return null
+  const at = readInstant(text)
+  if (Number.isNaN(at)) throw badInput(`${name}: ${text} is neither 90d nor an RFC 3339 time`)
+  return at
+}
+
+const add = command({
+  usage: 'add <email..>',
+  summary: 'Write to these addresses no more',
+  positionals: { email: { type: 'string', array: true, demandOption: true, describe: 'Addresses' } },
+  options: {
+    ...WORKSPACE,
+    reason: { type: 'string', describe: 'Why' },
+    expires: { type: 'string', describe: 'Until when: 90d, or an RFC 3339 time; else for good' },
+  },
+  run: async (args, terminal) => {
+    const expiresAt = instantOf(args.expires, '--expires')
+    await withHouse(args, async ({ ground, account }) => {
+      const workspace = await findWorkspace(ground, account.id, args.workspace)
+      const rows: SuppressionRow[] = []
+      for (const email of args.email) {
+        rows.push(await addSuppression(ground, workspace, { email, reason: args.reason, expiresAt }, email))
+      }
+      terminal.data(
+        rows.length === 1 ? rows.map(suppressionRecord)[0] : rows.map(suppressionRecord),
+        (paint) => rowsTable(paint, rows),
+      )
+    })
+  },
+})
+
+const remove = command({
+  usage: 'remove <ref>',
+  summary: 'Write to an address again',
+  positionals: { ref: { type: 'string', demandOption: true, describe: 'Id or address' } },
+  options: WORKSPACE,
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) => {
+      const workspace = await findWorkspace(ground, account.id, args.workspace)
+      const row = await findSuppression(ground, workspace.id, args.ref)
+      if (args.dryRun)
+        return terminal.data(suppressionRecord(row), () => `would remove ${row.email} (${row.origin})`)
+      await terminal.confirm(`remove ${row.email} (${row.origin}) from the suppressions`, args.yes)
+      await removeSuppression(ground, workspace.id, row.id)
+      terminal.data(deletedRecord('suppression', row.id), () => `removed ${row.email}`)
+    }),
+})
+
+const COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at'] as const
+
+interface Line {
+  readonly at: number
+  readonly email: string
+  readonly reason: string | null
+  readonly expiresAt: number | null
+}
+
+/** Columns by header when there is one, else by the order of COLUMNS. */
+const readLines = (text: string): readonly Line[] => {
+  const records = readCsv(text)
+  const first = records[0]?.map((name) => name.toLowerCase()) ?? []
+  const headed = first.some((name) => name === 'email' || name === 'address')
+  const names: readonly string[] = headed
+    ? first.map((name) => (name === 'address' ? 'email' : name))
+    : COLUMNS
+  const cell = (record: readonly string[], name: string) => record[names.indexOf(name)] ?? ''
+  return records.slice(headed ? 1 : 0).map((record, i) => ({
+    at: i + (headed ? 2 : 1),
+    email: cell(record, 'email'),
+    reason: cell(record, 'reason') || null,
+    expiresAt: instantOf(cell(record, 'expires_at'), `record ${i + (headed ? 2 : 1)}: expires_at`),
+  }))
+}
+
+const importAll = command({
+  usage: 'import <file>',
+  summary: 'Add addresses from CSV (- is standard input); bad lines are told and skipped',
+  positionals: {
+    file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
+  },
+  options: { ...WORKSPACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
+  run: async (args, terminal) => {
+    const lines = readLines(await readFile(args.file === '-' ? '/dev/stdin' : args.file, 'utf8'))
+    return withHouse(args, async ({ ground, account }) => {
+      const workspace = await findWorkspace(ground, account.id, args.workspace)
+      const report = {
+        read: lines.length,
+        added: 0,
+        skipped: [] as { line: number; email: string; message: string }[],
+      }
+      for (const { at, email, reason, expiresAt } of lines) {
+        try {
+          if (!args.dryRun)
+            await addSuppression(ground, workspace, { email, reason, expiresAt, origin: 'import' })
+          report.added++
+        } catch (error) {
+          if (!(error instanceof Fault)) throw error
+          const message = error.options.errors?.[0]?.message ?? error.message
+          report.skipped.push({ line: at, email, message })
+          terminal.say(`line ${at}: ${email}: ${message}`)
+        }
+      }
+      const words = args.dryRun ? 'would be added' : 'added'
+      terminal.data(report, () => `${report.added} of ${report.read} ${words}`)
+      return report.skipped.length > 0 ? 65 : 0
+    })
+  },
+})
+
+const exportAll = command({
+  usage: 'export',
+  summary: 'All suppressed addresses as CSV',
+  options: { ...WORKSPACE, ...ORIGIN },
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const rows = await rowsOf(house, args.workspace, args.origin ?? null)
+      const records = rows.map((row) => [
+        row.email,
+        row.reason,
+        row.origin,
+        day(row.createdAt),
+        day(row.expiresAt),
+      ])
+      terminal.data(rows.map(suppressionRecord), () => writeCsv([COLUMNS, ...records]))
+    }),
+})
+
+export const suppressionSubject: Subject = {
+  name: 'suppression',
+  commands: [list, add, remove, importAll, exportAll],
+}
