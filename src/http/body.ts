@@ -1,0 +1,76 @@
+/**
+ * NAME      body - request bytes to a JSON value
+ * DESCRIPTION
+ *   Strict where a lenient reader would hide a mistake or an attack: only
+ *   application/json (or no type at all) in UTF-8, plain, gzip or deflate; invalid
+ *   UTF-8, lone surrogates and `__proto__` keys are refused instead of mended. The
+ *   limit holds for the bytes as declared, as received and as unpacked, so a small
+ *   archive of a large nothing ends early. No body at all is undefined.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import { Fault } from '../base/fault.js'
+
+const TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i
+const ENCODINGS = new Set(['gzip', 'deflate', 'identity'])
+
+export const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/** What the headers alone can tell, before a byte of the body is asked for. */
+export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number): void => {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw new Fault('request.body_too_large')
+  if (!hasBody(headers)) return
+  const type = headers['content-type']
+  const encoding = headers['content-encoding']?.trim().toLowerCase()
+  if ((type && !TYPE.test(type)) || (encoding && !ENCODINGS.has(encoding))) {
+    throw new Fault('request.media_type_unsupported')
+  }
+}
+
+/** Collects a stream, already unpacked, up to a limit. */
+export const collect = (source: Readable, maxBytes: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    source.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size <= maxBytes) return
+      source.removeAllListeners('data').pause()
+      reject(new Fault('request.body_too_large'))
+    })
+    source.once('end', () =>
+      resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)),
+    )
+    source.once('error', () => reject(new Fault('request.body_malformed')))
+    source.once('close', () => reject(new Fault('request.malformed')))
+  })
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+/** Texts in which a `__proto__` key or half a surrogate pair might hide. */
+const SUSPECT = /__proto__|\\u(?:005[fF]|00[67]|[dD][89a-fA-F])/
+
+const LONE_SURROGATE = /\p{Surrogate}/u
+
+const checkKeysAndText = (root: unknown): void => {
+  const open: unknown[] = [root]
+  for (let value = open.pop(); open.length > 0 || value !== undefined; value = open.pop()) {
+    if (typeof value === 'string' && LONE_SURROGATE.test(value)) throw new Fault('request.body_malformed')
+    if (typeof value !== 'object' || value === null) continue
+    if (Object.hasOwn(value, '__proto__')) throw new Fault('request.body_malformed')
+    for (const [key, inner] of Object.entries(value)) open.push(key, inner)
+  }
+}
+
+export const parseJson = (bytes: Uint8Array): unknown => {
+  if (bytes.length === 0) return undefined
+  try {
+    const text = utf8.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    if (SUSPECT.test(text)) checkKeysAndText(value)
+    return value
+  } catch {
+    throw new Fault('request.body_malformed')
+  }
+}

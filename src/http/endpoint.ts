@@ -1,0 +1,85 @@
+/**
+ * NAME      endpoint - one row of the contract
+ * DESCRIPTION
+ *   An endpoint says as data who may call it, what it takes, what it answers and
+ *   which faults it knows; routing, the Allow header, the gate and the OpenAPI
+ *   document are all made from the same rows. Its `handle` only translates:
+ *   call one stage, render.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Request } from '@hapi/hapi'
+import type Joi from 'joi'
+import { Fault, type FaultCode } from '../base/fault.js'
+import type { WorkspaceRow } from '../store/port-tenants.js'
+import type { Principal } from '../tenant/principal.js'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** A request that passed the gate, with its parts checked. */
+export interface Call<Query = unknown, Body = unknown> {
+  readonly requestId: string
+  readonly principal: Principal
+  /** The one the caller is bound to or has named; null means the whole account. */
+  readonly workspace: WorkspaceRow | null
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly body: Body
+  /** The body as it was sent, before the schema touched it. */
+  readonly sent: unknown
+  readonly req: IncomingMessage
+  readonly request: Request
+}
+
+export interface Answer {
+  readonly status: number
+  /** An object, or JSON (or HTML) text that is ready to go out. */
+  readonly body: object | string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Endpoint<Query = unknown, Body = unknown> {
+  readonly id: string
+  readonly method: Method
+  readonly path: string
+  readonly summary: string
+  /** `platform`: a platform key or a session. */
+  readonly access: 'public' | 'any' | 'platform' | 'session'
+  /** Whether X-Workspace-Id is read, and whether a platform caller must send it. */
+  readonly workspace: 'none' | 'optional' | 'required'
+  /** True counts the request against the rate limit before its body is read. */
+  readonly sends?: boolean
+  readonly query?: Joi.ObjectSchema<Query>
+  readonly body?: Joi.Schema<Body>
+  /** Request headers of its own, by name, with what they mean. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly answers: Readonly<Record<number, Joi.Schema>>
+  readonly faults: readonly FaultCode[]
+  handle(call: Call<Query, Body>): Promise<Answer>
+}
+
+/** Forgets the types of query and body once the row is complete. */
+export const endpoint = <Query, Body>(row: Endpoint<Query, Body>): Endpoint => row as unknown as Endpoint
+
+/** A path parameter that the route is known to have. */
+export const param = (call: Pick<Call, 'params'>, name: string): string => {
+  const value = call.params[name]
+  if (value === undefined) throw new Error(`no parameter ${name} in this path`)
+  return value
+}
+
+/** All values of a header as sent: Node joins some repeated headers and drops others. */
+export const headerValues = (req: IncomingMessage, name: string): readonly string[] => {
+  const values: string[] = []
+  const raw = req.rawHeaders
+  for (let i = 0; i < raw.length; i += 2) {
+    if (raw[i]?.length === name.length && raw[i]?.toLowerCase() === name) values.push(raw[i + 1] ?? '')
+  }
+  return values
+}
+
+/** The one value of a header, or null; sent twice, it is no well-formed request. */
+export const headerValue = (req: IncomingMessage, name: string): string | null => {
+  const [value, second] = headerValues(req, name)
+  if (second !== undefined) throw new Fault('request.malformed')
+  return value ?? null
+}

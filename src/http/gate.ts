@@ -1,0 +1,104 @@
+/**
+ * NAME      gate - what a request must pass, in this order
+ * DESCRIPTION
+ *   The check order of API.md, section 2: credential 401, scope 403, rate limit 429,
+ *   declared size 413, media type 415; then the body is read and must be JSON (413,
+ *   400), and the workspace must exist (400, 404). Fields come after that, and
+ *   belong to the endpoint. All before the body runs in hapi's authentication
+ *   step, because only there has `100 Continue` not been sent yet: a refused upload
+ *   never starts. A send that is malformed or too large has been counted, too.
+ */
+import type { Readable } from 'node:stream'
+import type { Request } from '@hapi/hapi'
+import { Fault } from '../base/fault.js'
+import type { WorkspaceRow } from '../store/port-tenants.js'
+import { type Principal, requirePlatform, requireSession } from '../tenant/principal.js'
+import type { Tenancy } from '../tenant/tenants.js'
+import type { WindowState } from '../tenant/window.js'
+import { checkDeclared, collect, parseJson } from './body.js'
+import { type Endpoint, headerValue, headerValues } from './endpoint.js'
+
+/** What a request learns about itself on its way. */
+declare module '@hapi/hapi' {
+  interface RequestApplicationState {
+    id: string
+    address: string
+    principal: Principal | null
+    window: WindowState | null
+    workspace: WorkspaceRow | null
+    body: unknown
+  }
+}
+
+export interface GateGround {
+  readonly tenants: Tenancy
+  readonly maxBody: number
+}
+
+const BEARER = /^Bearer +([!-~]+) *$/i
+
+const bearerOf = (request: Request): string => {
+  const values = headerValues(request.raw.req, 'authorization')
+  if (values.length === 0) throw new Fault('auth.credentials_missing')
+  const token = values.length === 1 ? BEARER.exec(values[0] ?? '')?.[1] : undefined
+  if (token === undefined) throw new Fault('auth.credentials_invalid')
+  return token
+}
+
+const checkAccess = (access: Endpoint['access'], principal: Principal): void => {
+  if (access === 'session') requireSession(principal)
+  if (access === 'platform') requirePlatform(principal)
+}
+
+/** Counts n sends, or refuses. The response will show the window as it is then. */
+export const spend = async (
+  tenants: Tenancy,
+  request: Request,
+  principal: Principal,
+  n: number,
+): Promise<void> => {
+  const window = await tenants.sendWindow.consume(principal, n)
+  request.app.window = window
+  if (!window.allowed) throw tenants.sendWindow.exceeded(window)
+}
+
+/** The window that a response shows: the caller's, or that of the address he calls from. */
+export const windowFor = async (tenants: Tenancy, request: Request): Promise<WindowState> => {
+  const { window, principal, address } = request.app
+  return window ?? (principal ? tenants.sendWindow.peek(principal) : tenants.failures.peek(address))
+}
+
+/** Before the body: who, whether, how often, how large. */
+export const admit = async (
+  { tenants, maxBody }: GateGround,
+  endpoint: Endpoint,
+  request: Request,
+): Promise<Principal> => {
+  const principal = await tenants.authenticateBearer(bearerOf(request), request.app.address)
+  request.app.principal = principal
+  checkAccess(endpoint.access, principal)
+  if (endpoint.sends) await spend(tenants, request, principal, 1)
+  if (endpoint.method !== 'GET') checkDeclared(request.raw.req.headers, maxBody)
+  return principal
+}
+
+/** The body as a JSON value; undefined when there was none. hapi has made a stream of it, already unpacked. */
+export const readBody = async ({ maxBody }: GateGround, request: Request): Promise<unknown> => {
+  const source = request.payload
+  if (source === null || source === undefined) return undefined
+  return parseJson(await collect(source as Readable, maxBody))
+}
+
+/** The workspace that this request is about; null is the whole account. */
+export const workspaceOf = async (
+  { tenants }: GateGround,
+  endpoint: Endpoint,
+  principal: Principal,
+  request: Request,
+): Promise<WorkspaceRow | null> => {
+  if (endpoint.workspace === 'none') return null
+  const named = headerValue(request.raw.req, 'x-workspace-id')?.trim() ?? null
+  if (endpoint.workspace === 'required') return tenants.workspaceForSend(principal, named)
+  const id = await tenants.workspaceForRead(principal, named)
+  return id === null ? null : tenants.findWorkspace(principal.accountId, id)
+}

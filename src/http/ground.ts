@@ -1,0 +1,47 @@
+/**
+ * NAME      ground - what the endpoints stand on
+ */
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Config } from '../config/config.js'
+import type { Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
+import type { Tenants } from '../store/port-tenants.js'
+import type { Submission } from '../submission/submission.js'
+import type { Tenancy } from '../tenant/tenants.js'
+import type { CursorCodec } from './cursor.js'
+import type { Call } from './endpoint.js'
+import { type Envelope, type ListRequest, listPage } from './list.js'
+
+export type HttpStore = Ledger & Schedule & Tenants & Pick<Queue, 'body'> & Pick<Upkeep, 'depth'>
+
+/** What relay/ last saw of one upstream. */
+export interface UpstreamHealth {
+  readonly upstreamId: string
+  readonly healthy: boolean
+  /** One line for people, without secrets. */
+  readonly detail: string | null
+}
+
+export interface Ground {
+  readonly store: HttpStore
+  readonly tenants: Tenancy
+  readonly submission: Submission
+  readonly config: Config
+  readonly clock: Clock
+  readonly log: Log
+  readonly cursors: CursorCodec
+  /** From relay/, when it runs in this process. */
+  readonly poolHealth?: ((poolId: string) => readonly UpstreamHealth[]) | undefined
+}
+
+/** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */
+export const pageFor = <Row extends { readonly id: string }>(
+  ground: Ground,
+  endpoint: string,
+  call: Call,
+  list: Omit<ListRequest<Row>, 'bound'>,
+): Promise<Envelope> => {
+  const { accountId, workspaceId, via, mode } = call.principal
+  const bound = [endpoint, accountId, workspaceId ?? '', via === 'session' ? '' : mode]
+  return listPage(ground.cursors, { ...list, bound })
+}

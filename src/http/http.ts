@@ -1,0 +1,111 @@
+/**
+ * NAME      http - the /v1 door
+ * DESCRIPTION
+ *   Speaks HTTP and RFC 9457 and nothing else: it parses, calls one stage, renders.
+ *   Stopping is gentle: new requests get 503 with Retry-After and a closed
+ *   connection, those under way are finished.
+ */
+import type { AddressInfo } from 'node:net'
+import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
+import { inRange, plainAddress } from '../base/network.js'
+import type { Service } from '../base/service.js'
+import type { ListenAddress } from '../config/config.js'
+import { CursorCodec } from './cursor.js'
+import type { Ground } from './ground.js'
+import { Listener } from './listener.js'
+import { catalogue } from './routes/catalogue.js'
+import { emails } from './routes/emails.js'
+import { createServer } from './server.js'
+
+export interface HttpOptions extends Omit<Ground, 'cursors'> {
+  readonly pepper: Uint8Array
+  /** Certificate and key when this listener speaks TLS itself. */
+  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
+}
+
+export interface Http extends Service {
+  /** Where it listens; valid after start. */
+  readonly address: ListenAddress
+  /** From now on every new request is answered 503. */
+  drain(): void
+  /** A request without a socket, for pages of the same process. */
+  inject(request: ServerInjectOptions): Promise<ServerInjectResponse>
+}
+
+const STOP_MS = 10_000
+
+/** The caller's address: the last one in X-Forwarded-For that no trusted proxy of ours added. */
+const addressOf =
+  (trusted: readonly string[]) =>
+  (request: Request): string => {
+    let address = plainAddress(request.info.remoteAddress ?? '')
+    if (trusted.length === 0) return address
+    const hops = String(request.headers['x-forwarded-for'] ?? '').split(',')
+    while (trusted.some((range) => inRange(address, range))) {
+      const hop = hops.pop()?.trim()
+      if (!hop) break
+      address = plainAddress(hop)
+    }
+    return address
+  }
+
+export const createHttp = (options: HttpOptions): Http => {
+  const { config, log, tenants } = options
+  const ground: Ground = { ...options, cursors: new CursorCodec(options.pepper) }
+  const baseUrl = config.base_url.replace(/\/+$/, '')
+  const tls = options.tls ?? null
+  let draining = false
+  let server: Server | null = null
+
+  const build = (): Server => {
+    const listener = new Listener({
+      baseUrl,
+      requestTimeoutMs: config.http.request_timeout,
+      tls,
+      failures: tenants.failures,
+    })
+    return createServer(
+      {
+        listen: config.http,
+        listener,
+        tls: tls !== null,
+        baseUrl,
+        log,
+        tenants,
+        maxBody: config.http.max_body,
+        addressOf: addressOf(config.http.trusted_proxies),
+        draining: () => draining,
+      },
+      [...emails(ground), ...catalogue(baseUrl)],
+    )
+  }
+
+  const running = (): Server => {
+    if (server === null) throw new Error('http is not started')
+    return server
+  }
+
+  return {
+    name: 'http',
+    get address() {
+      const { address, port } = running().listener.address() as AddressInfo
+      return { host: address, port }
+    },
+    drain() {
+      draining = true
+    },
+    inject: (request) => running().inject(request),
+    async start() {
+      if (server !== null) return
+      draining = false
+      server = build()
+      await server.start()
+    },
+    async stop() {
+      draining = true
+      const stopping = server
+      await stopping?.stop({ timeout: STOP_MS })
+      if (server === stopping) server = null
+    },
+  }
+}

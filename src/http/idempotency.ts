@@ -1,0 +1,26 @@
+/**
+ * NAME      idempotency - the Idempotency-Key header
+ * DESCRIPTION
+ *   Read from the raw headers: Node joins repeated ones into `a, b`, which would
+ *   be a key nobody sent. An empty key is a mistake, never "no key". What is
+ *   fingerprinted is the parsed body as sent, so that white space, key order and
+ *   compression do not matter and every difference in value does.
+ */
+import { Fault } from '../base/fault.js'
+import type { IdempotencyWish } from '../submission/draft.js'
+import { checkIdempotencyKey, requestFingerprint } from '../submission/idempotency.js'
+import { type Call, headerValues } from './endpoint.js'
+
+export const REPLAYED = { 'idempotent-replayed': 'true' }
+
+export const idempotencyOf = (call: Call, ...variants: readonly string[]): IdempotencyWish | null => {
+  const values = headerValues(call.req, 'idempotency-key')
+  if (values.length === 0) return null
+  if (values.length > 1) throw new Fault('idempotency.key_invalid')
+  const key = checkIdempotencyKey(
+    Buffer.from(values[0] ?? '', 'latin1')
+      .toString('utf8')
+      .trim(),
+  )
+  return { key, fingerprint: requestFingerprint('POST', call.request.route.path, variants.join(), call.sent) }
+}

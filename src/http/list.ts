@@ -1,0 +1,122 @@
+/**
+ * NAME      list - the envelope of every list endpoint
+ * DESCRIPTION
+ *   Turns `limit` and `cursor` into a page to ask the store for, and its rows into
+ *   the envelope of SPEC.md with cursors onward in both directions. The previous
+ *   cursor is never null on the first page, not even of an empty list, so that a
+ *   client may poll from the top for ever. `total` is counted on the first page
+ *   only, up to 10,000. A cursor that is not ours beats a filter that changed.
+ */
+import { Fault, invalid } from '../base/fault.js'
+import { sameBytes } from '../base/secret.js'
+import type { Page, Rows } from '../store/page.js'
+import { type Cursor, type CursorCodec, type Filters, filterHash, type Position } from './cursor.js'
+
+export const TOTAL_CAP = 10_000
+const DEFAULT_LIMIT = 20
+const LIMIT = /^(?:[1-9][0-9]?|100)$/
+
+/** As they stand in the query: repeated parameters are arrays. */
+export interface PageQuery {
+  readonly limit?: string | readonly string[] | undefined
+  readonly cursor?: string | readonly string[] | undefined
+}
+
+export interface ListRequest<Row extends { readonly id: string }> {
+  readonly query: PageQuery
+  readonly filters: Filters
+  /** Endpoint, account and whatever else the caller is bound to: no one else's cursor fits. */
+  readonly bound: readonly string[]
+  readonly fetch: (page: Page) => Promise<Rows<Row>>
+  readonly render: (row: Row) => unknown
+}
+
+export interface Envelope {
+  readonly object: 'list'
+  readonly data: readonly unknown[]
+  readonly has_more: boolean
+  readonly pagination: {
+    readonly limit: number
+    readonly total: number | null
+    readonly total_capped: boolean
+    readonly has_next: boolean
+    readonly has_prev: boolean
+    readonly next_cursor: string | null
+    readonly prev_cursor: string | null
+  }
+}
+
+const readLimit = (limit: PageQuery['limit']): number | null => {
+  if (limit === undefined) return null
+  if (typeof limit === 'string' && LIMIT.test(limit)) return Number(limit)
+  throw invalid([
+    { field: 'query.limit', message: '"limit" must be an integer from 1 to 100', kind: 'range' },
+  ])
+}
+
+const readCursor = (codec: CursorCodec, list: Pick<ListRequest<never>, 'query' | 'bound'>): Cursor | null => {
+  const text = list.query.cursor
+  if (text === undefined) return null
+  if (typeof text !== 'string') throw new Fault('validation.cursor_invalid')
+  return codec.read(text, list.bound)
+}
+
+type Onward = { readonly next: Position | null; readonly prev: Position }
+
+/** Where the lists on both sides of a page begin. */
+const onward = (from: Position, { rows, hasOlder }: Rows<{ readonly id: string }>): Onward => {
+  const first = rows[0]
+  const last = rows.at(-1)
+  if (first && last) {
+    return {
+      next: hasOlder ? { direction: 'older', inclusive: false, anchor: last.id } : null,
+      prev: { direction: 'newer', inclusive: false, anchor: first.id },
+    }
+  }
+  // Nothing here. Turning round must show the anchor itself, which this page would not have shown.
+  const turned = { anchor: from.anchor, inclusive: from.anchor !== null && !from.inclusive }
+  return from.direction === 'newer'
+    ? { next: hasOlder ? { direction: 'older', ...turned } : null, prev: from }
+    : { next: null, prev: { direction: 'newer', ...turned } }
+}
+
+const TOP: Position = { direction: 'older', inclusive: false, anchor: null }
+
+export const listPage = async <Row extends { readonly id: string }>(
+  codec: CursorCodec,
+  list: ListRequest<Row>,
+): Promise<Envelope> => {
+  const asked = readLimit(list.query.limit)
+  const filters = filterHash(list.filters)
+  const cursor = readCursor(codec, list)
+  if (cursor && (!sameBytes(cursor.filters, filters) || (asked ?? cursor.limit) !== cursor.limit)) {
+    throw new Fault('validation.cursor_filters_mismatch')
+  }
+  const limit = cursor?.limit ?? asked ?? DEFAULT_LIMIT
+  const from: Position = cursor ?? TOP
+  const page = await list.fetch({
+    direction: from.direction,
+    anchor: from.anchor,
+    inclusive: from.inclusive,
+    limit,
+    countUpTo: cursor ? 0 : TOTAL_CAP,
+  })
+  const { next, prev } = onward(from, page)
+  const write = (position: Position | null) =>
+    position && codec.write({ ...position, limit, filters }, list.bound)
+  const total = cursor ? null : page.total
+  return {
+    object: 'list',
+    data: page.rows.map(list.render),
+    has_more: next !== null,
+    pagination: {
+      limit,
+      total,
+      total_capped: total !== null && total >= TOTAL_CAP,
+      has_next: next !== null,
+      has_prev: page.hasNewer,
+      next_cursor: write(next),
+      prev_cursor: write(prev),
+    },
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * NAME      listener - the Node server under hapi
+ * DESCRIPTION
+ *   Node answers some requests before hapi sees them: unreadable ones with a bare
+ *   `400 Bad Request`, slow ones, strange expectations. Here those too get a problem,
+ *   a request id and the rate headers. hapi adds a clientError listener of its own
+ *   when it takes the listener; take() must run after that and removes it.
+ * NOTES
+ *   A socket closed while its client still sends is reset by the kernel, and the
+ *   reset can overtake our answer. So closing means: stop writing, read on for a
+ *   second, then destroy (nginx calls it a lingering close).
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Fault, type FaultCode } from '../base/fault.js'
+import { newRequestId } from '../base/id.js'
+import type { Failures } from '../tenant/failures.js'
+import { problemHeaders, toProblem } from './problem.js'
+import { rateHeaders } from './rate.js'
+
+export interface ListenerOptions {
+  readonly baseUrl: string
+  readonly requestTimeoutMs: number
+  readonly tls: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
+  readonly failures: Failures
+}
+
+const LINGER_MS = 1_000
+const MAX_HEADERS = 16_384
+
+const OF_PARSER: Record<string, FaultCode> = {
+  HPE_HEADER_OVERFLOW: 'request.headers_too_large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'request.headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request.timeout',
+}
+
+const linger = (socket: Duplex): void => {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  socket.once('close', () => clearTimeout(timer))
+}
+
+/** What Node calls after the last response of a connection. */
+function lingeringClose(this: Socket): void {
+  this.end()
+  linger(this)
+}
+
+/** The path of a request line that may be nonsense. */
+const pathOf = (packet: Buffer | undefined): string =>
+  /^[!-~]+ (\/[^? \r\n]*)/.exec(packet?.toString('latin1', 0, MAX_HEADERS) ?? '')?.[1] ?? '/'
+
+type Answer = { readonly status: string; readonly headers: Record<string, string>; readonly body: string }
+
+export class Listener {
+  readonly server: Server
+  readonly #options: ListenerOptions
+  /** The response under way on each connection. */
+  readonly #underWay = new WeakMap<Duplex, ServerResponse>()
+  readonly #answered = new WeakSet<Duplex>()
+
+  constructor(options: ListenerOptions) {
+    this.#options = options
+    const settings = {
+      requireHostHeader: false,
+      maxHeaderSize: MAX_HEADERS,
+      requestTimeout: options.requestTimeoutMs,
+      headersTimeout: Math.min(options.requestTimeoutMs, 15_000),
+      connectionsCheckingInterval: Math.min(1_000, Math.max(100, options.requestTimeoutMs / 4)),
+      keepAliveTimeout: 60_000,
+      noDelay: true,
+    }
+    this.server = options.tls ? createTlsServer({ ...settings, ...options.tls }) : createServer(settings)
+    this.server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      socket.destroySoon = lingeringClose
+    })
+    this.server.on('request', (req, res) => this.#underWay.set(req.socket, res))
+    this.server.on('checkContinue', (req, res) => this.#underWay.set(req.socket, res))
+    this.server.on('checkExpectation', (req, res) => this.#refuse(req, res, 'request.expectation_failed'))
+    this.server.on('connect', (req: IncomingMessage, socket: Duplex) => {
+      const fault = new Fault('route.method_not_allowed', {
+        allow: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+      })
+      this.#write(socket, this.#answer(fault, newRequestId(), '/', req.socket.remoteAddress))
+    })
+  }
+
+  /** Call once hapi has added its listeners. */
+  take(): void {
+    this.server.removeAllListeners('clientError')
+    this.server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) =>
+      this.#clientError(error, socket),
+    )
+  }
+
+  #answer(fault: Fault, requestId: string, path: string, address: string | undefined): Answer {
+    const body = JSON.stringify(toProblem(fault, this.#options.baseUrl, requestId, path))
+    const headers = {
+      ...problemHeaders(fault),
+      'content-length': String(Buffer.byteLength(body)),
+      'x-request-id': requestId,
+      'cache-control': 'no-store',
+      ...rateHeaders(this.#options.failures.peek(address ?? '')),
+      connection: 'close',
+    }
+    return { status: `${fault.row.http} ${fault.row.title}`, headers, body }
+  }
+
+  #refuse(req: IncomingMessage, res: ServerResponse, code: FaultCode): void {
+    const path = req.url?.split('?')[0] ?? '/'
+    const { headers, body } = this.#answer(new Fault(code), newRequestId(), path, req.socket.remoteAddress)
+    res.writeHead(new Fault(code).row.http, headers).end(body)
+  }
+
+  #write(socket: Duplex, { status, headers, body }: Answer): void {
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
+    linger(socket)
+  }
+
+  #clientError(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Duplex): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    if (this.#answered.has(socket)) return
+    this.#answered.add(socket)
+    const res = this.#underWay.get(socket)
+    const reply = (id: string, path: string): void => {
+      const fault = new Fault(OF_PARSER[error.code ?? ''] ?? 'request.malformed')
+      if (!socket.writable) socket.destroy()
+      else this.#write(socket, this.#answer(fault, id, path, (socket as Socket).remoteAddress))
+    }
+    if (res === undefined || res.writableFinished) reply(newRequestId(), pathOf(error.rawPacket))
+    // Nonsense pipelined behind a request that is still being answered: answers keep their order.
+    else if (res.req.complete) res.once('close', () => reply(newRequestId(), '/'))
+    else if (res.headersSent) socket.destroy()
+    else reply(String(res.getHeader('x-request-id') ?? newRequestId()), res.req.url?.split('?')[0] ?? '/')
+  }
+}

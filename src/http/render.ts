@@ -1,0 +1,150 @@
+/**
+ * NAME      render - rows as the wire has them
+ * DESCRIPTION
+ *   The only place that turns the store's rows into public records: snake_case,
+ *   RFC 3339 times, no secret, no internal id. A send answers the accepted record
+ *   without bodies; a list row leaves out recipients and attachments, too.
+ */
+import { toRfc3339 } from '../base/clock.js'
+import { eventName } from '../mail/status.js'
+import type { EmailRecord, EmailRow, EventRow, RecipientRow } from '../store/port.js'
+import type { KeyRow, PoolRow, SuppressionRow, UpstreamRow, WorkspaceRow } from '../store/port-tenants.js'
+import { keyPrefix } from '../tenant/key.js'
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
+
+export const emailSummary = (row: EmailRow) => ({
+  id: row.id,
+  object: 'email' as const,
+  status: row.status,
+  last_event: eventName(row.status),
+  workspace_id: row.workspaceId,
+  mode: row.mode,
+  source: row.source,
+  from: row.from,
+  to: row.to,
+  cc: row.cc,
+  bcc: row.bcc,
+  reply_to: row.replyTo,
+  subject: row.subject,
+  tags: row.tags,
+  message_id: row.messageId,
+  scheduled_at: timeOrNull(row.scheduledAt),
+  created_at: toRfc3339(row.createdAt),
+  updated_at: toRfc3339(row.updatedAt),
+  counts: row.counts,
+})
+
+const recipient = (row: RecipientRow) => ({
+  address: row.address,
+  kind: row.kind,
+  status: row.status,
+  attempts: row.attempts,
+  last_response: row.lastResponse,
+  reason: row.reason,
+  updated_at: toRfc3339(row.updatedAt),
+})
+
+export const acceptedEmail = (row: EmailRecord) => ({
+  ...emailSummary(row),
+  attachments: row.attachments,
+  recipients: row.recipients.map(recipient),
+})
+
+/** What was written, while it is kept; all null after retention. */
+export interface Content {
+  readonly html: string | null
+  readonly text: string | null
+  readonly headers: Readonly<Record<string, string>> | null
+}
+
+export const NO_CONTENT: Content = { html: null, text: null, headers: null }
+
+export const email = (row: EmailRecord, { html, text, headers }: Content) => ({
+  ...acceptedEmail(row),
+  html,
+  text,
+  headers,
+})
+
+export const event = (row: EventRow) => ({
+  id: row.id,
+  object: 'event' as const,
+  type: row.type,
+  email_id: row.emailId,
+  recipient: row.recipient,
+  source: row.source,
+  occurred_at: toRfc3339(row.occurredAt),
+  created_at: toRfc3339(row.createdAt),
+  smtp: row.reply,
+  mta: row.mta && { pool_id: row.mta.poolId, host: row.mta.host },
+  attempt: row.attempt,
+  applied: row.applied,
+  reason: row.reason,
+})
+
+export const workspace = (row: WorkspaceRow) => ({
+  id: row.id,
+  object: 'workspace' as const,
+  name: row.name,
+  slug: row.slug,
+  is_default: row.isDefault,
+  egress_pool_id: row.poolId,
+  default_from: row.defaultFrom,
+  restrict_senders: row.restrictSenders,
+  created_at: toRfc3339(row.createdAt),
+})
+
+export const apiKey = (row: KeyRow) => ({
+  id: row.id,
+  object: 'api_key' as const,
+  name: row.name,
+  mode: row.mode,
+  scope: row.scope,
+  workspace_id: row.workspaceId,
+  prefix: keyPrefix(row),
+  created_at: toRfc3339(row.createdAt),
+  last_used_at: timeOrNull(row.lastUsedAt),
+  expires_at: timeOrNull(row.expiresAt),
+  rate_limit_per_minute: row.rateLimitPerMinute,
+})
+
+export const suppression = (row: SuppressionRow) => ({
+  id: row.id,
+  object: 'suppression' as const,
+  email: row.email,
+  origin: row.origin,
+  source_id: row.sourceId,
+  reason: row.reason,
+  expires_at: timeOrNull(row.expiresAt),
+  created_at: toRfc3339(row.createdAt),
+})
+
+const upstream = (row: UpstreamRow) => ({
+  id: row.id,
+  host: row.host,
+  port: row.port,
+  tls: row.tls,
+  state: row.state,
+  fingerprint: row.fingerprint,
+  has_auth: row.user !== null,
+  has_client_certificate: row.clientCertFile !== null,
+  weight: row.weight,
+  priority: row.priority,
+  max_connections: row.maxConnections,
+  messages_per_connection: row.messagesPerConnection,
+  rate: row.rate,
+})
+
+export const pool = (row: PoolRow) => ({
+  id: row.id,
+  object: 'egress_pool' as const,
+  name: row.name,
+  kind: row.kind,
+  return_path: row.returnPath,
+  notify_success: row.notifySuccess,
+  relayed_means: row.relayedMeans,
+  members: row.upstreams.map(upstream),
+  created_at: toRfc3339(row.createdAt),
+  updated_at: toRfc3339(row.updatedAt),
+})

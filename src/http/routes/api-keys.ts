@@ -1,0 +1,76 @@
+/**
+ * NAME      api-keys - keys, for people only
+ * DESCRIPTION
+ *   Sessions manage keys; an API key cannot make or see other keys. Revoking
+ *   removes the row, so a second DELETE finds nothing.
+ */
+import { type Endpoint, endpoint, param } from '../endpoint.js'
+import { type Ground, pageFor } from '../ground.js'
+import * as render from '../render.js'
+import * as shapes from '../shapes/api-key.js'
+import { removed } from '../shapes/removed.js'
+import { pageOnly } from '../shapes/workspace.js'
+import { readTime } from '../time.js'
+
+const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
+
+const create = (ground: Ground): Endpoint =>
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'createApiKey',
+    method: 'POST',
+    path: '/v1/api-keys',
+    summary: 'Make an API key; its secret is shown in this answer only',
+    body: shapes.keyBody.required(),
+    answers: { 201: shapes.createdKey },
+    faults: ['workspace.not_found'],
+    async handle({ principal, body }) {
+      const { row, secret } = await ground.tenants.createKey(principal.accountId, {
+        name: body.name,
+        mode: body.mode,
+        scope: body.scope,
+        workspace: body.workspace_id,
+        expiresAt: readTime('body.expires_at', body.expires_at),
+        rateLimitPerMinute: body.rate_limit_per_minute,
+      })
+      const headers = { location: `/v1/api-keys/${row.id}` }
+      return { status: 201, body: { ...render.apiKey(row), secret }, headers }
+    },
+  })
+
+export const apiKeys = (ground: Ground): readonly Endpoint[] => [
+  create(ground),
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'listApiKeys',
+    method: 'GET',
+    path: '/v1/api-keys',
+    summary: 'API keys, newest first',
+    query: pageOnly,
+    answers: { 200: shapes.keyList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const body = await pageFor(ground, 'api-keys', call, {
+        query: call.query,
+        filters: {},
+        fetch: (page) => ground.store.keys(call.principal.accountId, page),
+        render: render.apiKey,
+      })
+      return { status: 200, body }
+    },
+  }),
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'revokeApiKey',
+    method: 'DELETE',
+    path: '/v1/api-keys/{id}',
+    summary: 'Revoke an API key, at once and for good',
+    answers: { 200: removed('key', 'api_key').meta({ name: 'RemovedApiKey' }) },
+    faults: ['api_key.not_found'],
+    async handle(call) {
+      const id = param(call, 'id')
+      await ground.tenants.revokeKey(call.principal.accountId, id)
+      return { status: 200, body: { id, object: 'api_key', deleted: true } }
+    },
+  }),
+]

@@ -1,0 +1,76 @@
+/**
+ * NAME      email-actions - what happens to an email after it was accepted
+ * DESCRIPTION
+ *   Its events, and for scheduled mail another time or none. Changing and
+ *   cancelling compare and set against the dispatcher: exactly one of them wins.
+ */
+import { Fault } from '../../base/fault.js'
+import type { RescheduleResult } from '../../store/port.js'
+import { readSchedule } from '../../submission/validate.js'
+import { type Answer, type Call, type Endpoint, endpoint, param } from '../endpoint.js'
+import { type Ground, pageFor } from '../ground.js'
+import * as render from '../render.js'
+import { email as emailShape } from '../shapes/email.js'
+import * as shapes from '../shapes/email-action.js'
+import { pageOnly } from '../shapes/workspace.js'
+import { findEmail, fullEmail, scopeOf } from './emails.js'
+
+const answer = async (ground: Ground, call: Call, result: RescheduleResult): Promise<Answer> => {
+  if (result === 'not_found') throw new Fault('email.not_found')
+  if (result === 'not_scheduled') throw new Fault('resource.conflict', { reason: 'not_scheduled' })
+  return { status: 200, body: await fullEmail(ground, await findEmail(ground, call)) }
+}
+
+const shared = {
+  access: 'any',
+  workspace: 'optional',
+  answers: { 200: emailShape },
+  faults: ['email.not_found', 'resource.conflict'],
+} as const
+
+export const emailActions = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...shared,
+    id: 'rescheduleEmail',
+    method: 'PATCH',
+    path: '/v1/emails/{id}',
+    summary: 'Send a scheduled email at another time',
+    body: shapes.reschedule,
+    async handle(call) {
+      const now = ground.clock.now()
+      const at = readSchedule(call.body.scheduled_at, now)
+      return answer(ground, call, await ground.store.reschedule(scopeOf(call), param(call, 'id'), at, now))
+    },
+  }),
+  endpoint({
+    ...shared,
+    id: 'cancelEmail',
+    method: 'POST',
+    path: '/v1/emails/{id}/cancel',
+    summary: 'Do not send a scheduled email',
+    body: shapes.nothing,
+    handle: async (call) =>
+      answer(ground, call, await ground.store.cancel(scopeOf(call), param(call, 'id'), ground.clock.now())),
+  }),
+  endpoint({
+    id: 'listEmailEvents',
+    method: 'GET',
+    path: '/v1/emails/{id}/events',
+    summary: 'What happened to an email, newest first',
+    access: 'any',
+    workspace: 'optional',
+    query: pageOnly,
+    answers: { 200: shapes.eventList },
+    faults: ['email.not_found', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const { id } = await findEmail(ground, call)
+      const body = await pageFor(ground, `events ${id}`, call, {
+        query: call.query,
+        filters: {},
+        fetch: (page) => ground.store.events(id, page),
+        render: render.event,
+      })
+      return { status: 200, body }
+    },
+  }),
+]

@@ -1,0 +1,138 @@
+/**
+ * NAME      emails - sending and reading
+ * DESCRIPTION
+ *   POST /v1/emails is the hot path: the body is parsed once, the record is
+ *   rendered once, and the very text that is stored for a replay is what goes out.
+ */
+import { Fault, invalid } from '../../base/fault.js'
+import { parseContent } from '../../mail/parse.js'
+import type { Status } from '../../mail/status.js'
+import type { Mode } from '../../store/page.js'
+import type { EmailFilter, EmailRecord, EmailScope, Tag } from '../../store/port.js'
+import { toDraft, type WireDraft } from '../../submission/draft.js'
+import { visibleMode } from '../../tenant/principal.js'
+import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
+import { type Ground, pageFor } from '../ground.js'
+import { idempotencyOf, REPLAYED } from '../idempotency.js'
+import * as render from '../render.js'
+import * as shapes from '../shapes/email.js'
+import { readTime } from '../time.js'
+
+/** What this caller may see. */
+export const scopeOf = (call: Call): EmailScope => ({
+  accountId: call.principal.accountId,
+  workspaceId: call.workspace?.id ?? null,
+  mode: visibleMode(call.principal),
+})
+
+export const findEmail = async ({ store }: Ground, call: Call): Promise<EmailRecord> => {
+  const record = await store.email(scopeOf(call), param(call, 'id'))
+  if (record === null) throw new Fault('email.not_found')
+  return record
+}
+
+const contentOf = async ({ store }: Ground, record: EmailRecord): Promise<render.Content> => {
+  const stored = await store.content(record.id)
+  if (stored !== null) return JSON.parse(stored) as render.Content
+  const raw = record.source === 'smtp' ? await store.body(record.id) : null
+  return raw === null ? render.NO_CONTENT : parseContent(raw)
+}
+
+/** An email in full, as every endpoint that answers one shows it. */
+export const fullEmail = async (ground: Ground, record: EmailRecord) =>
+  render.email(record, await contentOf(ground, record))
+
+const send = (ground: Ground): Endpoint =>
+  endpoint<unknown, WireDraft>({
+    id: 'sendEmail',
+    method: 'POST',
+    path: '/v1/emails',
+    summary: 'Send an email, now or later',
+    access: 'any',
+    workspace: 'required',
+    sends: true,
+    body: shapes.sendBody,
+    headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
+    answers: { 202: shapes.acceptedEmail },
+    faults: [
+      'email.sender_not_allowed',
+      'idempotency.key_invalid',
+      'idempotency.in_progress',
+      'idempotency.body_mismatch',
+    ],
+    async handle(call) {
+      const answer = await ground.submission.submit(call.principal, call.workspace, toDraft(call.body), {
+        idempotency: idempotencyOf(call),
+        render: (records) => ({ status: 202, body: JSON.stringify(records.map(render.acceptedEmail)[0]) }),
+      })
+      const id = answer.records[0]?.id ?? (JSON.parse(answer.body) as { id: string }).id
+      return {
+        status: answer.status,
+        body: answer.body,
+        headers: { location: `/v1/emails/${id}`, ...(answer.replayed && REPLAYED) },
+      }
+    },
+  })
+
+const get = (ground: Ground): Endpoint =>
+  endpoint({
+    id: 'getEmail',
+    method: 'GET',
+    path: '/v1/emails/{id}',
+    summary: 'One email with its live delivery status',
+    access: 'any',
+    workspace: 'optional',
+    answers: { 200: shapes.email },
+    faults: ['email.not_found'],
+    handle: async (call) => ({ status: 200, body: await fullEmail(ground, await findEmail(ground, call)) }),
+  })
+
+const readTag = (text: string | undefined): Tag | null => {
+  if (text === undefined) return null
+  const at = text.indexOf(':')
+  return { name: text.slice(0, at), value: text.slice(at + 1) }
+}
+
+const filterOf = (call: Call<shapes.EmailQuery>): EmailFilter => {
+  const { query } = call
+  const own = visibleMode(call.principal)
+  if (own !== null && query.mode !== undefined && query.mode !== own) {
+    throw invalid([{ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' }])
+  }
+  return {
+    accountId: call.principal.accountId,
+    workspaceId: call.workspace?.id ?? null,
+    mode: own ?? (query.mode as Mode | undefined) ?? null,
+    status: (query.status as Status | undefined) ?? null,
+    to: query.to?.toLowerCase() ?? null,
+    tag: readTag(query.tag),
+    createdAfter: readTime('query.created_after', query.created_after),
+    createdBefore: readTime('query.created_before', query.created_before),
+  }
+}
+
+const list = (ground: Ground): Endpoint =>
+  endpoint<shapes.EmailQuery, unknown>({
+    id: 'listEmails',
+    method: 'GET',
+    path: '/v1/emails',
+    summary: 'Emails, newest first',
+    access: 'any',
+    workspace: 'optional',
+    query: shapes.emailQuery,
+    answers: { 200: shapes.emailList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const filter = filterOf(call)
+      const { accountId: _, tag, ...rest } = filter
+      const body = await pageFor(ground, 'emails', call, {
+        query: call.query,
+        filters: { ...rest, tag: tag && `${tag.name}:${tag.value}` },
+        fetch: (page) => ground.store.emails(filter, page),
+        render: render.emailSummary,
+      })
+      return { status: 200, body }
+    },
+  })
+
+export const emails = (ground: Ground): readonly Endpoint[] => [send(ground), get(ground), list(ground)]

@@ -1,0 +1,161 @@
+/**
+ * NAME      pools - egress pools and the upstream servers in them
+ * DESCRIPTION
+ *   For people only: a pool holds passwords of other servers and decides where mail
+ *   goes. Its health joins what the queue holds for it with what relay/ last saw.
+ */
+import { toRfc3339 } from '../../base/clock.js'
+import type { PoolRow } from '../../store/port-tenants.js'
+import type { PoolWish } from '../../tenant/pool.js'
+import type { Member } from '../../tenant/upstream.js'
+import { type Endpoint, endpoint, param } from '../endpoint.js'
+import { type Ground, pageFor } from '../ground.js'
+import * as render from '../render.js'
+import * as shapes from '../shapes/pool.js'
+import { removed } from '../shapes/removed.js'
+import { pageOnly } from '../shapes/workspace.js'
+
+const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
+
+const memberOf = (body: shapes.MemberBody): Member => ({
+  id: body.id,
+  host: body.host,
+  port: body.port,
+  tls: body.tls,
+  fingerprint: body.fingerprint,
+  auth: body.auth,
+  weight: body.weight,
+  priority: body.priority,
+  maxConnections: body.max_connections,
+  messagesPerConnection: body.messages_per_connection,
+  rate: body.rate,
+  state: body.state,
+})
+
+const wishOf = (body: Partial<shapes.PoolBody>): PoolWish => ({
+  name: body.name,
+  members: body.members?.map(memberOf),
+  returnPath: body.return_path,
+  notifySuccess: body.notify_success,
+  relayedMeans: body.relayed_means,
+})
+
+const health = async ({ store, poolHealth }: Ground, pool: PoolRow) => {
+  const depths = (await store.depth()).filter((depth) => depth.poolId === pool.id)
+  const sum = (count: 'due' | 'leased' | 'waiting') => depths.reduce((all, depth) => all + depth[count], 0)
+  const oldest = Math.min(...depths.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
+  const seen = new Map((poolHealth?.(pool.id) ?? []).map((one) => [one.upstreamId, one]))
+  const members = pool.upstreams.map(({ id, host, port, tls, state }) => {
+    const one = seen.get(id)
+    return { id, host, port, tls, state, healthy: one?.healthy ?? null, detail: one?.detail ?? null }
+  })
+  const usable = members.filter(({ healthy, state }) => healthy !== false && state === 'active').length
+  const status = usable === members.length ? 'ok' : usable > 0 ? 'degraded' : 'down'
+  return {
+    id: pool.id,
+    object: 'egress_pool_health',
+    status,
+    queue: {
+      due: sum('due'),
+      leased: sum('leased'),
+      waiting: sum('waiting'),
+      oldest_due_at: Number.isFinite(oldest) ? toRfc3339(oldest) : null,
+    },
+    members,
+  }
+}
+
+const writing = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'createEgressPool',
+    method: 'POST',
+    path: '/v1/egress-pools',
+    summary: 'Make an egress pool; passwords are never shown again',
+    body: shapes.poolBody.required(),
+    answers: { 201: shapes.pool },
+    faults: [],
+    async handle({ principal, body }) {
+      const row = await ground.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
+      return { status: 201, body: render.pool(row), headers: { location: `/v1/egress-pools/${row.id}` } }
+    },
+  }),
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'updateEgressPool',
+    method: 'PATCH',
+    path: '/v1/egress-pools/{id}',
+    summary: 'Change an egress pool; `members` is the whole new list',
+    body: shapes.poolChange.required(),
+    answers: { 200: shapes.pool },
+    faults: ['egress_pool.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { accountId } = call.principal
+      const row = await ground.tenants.updatePool(accountId, param(call, 'id'), wishOf(call.body))
+      return { status: 200, body: render.pool(row) }
+    },
+  }),
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'deleteEgressPool',
+    method: 'DELETE',
+    path: '/v1/egress-pools/{id}',
+    summary: 'Remove an egress pool that nothing uses',
+    answers: { 200: removed('pool', 'egress_pool').meta({ name: 'RemovedEgressPool' }) },
+    faults: ['egress_pool.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { id } = await ground.tenants.deletePool(call.principal.accountId, param(call, 'id'))
+      return { status: 200, body: { id, object: 'egress_pool', deleted: true } }
+    },
+  }),
+]
+
+const reading = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'listEgressPools',
+    method: 'GET',
+    path: '/v1/egress-pools',
+    summary: 'Egress pools, newest first',
+    query: pageOnly,
+    answers: { 200: shapes.poolList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const body = await pageFor(ground, 'egress-pools', call, {
+        query: call.query,
+        filters: {},
+        fetch: (page) => ground.store.pools(call.principal.accountId, page),
+        render: render.pool,
+      })
+      return { status: 200, body }
+    },
+  }),
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'getEgressPool',
+    method: 'GET',
+    path: '/v1/egress-pools/{id}',
+    summary: 'One egress pool',
+    answers: { 200: shapes.pool },
+    faults: ['egress_pool.not_found'],
+    async handle(call) {
+      const row = await ground.tenants.findPool(call.principal.accountId, param(call, 'id'))
+      return { status: 200, body: render.pool(row) }
+    },
+  }),
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'getEgressPoolHealth',
+    method: 'GET',
+    path: '/v1/egress-pools/{id}/health',
+    summary: 'How an egress pool is doing',
+    answers: { 200: shapes.poolHealth },
+    faults: ['egress_pool.not_found'],
+    async handle(call) {
+      const row = await ground.tenants.findPool(call.principal.accountId, param(call, 'id'))
+      return { status: 200, body: await health(ground, row) }
+    },
+  }),
+]
+
+export const pools = (ground: Ground): readonly Endpoint[] => [...writing(ground), ...reading(ground)]

@@ -1,0 +1,113 @@
+/**
+ * NAME      workspaces - sending tenants of the account
+ * DESCRIPTION
+ *   A workspace's own key sees its workspace and nothing of the others.
+ */
+import { Fault } from '../../base/fault.js'
+import type { Page, Rows } from '../../store/page.js'
+import type { WorkspaceRow } from '../../store/port-tenants.js'
+import type { WorkspaceWish } from '../../tenant/workspace.js'
+import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
+import { type Ground, pageFor } from '../ground.js'
+import * as render from '../render.js'
+import * as shapes from '../shapes/workspace.js'
+
+const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
+  name: body.name,
+  slug: body.slug,
+  pool: body.egress_pool_id,
+  defaultFrom: body.default_from,
+  restrictSenders: body.restrict_senders,
+})
+
+/** One row as a page of a list of one. */
+const pageOfOne = (row: WorkspaceRow, page: Page): Rows<WorkspaceRow> => {
+  const { anchor, inclusive, direction } = page
+  const newer = anchor === null ? direction === 'older' : anchor < row.id
+  const here =
+    anchor === null || (direction === 'newer' ? newer : row.id < anchor) || (inclusive && row.id === anchor)
+  return {
+    rows: here ? [row] : [],
+    hasOlder: !here && !newer,
+    hasNewer: !here && newer,
+    total: page.countUpTo > 0 ? 1 : null,
+  }
+}
+
+const fetchFor =
+  ({ store }: Ground, { principal }: Call) =>
+  async (page: Page) => {
+    if (principal.workspaceId === null) return store.workspaces(principal.accountId, page)
+    const own = await store.workspace(principal.accountId, principal.workspaceId)
+    if (own === null) throw new Fault('workspace.not_found')
+    return pageOfOne(own, page)
+  }
+
+export const workspaces = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    id: 'createWorkspace',
+    method: 'POST',
+    path: '/v1/workspaces',
+    summary: 'Make a workspace',
+    access: 'platform',
+    workspace: 'none',
+    body: shapes.workspaceBody.required(),
+    answers: { 201: shapes.workspace },
+    faults: [],
+    async handle({ principal, body }) {
+      const wish = { ...wishOf(body), name: body.name }
+      const row = await ground.tenants.createWorkspace(principal.accountId, wish)
+      return { status: 201, body: render.workspace(row), headers: { location: `/v1/workspaces/${row.id}` } }
+    },
+  }),
+  endpoint({
+    id: 'listWorkspaces',
+    method: 'GET',
+    path: '/v1/workspaces',
+    summary: 'Workspaces, newest first',
+    access: 'any',
+    workspace: 'none',
+    query: shapes.pageOnly,
+    answers: { 200: shapes.workspaceList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const body = await pageFor(ground, 'workspaces', call, {
+        query: call.query,
+        filters: {},
+        fetch: fetchFor(ground, call),
+        render: render.workspace,
+      })
+      return { status: 200, body }
+    },
+  }),
+  endpoint({
+    id: 'getWorkspace',
+    method: 'GET',
+    path: '/v1/workspaces/{id}',
+    summary: 'One workspace',
+    access: 'any',
+    workspace: 'none',
+    answers: { 200: shapes.workspace },
+    faults: ['workspace.not_found'],
+    async handle(call) {
+      const row = await ground.tenants.workspaceForSend(call.principal, param(call, 'id'))
+      return { status: 200, body: render.workspace(row) }
+    },
+  }),
+  endpoint({
+    id: 'updateWorkspace',
+    method: 'PATCH',
+    path: '/v1/workspaces/{id}',
+    summary: 'Change a workspace',
+    access: 'platform',
+    workspace: 'none',
+    body: shapes.workspaceChange.required(),
+    answers: { 200: shapes.workspace },
+    faults: ['workspace.not_found'],
+    async handle(call) {
+      const { accountId } = call.principal
+      const row = await ground.tenants.updateWorkspace(accountId, param(call, 'id'), wishOf(call.body))
+      return { status: 200, body: render.workspace(row) }
+    },
+  }),
+]

@@ -1,0 +1,191 @@
+/**
+ * NAME      server - hapi on our listener, with our rules
+ * DESCRIPTION
+ *   Gives every request its id, address, gate, limits and headers, and turns every
+ *   error into a problem. Each path also has a `*` route that answers 405 with
+ *   Allow, since hapi by itself would say 404. Bodies reach us as streams, unpacked
+ *   but unread, so that the gate decides whether they are read at all.
+ */
+import type { Boom } from '@hapi/boom'
+import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@hapi/hapi'
+import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { newRequestId } from '../base/id.js'
+import type { Log } from '../base/log.js'
+import type { ListenAddress } from '../config/config.js'
+import { check } from './check.js'
+import type { Answer, Call, Endpoint } from './endpoint.js'
+import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
+import type { Listener } from './listener.js'
+import { problemHeaders, toFault, toProblem } from './problem.js'
+import { rateHeaders } from './rate.js'
+
+export interface ServerGround extends GateGround {
+  readonly listen: ListenAddress
+  readonly listener: Listener
+  readonly tls: boolean
+  readonly baseUrl: string
+  readonly log: Log
+  /** The client's address, when a trusted proxy stands between. */
+  readonly addressOf: (request: Request) => string
+  readonly draining: () => boolean
+}
+
+const MAX_URL = 8_192
+
+const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) => {
+  request.app.id = newRequestId()
+  request.app.address = ground.addressOf(request)
+  request.app.principal = null
+  request.app.window = null
+  request.raw.res.setHeader('x-request-id', request.app.id)
+  if (ground.draining()) throw new Fault('service.unavailable')
+  if ((request.raw.req.url?.length ?? 0) > MAX_URL) throw new Fault('request.uri_too_long')
+  return h.continue
+}
+
+/** Query and body against the schemas of the endpoint, with all that is wrong in one answer. */
+const checkFields = (endpoint: Endpoint, request: Request): { query: unknown; body: unknown } => {
+  const errors: FieldError[] = []
+  const part = (root: 'query' | 'body', value: unknown): unknown => {
+    const schema = endpoint[root]
+    if (!schema) return undefined
+    const checked = check<unknown>(root, schema, value)
+    errors.push(...(checked.errors ?? []))
+    return checked.value
+  }
+  const checked = { query: part('query', { ...request.query }), body: part('body', request.app.body) }
+  if (errors.length > 0) throw invalid(errors)
+  return checked
+}
+
+const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): ResponseObject => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const response = h.response(text).code(status).type('application/json; charset=utf-8')
+  for (const [name, value] of Object.entries(headers ?? {})) response.header(name, value)
+  return response
+}
+
+const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
+  const call: Call = {
+    requestId: request.app.id,
+    principal: request.app.principal as Call['principal'],
+    workspace: request.app.workspace ?? null,
+    params: request.params as Record<string, string>,
+    sent: request.app.body,
+    req: request.raw.req,
+    request,
+    ...checkFields(endpoint, request),
+  }
+  return toResponse(h, await endpoint.handle(call))
+}
+
+/** The last word on every response that hapi makes. */
+const finish = (ground: ServerGround) => async (request: Request, h: ResponseToolkit) => {
+  for (const [name, value] of Object.entries(rateHeaders(await windowFor(ground.tenants, request)))) {
+    request.raw.res.setHeader(name, value)
+  }
+  const failed = request.response
+  if (!('isBoom' in failed)) return h.continue
+  const fault = toFault(failed)
+  if (fault.code === 'internal.unexpected') {
+    ground.log.error({ event: 'request_failed', request_id: request.app.id, err: failed as Boom })
+  }
+  const instance = request.path.split('?')[0] ?? '/'
+  const response = h
+    .response(JSON.stringify(toProblem(fault, ground.baseUrl, request.app.id, instance)))
+    .code(fault.row.http)
+  for (const [name, value] of Object.entries(problemHeaders(fault))) response.header(name, value)
+  return response
+}
+
+const logRequest = (log: Log) => (request: Request) =>
+  log.info({
+    event: 'request',
+    request_id: request.app.id,
+    method: request.method,
+    route: request.route.path,
+    status: request.raw.res.statusCode,
+    ms: Date.now() - request.info.received,
+  })
+
+/** Paths with their methods, and an answer for all other methods. */
+const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[]): void => {
+  const byPath = new Map<string, string[]>()
+  for (const endpoint of endpoints) {
+    const { method, path } = endpoint
+    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
+    byPath.set(path, [...(byPath.get(path) ?? []), ...methods])
+    server.route({
+      method,
+      path,
+      handler: handler(endpoint),
+      options: { auth: endpoint.access === 'public' ? false : 'bearer', app: { endpoint } },
+    })
+  }
+  const refuse = (path: string, fault: () => Fault) =>
+    server.route({
+      method: '*',
+      path,
+      options: { auth: false },
+      handler: () => {
+        throw fault()
+      },
+    })
+  for (const [path, allow] of byPath) refuse(path, () => new Fault('route.method_not_allowed', { allow }))
+  refuse('/{path*}', () => new Fault('route.not_found'))
+}
+
+declare module '@hapi/hapi' {
+  interface RouteOptionsApp {
+    endpoint?: Endpoint
+  }
+}
+
+const endpointOf = (request: Request): Endpoint => {
+  const endpoint = request.route.settings.app?.endpoint
+  if (endpoint === undefined) throw new Error(`no endpoint at ${request.route.path}`)
+  return endpoint
+}
+
+export const createServer = (ground: ServerGround, endpoints: readonly Endpoint[]): hapi.Server => {
+  const server = hapi.server({
+    listener: ground.listener.server,
+    tls: ground.tls,
+    address: ground.listen.host,
+    port: ground.listen.port,
+    debug: false,
+    compression: { minBytes: 4_096 },
+    routes: {
+      payload: {
+        parse: 'gunzip',
+        output: 'stream',
+        override: 'application/json',
+        maxBytes: Number.MAX_SAFE_INTEGER,
+      },
+      state: { parse: false, failAction: 'ignore' },
+      cache: { otherwise: 'no-store' },
+      response: { emptyStatusCode: 200, ranges: false },
+    },
+  })
+  ground.listener.take()
+  server.auth.scheme('bearer', () => ({
+    authenticate: async (request, h) => {
+      await admit(ground, endpointOf(request), request)
+      return h.authenticated({ credentials: {} })
+    },
+  }))
+  server.auth.strategy('bearer', 'bearer')
+  server.ext('onRequest', begin(ground))
+  server.ext('onCredentials', async (request, h) => {
+    const endpoint = endpointOf(request)
+    request.app.body = await readBody(ground, request)
+    if (request.app.principal) {
+      request.app.workspace = await workspaceOf(ground, endpoint, request.app.principal, request)
+    }
+    return h.continue
+  })
+  server.ext('onPreResponse', finish(ground))
+  server.events.on('response', logRequest(ground.log))
+  addRoutes(server, endpoints)
+  return server
+}

@@ -1,0 +1,45 @@
+/**
+ * NAME      api-key - the shapes of API keys
+ * DESCRIPTION
+ *   The secret stands in one answer only, that of its creation.
+ */
+import Joi from 'joi'
+import { id, listOf, nullable, orNull, time, timestamp } from './common.js'
+
+export interface KeyBody {
+  readonly name: string
+  readonly mode?: 'live' | 'test'
+  readonly scope?: 'platform' | 'workspace'
+  readonly workspace_id?: string
+  readonly expires_at?: string
+  readonly rate_limit_per_minute?: number
+}
+
+export const keyBody = Joi.object<KeyBody>({
+  name: orNull(Joi.string().max(200)).required(),
+  mode: orNull(Joi.string().valid('live', 'test')),
+  scope: orNull(Joi.string().valid('platform', 'workspace')),
+  workspace_id: orNull(Joi.string().max(100)),
+  expires_at: orNull(timestamp()),
+  rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
+})
+
+const fields = {
+  id: id('key'),
+  object: Joi.string().valid('api_key').required(),
+  name: Joi.string().required(),
+  mode: Joi.string().valid('live', 'test').required(),
+  scope: Joi.string().valid('platform', 'workspace').required(),
+  workspace_id: nullable(Joi.string()),
+  prefix: Joi.string().required(),
+  created_at: time(),
+  last_used_at: nullable(Joi.string()),
+  expires_at: nullable(Joi.string()),
+  rate_limit_per_minute: nullable(Joi.number().integer()),
+}
+
+export const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
+export const createdKey = Joi.object({ ...fields, secret: Joi.string().required() }).meta({
+  name: 'CreatedApiKey',
+})
+export const keyList = listOf(apiKey).meta({ name: 'ApiKeyList' })

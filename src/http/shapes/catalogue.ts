@@ -1,0 +1,54 @@
+/**
+ * NAME      catalogue - the shapes of problems and of their catalogue
+ */
+import Joi from 'joi'
+
+const KINDS = [
+  'missing',
+  'type',
+  'empty',
+  'format',
+  'length',
+  'range',
+  'unknown',
+  'forbidden',
+  'unsupported',
+  'too_many',
+  'not_unique',
+  'past',
+]
+
+export const problem = Joi.object({
+  type: Joi.string().required(),
+  title: Joi.string().required(),
+  status: Joi.number().integer().required(),
+  code: Joi.string().required(),
+  detail: Joi.string(),
+  request_id: Joi.string().required(),
+  instance: Joi.string().required(),
+  reason: Joi.string(),
+  errors: Joi.array().items(
+    Joi.object({
+      field: Joi.string().required(),
+      message: Joi.string().required(),
+      kind: Joi.string()
+        .valid(...KINDS)
+        .required(),
+    }),
+  ),
+}).meta({ name: 'Problem' })
+
+export const errorType = Joi.object({
+  code: Joi.string().required(),
+  type: Joi.string().required(),
+  status: Joi.number().integer().required(),
+  title: Joi.string().required(),
+  description: Joi.string().required(),
+  retryable: Joi.boolean().required(),
+}).meta({ name: 'ErrorType' })
+
+export const errorCatalogue = Joi.object({
+  object: Joi.string().valid('error_catalog').required(),
+  version: Joi.string().valid('v1').required(),
+  errors: Joi.array().items(errorType).required(),
+}).meta({ name: 'ErrorCatalogue' })

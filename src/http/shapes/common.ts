@@ -1,0 +1,55 @@
+/**
+ * NAME      common - pieces that the shapes share
+ * DESCRIPTION
+ *   Joi schemas are the only place where wire names are spelt. They check types,
+ *   sizes and unknown names; what a value means (is it an address, is it past) the
+ *   stages judge, for every door alike. `null` stands for "not given" everywhere:
+ *   several SDKs send every field that they know.
+ */
+import Joi from 'joi'
+
+/** Optional, and null is as good as absent. */
+export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(null) as S
+
+export const text = (max: number): Joi.StringSchema => Joi.string().allow('').max(max)
+
+export const timestamp = (): Joi.StringSchema => Joi.string().max(64)
+
+/** RFC 3339 in UTC with milliseconds, as we write it. */
+export const time = (): Joi.StringSchema =>
+  Joi.string()
+    .pattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    .required()
+
+export const id = (prefix: string): Joi.StringSchema =>
+  Joi.string()
+    .pattern(new RegExp(`^${prefix}_[0-9a-z]{26}$`))
+    .required()
+
+export const nullable = <S extends Joi.AnySchema>(schema: S): S => schema.allow(null).required() as S
+
+/** `limit` and `cursor` have rules of their own (list.ts), so here anything may stand. */
+export const pageQuery = {
+  limit: Joi.any()
+    .description('1 to 100, default 20')
+    .meta({ schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
+  cursor: Joi.any()
+    .description('from next_cursor or prev_cursor')
+    .meta({ schema: { type: 'string' } }),
+}
+
+export const listOf = (row: Joi.Schema): Joi.ObjectSchema =>
+  Joi.object({
+    object: Joi.string().valid('list').required(),
+    data: Joi.array().items(row).required(),
+    has_more: Joi.boolean().required(),
+    pagination: Joi.object({
+      limit: Joi.number().integer().min(1).max(100).required(),
+      total: nullable(Joi.number().integer().min(0).max(10_000)),
+      total_capped: Joi.boolean().required(),
+      has_next: Joi.boolean().required(),
+      has_prev: Joi.boolean().required(),
+      next_cursor: nullable(Joi.string().pattern(/^v1_/)),
+      prev_cursor: nullable(Joi.string().pattern(/^v1_/)),
+    }).required(),
+  })

@@ -1,0 +1,72 @@
+/**
+ * NAME      email-action - the shapes of batches, changes and events
+ * DESCRIPTION
+ *   The items of a batch are checked one by one in routes/batch.ts, because
+ *   `x-batch-validation: permissive` keeps the good ones. Body-less actions take
+ *   nothing, null or `{}`, and the id that some SDKs repeat in the body.
+ */
+import Joi from 'joi'
+import { id, listOf, nullable, orNull, time, timestamp } from './common.js'
+import { sendBody } from './email.js'
+
+export const BATCH_MAX = 100
+
+export const batchBody = Joi.array<readonly unknown[]>()
+  .items(Joi.any().meta({ like: sendBody }))
+  .min(1)
+  .max(BATCH_MAX)
+  .empty(null)
+  .required()
+
+export const batch = Joi.object({
+  object: Joi.string().valid('batch').required(),
+  data: Joi.array()
+    .items(Joi.object({ id: id('em') }))
+    .required(),
+  errors: Joi.array().items(
+    Joi.object({
+      index: Joi.number().integer().min(0).required(),
+      message: Joi.string().required(),
+      code: Joi.string().required(),
+    }),
+  ),
+}).meta({ name: 'Batch' })
+
+const repeatedId = { id: orNull(Joi.string().max(100)), email_id: orNull(Joi.string().max(100)) }
+
+export const reschedule = Joi.object<{ scheduled_at: string }>({
+  scheduled_at: orNull(timestamp()).required(),
+  ...repeatedId,
+}).required()
+
+export const nothing = Joi.object(repeatedId).empty(null)
+
+const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
+
+export const event = Joi.object({
+  id: id('evt'),
+  object: Joi.string().valid('event').required(),
+  type: Joi.string()
+    .pattern(/^email\./)
+    .required(),
+  email_id: id('em'),
+  recipient: nullable(Joi.string()),
+  source: Joi.string()
+    .valid(...SOURCES)
+    .required(),
+  occurred_at: time(),
+  created_at: time(),
+  smtp: nullable(
+    Joi.object({
+      code: Joi.number().integer().required(),
+      enhanced: nullable(Joi.string()),
+      text: Joi.string().allow('').required(),
+    }),
+  ),
+  mta: nullable(Joi.object({ pool_id: Joi.string().required(), host: nullable(Joi.string()) })),
+  attempt: nullable(Joi.number().integer()),
+  applied: Joi.boolean().required(),
+  reason: nullable(Joi.string()),
+}).meta({ name: 'Event' })
+
+export const eventList = listOf(event).meta({ name: 'EventList' })

@@ -1,0 +1,150 @@
+/**
+ * NAME      email - the shapes of sending and of email records
+ * DESCRIPTION
+ *   The names follow a well-known API, so that its SDKs work unchanged (API.md,
+ *   section 0): one address or a list of them, attachments as base64, as bytes or
+ *   as what JSON makes of a Node Buffer, and camelCase where an old client sends it.
+ */
+import Joi from 'joi'
+import { STATUSES } from '../../mail/status.js'
+import type { WireDraft } from '../../submission/draft.js'
+import { id, listOf, nullable, orNull, pageQuery, text, time, timestamp } from './common.js'
+
+const address = () => Joi.string().max(1_000)
+const addresses = () => orNull(Joi.array().items(address()).single().max(100))
+
+const bytes = () => Joi.array().items(Joi.number().integer().min(0).max(255))
+
+const attachment = Joi.object({
+  filename: orNull(text(255)),
+  content: orNull(
+    Joi.alternatives(
+      Joi.string().allow(''),
+      bytes(),
+      Joi.object({ type: Joi.string().valid('Buffer').required(), data: bytes().required() }),
+    ),
+  ),
+  content_type: orNull(Joi.string().max(255)),
+  contentType: orNull(Joi.string().max(255)),
+  content_id: orNull(Joi.string().max(255)),
+  contentId: orNull(Joi.string().max(255)),
+  path: orNull(Joi.string().max(2_048)),
+})
+
+const tag = Joi.object({
+  name: Joi.string().max(256).required(),
+  value: text(256).required(),
+})
+
+/** Some clients write "no headers" as an empty list. */
+const headers = () =>
+  Joi.object()
+    .pattern(Joi.string().max(998), Joi.string().allow('').max(65_536))
+    .empty([null, Joi.array().length(0)])
+
+export const sendBody: Joi.ObjectSchema<WireDraft> = Joi.object<WireDraft>({
+  from: orNull(address()),
+  to: addresses().required(),
+  cc: addresses(),
+  bcc: addresses(),
+  reply_to: addresses(),
+  subject: orNull(text(998)),
+  html: orNull(Joi.string().allow('')),
+  text: orNull(Joi.string().allow('')),
+  headers: headers(),
+  tags: orNull(Joi.array().items(tag).max(75)),
+  attachments: orNull(Joi.array().items(attachment).max(1_000)),
+  scheduled_at: orNull(timestamp()),
+})
+
+export interface EmailQuery {
+  readonly status?: string
+  readonly to?: string
+  readonly tag?: string
+  readonly created_after?: string
+  readonly created_before?: string
+  readonly mode?: string
+  readonly limit?: string | string[]
+  readonly cursor?: string | string[]
+}
+
+export const emailQuery = Joi.object<EmailQuery>({
+  status: Joi.string().valid(...STATUSES),
+  to: Joi.string().max(320),
+  tag: Joi.string()
+    .pattern(/^[^:]+:/)
+    .max(600)
+    .description('name:value'),
+  created_after: timestamp(),
+  created_before: timestamp(),
+  mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
+  ...pageQuery,
+})
+
+const recipient = Joi.object({
+  address: Joi.string().required(),
+  kind: Joi.string().valid('to', 'cc', 'bcc').required(),
+  status: Joi.string()
+    .valid(...STATUSES)
+    .required(),
+  attempts: Joi.number().integer().required(),
+  last_response: nullable(Joi.string().allow('')),
+  reason: nullable(Joi.string()),
+  updated_at: time(),
+})
+
+const strings = () => Joi.array().items(Joi.string().allow('')).required()
+
+const summary = {
+  id: id('em'),
+  object: Joi.string().valid('email').required(),
+  status: Joi.string()
+    .valid(...STATUSES)
+    .required(),
+  last_event: Joi.string().required(),
+  workspace_id: id('ws'),
+  mode: Joi.string().valid('live', 'test').required(),
+  source: Joi.string().valid('api', 'smtp').required(),
+  from: Joi.string().required(),
+  to: strings(),
+  cc: strings(),
+  bcc: strings(),
+  reply_to: strings(),
+  subject: Joi.string().allow('').required(),
+  tags: Joi.array()
+    .items(Joi.object({ name: Joi.string().required(), value: Joi.string().allow('').required() }))
+    .required(),
+  message_id: Joi.string().required(),
+  scheduled_at: nullable(Joi.string()),
+  created_at: time(),
+  updated_at: time(),
+  counts: Joi.object(
+    Object.fromEntries(STATUSES.map((status) => [status, Joi.number().integer().min(0).required()])),
+  ).required(),
+}
+
+const accepted = {
+  ...summary,
+  attachments: Joi.array()
+    .items(
+      Joi.object({
+        filename: nullable(Joi.string().allow('')),
+        content_type: Joi.string().required(),
+        size: Joi.number().integer().min(0).required(),
+        content_id: nullable(Joi.string()),
+      }),
+    )
+    .required(),
+  recipients: Joi.array().items(recipient).required(),
+}
+
+export const emailSummary = Joi.object(summary).meta({ name: 'EmailSummary' })
+export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
+export const email = Joi.object({
+  ...accepted,
+  html: nullable(Joi.string().allow('')),
+  text: nullable(Joi.string().allow('')),
+  headers: nullable(Joi.object().pattern(Joi.string(), Joi.string().allow(''))),
+}).meta({ name: 'Email' })
+
+export const emailList = listOf(emailSummary).meta({ name: 'EmailList' })

@@ -1,0 +1,124 @@
+/**
+ * NAME      pool - the shapes of egress pools and their members
+ * DESCRIPTION
+ *   Passwords go in and never come out: a member reads back `has_auth`. Files for
+ *   client certificates are named on the host only (CLI), so that no one can make
+ *   the daemon open a path from outside.
+ */
+import Joi from 'joi'
+import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
+import { TLS_MODES } from '../../tenant/upstream.js'
+import { id, listOf, nullable, orNull, time } from './common.js'
+
+const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
+
+export interface MemberBody {
+  readonly id?: string
+  readonly host: string
+  readonly port?: number
+  readonly tls?: UpstreamRow['tls']
+  readonly fingerprint?: string | null
+  readonly auth?: { readonly user: string; readonly pass?: string } | null
+  readonly weight?: number
+  readonly priority?: number
+  readonly max_connections?: number
+  readonly messages_per_connection?: number
+  readonly rate?: number | null
+  readonly state?: UpstreamRow['state']
+}
+
+export interface PoolBody {
+  readonly name: string
+  readonly members?: readonly MemberBody[]
+  readonly return_path?: PoolRow['returnPath']
+  readonly notify_success?: boolean
+  readonly relayed_means?: PoolRow['relayedMeans']
+}
+
+const member = Joi.object<MemberBody>({
+  id: orNull(Joi.string().max(100)),
+  host: orNull(Joi.string().max(255)).required(),
+  port: orNull(Joi.number().integer().min(1).max(65_535)),
+  tls: orNull(Joi.string().valid(...TLS_MODES)),
+  fingerprint: Joi.string().max(200).allow(null),
+  auth: Joi.object({
+    user: Joi.string().max(255).required(),
+    pass: orNull(Joi.string().max(1_000)),
+  }).allow(null),
+  weight: orNull(Joi.number().integer().min(1).max(1_000)),
+  priority: orNull(Joi.number().integer().min(0).max(1_000)),
+  max_connections: orNull(Joi.number().integer().min(1).max(1_000)),
+  messages_per_connection: orNull(Joi.number().integer().min(1).max(1_000_000)),
+  rate: Joi.number().min(0.001).max(100_000).allow(null),
+  state: orNull(Joi.string().valid(...STATES)),
+})
+
+const fields = {
+  members: orNull(Joi.array().items(member).max(100)),
+  return_path: orNull(Joi.string().valid('verp', 'fixed')),
+  notify_success: orNull(Joi.boolean()),
+  relayed_means: orNull(Joi.string().valid('delivered', 'sent')),
+}
+
+const name = () => orNull(Joi.string().max(63))
+
+export const poolBody = Joi.object<PoolBody>({ name: name().required(), ...fields })
+export const poolChange = Joi.object<Partial<PoolBody>>({ name: name(), ...fields })
+
+const memberRecord = {
+  id: id('up'),
+  host: Joi.string().required(),
+  port: Joi.number().integer().required(),
+  tls: Joi.string()
+    .valid(...TLS_MODES)
+    .required(),
+  state: Joi.string()
+    .valid(...STATES)
+    .required(),
+}
+
+export const pool = Joi.object({
+  id: id('pool'),
+  object: Joi.string().valid('egress_pool').required(),
+  name: Joi.string().required(),
+  kind: Joi.string().valid('relay', 'sandbox').required(),
+  return_path: Joi.string().valid('verp', 'fixed').required(),
+  notify_success: Joi.boolean().required(),
+  relayed_means: Joi.string().valid('delivered', 'sent').required(),
+  members: Joi.array()
+    .items(
+      Joi.object({
+        ...memberRecord,
+        fingerprint: nullable(Joi.string()),
+        has_auth: Joi.boolean().required(),
+        has_client_certificate: Joi.boolean().required(),
+        weight: Joi.number().integer().required(),
+        priority: Joi.number().integer().required(),
+        max_connections: Joi.number().integer().required(),
+        messages_per_connection: Joi.number().integer().required(),
+        rate: nullable(Joi.number()),
+      }),
+    )
+    .required(),
+  created_at: time(),
+  updated_at: time(),
+}).meta({ name: 'EgressPool' })
+
+export const poolList = listOf(pool).meta({ name: 'EgressPoolList' })
+
+const count = () => Joi.number().integer().min(0).required()
+
+export const poolHealth = Joi.object({
+  id: id('pool'),
+  object: Joi.string().valid('egress_pool_health').required(),
+  status: Joi.string().valid('ok', 'degraded', 'down').required(),
+  queue: Joi.object({
+    due: count(),
+    leased: count(),
+    waiting: count(),
+    oldest_due_at: nullable(Joi.string()),
+  }).required(),
+  members: Joi.array()
+    .items(Joi.object({ ...memberRecord, healthy: nullable(Joi.boolean()), detail: nullable(Joi.string()) }))
+    .required(),
+}).meta({ name: 'EgressPoolHealth' })

@@ -1,0 +1,49 @@
+/**
+ * NAME      suppression - the shapes of suppressed addresses
+ */
+import Joi from 'joi'
+import { id, listOf, nullable, orNull, pageQuery, time } from './common.js'
+import { removed } from './removed.js'
+
+const ORIGINS = ['manual', 'bounce', 'complaint', 'import'] as const
+
+const email = () => Joi.string().max(320)
+
+export const suppressionBody = Joi.object<{ email: string }>({ email: orNull(email()).required() })
+
+const emails = () => orNull(Joi.array().items(email()).min(1).max(100))
+
+export const addBatch = Joi.object<{ emails: readonly string[] }>({ emails: emails().required() })
+
+/** By address, by id, or both. */
+export const removeBatch = Joi.object<{ emails?: readonly string[]; ids?: readonly string[] }>({
+  emails: emails(),
+  ids: orNull(Joi.array().items(Joi.string().max(100)).min(1).max(100)),
+}).or('emails', 'ids')
+
+export const suppressionQuery = Joi.object<{
+  origin?: (typeof ORIGINS)[number]
+  limit?: string | string[]
+  cursor?: string | string[]
+}>({ origin: Joi.string().valid(...ORIGINS), ...pageQuery })
+
+export const suppression = Joi.object({
+  id: id('sup'),
+  object: Joi.string().valid('suppression').required(),
+  email: Joi.string().required(),
+  origin: Joi.string()
+    .valid(...ORIGINS)
+    .required(),
+  source_id: nullable(Joi.string()),
+  reason: nullable(Joi.string()),
+  expires_at: nullable(Joi.string()),
+  created_at: time(),
+}).meta({ name: 'Suppression' })
+
+const rows = (row: Joi.Schema): Joi.ObjectSchema =>
+  Joi.object({ object: Joi.string().valid('list').required(), data: Joi.array().items(row).required() })
+
+export const removedSuppression = removed('sup', 'suppression').meta({ name: 'RemovedSuppression' })
+export const suppressions = rows(suppression).meta({ name: 'Suppressions' })
+export const removedSuppressions = rows(removedSuppression).meta({ name: 'RemovedSuppressions' })
+export const suppressionList = listOf(suppression).meta({ name: 'SuppressionList' })

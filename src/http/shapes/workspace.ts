@@ -1,0 +1,45 @@
+/**
+ * NAME      workspace - the shapes of workspaces
+ */
+import Joi from 'joi'
+import { id, listOf, nullable, orNull, pageQuery, time } from './common.js'
+
+export interface WorkspaceBody {
+  readonly name: string
+  readonly slug?: string
+  readonly egress_pool_id?: string | null
+  readonly default_from?: string | null
+  readonly restrict_senders?: boolean
+}
+
+const fields = {
+  slug: orNull(Joi.string().max(63)),
+  egress_pool_id: Joi.string().max(100).allow(null),
+  default_from: Joi.string().max(1_000).allow(null),
+  restrict_senders: orNull(Joi.boolean()),
+}
+
+export const workspaceBody = Joi.object<WorkspaceBody>({
+  name: orNull(Joi.string().max(200)).required(),
+  ...fields,
+})
+
+export const workspaceChange = Joi.object<Partial<WorkspaceBody>>({
+  name: orNull(Joi.string().max(200)),
+  ...fields,
+})
+
+export const workspace = Joi.object({
+  id: id('ws'),
+  object: Joi.string().valid('workspace').required(),
+  name: Joi.string().required(),
+  slug: Joi.string().required(),
+  is_default: Joi.boolean().required(),
+  egress_pool_id: nullable(Joi.string()),
+  default_from: nullable(Joi.string()),
+  restrict_senders: Joi.boolean().required(),
+  created_at: time(),
+}).meta({ name: 'Workspace' })
+
+export const workspaceList = listOf(workspace).meta({ name: 'WorkspaceList' })
+export const pageOnly = Joi.object<{ limit?: string | string[]; cursor?: string | string[] }>(pageQuery)
