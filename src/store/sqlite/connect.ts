@@ -1,0 +1,62 @@
+/**
+ * NAME      connect - opening the database file
+ * DESCRIPTION
+ *   One connection writes, any number read. The writer's promise rests on three
+ *   settings that are set and then read back, because the library's own default
+ *   (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
+ *   connection that can not be made durable is refused.
+ */
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+
+export type Db = Database.Database
+export type Row = Record<string, unknown>
+
+export const databaseFile = (dataDir: string): string => join(dataDir, 'postern.db')
+
+/** Makes folder and file, readable by their owner only, before SQLite would make them wider. */
+export const prepareFile = (dataDir: string): string => {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const file = databaseFile(dataDir)
+  if (!existsSync(file)) {
+    closeSync(openSync(file, 'a', 0o600))
+    chmodSync(file, 0o600)
+  }
+  return file
+}
+
+const FULL = 2
+
+/** What makes this connection less than durable; none is good. */
+export const durabilityFaults = (db: Db): string[] => {
+  const faults: string[] = []
+  const journal = db.pragma('journal_mode', { simple: true })
+  const synchronous = db.pragma('synchronous', { simple: true })
+  if (journal !== 'wal') faults.push(`journal_mode is ${journal}, not wal`)
+  if (synchronous !== FULL) faults.push(`synchronous is ${synchronous}, not ${FULL} (FULL)`)
+  if (db.pragma('foreign_keys', { simple: true }) !== 1) faults.push('foreign_keys is off')
+  return faults
+}
+
+export const openWriter = (file: string): Db => {
+  const db = new Database(file, { timeout: 5000 })
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  db.pragma('cache_size = -65536')
+  db.pragma('wal_autocheckpoint = 4000')
+  const faults = durabilityFaults(db)
+  if (faults.length > 0) {
+    db.close()
+    throw new Error(`${file} can not be made durable: ${faults.join('; ')}`)
+  }
+  return db
+}
+
+export const openReader = (file: string): Db => {
+  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
+  db.pragma('query_only = ON')
+  db.pragma('cache_size = -16384')
+  return db
+}

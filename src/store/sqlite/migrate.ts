@@ -1,0 +1,60 @@
+/**
+ * NAME      migrate - bringing a database up to date
+ * DESCRIPTION
+ *   Forward only, all missing steps in one transaction, guarded by user_version.
+ *   A database from a newer Postern is refused before anything is touched. The
+ *   first migration also makes the account `default` with its default
+ *   workspace and its sandbox pool, so that a fresh install can send at once.
+ */
+import { newId } from '../../base/id.js'
+import type { WorkspaceRow } from '../port-tenants.js'
+import type { Db } from './connect.js'
+import { STEPS } from './schema.js'
+import { ACCOUNTS, POOLS, sandboxPool, WORKSPACES } from './tables.js'
+
+/** The database was written by a newer Postern than this one. */
+export class NewerDatabaseError extends Error {
+  override readonly name = 'NewerDatabaseError'
+}
+
+const defaultWorkspace = (accountId: string, now: number): WorkspaceRow => ({
+  id: newId('ws', now),
+  accountId,
+  name: 'Default',
+  slug: 'default',
+  isDefault: true,
+  poolId: null,
+  defaultFrom: null,
+  ambiguous: 'retry',
+  lineEndings: 'strict',
+  senderDsn: false,
+  restrictSenders: false,
+  createdAt: now,
+})
+
+const addDefaults = (db: Db, now: number): void => {
+  const accountId = newId('acct', now)
+  db.prepare(ACCOUNTS.insert).run(ACCOUNTS.encode({ id: accountId, name: 'default', createdAt: now }))
+  db.prepare(WORKSPACES.insert).run(WORKSPACES.encode(defaultWorkspace(accountId, now)))
+  db.prepare(POOLS.insert).run(POOLS.encode(sandboxPool(newId('pool', now), accountId, now)))
+}
+
+const versionOf = (db: Db): number => Number(db.pragma('user_version', { simple: true }))
+
+export const migrate = (db: Db, now: number): void => {
+  const refuseNewer = (version: number): void => {
+    if (version <= STEPS.length) return
+    throw new NewerDatabaseError(
+      `the database has schema version ${version}, this Postern knows ${STEPS.length}: install a newer Postern`,
+    )
+  }
+  refuseNewer(versionOf(db))
+  if (versionOf(db) === STEPS.length) return
+  db.transaction(() => {
+    const version = versionOf(db) // again, under the write lock: another process may have been first
+    refuseNewer(version)
+    for (const step of STEPS.slice(version)) db.exec(step)
+    if (version === 0) addDefaults(db, now)
+    db.pragma(`user_version = ${STEPS.length}`)
+  }).immediate()
+}

@@ -1,0 +1,73 @@
+/**
+ * NAME      open - the store on one SQLite file
+ * DESCRIPTION
+ *   Puts the whole port together: writes go through the writer's thread, reads
+ *   run here on a read-only connection, which sees every commit from the moment
+ *   that its promise resolves. open() migrates. With `daemon`, open() also takes
+ *   the lock of the data folder (StoreBusyError when another daemon has it) and
+ *   rates are counted in memory; without it, any number of processes may open
+ *   the same folder beside the daemon.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import type { Store } from '../port.js'
+import { begin, finish, type Session, type SqliteOptions } from './session.js'
+import { readsOf } from './store-reads.js'
+import { writesOf } from './store-writes.js'
+
+const ports = new WeakMap<object, () => MessagePort>()
+
+/** A port on which another thread can reach this store's queue; hand it over and call connectQueue there. */
+export const shareSqliteQueue = (store: Store): MessagePort => {
+  const connect = ports.get(store)
+  if (connect === undefined) throw new Error('not a SQLite store')
+  return connect()
+}
+
+export const openSqliteStore = (options: SqliteOptions): Store => {
+  let opening: Promise<Session> | null = null
+  let open: Session | null = null
+  let breakWith: (error: Error) => void = () => {}
+  const broken = new Promise<Error>((resolve) => {
+    breakWith = resolve
+  })
+
+  const current = (): Session => {
+    if (open === null) throw new Error('the store is not open')
+    return open
+  }
+
+  const start = async (): Promise<Session> => {
+    const session = await begin(options)
+    open = session
+    const report = (error: Error): void => {
+      options.log?.fatal({ event: 'store_broken', reason: error.message })
+      breakWith(error)
+    }
+    session.line.broken.then(report)
+    session.writer.died.then(report)
+    return session
+  }
+
+  const lifecycle: Pick<Store, 'open' | 'close' | 'broken' | 'migrate'> = {
+    async open() {
+      opening ??= start()
+      try {
+        await opening
+      } catch (error) {
+        opening = null
+        throw error
+      }
+    },
+    async close() {
+      const session = open
+      open = null
+      opening = null
+      if (session !== null) await finish(session)
+    },
+    broken,
+    migrate: () => lifecycle.open(),
+  }
+  const store: Store = { ...lifecycle, ...writesOf(current), ...readsOf(current) }
+  ports.set(store, () => current().writer.connect())
+  return store
+}

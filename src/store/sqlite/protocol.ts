@@ -1,0 +1,124 @@
+/**
+ * NAME      protocol - what crosses the threads
+ * DESCRIPTION
+ *   Calls go to the writer as [id, verb, arguments], many in one message; their
+ *   answers come back together, after the commit that they share. Pushes are
+ *   hints and freshly leased mail. A refusal crosses as a plain Fault, any other
+ *   failure as its message. All of it is structured-clone data.
+ */
+import type { PlainFault } from '../../base/fault.js'
+import type {
+  Acceptance,
+  AcceptResult,
+  AttemptMark,
+  Claimed,
+  EmailScope,
+  IdempotencyClaim,
+  IdempotencyState,
+  LeaseRef,
+  Outcome,
+  RescheduleResult,
+  Settled,
+} from '../port.js'
+import type {
+  AccountRow,
+  CredentialRow,
+  KeyRow,
+  PoolRow,
+  SessionRow,
+  SuppressionRow,
+  UserRow,
+  WindowCount,
+  WorkspaceChange,
+  WorkspaceRow,
+  Written,
+} from '../port-tenants.js'
+
+export interface QueueWrites {
+  accept(batch: Acceptance): AcceptResult
+  claimKey(claim: IdempotencyClaim): IdempotencyState
+  releaseKey(claim: Pick<IdempotencyClaim, 'workspaceId' | 'mode' | 'key' | 'token'>): void
+  claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly Claimed[]
+  attempting(marks: readonly AttemptMark[]): readonly boolean[]
+  settle(outcomes: readonly Outcome[]): readonly Settled[]
+  release(leases: readonly LeaseRef[], dueAt: number): void
+  recover(now: number): { readonly released: number; readonly ambiguous: number }
+  reschedule(scope: EmailScope, id: string, scheduledAt: number, now: number): RescheduleResult
+  cancel(scope: EmailScope, id: string, now: number): RescheduleResult
+}
+
+export interface TenantWrites {
+  createAccount(account: AccountRow, workspace: WorkspaceRow): void
+  createWorkspace(workspace: WorkspaceRow): Written
+  updateWorkspace(id: string, change: WorkspaceChange): Written
+  createKey(key: KeyRow): void
+  revokeKey(accountId: string, id: string): boolean
+  touchAll(touched: readonly Touch[]): void
+  createCredential(credential: CredentialRow): Written
+  revokeCredential(accountId: string, id: string): boolean
+  createUser(user: UserRow): Written
+  createSession(session: SessionRow): void
+  revokeSession(id: string): boolean
+  createPool(pool: PoolRow): Written
+  updatePool(pool: PoolRow): Written
+  deletePool(accountId: string, id: string): 'done' | 'in_use' | 'not_found'
+  addSuppression(row: SuppressionRow): SuppressionRow
+  removeSuppression(workspaceId: string, ref: string): SuppressionRow | null
+  consume(bucket: string, window: number, n: number, limit: number): WindowCount
+  /** Adds what the daemon has already granted from memory. */
+  addUsed(used: readonly Used[]): void
+}
+
+export interface UpkeepWrites {
+  /** One small step; how many rows it removed or ended. 0 means that there is no more to do. */
+  sweepStep(now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): number
+  durability(): readonly string[]
+}
+
+export type WriterVerbs = QueueWrites & TenantWrites & UpkeepWrites
+export type Verb = keyof WriterVerbs
+
+export type Touch = readonly [kind: 'key' | 'credential', id: string, at: number]
+export type Used = readonly [bucket: string, window: number, n: number]
+
+export type Call = readonly [id: number, verb: Verb, args: readonly unknown[]]
+
+/** A value, a refusal, or the message of anything else that was thrown. */
+export type Answer =
+  | readonly [id: number, kind: 'value', value: unknown]
+  | readonly [id: number, kind: 'fault', fault: PlainFault]
+  | readonly [id: number, kind: 'error', message: string]
+
+export type Topic = 'due' | 'leased' | 'settled'
+
+export type ToWriter =
+  | { readonly kind: 'calls'; readonly calls: readonly Call[] }
+  | { readonly kind: 'listen'; readonly topic: Topic; readonly on: boolean }
+
+export type FromWriter =
+  | { readonly kind: 'hello'; readonly file: string }
+  | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
+  | { readonly kind: 'due' }
+  | { readonly kind: 'leased'; readonly claimed: readonly Claimed[] }
+  | { readonly kind: 'settled'; readonly settled: readonly Settled[] }
+  | { readonly kind: 'broken'; readonly message: string }
+
+/** Orders from the opener to the thread itself, over its parent port. */
+export type Order = { readonly kind: 'connect'; readonly port: MessagePortLike } | { readonly kind: 'close' }
+export type Notice =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly message: string; readonly newer: boolean }
+
+/** Ports are transferred inside orders; only the ends know their class. */
+export type MessagePortLike = object
+
+/** For crash tests: the process kills itself the n-th time that it passes a named point. */
+export interface FaultPoint {
+  readonly name: string
+  readonly hit: number
+}
+
+export interface WriterSettings {
+  readonly file: string
+  readonly faultPoint: FaultPoint | null
+}

@@ -1,0 +1,71 @@
+/**
+ * NAME      queue-client - the Queue verbs over a line
+ * DESCRIPTION
+ *   The same in the main thread and in the relay's thread. Writes cross to the
+ *   writer; the reads run on a connection of the calling thread, so a large body
+ *   never holds up a commit.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import type { NewEmail, Queue, RecipientOwner } from '../port.js'
+import type { PoolRow } from '../port-tenants.js'
+import { type Db, openReader } from './connect.js'
+import { createDepthReads } from './read/depth.js'
+import { createEmailReads } from './read/emails.js'
+import { createStatements } from './read/statements.js'
+import { createTenantReads } from './read/tenants.js'
+import { createLine, type Line } from './thread/line.js'
+
+/** Cloning a view clones the whole buffer under it, and small Buffers share a pool: send just the bytes. */
+const compact = (mail: NewEmail): NewEmail =>
+  mail.raw.byteLength === mail.raw.buffer.byteLength && mail.raw.constructor === Uint8Array
+    ? mail
+    : { ...mail, raw: new Uint8Array(mail.raw) }
+
+/** The half of Queue that writes. */
+export type QueueWrites = Omit<Queue, 'body' | 'nextDue'>
+
+export const createQueueWrites = (line: Line): QueueWrites => ({
+  accept: (batch) => line.call('accept', { ...batch, mails: batch.mails.map(compact) }),
+  claimKey: (claim) => line.call('claimKey', claim),
+  releaseKey: (claim) => line.call('releaseKey', claim),
+  claim: (poolId, limit, leaseUntil, now) => line.call('claim', poolId, limit, leaseUntil, now),
+  attempting: (marks) => line.call('attempting', marks),
+  settle: (outcomes) => line.call('settle', outcomes),
+  release: (leases, dueAt) => line.call('release', leases, dueAt),
+  onDue: line.onDue,
+  onLeased: line.onLeased,
+})
+
+/** What a thread that got a port from shareSqliteQueue can do. */
+export interface QueueVerbs extends Queue {
+  allPools(): Promise<readonly PoolRow[]>
+  recipient(recipientId: string): Promise<RecipientOwner | null>
+  /** Resolves when the store can no longer keep its promise. */
+  readonly broken: Promise<Error>
+  /** Waits for calls under way, then lets go of the port. */
+  close(): Promise<void>
+}
+
+/** Attaches to the writer through a port; call it once, in the thread that owns the port. */
+export const connectQueue = (port: MessagePort): QueueVerbs => {
+  const line = createLine(port)
+  let db: Db | null = null
+  const reads = line.file.then((file) => {
+    db = openReader(file)
+    const sql = createStatements(db)
+    return { ...createEmailReads(sql), ...createDepthReads(sql), ...createTenantReads(sql) }
+  })
+  return {
+    ...createQueueWrites(line),
+    body: async (emailId) => (await reads).body(emailId),
+    nextDue: async () => (await reads).nextDue(),
+    allPools: async () => (await reads).allPools(),
+    recipient: async (recipientId) => (await reads).recipient(recipientId),
+    broken: line.broken,
+    async close() {
+      await line.idle()
+      line.close()
+      db?.close()
+    },
+  }
+}

@@ -1,0 +1,216 @@
+/**
+ * NAME      emails - reading mail
+ * DESCRIPTION
+ *   Lists are made of strands: one per workspace and mode (and status), each an
+ *   index range, so a page costs the same at a thousand rows and at ten million.
+ *   `to` and `tag` lead with their own index.
+ * BUGS
+ *   The time filters narrow the id range with a day's slack before they compare
+ *   created_at: after the wall clock was set back by more than a day, mail of
+ *   that time can be missing from a list with a time filter.
+ */
+import { toBase32 } from '../../../base/id.js'
+import { STATUSES, type Status } from '../../../mail/status.js'
+import type { Mode, Page, Rows } from '../../page.js'
+import type {
+  EmailFilter,
+  EmailRecord,
+  EmailRow,
+  EmailScope,
+  RecipientOwner,
+  RecipientRow,
+} from '../../port.js'
+import type { Row } from '../connect.js'
+import { pageOf, type Strand } from './pages.js'
+import type { Statements } from './statements.js'
+
+const SLACK_MS = 24 * 3600_000
+
+const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace`
+
+const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
+
+type Lists = Pick<EmailRow, 'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments'>
+
+const toEmail = (row: Row): EmailRow => ({
+  id: row.id as string,
+  accountId: row.account_id as string,
+  workspaceId: row.workspace_id as string,
+  mode: modeOf(row.test),
+  source: row.source as EmailRow['source'],
+  from: row.sender as string,
+  subject: row.subject as string,
+  ...(JSON.parse(row.lists as string) as Lists),
+  messageId: row.message_id as string,
+  scheduledAt: row.scheduled_at as number | null,
+  createdAt: row.created_at as number,
+  updatedAt: row.updated_at as number,
+  status: row.status as Status,
+  counts: Object.fromEntries(STATUSES.map((status) => [status, row[status]])) as EmailRow['counts'],
+})
+
+const toRecipient = (row: Row): RecipientRow => ({
+  id: row.id as string,
+  address: row.address as string,
+  kind: row.kind as RecipientRow['kind'],
+  status: row.status as Status,
+  attempts: row.attempts as number,
+  lastResponse: row.last_response as string | null,
+  reason: row.reason as string | null,
+  updatedAt: row.updated_at as number,
+  dueAt: row.due_at as number | null,
+})
+
+/** The first id that a mail born at this time could have. */
+const idAt = (at: number): string => {
+  const ms = Math.max(0, Math.min(at, 2 ** 48 - 1))
+  const bytes = [40, 32, 24, 16, 8, 0].map((shift) => Math.floor(ms / 2 ** shift) & 255)
+  return `em_${toBase32(Uint8Array.from(bytes))}`
+}
+
+class Clauses {
+  readonly texts: string[] = []
+  readonly params: unknown[] = []
+  add(text: string, ...params: readonly unknown[]): this {
+    this.texts.push(text)
+    this.params.push(...params)
+    return this
+  }
+}
+
+const withTimes = (clauses: Clauses, filter: EmailFilter, id: string): Clauses => {
+  if (filter.createdAfter !== null) {
+    clauses.add(`${id} >= ? AND e.created_at > ?`, idAt(filter.createdAfter - SLACK_MS), filter.createdAfter)
+  }
+  if (filter.createdBefore !== null) {
+    clauses.add(`${id} < ? AND e.created_at < ?`, idAt(filter.createdBefore + SLACK_MS), filter.createdBefore)
+  }
+  return clauses
+}
+
+const strand = (from: string, id: string, clauses: Clauses): Strand => ({
+  from,
+  id,
+  where: clauses.texts.join(' AND '),
+  params: clauses.params,
+})
+
+/** Strands of one workspace that start from a recipient's address or a tag, and look the rest up. */
+const searched = (filter: EmailFilter, workspace: number): Strand => {
+  const clauses = new Clauses()
+  const { to, tag } = filter
+  const id = to !== null ? 'r.email_id' : 't.email_id'
+  if (to !== null) clauses.add('r.workspace = ? AND r.address_lc = ?', workspace, to.toLowerCase())
+  if (tag !== null) {
+    const table = to === null ? '' : ' AND t.email_id = r.email_id'
+    clauses.add(`t.workspace = ? AND t.name = ? AND t.value = ?${table}`, workspace, tag.name, tag.value)
+  }
+  if (filter.mode !== null) clauses.add('e.test = ?', filter.mode === 'test' ? 1 : 0)
+  if (filter.status !== null) clauses.add('e.status = ?', filter.status)
+  const from = [...(to !== null ? ['recipients r'] : []), ...(tag !== null ? ['tags t'] : []), 'emails e']
+  // CROSS JOIN keeps this order: the searched index leads.
+  return strand(from.join(' CROSS JOIN '), id, withTimes(clauses.add(`e.id = ${id}`), filter, id))
+}
+
+const strandsOf = (filter: EmailFilter, workspaces: readonly number[]): Strand[] => {
+  if (filter.to !== null || filter.tag !== null) return workspaces.map((n) => searched(filter, n))
+  const modes = filter.mode === null ? [0, 1] : [filter.mode === 'test' ? 1 : 0]
+  return workspaces.flatMap((n) =>
+    modes.map((test) => {
+      const clauses = new Clauses().add('e.workspace = ? AND e.test = ?', n, test)
+      if (filter.status !== null) clauses.add('e.status = ?', filter.status)
+      return strand('emails e', 'e.id', withTimes(clauses, filter, 'e.id'))
+    }),
+  )
+}
+
+export const createEmailReads = (sql: Statements) => {
+  const byId = (id: string): Row | undefined => sql(`${EMAIL} WHERE e.id = ?`).get(id)
+
+  const emailRow = (id: string): EmailRow | null => {
+    const row = byId(id)
+    return row === undefined ? null : toEmail(row)
+  }
+
+  const workspacesOf = (accountId: string, workspaceId: string | null): number[] =>
+    sql(
+      `SELECT n FROM workspaces WHERE account_id = ?${workspaceId === null ? '' : ' AND id = ?'} ORDER BY n`,
+    )
+      .all(...(workspaceId === null ? [accountId] : [accountId, workspaceId]))
+      .map((row) => row.n as number)
+
+  const idsByAddress = (address: string, limit: number): string[] =>
+    sql('SELECT n FROM workspaces')
+      .all()
+      .flatMap((workspace) =>
+        sql(
+          'SELECT DISTINCT email_id FROM recipients WHERE workspace = ? AND address_lc = ? ORDER BY email_id DESC LIMIT ?',
+        ).all(workspace.n, address, limit),
+      )
+      .map((row) => row.email_id as string)
+
+  const idsByMessage = (messageId: string, limit: number): string[] => {
+    const own = /^<?(em_[0-9a-z]{26})@/.exec(messageId)?.[1]
+    if (own !== undefined && byId(own) !== undefined) return [own]
+    return sql("SELECT id FROM emails WHERE message_id = ? AND source = 'smtp' ORDER BY id DESC LIMIT ?")
+      .all(messageId, limit)
+      .map((row) => row.id as string)
+  }
+
+  return {
+    email(scope: EmailScope, id: string): EmailRecord | null {
+      const row = byId(id)
+      if (row === undefined || row.account_id !== scope.accountId) return null
+      if (scope.workspaceId !== null && row.workspace_id !== scope.workspaceId) return null
+      if (scope.mode !== null && modeOf(row.test) !== scope.mode) return null
+      const pool = sql('SELECT id FROM pools WHERE n = ?').get(row.pool)
+      const recipients = sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id').all(id)
+      return { ...toEmail(row), recipients: recipients.map(toRecipient), poolId: pool?.id as string }
+    },
+
+    content: (emailId: string): string | null =>
+      (sql('SELECT b.content FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?').get(emailId)
+        ?.content as string | null | undefined) ?? null,
+
+    body: (emailId: string): Uint8Array | null =>
+      (sql('SELECT b.raw FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?').get(emailId)?.raw as
+        | Uint8Array
+        | undefined) ?? null,
+
+    emails: (filter: EmailFilter, page: Page): Rows<EmailRow> =>
+      pageOf(sql, strandsOf(filter, workspacesOf(filter.accountId, filter.workspaceId)), page, emailRow),
+
+    recipient(recipientId: string): RecipientOwner | null {
+      const row = sql(
+        `SELECT r.id, r.email_id, r.address, r.status, w.account_id, w.id AS workspace_id, p.id AS pool_id,
+           e.test, e.message_id, e.envid, e.created_at
+         FROM recipients r JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace
+           JOIN pools p ON p.n = r.pool WHERE r.id = ?`,
+      ).get(recipientId)
+      if (row === undefined) return null
+      return {
+        recipientId,
+        emailId: row.email_id as string,
+        accountId: row.account_id as string,
+        workspaceId: row.workspace_id as string,
+        mode: modeOf(row.test),
+        address: row.address as string,
+        status: row.status as Status,
+        poolId: row.pool_id as string,
+        messageId: row.message_id as string,
+        envid: row.envid as string | null,
+        createdAt: row.created_at as number,
+      }
+    },
+
+    findEmails(text: string, limit: number): readonly EmailRow[] {
+      const ids = text.startsWith('<') ? idsByMessage(text, limit) : idsByAddress(text.toLowerCase(), limit)
+      return [...new Set(ids)]
+        .sort()
+        .reverse()
+        .slice(0, limit)
+        .map(emailRow)
+        .filter((row): row is EmailRow => row !== null)
+    },
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * NAME      tenants - reading who is who
+ * DESCRIPTION
+ *   Point reads and short lists. Nothing is cached: a revoked key is gone from
+ *   the very next read, whichever process revoked it.
+ */
+import type { Page, Rows } from '../../page.js'
+import type {
+  AccountRow,
+  CredentialRow,
+  KeyRow,
+  PoolRow,
+  SessionRow,
+  SuppressionRow,
+  WorkspaceRow,
+} from '../../port-tenants.js'
+import type { Table } from '../record.js'
+import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, SUPPRESSIONS, WORKSPACES } from '../tables.js'
+import { pageOf } from './pages.js'
+import type { Statements } from './statements.js'
+
+export const createTenantReads = (sql: Statements) => {
+  const all = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T[] =>
+    sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where}`)
+      .all(...params)
+      .map(table.decode)
+  const one = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T | null => {
+    const row = sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where} LIMIT 1`).get(...params)
+    return row === undefined ? null : table.decode(row)
+  }
+  const list = <T>(table: Table<T>, where: string, params: readonly unknown[], page: Page): Rows<T> =>
+    pageOf(sql, [{ from: table.name, id: 'id', where, params }], page, (id) => one(table, 'id = ?', id))
+
+  return {
+    account: (id: string): AccountRow | null => one(ACCOUNTS, 'id = ?', id),
+    accounts: (): readonly AccountRow[] => all(ACCOUNTS, 'true ORDER BY id'),
+    workspace: (accountId: string, ref: string): WorkspaceRow | null =>
+      one(
+        WORKSPACES,
+        'account_id = ? AND (id = ? OR slug = ?) ORDER BY id = ? DESC',
+        accountId,
+        ref,
+        ref,
+        ref,
+      ),
+    workspaces: (accountId: string, page: Page): Rows<WorkspaceRow> =>
+      list(WORKSPACES, 'account_id = ?', [accountId], page),
+    keyByLookup: (lookup: string): KeyRow | null => one(KEYS, 'lookup = ?', lookup),
+    key: (accountId: string, id: string): KeyRow | null =>
+      one(KEYS, 'account_id = ? AND id = ?', accountId, id),
+    keys: (accountId: string, page: Page): Rows<KeyRow> => list(KEYS, 'account_id = ?', [accountId], page),
+    credential: (id: string): CredentialRow | null => one(CREDENTIALS, 'id = ?', id),
+    credentialsByUsername: (username: string): readonly CredentialRow[] =>
+      all(CREDENTIALS, 'username = ? ORDER BY id', username),
+    credentialsByRange: (): readonly CredentialRow[] => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY id'),
+    credentials: (accountId: string, page: Page): Rows<CredentialRow> =>
+      list(CREDENTIALS, 'account_id = ?', [accountId], page),
+    sessionByLookup: (lookup: string): SessionRow | null => one(SESSIONS, 'lookup = ?', lookup),
+    pool: (accountId: string, ref: string): PoolRow | null =>
+      one(
+        POOLS,
+        'account_id = ? AND (id = ? OR name = ?) AND deleted_at IS NULL ORDER BY id = ? DESC',
+        accountId,
+        ref,
+        ref,
+        ref,
+      ),
+    pools: (accountId: string, page: Page): Rows<PoolRow> =>
+      list(POOLS, 'account_id = ? AND deleted_at IS NULL', [accountId], page),
+    allPools: (): readonly PoolRow[] => all(POOLS, 'deleted_at IS NULL ORDER BY id'),
+    suppression: (workspaceId: string, ref: string): SuppressionRow | null =>
+      one(SUPPRESSIONS, 'workspace_id = ? AND (id = ? OR email = ?)', workspaceId, ref, ref),
+    suppressions: (
+      workspaceId: string,
+      origin: SuppressionRow['origin'] | null,
+      page: Page,
+    ): Rows<SuppressionRow> =>
+      origin === null
+        ? list(SUPPRESSIONS, 'workspace_id = ?', [workspaceId], page)
+        : list(SUPPRESSIONS, 'workspace_id = ? AND origin = ?', [workspaceId, origin], page),
+    suppressed: (workspaceId: string, emails: readonly string[], now: number): readonly string[] =>
+      emails.filter(
+        (email) =>
+          sql(
+            `SELECT 1 FROM suppressions WHERE workspace_id = ? AND email = ?
+             AND (expires_at IS NULL OR expires_at > ?)`,
+          ).get(workspaceId, email, now) !== undefined,
+      ),
+    usedIn: (bucket: string, window: number): number =>
+      Number(
+        sql('SELECT used FROM rate_windows WHERE bucket = ? AND span = ?').get(bucket, window)?.used ?? 0,
+      ),
+  }
+}

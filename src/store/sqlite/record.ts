@@ -1,0 +1,53 @@
+/**
+ * NAME      record - rows of the port to columns and back
+ * DESCRIPTION
+ *   A table of tenants is described once, by the kind of each field; the SQL
+ *   text and the two translations follow from it. Field names are camelCase in
+ *   the port and snake_case in the database. The mail tables do not use this:
+ *   there every microsecond and every column is counted by hand.
+ */
+import type { Row } from './connect.js'
+
+/** `plain` is text, number, blob or null as SQLite keeps it. */
+export type Kind = 'plain' | 'bool' | 'json'
+
+export interface Table<T> {
+  readonly name: string
+  /** Column list for SELECT. */
+  readonly columns: string
+  readonly insert: string
+  encode(row: T): unknown[]
+  decode(row: Row): T
+  /** SET clause and values for a part of a row; undefined fields are left alone. */
+  change(part: Partial<T>): { readonly set: string; readonly values: unknown[] }
+}
+
+const toColumn = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+const outward = (kind: Kind, value: unknown): unknown =>
+  kind === 'bool' ? Number(value) : kind === 'json' ? JSON.stringify(value) : value
+
+const inward = (kind: Kind, value: unknown): unknown =>
+  kind === 'bool' ? value === 1 : kind === 'json' ? JSON.parse(String(value)) : value
+
+export const table = <T>(name: string, fields: Readonly<Record<keyof T & string, Kind>>): Table<T> => {
+  const entries = Object.entries(fields) as [keyof T & string, Kind][]
+  const columns = entries.map(([field]) => toColumn(field))
+  return {
+    name,
+    columns: columns.join(', '),
+    insert: `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    encode: (row) => entries.map(([field, kind]) => outward(kind, row[field])),
+    decode: (row) =>
+      Object.fromEntries(
+        entries.map(([field, kind], i) => [field, inward(kind, row[columns[i] as string])]),
+      ) as T,
+    change: (part) => {
+      const changed = entries.filter(([field]) => part[field] !== undefined)
+      return {
+        set: changed.map(([field]) => `${toColumn(field)} = ?`).join(', '),
+        values: changed.map(([field, kind]) => outward(kind, part[field])),
+      }
+    },
+  }
+}

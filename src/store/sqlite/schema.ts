@@ -1,0 +1,230 @@
+/**
+ * NAME      schema - the tables, as numbered steps that only go forward
+ * DESCRIPTION
+ *   Step n brings a database from user_version n-1 to n; a step that has been
+ *   released is never edited. Ids are text and rise with time, so every insert
+ *   lands at the right edge of its tree: random keys cost four times as much at
+ *   ten million rows. Emails and recipients are clustered by id (WITHOUT ROWID),
+ *   and names that repeat in every row (workspace, pool) are small integers.
+ *   Bodies are apart, in a rowid table, which holds large values best.
+ * NOTES
+ *   A recipient is due (due_at, no boot), leased (boot) or at rest (neither).
+ *   Both states have a partial index, so their cost follows the queue and not
+ *   the history. `due_at` of a scheduled recipient is its appointed time.
+ */
+
+const TENANTS = `
+CREATE TABLE accounts (
+  id TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE pools (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  return_path TEXT NOT NULL,
+  notify_success INTEGER NOT NULL,
+  relayed_means TEXT NOT NULL,
+  upstreams TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  deleted_at INTEGER -- kept as a name for old mail
+);
+CREATE UNIQUE INDEX pools_name ON pools (account_id, name) WHERE deleted_at IS NULL;
+
+CREATE TABLE workspaces (
+  n INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  name TEXT NOT NULL,
+  slug TEXT NOT NULL,
+  is_default INTEGER NOT NULL,
+  pool_id TEXT REFERENCES pools (id),
+  default_from TEXT,
+  ambiguous TEXT NOT NULL,
+  line_endings TEXT NOT NULL,
+  sender_dsn INTEGER NOT NULL,
+  restrict_senders INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  UNIQUE (account_id, slug)
+);
+
+CREATE TABLE keys (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  name TEXT NOT NULL,
+  mode TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  workspace_id TEXT REFERENCES workspaces (id),
+  lookup TEXT NOT NULL UNIQUE,
+  hash BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER,
+  expires_at INTEGER,
+  rate_limit_per_minute INTEGER
+) WITHOUT ROWID;
+CREATE INDEX keys_account ON keys (account_id, id);
+
+CREATE TABLE credentials (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  workspace_id TEXT NOT NULL REFERENCES workspaces (id),
+  mode TEXT NOT NULL,
+  username TEXT,
+  hash TEXT,
+  cidr TEXT,
+  imported INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  last_used_at INTEGER
+) WITHOUT ROWID;
+CREATE INDEX credentials_account ON credentials (account_id, id);
+CREATE UNIQUE INDEX credentials_username ON credentials (username, workspace_id) WHERE username IS NOT NULL;
+CREATE UNIQUE INDEX credentials_range ON credentials (cidr, workspace_id) WHERE cidr IS NOT NULL;
+
+CREATE TABLE users (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  email TEXT NOT NULL UNIQUE,
+  name TEXT,
+  hash TEXT,
+  created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE sessions (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  user_id TEXT REFERENCES users (id),
+  lookup TEXT NOT NULL UNIQUE,
+  hash BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE suppressions (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  workspace_id TEXT NOT NULL REFERENCES workspaces (id),
+  email TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  source_id TEXT,
+  reason TEXT,
+  expires_at INTEGER,
+  created_at INTEGER NOT NULL,
+  UNIQUE (workspace_id, email)
+) WITHOUT ROWID;
+CREATE INDEX suppressions_workspace ON suppressions (workspace_id, id);
+
+CREATE TABLE rate_windows (
+  bucket TEXT NOT NULL, span INTEGER NOT NULL, used INTEGER NOT NULL, at INTEGER NOT NULL,
+  PRIMARY KEY (bucket, span)
+) WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  n INTEGER PRIMARY KEY,
+  workspace INTEGER NOT NULL,
+  test INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  token TEXT NOT NULL,
+  locked_until INTEGER NOT NULL,
+  completed_at INTEGER,
+  status INTEGER,
+  body TEXT,
+  UNIQUE (workspace, test, key)
+);
+`
+
+const MAIL = `
+CREATE TABLE bodies (
+  n INTEGER PRIMARY KEY, email_id TEXT NOT NULL, created_at INTEGER NOT NULL, content TEXT, raw BLOB NOT NULL
+);
+
+CREATE TABLE emails (
+  id TEXT PRIMARY KEY,
+  workspace INTEGER NOT NULL,
+  test INTEGER NOT NULL,
+  status TEXT NOT NULL,
+  scheduled INTEGER NOT NULL DEFAULT 0,
+  queued INTEGER NOT NULL DEFAULT 0,
+  sent INTEGER NOT NULL DEFAULT 0,
+  deferred INTEGER NOT NULL DEFAULT 0,
+  delivered INTEGER NOT NULL DEFAULT 0,
+  bounced INTEGER NOT NULL DEFAULT 0,
+  canceled INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  scheduled_at INTEGER,
+  pool INTEGER NOT NULL,
+  body INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  utf8 INTEGER NOT NULL,
+  envid TEXT,
+  ret TEXT,
+  message_id TEXT NOT NULL,
+  sender TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  lists TEXT NOT NULL -- JSON: to, cc, bcc, replyTo, tags, attachments
+) WITHOUT ROWID;
+CREATE INDEX emails_workspace ON emails (workspace, test, id);
+CREATE INDEX emails_status ON emails (workspace, test, status, id);
+CREATE INDEX emails_message ON emails (message_id) WHERE source = 'smtp'; -- an API mail's Message-ID holds its id
+
+CREATE TABLE tags (
+  workspace INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, email_id TEXT NOT NULL,
+  PRIMARY KEY (workspace, name, value, email_id)
+) WITHOUT ROWID;
+
+CREATE TABLE recipients (
+  id TEXT PRIMARY KEY,
+  email_id TEXT NOT NULL,
+  workspace INTEGER NOT NULL,
+  pool INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  status TEXT NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  updated_at INTEGER NOT NULL,
+  queued_at INTEGER NOT NULL,
+  due_at INTEGER,
+  boot INTEGER,
+  lease_until INTEGER,
+  lease_gen INTEGER NOT NULL DEFAULT 0,
+  attempting INTEGER, -- the journal of G2: this attempt may reach the final dot
+  attempt_upstream TEXT,
+  attempt_at INTEGER,
+  deadline INTEGER,
+  address TEXT NOT NULL,
+  address_lc TEXT NOT NULL,
+  notify TEXT,
+  orcpt TEXT,
+  last_response TEXT,
+  reason TEXT
+) WITHOUT ROWID;
+CREATE INDEX recipients_email ON recipients (email_id);
+CREATE INDEX recipients_address ON recipients (workspace, address_lc, email_id);
+CREATE INDEX recipients_due ON recipients (pool, workspace, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX recipients_leased ON recipients (boot) WHERE boot IS NOT NULL;
+CREATE INDEX recipients_deadline ON recipients (deadline) WHERE deadline IS NOT NULL;
+
+CREATE TABLE events (
+  email_id TEXT NOT NULL,
+  id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  recipient_id TEXT,
+  source TEXT NOT NULL,
+  occurred_at INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  attempt INTEGER,
+  applied INTEGER NOT NULL,
+  reason TEXT,
+  dedupe TEXT,
+  more TEXT, -- JSON: reply, mta, detail
+  PRIMARY KEY (email_id, id)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
+`
+
+/** Position i holds the step to version i + 1. */
+export const STEPS: readonly string[] = [TENANTS + MAIL]

@@ -1,0 +1,77 @@
+/**
+ * NAME      store-reads - the reading verbs of the port
+ * DESCRIPTION
+ *   Each is one or a few seeks on this thread's read-only connection; what may
+ *   take longer (depth, backup, integrity) is for operators and says so.
+ */
+import { systemClock } from '../../base/clock.js'
+import type { Ledger, Queue, Upkeep } from '../port.js'
+import type { Tenants } from '../port-tenants.js'
+import { backup, integrityFaults } from './backup.js'
+import type { Session } from './session.js'
+
+type TenantReads = Pick<
+  Tenants,
+  | 'account'
+  | 'accounts'
+  | 'workspace'
+  | 'workspaces'
+  | 'keyByLookup'
+  | 'key'
+  | 'keys'
+  | 'credential'
+  | 'credentialsByUsername'
+  | 'credentialsByRange'
+  | 'credentials'
+  | 'sessionByLookup'
+  | 'pool'
+  | 'pools'
+  | 'allPools'
+  | 'suppression'
+  | 'suppressions'
+  | 'suppressed'
+>
+
+type MailReads = Omit<Ledger, 'onSettled'> &
+  Pick<Queue, 'body' | 'nextDue'> &
+  Pick<Upkeep, 'depth' | 'check' | 'backup'>
+
+const tenantReads = (current: () => Session): TenantReads => ({
+  account: async (id) => current().reads.account(id),
+  accounts: async () => current().reads.accounts(),
+  workspace: async (accountId, ref) => current().reads.workspace(accountId, ref),
+  workspaces: async (accountId, page) => current().reads.workspaces(accountId, page),
+  keyByLookup: async (lookup) => current().reads.keyByLookup(lookup),
+  key: async (accountId, id) => current().reads.key(accountId, id),
+  keys: async (accountId, page) => current().reads.keys(accountId, page),
+  credential: async (id) => current().reads.credential(id),
+  credentialsByUsername: async (username) => current().reads.credentialsByUsername(username),
+  credentialsByRange: async () => current().reads.credentialsByRange(),
+  credentials: async (accountId, page) => current().reads.credentials(accountId, page),
+  sessionByLookup: async (lookup) => current().reads.sessionByLookup(lookup),
+  pool: async (accountId, ref) => current().reads.pool(accountId, ref),
+  pools: async (accountId, page) => current().reads.pools(accountId, page),
+  allPools: async () => current().reads.allPools(),
+  suppression: async (workspaceId, ref) => current().reads.suppression(workspaceId, ref),
+  suppressions: async (workspaceId, origin, page) => current().reads.suppressions(workspaceId, origin, page),
+  suppressed: async (workspaceId, emails, now) => current().reads.suppressed(workspaceId, emails, now),
+})
+
+const mailReads = (current: () => Session): MailReads => ({
+  body: async (emailId) => current().reads.body(emailId),
+  nextDue: async () => current().reads.nextDue(),
+  email: async (scope, id) => current().reads.email(scope, id),
+  content: async (emailId) => current().reads.content(emailId),
+  emails: async (filter, page) => current().reads.emails(filter, page),
+  events: async (emailId, page) => current().reads.events(emailId, page),
+  recipient: async (recipientId) => current().reads.recipient(recipientId),
+  findEmails: async (text, limit) => current().reads.findEmails(text, limit),
+  depth: async () => current().reads.depth(systemClock.now()),
+  check: async () => [...(await current().line.call('durability')), ...integrityFaults(current().db)],
+  backup: (path) => backup(current().file, path),
+})
+
+export const readsOf = (current: () => Session): TenantReads & MailReads => ({
+  ...tenantReads(current),
+  ...mailReads(current),
+})

@@ -1,0 +1,87 @@
+/**
+ * NAME      store-writes - the writing verbs of the port
+ * DESCRIPTION
+ *   Each is one call to the writer; it resolves after the commit. Two do not
+ *   wait: consume() of the daemon answers from memory, and touch() never waits.
+ */
+import type { Ledger, Queue, Schedule, Upkeep } from '../port.js'
+import type { Tenants } from '../port-tenants.js'
+import type { Session } from './session.js'
+
+type TenantWrites = Pick<
+  Tenants,
+  | 'createAccount'
+  | 'createWorkspace'
+  | 'updateWorkspace'
+  | 'createKey'
+  | 'revokeKey'
+  | 'touch'
+  | 'createCredential'
+  | 'revokeCredential'
+  | 'createUser'
+  | 'createSession'
+  | 'revokeSession'
+  | 'createPool'
+  | 'updatePool'
+  | 'deletePool'
+  | 'addSuppression'
+  | 'removeSuppression'
+  | 'consume'
+>
+
+type MailWrites = Omit<Queue, 'body' | 'nextDue'> &
+  Schedule &
+  Pick<Ledger, 'onSettled'> &
+  Pick<Upkeep, 'recover' | 'sweep'>
+
+const tenantWrites = (current: () => Session): TenantWrites => ({
+  createAccount: async (account, workspace) => current().line.call('createAccount', account, workspace),
+  createWorkspace: async (workspace) => current().line.call('createWorkspace', workspace),
+  updateWorkspace: async (id, change) => current().line.call('updateWorkspace', id, change),
+  createKey: async (key) => current().line.call('createKey', key),
+  revokeKey: async (accountId, id) => current().line.call('revokeKey', accountId, id),
+  touch: (kind, id, at) => current().touches.touch(kind, id, at),
+  createCredential: async (credential) => current().line.call('createCredential', credential),
+  revokeCredential: async (accountId, id) => current().line.call('revokeCredential', accountId, id),
+  createUser: async (user) => current().line.call('createUser', user),
+  createSession: async (session) => current().line.call('createSession', session),
+  revokeSession: async (id) => current().line.call('revokeSession', id),
+  createPool: async (pool) => current().line.call('createPool', pool),
+  updatePool: async (pool) => current().line.call('updatePool', pool),
+  deletePool: async (accountId, id) => current().line.call('deletePool', accountId, id),
+  addSuppression: async (row) => current().line.call('addSuppression', row),
+  removeSuppression: async (workspaceId, ref) => current().line.call('removeSuppression', workspaceId, ref),
+  consume: async (bucket, window, n, limit) =>
+    current().daemon
+      ? current().window.consume(bucket, window, n, limit)
+      : current().line.call('consume', bucket, window, n, limit),
+})
+
+const mailWrites = (current: () => Session): MailWrites => ({
+  accept: async (batch) => current().queue.accept(batch),
+  claimKey: async (claim) => current().queue.claimKey(claim),
+  releaseKey: async (claim) => current().queue.releaseKey(claim),
+  claim: async (...args) => current().queue.claim(...args),
+  attempting: async (marks) => current().queue.attempting(marks),
+  settle: async (outcomes) => current().queue.settle(outcomes),
+  release: async (leases, dueAt) => current().queue.release(leases, dueAt),
+  onDue: (wake) => current().queue.onDue(wake),
+  onLeased: (take) => current().queue.onLeased(take),
+  onSettled: (listener) => current().line.onSettled(listener),
+  recover: async (now) => current().line.call('recover', now),
+  reschedule: async (...args) => current().line.call('reschedule', ...args),
+  cancel: async (...args) => current().line.call('cancel', ...args),
+  async sweep(now, keep) {
+    let removed = 0
+    for (;;) {
+      const step = await current().line.call('sweepStep', now, keep)
+      if (step === 0) return removed
+      removed += step
+    }
+  },
+})
+
+export const writesOf = (current: () => Session): TenantWrites & MailWrites => ({
+  ...tenantWrites(current),
+  ...mailWrites(current),
+})

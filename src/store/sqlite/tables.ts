@@ -1,0 +1,120 @@
+/**
+ * NAME      tables - the tables of tenants, field by field
+ * DESCRIPTION
+ *   Shared by the writer and the readers. Suppression columns carry no join;
+ *   pools hide those deleted (`deleted_at`), which live on as names of old mail.
+ */
+import type {
+  AccountRow,
+  CredentialRow,
+  KeyRow,
+  PoolRow,
+  SessionRow,
+  SuppressionRow,
+  UserRow,
+  WorkspaceRow,
+} from '../port-tenants.js'
+import { table } from './record.js'
+
+export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
+
+export const WORKSPACES = table<WorkspaceRow>('workspaces', {
+  id: 'plain',
+  accountId: 'plain',
+  name: 'plain',
+  slug: 'plain',
+  isDefault: 'bool',
+  poolId: 'plain',
+  defaultFrom: 'plain',
+  ambiguous: 'plain',
+  lineEndings: 'plain',
+  senderDsn: 'bool',
+  restrictSenders: 'bool',
+  createdAt: 'plain',
+})
+
+export const KEYS = table<KeyRow>('keys', {
+  id: 'plain',
+  accountId: 'plain',
+  name: 'plain',
+  mode: 'plain',
+  scope: 'plain',
+  workspaceId: 'plain',
+  lookup: 'plain',
+  hash: 'plain',
+  createdAt: 'plain',
+  lastUsedAt: 'plain',
+  expiresAt: 'plain',
+  rateLimitPerMinute: 'plain',
+})
+
+export const CREDENTIALS = table<CredentialRow>('credentials', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  mode: 'plain',
+  username: 'plain',
+  hash: 'plain',
+  cidr: 'plain',
+  imported: 'bool',
+  createdAt: 'plain',
+  lastUsedAt: 'plain',
+})
+
+export const USERS = table<UserRow>('users', {
+  id: 'plain',
+  accountId: 'plain',
+  email: 'plain',
+  name: 'plain',
+  hash: 'plain',
+  createdAt: 'plain',
+})
+
+export const SESSIONS = table<SessionRow>('sessions', {
+  id: 'plain',
+  accountId: 'plain',
+  userId: 'plain',
+  lookup: 'plain',
+  hash: 'plain',
+  createdAt: 'plain',
+  expiresAt: 'plain',
+})
+
+export const POOLS = table<PoolRow>('pools', {
+  id: 'plain',
+  accountId: 'plain',
+  name: 'plain',
+  kind: 'plain',
+  returnPath: 'plain',
+  notifySuccess: 'bool',
+  relayedMeans: 'plain',
+  upstreams: 'json',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+})
+
+export const SUPPRESSIONS = table<SuppressionRow>('suppressions', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  email: 'plain',
+  origin: 'plain',
+  sourceId: 'plain',
+  reason: 'plain',
+  expiresAt: 'plain',
+  createdAt: 'plain',
+})
+
+/** Every account has one: the pool of its test-mode mail, whose upstream the daemon supplies. */
+export const sandboxPool = (id: string, accountId: string, now: number): PoolRow => ({
+  id,
+  accountId,
+  name: 'sandbox',
+  kind: 'sandbox',
+  returnPath: 'verp',
+  notifySuccess: true,
+  relayedMeans: 'delivered',
+  upstreams: [],
+  createdAt: now,
+  updatedAt: now,
+})

@@ -1,0 +1,63 @@
+/**
+ * NAME      writer - starting and ending the writer's thread
+ * DESCRIPTION
+ *   Start resolves when the database is open, durable and migrated. If the
+ *   thread ends without being told to, the store is broken.
+ */
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { NewerDatabaseError } from '../migrate.js'
+import type { Notice, Order, WriterSettings } from '../protocol.js'
+
+export interface Writer {
+  /** A new client's port to the writer. */
+  connect(): MessagePort
+  /** Ends the thread after what is queued; resolves when it is gone. */
+  end(): Promise<void>
+  /** Resolves when the thread has died unasked. */
+  readonly died: Promise<Error>
+}
+
+export const startWriter = async (settings: WriterSettings): Promise<Writer> => {
+  const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: settings })
+  let ending = false
+  let failure: Error | null = null
+  const exited = new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve())
+  })
+  worker.on('error', (error) => {
+    failure ??= error instanceof Error ? error : new Error(String(error))
+  })
+  const died = new Promise<Error>((resolve) => {
+    worker.once('exit', (code) => {
+      if (!ending) resolve(failure ?? new Error(`the writer thread ended with code ${code}`))
+    })
+  })
+  const ready = new Promise<void>((resolve, reject) => {
+    worker.once('message', (notice: Notice) => {
+      if (notice.kind === 'ready') resolve()
+      else reject(notice.newer ? new NewerDatabaseError(notice.message) : new Error(notice.message))
+    })
+    worker.once('error', reject)
+  })
+  const order = (message: Order, transfer: MessagePort[] = []): void => worker.postMessage(message, transfer)
+  try {
+    await ready
+  } catch (error) {
+    ending = true
+    await exited
+    throw error
+  }
+  return {
+    connect() {
+      const { port1, port2 } = new MessageChannel()
+      order({ kind: 'connect', port: port1 }, [port1])
+      return port2
+    },
+    async end() {
+      ending = true
+      order({ kind: 'close' })
+      await exited
+    },
+    died,
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * NAME      accept - making a mail durable
+ * DESCRIPTION
+ *   Body, email, tags, recipients, first events and the idempotent answer, in
+ *   the transaction of the batch. The answer goes first: an update that finds
+ *   its lock gone leaves nothing to undo. When the relay listens, a recipient is
+ *   born leased and travels on with its bytes after the commit; otherwise it is
+ *   born due.
+ */
+import { aggregate, emptyCounts } from '../../../mail/status.js'
+import type {
+  Acceptance,
+  AcceptResult,
+  Claimed,
+  IdempotentAnswer,
+  NewEmail,
+  NewRecipient,
+} from '../../port.js'
+import type { Desk } from './desk.js'
+import { type AddEvent, plainEvent } from './events.js'
+
+/** A hot lease outlasts any SMTP transaction; it ends by settle, release or the next boot. */
+const HOT_LEASE_MS = 15 * 60_000
+
+const listsOf = (mail: NewEmail): string =>
+  JSON.stringify({
+    to: mail.to,
+    cc: mail.cc,
+    bcc: mail.bcc,
+    replyTo: mail.replyTo,
+    tags: mail.tags,
+    attachments: mail.attachments,
+  })
+
+const claimedOf = (mail: NewEmail, recipient: NewRecipient, now: number): Claimed => ({
+  recipientId: recipient.id,
+  emailId: mail.id,
+  workspaceId: mail.workspaceId,
+  poolId: mail.poolId,
+  mode: mail.mode,
+  address: recipient.address,
+  dsn: recipient.dsn,
+  envid: mail.envid,
+  ret: mail.ret,
+  messageId: mail.messageId,
+  from: mail.from,
+  needsSmtpUtf8: mail.needsSmtpUtf8,
+  attempts: 0,
+  createdAt: mail.createdAt,
+  queuedAt: now,
+  leaseGen: 1,
+  size: mail.raw.byteLength,
+  raw: mail.raw,
+})
+
+const prepare = (desk: Desk) => ({
+  body: desk.db.prepare('INSERT INTO bodies (email_id, created_at, content, raw) VALUES (?, ?, ?, ?)'),
+  email: desk.db.prepare(
+    `INSERT INTO emails (id, workspace, test, status, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
+       pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_id) VALUES (?, ?, ?, ?)'),
+  recipient: desk.db.prepare(
+    `INSERT INTO recipients (id, email_id, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
+       lease_gen, address, address_lc, notify, orcpt, reason)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  ),
+  answer: desk.db.prepare(
+    `UPDATE idempotency SET status = ?, body = ?, completed_at = ?
+     WHERE workspace = ? AND test = ? AND key = ? AND token = ? AND completed_at IS NULL`,
+  ),
+})
+
+export const createAccept = (desk: Desk, addEvent: AddEvent) => {
+  const sql = prepare(desk)
+
+  const answered = (answer: IdempotentAnswer, now: number): boolean => {
+    const workspace = desk.names.workspace(answer.workspaceId)
+    const test = answer.mode === 'test' ? 1 : 0
+    return (
+      sql.answer.run(answer.status, answer.body, now, workspace, test, answer.key, answer.token).changes === 1
+    )
+  }
+
+  const addRecipient = (mail: NewEmail, recipient: NewRecipient, now: number): void => {
+    const workspace = desk.names.workspace(mail.workspaceId)
+    const status = recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
+    const hot = status === 'queued' && desk.hot.admit(recipient.id, workspace, mail.raw.byteLength)
+    const dueAt = status === 'queued' ? (hot ? null : now) : status === 'scheduled' ? mail.scheduledAt : null
+    const reason = recipient.suppressed ? 'suppressed' : null
+    sql.recipient.run(
+      recipient.id,
+      mail.id,
+      workspace,
+      desk.names.pool(mail.poolId),
+      recipient.kind,
+      status,
+      mail.createdAt,
+      now,
+      dueAt,
+      hot ? desk.boot : null,
+      hot ? now + HOT_LEASE_MS : null,
+      hot ? 1 : 0,
+      recipient.address,
+      recipient.address.toLowerCase(),
+      recipient.dsn?.notify ?? null,
+      recipient.dsn?.orcpt ?? null,
+      reason,
+    )
+    addEvent(
+      plainEvent(mail.id, recipient.id, status, recipient.suppressed ? 'system' : mail.source, now, reason),
+    )
+    if (hot) desk.effects.leased.push(claimedOf(mail, recipient, now))
+    else if (dueAt !== null) desk.effects.due = true
+  }
+
+  const addEmail = (mail: NewEmail, now: number): void => {
+    const counts = emptyCounts()
+    for (const recipient of mail.recipients) {
+      counts[recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled']++
+    }
+    const workspace = desk.names.workspace(mail.workspaceId)
+    const body = sql.body.run(mail.id, mail.createdAt, mail.content, mail.raw).lastInsertRowid
+    sql.email.run(
+      mail.id,
+      workspace,
+      mail.mode === 'test' ? 1 : 0,
+      aggregate(counts),
+      counts.scheduled,
+      counts.queued,
+      counts.bounced,
+      mail.createdAt,
+      mail.createdAt,
+      mail.scheduledAt,
+      desk.names.pool(mail.poolId),
+      body,
+      mail.raw.byteLength,
+      mail.source,
+      mail.needsSmtpUtf8 ? 1 : 0,
+      mail.envid,
+      mail.ret,
+      mail.messageId,
+      mail.from,
+      mail.subject,
+      listsOf(mail),
+    )
+    for (const tag of mail.tags) sql.tag.run(workspace, tag.name, tag.value, mail.id)
+    for (const recipient of mail.recipients) addRecipient(mail, recipient, now)
+  }
+
+  return (batch: Acceptance): AcceptResult => {
+    if (batch.idempotency !== null && !answered(batch.idempotency, batch.now)) return 'lock_lost'
+    for (const mail of batch.mails) addEmail(mail, batch.now)
+    return 'accepted'
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * NAME      claim - leasing what is due, fairly
+ * DESCRIPTION
+ *   Workspaces are visited in a circle from where the last claim stopped, and
+ *   each gives up to an equal share of its oldest due recipients; what is left
+ *   of the limit is filled in further rounds. The cost follows the limit and the
+ *   number of workspaces with mail waiting, never the depth of the queue: 200,000
+ *   mails of one tenant are one seek. A scheduled mail whose time has come is
+ *   queued in the same verb, all its recipients together, so that a cancel wins
+ *   or loses as a whole.
+ */
+import type { Claimed } from '../../port.js'
+import type { Row } from '../connect.js'
+import type { Desk } from './desk.js'
+import type { Leases } from './lease.js'
+import type { Appointments } from './schedule.js'
+
+/** Larger bodies stay out of the answer; body() fetches them when they are sent. */
+const RAW_LIMIT = 64 * 1024
+
+interface Candidate {
+  readonly id: string
+  readonly email_id: string
+  readonly status: string
+}
+
+const CLAIMED = `SELECT r.id, r.email_id, r.address, r.notify, r.orcpt, r.attempts, r.queued_at, r.lease_gen,
+    r.workspace, e.test, e.envid, e.ret, e.message_id, e.sender, e.utf8, e.created_at, e.size, e.pool,
+    CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body) END AS raw
+  FROM recipients r JOIN emails e ON e.id = r.email_id WHERE r.id = ?`
+
+const prepare = (desk: Desk) => ({
+  nextWorkspace: desk.db
+    .prepare<[number, number], number>(
+      'SELECT workspace FROM recipients WHERE pool = ? AND workspace > ? AND due_at IS NOT NULL ORDER BY workspace LIMIT 1',
+    )
+    .pluck(),
+  due: desk.db.prepare<[number, number, number, number], Candidate>(
+    `SELECT id, email_id, status FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
+     ORDER BY due_at LIMIT ?`,
+  ),
+  lease: desk.db.prepare(
+    `UPDATE recipients SET due_at = NULL, boot = ?, lease_until = ?, lease_gen = lease_gen + 1 WHERE id = ?`,
+  ),
+  claimed: desk.db.prepare<[string], Row>(CLAIMED),
+})
+
+const toClaimed = (desk: Desk, poolId: string, row: Row): Claimed => ({
+  recipientId: row.id as string,
+  emailId: row.email_id as string,
+  workspaceId: desk.names.workspaceId(row.workspace as number),
+  poolId,
+  mode: row.test === 1 ? 'test' : 'live',
+  address: row.address as string,
+  dsn:
+    row.notify === null && row.orcpt === null
+      ? null
+      : { notify: row.notify as string | null, orcpt: row.orcpt as string | null },
+  envid: row.envid as string | null,
+  ret: row.ret as string | null,
+  messageId: row.message_id as string,
+  from: row.sender as string,
+  needsSmtpUtf8: row.utf8 === 1,
+  attempts: row.attempts as number,
+  createdAt: row.created_at as number,
+  queuedAt: row.queued_at as number,
+  leaseGen: row.lease_gen as number,
+  size: row.size as number,
+  raw: row.raw as Uint8Array | null,
+})
+
+export const createClaim = (desk: Desk, leases: Leases, appointments: Appointments) => {
+  const sql = prepare(desk)
+  /** Per pool, the workspace served last. */
+  const served = new Map<number, number>()
+
+  /** Workspaces of the pool that have something due, in circle order, at most `limit`. */
+  const circle = (pool: number, now: number, limit: number): number[] => {
+    const start = served.get(pool) ?? 0
+    const found: number[] = []
+    const visit = (after: number, until: number): void => {
+      let workspace = sql.nextWorkspace.get(pool, after)
+      while (workspace !== undefined && workspace <= until && found.length < limit) {
+        if (sql.due.get(pool, workspace, now, 1) !== undefined) found.push(workspace)
+        workspace = sql.nextWorkspace.get(pool, workspace)
+      }
+    }
+    visit(start, Number.MAX_SAFE_INTEGER)
+    visit(0, start)
+    return found
+  }
+
+  const take = (candidate: Candidate, poolId: string, leaseUntil: number, now: number): Claimed => {
+    if (candidate.status === 'scheduled') appointments.fallDue(candidate.email_id, now)
+    sql.lease.run(desk.boot, leaseUntil, candidate.id)
+    leases.noteUntil(leaseUntil)
+    const row = sql.claimed.get(candidate.id)
+    if (row === undefined) throw new Error(`recipient ${candidate.id} has no email`)
+    return toClaimed(desk, poolId, row)
+  }
+
+  /** One of each workspace in turn. */
+  const deal = (hands: readonly (readonly Candidate[])[]): Candidate[] => {
+    const dealt: Candidate[] = []
+    for (let i = 0; hands.some((hand) => i < hand.length); i++) {
+      for (const hand of hands) if (hand[i] !== undefined) dealt.push(hand[i] as Candidate)
+    }
+    return dealt
+  }
+
+  return (poolId: string, limit: number, leaseUntil: number, now: number): readonly Claimed[] => {
+    leases.reap(now)
+    const pool = desk.names.pool(poolId)
+    const claimed: Claimed[] = []
+    let waiting = circle(pool, now, limit)
+    while (waiting.length > 0 && claimed.length < limit) {
+      const share = Math.ceil((limit - claimed.length) / waiting.length)
+      const more: number[] = []
+      const hands: Candidate[][] = []
+      let left = limit - claimed.length
+      for (const workspace of waiting) {
+        const wanted = Math.min(share, left)
+        if (wanted === 0) break
+        const hand = sql.due.all(pool, workspace, now, wanted)
+        hands.push(hand)
+        left -= hand.length
+        served.set(pool, workspace)
+        if (hand.length === wanted) more.push(workspace)
+      }
+      for (const candidate of deal(hands)) claimed.push(take(candidate, poolId, leaseUntil, now))
+      waiting = more
+    }
+    return claimed
+  }
+}

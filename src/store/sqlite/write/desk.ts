@@ -1,0 +1,93 @@
+/**
+ * NAME      desk - what the verbs of one writer share
+ * DESCRIPTION
+ *   The connection, the small integers behind workspace and pool ids, the set of
+ *   hot leases, and the effects of the running batch. Effects are what others
+ *   are told after the commit and never before; a rollback forgets them.
+ */
+import { randomInt } from 'node:crypto'
+import type { Claimed, Settled } from '../../port.js'
+import type { Db } from '../connect.js'
+import { createHotSet, type HotSet } from './hot.js'
+
+export interface Effects {
+  due: boolean
+  leased: Claimed[]
+  settled: Settled[]
+}
+
+export interface Names {
+  workspace(id: string): number
+  pool(id: string): number
+  workspaceId(n: number): string
+  poolId(n: number): string
+  forget(): void
+}
+
+export interface Desk {
+  readonly db: Db
+  /** This run of the writer; leases carry it. */
+  readonly boot: number
+  readonly names: Names
+  readonly hot: HotSet
+  readonly effects: Effects
+  forgetEffects(): void
+}
+
+/** Ids and row numbers never change, so only a rolled-back insert can make this memory wrong. */
+const createNames = (db: Db): Names => {
+  const numbers = new Map<string, number>()
+  const ids = new Map<string, string>()
+  const byId = {
+    workspaces: db.prepare<[string], number>('SELECT n FROM workspaces WHERE id = ?').pluck(),
+    pools: db.prepare<[string], number>('SELECT n FROM pools WHERE id = ?').pluck(),
+  }
+  const byNumber = {
+    workspaces: db.prepare<[number], string>('SELECT id FROM workspaces WHERE n = ?').pluck(),
+    pools: db.prepare<[number], string>('SELECT id FROM pools WHERE n = ?').pluck(),
+  }
+  const number = (of: 'workspaces' | 'pools', id: string): number => {
+    const known = numbers.get(id)
+    if (known !== undefined) return known
+    const n = byId[of].get(id)
+    if (n === undefined) throw new Error(`no row ${id} in ${of}`)
+    numbers.set(id, n)
+    return n
+  }
+  const id = (of: 'workspaces' | 'pools', n: number): string => {
+    const key = `${of}${n}`
+    const known = ids.get(key)
+    if (known !== undefined) return known
+    const found = byNumber[of].get(n)
+    if (found === undefined) throw new Error(`no row ${n} in ${of}`)
+    ids.set(key, found)
+    return found
+  }
+  return {
+    workspace: (ref) => number('workspaces', ref),
+    pool: (ref) => number('pools', ref),
+    workspaceId: (n) => id('workspaces', n),
+    poolId: (n) => id('pools', n),
+    forget: () => {
+      numbers.clear()
+      ids.clear()
+    },
+  }
+}
+
+export const createDesk = (db: Db): Desk => {
+  const effects: Effects = { due: false, leased: [], settled: [] }
+  const hot = createHotSet()
+  return {
+    db,
+    boot: randomInt(1, 2 ** 47),
+    names: createNames(db),
+    hot,
+    effects,
+    forgetEffects: () => {
+      effects.due = false
+      effects.leased = []
+      effects.settled = []
+    },
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * NAME      lease - who may send a recipient, and what is known of the attempt
+ * DESCRIPTION
+ *   A lease is a boot number and a generation. It ends by settle, by release,
+ *   when it runs out unused, or when another boot recovers it. Once an attempt
+ *   is journaled the lease no longer runs out while this boot lives: the message
+ *   may be past the final dot, and sending it again is the one thing that time
+ *   alone must never cause (RELAY.md G2).
+ */
+import type { Status } from '../../../mail/status.js'
+import type { AttemptMark, LeaseRef } from '../../port.js'
+import type { Desk } from './desk.js'
+import type { AddEvent } from './events.js'
+
+export interface Leases {
+  attempting(marks: readonly AttemptMark[]): readonly boolean[]
+  release(leases: readonly LeaseRef[], dueAt: number): void
+  recover(now: number): { readonly released: number; readonly ambiguous: number }
+  /** Remembers when the next lease may run out. */
+  noteUntil(until: number): void
+  /** Frees unused leases that ran out; nearly always a comparison and nothing more. */
+  reap(now: number): void
+}
+
+interface Lost {
+  readonly id: string
+  readonly email_id: string
+  readonly status: Status
+  readonly attempting: number | null
+  readonly attempt_upstream: string | null
+  readonly attempt_at: number | null
+  readonly pool: number
+  readonly ambiguous: 'retry' | 'hold'
+}
+
+const WAITING: readonly Status[] = ['queued', 'deferred']
+
+/** Due again where sending still makes sense; the generation moves on, so the old lease is void. */
+const FREE = `UPDATE recipients SET boot = NULL, lease_until = NULL, attempting = NULL, lease_gen = lease_gen + 1,
+  due_at = CASE WHEN status IN ('queued', 'deferred') THEN ? END`
+
+const prepare = (desk: Desk) => ({
+  mark: desk.db.prepare(
+    `UPDATE recipients SET attempting = ?, attempt_upstream = ?, attempt_at = ?
+     WHERE id = ? AND lease_gen = ? AND boot = ?`,
+  ),
+  release: desk.db.prepare(`${FREE} WHERE id = ? AND lease_gen = ? AND boot = ?`),
+  runOut: desk.db
+    .prepare<[number, number], string>(
+      'SELECT id FROM recipients WHERE boot = ? AND lease_until <= ? AND attempting IS NULL',
+    )
+    .pluck(),
+  earliest: desk.db
+    .prepare<[number], number | null>(
+      'SELECT min(lease_until) FROM recipients WHERE boot = ? AND attempting IS NULL',
+    )
+    .pluck(),
+  free: desk.db.prepare(`${FREE} WHERE id = ?`),
+  lost: desk.db.prepare<[number], Lost>(
+    `SELECT r.id, r.email_id, r.status, r.attempting, r.attempt_upstream, r.attempt_at, r.pool, w.ambiguous
+     FROM recipients r JOIN workspaces w ON w.n = r.workspace WHERE r.boot IS NOT NULL AND r.boot <> ?`,
+  ),
+  counted: desk.db.prepare('UPDATE recipients SET attempts = max(attempts, ?) WHERE id = ?'),
+  hold: desk.db.prepare("UPDATE recipients SET due_at = NULL, reason = 'ambiguous' WHERE id = ?"),
+})
+
+export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
+  const sql = prepare(desk)
+  let earliest = Number.POSITIVE_INFINITY
+
+  const ambiguousEvent = (row: Lost, now: number): void =>
+    addEvent({
+      emailId: row.email_id,
+      recipientId: row.id,
+      status: 'sent',
+      source: 'system',
+      occurredAt: row.attempt_at ?? now,
+      now,
+      attempt: row.attempting,
+      applied: false,
+      reason: 'ambiguous',
+      dedupe: null,
+      more: JSON.stringify({
+        reply: null,
+        mta: { poolId: desk.names.poolId(row.pool), upstreamId: row.attempt_upstream, host: null },
+        detail: { ambiguous: true, held: row.ambiguous === 'hold' },
+      }),
+    })
+
+  return {
+    attempting: (marks) =>
+      marks.map(
+        (mark) =>
+          sql.mark.run(mark.attempt, mark.upstreamId, mark.at, mark.recipientId, mark.leaseGen, desk.boot)
+            .changes === 1,
+      ),
+
+    release(leases, dueAt) {
+      for (const lease of leases) {
+        if (sql.release.run(dueAt, lease.recipientId, lease.leaseGen, desk.boot).changes === 0) continue
+        desk.hot.drop(lease.recipientId)
+        desk.effects.due = true
+      }
+    },
+
+    recover(now) {
+      let released = 0
+      let ambiguous = 0
+      for (const row of sql.lost.all(desk.boot)) {
+        sql.free.run(now, row.id)
+        if (row.attempting === null || !WAITING.includes(row.status)) {
+          released++
+          continue
+        }
+        ambiguous++
+        sql.counted.run(row.attempting, row.id)
+        ambiguousEvent(row, now)
+        if (row.ambiguous === 'hold') sql.hold.run(row.id)
+      }
+      if (released + ambiguous > 0) desk.effects.due = true
+      return { released, ambiguous }
+    },
+
+    noteUntil(until) {
+      if (until < earliest) earliest = until
+    },
+
+    reap(now) {
+      if (now < earliest) return
+      for (const id of sql.runOut.all(desk.boot, now)) {
+        sql.free.run(now, id)
+        desk.hot.drop(id)
+      }
+      earliest = sql.earliest.get(desk.boot) ?? Number.POSITIVE_INFINITY
+    },
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * NAME      ledgers - suppressions and rate windows
+ * DESCRIPTION
+ *   A suppression is one row per workspace and address; adding it again gives
+ *   back the row that is there, except that an expired one is replaced. A rate
+ *   window is a sum per bucket and minute; the daemon grants from memory and
+ *   adds here what it granted, a process without a daemon counts here directly.
+ */
+import type { SuppressionRow, WindowCount } from '../../port-tenants.js'
+import type { Db, Row } from '../connect.js'
+import type { TenantWrites } from '../protocol.js'
+import { SUPPRESSIONS } from '../tables.js'
+
+export const createSuppressionWrites = (
+  db: Db,
+): Pick<TenantWrites, 'addSuppression' | 'removeSuppression'> => {
+  const insert = db.prepare(SUPPRESSIONS.insert)
+  const find = db.prepare<[string, string, string], Row>(
+    `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND (id = ? OR email = ?)`,
+  )
+  const remove = db.prepare('DELETE FROM suppressions WHERE id = ?')
+  const found = (workspaceId: string, ref: string): SuppressionRow | null => {
+    const row = find.get(workspaceId, ref, ref)
+    return row === undefined ? null : SUPPRESSIONS.decode(row)
+  }
+  return {
+    addSuppression(row) {
+      const held = found(row.workspaceId, row.email)
+      if (held !== null && (held.expiresAt === null || held.expiresAt > row.createdAt)) return held
+      if (held !== null) remove.run(held.id)
+      insert.run(SUPPRESSIONS.encode(row))
+      return row
+    },
+    removeSuppression(workspaceId, ref) {
+      const held = found(workspaceId, ref)
+      if (held !== null) remove.run(held.id)
+      return held
+    },
+  }
+}
+
+export const createWindowWrites = (db: Db, now: () => number): Pick<TenantWrites, 'consume' | 'addUsed'> => {
+  const used = db
+    .prepare<[string, number], number>('SELECT used FROM rate_windows WHERE bucket = ? AND span = ?')
+    .pluck()
+  const add = db.prepare(
+    `INSERT INTO rate_windows (bucket, span, used, at) VALUES (?, ?, ?, ?)
+     ON CONFLICT (bucket, span) DO UPDATE SET used = used + excluded.used`,
+  )
+  return {
+    consume(bucket, window, n, limit): WindowCount {
+      const before = used.get(bucket, window) ?? 0
+      const allowed = before + n <= limit
+      if (allowed && n > 0) add.run(bucket, window, n, now())
+      return { allowed, used: allowed ? before + n : before }
+    },
+    addUsed(granted) {
+      for (const [bucket, window, n] of granted) add.run(bucket, window, n, now())
+    },
+  }
+}

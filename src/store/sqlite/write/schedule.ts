@@ -1,0 +1,113 @@
+/**
+ * NAME      schedule - appointments: kept, moved and cancelled
+ * DESCRIPTION
+ *   An email is at its appointment while any recipient is `scheduled`. All of
+ *   them leave that status in one step (due or canceled), so client and
+ *   dispatcher compare and set the same fact and exactly one of them wins.
+ */
+import { type Counts, nextStatus, type Observation, type Status } from '../../../mail/status.js'
+import type { EmailScope, EventSource, RescheduleResult } from '../../port.js'
+import type { Row } from '../connect.js'
+import type { Desk } from './desk.js'
+import { type AddEvent, plainEvent } from './events.js'
+import { COUNT_COLUMNS, countsOf, type FoldCounts } from './fold.js'
+
+export interface Appointments {
+  /** Queues every scheduled recipient of an email; their due times stay. */
+  fallDue(emailId: string, now: number): void
+  reschedule(scope: EmailScope, id: string, scheduledAt: number, now: number): RescheduleResult
+  cancel(scope: EmailScope, id: string, now: number): RescheduleResult
+}
+
+interface Waiting {
+  readonly id: string
+  readonly address: string
+}
+
+const prepare = (desk: Desk) => ({
+  email: desk.db.prepare<[string], Row>(
+    `SELECT e.workspace, e.test, e.source, w.account_id, ${COUNT_COLUMNS}
+     FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.id = ?`,
+  ),
+  waiting: desk.db.prepare<[string], Waiting>(
+    "SELECT id, address FROM recipients WHERE email_id = ? AND status = 'scheduled'",
+  ),
+  queue: desk.db.prepare(
+    "UPDATE recipients SET status = 'queued', queued_at = due_at, updated_at = ? WHERE id = ?",
+  ),
+  cancel: desk.db.prepare(
+    "UPDATE recipients SET status = 'canceled', due_at = NULL, updated_at = ? WHERE id = ?",
+  ),
+  move: desk.db.prepare(
+    "UPDATE recipients SET due_at = ?, updated_at = ? WHERE email_id = ? AND status = 'scheduled'",
+  ),
+  moveEmail: desk.db.prepare('UPDATE emails SET scheduled_at = ?, updated_at = ? WHERE id = ?'),
+})
+
+export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: FoldCounts): Appointments => {
+  const sql = prepare(desk)
+
+  /** Carries every scheduled recipient over to what the table says of `seen`. */
+  const leave = (id: string, email: Row, seen: Observation, source: EventSource, now: number): void => {
+    const to = nextStatus('scheduled', seen) ?? 'scheduled'
+    const counts: Counts = countsOf(email)
+    let emailStatus = email.email_status as Status
+    for (const recipient of sql.waiting.all(id)) {
+      ;(to === 'queued' ? sql.queue : sql.cancel).run(now, recipient.id)
+      emailStatus = fold(id, counts, emailStatus, 'scheduled', to, now)
+      addEvent(plainEvent(id, recipient.id, to, source, now))
+      desk.effects.settled.push({
+        recipientId: recipient.id,
+        emailId: id,
+        workspaceId: desk.names.workspaceId(email.workspace as number),
+        address: recipient.address,
+        applied: true,
+        from: 'scheduled',
+        to,
+        emailStatus,
+      })
+    }
+  }
+
+  const visible = (scope: EmailScope, id: string): Row | null => {
+    const email = sql.email.get(id)
+    if (email === undefined || email.account_id !== scope.accountId) return null
+    if (
+      scope.workspaceId !== null &&
+      desk.names.workspaceId(email.workspace as number) !== scope.workspaceId
+    ) {
+      return null
+    }
+    return scope.mode !== null && (email.test === 1) !== (scope.mode === 'test') ? null : email
+  }
+
+  return {
+    fallDue(emailId, now) {
+      const email = sql.email.get(emailId)
+      if (email !== undefined) leave(emailId, email, 'due', 'system', now)
+    },
+
+    reschedule(scope, id, scheduledAt, now) {
+      const email = visible(scope, id)
+      if (email === null) return 'not_found'
+      if (countsOf(email).scheduled === 0) return 'not_scheduled'
+      sql.move.run(scheduledAt, now, id)
+      sql.moveEmail.run(scheduledAt, now, id)
+      addEvent({
+        ...plainEvent(id, null, 'scheduled', 'api', now),
+        more: JSON.stringify({ reply: null, mta: null, detail: { scheduled_at: scheduledAt } }),
+      })
+      desk.effects.due = true
+      return 'done'
+    },
+
+    cancel(scope, id, now) {
+      const email = visible(scope, id)
+      if (email === null) return 'not_found'
+      const counts = countsOf(email)
+      if (counts.scheduled === 0) return counts.canceled > 0 ? 'done' : 'not_scheduled'
+      leave(id, email, 'canceled', 'api', now)
+      return 'done'
+    },
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * NAME      settle - an outcome becomes a status and an event
+ * DESCRIPTION
+ *   The table of mail/status.ts decides; this file only stores what it says.
+ *   Three things make it safe to repeat: the dedupe key of a report, the lease
+ *   generation of an attempt (an older one is recorded and not applied), and
+ *   the cleared lease, which shows that this very attempt has settled before.
+ *   The lease ends even when the table refuses the observation: a report may
+ *   have overtaken our own 250.
+ */
+import { type Counts, nextStatus, type Observation, STATUSES, type Status } from '../../../mail/status.js'
+import type { Outcome, Settled } from '../../port.js'
+import type { Row } from '../connect.js'
+import type { Desk } from './desk.js'
+import { type AddEvent, moreOf } from './events.js'
+import { COUNT_COLUMNS, countsOf, type FoldCounts } from './fold.js'
+
+interface Found extends Row {
+  readonly email_id: string
+  readonly workspace: number
+  readonly address: string
+  readonly status: Status
+  readonly attempts: number
+  readonly due_at: number | null
+  readonly boot: number | null
+  readonly lease_until: number | null
+  readonly lease_gen: number
+  readonly attempting: number | null
+  readonly deadline: number | null
+  readonly last_response: string | null
+  readonly reason: string | null
+  readonly email_status: Status
+}
+
+/** The status an observation stands for, also when it is not applied. */
+const meaning = (seen: Observation, fallback: Status): Status => {
+  for (const from of STATUSES) {
+    const to = nextStatus(from, seen)
+    if (to !== null) return to
+  }
+  return fallback
+}
+
+export const responseText = (reply: Outcome['reply']): string | null =>
+  reply === null
+    ? null
+    : [String(reply.code), reply.enhanced, reply.text]
+        .filter((part) => part !== null && part !== '')
+        .join(' ')
+
+/** How an outcome stands to the lease of its recipient. */
+type Standing = 'ours' | 'repeat' | 'stale' | 'report'
+
+const standingOf = (outcome: Outcome, row: Found): Standing => {
+  if (outcome.leaseGen === null) return 'report'
+  if (outcome.leaseGen !== row.lease_gen) return 'stale'
+  return row.boot === null ? 'repeat' : 'ours'
+}
+
+interface Change {
+  readonly status: Status
+  readonly attempts: number
+  readonly dueAt: number | null
+  readonly boot: number | null
+  readonly leaseGen: number
+  readonly attempting: number | null
+  readonly deadline: number | null
+  readonly lastResponse: string | null
+  readonly reason: string | null
+}
+
+const WAITING: readonly Status[] = ['scheduled', 'queued', 'deferred']
+
+const changeOf = (outcome: Outcome, row: Found, standing: Standing, next: Status | null): Change => {
+  const status = next ?? row.status
+  const applied = next !== null
+  const ours = standing === 'ours'
+  // A report that ends or hands on a recipient takes it out of our queue, unless its attempt is past the dot.
+  const revoked =
+    !ours && applied && row.boot !== null && row.attempting === null && !WAITING.includes(status)
+  const held = applied && (outcome.seen === 'dsn-delayed' || !WAITING.includes(status))
+  const dueAt = ours
+    ? applied && outcome.seen === 'postponed'
+      ? outcome.retryAt
+      : null
+    : held
+      ? null
+      : row.due_at
+  return {
+    status,
+    attempts: row.attempts + (ours && outcome.attempt !== null ? 1 : 0),
+    dueAt,
+    boot: ours || revoked ? null : row.boot,
+    leaseGen: revoked ? row.lease_gen + 1 : row.lease_gen,
+    attempting: ours ? null : row.attempting,
+    deadline: applied ? (outcome.seen === 'dsn-delayed' ? outcome.deadline : null) : row.deadline,
+    lastResponse: (applied || ours ? responseText(outcome.reply) : null) ?? row.last_response,
+    reason: applied ? outcome.reason : row.reason,
+  }
+}
+
+const prepare = (desk: Desk) => ({
+  find: desk.db.prepare<[string], Found>(
+    `SELECT r.email_id, r.workspace, r.address, r.status, r.attempts, r.due_at, r.boot, r.lease_until, r.lease_gen,
+       r.attempting, r.deadline, r.last_response, r.reason, ${COUNT_COLUMNS}
+     FROM recipients r JOIN emails e ON e.id = r.email_id WHERE r.id = ?`,
+  ),
+  known: desk.db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck(),
+  update: desk.db.prepare(
+    `UPDATE recipients SET status = ?, attempts = ?, updated_at = ?, due_at = ?, boot = ?,
+       lease_until = ?, lease_gen = ?, attempting = ?, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
+  ),
+})
+
+export const createSettle = (desk: Desk, addEvent: AddEvent, fold: FoldCounts, now: () => number) => {
+  const sql = prepare(desk)
+
+  const settled = (
+    outcome: Outcome,
+    row: Found,
+    to: Status,
+    emailStatus: Status,
+    applied: boolean,
+  ): Settled => ({
+    recipientId: outcome.recipientId,
+    emailId: row.email_id,
+    workspaceId: desk.names.workspaceId(row.workspace),
+    address: row.address,
+    applied,
+    from: row.status,
+    to,
+    emailStatus,
+  })
+
+  const write = (outcome: Outcome, row: Found, change: Change, at: number): void => {
+    sql.update.run(
+      change.status,
+      change.attempts,
+      at,
+      change.dueAt,
+      change.boot,
+      change.boot === null ? null : row.lease_until,
+      change.leaseGen,
+      change.attempting,
+      change.deadline,
+      change.lastResponse,
+      change.reason,
+      outcome.recipientId,
+    )
+    if (change.boot === null && row.boot !== null) desk.hot.drop(outcome.recipientId)
+    if (change.dueAt !== null && change.dueAt !== row.due_at) desk.effects.due = true
+  }
+
+  /** A stale outcome has no lease to clear, so its event itself must say that it was here. */
+  const dedupeOf = (outcome: Outcome, standing: Standing): string | null =>
+    outcome.dedupe ??
+    (standing === 'stale' ? `stale:${outcome.recipientId}:${outcome.leaseGen}:${outcome.seen}` : null)
+
+  return (outcome: Outcome): Settled | null => {
+    const row = sql.find.get(outcome.recipientId)
+    if (row === undefined) return null
+    const standing = standingOf(outcome, row)
+    const dedupe = dedupeOf(outcome, standing)
+    const unchanged = (): Settled => settled(outcome, row, row.status, row.email_status, false)
+    if (standing === 'repeat' || (dedupe !== null && sql.known.get(dedupe) !== undefined)) return unchanged()
+
+    const next = outcome.trusted && standing !== 'stale' ? nextStatus(row.status, outcome.seen) : null
+    const at = now()
+    if (next !== null || standing === 'ours') write(outcome, row, changeOf(outcome, row, standing, next), at)
+    let emailStatus = row.email_status
+    if (next !== null) {
+      const counts: Counts = countsOf(row)
+      emailStatus = fold(row.email_id, counts, row.email_status, row.status, next, at)
+    }
+    addEvent({
+      emailId: row.email_id,
+      recipientId: outcome.recipientId,
+      status: next ?? meaning(outcome.seen, row.status),
+      source: outcome.source,
+      occurredAt: outcome.at,
+      now: at,
+      attempt: outcome.attempt,
+      applied: next !== null,
+      reason: outcome.reason,
+      dedupe,
+      more: moreOf(outcome),
+    })
+    const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
+    if (next !== null) desk.effects.settled.push(result)
+    return result
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * NAME      verbs - every write of the port, by name
+ * DESCRIPTION
+ *   Puts the parts of this folder together over one desk. Nothing here commits;
+ *   batch.ts does.
+ */
+import { systemClock } from '../../../base/clock.js'
+import type { Settled } from '../../port.js'
+import { durabilityFaults } from '../connect.js'
+import type { WriterVerbs } from '../protocol.js'
+import { createAccept } from './accept.js'
+import { createClaim } from './claim.js'
+import type { Desk } from './desk.js'
+import { createAddEvent } from './events.js'
+import { createFold } from './fold.js'
+import { createIdempotency } from './idempotency.js'
+import { createLeases } from './lease.js'
+import { createSuppressionWrites, createWindowWrites } from './ledgers.js'
+import { createAppointments } from './schedule.js'
+import { createSettle } from './settle.js'
+import { createSweepStep } from './sweep.js'
+import { createPoolWrites, createTenantWrites } from './tenants.js'
+
+export const createVerbs = (desk: Desk): WriterVerbs => {
+  const addEvent = createAddEvent(desk.db)
+  const fold = createFold(desk.db)
+  const leases = createLeases(desk, addEvent)
+  const appointments = createAppointments(desk, addEvent, fold)
+  const settle = createSettle(desk, addEvent, fold, systemClock.now)
+  return {
+    accept: createAccept(desk, addEvent),
+    claim: createClaim(desk, leases, appointments),
+    settle: (outcomes) => outcomes.map(settle).filter((one): one is Settled => one !== null),
+    attempting: leases.attempting,
+    release: leases.release,
+    recover: leases.recover,
+    reschedule: appointments.reschedule,
+    cancel: appointments.cancel,
+    sweepStep: createSweepStep(desk, settle),
+    durability: () => durabilityFaults(desk.db),
+    ...createIdempotency(desk),
+    ...createTenantWrites(desk.db),
+    ...createPoolWrites(desk.db),
+    ...createSuppressionWrites(desk.db),
+    ...createWindowWrites(desk.db, systemClock.now),
+  }
+}
