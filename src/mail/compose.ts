@@ -86,7 +86,10 @@ const attachmentOf = (one: MessageAttachment) => {
     ...(one.filename === null ? {} : { filename: one.filename.replace(/[\x00-\x1f\x7f]+/g, ' ') }),
     // a container type would make an empty container of it
     ...(type === null ? {} : { contentType: /^multipart\//i.test(type) ? 'application/octet-stream' : type }),
-    ...(one.contentId === null ? {} : { cid: one.contentId.replace(/[^!-~]|[<>]/g, '') }),
+    // without a word, the composer would show a forwarded mail inline, and readers would run it into the text
+    ...(one.contentId === null
+      ? { contentDisposition: 'attachment' }
+      : { cid: one.contentId.replace(/[^!-~]|[<>]/g, '') }),
   }
 }
 

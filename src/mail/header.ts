@@ -127,9 +127,19 @@ export const scanHeader = (raw: Buffer): HeaderSection => {
   return { fields, end: size, body: size }
 }
 
+/** Cuts blanks and line ends at both ends. Not `trim`: in octets, its U+00A0 is the end of an "à". */
+export const trimBlanks = (octets: string): string => {
+  let start = 0
+  let end = octets.length
+  const isBlank = (at: number): boolean => ' \t\r\n'.includes(octets[at] ?? '')
+  while (start < end && isBlank(start)) start++
+  while (end > start && isBlank(end - 1)) end--
+  return octets.slice(start, end)
+}
+
 /** The value of a field on one line, one character per octet. */
 export const fieldValue = (raw: Buffer, field: Field): string => {
-  const text = raw.toString('latin1', field.value, field.end).trim()
+  const text = trimBlanks(raw.toString('latin1', field.value, field.end))
   return text.includes('\n') ? text.replace(/\r?\n(?=[ \t])/g, '') : text
 }
 
