@@ -40,6 +40,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./email.js')).emailSubject,
   },
   {
+    name: 'bounce',
+    summary: 'Bounce mails: read, classify',
+    load: async () => (await import('./bounce.js')).bounceSubject,
+  },
+  {
     name: 'suppression',
     summary: 'Addresses not to write to: list, add, remove, import, export',
     load: async () => (await import('./suppression.js')).suppressionSubject,

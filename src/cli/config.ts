@@ -40,12 +40,16 @@ const check = command({
   summary: 'Find every mistake, each with its line; exit 78 when there is one',
   run: async (args, terminal) => {
     const problems = problemsOf(args.config)
-    if (terminal.json) terminal.data(problems.map(problemRecord), () => '')
+    terminal.data(problems.map(problemRecord), () =>
+      problems.length === 0 ? '' : new ConfigError(problems).message,
+    )
     if (problems.length === 0) {
       terminal.say('the configuration is good')
       return 0
     }
-    if (!terminal.json) terminal.say(new ConfigError(problems).message)
+    terminal.say(
+      `postern: ${problems.length === 1 ? '1 mistake' : `${problems.length} mistakes`}; postern config reference explains each key`,
+    )
     return 78
   },
 })

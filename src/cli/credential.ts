@@ -5,7 +5,6 @@
  *   be read in the process list. `import` takes the names and secrets that
  *   clients already have, so that moving in changes only their host name.
  */
-import { readFile } from 'node:fs/promises'
 import { Fault } from '../base/fault.js'
 import type { CredentialRow } from '../store/port-tenants.js'
 import { createCredential, revokeCredential } from '../tenant/credential.js'
@@ -13,6 +12,7 @@ import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { readCsv } from './csv.js'
 import { badInput, usage } from './exit.js'
+import { readInputText } from './input.js'
 import { credentialRecord, deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
@@ -110,7 +110,7 @@ const importAll = command({
   },
   options: WORKSPACE,
   run: async (args, terminal) => {
-    const pairs = readPairs(await readFile(args.file === '-' ? '/dev/stdin' : args.file, 'utf8'))
+    const pairs = readPairs(await readInputText(args.file))
     await withHouse(args, async ({ ground, account }) => {
       const rows: CredentialRow[] = []
       for (const [username, password] of pairs) {

@@ -83,6 +83,26 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   NewerDatabaseError: 78,
 }
 
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EISDIR: 'is a folder',
+  ENOTDIR: 'is not a folder',
+  EEXIST: 'exists already',
+  ENOSPC: 'the disk is full',
+  EROFS: 'the file system is read-only',
+  ECONNREFUSED: 'connection refused',
+}
+
+/** `postern.yaml: no such file or folder`, without the system's jargon where we know better. */
+const wordsOfSystem = ({ code = '', message, path, ...rest }: NodeJS.ErrnoException): string => {
+  const { address, port } = rest as { address?: string; port?: number }
+  const where = path ?? (address === undefined ? undefined : `${address}:${port}`)
+  const said = SAID[code]
+  return where === undefined || said === undefined ? message || code : `${where}: ${said}`
+}
+
 export interface Ending {
   readonly exit: ExitCode
   /** One line, or one per mistake; without the leading `postern: ` of the first. */
@@ -99,6 +119,6 @@ export const endingOf = (error: unknown): Ending => {
   const cause = error.cause instanceof Error ? error.cause : error
   const { code } = cause as NodeJS.ErrnoException
   const exit = typeof code === 'string' ? exitOfCode(code) : null
-  if (exit !== null) return { exit, message: cause.message || String(code) }
+  if (exit !== null) return { exit, message: wordsOfSystem(cause) }
   return { exit: 70, message: `unexpected: ${error.message} (a bug; POSTERN_DEBUG=1 shows where)` }
 }

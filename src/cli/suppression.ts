@@ -4,7 +4,6 @@
  *   CSV in and out: email, reason, origin, created_at, expires_at; only the
  *   first column is needed, and a header line names the others.
  */
-import { readFile } from 'node:fs/promises'
 import { Fault } from '../base/fault.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
 import { addSuppression, findSuppression, removeSuppression } from '../tenant/suppression.js'
@@ -13,6 +12,7 @@ import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { readCsv, writeCsv } from './csv.js'
 import { badInput } from './exit.js'
+import { readInputText } from './input.js'
 import { deletedRecord, suppressionRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
@@ -139,7 +139,7 @@ const importAll = command({
   },
   options: { ...WORKSPACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
   run: async (args, terminal) => {
-    const lines = readLines(await readFile(args.file === '-' ? '/dev/stdin' : args.file, 'utf8'))
+    const lines = readLines(await readInputText(args.file))
     return withHouse(args, async ({ ground, account }) => {
       const workspace = await findWorkspace(ground, account.id, args.workspace)
       const report = {

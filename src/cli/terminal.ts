@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline/promises'
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import { usage } from './exit.js'
+import { readStdin } from './input.js'
 
 export type Paint = ReturnType<typeof pc.createColors>
 
@@ -89,12 +90,6 @@ const STATUS_PAINT: Readonly<Record<string, (paint: Paint) => (text: string) => 
 export const paintStatus = (paint: Paint, status: string): string =>
   STATUS_PAINT[status]?.(paint)(status) ?? status
 
-const readAll = async (): Promise<string> => {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
-}
-
 /** The terminal echoes in its own mode, so raw mode is the only way to hide a secret. */
 const readHidden = async (prompt: string): Promise<string> => {
   const { stdin } = process
@@ -152,7 +147,8 @@ export const openTerminal = (json: boolean): Terminal => {
       if (!/^y(es)?$/i.test(answer.trim())) throw usage('nothing was changed')
     },
     readSecret: async (prompt) => {
-      const text = process.stdin.isTTY === true ? await readHidden(prompt) : await readAll()
+      const text =
+        process.stdin.isTTY === true ? await readHidden(prompt) : (await readStdin()).toString('utf8')
       return text.replace(/\r?\n.*$/s, '')
     },
   }

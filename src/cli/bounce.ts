@@ -1,0 +1,98 @@
+/**
+ * NAME      bounce - what mails that came back say
+ * DESCRIPTION
+ *   `read` prints the reading of any bounce, delay notice, delivery report or
+ *   complaint, and touches nothing; `classify` explains one line of an SMTP
+ *   dialogue. Neither needs a configuration or a database.
+ */
+
+import { parseReply } from '../mail/reply.js'
+import { CATEGORIES, classify as classifyReason } from '../mail/report/classify.js'
+import { readReport } from '../mail/report/read-report.js'
+import type { Report } from '../mail/report/report.js'
+import { command, type Subject } from './command.js'
+import { badInput, type ExitCode, endingOf } from './exit.js'
+import { readInput, STDIN } from './input.js'
+import { type Paint, table } from './terminal.js'
+
+interface Reading {
+  readonly file: string
+  readonly report: Report
+}
+
+const readingRecord = ({ file, report }: Reading) => ({
+  file,
+  kind: report.kind,
+  ...(report.feedbackType === undefined ? {} : { feedbackType: report.feedbackType }),
+  recipients: report.recipients.map((one) => ({
+    address: one.address,
+    action: one.action,
+    status: one.status,
+    class: one.class,
+    category: one.category,
+    fault: one.fault,
+    diagnostic: one.diagnostic,
+  })),
+})
+
+const rowsOf = ({ file, report }: Reading): unknown[][] => {
+  const kind = report.feedbackType === undefined ? report.kind : `${report.kind} ${report.feedbackType}`
+  if (report.recipients.length === 0) return [[file, kind]]
+  return report.recipients.map((one, i) => [
+    i === 0 ? file : '',
+    i === 0 ? kind : '',
+    one.address,
+    one.action,
+    one.status,
+    one.class,
+    one.category && CATEGORIES[one.category].title,
+  ])
+}
+
+const readings = (paint: Paint, all: readonly Reading[]): string =>
+  table(paint, ['file', 'kind', 'recipient', 'action', 'status', 'class', 'because'], all.flatMap(rowsOf))
+
+const read = command({
+  usage: 'read [file..]',
+  summary: 'Read bounce mails and print what they say (- or nothing: standard input)',
+  positionals: {
+    file: { type: 'string', array: true, describe: 'Mails as files, in RFC 5322 form or mbox' },
+  },
+  examples: [['$0 bounce read --json new/*', 'a mailbox full of bounces, as JSON']],
+  run: async (args, terminal) => {
+    const files = args.file === undefined || args.file.length === 0 ? [STDIN] : args.file
+    const found: Reading[] = []
+    let exit: ExitCode = 0
+    for (const file of files) {
+      try {
+        found.push({ file, report: await readReport(await readInput(file)) })
+      } catch (error) {
+        const ending = endingOf(error)
+        if (ending.exit === 70) throw error
+        terminal.say(`postern: ${ending.message}`)
+        exit = ending.exit
+      }
+    }
+    terminal.data(found.map(readingRecord), (paint) => readings(paint, found))
+    return exit
+  },
+})
+
+const classify = command({
+  usage: 'classify <reply>',
+  summary: 'Explain a reply such as "550 5.7.1 Message rejected as spam"',
+  positionals: { reply: { type: 'string', demandOption: true, describe: 'What the server said' } },
+  run: async (args, terminal) => {
+    const reply = parseReply(args.reply)
+    if (reply === null)
+      throw badInput('classify needs a reply that begins with its code, such as "550 5.1.1 no such user"')
+    const verdict = classifyReason({ code: reply.code, enhanced: reply.enhanced, text: reply.text })
+    const { title } = CATEGORIES[verdict.category]
+    terminal.data(
+      { ...reply, ...verdict, title },
+      () => `${verdict.class}  ${verdict.category}: ${title} (fault: ${verdict.fault})`,
+    )
+  },
+})
+
+export const bounceSubject: Subject = { name: 'bounce', commands: [read, classify] }
