@@ -86,5 +86,13 @@ const SHAPE = /^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.startsWith(`${prefix}_`) && SHAPE.test(text)
 
+/** When a public id was born, epoch milliseconds: its first ten characters. */
+export const idTime = (id: string): number => {
+  const start = id.indexOf('_') + 1
+  let time = 0
+  for (const char of id.slice(start, start + 10)) time = time * 32 + ALPHABET.indexOf(char)
+  return time
+}
+
 /** A request id: random, for logs and problem details. */
 export const newRequestId = (): string => `req_${toBase32(randomBytes(15))}`

@@ -1,13 +1,136 @@
 /**
  * NAME      dev - the first five minutes
+ * DESCRIPTION
+ *   The daemon on loopback, with every mail of every workspace going to the
+ *   sandbox, a test key, the lines to paste, and one line for each recipient as
+ *   its mail goes its way. The key is printed on a terminal only; elsewhere the
+ *   lines name the file (mode 0600) that holds it, since output may end up in a journal.
  */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { idTime } from '../base/id.js'
+import { createLog } from '../base/log.js'
+import type { Config } from '../config/config.js'
+import { type Daemon, runDaemon } from '../daemon.js'
+import type { Settled, Store } from '../store/port.js'
+import { ensureAccount } from '../tenant/account.js'
+import { createKey, verifyKey } from '../tenant/key.js'
+import type { TenantGround } from '../tenant/principal.js'
 import { command } from './command.js'
+import { configOf } from './context.js'
 import { Refusal } from './exit.js'
+import { type Paint, paintStatus, type Terminal } from './terminal.js'
+import { versionText } from './version.js'
+
+const LOOPBACK = '127.0.0.1'
+
+/** Whatever the file says, dev mode is heard on this machine only. */
+const onLoopback = (config: Config): Config => ({
+  ...config,
+  http: { ...config.http, host: LOOPBACK },
+  management: { ...config.management, host: LOOPBACK },
+  submission: config.submission.map((listener) => ({ ...listener, host: LOOPBACK })),
+  bounce: { ...config.bounce, host: LOOPBACK },
+})
+
+/** The key of the last time, while it still works, or a new one; in a file beside the database. */
+const devKey = async (ground: TenantGround, file: string): Promise<string> => {
+  try {
+    const kept = readFileSync(file, 'utf8').trim()
+    if ((await verifyKey(ground, kept)) !== null) return kept
+  } catch {
+    // the first run, or somebody removed it
+  }
+  const account = await ensureAccount(ground)
+  const { secret } = await createKey(ground, account.id, { name: 'dev', mode: 'test', workspace: 'default' })
+  writeFileSync(file, `${secret}\n`, { mode: 0o600 })
+  return secret
+}
+
+const near = (path: string): string => {
+  const short = relative(process.cwd(), path)
+  return short.startsWith('..') ? path : `./${short}`
+}
+
+const banner = (config: Config, daemon: Daemon, terminal: Terminal, key: string, file: string): string => {
+  const { bold, dim } = terminal.paint
+  const base = `http://${LOOPBACK}:${daemon.ports.http}`
+  const at = config.submission.findIndex((listener) => listener.tls === 'starttls')
+  const smtp = daemon.ports.submission[at < 0 ? 0 : at]
+  const shown = terminal.isTty ? key : `$(cat ${near(file)})`
+  const curl = [
+    `curl ${base}/v1/emails -H "Authorization: Bearer ${shown}" -H "Content-Type: application/json"`,
+    `-d '{"from":"Acme <hello@acme.test>","to":"delivered@example.com","subject":"Hello","text":"It works"}'`,
+  ].join(' ')
+  const swaks = [
+    `swaks --server ${LOOPBACK}:${smtp} --tls --auth PLAIN --auth-user apikey --auth-password "${shown}"`,
+    '--from hello@acme.test --to delivered@example.com',
+  ].join(' ')
+  return [
+    `${bold(`Postern ${versionText()}`)}  dev mode: mail is captured, nothing leaves this machine`,
+    `  ${dim('API')}        ${base}/v1      ${dim('SMTP')}  ${LOOPBACK}:${smtp} (STARTTLS)`,
+    `  ${dim('Key')}        ${terminal.isTty ? key : `in ${near(file)}`}      ${dim('data')}  ${near(join(config.data_dir, 'postern.db'))}`,
+    `Try:   ${curl}`,
+    `       ${swaks}`,
+    '       (a recipient chooses its fate: delivered@, bounced@, bounced+5.2.2@, deferred@, slow@, complained@, ooto@)',
+    'Watch: postern email tail',
+  ].join('\n')
+}
+
+const MOST_WATCHED = 10_000
+/** How long a mail may rest in `sent` before its line is printed without a report. */
+const REST_MS = 2_000
+
+/** One line for each recipient when it comes to rest: `em_... you@example.com  queued → sent → delivered  41 ms`. */
+const watch = (
+  store: Pick<Store, 'onSettled'>,
+  paint: Paint,
+  write: (text: string) => void,
+): (() => void) => {
+  const paths = new Map<string, string[]>()
+  const print = (one: Settled, at: number): void => {
+    const path = paths.get(one.recipientId) ?? [one.from, one.to]
+    const steps = path.map((status) => paintStatus(paint, status)).join(' → ')
+    write(`${one.emailId} ${one.address}  ${steps}  ${Math.max(0, at - idTime(one.emailId))} ms`)
+    if (one.to === 'delivered' || one.to === 'bounced' || one.to === 'canceled') paths.delete(one.recipientId)
+  }
+  return store.onSettled((settled) => {
+    const at = Date.now()
+    for (const one of settled) {
+      if (!one.applied) continue
+      const path = paths.get(one.recipientId) ?? [one.from]
+      if (path.at(-1) !== one.to) path.push(one.to)
+      paths.set(one.recipientId, path)
+      if (paths.size > MOST_WATCHED) paths.delete(paths.keys().next().value ?? '')
+      if (one.to === 'sent') {
+        const length = path.length
+        setTimeout(() => {
+          if (paths.get(one.recipientId)?.length === length) print(one, at)
+        }, REST_MS).unref()
+      } else if (one.to !== 'queued') print(one, at)
+    }
+  })
+}
 
 export const devCommand = command({
   usage: 'dev',
   summary: 'Try it: loopback only, mail goes to the built-in sandbox',
-  run: async () => {
-    throw new Refusal(69, 'dev is not built yet')
+  run: async (args, terminal) => {
+    const config = onLoopback(configOf(args))
+    const level = config.log.level === 'info' ? 'warn' : config.log.level
+    const daemon = await runDaemon({
+      config,
+      log: createLog(level),
+      version: versionText(),
+      mode: 'dev',
+      reload: null,
+    })
+    const file = join(config.data_dir, 'dev.key')
+    const key = await devKey(daemon.ground, file)
+    const stopWatching = watch(daemon.store, terminal.paint, (text) => terminal.write(text))
+    terminal.write(banner(config, daemon, terminal, key, file))
+    const reason = await daemon.ended
+    stopWatching()
+    if (reason !== null) throw new Refusal(74, `the store failed: ${reason.message}`)
   },
 })
