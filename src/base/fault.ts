@@ -42,6 +42,12 @@ export const FAULTS = {
     'Sender not allowed',
     'This workspace may not send from that address.',
   ),
+  'email.loop_detected': row(
+    422,
+    '554 5.4.6',
+    'Mail loop detected',
+    'This message has passed through too many servers, or through this one before.',
+  ),
   'validation.request_invalid': row(
     422,
     '554 5.6.0',

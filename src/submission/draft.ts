@@ -5,6 +5,7 @@
  *   has checked types only; validate.ts checks meaning, and reports fields by
  *   their names on the wire (`body.reply_to`).
  */
+import type { FaultCode, FieldError } from '../base/fault.js'
 import type { EmailRecord } from '../store/port.js'
 
 export type Content =
@@ -110,4 +111,27 @@ export interface Answer extends Rendered {
   readonly replayed: boolean
   /** What was accepted now; empty on a replay. */
   readonly records: readonly EmailRecord[]
+}
+
+export interface SubmitOptions {
+  readonly idempotency: IdempotencyWish | null
+  readonly render: Render
+}
+
+/** One item of a batch: a draft, or what the door found wrong with its types. */
+export type BatchItem = Draft | { readonly errors: readonly FieldError[] }
+
+export interface BatchFailure {
+  readonly index: number
+  readonly message: string
+  readonly code: FaultCode
+}
+
+export interface BatchOptions {
+  readonly idempotency: IdempotencyWish | null
+  /** True accepts the valid ones and reports the others; false accepts all or none. */
+  readonly permissive: boolean
+  /** Counts the sends beyond the first into the rate window, or throws; called once validation is over. */
+  readonly charge: (n: number) => Promise<void>
+  readonly render: (records: readonly EmailRecord[], failures: readonly BatchFailure[]) => Rendered
 }

@@ -8,48 +8,28 @@
  */
 import type { Clock } from '../base/clock.js'
 import type { Config } from '../config/config.js'
-import type { Queue } from '../store/port.js'
-import type { Tenants, WorkspaceRow } from '../store/port-tenants.js'
-import type { Principal } from '../tenant/principal.js'
-import type { Answer, Draft, IdempotencyWish, Render } from './draft.js'
-import type { Enveloped, MessageAnswer } from './message.js'
+import { domainOf, parseAddress } from '../mail/address.js'
+import type { WorkspaceRow } from '../store/port-tenants.js'
+import type { Login, Principal } from '../tenant/principal.js'
+import { workspaceForSend } from '../tenant/workspace.js'
+import type { Answer, BatchItem, BatchOptions, Draft, SubmitOptions } from './draft.js'
+import type { SenderAllowed, SubmissionGround, SubmissionStore } from './ground.js'
+import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './message.js'
+import { createRoute } from './route.js'
+import { submit, submitBatch } from './submit.js'
 
-export type SubmissionStore = Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &
-  Pick<Tenants, 'workspace' | 'pool' | 'suppressed'>
-
-export interface SubmissionGround {
+export interface SubmissionParts {
   readonly store: SubmissionStore
   readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'>
   readonly clock: Clock
   /** False while draining or without disk: sends are refused with service.unavailable. */
   readonly accepting?: (() => boolean) | undefined
-}
-
-export interface SubmitOptions {
-  readonly idempotency: IdempotencyWish | null
-  readonly render: Render
-}
-
-export interface BatchOptions {
-  readonly idempotency: IdempotencyWish | null
-  /** True accepts the valid ones only. */
-  readonly permissive: boolean
-  /** Counts further sends into the rate window, or throws; called after validation with the number beyond the first. */
-  readonly charge: (n: number) => Promise<void>
-  readonly render: (
-    records: readonly import('../store/port.js').EmailRecord[],
-    failures: readonly BatchFailure[],
-  ) => import('./draft.js').Rendered
-}
-
-export interface BatchFailure {
-  readonly index: number
-  readonly message: string
-  readonly code: string
+  /** Asked for workspaces that restrict their senders; else the domain of their default sender is the only one. */
+  readonly senderAllowed?: SenderAllowed | undefined
 }
 
 export interface Submission {
-  /** The workspace of a send, or the fault that belongs to it. Doors call it before they check fields. */
+  /** The workspace of a send, or the fault that belongs to it; for doors that must know it before they look at fields. */
   workspaceFor(principal: Principal, ref: string | null): Promise<WorkspaceRow>
   submit(
     principal: Principal,
@@ -60,9 +40,32 @@ export interface Submission {
   submitBatch(
     principal: Principal,
     workspace: WorkspaceRow | string | null,
-    drafts: readonly Draft[],
+    items: readonly BatchItem[],
     options: BatchOptions,
   ): Promise<Answer>
-  /** A message that came over SMTP, byte for byte. */
-  submitMessage(message: Enveloped): Promise<MessageAnswer>
+  /** A message that came over SMTP, byte for byte. Its send was counted at MAIL. */
+  submitMessage(login: Login, message: EnvelopedMessage): Promise<MessageAnswer>
+}
+
+const ownDomainOnly: SenderAllowed = ({ defaultFrom }, address) => {
+  const own = defaultFrom === null ? null : parseAddress(defaultFrom)
+  return own !== null && domainOf(own.address) === domainOf(address)
+}
+
+export const createSubmission = (parts: SubmissionParts): Submission => {
+  const ground: SubmissionGround = {
+    store: parts.store,
+    config: parts.config,
+    clock: parts.clock,
+    route: createRoute(parts.store),
+    accepting: parts.accepting ?? (() => true),
+    senderAllowed: parts.senderAllowed ?? ownDomainOnly,
+  }
+  return {
+    workspaceFor: (principal, ref) => workspaceForSend(ground, principal, ref),
+    submit: (principal, workspace, draft, options) => submit(ground, principal, workspace, draft, options),
+    submitBatch: (principal, workspace, items, options) =>
+      submitBatch(ground, principal, workspace, items, options),
+    submitMessage: (login, message) => submitMessage(ground, login, message),
+  }
 }

@@ -2,8 +2,9 @@
  * NAME      account - the outermost tenant
  * DESCRIPTION
  *   An account owns workspaces, keys, pools and people, and sees nothing of any
- *   other. It is born with a default workspace and with its sandbox pool, to
- *   which all its test-mode mail goes.
+ *   other. It is born with a default workspace and two pools: the sandbox, to
+ *   which all its test-mode mail goes, and the default pool, which takes the mail
+ *   of workspaces that have no pool of their own. The latter is empty at first.
  */
 import { newId } from '../base/id.js'
 import type { AccountRow, PoolRow } from '../store/port-tenants.js'
@@ -11,12 +12,13 @@ import type { TenantGround } from './principal.js'
 import { freshWorkspace } from './workspace.js'
 
 export const SANDBOX_POOL = 'sandbox'
+export const DEFAULT_POOL = 'default'
 
-const sandboxPool = (accountId: string, now: number): PoolRow => ({
+const builtIn = (accountId: string, name: string, now: number): PoolRow => ({
   id: newId('pool', now),
   accountId,
-  name: SANDBOX_POOL,
-  kind: 'sandbox',
+  name,
+  kind: name === SANDBOX_POOL ? 'sandbox' : 'relay',
   returnPath: 'verp',
   notifySuccess: true,
   relayedMeans: 'delivered',
@@ -25,12 +27,20 @@ const sandboxPool = (accountId: string, now: number): PoolRow => ({
   updatedAt: now,
 })
 
-export const createAccount = async ({ store, clock }: TenantGround, name: string): Promise<AccountRow> => {
-  const now = clock.now()
+/** Makes what is missing of the built-in pools; a crash may have come between. */
+const ensurePools = async ({ store, clock }: TenantGround, accountId: string): Promise<void> => {
+  for (const name of [SANDBOX_POOL, DEFAULT_POOL]) {
+    const found = await store.pool(accountId, name)
+    if (found === null) await store.createPool(builtIn(accountId, name, clock.now()))
+  }
+}
+
+export const createAccount = async (ground: TenantGround, name: string): Promise<AccountRow> => {
+  const now = ground.clock.now()
   const account: AccountRow = { id: newId('acct', now), name, createdAt: now }
   const workspace = freshWorkspace(account.id, now, { name: 'Default', slug: 'default', isDefault: true })
-  await store.createAccount(account, workspace)
-  await store.createPool(sandboxPool(account.id, now))
+  await ground.store.createAccount(account, workspace)
+  await ensurePools(ground, account.id)
   return account
 }
 
@@ -38,9 +48,6 @@ export const createAccount = async ({ store, clock }: TenantGround, name: string
 export const ensureAccount = async (ground: TenantGround): Promise<AccountRow> => {
   const [first] = [...(await ground.store.accounts())].sort((a, b) => (a.id < b.id ? -1 : 1))
   if (first === undefined) return createAccount(ground, 'default')
-  // a crash between the two verbs of createAccount leaves an account without its sandbox
-  if ((await ground.store.pool(first.id, SANDBOX_POOL)) === null) {
-    await ground.store.createPool(sandboxPool(first.id, ground.clock.now()))
-  }
+  await ensurePools(ground, first.id)
   return first
 }

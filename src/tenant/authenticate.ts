@@ -103,7 +103,7 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
     const workspace = await store.workspace(row.accountId, row.workspaceId)
     if (workspace === null) throw REFUSED()
     noteUse(ground, 'credential', row, clock.now())
-    return { principal: ofCredential(row, perMinute), workspace }
+    return { ...ofCredential(row, perMinute), workspace }
   }
 
   return {
@@ -122,7 +122,7 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
       if (looksLikeKey(password)) {
         const principal = await byKey(password)
         if (principal === null) throw refuse(ip)
-        return { principal, workspace: await chooseWorkspace(ground, principal, username) }
+        return { ...principal, workspace: await chooseWorkspace(ground, principal, username) }
       }
       const row = await provePassword(username, password, () => failures.check(ip))
       if (row === null) throw refuse(ip)

@@ -4,12 +4,14 @@
  *   A workspace sends through one pool; relay/ chooses among its members. Passwords
  *   are sealed with the pepper before they reach the store, so that a stolen
  *   database holds none, and no door ever gives one back.
- *   The sandbox pool of an account is made with it and belongs to us.
+ *   The sandbox pool of an account is made with it and belongs to us; so is its
+ *   default pool, to which people may give members.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { DEFAULT_POOL } from './account.js'
 import type { TenantGround } from './principal.js'
 import { checkMember, type Member, normalFingerprint } from './upstream.js'
 
@@ -138,11 +140,8 @@ export const findPool = async (
   return row
 }
 
-const refuseSandbox = (row: PoolRow): void => {
-  if (row.kind === 'sandbox') {
-    throw new Fault('resource.conflict', { reason: 'built_in', detail: 'The sandbox pool is built in' })
-  }
-}
+const builtIn = (row: PoolRow): Fault =>
+  new Fault('resource.conflict', { reason: 'built_in', detail: `The ${row.name} pool is built in` })
 
 export const updatePool = async (
   ground: TenantGround,
@@ -152,7 +151,8 @@ export const updatePool = async (
 ): Promise<PoolRow> => {
   checkWish(wish)
   const old = await findPool(ground, accountId, ref)
-  refuseSandbox(old)
+  const renamed = wish.name !== undefined && wish.name !== old.name
+  if (old.kind === 'sandbox' || (old.name === DEFAULT_POOL && renamed)) throw builtIn(old)
   const row: PoolRow = {
     ...old,
     name: wish.name ?? old.name,
@@ -168,7 +168,7 @@ export const updatePool = async (
 
 export const deletePool = async (ground: TenantGround, accountId: string, ref: string): Promise<PoolRow> => {
   const row = await findPool(ground, accountId, ref)
-  refuseSandbox(row)
+  if (row.kind === 'sandbox' || row.name === DEFAULT_POOL) throw builtIn(row)
   const result = await ground.store.deletePool(accountId, row.id)
   if (result === 'not_found') throw new Fault('egress_pool.not_found')
   if (result === 'in_use') {

@@ -26,8 +26,7 @@ export interface Principal {
 }
 
 /** An SMTP client that logged in: there, the workspace is chosen once, at login. */
-export interface Login {
-  readonly principal: Principal
+export interface Login extends Principal {
   readonly workspace: WorkspaceRow
 }
 

@@ -8,7 +8,7 @@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { parseAddress } from '../mail/address.js'
-import type { WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
+import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal, TenantGround } from './principal.js'
 
 export interface WorkspaceWish {
@@ -135,9 +135,14 @@ export const updateWorkspace = async (
   return findWorkspace(ground, accountId, id)
 }
 
+/** As little of the store as finding a workspace needs. */
+export interface Reads {
+  readonly store: Pick<Tenants, 'workspace'>
+}
+
 /** By id or slug. */
 export const findWorkspace = async (
-  { store }: Pick<TenantGround, 'store'>,
+  { store }: Reads,
   accountId: string,
   ref: string,
 ): Promise<WorkspaceRow> => {
@@ -147,11 +152,7 @@ export const findWorkspace = async (
 }
 
 /** The workspace that a reference means to this caller; a workspace's own caller can mean no other. */
-const reachable = async (
-  ground: Pick<TenantGround, 'store'>,
-  principal: Principal,
-  ref: string,
-): Promise<WorkspaceRow> => {
+const reachable = async (ground: Reads, principal: Principal, ref: string): Promise<WorkspaceRow> => {
   const row = await findWorkspace(ground, principal.accountId, ref)
   if (principal.workspaceId !== null && row.id !== principal.workspaceId) {
     throw new Fault('workspace.not_found')
@@ -161,7 +162,7 @@ const reachable = async (
 
 /** Where a send goes: the caller's own workspace, or the one that X-Workspace-Id names. */
 export const workspaceForSend = async (
-  ground: Pick<TenantGround, 'store'>,
+  ground: Reads,
   principal: Principal,
   ref: string | null,
 ): Promise<WorkspaceRow> => {
@@ -172,7 +173,7 @@ export const workspaceForSend = async (
 
 /** What a read looks at: one workspace, or null for all of the account. */
 export const workspaceForRead = async (
-  ground: Pick<TenantGround, 'store'>,
+  ground: Reads,
   principal: Principal,
   ref: string | null,
 ): Promise<string | null> =>

@@ -1,0 +1,109 @@
+/**
+ * NAME      addresses - who a mail is from and to
+ * DESCRIPTION
+ *   Reads the address fields of a draft and lists the recipients once each: the
+ *   first of to, cc, bcc that names an address has it. What clients wrote is kept
+ *   as they wrote it; what goes into envelopes is the wire form.
+ */
+import type { FieldError } from '../base/fault.js'
+import { type Mailbox, normalizeAddress, parseAddress, wireAddress } from '../mail/address.js'
+import type { NewRecipient, RecipientKind } from '../store/port.js'
+import type { Draft } from './draft.js'
+
+/** A mailbox and the text that a client gave for it. */
+export interface Party {
+  readonly mailbox: Mailbox
+  readonly text: string
+}
+
+export interface Recipient {
+  /** Wire form. */
+  readonly address: string
+  /** The form in which suppressions and duplicates are compared. */
+  readonly normal: string
+  readonly kind: RecipientKind
+}
+
+export interface Parties {
+  readonly from: Party | null
+  readonly to: readonly Party[]
+  readonly cc: readonly Party[]
+  readonly bcc: readonly Party[]
+  readonly replyTo: readonly Party[]
+  readonly recipients: readonly Recipient[]
+}
+
+const FORM = 'must be an address such as ana@example.com or Ana <ana@example.com>'
+
+/** Reads one field; a list of one is reported without its index, since a client may have sent plain text. */
+const readList = (texts: readonly string[], field: string, errors: FieldError[]): readonly Party[] => {
+  const parties: Party[] = []
+  for (const [i, text] of texts.entries()) {
+    const mailbox = parseAddress(text)
+    if (mailbox !== null) parties.push({ mailbox, text: text.trim() })
+    else errors.push({ field: texts.length === 1 ? field : `${field}[${i}]`, kind: 'format', message: FORM })
+  }
+  return parties
+}
+
+/** Those of a list that nobody before them named, and their recipients. */
+const firstNamed = (
+  parties: readonly Party[],
+  kind: RecipientKind,
+  seen: Set<string>,
+  recipients: Recipient[],
+): readonly Party[] =>
+  parties.filter(({ mailbox }) => {
+    const normal = normalizeAddress(mailbox.address)
+    if (seen.has(normal)) return false
+    seen.add(normal)
+    recipients.push({ address: wireAddress(mailbox.address), normal, kind })
+    return true
+  })
+
+/** Reads all address fields of a draft, adding to `errors` what is wrong. */
+export const readParties = (
+  draft: Draft,
+  defaultFrom: string | null,
+  most: number,
+  at: string,
+  errors: FieldError[],
+): Parties => {
+  const given = draft.from ?? defaultFrom
+  const [from = null] = given === null ? [] : readList([given], `${at}.from`, errors)
+  if (given === null) errors.push({ field: `${at}.from`, kind: 'missing', message: '"from" is required' })
+  const seen = new Set<string>()
+  const recipients: Recipient[] = []
+  const take = (kind: RecipientKind) =>
+    firstNamed(readList(draft[kind], `${at}.${kind}`, errors), kind, seen, recipients)
+  const parties = {
+    from,
+    to: take('to'),
+    cc: take('cc'),
+    bcc: take('bcc'),
+    replyTo: readList(draft.replyTo, `${at}.reply_to`, errors),
+    recipients,
+  }
+  if (draft.to.length === 0) {
+    errors.push({ field: `${at}.to`, kind: 'missing', message: '"to" is required' })
+  }
+  if (recipients.length > most) {
+    const message = `at most ${most} recipients over to, cc and bcc, found ${recipients.length}`
+    errors.push({ field: `${at}.to`, kind: 'too_many', message })
+  }
+  return parties
+}
+
+/** A recipient as the store takes it. */
+export const newRecipient = (
+  recipient: Recipient,
+  id: string,
+  suppressed: ReadonlySet<string>,
+  dsn: NewRecipient['dsn'] = null,
+): NewRecipient => ({
+  id,
+  address: recipient.address,
+  kind: recipient.kind,
+  suppressed: suppressed.has(recipient.normal),
+  dsn,
+})

@@ -1,0 +1,70 @@
+/**
+ * NAME      ground - what the pipeline stands on, and its first steps
+ */
+import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
+import type { Config } from '../config/config.js'
+import { normalizeAddress } from '../mail/address.js'
+import type { Queue } from '../store/port.js'
+import type { Tenants, WorkspaceRow } from '../store/port-tenants.js'
+import type { Principal } from '../tenant/principal.js'
+import { workspaceForSend } from '../tenant/workspace.js'
+import type { Route } from './route.js'
+
+export type SubmissionStore = Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &
+  Pick<Tenants, 'workspace' | 'pool' | 'suppressed'>
+
+/** Whether a workspace that restricts its senders may send from an address. */
+export type SenderAllowed = (workspace: WorkspaceRow, address: string) => boolean | Promise<boolean>
+
+export interface SubmissionGround {
+  readonly store: SubmissionStore
+  readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'>
+  readonly clock: Clock
+  readonly route: Route
+  readonly accepting: () => boolean
+  readonly senderAllowed: SenderAllowed
+}
+
+const RETRY_AFTER_S = 5
+
+export const demandAccepting = ({ accepting }: SubmissionGround): void => {
+  if (!accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
+}
+
+/** The workspace of a send; a door may have looked it up already. */
+export const authorise = async (
+  { store }: SubmissionGround,
+  principal: Principal,
+  workspace: WorkspaceRow | string | null,
+): Promise<WorkspaceRow> =>
+  typeof workspace === 'object' && workspace !== null
+    ? workspace
+    : workspaceForSend({ store }, principal, workspace)
+
+export const demandSender = async (
+  { senderAllowed }: SubmissionGround,
+  workspace: WorkspaceRow,
+  address: string,
+): Promise<void> => {
+  if (workspace.restrictSenders && !(await senderAllowed(workspace, normalizeAddress(address)))) {
+    throw new Fault('email.sender_not_allowed')
+  }
+}
+
+export const demandSize = ({ config }: SubmissionGround, bytes: number): void => {
+  const most = config.limits.message_size
+  if (bytes > most) {
+    throw new Fault('request.body_too_large', {
+      detail: `A message has at most ${most} bytes, found ${bytes}`,
+    })
+  }
+}
+
+/** Which of these normal addresses must not be written to. */
+export const suppressedOf = async (
+  { store }: SubmissionGround,
+  workspaceId: string,
+  addresses: readonly string[],
+  now: number,
+): Promise<ReadonlySet<string>> => new Set(await store.suppressed(workspaceId, addresses, now))

@@ -1,0 +1,112 @@
+/**
+ * NAME      validate - what a draft must fulfil
+ * DESCRIPTION
+ *   Judges meaning; types were the door's business. Every mistake is reported,
+ *   under its name on the wire. A checked draft can be composed and accepted
+ *   without further doubt, apart from its size as MIME.
+ */
+import type { FieldError } from '../base/fault.js'
+import type { MessageAttachment } from '../mail/compose.js'
+import { isForbiddenHeader, isHeaderName, isHeaderValue, keepsUnsubscribeRule } from '../mail/header.js'
+import type { Tag } from '../store/port.js'
+import { type Parties, type Party, readParties } from './addresses.js'
+import { readAttachments } from './attachments.js'
+import type { Draft } from './draft.js'
+import { readSchedule } from './schedule.js'
+
+export const MOST_TAGS = 75
+const MOST_LETTERS = 256
+
+export interface Checked extends Parties {
+  readonly from: Party
+  readonly subject: string
+  readonly html: string | null
+  readonly text: string | null
+  readonly headers: Readonly<Record<string, string>>
+  readonly tags: readonly Tag[]
+  readonly attachments: readonly MessageAttachment[]
+  readonly scheduledAt: number | null
+}
+
+export interface Rules {
+  /** Sender of a draft that names none. */
+  readonly defaultFrom: string | null
+  readonly recipients: number
+  readonly now: number
+}
+
+export type Verdict =
+  | { readonly checked: Checked; readonly errors: null }
+  | { readonly checked: null; readonly errors: readonly FieldError[] }
+
+const NAME_IN_PATH = /^[A-Za-z0-9_-]+$/
+
+const checkHeaders = ({ headers }: Draft, at: string, errors: FieldError[]): void => {
+  const wrong = (name: string, kind: FieldError['kind'], message: string) => {
+    const place = NAME_IN_PATH.test(name) ? `.${name}` : `[${JSON.stringify(name.slice(0, 80))}]`
+    errors.push({ field: `${at}.headers${place}`, kind, message })
+  }
+  for (const name of Object.keys(headers)) {
+    if (!isHeaderName(name))
+      wrong(name, 'format', 'must be a header name: printable ASCII without blank or colon')
+    else if (isForbiddenHeader(name)) wrong(name, 'forbidden', `${name} is set by the service`)
+    else if (!isHeaderValue(headers[name] ?? '')) {
+      wrong(name, 'format', 'must not contain line breaks or control characters')
+    }
+  }
+  if (!keepsUnsubscribeRule(headers)) {
+    const message =
+      'must be "List-Unsubscribe=One-Click", beside a List-Unsubscribe with an https URI (RFC 8058)'
+    wrong('List-Unsubscribe-Post', 'format', message)
+  }
+}
+
+const checkTags = ({ tags }: Draft, at: string, errors: FieldError[]): void => {
+  const wrong = (field: string, kind: FieldError['kind'], message: string) =>
+    errors.push({ field: `${at}.tags${field}`, kind, message })
+  if (tags.length > MOST_TAGS) wrong('', 'too_many', `at most ${MOST_TAGS} tags`)
+  const names = new Set<string>()
+  for (const [i, { name, value }] of tags.entries()) {
+    if (name === '' || name.length > MOST_LETTERS)
+      wrong(`[${i}].name`, 'length', 'must have 1 to 256 characters')
+    else if (!NAME_IN_PATH.test(name)) wrong(`[${i}].name`, 'format', 'must be of A-Z a-z 0-9 _ -')
+    else if (names.has(name)) wrong(`[${i}].name`, 'not_unique', 'must not repeat')
+    if (value.length > MOST_LETTERS) wrong(`[${i}].value`, 'length', 'must have at most 256 characters')
+    else if (/[\x00-\x1f\x7f]/.test(value))
+      wrong(`[${i}].value`, 'format', 'must not contain control characters')
+    names.add(name)
+  }
+}
+
+const checkText = (draft: Draft, at: string, errors: FieldError[]): void => {
+  if (!isHeaderValue(draft.subject)) {
+    errors.push({
+      field: `${at}.subject`,
+      kind: 'format',
+      message: 'must not contain line breaks or control characters',
+    })
+  }
+  for (const name of ['html', 'text'] as const) {
+    if (draft[name]?.includes('\0') === true) {
+      errors.push({ field: `${at}.${name}`, kind: 'format', message: 'must not contain NUL' })
+    }
+  }
+}
+
+/** Checks one draft. `at` is where it stands in the request: `body`, or `body[3]` in a batch. */
+export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => {
+  const errors: FieldError[] = []
+  const parties = readParties(draft, rules.defaultFrom, rules.recipients, at, errors)
+  checkText(draft, at, errors)
+  checkHeaders(draft, at, errors)
+  checkTags(draft, at, errors)
+  const attachments = readAttachments(draft.attachments, at, errors)
+  const scheduledAt = readSchedule(draft.scheduledAt, rules.now, `${at}.scheduled_at`, errors)
+  const { from } = parties
+  if (errors.length > 0 || from === null) return { checked: null, errors }
+  const { subject, html, text, headers, tags } = draft
+  return {
+    checked: { ...parties, from, subject, html, text, headers, tags, attachments, scheduledAt },
+    errors: null,
+  }
+}
