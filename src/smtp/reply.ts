@@ -20,7 +20,8 @@ export const faultReply = (fault: Fault, requestId: string): string => {
   const { code, options, row } = fault
   const fields = options.errors?.map((error) => `${error.field}: ${error.message}`).join('; ')
   const human = fields !== undefined && fields !== '' ? fields : fault.message
-  const retry = options.retryAfter === undefined ? '' : `, retry in ${Math.ceil(options.retryAfter)}s`
+  const said = options.retryAfter === undefined || human.includes('retry in')
+  const retry = said ? '' : `, retry in ${Math.ceil(options.retryAfter)}s`
   const head = `${row.smtp} ${code}: `
   const tail = `${retry} (${requestId})`
   return head + oneLine(human).slice(0, LONGEST - head.length - tail.length) + tail

@@ -14,12 +14,14 @@ export interface Visit<Who> {
   readonly ip: string
   /** What it said in EHLO or HELO. */
   hello: string
-  /** `ESMTPSA` and the like (RFC 3848), for Received. */
-  protocol: string
+  /** True after EHLO, false after HELO. */
+  extended: boolean
   /** `TLSv1.3 TLS_AES_256_GCM_SHA384`, or null in clear. */
   tls: string | null
-  /** Who logged in; null until then. */
+  /** Who may send: by login, or by where it comes from; null until known. */
   who: Who | null
+  /** True after AUTH. */
+  loggedIn: boolean
 }
 
 export interface Envelope {

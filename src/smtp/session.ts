@@ -59,7 +59,7 @@ export class Session<Who> {
     this.rules = rules
     this.wire = wire
     this.log = log
-    this.visit = { ip, hello: '', protocol: 'SMTP', tls: null, who: null }
+    this.visit = { ip, hello: '', extended: false, tls: null, who: null, loggedIn: false }
   }
 
   /** Greets, once the listener's rules know the client. */
@@ -143,8 +143,8 @@ export class Session<Who> {
   private greet(verb: 'EHLO' | 'HELO', name: string): void {
     if (name === '' || name.length > LONGEST_HELLO) throw new Refusal(`501 5.5.4 Syntax: ${verb} hostname`)
     this.visit.hello = name
+    this.visit.extended = verb === 'EHLO'
     this.reset()
-    this.nameProtocol(verb === 'EHLO')
     this.errors = Math.max(0, this.errors - 1)
     const { rules } = this
     const lines = [rules.hostname]
@@ -167,13 +167,6 @@ export class Session<Who> {
     ]
   }
 
-  /** RFC 3848. */
-  private nameProtocol(extended: boolean): void {
-    const s = this.wire.secure ? 'S' : ''
-    const a = this.visit.who === null ? '' : 'A'
-    this.visit.protocol = extended ? `ESMTP${s}${a}` : 'SMTP'
-  }
-
   private loginOffered(): boolean {
     const { login } = this.rules
     return login === 'clear' || (login === 'tls' && this.wire.secure)
@@ -190,7 +183,7 @@ export class Session<Who> {
     if (this.rules.login === 'none') throw new Refusal(SAY.notImplemented)
     if (!this.loginOffered()) throw new Refusal(SAY.startTlsFirst)
     if (this.visit.hello === '') throw new Refusal(SAY.helloFirst)
-    if (this.visit.protocol.endsWith('A')) throw new Refusal('503 5.5.1 Already authenticated')
+    if (this.visit.loggedIn) throw new Refusal('503 5.5.1 Already authenticated')
     if (this.sender !== null) throw new Refusal('503 5.5.1 AUTH is not permitted in a transaction')
     const { login, step } = beginLogin(line.trim().split(/\s+/).slice(1))
     this.login = login
@@ -202,8 +195,7 @@ export class Session<Who> {
     this.login = null
     return this.rules.authenticate(step.credentials, this.visit).then((who) => {
       this.visit.who = who
-      this.nameProtocol(this.visit.protocol.startsWith('E'))
-      if (!this.visit.protocol.endsWith('A')) this.visit.protocol += 'A'
+      this.visit.loggedIn = true
       this.ok('235 2.7.0 Authentication successful')
     })
   }

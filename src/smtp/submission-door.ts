@@ -9,19 +9,22 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config, SubmissionListener } from '../config/config.js'
-import type { DoorSubmission, DoorTenants, Sending, SmtpMessage } from './ports.js'
+import type { EnvelopedMessage } from '../submission/message.js'
+import type { Login } from '../tenant/principal.js'
+import type { DoorSubmission, DoorTenants } from './ports.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
 import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer } from './server.js'
 
-export interface DoorOptions<Who extends Sending> {
+export interface DoorOptions {
   readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>
   readonly certificate: Certificate
-  readonly tenants: DoorTenants<Who>
-  readonly submission: DoorSubmission<Who>
+  readonly tenants: DoorTenants
+  readonly submission: DoorSubmission
   readonly clock: Clock
   readonly log: Log
 }
@@ -42,11 +45,11 @@ export interface SubmissionDoor extends Service {
 /** How long a stop waits for messages that are on their way in. */
 const GRACE = 10_000
 
-export const createSubmissionDoor = <Who extends Sending>(options: DoorOptions<Who>): SubmissionDoor => {
+export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   const { config, clock, log } = options
-  let servers: DoorServer<Who>[] = []
+  let servers: DoorServer<Login>[] = []
   let certificate = options.certificate
-  const build = (listener: SubmissionListener): DoorServer<Who> =>
+  const build = (listener: SubmissionListener): DoorServer<Login> =>
     new DoorServer({
       ...listener,
       certificate: listener.tls === 'none' ? null : certificate,
@@ -80,10 +83,10 @@ export const createSubmissionDoor = <Who extends Sending>(options: DoorOptions<W
   }
 }
 
-const submissionRules = <Who extends Sending>(
-  { config, tenants, submission, log }: DoorOptions<Who>,
+const submissionRules = (
+  { config, tenants, submission, log }: DoorOptions,
   listener: SubmissionListener,
-): Rules<Who> => ({
+): Rules<Login> => ({
   hostname: config.hostname,
   size: config.limits.message_size,
   recipients: config.limits.recipients,
@@ -96,28 +99,35 @@ const submissionRules = <Who extends Sending>(
   authenticate: ({ user, password }, visit) => tenants.authenticatePassword(user, password, visit.ip),
   async mail(sender, visit) {
     if (sender.address === '') throw new Refusal(SAY.nullSender)
-    const who = whoIn(visit)
-    if (!(await tenants.stillValid(who))) throw revoked()
-    await tenants.consume(who)
+    const login = loginOf(visit)
+    if (!(await tenants.stillValid(login))) throw revoked()
+    // a session can last for days: changes of its workspace count from the next mail on
+    visit.who = { ...login, workspace: await tenants.workspaceForSend(login, login.workspace.id) }
+    const state = await tenants.sendWindow.consume(login, 1)
+    if (!state.allowed) throw tenants.sendWindow.exceeded(state)
   },
   recipient() {},
   async message(envelope, raw, visit) {
-    const { id } = await submission.submitMessage(whoIn(visit), smtpMessage(envelope, raw, visit))
+    const { id } = await submission.submitMessage(loginOf(visit), enveloped(envelope, raw, visit))
     log.debug({ event: 'smtp_accepted', email_id: id, bytes: raw.length })
     return `250 2.6.0 Ok: queued as ${id}`
   },
 })
 
-const whoIn = <Who>(visit: Visit<Who>): Who => {
+const loginOf = (visit: Visit<Login>): Login => {
   if (visit.who === null) throw new Fault('auth.credentials_missing')
   return visit.who
 }
 
 /** Ends the session: what follows could only be refused too. */
 const revoked = (): Refusal =>
-  new Refusal(recode('421 4.7.0', faultReply(new Fault('auth.credentials_invalid'), '-')))
+  new Refusal(recode('421 4.7.0', faultReply(new Fault('auth.credentials_invalid'), newRequestId())))
 
-const smtpMessage = <Who>({ sender, recipients }: Envelope, raw: Buffer, visit: Visit<Who>): SmtpMessage => ({
+const enveloped = <Who>(
+  { sender, recipients }: Envelope,
+  raw: Buffer,
+  { ip, hello, tls, extended, loggedIn }: Visit<Who>,
+): EnvelopedMessage => ({
   mailFrom: sender.address,
   recipients: recipients.map(({ address, notify, orcpt }) => ({
     address,
@@ -126,5 +136,10 @@ const smtpMessage = <Who>({ sender, recipients }: Envelope, raw: Buffer, visit: 
   ret: sender.ret,
   envid: sender.envid,
   raw,
-  received: { ip: visit.ip, hello: visit.hello, protocol: visit.protocol, tls: visit.tls },
+  received: {
+    ip,
+    hello,
+    protocol: extended ? `ESMTP${tls === null ? '' : 'S'}${loggedIn ? 'A' : ''}` : 'SMTP',
+    tls,
+  },
 })

@@ -1,83 +1,119 @@
 /**
  * Doors for the tests: the real ones, on free ports, over two small stages
- * kept in memory. Passwords and senders choose what the stages answer.
+ * kept in memory. User names, passwords and headers choose what those answer.
  */
-
 import { generate } from 'selfsigned'
 import { systemClock } from '../../src/base/clock.js'
-import { Fault } from '../../src/base/fault.js'
+import { Fault, type FaultCode } from '../../src/base/fault.js'
 import { newId } from '../../src/base/id.js'
 import { silentLog } from '../../src/base/log.js'
 import type { Config, SubmissionListener } from '../../src/config/config.js'
 import { createBounceDoor } from '../../src/smtp/bounce-door.js'
-import type { DoorSubmission, DoorTenants, Sending, SmtpMessage } from '../../src/smtp/ports.js'
+import type { DoorSubmission, DoorTenants } from '../../src/smtp/ports.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
-
-export interface Who extends Sending {
-  readonly name: string
-}
+import type { WorkspaceRow } from '../../src/store/port-tenants.js'
+import type { EnvelopedMessage } from '../../src/submission/message.js'
+import type { Login } from '../../src/tenant/principal.js'
 
 export const PASSWORD = 'svc_test_correcthorsebatterystaple'
 
-const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 2_000 }
+const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000 }
 
-const who = (name: string): Who => ({ accountId: 'acct_1', workspaceId: 'ws_1', mode: 'test', name })
+const workspace: WorkspaceRow = {
+  id: 'ws_1',
+  accountId: 'acct_1',
+  name: 'Default',
+  slug: 'default',
+  isDefault: true,
+  poolId: null,
+  defaultFrom: null,
+  ambiguous: 'retry',
+  lineEndings: 'strict',
+  senderDsn: false,
+  restrictSenders: false,
+  createdAt: 0,
+}
 
-/** Mail that a door took, and what it asked for along the way. */
+/** The user name is the id of the login, so that a test can revoke it. */
+const loginAs = (id: string): Login => ({
+  workspace,
+  accountId: 'acct_1',
+  via: 'key',
+  id,
+  scope: 'workspace',
+  workspaceId: 'ws_1',
+  mode: 'test',
+  limitPerMinute: 600,
+})
+
+/** Mail that a door took, and what a test may change under way. */
 export interface Taken {
-  readonly mails: SmtpMessage[]
+  readonly mails: EnvelopedMessage[]
   readonly revoked: Set<string>
   /** What submitMessage waits for before it answers. */
   gate: Promise<void>
 }
 
-export const tenantsIn = (taken: Taken): DoorTenants<Who> => {
+export const tenantsIn = (taken: Taken): DoorTenants => {
   let failures = 0
   return {
     async authenticatePassword(user, password) {
-      if (failures >= 3) throw new Fault('rate_limit.auth_failures', { retryAfter: 30 })
-      if (password === 'platform')
+      if (password === 'platform') {
         throw new Fault('validation.workspace_header_required', {
           detail: 'use the workspace id as username',
         })
-      if (password !== PASSWORD) {
-        failures++
-        throw new Fault('auth.credentials_invalid')
       }
-      return who(user)
+      if (password === PASSWORD) return loginAs(user)
+      if (++failures > 3) throw new Fault('rate_limit.auth_failures', { retryAfter: 30 })
+      throw new Fault('auth.credentials_invalid')
     },
-    authenticateRange: async (ip) => (ip === '127.0.0.1' ? who('range') : null),
-    stillValid: (someone) => !taken.revoked.has(someone.name),
-    consume(someone) {
-      if (someone.name === 'limited') throw new Fault('rate_limit.exceeded', { retryAfter: 11.2 })
+    authenticateRange: async (ip) => (ip === '127.0.0.1' ? loginAs('range') : null),
+    stillValid: async ({ id }) => !taken.revoked.has(id),
+    workspaceForSend: async () => workspace,
+    sendWindow: {
+      consume: async ({ id }) => ({ allowed: id !== 'limited', limit: 600, remaining: 0, reset: 0 }),
+      exceeded: () => new Fault('rate_limit.exceeded', { retryAfter: 11.2 }),
     },
   }
 }
 
-export const submissionIn = (taken: Taken): DoorSubmission<Who> => ({
-  async submitMessage(_who, message) {
+export const submissionIn = (taken: Taken): DoorSubmission => ({
+  async submitMessage(_login, message) {
     const text = Buffer.from(message.raw).toString('latin1')
-    const fault = /^X-Test-Fault: (\S+)/m.exec(text)?.[1]
-    if (fault === 'bug') throw new Error('secret internals')
-    if (fault !== undefined)
-      throw new Fault(fault as 'validation.request_invalid', { detail: 'as the test wishes' })
-    if (/\0|(?<!\r)\n|\r(?!\n)/.test(text))
+    const wish = /^X-Test-Fault: (\S+)/m.exec(text)?.[1]
+    if (wish === 'bug') throw new Error('secret internals')
+    if (wish !== undefined) throw new Fault(wish as FaultCode, { detail: 'as the test wishes' })
+    if (/\0|(?<!\r)\n|\r(?!\n)/.test(text)) {
       throw new Fault('validation.request_invalid', { detail: 'bare CR, bare LF or NUL in the message' })
+    }
     await taken.gate
     taken.mails.push(message)
-    return { id: newId('em') }
+    return { id: newId('em'), replayed: false }
   },
 })
 
-export const LISTENERS: readonly SubmissionListener[] = [
-  { host: '127.0.0.1', port: 0, tls: 'starttls', legacy: false, ip_credentials: false },
-  { host: '127.0.0.1', port: 0, tls: 'implicit', legacy: false, ip_credentials: false },
-  { host: '127.0.0.1', port: 0, tls: 'none', legacy: false, ip_credentials: true },
-  { host: '127.0.0.1', port: 0, tls: 'starttls', legacy: true, ip_credentials: false },
-  { host: '127.0.0.1', port: 0, tls: 'none', legacy: false, ip_credentials: false },
-]
+const listener = (more: Partial<SubmissionListener>): SubmissionListener => ({
+  host: '127.0.0.1',
+  port: 0,
+  tls: 'none',
+  legacy: false,
+  ip_credentials: false,
+  ...more,
+})
+
+/** By the names that dialogues use. */
+export const LISTENERS = {
+  starttls: listener({ tls: 'starttls' }),
+  implicit: listener({ tls: 'implicit' }),
+  range: listener({ ip_credentials: true }),
+  clear: listener({}),
+  legacy: listener({ tls: 'starttls', legacy: true }),
+} as const
+export type ListenerName = keyof typeof LISTENERS
 
 let made: Promise<{ key: string; cert: string }> | null = null
+
+/** One self-signed certificate for `localhost`, for the whole process. */
 export const certificate = (): Promise<{ key: string; cert: string }> => {
   made ??= generate([{ name: 'commonName', value: 'localhost' }], {
     keySize: 2048,
@@ -86,10 +122,14 @@ export const certificate = (): Promise<{ key: string; cert: string }> => {
   return made
 }
 
-export const openDoor = async (limits: Partial<Config['limits']> = {}, listeners = LISTENERS) => {
+export const openDoor = async (name: ListenerName, limits: Partial<Config['limits']> = {}) => {
   const taken: Taken = { mails: [], revoked: new Set(), gate: Promise.resolve() }
   const door = createSubmissionDoor({
-    config: { hostname: 'mx.postern.test', submission: listeners, limits: { ...LIMITS, ...limits } },
+    config: {
+      hostname: 'mx.postern.test',
+      submission: [LISTENERS[name]],
+      limits: { ...LIMITS, ...limits },
+    },
     certificate: await certificate(),
     tenants: tenantsIn(taken),
     submission: submissionIn(taken),
@@ -97,7 +137,7 @@ export const openDoor = async (limits: Partial<Config['limits']> = {}, listeners
     log: silentLog(),
   })
   await door.start()
-  return { door, taken }
+  return { door, taken, port: door.addresses[0]?.port ?? 0 }
 }
 
 export const openBounceDoor = async (limits: Partial<Config['limits']> = {}) => {
@@ -117,5 +157,5 @@ export const openBounceDoor = async (limits: Partial<Config['limits']> = {}) => 
     log: silentLog(),
   })
   await door.start()
-  return { door, reports }
+  return { door, reports, port: door.address.port }
 }
