@@ -4,6 +4,7 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
+import type { Relay } from '../relay/relay.js'
 import type { Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
 import type { Tenants } from '../store/port-tenants.js'
 import type { Submission } from '../submission/submission.js'
@@ -14,14 +15,6 @@ import { type Envelope, type ListRequest, listPage } from './list.js'
 
 export type HttpStore = Ledger & Schedule & Tenants & Pick<Queue, 'body'> & Pick<Upkeep, 'depth'>
 
-/** What relay/ last saw of one upstream. */
-export interface UpstreamHealth {
-  readonly upstreamId: string
-  readonly healthy: boolean
-  /** One line for people, without secrets. */
-  readonly detail: string | null
-}
-
 export interface Ground {
   readonly store: HttpStore
   readonly tenants: Tenancy
@@ -30,8 +23,8 @@ export interface Ground {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: CursorCodec
-  /** From relay/, when it runs in this process. */
-  readonly poolHealth?: ((poolId: string) => readonly UpstreamHealth[]) | undefined
+  /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change. */
+  readonly relay?: Pick<Relay, 'upstreams' | 'reload'> | undefined
 }
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */

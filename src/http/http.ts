@@ -13,8 +13,14 @@ import type { ListenAddress } from '../config/config.js'
 import { CursorCodec } from './cursor.js'
 import type { Ground } from './ground.js'
 import { Listener } from './listener.js'
+import { apiKeys } from './routes/api-keys.js'
+import { batch } from './routes/batch.js'
 import { catalogue } from './routes/catalogue.js'
+import { emailActions } from './routes/email-actions.js'
 import { emails } from './routes/emails.js'
+import { pools } from './routes/pools.js'
+import { suppressions } from './routes/suppressions.js'
+import { workspaces } from './routes/workspaces.js'
 import { createServer } from './server.js'
 
 export interface HttpOptions extends Omit<Ground, 'cursors'> {
@@ -76,7 +82,16 @@ export const createHttp = (options: HttpOptions): Http => {
         addressOf: addressOf(config.http.trusted_proxies),
         draining: () => draining,
       },
-      [...emails(ground), ...catalogue(baseUrl)],
+      [
+        ...emails(ground),
+        batch(ground),
+        ...emailActions(ground),
+        ...workspaces(ground),
+        ...apiKeys(ground),
+        ...suppressions(ground),
+        ...pools(ground),
+        ...catalogue(baseUrl),
+      ],
     )
   }
 

@@ -6,9 +6,8 @@
  *   of the store. Each item counts as one send: the first when the request came in,
  *   the rest after validation, all or none.
  */
-import { type FieldError, invalid } from '../../base/fault.js'
-import { toDraft, type WireDraft } from '../../submission/draft.js'
-import type { BatchFailure } from '../../submission/submission.js'
+import { invalid } from '../../base/fault.js'
+import { type BatchItem, toDraft } from '../../submission/draft.js'
 import { check } from '../check.js'
 import { type Call, type Endpoint, endpoint, headerValue } from '../endpoint.js'
 import { spend } from '../gate.js'
@@ -24,30 +23,11 @@ const isPermissive = (call: Call): boolean => {
   throw invalid([{ field: 'header.x-batch-validation', message, kind: 'unsupported' }])
 }
 
-interface Sorted {
-  readonly good: readonly { readonly index: number; readonly body: WireDraft }[]
-  readonly bad: readonly BatchFailure[]
-  readonly errors: readonly FieldError[]
-}
-
-/** The items with the right shape, and what is wrong with the others. */
-const sort = (items: readonly unknown[]): Sorted => {
-  const checked = items.map((item) => check('body', sendBody.required(), item))
-  const errors: FieldError[] = []
-  const bad: BatchFailure[] = []
-  const good: { index: number; body: WireDraft }[] = []
-  checked.forEach((one, index) => {
-    if (one.errors === null) {
-      good.push({ index, body: one.value })
-      return
-    }
-    errors.push(
-      ...one.errors.map((error) => ({ ...error, field: error.field.replace(/^body/, `body[${index}]`) })),
-    )
-    const message = one.errors.map((error) => error.message).join('; ')
-    bad.push({ index, message, code: 'validation.request_invalid' })
-  })
-  return { good, bad, errors }
+/** One item as submission takes it: a draft, or what is wrong with its types. */
+const toItem = (item: unknown, index: number): BatchItem => {
+  const { value, errors } = check('body', sendBody.required(), item)
+  if (errors === null) return toDraft(value)
+  return { errors: errors.map((one) => ({ ...one, field: one.field.replace(/^body/, `body[${index}]`) })) }
 }
 
 export const batch = (ground: Ground): Endpoint =>
@@ -73,27 +53,19 @@ export const batch = (ground: Ground): Endpoint =>
     ],
     async handle(call) {
       const permissive = isPermissive(call)
-      const cap = Math.min(shapes.BATCH_MAX, call.principal.limitPerMinute)
-      if (call.body.length > cap) {
-        throw invalid([{ field: 'body', message: `at most ${cap} emails in one batch`, kind: 'too_many' }])
-      }
-      const { good, bad, errors } = sort(call.body)
-      if (errors.length > 0 && (!permissive || good.length === 0)) throw invalid(errors)
       const answer = await ground.submission.submitBatch(
         call.principal,
         call.workspace,
-        good.map(({ body }) => toDraft(body)),
+        call.body.map(toItem),
         {
           idempotency: idempotencyOf(call, permissive ? 'permissive' : 'strict'),
           permissive,
           charge: (n) => spend(ground.tenants, call.request, call.principal, n),
-          render: (records, failures) => {
-            const failed = failures.map((one) => ({ ...one, index: good[one.index]?.index ?? one.index }))
-            const listed = [...bad, ...failed].sort((a, b) => a.index - b.index)
+          render: (records, errors) => {
             const data = records.map(({ id }) => ({ id }))
             return {
               status: 202,
-              body: JSON.stringify({ object: 'batch', data, ...(permissive && { errors: listed }) }),
+              body: JSON.stringify({ object: 'batch', data, ...(permissive && { errors }) }),
             }
           },
         },

@@ -4,9 +4,9 @@
  *   Its events, and for scheduled mail another time or none. Changing and
  *   cancelling compare and set against the dispatcher: exactly one of them wins.
  */
-import { Fault } from '../../base/fault.js'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import type { RescheduleResult } from '../../store/port.js'
-import { readSchedule } from '../../submission/validate.js'
+import { readSchedule } from '../../submission/schedule.js'
 import { type Answer, type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
@@ -38,7 +38,9 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     body: shapes.reschedule,
     async handle(call) {
       const now = ground.clock.now()
-      const at = readSchedule(call.body.scheduled_at, now)
+      const errors: FieldError[] = []
+      const at = readSchedule(call.body.scheduled_at, now, 'body.scheduled_at', errors) ?? now
+      if (errors.length > 0) throw invalid(errors)
       return answer(ground, call, await ground.store.reschedule(scopeOf(call), param(call, 'id'), at, now))
     },
   }),

@@ -40,16 +40,16 @@ const wishOf = (body: Partial<shapes.PoolBody>): PoolWish => ({
   relayedMeans: body.relayed_means,
 })
 
-const health = async ({ store, poolHealth }: Ground, pool: PoolRow) => {
+const health = async ({ store, relay }: Ground, pool: PoolRow) => {
   const depths = (await store.depth()).filter((depth) => depth.poolId === pool.id)
   const sum = (count: 'due' | 'leased' | 'waiting') => depths.reduce((all, depth) => all + depth[count], 0)
   const oldest = Math.min(...depths.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
-  const seen = new Map((poolHealth?.(pool.id) ?? []).map((one) => [one.upstreamId, one]))
+  const seen = new Map((relay?.upstreams() ?? []).map((one) => [one.upstreamId, one]))
   const members = pool.upstreams.map(({ id, host, port, tls, state }) => {
-    const one = seen.get(id)
-    return { id, host, port, tls, state, healthy: one?.healthy ?? null, detail: one?.detail ?? null }
+    const { breaker = null, connections = null } = seen.get(id) ?? {}
+    return { id, host, port, tls, state, breaker, connections }
   })
-  const usable = members.filter(({ healthy, state }) => healthy !== false && state === 'active').length
+  const usable = members.filter(({ breaker, state }) => breaker !== 'open' && state === 'active').length
   const status = usable === members.length ? 'ok' : usable > 0 ? 'degraded' : 'down'
   return {
     id: pool.id,
@@ -92,6 +92,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const { accountId } = call.principal
       const row = await ground.tenants.updatePool(accountId, param(call, 'id'), wishOf(call.body))
+      ground.relay?.reload()
       return { status: 200, body: render.pool(row) }
     },
   }),

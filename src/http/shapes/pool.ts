@@ -119,6 +119,12 @@ export const poolHealth = Joi.object({
     oldest_due_at: nullable(Joi.string()),
   }).required(),
   members: Joi.array()
-    .items(Joi.object({ ...memberRecord, healthy: nullable(Joi.boolean()), detail: nullable(Joi.string()) }))
+    .items(
+      Joi.object({
+        ...memberRecord,
+        breaker: nullable(Joi.string().valid('closed', 'open', 'half-open')),
+        connections: nullable(Joi.number().integer()),
+      }),
+    )
     .required(),
 }).meta({ name: 'EgressPoolHealth' })

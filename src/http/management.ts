@@ -1,0 +1,182 @@
+/**
+ * NAME      management - health and metrics, on a listener of its own
+ * DESCRIPTION
+ *   For supervisors and scrapers on this machine: no authentication, so it belongs
+ *   on loopback. /healthz says that the process answers, /readyz whether it should
+ *   be sent work (503 with the reason when not; red before anything else stops),
+ *   /metrics the state of the queue and the process in Prometheus text format.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Service } from '../base/service.js'
+import type { Config, ListenAddress } from '../config/config.js'
+import type { Relay } from '../relay/relay.js'
+import type { Queue, Upkeep } from '../store/port.js'
+import { gauge, type Metric, metricsText } from './metrics.js'
+
+export interface ManagementOptions {
+  readonly config: Pick<Config, 'management'>
+  readonly store: Pick<Upkeep, 'depth'> & Pick<Queue, 'nextDue'>
+  readonly draining: () => boolean
+  readonly relay?: Pick<Relay, 'stats' | 'upstreams'> | undefined
+  /** Further parts to ask; each answers `ok` or a word that says what is wrong. */
+  readonly checks?: Readonly<Record<string, () => string | Promise<string>>>
+  /** Further numbers of the moment. */
+  readonly metrics?: () => readonly Metric[] | Promise<readonly Metric[]>
+}
+
+export interface Management extends Service {
+  readonly address: ListenAddress
+}
+
+interface Reply {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+const json = (status: number, body: object): Reply => ({
+  status,
+  type: 'application/json; charset=utf-8',
+  body: JSON.stringify(body),
+})
+
+const asked = async (check: () => string | Promise<string>): Promise<string> => {
+  try {
+    return await check()
+  } catch {
+    return 'fail'
+  }
+}
+
+const ready = async ({ store, draining, checks }: ManagementOptions): Promise<Reply> => {
+  const all: Record<string, () => string | Promise<string>> = {
+    db: async () => {
+      await store.nextDue()
+      return 'ok'
+    },
+    ...checks,
+    ...(draining() && { daemon: () => 'draining' }),
+  }
+  const words = await Promise.all(
+    Object.entries(all).map(async ([name, check]) => [name, await asked(check)] as const),
+  )
+  const ok = words.every(([, word]) => word === 'ok')
+  return json(ok ? 200 : 503, { status: ok ? 'ok' : 'fail', checks: Object.fromEntries(words) })
+}
+
+const delay = monitorEventLoopDelay({ resolution: 20 })
+
+const relayMetrics = (relay: Pick<Relay, 'stats' | 'upstreams'>): readonly Metric[] => {
+  const { inFlight, waiting, connections, ...counted } = relay.stats()
+  return [
+    {
+      name: 'postern_relay_events_total',
+      help: 'What relay did since the start, by kind',
+      type: 'counter',
+      samples: Object.entries(counted).map(([kind, value]) => ({ labels: { kind }, value })),
+    },
+    gauge('postern_relay_in_flight', 'Messages between MAIL and the last reply', inFlight),
+    gauge('postern_relay_waiting', 'Recipients leased and not begun', waiting),
+    gauge('postern_relay_connections', 'Open connections to upstreams', connections),
+    {
+      name: 'postern_upstream_open',
+      help: 'Whether mail is kept away from an upstream because it failed',
+      type: 'gauge',
+      samples: relay.upstreams().map(({ poolId, upstreamId, breaker }) => ({
+        labels: { pool: poolId, upstream: upstreamId },
+        value: breaker === 'open' ? 1 : 0,
+      })),
+    },
+  ]
+}
+
+const measure = async ({ store, metrics, relay }: ManagementOptions): Promise<Reply> => {
+  const depth = await store.depth()
+  const memory = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  const by = (state: 'due' | 'leased' | 'waiting') =>
+    depth.map((one) => ({
+      labels: { pool: one.poolId, workspace: one.workspaceId, state },
+      value: one[state],
+    }))
+  const oldest = Math.min(...depth.map((one) => one.oldestDueAt ?? Number.POSITIVE_INFINITY))
+  const age = Number.isFinite(oldest) ? Math.max(0, Date.now() - oldest) / 1_000 : 0
+  const all: readonly Metric[] = [
+    {
+      name: 'postern_queue_recipients',
+      help: 'Recipients in the queue',
+      type: 'gauge',
+      samples: [...by('due'), ...by('leased'), ...by('waiting')],
+    },
+    gauge('postern_queue_oldest_due_seconds', 'How long the recipient that waits longest has been due', age),
+    gauge('process_resident_memory_bytes', 'Resident memory', memory.rss),
+    gauge('nodejs_heap_size_used_bytes', 'Heap in use', memory.heapUsed),
+    gauge(
+      'nodejs_eventloop_lag_p99_seconds',
+      'Event loop delay, 99th percentile',
+      delay.percentile(99) / 1e9,
+    ),
+    gauge('process_uptime_seconds', 'Seconds since the start', process.uptime()),
+    {
+      name: 'process_cpu_seconds_total',
+      help: 'Processor time used',
+      type: 'counter',
+      samples: [{ value: (user + system) / 1e6 }],
+    },
+    ...(relay ? relayMetrics(relay) : []),
+    ...((await metrics?.()) ?? []),
+  ]
+  return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metricsText(all) }
+}
+
+const answer = async (options: ManagementOptions, req: IncomingMessage): Promise<Reply> => {
+  const path = req.url?.split('?')[0]
+  if (req.method !== 'GET' && req.method !== 'HEAD') return json(405, { status: 'fail' })
+  if (path === '/healthz') return json(200, { status: 'ok' })
+  if (path === '/readyz') return ready(options)
+  if (path === '/metrics') return measure(options)
+  return json(404, { status: 'fail' })
+}
+
+export const createManagement = (options: ManagementOptions): Management => {
+  let server: Server | null = null
+  const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const { status, type, body } = await answer(options, req).catch(() => json(500, { status: 'fail' }))
+    res.writeHead(status, {
+      'content-type': type,
+      'content-length': Buffer.byteLength(body),
+      'cache-control': 'no-store',
+      ...(status === 405 && { allow: 'GET, HEAD' }),
+    })
+    res.end(req.method === 'HEAD' ? undefined : body)
+  }
+  return {
+    name: 'management',
+    get address() {
+      if (server === null) throw new Error('management is not started')
+      const { address, port } = server.address() as AddressInfo
+      return { host: address, port }
+    },
+    async start() {
+      if (server !== null) return
+      const fresh = createServer((req, res) => void respond(req, res))
+      await new Promise<void>((resolve, reject) => {
+        fresh.once('error', reject)
+        fresh.listen(options.config.management.port, options.config.management.host, resolve)
+      })
+      delay.enable()
+      server = fresh
+    },
+    async stop() {
+      const stopping = server
+      server = null
+      delay.disable()
+      if (stopping === null) return
+      const closed = new Promise((resolve) => stopping.close(resolve))
+      stopping.closeAllConnections()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * NAME      metrics - the Prometheus text format
+ * DESCRIPTION
+ *   Version 0.0.4: a HELP and a TYPE line for each metric, then its samples.
+ */
+export interface Sample {
+  readonly labels?: Readonly<Record<string, string>>
+  readonly value: number
+}
+
+export interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly type: 'gauge' | 'counter'
+  readonly samples: readonly Sample[]
+}
+
+export const gauge = (name: string, help: string, value: number): Metric => ({
+  name,
+  help,
+  type: 'gauge',
+  samples: [{ value }],
+})
+
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' }
+
+const labelText = (labels: Readonly<Record<string, string>> = {}): string => {
+  const pairs = Object.entries(labels).map(
+    ([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (char) => ESCAPES[char] ?? '')}"`,
+  )
+  return pairs.length === 0 ? '' : `{${pairs.join()}}`
+}
+
+export const metricsText = (metrics: readonly Metric[]): string =>
+  metrics
+    .flatMap(({ name, help, type, samples }) => [
+      `# HELP ${name} ${help}`,
+      `# TYPE ${name} ${type}`,
+      ...samples.map(({ labels, value }) => `${name}${labelText(labels)} ${value}`),
+    ])
+    .join('\n')
+    .concat('\n')
