@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   Finds each `local@domain` in a line by walking outward from the `@`, so the
  *   cost is linear whatever the text. Quoted local parts and non-ASCII letters
- *   count (RFC 6531). Wrappers such as <>, '' and `SMTP:` are not part of it.
+ *   count (RFC 6531), but only of alphabets that put spaces between words: in
+ *   Chinese or Japanese text nothing else would end the address. Wrappers such as <>, '' and `SMTP:` are not part of it.
  */
 export interface FoundAddress {
   readonly address: string
@@ -11,8 +12,8 @@ export interface FoundAddress {
   readonly end: number
 }
 
-const LOCAL = /[A-Za-z0-9.!#$%&'*+/=?^_`{|}~\-\u0080-\uffff]/
-const DOMAIN = /[A-Za-z0-9.\-_\u0080-\uffff]/
+const LOCAL = /[A-Za-z0-9.!#$%&'*+/=?^_`{|}~\-\u00c0-\u052f]/
+const DOMAIN = /[A-Za-z0-9.\-_\u00c0-\u052f]/
 const MAX_LOCAL = 128
 const MAX_DOMAIN = 255
 const MAX_FOUND = 200

@@ -71,12 +71,15 @@ export interface Verdict {
 }
 
 const MAX_TEXT = 2_000
+/** AsyncOS puts its own guess before the server's words: `5.1.0 - Unknown address error 550-'…'`. */
+const GUESS = /\b\d\.\d\.\d - [A-Za-z ]{3,60}(?=\d{3}[ -]')/g
 /** Google's links name the reason, and the text around them is sometimes empty. */
 const GOOGLE_REASON = /https?:\/\/support\.google\.com\/mail\/\?p=(\w{1,40})/g
 
 export const readyText = (text: string): string =>
   text
     .slice(0, MAX_TEXT)
+    .replace(GUESS, ' ')
     .replace(GOOGLE_REASON, ' google:$1 ')
     .replace(/https?:\/\/\S+/g, ' ')
     .replace(/[^\s<>@"']{1,128}@[^\s<>@"',;]{1,255}/g, ' ')

@@ -18,6 +18,8 @@ const MAX_VALUE = 4_000
 const LINE = /^([A-Za-z][A-Za-z0-9-]{1,60})[ \t]*:[ \t]*(.*)$/
 const RECIPIENT = new Set(['final-recipient', 'original-recipient', 'action', 'status', 'x-actual-recipient'])
 
+const NAMING = new Set(['final-recipient', 'original-recipient'])
+
 export interface FieldGroups {
   readonly message: Fields
   readonly recipients: readonly Fields[]
@@ -55,7 +57,7 @@ export const readGroups = (text: string): FieldGroups => {
     const value = (found?.[2] ?? '').trim().slice(0, MAX_VALUE)
     const own = RECIPIENT.has(field)
     const complete = names(group) && (group.has('action') || group.has('status'))
-    if (own && (group.has(field) || (gap && complete))) close()
+    if (own && (group.has(field) || (gap && complete && NAMING.has(field)))) close()
     if (!own && !names(group) && !group.has('action')) {
       if (!message.has(field)) message.set(field, value)
     } else if (!group.has(field)) {
@@ -98,6 +100,8 @@ export const addressOf = (value: string | undefined): string | null => {
   if (value === undefined) return null
   const bare = value.replace(/^[\w.-]+\s*;\s*/, '').trim()
   const plain = decodeUnicode(decodeXtext(bare))
+  const whole = /^<?([^\s<>@]{1,128}@[^\s<>@,;]{1,255})>?$/.exec(plain)?.[1]
+  if (whole !== undefined) return whole
   const found = findAddresses(plain)[0]
   if (found !== undefined) return found.address
   return withoutComments(plain).replace(/[<>]/g, '').trim() || null

@@ -26,7 +26,7 @@ import {
 import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
 import { type Notice, noticeOf } from './notice/notice.js'
 import { DELAY, DELAY_SUBJECT, GAVE_UP } from './notice/phrases.js'
-import { headedIn, linesAbout, type Mention, mentionsIn } from './notice/prose.js'
+import { headedIn, linesAbout, type Mention, mentionsIn, namesIn } from './notice/prose.js'
 import { addressees, isAutoReply, isForwarded, isNotice } from './notice/sender.js'
 import { makeRecipient } from './recipient.js'
 import { type Action, kindOf, type Report, type ReportRecipient } from './report.js'
@@ -51,11 +51,12 @@ const wordsOf = (mail: Mail): Words => {
 }
 
 /** The words about one address; all of them when it is the only one. */
-const contextOf = (said: Words, address: string | null, alone: boolean): string => {
-  const own = said.mentions.find((one) => address !== null && sameAddress(one.address, address))
-  if (alone) return own === undefined ? said.notice.text : `${own.text}\n${said.notice.text}`
-  if (address === null) return ''
-  return `${own?.text ?? ''}\n${linesAbout(said.notice.lines, address)}`
+const contextOf = (said: Words, address: string | null, alone: boolean): { own: string; context: string } => {
+  const mention = said.mentions.find((one) => address !== null && sameAddress(one.address, address))
+  const own = mention?.text ?? ''
+  if (alone) return { own, context: own === '' ? said.notice.text : `${own}\n\n${said.notice.text}` }
+  if (address === null) return { own, context: '' }
+  return { own, context: `${own}\n\n${linesAbout(said.notice.lines, address)}` }
 }
 
 const isAddress = (text: string | null): text is string => text?.includes('@') === true
@@ -79,7 +80,7 @@ const fromFields = (fields: Fields, said: Words, alone: boolean, rules: readonly
       status,
       diagnostic: diagnosticOf(fields.get('diagnostic-code')),
       remoteMta: hostOf(fields.get('remote-mta')),
-      context: contextOf(said, address, alone),
+      ...contextOf(said, address, alone),
     },
     rules,
   )
@@ -88,7 +89,7 @@ const fromFields = (fields: Fields, said: Words, alone: boolean, rules: readonly
 const fromMentions = (addresses: readonly string[], said: Words, rules: readonly Rule[]): ReportRecipient[] =>
   addresses.map((address) =>
     makeRecipient(
-      { address, action: said.action, context: contextOf(said, address, addresses.length === 1) },
+      { address, action: said.action, ...contextOf(said, address, addresses.length === 1) },
       rules,
     ),
   )
@@ -103,9 +104,12 @@ const failedHeader = (mail: Mail): string[] =>
     ),
   )
 
-const inText = (said: Words): string[] => {
+const inText = (mail: Mail, said: Words): string[] => {
   const found = unique(said.mentions.map((one) => one.address))
   if (found.length > 0) return found
+  const reporter = findAddresses(words(mail.headers, 'from'))[0]?.address ?? ''
+  const names = namesIn(said.notice, reporter.slice(reporter.indexOf('@') + 1))
+  if (names.length > 0) return unique(names)
   const headed = headedIn(said.notice.returned)
   return headed === null ? [] : [headed]
 }
@@ -162,6 +166,7 @@ const complaint = (mail: Mail): Reading | null => {
 }
 
 const fromGroups = (
+  mail: Mail,
   groups: FieldGroups,
   said: Words,
   source: 'status-part' | 'raw',
@@ -169,7 +174,7 @@ const fromGroups = (
 ): Reading => {
   const alone = groups.recipients.length === 1
   const stated = groups.recipients.map((fields) => fromFields(fields, said, alone, rules))
-  const recipients = stated.length > 0 ? stated : fromMentions(inText(said), said, rules)
+  const recipients = stated.length > 0 ? stated : fromMentions(inText(mail, said), said, rules)
   const envid = groups.message.get('original-envelope-id')
   return {
     kind: recipients.length > 0 ? kindOf(recipients) : 'bounce',
@@ -192,12 +197,12 @@ const readOne = (mail: Mail, rules: readonly Rule[]): Reading => {
   const groups = groupsOf(mail)
   const notice = isNotice(mail, said.notice.text)
   if (groups !== null && (notice || !isForwarded(mail.headers)))
-    return fromGroups(groups, said, 'status-part', rules)
+    return fromGroups(mail, groups, said, 'status-part', rules)
   if (!notice) return silent(isAutoReply(mail.headers) ? 'autoreply' : 'none')
   const loose = readGroups(said.notice.text)
-  if (loose.recipients.length > 0) return fromGroups(loose, said, 'raw', rules)
+  if (loose.recipients.length > 0) return fromGroups(mail, loose, said, 'raw', rules)
   const failed = failedHeader(mail)
-  const recipients = fromMentions(failed.length > 0 ? failed : inText(said), said, rules)
+  const recipients = fromMentions(failed.length > 0 ? failed : inText(mail, said), said, rules)
   return {
     ...silent(recipients.length > 0 ? kindOf(recipients) : 'bounce'),
     source: failed.length > 0 ? 'header' : 'text',

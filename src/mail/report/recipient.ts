@@ -7,7 +7,7 @@
  *   Action is believed over the Status, but for a `delayed` whose words say
  *   that the sender has given up (OpenSMTPD: "Envelope expired").
  */
-import { classify, type Rule } from './classify.js'
+import { classify, type Rule, type Verdict } from './classify.js'
 import { codesIn, isVague } from './codes.js'
 import { EXPIRED_DELAY } from './notice/phrases.js'
 import type { Action, ReportRecipient } from './report.js'
@@ -20,7 +20,9 @@ export interface Known {
   readonly status?: string | null
   readonly diagnostic?: string | null
   readonly remoteMta?: string | null
-  /** What the notice says about this recipient, to people. */
+  /** The lines of the notice that are this recipient's own. */
+  readonly own: string
+  /** All that the notice says about this recipient, to people. */
   readonly context: string
 }
 
@@ -28,19 +30,48 @@ const MAX_DIAGNOSTIC = 1_000
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
 
+/**
+ * The remote server's own code first, then what the report states (unless it
+ * contradicts the Action), then what the text says; a specific one before a vague one.
+ */
 const statusFrom = (
+  said: string | null,
   stated: string | null,
+  told: string | null,
   action: Action,
-  ...others: readonly (string | null)[]
 ): string | null => {
-  const contradicts = action === 'failed' && stated !== null && stated.startsWith('2')
-  if (stated !== null && !isVague(stated) && !contradicts) return stated
-  return (
-    others.find((one) => one !== null && !isVague(one)) ??
-    stated ??
-    others.find((one) => one !== null) ??
-    null
+  if (action !== 'failed' && action !== 'delayed') return stated
+  const believed = stated?.startsWith('2') ? null : stated
+  const known = [said, believed, told].filter((one) => one !== null)
+  return known.find((one) => !isVague(one)) ?? believed ?? known[0] ?? stated
+}
+
+/** Server words begin at the code; the line before it may name the stage (Exim). */
+const replyIn = (text: string): string => {
+  const at = text.search(/(?<![\w.-])[45]\d\d[ -](?=[#\w<([])/)
+  if (at < 0) return ''
+  const start = text.lastIndexOf('\n', text.lastIndexOf('\n', at) - 1) + 1
+  const end = text.indexOf('\n\n', at)
+  return text.slice(
+    /after (?:pipelined )?mail from/i.test(text.slice(start, at)) ? start : at,
+    end < 0 ? undefined : end,
   )
+}
+
+/** From the surest words to the vaguest; a mere "refused" gives way to a better reason. */
+const verdictOf = (
+  codes: { code: number | null; enhanced: string | null },
+  texts: readonly string[],
+  rules: readonly Rule[],
+): Verdict => {
+  let best: Verdict | null = null
+  for (const text of new Set(texts)) {
+    if (text === '' && best === null && texts.some((one) => one !== '')) continue
+    const verdict = classify({ ...codes, text }, rules)
+    if (verdict.category !== 'unknown' && verdict.category !== 'policy') return verdict
+    if (best === null || best.category === 'unknown') best = verdict
+  }
+  return best ?? classify({ ...codes, text: '' }, rules)
 }
 
 export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecipient => {
@@ -50,12 +81,7 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
   const gone = known.action === 'delayed' && EXPIRED_DELAY.test(`${said ?? ''}\n${known.context}`)
   const action: Action = gone ? 'failed' : known.action
   const failing = action === 'failed' || action === 'delayed'
-  const status = statusFrom(
-    known.status ?? null,
-    action,
-    failing ? inSaid.enhanced : null,
-    failing ? inContext.enhanced : null,
-  )
+  const status = statusFrom(inSaid.enhanced, known.status ?? null, inContext.enhanced, action)
   const code = inSaid.code ?? (failing ? inContext.code : null)
   const base = {
     address: known.address,
@@ -68,10 +94,12 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
     remoteMta: known.remoteMta ?? null,
   }
   if (action !== 'failed') return { ...base, class: null, category: null, fault: null }
-  const first = classify({ code, enhanced: status, text: said ?? known.context }, rules)
-  const verdict =
-    first.category === 'unknown' && said !== null
-      ? classify({ code, enhanced: status, text: `${said} ${known.context}` }, rules)
-      : first
-  return { ...base, ...verdict }
+  return {
+    ...base,
+    ...verdictOf(
+      { code, enhanced: status },
+      [said ?? '', replyIn(known.context), known.own, known.context],
+      rules,
+    ),
+  }
 }

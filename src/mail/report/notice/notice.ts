@@ -42,7 +42,7 @@ const cutAt = (lines: readonly string[]): number => {
   return lines.length
 }
 
-const quoted = (line: string): boolean => /^\s*>(?!>>|\s*\S{0,100}@)/.test(line)
+const quoted = (line: string): boolean => /^\s*>(?!>>|[>\s]{0,20}(?:[45]\d\d|[^\s@]{1,100}@))/.test(line)
 
 const split = (text: string): string[] =>
   text

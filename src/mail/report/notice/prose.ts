@@ -29,11 +29,13 @@ interface Sight {
   readonly indent: number
 }
 
-const WRAP = /[\s<>"'`()[\]*•·\u2022\-–—|]/
+const WRAP = /[\s<>"'`()[\]*•·\-–—|（）「」『』【】：，。]/
 const NOT_THEIRS =
   /(?:contact|write to|e-?mail(?:ing)?(?: us)?(?: at)?|assistance|helpdesk|questions?|reply to|administrator|support|visit|report (?:this )?to|forward[^@]{0,30} to|complain\w*|notify|please (?:send|reply|call|use|e-?mail)[^@]{0,60}|sent by|(?:^|\W)(?:from|by|sender|reply-to|return-path|envelope-from)\b[^@\w]{0,6}(?:address)?|mail from:?|generated from|expanded from|original address|on behalf of)\s*:?\s*[<"'(]*$/i
 const LABEL =
   /(?:undeliver\w*|deliver(?:ed|ing|y|ies)?|delevery|send|sent|reach(?:ed)?|return\w*|unknown|invalid|unable|cannot|couldn't|fail\w*|errors?|reject\w*|bounce\w*|wrong|exceeds|quota|full|mailbox|addressed to|recipients?|rcpt|addresse?e?s?|users?|accounts?|gateway|postponed|delayed|unrouteable|no such|concerning|destinat\w*|empf\S{0,3}nger|adresse|an|for|to)\b[^@]{0,60}$/i
+/** Labels of scripts without word boundaries. */
+const LABEL_ABROAD = /(?:地址|收件人|收信人|宛先|宛て|受信者|アドレス|адрес|получател)[^@]{0,20}$/i
 const VERDICT =
   /^[>"')\]\s:,.]*(?:is|was|has|had|does|did|could|can|cannot|couldn't|doesn't|isn't|not|no longer|unknown|mailbox|exceed|refus|reject|fail|bounce|over quota|invalid)\b/i
 const HEADED = /^\s*(?:to|cc|original-rcpt-to|recipient|sent to|an|à|para|宛先)\s*:/i
@@ -59,13 +61,13 @@ const formOf = (line: string, found: FoundAddress, previous: string): Form => {
   if (/^(?:\s*>>>)?\s*mail from/i.test(before)) return 'none'
   if (/rcpt to:?\s*<?$/i.test(before)) return 'transcribed'
   if (REPLY.test(before)) return /^[>\s]*(?:\.\.\.|:|\()/.test(after) || bare(after) ? 'transcribed' : 'none'
-  const lead = before.replace(/^\s*(?:>>>|\d{1,3}[.)]|o\b)\s*/, '')
+  const lead = before.replace(/^[\s>]*(?:\d{1,3}[.)]|o\b)?\s*/, '')
   if (bare(lead) && entryTail(after)) return 'listed'
   // `name@host <name@host>`: the same address twice is an entry too.
   if (/^[\s<"']*\S{1,200}@\S{1,200}\s*<$/.test(lead) && bare(after)) return 'listed'
   if (HEADED.test(before)) return 'headed'
   const context = before.length < 40 ? `${previous} ${before}` : before
-  return LABEL.test(context) || VERDICT.test(after) ? 'named' : 'none'
+  return LABEL.test(context) || LABEL_ABROAD.test(before) || VERDICT.test(after) ? 'named' : 'none'
 }
 
 const sightsIn = (lines: readonly string[]): Sight[] => {
@@ -117,6 +119,14 @@ export const linesAbout = (lines: readonly string[], address: string): string =>
 
 const MAX_SEGMENT = 60
 
+/** An entry among several ends at the first empty line after its own words; what follows is about all. */
+const ownLines = (lines: readonly string[], entry: Sight): string[] => {
+  const empty = lines.findIndex((line, at) => at > 0 && line.trim() === '')
+  if (empty > 1 || (empty === 1 && !bare((lines[0] ?? '').replace(entry.address, ''))))
+    return lines.slice(0, empty)
+  return [...lines]
+}
+
 /**
  * The addresses of a notice, each with its own lines. `ours` is the address the
  * report was sent to: the sender of the original, a recipient only if nobody
@@ -131,8 +141,25 @@ export const mentionsIn = (notice: Notice, ours: readonly string[]): Mention[] =
     const next = form === 'headed' ? notice.lines.length : (entries[at + 1]?.line ?? notice.lines.length)
     const end = Math.min(Math.max(next, one.line + 1), one.line + MAX_SEGMENT)
     const start = form === 'transcribed' ? Math.max(0, one.line - 1) : one.line
-    return { address: one.address, text: notice.lines.slice(start, end).join('\n') }
+    const lines = notice.lines.slice(start, end)
+    return { address: one.address, text: (entries.length > 1 ? ownLines(lines, one) : lines).join('\n') }
   })
+}
+
+const LIST_AHEAD = /(?:following|recipients?|address(?:es)?|users?)\b[^@]{0,120}(?:@[\w.-]{1,80})?\s*:$/i
+const NAME_ONLY = /^\s+<?([A-Za-z0-9][\w.+-]{1,63})>?(?:\s{2,}|\s*[(:]|\t|$)/
+
+/** Old systems list mailboxes without a domain (AOL screen names): the reporter's own is meant. */
+export const namesIn = (notice: Notice, domain: string): string[] => {
+  const head = notice.lines.findIndex((line) => LIST_AHEAD.test(line))
+  if (head < 0 || domain === '') return []
+  const names: string[] = []
+  for (const line of notice.lines.slice(head + 1, head + 50)) {
+    const name = NAME_ONLY.exec(line)?.[1]
+    if (name !== undefined) names.push(`${name}@${domain}`)
+    else if (line.trim() !== '' || names.length > 0) break
+  }
+  return names
 }
 
 /** To: of the summary that some notices put below their "Original message" line. */

@@ -21,22 +21,29 @@ export const isForwarded = (headers: Headers): boolean => FORWARDED_SUBJECT.test
 
 const isRobot = (headers: Headers): boolean => {
   const from = words(headers, 'from').trim()
-  return /^(?:.{0,60}<\s*>)?$/.test(from) ? headers.has('from') : ROBOT.test(from)
+  if (/^(?:.{0,60}<\s*@?>)?$/.test(from)) return headers.has('from')
+  return ROBOT.test(from.replace(/@[^\s>]+/g, '@'))
+}
+
+/** Signs that only machines give; without one of them no words are enough. */
+const marks = (headers: Headers): number => {
+  let weight = 0
+  if (isRobot(headers)) weight += /mailer[-_]?daemon/i.test(words(headers, 'from')) ? 3 : 2
+  if (nullSender(headers)) weight += 1
+  if (headers.has('x-failed-recipients')) weight += 2
+  if (headers.has('x-ms-exchange-message-is-ndr') || headers.has('x-mlserver')) weight += 2
+  if (/smtp32/i.test(header(headers, 'x-mailer'))) weight += 2
+  return weight
 }
 
 /** How strongly header and words say that an MTA reports. */
 export const isNotice = ({ headers, parts }: Mail, text: string): boolean => {
-  const subject = words(headers, 'subject')
-  if (isForwarded(headers) && !isRobot(headers)) return false
-  let weight = 0
-  if (isRobot(headers)) weight += /mailer[-_]?daemon/i.test(words(headers, 'from')) ? 3 : 2
-  if (parts.some((part) => isReturned(part, headers))) weight += 1
-  if (nullSender(headers)) weight += 1
-  if (BOUNCE_SUBJECT.test(subject)) weight += 2
-  if (headers.has('x-failed-recipients')) weight += 2
-  if (headers.has('x-ms-exchange-message-is-ndr') || /smtp32/i.test(header(headers, 'x-mailer'))) weight += 2
-  if (OPENING.test(text.slice(0, 4_000))) weight += 2
-  return weight >= ENOUGH
+  const marked = marks(headers)
+  if (marked === 0 || (isForwarded(headers) && !isRobot(headers))) return false
+  const subject = BOUNCE_SUBJECT.test(words(headers, 'subject')) ? 2 : 0
+  const opening = OPENING.test(text.slice(0, 4_000)) ? 2 : 0
+  const returned = parts.some((part) => isReturned(part, headers)) ? 1 : 0
+  return marked + subject + opening + returned >= ENOUGH
 }
 
 export const isAutoReply = (headers: Headers): boolean => {
