@@ -25,7 +25,7 @@ const isPermissive = (call: Call): boolean => {
 
 /** One item as submission takes it: a draft, or what is wrong with its types. */
 const toItem = (item: unknown, index: number): BatchItem => {
-  const { value, errors } = check('body', sendBody.required(), item)
+  const { value, errors } = check('body', sendBody, item)
   if (errors === null) return toDraft(value)
   return { errors: errors.map((one) => ({ ...one, field: one.field.replace(/^body/, `body[${index}]`) })) }
 }

@@ -72,7 +72,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/egress-pools',
     summary: 'Make an egress pool; passwords are never shown again',
-    body: shapes.poolBody.required(),
+    body: shapes.poolBody,
     answers: { 201: shapes.pool },
     faults: [],
     async handle({ principal, body }) {
@@ -86,7 +86,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     method: 'PATCH',
     path: '/v1/egress-pools/{id}',
     summary: 'Change an egress pool; `members` is the whole new list',
-    body: shapes.poolChange.required(),
+    body: shapes.poolChange,
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found', 'resource.conflict'],
     async handle(call) {

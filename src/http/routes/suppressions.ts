@@ -24,7 +24,7 @@ const add = (ground: Ground): Endpoint =>
     method: 'POST',
     path: '/v1/suppressions',
     summary: 'Write no more to an address',
-    body: shapes.suppressionBody.required(),
+    body: shapes.suppressionBody,
     answers: { 200: shapes.suppression, 201: shapes.suppression },
     faults: [],
     async handle(call) {
@@ -94,7 +94,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/suppressions/batch/add',
     summary: 'Write no more to up to 100 addresses',
-    body: shapes.addBatch.required(),
+    body: shapes.addBatch,
     answers: { 200: shapes.suppressions },
     faults: [],
     async handle(call) {
@@ -113,7 +113,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/suppressions/batch/remove',
     summary: 'Write to up to 100 addresses again; those not suppressed are left out of the answer',
-    body: shapes.removeBatch.required(),
+    body: shapes.removeBatch,
     answers: { 200: shapes.removedSuppressions },
     faults: [],
     async handle(call) {

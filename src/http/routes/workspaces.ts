@@ -51,7 +51,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     summary: 'Make a workspace',
     access: 'platform',
     workspace: 'none',
-    body: shapes.workspaceBody.required(),
+    body: shapes.workspaceBody,
     answers: { 201: shapes.workspace },
     faults: [],
     async handle({ principal, body }) {
@@ -101,7 +101,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     summary: 'Change a workspace',
     access: 'platform',
     workspace: 'none',
-    body: shapes.workspaceChange.required(),
+    body: shapes.workspaceChange,
     answers: { 200: shapes.workspace },
     faults: ['workspace.not_found'],
     async handle(call) {

@@ -4,7 +4,7 @@
  *   The secret stands in one answer only, that of its creation.
  */
 import Joi from 'joi'
-import { id, listOf, nullable, orNull, time, timestamp } from './common.js'
+import { body, id, listOf, nullable, orNull, time, timestamp } from './common.js'
 
 export interface KeyBody {
   readonly name: string
@@ -15,14 +15,16 @@ export interface KeyBody {
   readonly rate_limit_per_minute?: number
 }
 
-export const keyBody = Joi.object<KeyBody>({
-  name: orNull(Joi.string().max(200)).required(),
-  mode: orNull(Joi.string().valid('live', 'test')),
-  scope: orNull(Joi.string().valid('platform', 'workspace')),
-  workspace_id: orNull(Joi.string().max(100)),
-  expires_at: orNull(timestamp()),
-  rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
-})
+export const keyBody = body(
+  Joi.object<KeyBody>({
+    name: orNull(Joi.string().max(200)).required(),
+    mode: orNull(Joi.string().valid('live', 'test')),
+    scope: orNull(Joi.string().valid('platform', 'workspace')),
+    workspace_id: orNull(Joi.string().max(100)),
+    expires_at: orNull(timestamp()),
+    rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
+  }),
+)
 
 const fields = {
   id: id('key'),

@@ -11,6 +11,9 @@ import Joi from 'joi'
 /** Optional, and null is as good as absent. */
 export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(null) as S
 
+/** A body that there must be; null is no body. */
+export const body = <T>(schema: Joi.ObjectSchema<T>): Joi.ObjectSchema<T> => schema.empty(null).required()
+
 export const text = (max: number): Joi.StringSchema => Joi.string().allow('').max(max)
 
 export const timestamp = (): Joi.StringSchema => Joi.string().max(64)

@@ -6,7 +6,7 @@
  *   nothing, null or `{}`, and the id that some SDKs repeat in the body.
  */
 import Joi from 'joi'
-import { id, listOf, nullable, orNull, time, timestamp } from './common.js'
+import { body, id, listOf, nullable, orNull, time, timestamp } from './common.js'
 import { sendBody } from './email.js'
 
 export const BATCH_MAX = 100
@@ -34,10 +34,12 @@ export const batch = Joi.object({
 
 const repeatedId = { id: orNull(Joi.string().max(100)), email_id: orNull(Joi.string().max(100)) }
 
-export const reschedule = Joi.object<{ scheduled_at: string }>({
-  scheduled_at: orNull(timestamp()).required(),
-  ...repeatedId,
-}).required()
+export const reschedule = body(
+  Joi.object<{ scheduled_at: string }>({
+    scheduled_at: orNull(timestamp()).required(),
+    ...repeatedId,
+  }),
+)
 
 export const nothing = Joi.object(repeatedId).empty(null)
 

@@ -8,7 +8,7 @@
 import Joi from 'joi'
 import { STATUSES } from '../../mail/status.js'
 import type { WireDraft } from '../../submission/draft.js'
-import { id, listOf, nullable, orNull, pageQuery, text, time, timestamp } from './common.js'
+import { body, id, listOf, nullable, orNull, pageQuery, text, time, timestamp } from './common.js'
 
 const address = () => Joi.string().max(1_000)
 const addresses = () => orNull(Joi.array().items(address()).single().max(100))
@@ -42,20 +42,22 @@ const headers = () =>
     .pattern(Joi.string().max(998), Joi.string().allow('').max(65_536))
     .empty([null, Joi.array().length(0)])
 
-export const sendBody: Joi.ObjectSchema<WireDraft> = Joi.object<WireDraft>({
-  from: orNull(address()),
-  to: addresses().required(),
-  cc: addresses(),
-  bcc: addresses(),
-  reply_to: addresses(),
-  subject: orNull(text(998)),
-  html: orNull(Joi.string().allow('')),
-  text: orNull(Joi.string().allow('')),
-  headers: headers(),
-  tags: orNull(Joi.array().items(tag).max(75)),
-  attachments: orNull(Joi.array().items(attachment).max(1_000)),
-  scheduled_at: orNull(timestamp()),
-})
+export const sendBody: Joi.ObjectSchema<WireDraft> = body(
+  Joi.object<WireDraft>({
+    from: orNull(address()),
+    to: addresses().required(),
+    cc: addresses(),
+    bcc: addresses(),
+    reply_to: addresses(),
+    subject: orNull(text(998)),
+    html: orNull(Joi.string().allow('')),
+    text: orNull(Joi.string().allow('')),
+    headers: headers(),
+    tags: orNull(Joi.array().items(tag).max(75)),
+    attachments: orNull(Joi.array().items(attachment).max(1_000)),
+    scheduled_at: orNull(timestamp()),
+  }),
+)
 
 export interface EmailQuery {
   readonly status?: string

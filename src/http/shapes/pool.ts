@@ -8,7 +8,7 @@
 import Joi from 'joi'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import { TLS_MODES } from '../../tenant/upstream.js'
-import { id, listOf, nullable, orNull, time } from './common.js'
+import { body, id, listOf, nullable, orNull, time } from './common.js'
 
 const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
 
@@ -62,8 +62,8 @@ const fields = {
 
 const name = () => orNull(Joi.string().max(63))
 
-export const poolBody = Joi.object<PoolBody>({ name: name().required(), ...fields })
-export const poolChange = Joi.object<Partial<PoolBody>>({ name: name(), ...fields })
+export const poolBody = body(Joi.object<PoolBody>({ name: name().required(), ...fields }))
+export const poolChange = body(Joi.object<Partial<PoolBody>>({ name: name(), ...fields }))
 
 const memberRecord = {
   id: id('up'),

@@ -2,24 +2,26 @@
  * NAME      suppression - the shapes of suppressed addresses
  */
 import Joi from 'joi'
-import { id, listOf, nullable, orNull, pageQuery, time } from './common.js'
+import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
 import { removed } from './removed.js'
 
 const ORIGINS = ['manual', 'bounce', 'complaint', 'import'] as const
 
 const email = () => Joi.string().max(320)
 
-export const suppressionBody = Joi.object<{ email: string }>({ email: orNull(email()).required() })
+export const suppressionBody = body(Joi.object<{ email: string }>({ email: orNull(email()).required() }))
 
 const emails = () => orNull(Joi.array().items(email()).min(1).max(100))
 
-export const addBatch = Joi.object<{ emails: readonly string[] }>({ emails: emails().required() })
+export const addBatch = body(Joi.object<{ emails: readonly string[] }>({ emails: emails().required() }))
 
 /** By address, by id, or both. */
-export const removeBatch = Joi.object<{ emails?: readonly string[]; ids?: readonly string[] }>({
-  emails: emails(),
-  ids: orNull(Joi.array().items(Joi.string().max(100)).min(1).max(100)),
-}).or('emails', 'ids')
+export const removeBatch = body(
+  Joi.object<{ emails?: readonly string[]; ids?: readonly string[] }>({
+    emails: emails(),
+    ids: orNull(Joi.array().items(Joi.string().max(100)).min(1).max(100)),
+  }).or('emails', 'ids'),
+)
 
 export const suppressionQuery = Joi.object<{
   origin?: (typeof ORIGINS)[number]

@@ -2,7 +2,7 @@
  * NAME      workspace - the shapes of workspaces
  */
 import Joi from 'joi'
-import { id, listOf, nullable, orNull, pageQuery, time } from './common.js'
+import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
 
 export interface WorkspaceBody {
   readonly name: string
@@ -19,15 +19,19 @@ const fields = {
   restrict_senders: orNull(Joi.boolean()),
 }
 
-export const workspaceBody = Joi.object<WorkspaceBody>({
-  name: orNull(Joi.string().max(200)).required(),
-  ...fields,
-})
+export const workspaceBody = body(
+  Joi.object<WorkspaceBody>({
+    name: orNull(Joi.string().max(200)).required(),
+    ...fields,
+  }),
+)
 
-export const workspaceChange = Joi.object<Partial<WorkspaceBody>>({
-  name: orNull(Joi.string().max(200)),
-  ...fields,
-})
+export const workspaceChange = body(
+  Joi.object<Partial<WorkspaceBody>>({
+    name: orNull(Joi.string().max(200)),
+    ...fields,
+  }),
+)
 
 export const workspace = Joi.object({
   id: id('ws'),

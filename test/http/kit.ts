@@ -1,0 +1,147 @@
+/**
+ * The real door on a free port, over the real store, tenants and submission. Time
+ * is the kit's own, so that windows and expiry can be moved by hand.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '../../src/base/clock.js'
+import { silentLog } from '../../src/base/log.js'
+import { loadPepper } from '../../src/base/secret.js'
+import type { Config } from '../../src/config/config.js'
+import { readConfig } from '../../src/config/load.js'
+import { createHttp, type Http } from '../../src/http/http.js'
+import type { Store } from '../../src/store/port.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { createSubmission } from '../../src/submission/submission.js'
+import { createTenants, type Tenancy } from '../../src/tenant/tenants.js'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
+  readonly json: any
+}
+
+export interface Ask {
+  readonly method?: string
+  readonly key?: string | null
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Kit {
+  readonly url: string
+  readonly port: number
+  readonly config: Config
+  readonly store: Store
+  readonly tenants: Tenancy
+  readonly http: Http
+  readonly clock: Clock & { advance(ms: number): void }
+  readonly accountId: string
+  /** The default workspace. */
+  readonly workspaceId: string
+  /** Live key of the default workspace; platform key; session. */
+  readonly key: string
+  readonly platform: string
+  readonly session: string
+  ask(path: string, ask?: Ask): Promise<Reply>
+  stop(): Promise<void>
+}
+
+const handClock = (): Kit['clock'] => {
+  let offset = 0
+  return {
+    now: () => Date.now() + offset,
+    tick: () => performance.now() + offset,
+    advance(ms) {
+      offset += ms
+    },
+  }
+}
+
+export interface Wish {
+  readonly perMinute?: number
+  readonly authFailures?: number
+  readonly maxBody?: number
+  readonly requestTimeoutMs?: number
+  readonly trustedProxies?: readonly string[]
+}
+
+const configFor = (dataDir: string, wish: Wish): Config => {
+  const config = readConfig(null)
+  return {
+    ...config,
+    hostname: 'mail.test',
+    base_url: 'https://mail.test',
+    data_dir: dataDir,
+    http: {
+      ...config.http,
+      host: '127.0.0.1',
+      port: 0,
+      max_body: wish.maxBody ?? config.http.max_body,
+      request_timeout: wish.requestTimeoutMs ?? config.http.request_timeout,
+      trusted_proxies: wish.trustedProxies ?? [],
+    },
+    default_from: null,
+    rate_limit: { per_minute: wish.perMinute ?? 100_000, auth_failures: wish.authFailures ?? 1_000 },
+  }
+}
+
+export const openKit = async (wish: Wish = {}): Promise<Kit> => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'postern-http-'))
+  const config = configFor(dataDir, wish)
+  const clock = handClock()
+  const store = openSqliteStore({ dataDir, daemon: true })
+  await store.open()
+  const pepper = loadPepper(dataDir)
+  const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit
+  const tenants = createTenants({ store, pepper, clock, perMinute, authFailures })
+  const { id: accountId } = await tenants.ensureAccount()
+  const submission = createSubmission({ store, config, clock })
+  const http = createHttp({ store, tenants, submission, config, clock, log: silentLog(), pepper })
+  await http.start()
+  const { port } = http.address
+  const url = `http://127.0.0.1:${port}`
+  const { id: workspaceId } = await tenants.findWorkspace(accountId, 'default')
+  const { secret: key } = await tenants.createKey(accountId, { name: 'kit', workspace: 'default' })
+  const { secret: platform } = await tenants.createKey(accountId, { name: 'platform' })
+  const { token: session } = await tenants.createSession(accountId)
+  return {
+    ...{ url, port, config, store, tenants, http, clock, accountId, workspaceId, key, platform, session },
+    ask: (path, one = {}) => ask(url + path, { key, ...one }),
+    async stop() {
+      await http.stop()
+      await store.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export const ask = async (url: string, { method, key, body, headers }: Ask = {}): Promise<Reply> => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  const response = await fetch(url, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      ...(key && { authorization: `Bearer ${key}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: text }),
+    redirect: 'manual',
+  })
+  const answer = await response.text()
+  const isJson = /json/.test(response.headers.get('content-type') ?? '')
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: answer,
+    json: isJson && answer !== '' ? JSON.parse(answer) : null,
+  }
+}
+
+export const MAIL = { from: 'Acme <no-reply@acme.test>', to: 'ana@example.com', subject: 'Hi', text: 'Hello' }
+
+export const fieldsOf = (reply: Reply): string[] =>
+  (reply.json.errors ?? []).map((one: { field: string; kind: string }) => `${one.field} ${one.kind}`)
