@@ -171,7 +171,7 @@ export class Flow {
       const lane = this.#lane(one.poolId)
       if (this.#stopping || pool === undefined || !pool.isUp) {
         if (!this.#stopping) this.#warnOnce(lane, one.poolId, pool)
-        this.#giveBack(one, this.#stopping ? 0 : PARKED_MS)
+        this.#giveBack(one, 0)
       } else if (lane.backlog.size >= MOST_FRESH) {
         lane.more = true
         this.#giveBack(one, 0)

@@ -1,0 +1,44 @@
+/**
+ * NAME      groups - which group of a report is about our recipient
+ * DESCRIPTION
+ *   A report may speak of many recipients, a token only for one. Ours is the
+ *   group whose Original-Recipient is our recipient, else whose
+ *   Final-Recipient is; else the only one, when it names an address that we know nothing of:
+ *   aliases and forwards rename recipients. A group that names somebody else
+ *   we write to touches nobody. When nothing fits but all groups agree on what
+ *   happened, that happened to ours too; otherwise the report is an event only.
+ */
+import { normalizeAddress } from '../mail/address.js'
+import type { ReportRecipient } from '../mail/report/report.js'
+
+const same = (one: string | null, ours: string): boolean => one !== null && normalizeAddress(one) === ours
+
+/** Any of them would do, since they agree; none, when they do not. */
+const agreed = (groups: readonly ReportRecipient[]): readonly ReportRecipient[] => {
+  const [first] = groups
+  const one = first !== undefined && groups.every(({ action }) => action === first.action)
+  return one ? [first] : []
+}
+
+/**
+ * The groups that speak for `address`. `isOther` tells whether an address is a
+ * recipient of ours, but another one.
+ */
+export const groupsFor = async (
+  groups: readonly ReportRecipient[],
+  address: string,
+  isOther: (address: string) => Promise<boolean>,
+): Promise<readonly ReportRecipient[]> => {
+  const ours = normalizeAddress(address)
+  for (const field of ['originalRecipient', 'finalRecipient', 'address'] as const) {
+    const named = groups.filter((group) => same(group[field], ours))
+    if (named.length > 0) return named
+  }
+  for (const { originalRecipient, finalRecipient, address: named } of groups) {
+    // we said who the original recipient is (ORCPT), so another one there is somebody else
+    if (originalRecipient !== null) return []
+    const name = finalRecipient ?? named
+    if (name !== null && (await isOther(normalizeAddress(name)))) return []
+  }
+  return agreed(groups)
+}

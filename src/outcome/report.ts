@@ -1,0 +1,215 @@
+/**
+ * NAME      report - from a mail that came back to outcomes
+ * DESCRIPTION
+ *   What the bounce door hands in is read (mail/report), believed as far as it
+ *   is signed (trust.ts), and settled for the one recipient it may speak for.
+ *   When the promise resolves, events and suppressions are on disk, so the door
+ *   may answer 250; when it rejects, the door answers 452 and the sender tries again.
+ *   A report twice is a report once: the dedupe key is made of the recipient,
+ *   the action, the status, the reporting MTA and the report's Message-ID.
+ * NOTES
+ *   Only a trusted report that says that the address itself is dead, or a
+ *   complaint, puts an address on the suppression list, and only for live mail:
+ *   what the sandbox plays is not to silence anyone.
+ */
+import { createHash } from 'node:crypto'
+import type { Clock } from '../base/clock.js'
+import { newId } from '../base/id.js'
+import { normalizeAddress } from '../mail/address.js'
+import { type Category, suppresses } from '../mail/report/classify.js'
+import { readReport } from '../mail/report/read-report.js'
+import type { Action, Report, ReportKind, ReportRecipient } from '../mail/report/report.js'
+import type { ReturnPathKeys } from '../mail/return-path.js'
+import type { Observation } from '../mail/status.js'
+import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
+import { groupsFor } from './groups.js'
+import { observed, settle } from './settle.js'
+import { standingOf, type Tier } from './trust.js'
+
+export interface ReportParts {
+  readonly store: Pick<Store, 'recipient' | 'email' | 'findEmails' | 'pool' | 'settle' | 'addSuppression'>
+  readonly keys: ReturnPathKeys
+  readonly clock: Clock
+  /** How long other servers may hold a mail that they reported as delayed, in milliseconds. */
+  readonly lifetime?: number
+}
+
+/** What was made of a report; ids and words only, fit for a log. */
+export interface Recorded {
+  readonly kind: ReportKind
+  readonly tier: Tier
+  readonly recipientId: string | null
+  readonly emailId: string | null
+  /** The status it led to; null when it changed nothing. */
+  readonly status: Settled['to'] | null
+  readonly suppressed: boolean
+}
+
+const SEEN: Record<Action, Observation> = {
+  delivered: 'dsn-delivered',
+  relayed: 'dsn-relayed',
+  expanded: 'dsn-expanded',
+  delayed: 'dsn-delayed',
+  failed: 'dsn-failed',
+}
+
+const DAY = 86_400_000
+const CODE_OF: Record<string, number> = { '2': 250, '4': 450, '5': 550 }
+
+const digest = (...parts: readonly (string | null)[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32)
+
+interface Case {
+  readonly report: Report
+  readonly raw: Uint8Array
+  readonly owner: RecipientOwner
+  readonly tier: Tier
+  readonly now: number
+  readonly lifetime: number
+  /** The pool says that what it reports as relayed is still on its way. */
+  readonly relayedIsSent: boolean
+}
+
+const keyOf = ({ report, raw, owner }: Case, word: string, status: string | null): string => {
+  // without a Message-ID the report is known by its bytes
+  const name = report.messageId ?? createHash('sha256').update(raw).digest('base64url')
+  return `report:${digest(owner.recipientId, word, status, report.reportingMta, name)}`
+}
+
+const outcomeOf = (at: Case, group: ReportRecipient): Outcome | null => {
+  if (group.action === null) return null
+  const { report, owner, tier, now } = at
+  const code = group.code ?? CODE_OF[group.status?.charAt(0) ?? ''] ?? 0
+  const unapplied = group.action === 'relayed' && at.relayedIsSent
+  return observed({
+    recipientId: owner.recipientId,
+    seen: SEEN[group.action],
+    at: now,
+    source: 'dsn',
+    deadline: group.action === 'delayed' ? now + at.lifetime + DAY : null,
+    reply:
+      group.status === null && group.diagnostic === null
+        ? null
+        : { code, enhanced: group.status, text: group.diagnostic ?? '' },
+    mta: { poolId: owner.poolId, upstreamId: null, host: report.reportingMta },
+    dedupe: keyOf(at, group.action, group.status),
+    reason: group.action === 'failed' ? group.category : null,
+    detail: {
+      tier,
+      action: group.action,
+      status: group.status,
+      class: group.class,
+      category: group.category,
+      fault: group.fault,
+      remote_mta: group.remoteMta,
+      diagnostic: group.diagnostic,
+      ...(unapplied ? { relayed_means: 'sent' } : {}),
+    },
+    trusted: !unapplied && (tier === 'T1' || tier === 'T2'),
+  })
+}
+
+const COMPLAINTS = new Set(['abuse', 'fraud'])
+
+const complaintOf = (at: Case): Outcome =>
+  observed({
+    recipientId: at.owner.recipientId,
+    // a complaint proves delivery and no more: the table decides whether that is news
+    seen: 'dsn-delivered',
+    at: at.now,
+    source: 'arf',
+    mta: { poolId: at.owner.poolId, upstreamId: null, host: at.report.reportingMta },
+    dedupe: keyOf(at, 'complaint', at.report.feedbackType ?? null),
+    reason: at.report.feedbackType ?? 'complaint',
+    detail: { tier: at.tier, feedback_type: at.report.feedbackType ?? null },
+    trusted: false,
+  })
+
+const suppress = async (
+  { store, clock }: ReportParts,
+  owner: RecipientOwner,
+  origin: 'bounce' | 'complaint',
+  reason: Category | string | null,
+): Promise<void> => {
+  const now = clock.now()
+  await store.addSuppression({
+    id: newId('sup', now),
+    accountId: owner.accountId,
+    workspaceId: owner.workspaceId,
+    email: normalizeAddress(owner.address),
+    origin,
+    sourceId: owner.emailId,
+    reason,
+    expiresAt: null,
+    createdAt: now,
+  })
+}
+
+/** True for an address that this account has written to, in this mail or another. */
+const isKnown =
+  ({ store }: ReportParts, owner: RecipientOwner) =>
+  async (address: string): Promise<boolean> => {
+    const found = await store.findEmails(address, 5)
+    return found.some(({ accountId }) => accountId === owner.accountId)
+  }
+
+const open = async (
+  parts: ReportParts,
+  report: Report,
+  raw: Uint8Array,
+  owner: RecipientOwner,
+  tier: Tier,
+): Promise<Case> => {
+  const relayed = report.recipients.some(({ action }) => action === 'relayed')
+  const pool = relayed ? await parts.store.pool(owner.accountId, owner.poolId) : null
+  return {
+    report,
+    raw,
+    owner,
+    tier,
+    now: parts.clock.now(),
+    lifetime: parts.lifetime ?? 5 * DAY,
+    relayedIsSent: pool?.relayedMeans === 'sent',
+  }
+}
+
+/** Reads, believes, settles. Resolves when all of it is on disk. */
+export const recordReport = async (
+  parts: ReportParts,
+  envelopeRecipient: string,
+  raw: Uint8Array,
+): Promise<Recorded> => {
+  const report = await readReport(raw)
+  const nothing: Recorded = {
+    kind: report.kind,
+    tier: 'T4',
+    recipientId: null,
+    emailId: null,
+    status: null,
+    suppressed: false,
+  }
+  if (report.kind === 'none' || report.kind === 'autoreply') return nothing
+  const { tier, owner } = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
+  if (owner === null) return { ...nothing, tier }
+  const at = await open(parts, report, raw, owner, tier)
+  const believed = tier !== 'T3'
+  const known: Recorded = { ...nothing, tier, recipientId: owner.recipientId, emailId: owner.emailId }
+
+  if (report.kind === 'arf') {
+    await settle(parts.store, [complaintOf(at)])
+    const suppressed = believed && owner.mode === 'live' && COMPLAINTS.has(report.feedbackType ?? '')
+    if (suppressed) await suppress(parts, owner, 'complaint', report.feedbackType ?? null)
+    return { ...known, suppressed }
+  }
+
+  const groups = await groupsFor(report.recipients, owner.address, isKnown(parts, owner))
+  const outcomes = groups.flatMap((group) => outcomeOf(at, group) ?? [])
+  // first the suppression, then the status that says it was made: a crash between them repeats
+  // it, and a report that comes again later does not undo an operator's removal
+  const news = believed && owner.mode === 'live' && owner.status !== 'bounced'
+  const dead = news ? groups.find(suppresses) : undefined
+  if (dead !== undefined) await suppress(parts, owner, 'bounce', dead.category)
+  const settled = await settle(parts.store, outcomes)
+  const applied = settled.filter((one) => one.applied).at(-1)
+  return { ...known, status: applied?.to ?? null, suppressed: dead !== undefined }
+}

@@ -1,0 +1,80 @@
+/**
+ * NAME      trust - whom a report may speak for
+ * DESCRIPTION
+ *   T1: it came to a signed return path, so whoever sent it was given that
+ *   address. T2: a signed ENVID, reference or return path stands in its top-level status
+ *   part or the headers it returns. T3: only an unsigned Message-ID fits: worth an
+ *   event, never a change (RELAY.md §4). Anything else is T4 and only counted.
+ */
+
+import type { Report } from '../mail/report/report.js'
+import {
+  type ReturnPathKeys,
+  readRef,
+  readReturnPath,
+  type Token,
+  type TokenPurpose,
+  verifyRef,
+} from '../mail/return-path.js'
+import type { Ledger, RecipientOwner } from '../store/port.js'
+
+export type Tier = 'T1' | 'T2' | 'T3' | 'T4'
+
+export interface Standing {
+  readonly tier: Tier
+  readonly owner: RecipientOwner | null
+}
+
+interface TrustParts {
+  readonly store: Pick<Ledger, 'recipient' | 'findEmails' | 'email'>
+  readonly keys: ReturnPathKeys
+}
+
+const ownerOf = async (
+  { store, keys }: TrustParts,
+  purpose: TokenPurpose,
+  token: Token | null,
+  now: number,
+): Promise<RecipientOwner | null> => {
+  if (token === null) return null
+  const owner = await store.recipient(token.recipientId)
+  return owner !== null && verifyRef(keys, purpose, token, owner, now) ? owner : null
+}
+
+/** By Message-ID alone: the one recipient that the report names, or the only one. */
+const guess = async ({ store }: TrustParts, report: Report): Promise<RecipientOwner | null> => {
+  if (report.originalMessageId === null) return null
+  const [email, another] = await store.findEmails(report.originalMessageId, 2)
+  if (email === undefined || another !== undefined) return null
+  const record = await store.email({ ...email, mode: null }, email.id)
+  const named = new Set(
+    report.recipients.flatMap(({ originalRecipient, finalRecipient, address }) =>
+      [originalRecipient, finalRecipient, address].map((one) => one?.toLowerCase()),
+    ),
+  )
+  const all = record?.recipients ?? []
+  const found = all.length === 1 ? all[0] : all.find(({ address }) => named.has(address.toLowerCase()))
+  return found === undefined ? null : store.recipient(found.id)
+}
+
+/** `envelopeRecipient` is where the report was delivered to: the only address that counts for T1. */
+export const standingOf = async (
+  parts: TrustParts,
+  envelopeRecipient: string,
+  report: Report,
+  now: number,
+): Promise<Standing> => {
+  const first = await ownerOf(parts, 'return-path', readReturnPath(envelopeRecipient), now)
+  if (first !== null) return { tier: 'T1', owner: first }
+  const candidates: readonly (readonly [TokenPurpose, Token | null])[] = [
+    ['envid', report.envid === null ? null : readRef('envid', report.envid)],
+    ...report.refs.map((ref) => ['ref', readRef('ref', ref)] as const),
+    ...report.returnPathHints.map((hint) => ['return-path', readReturnPath(hint)] as const),
+  ]
+  for (const [purpose, token] of candidates) {
+    const owner = await ownerOf(parts, purpose, token, now)
+    if (owner !== null) return { tier: 'T2', owner }
+  }
+  const owner = await guess(parts, report)
+  return owner === null ? { tier: 'T4', owner: null } : { tier: 'T3', owner }
+}

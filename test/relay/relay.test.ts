@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { silentLog } from '../../src/base/log.js'
+import { deriveKeys, readReturnPath, verifyReturnPath } from '../../src/mail/return-path.js'
+import { createRelay } from '../../src/relay/relay.js'
+import type { Store } from '../../src/store/port.js'
+import { shareSqliteQueue } from '../../src/store/sqlite/open.js'
+import { poolRow, upstreamRow } from './parts.js'
+import { ACCOUNT, accept, newEmail, openStore, untilStatus } from './store-parts.js'
+import { UpstreamServer } from './upstream-server.js'
+
+const pepper = randomBytes(32)
+const keys = deriveKeys(pepper)
+
+const relayOf = (store: Store) =>
+  createRelay({
+    queuePort: () => shareSqliteQueue(store),
+    config: {
+      hostname: 'postern.test',
+      relay: { retry: [1_000], lifetime: 60_000, poll: 500 },
+      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test' },
+    },
+    keys,
+    pepper,
+    log: silentLog(),
+  })
+
+t.test('fresh mail and mail from before the start both go out, once', async (t) => {
+  const server = new UpstreamServer()
+  const port = await server.listen()
+  t.teardown(() => server.close())
+  const store = await openStore(t, [poolRow([upstreamRow(port)])])
+  const early = newEmail('pool_test', ['early@example.com'])
+  await accept(store, early)
+  const relay = relayOf(store)
+  await relay.start()
+  const late = newEmail('pool_test', ['late@example.com', 'later@example.com'])
+  await accept(store, late)
+  await untilStatus(store, early, 'sent')
+  await untilStatus(store, late, 'sent')
+  t.equal(server.received.length, 3)
+  for (const { mail, rcpt } of server.received) {
+    const path = /^MAIL FROM:<([^>]+)> .*ENVID=e1\w{32}$/.exec(mail)?.[1] ?? ''
+    const address = /^RCPT TO:<([^>]+)>/.exec(rcpt[0] ?? '')?.[1] ?? ''
+    t.ok(verifyReturnPath(keys, path, { workspaceId: 'ws_test', address }), 'the return path is ours')
+    t.ok(readReturnPath(path))
+  }
+  const page = { limit: 10, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const
+  const { rows } = await store.events(late.id, page)
+  t.match(rows[0], {
+    type: 'email.sent',
+    source: 'smtp',
+    attempt: 1,
+    applied: true,
+    detail: { stage: 'dot' },
+  })
+  await relay.stop()
+  await relay.stop()
+  t.match(relay.stats(), { attempts: 3, accepted: 3, inFlight: 0 })
+})
+
+t.test('a pool made later is picked up without a restart', async (t) => {
+  const server = new UpstreamServer()
+  const port = await server.listen()
+  t.teardown(() => server.close())
+  const store = await openStore(t, [poolRow([])])
+  const relay = relayOf(store)
+  await relay.start()
+  const mail = newEmail('pool_test', ['you@example.com'])
+  await accept(store, mail)
+  await store.updatePool({ ...poolRow([upstreamRow(port)]), accountId: ACCOUNT })
+  relay.reload()
+  await untilStatus(store, mail, 'sent')
+  t.equal(server.received.length, 1)
+  await relay.stop()
+})

@@ -1,0 +1,100 @@
+/**
+ * NAME      store-parts - a real store with an account, for tests of stages above it
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { newId, newRecipientId } from '../../src/base/id.js'
+import type { NewEmail, Store } from '../../src/store/port.js'
+import type { PoolRow } from '../../src/store/port-tenants.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+
+export const ACCOUNT = 'acct_test'
+export const WORKSPACE = 'ws_test'
+
+export const workspaceRow = (id: string, change = {}) => ({
+  id,
+  accountId: ACCOUNT,
+  name: id,
+  slug: id.replaceAll('_', '-'),
+  isDefault: id === WORKSPACE,
+  poolId: null,
+  defaultFrom: null,
+  ambiguous: 'retry' as const,
+  lineEndings: 'strict' as const,
+  senderDsn: false,
+  restrictSenders: false,
+  createdAt: Date.now(),
+  ...change,
+})
+
+export const openStore = async (t: Test, pools: readonly PoolRow[] = []): Promise<Store> => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'postern-test-'))
+  const store = openSqliteStore({ dataDir, daemon: true })
+  await store.open()
+  t.teardown(async () => {
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const account = { id: ACCOUNT, name: 'test', createdAt: Date.now() }
+  await store.createAccount(account, workspaceRow(WORKSPACE))
+  for (const pool of pools) await store.createPool({ ...pool, accountId: ACCOUNT })
+  return store
+}
+
+export const newEmail = (
+  poolId: string,
+  to: readonly string[],
+  change: Partial<NewEmail> = {},
+): NewEmail => ({
+  id: newId('em'),
+  accountId: ACCOUNT,
+  workspaceId: WORKSPACE,
+  mode: 'live',
+  source: 'api',
+  from: 'a@example.com',
+  to,
+  cc: [],
+  bcc: [],
+  replyTo: [],
+  subject: 'hello',
+  tags: [],
+  attachments: [],
+  messageId: `<${newRecipientId()}@example.com>`,
+  scheduledAt: null,
+  createdAt: Date.now(),
+  poolId,
+  recipients: to.map((address) => ({
+    id: newRecipientId(),
+    address,
+    kind: 'to',
+    suppressed: false,
+    dsn: null,
+  })),
+  raw: Buffer.from(`From: a@example.com\r\nTo: ${to[0]}\r\nSubject: hello\r\n\r\nHello\r\n`),
+  needsSmtpUtf8: false,
+  content: null,
+  envid: null,
+  ret: null,
+  ...change,
+})
+
+export const accept = async (store: Store, ...mails: readonly NewEmail[]): Promise<void> => {
+  await store.accept({ mails, idempotency: null, now: Date.now() })
+}
+
+/** Resolves when the recipient has that status. */
+export const untilStatus = async (store: Store, mail: NewEmail, status: string): Promise<void> => {
+  for (;;) {
+    const changed = new Promise<void>((resolve) => {
+      const off = store.onSettled(() => {
+        off()
+        resolve()
+      })
+    })
+    const record = await store.email({ accountId: ACCOUNT, workspaceId: null, mode: null }, mail.id)
+    if (record?.recipients.every((one) => one.status === status)) return
+    await changed
+  }
+}
