@@ -1,0 +1,49 @@
+import t from 'tap'
+import { codeOf, fieldsOf, openHouse } from './house.js'
+
+t.test('making a key', async (t) => {
+  const { tenants, account, store, clock } = await openHouse(t)
+  const make = (wish: Parameters<typeof tenants.createKey>[1]) => tenants.createKey(account.id, wish)
+  const { row, secret } = await make({ name: ' ci ' })
+  t.match(row, { name: 'ci', mode: 'live', scope: 'platform', workspaceId: null, rateLimitPerMinute: null })
+  t.match(secret, new RegExp(`^svc_live_${row.lookup}[0-9A-Za-z]{32}$`))
+  t.notOk(Buffer.from(row.hash).includes(Buffer.from(secret.slice(-32))))
+  t.equal((await store.keyByLookup(row.lookup))?.id, row.id)
+  t.strictSame(
+    await fieldsOf(make({ name: '', scope: 'workspace', expiresAt: clock.now(), rateLimitPerMinute: 0 })),
+    [
+      'body.name empty',
+      'body.workspace_id missing',
+      'body.expires_at past',
+      'body.rate_limit_per_minute range',
+    ],
+  )
+  t.strictSame(await fieldsOf(make({ name: 'x', scope: 'platform', workspace: 'default' })), [
+    'body.workspace_id forbidden',
+  ])
+  t.equal(await codeOf(make({ name: 'x', workspace: 'nowhere' })), 'workspace.not_found')
+  const other = await tenants.createAccount('other')
+  t.equal(
+    await codeOf(tenants.revokeKey(other.id, row.id)),
+    'api_key.not_found',
+    'not with a foreign account',
+  )
+})
+
+t.test('suppressions', async (t) => {
+  const { tenants, account, store, clock } = await openHouse(t)
+  const workspace = await tenants.findWorkspace(account.id, 'default')
+  const row = await tenants.addSuppression(workspace, { email: 'Ana@Example.COM' })
+  t.match(row, { email: 'ana@example.com', origin: 'manual', sourceId: null })
+  t.equal(
+    (await tenants.addSuppression(workspace, { email: 'ana@example.com', origin: 'bounce' })).id,
+    row.id,
+  )
+  t.equal((await tenants.findSuppression(workspace.id, 'ANA@example.com')).id, row.id)
+  t.strictSame(await store.suppressed(workspace.id, ['ana@example.com', 'bo@example.com'], clock.now()), [
+    'ana@example.com',
+  ])
+  t.strictSame(await fieldsOf(tenants.addSuppression(workspace, { email: 'nobody' })), ['body.email format'])
+  t.equal((await tenants.removeSuppression(workspace.id, row.id)).id, row.id)
+  t.equal(await codeOf(tenants.removeSuppression(workspace.id, row.id)), 'suppression.not_found')
+})
