@@ -48,6 +48,7 @@ export const findAddresses = (line: string): FoundAddress[] => {
     const prefix = /^(?:smtp|rfc-?822|to|mailto|address)=/i.exec(line.slice(start, at))
     if (prefix !== null) start += prefix[0].length
     while (start < at && /['`*|=?]/.test(line[start] ?? '') && line[start] !== '"') start++
+    if (line[start] === '/') start = line.lastIndexOf('/', at) + 1
     if (start >= at || end <= at + 1) continue
     done = end
     found.push({ address: line.slice(start, end), start, end })

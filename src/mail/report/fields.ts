@@ -121,6 +121,10 @@ export const diagnosticOf = (value: string | undefined): string | null =>
 export const statusOf = (value: string | undefined): string | null =>
   /^\D{0,3}([245]\.\d{1,3}\.\d{1,3})(?!\d)/.exec(value ?? '')?.[1] ?? null
 
+/** `5.2.1 (mailbox disabled)` → `mailbox disabled`, the only reason some systems give. */
+export const commentOf = (value: string | undefined): string | null =>
+  /\(([^()]{3,400})\)/.exec(value ?? '')?.[1]?.trim() ?? null
+
 /** First word of Action without comments; null when it is none of RFC 3464's. */
 export const actionOf = (value: string | undefined): Action | null => {
   const word = /^[a-z]+/.exec(withoutComments(value ?? '').toLowerCase())?.[0] ?? ''

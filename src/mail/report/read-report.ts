@@ -15,6 +15,7 @@ import type { Rule } from './classify.js'
 import {
   actionOf,
   addressOf,
+  commentOf,
   decodeXtext,
   diagnosticOf,
   type FieldGroups,
@@ -78,7 +79,7 @@ const fromFields = (fields: Fields, said: Words, alone: boolean, rules: readonly
       originalRecipient,
       action: stated ?? byStatus,
       status,
-      diagnostic: diagnosticOf(fields.get('diagnostic-code')),
+      diagnostic: diagnosticOf(fields.get('diagnostic-code')) ?? commentOf(fields.get('status')),
       remoteMta: hostOf(fields.get('remote-mta')),
       ...contextOf(said, address, alone),
     },
@@ -165,6 +166,10 @@ const complaint = (mail: Mail): Reading | null => {
   }
 }
 
+/** A report that names nobody still says whether it is about a delay. */
+const kindOr = (recipients: readonly ReportRecipient[], said: Words): Report['kind'] =>
+  recipients.length > 0 ? kindOf(recipients) : said.action === 'delayed' ? 'delay' : 'bounce'
+
 const fromGroups = (
   mail: Mail,
   groups: FieldGroups,
@@ -177,7 +182,7 @@ const fromGroups = (
   const recipients = stated.length > 0 ? stated : fromMentions(inText(mail, said), said, rules)
   const envid = groups.message.get('original-envelope-id')
   return {
-    kind: recipients.length > 0 ? kindOf(recipients) : 'bounce',
+    kind: kindOr(recipients, said),
     source,
     recipients,
     reportingMta: hostOf(groups.message.get('reporting-mta')),
@@ -204,7 +209,7 @@ const readOne = (mail: Mail, rules: readonly Rule[]): Reading => {
   const failed = failedHeader(mail)
   const recipients = fromMentions(failed.length > 0 ? failed : inText(mail, said), said, rules)
   return {
-    ...silent(recipients.length > 0 ? kindOf(recipients) : 'bounce'),
+    ...silent(kindOr(recipients, said)),
     source: failed.length > 0 ? 'header' : 'text',
     recipients,
   }

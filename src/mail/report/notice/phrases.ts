@@ -32,7 +32,7 @@ export const DELAY_SUBJECT =
 
 /** The sender has given up, whatever else is said. */
 export const GAVE_UP =
-  /(?:given|giving|gave) up|(?<!non-)fatal error|permanent(?:ly)? (?:error|fail|fatal|undeliver)|failed permanently|permanent failure|returning (?:the |your )?message to|return(?:ed|ing) to sender|undelivered mail returned|aborted after|no further (?:delivery )?attempt|will not (?:be (?:retried|attempted)|try|retry)|not going to try|been in the queue too long|has expired|envelope expired|message expired|delivery time expired|could not be delivered within|failed after|delivery has failed|message has been (?:returned|bounced|deleted)/i
+  /(?:given|giving|gave) up|(?<!non-)fatal error|permanent(?:ly)? (?:error|fail|fatal|undeliver)|failed permanently|permanent failure|returning (?:the |your )?message to|return(?:ed|ing) to sender|undelivered mail returned|aborted after|no further (?:delivery )?attempt|will not (?:be (?:retried|attempted)|try|retry|continue)|not going to try|been in the queue too long|has expired|envelope expired|message expired|delivery time expired|could not be delivered within|failed after|delivery has failed|message has been (?:returned|bounced|deleted)/i
 
 /** A report that says `delayed` and is final nonetheless. Narrow: Exim's "will give up" is no end. */
 export const EXPIRED_DELAY =

@@ -31,7 +31,7 @@ interface Sight {
 
 const WRAP = /[\s<>"'`()[\]*•·\-–—|（）「」『』【】：，。]/
 const NOT_THEIRS =
-  /(?:contact|write to|e-?mail(?:ing)?(?: us)?(?: at)?|assistance|helpdesk|questions?|reply to|administrator|support|visit|report (?:this )?to|forward[^@]{0,30} to|complain\w*|notify|please (?:send|reply|call|use|e-?mail)[^@]{0,60}|sent by|(?:^|\W)(?:from|by|sender|reply-to|return-path|envelope-from)\b[^@\w]{0,6}(?:address)?|mail from:?|generated from|expanded from|original address|on behalf of)\s*:?\s*[<"'(]*$/i
+  /(?:contact|write to|e-?mail(?:ing)?(?: us)?(?: at)?|assistance|helpdesk|questions?|reply to|administrator|support|visit|report (?:this )?to|forward[^@]{0,30} to|complain\w*|notify|please (?:send|reply|call|use|e-?mail)[^@]{0,60}|sent by|(?:^|\W)(?:from|by|sender|reply-to|return-path|envelope-from)\b[^@\w]{0,6}(?:address)?|mail from:?|generated from|expanded from|original address|on behalf of|message-?id|references|in-reply-to|queue-?id|\bid)\s*:?\s*[<"'(]*$/i
 const LABEL =
   /(?:undeliver\w*|deliver(?:ed|ing|y|ies)?|delevery|send|sent|reach(?:ed)?|return\w*|unknown|invalid|unable|cannot|couldn't|fail\w*|errors?|reject\w*|bounce\w*|wrong|exceeds|quota|full|mailbox|addressed to|recipients?|rcpt|addresse?e?s?|users?|accounts?|gateway|postponed|delayed|unrouteable|no such|concerning|destinat\w*|empf\S{0,3}nger|adresse|an|for|to)\b[^@]{0,60}$/i
 /** Labels of scripts without word boundaries. */

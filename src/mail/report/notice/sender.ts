@@ -7,7 +7,7 @@
  *   some bounces and on every vacation notice, and people answer with `<>`.
  */
 import { findAddresses } from '../addresses.js'
-import { type Headers, header, isReturned, type Mail, words } from '../mime.js'
+import { type Headers, header, isReturned, type Mail, readHeaders, words } from '../mime.js'
 import { AUTOREPLY_SUBJECT, BOUNCE_SUBJECT, FORWARDED_SUBJECT, OPENING, ROBOT } from './phrases.js'
 
 const ENOUGH = 4
@@ -36,14 +36,21 @@ const marks = (headers: Headers): number => {
   return weight
 }
 
+/** A copy of our mail is enclosed, and not a bounce that a person passes on. */
+const encloses = ({ headers, parts }: Mail): boolean => {
+  const copy = parts.find((part) => isReturned(part, headers))
+  return copy !== undefined && !isRobot(readHeaders(copy.body).headers)
+}
+
 /** How strongly header and words say that an MTA reports. */
-export const isNotice = ({ headers, parts }: Mail, text: string): boolean => {
+export const isNotice = (mail: Mail, text: string): boolean => {
+  const { headers } = mail
   const marked = marks(headers)
-  if (marked === 0 || (isForwarded(headers) && !isRobot(headers))) return false
+  if (isForwarded(headers) && !isRobot(headers)) return false
   const subject = BOUNCE_SUBJECT.test(words(headers, 'subject')) ? 2 : 0
   const opening = OPENING.test(text.slice(0, 4_000)) ? 2 : 0
-  const returned = parts.some((part) => isReturned(part, headers)) ? 1 : 0
-  return marked + subject + opening + returned >= ENOUGH
+  const returned = encloses(mail) ? 1 : 0
+  return marked + subject + opening + returned >= (marked > 0 ? ENOUGH : ENOUGH + 1)
 }
 
 export const isAutoReply = (headers: Headers): boolean => {
