@@ -6,7 +6,7 @@
 export const readCsv = (text: string): readonly (readonly string[])[] => {
   const records: string[][] = []
   let record: string[] = []
-  const field = /\s*(?:"((?:[^"]|"")*)"[^\S\r\n]*|([^,\r\n]*))(,|\r?\n|\r|$)/y
+  const field = /[^\S\r\n]*(?:"((?:[^"]|"")*)"[^\S\r\n]*|([^,\r\n]*))(,|\r?\n|\r|$)/y
   const body = text.replace(/^\ufeff/, '')
   while (field.lastIndex < body.length) {
     const [, quoted, plain = '', end] = field.exec(body) ?? []

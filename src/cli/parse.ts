@@ -18,6 +18,7 @@ import {
   verbOf,
 } from './command.js'
 import { EXITS, usage } from './exit.js'
+import { STDIN } from './input.js'
 import { type Place, refuse } from './refuse.js'
 import { versionText } from './version.js'
 
@@ -100,17 +101,30 @@ const nothingToRun = ({ subject }: Place): never => {
   throw usage(`${subject.name} needs a verb: ${subject.commands.map(verbOf).join(', ')}`)
 }
 
+/** yargs loses a lone `-` among the positionals, so it travels under another name. */
+const SHIELD = '\u0000-'
+const shield = (word: string): string => (word === STDIN ? SHIELD : word)
+const unshield = (args: Readonly<Record<string, unknown>>): Record<string, unknown> => {
+  const plain = (value: unknown): unknown =>
+    Array.isArray(value) ? value.map(plain) : value === SHIELD ? STDIN : value
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, plain(value)]))
+}
+
 /** Reads a command line. Throws a Refusal (64) with one line when it is wrong. */
 export const parse = async (argv: readonly string[], catalog: Catalog): Promise<Parsed> => {
   const at: Place = { subject: null, command: null }
   const parser = root(argv, catalog, at)
   for (const entry of catalog) await addEntry(parser, entry, argv, at)
   let text: string | null = null
-  const read = await parser.parseAsync([...argv], {}, (_error: unknown, _args: unknown, output: string) => {
-    if (output !== '') text = output
-  })
+  const read = await parser.parseAsync(
+    argv.map(shield),
+    {},
+    (_error: unknown, _args: unknown, output: string) => {
+      if (output !== '') text = output
+    },
+  )
   const args: Record<string, unknown> & Globals = {
-    ...read,
+    ...unshield(read),
     config: read.config as string | undefined,
     json: read.json === true,
   }

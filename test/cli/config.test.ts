@@ -1,0 +1,65 @@
+/** Settings: every mistake with its place, what is in force, and the manual. */
+import t from 'tap'
+import { openDesk, postern } from './desk.js'
+
+const BAD = `hostname: mail.example.com
+http:
+  port: 99999
+  hst: x
+relay:
+  retry: [1x]
+`
+
+t.test('check names file, line and column of every mistake', async (t) => {
+  const desk = openDesk(t, BAD)
+  const { code, stdout, stderr } = await desk.run(['config', 'check'])
+  t.equal(code, 78)
+  const lines = stdout.trim().split('\n')
+  t.equal(lines.length, 3)
+  t.match(lines[0], `${desk.configFile}:3:9: http.port: `)
+  t.match(lines[1], `${desk.configFile}:4:3: http.hst: is not a setting; did you mean host?`)
+  t.match(lines[2], `${desk.configFile}:6:11: relay.retry.0: `)
+  t.match(stderr, /3 mistakes/)
+  const asJson = await desk.run(['config', 'check', '--json'])
+  t.equal(asJson.code, 78)
+  t.match(JSON.parse(asJson.stdout), [
+    { file: desk.configFile, line: 3, column: 9, key: 'http.port', value: '99999' },
+    { key: 'http.hst', line: 4, remedy: 'did you mean host?' },
+    { key: 'relay.retry.0', column: 11 },
+  ])
+})
+
+t.test('any other command refuses a bad file with 78, and touches nothing', async (t) => {
+  const desk = openDesk(t, BAD)
+  const { code, stdout, stderr } = await desk.run(['key', 'list'])
+  t.equal(code, 78)
+  t.equal(stdout, '')
+  t.match(stderr, `postern: ${desk.configFile}:3:9: http.port: `)
+  const broken = openDesk(t, 'http: [1\n')
+  t.match(await broken.run(['key', 'list']), { code: 78, stderr: /:\d+:\d+: is not valid YAML/ })
+  const missing = await postern(['key', 'list', '--config', '/nowhere/postern.yaml'])
+  t.match(missing, { code: 78, stderr: /\/nowhere\/postern.yaml: cannot be read: ENOENT; name another file/ })
+})
+
+t.test('check tells what serve would refuse', async (t) => {
+  const desk = openDesk(t, 'hostname: mail.example.com\nhttp: { host: 0.0.0.0 }\n')
+  t.match(await desk.run(['config', 'check']), {
+    code: 78,
+    stdout: /http\.host: HTTP beyond loopback needs TLS/,
+  })
+  const good = openDesk(t)
+  t.match(await good.run(['config', 'check']), { code: 0, stdout: '', stderr: /is good/ })
+  t.same(await good.json(['config', 'check']), [])
+})
+
+t.test('print shows what is in force, reference explains it', async (t) => {
+  const desk = openDesk(t)
+  t.match(await desk.json(['config', 'print']), {
+    hostname: 'gw.postern.test',
+    rate_limit: { per_minute: 600 },
+  })
+  t.match((await desk.run(['config', 'print'])).stdout, /^hostname: gw.postern.test$/m)
+  t.match((await desk.run(['config', 'reference'])).stdout, /^bounce\.domain$/m)
+  const rows = await desk.json(['config', 'reference'])
+  t.ok(rows.every((row: { description: string }) => row.description !== ''))
+})

@@ -1,0 +1,30 @@
+/** CSV both ways. */
+import fc from 'fast-check'
+import t from 'tap'
+import { readCsv, writeCsv } from '../../src/cli/csv.js'
+
+t.test('reading', async (t) => {
+  t.same(readCsv('a,b\r\nc,d\r\n'), [
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+  t.same(readCsv('\ufeffa , "b ""x"", c" ,\n\n d\n'), [['a', 'b "x", c', ''], ['d']])
+  t.same(readCsv('a,"two\nlines"\n'), [['a', 'two\nlines']])
+  t.same(readCsv('x@y.z,,import,2026-01-01T00:00:00Z,\r\n'), [
+    ['x@y.z', '', 'import', '2026-01-01T00:00:00Z', ''],
+  ])
+  t.same(readCsv(''), [])
+  t.same(readCsv('a,'), [['a', '']])
+})
+
+t.test('what is written reads back', async (t) => {
+  const cell = fc.string({ maxLength: 12 }).map((text) => text.trim())
+  const records = fc.array(
+    fc.tuple(
+      cell.filter((text) => text !== '' && !text.startsWith('\ufeff')),
+      cell,
+    ),
+    { maxLength: 5 },
+  )
+  fc.assert(fc.property(records, (rows) => t.same(readCsv(writeCsv(rows)), rows)))
+})

@@ -1,0 +1,60 @@
+/** The built command line as a child process, and a temporary installation without a daemon for it. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BIN, type CliResult, cleanEnv, ROOT } from '../parts/postern.js'
+
+/** How to start it: tap hands its own loader to every Node it sees, which would cost half a second each time. */
+export const command = (args: readonly string[]): readonly [string, readonly string[]] => [
+  '/usr/bin/env',
+  ['-u', 'NODE_OPTIONS', process.execPath, BIN, ...args],
+]
+
+export const postern = (args: readonly string[], input = '', cwd = ROOT, env = {}): Promise<CliResult> =>
+  new Promise((resolve) => {
+    const [file, words] = command(args)
+    const child = execFile(file, words, { cwd, env: cleanEnv(env) }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr })
+    })
+    child.stdin?.on('error', () => {}) // it may end without reading
+    child.stdin?.end(input)
+  })
+
+export interface Desk {
+  readonly dir: string
+  readonly configFile: string
+  /** Runs a command with this installation's --config. */
+  run(args: readonly string[], input?: string): Promise<CliResult>
+  /** The one document that a command prints with --json. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is printed
+  json(args: readonly string[], input?: string): Promise<any>
+  /** Writes a file into the folder and answers its path. */
+  file(name: string, text: string | Uint8Array, mode?: number): string
+}
+
+/** `t.teardown` removes the folder again. */
+export const openDesk = (
+  t: { teardown(after: () => void): void },
+  settings = 'hostname: gw.postern.test\ndata_dir: data\n',
+): Desk => {
+  const dir = mkdtempSync(join(tmpdir(), 'postern-cli-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  const file: Desk['file'] = (name, text, mode = 0o600) => {
+    writeFileSync(join(dir, name), text, { mode })
+    return join(dir, name)
+  }
+  const configFile = file('postern.yaml', settings)
+  const run: Desk['run'] = (args, input = '') => postern([...args, '--config', configFile], input, dir)
+  return {
+    dir,
+    configFile,
+    file,
+    run,
+    json: async (args, input) => {
+      const { code, stdout, stderr } = await run([...args, '--json'], input)
+      if (code !== 0) throw new Error(`postern ${args.join(' ')} ended with ${code}: ${stderr}`)
+      return JSON.parse(stdout)
+    },
+  }
+}

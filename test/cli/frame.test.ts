@@ -1,0 +1,75 @@
+/** The frame of the command line: help, mistakes and their hints, closed pipes, one document of JSON. */
+import { spawn } from 'node:child_process'
+import t from 'tap'
+import { CATALOG } from '../../src/cli/catalog.js'
+import { parse } from '../../src/cli/parse.js'
+import { cleanEnv } from '../parts/postern.js'
+import { command, postern } from './desk.js'
+
+t.test('a wrong command line is one line that names the remedy, and 64', async (t) => {
+  const cases: readonly (readonly [args: string, said: RegExp])[] = [
+    ['', /^name a command; try: postern --help$/],
+    ['workspac list', /unknown command workspac; did you mean workspace\?$/],
+    ['workspace', /workspace needs a verb: list, show, create, update$/],
+    ['workspace lst', /unknown command lst; did you mean list\?$/],
+    ['key list --jsno', /unknown option --jsno; did you mean --json\?$/],
+    ['key create --workspce x', /unknown option --workspce; did you mean --workspace\?$/],
+    ['key create --workspace', /--workspace needs a value$/],
+    ['key create --workspace=', /--workspace: expected a value, found an empty one$/],
+    ['key create', /needs either --workspace W or --platform$/],
+    ['key create --platform --name a --name b', /--name is given twice; once is enough$/],
+    ['key create --platform --rate-limit many', /--rate-limit: expected a number$/],
+    ['key create --platform --mode prod', /--mode: "prod" is not one of live, test$/],
+    ['workspace create', /something is missing; usage: postern workspace create <name>$/],
+    ['key list more', /unexpected argument more; usage: postern key list$/],
+    ['frobnicate', /unknown command frobnicate; try: postern --help$/],
+  ]
+  for (const [args, said] of cases) {
+    const words = args.split(' ').filter((word) => word !== '')
+    const refused = parse(words, CATALOG).then(({ command, args }) => command?.run(args, null as never))
+    await t.rejects(refused, { exit: 64, message: said }, `postern ${args}`)
+  }
+  const { code, stdout, stderr } = await postern(['workspac', 'list'])
+  t.same(
+    { code, stdout, stderr },
+    { code: 64, stdout: '', stderr: 'postern: unknown command workspac; did you mean workspace?\n' },
+  )
+})
+
+t.test('help lists the commands and the exit codes', async (t) => {
+  const { code, stdout, stderr } = await postern(['--help'])
+  t.equal(code, 0)
+  t.equal(stderr, '')
+  for (const word of ['workspace', 'key', 'pool', 'email', 'serve', 'dev', 'config']) t.match(stdout, word)
+  for (const exit of [0, 64, 65, 69, 70, 73, 74, 75, 77, 78]) t.match(stdout, new RegExp(`^ +${exit}  `, 'm'))
+  const one = await postern(['key', 'revoke', '--help'])
+  t.match(one.stdout, /--dry-run/)
+  t.match(one.stdout, /^ +64 {2}usage/m)
+})
+
+t.test('version', async (t) => {
+  const { stdout } = await postern(['version', '--json'])
+  const record = JSON.parse(stdout)
+  t.match(record, { version: /^\d+\.\d+\.\d+/, node: process.version })
+  t.equal((await postern(['--version'])).stdout.trim(), record.version)
+})
+
+t.test('a reader that goes away ends the program quietly', async (t) => {
+  const child = spawn('/usr/bin/env', [...command(['config', 'reference'])[1]], { env: cleanEnv() })
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += chunk
+  })
+  child.stdout.destroy()
+  const code = await new Promise((resolve) => child.on('close', resolve))
+  t.equal(code, 0)
+  t.equal(said, '')
+})
+
+t.test('no failure shows a trace, unless it is asked for', async (t) => {
+  const env = { POSTERN_DATA_DIR: '/dev/null/x' }
+  const plain = await postern(['key', 'list'], '', undefined, env)
+  t.match(plain, { code: 74, stdout: '', stderr: /^postern: .*is not a folder\n$/ })
+  const traced = await postern(['key', 'list'], '', undefined, { ...env, POSTERN_DEBUG: '1' })
+  t.match(traced.stderr, /\n +at /)
+})
