@@ -5,7 +5,8 @@
  *   (RFC 5321 section 4.1.1.4), wherever the network cut the chunks; LF.LF,
  *   LF.CRLF, CRLF.LF and CR.CR are content, so nothing can be smuggled behind
  *   them. A dot that begins a line is taken away (section 4.5.2); all other
- *   bytes are kept as they came. Beyond `limit` bytes are counted, not kept.
+ *   bytes are kept as they came. Beyond `limit` bytes are counted, not kept; so
+ *   they are when the door has no more room for messages on their way in.
  */
 const CR = 13
 const LF = 10
@@ -15,19 +16,47 @@ const CRLF_DOT = Buffer.from('\r\n.')
 /** Where the last byte left us. */
 type Place = 'text' | 'cr' | 'start' | 'dot' | 'dot-cr'
 
+/** Memory that the messages of a door share while they come in. */
+export class Room {
+  private free: number
+
+  constructor(bytes: number) {
+    this.free = bytes
+  }
+
+  take(bytes: number): boolean {
+    if (bytes > this.free) return false
+    this.free -= bytes
+    return true
+  }
+
+  give(bytes: number): void {
+    this.free += bytes
+  }
+}
+
 export class Body {
   /** Bytes of content so far, kept or not. */
   size = 0
   private parts: Buffer[] = []
   private place: Place = 'start'
+  private taken = 0
+  private lost = false
   private readonly limit: number
+  private readonly room: Room
 
-  constructor(limit: number) {
+  constructor(limit: number, room: Room) {
     this.limit = limit
+    this.room = room
   }
 
   get oversized(): boolean {
     return this.size > this.limit
+  }
+
+  /** True when bytes were dropped for want of room. */
+  get crowdedOut(): boolean {
+    return this.lost
   }
 
   /** Takes a chunk; answers the offset just after the final dot's line, or -1 when it has not come. */
@@ -77,11 +106,23 @@ export class Body {
     return this.parts.length === 1 ? this.parts[0]! : Buffer.concat(this.parts)
   }
 
+  /** Gives the room back; the bytes are gone. Twice is fine. */
+  release(): void {
+    this.room.give(this.taken)
+    this.taken = 0
+    this.parts = []
+  }
+
   private keep(part: Buffer): void {
     if (part.length === 0) return
     this.size += part.length
-    if (this.oversized) this.parts = []
-    else this.parts.push(part)
+    if (!this.oversized && !this.lost && this.room.take(part.length)) {
+      this.taken += part.length
+      this.parts.push(part)
+    } else {
+      this.lost ||= !this.oversized
+      this.release()
+    }
   }
 }
 

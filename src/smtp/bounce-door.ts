@@ -12,6 +12,7 @@ import { Fault } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
+import { Room } from './body.js'
 import type { BounceIntake } from './ports.js'
 import { Refusal } from './reply.js'
 import type { Rules } from './rules.js'
@@ -69,6 +70,7 @@ const bounceRules = ({ config, verifyRecipient, ingest, log }: BounceDoorOptions
   hostname: config.hostname,
   size: LARGEST,
   recipients: MOST_RECIPIENTS,
+  room: new Room(4 * LARGEST),
   startTls: false,
   login: 'none',
   mustLogIn: false,

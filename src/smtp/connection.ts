@@ -26,6 +26,7 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
   private readonly door: DoorServer<Who>
   private readonly talk: Session<Who>
   private out = ''
+  private opening: Promise<void> | null = null
   /** When the client began to owe us something; null while we owe it a reply. */
   private owesSince: number | null
   private body: Body | null = null
@@ -44,15 +45,11 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
       if (this.door.connections.size > this.door.mostConnections) return this.say(SAY.busy)
       this._ready = true
       if (this.secure) this.talk.secured(this.tlsName())
-      this.attend(this.talk.open())
-    })
-  }
-
-  /** While this is under way it is us whom the client waits for. */
-  private attend(work: Promise<void>): void {
-    this.owesSince = null
-    work.finally(() => {
-      this.owesSince = this.door.clock.tick()
+      this.owesSince = null
+      this.opening = this.talk.open().finally(() => {
+        this.opening = null
+        this.owesSince = this.door.clock.tick()
+      })
     })
   }
 
@@ -61,8 +58,13 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
     const parser = new DoorStream(LONGEST_LINE)
     parser.online = (line, done) => {
       if (this._upgrading || this._closing) return done()
-      this.owesSince = null
-      this.talk.command(line, () => this.next(done))
+      const begin = (): void => {
+        this.owesSince = null
+        this.talk.command(line, () => this.next(done))
+      }
+      // a client that talks before it was greeted is answered after
+      if (this.opening === null) begin()
+      else void this.opening.then(begin)
     }
     parser.ontoolong = (done) => this.talk.tooLong(done)
     parser.onidle = () => this.flush()
@@ -161,6 +163,11 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
   private cut(reply: string): void {
     if (this._upgrading) this._socket.destroy()
     else this.say(reply)
+  }
+
+  override _onClose(): void {
+    this.body?.release()
+    super._onClose()
   }
 
   /** Time is kept by sweep(). */

@@ -6,6 +6,7 @@
  *   with its reply; anything else thrown is 451 4.3.0 and a line in the log.
  *   They may answer at once or with a promise; at once is faster.
  */
+import type { Room } from './body.js'
 import type { EnvelopeRecipient, Sender } from './envelope.js'
 import type { Credentials } from './login.js'
 
@@ -34,6 +35,8 @@ export interface Rules<Who> {
   /** Bytes of the largest message. */
   readonly size: number
   readonly recipients: number
+  /** Memory for messages on their way in. */
+  readonly room: Room
   /** Whether STARTTLS is offered while in clear. */
   readonly startTls: boolean
   /** When AUTH is offered: under TLS only, also in clear (loopback), or not at all. */

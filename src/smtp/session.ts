@@ -36,6 +36,8 @@ export interface Wire {
 
 /** Refusals in a row before the client is sent away. */
 const MOST_ERRORS = 20
+/** Commands before a login; a sound client needs six. */
+const MOST_IDLE_TALK = 50
 const HTTP = /^[A-Z]+ \S+ HTTP\/\d/i
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/
 const LONGEST_HELLO = 255
@@ -51,6 +53,8 @@ export class Session<Who> {
   private recipients: EnvelopeRecipient[] = []
   private login: Login | null = null
   private errors = 0
+  /** Commands from someone who may not send yet. */
+  private idleTalk = 0
   private stopping = false
   /** True while a message is on its way in: such a session may finish it. */
   receiving = false
@@ -64,9 +68,12 @@ export class Session<Who> {
 
   /** Greets, once the listener's rules know the client. */
   async open(): Promise<void> {
-    const before = this.rules.connected(this.visit)
-    if (before !== undefined) await before.catch((error: unknown) => this.refuse(error))
-    this.wire.say(`220 ${this.rules.hostname} ESMTP Postern`)
+    try {
+      await this.rules.connected(this.visit)
+      this.wire.say(`220 ${this.rules.hostname} ESMTP Postern`)
+    } catch (error) {
+      this.wire.say(recode('421 4.3.0', this.replyTo(error)))
+    }
   }
 
   /** TLS is up: all that was said in clear is forgotten (RFC 3207 section 4.2). */
@@ -103,6 +110,7 @@ export class Session<Who> {
   }
 
   private dispatch(line: string): Work {
+    if (!this.mayMail() && ++this.idleTalk > MOST_IDLE_TALK) return this.wire.say(SAY.tooManyErrors)
     if (CONTROLS.test(line)) throw new Refusal(SAY.badCharacters)
     const space = line.indexOf(' ')
     const verb = (space === -1 ? line : line.slice(0, space)).toUpperCase()
@@ -145,7 +153,6 @@ export class Session<Who> {
     this.visit.hello = name
     this.visit.extended = verb === 'EHLO'
     this.reset()
-    this.errors = Math.max(0, this.errors - 1)
     const { rules } = this
     const lines = [rules.hostname]
     if (verb === 'EHLO') lines.push(...this.extensions())
@@ -251,13 +258,14 @@ export class Session<Who> {
     if (line.trim().length > 4) throw new Refusal('501 5.5.4 Syntax: DATA')
     if (sender === null) throw new Refusal('503 5.5.1 Need MAIL before DATA')
     if (recipients.length === 0) throw new Refusal(SAY.recipientsFirst)
-    const body = new Body(this.rules.size)
+    const body = new Body(this.rules.size, this.rules.room)
     this.receiving = true
     this.wire.collect(body, (done) => {
       this.reset()
       this.keep({ sender, recipients }, body)
         .catch((error: unknown) => this.refuse(error))
         .finally(() => {
+          body.release()
           this.receiving = false
           if (this.stopping) this.wire.say(SAY.stopping)
           done()
@@ -271,6 +279,7 @@ export class Session<Who> {
     body: Body,
   ): Promise<void> {
     if (body.oversized) throw this.tooBig()
+    if (body.crowdedOut) throw new Refusal(SAY.full)
     this.ok(await this.rules.message(envelope, body.bytes(), this.visit))
   }
 
@@ -288,11 +297,15 @@ export class Session<Who> {
     this.wire.say(reply)
   }
 
-  private refuse(error: unknown): void {
+  private replyTo(error: unknown): string {
     const requestId = newRequestId()
-    const reply = replyTo(error, requestId, (unexpected) =>
+    return replyTo(error, requestId, (unexpected) =>
       this.log.error({ event: 'smtp_unexpected', request_id: requestId, err: unexpected }),
     )
+  }
+
+  private refuse(error: unknown): void {
+    const reply = this.replyTo(error)
     this.wire.say(reply)
     if (error instanceof Fault && error.code === 'rate_limit.auth_failures') {
       this.wire.say(recode('421 4.7.0', reply))

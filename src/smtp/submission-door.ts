@@ -15,6 +15,7 @@ import type { Service } from '../base/service.js'
 import type { Config, SubmissionListener } from '../config/config.js'
 import type { EnvelopedMessage } from '../submission/message.js'
 import type { Login } from '../tenant/principal.js'
+import { Room } from './body.js'
 import type { DoorSubmission, DoorTenants } from './ports.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
 import type { Envelope, Rules, Visit } from './rules.js'
@@ -42,6 +43,8 @@ export interface SubmissionDoor extends Service {
   renew(certificate: Certificate): void
 }
 
+/** Bytes of all messages on their way in, over all listeners. */
+const ROOM = 256 * 1024 * 1024
 /** How long a stop waits for messages that are on their way in. */
 const GRACE = 10_000
 
@@ -49,13 +52,14 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   const { config, clock, log } = options
   let servers: DoorServer<Login>[] = []
   let certificate = options.certificate
+  const room = new Room(Math.max(ROOM, 4 * config.limits.message_size))
   const build = (listener: SubmissionListener): DoorServer<Login> =>
     new DoorServer({
       ...listener,
       certificate: listener.tls === 'none' ? null : certificate,
       connections: config.limits.connections,
       idle: config.limits.idle,
-      rules: submissionRules(options, listener),
+      rules: submissionRules(options, listener, room),
       clock,
       log,
     })
@@ -86,10 +90,12 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
 const submissionRules = (
   { config, tenants, submission, log }: DoorOptions,
   listener: SubmissionListener,
+  room: Room,
 ): Rules<Login> => ({
   hostname: config.hostname,
   size: config.limits.message_size,
   recipients: config.limits.recipients,
+  room,
   startTls: listener.tls === 'starttls',
   login: listener.tls === 'none' ? 'clear' : 'tls',
   mustLogIn: true,

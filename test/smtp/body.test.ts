@@ -1,0 +1,114 @@
+/**
+ * The body's end and its dots: whatever the chunks, the same bytes; and nothing
+ * but CRLF.CRLF ends it.
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import { Body, Room } from '../../src/smtp/body.js'
+
+const room = (): Room => new Room(1e9)
+
+/** Feeds a text in the given chunk sizes (cycled). */
+const feedAll = (wire: Buffer, sizes: readonly number[], body = new Body(1e9, room())) => {
+  let at = 0
+  for (let i = 0; at < wire.length; i++) {
+    const chunk = wire.subarray(at, at + (sizes[i % sizes.length] ?? 1))
+    const end = body.feed(Buffer.from(chunk))
+    if (end !== -1) return { body, rest: wire.subarray(at + end).toString('latin1') }
+    at += chunk.length
+  }
+  return { body, rest: null }
+}
+
+/** How a client sends a message: dots stuffed, and the end. */
+const onWire = (message: string): string =>
+  `${message.replace(/^\./, '..').replaceAll('\r\n.', '\r\n..')}.\r\n`
+
+const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 8 })
+/** Text made of all that could matter. */
+const soup = fc.string({
+  unit: fc.constantFrom('\r', '\n', '.', '\r\n', '\r\n.', '\r\n..', 'a', '\0', 'ł'),
+  maxLength: 60,
+})
+
+t.test('any message in any chunks arrives as it was', async () => {
+  fc.assert(
+    fc.property(soup, sizes, fc.constantFrom('', 'QUIT\r\n', '.\r\n'), (text, cut, behind) => {
+      const message = Buffer.from(`${text}\r\n`).toString('latin1')
+      const { body, rest } = feedAll(Buffer.from(onWire(message) + behind, 'latin1'), cut)
+      return body.bytes().toString('latin1') === message && rest === behind && body.size === message.length
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('an empty message', async (t) => {
+  const { body, rest } = feedAll(Buffer.from('.\r\nNOOP\r\n'), [1])
+  t.equal(body.bytes().length, 0)
+  t.equal(rest, 'NOOP\r\n')
+})
+
+t.test('nothing else ends it', async (t) => {
+  fc.assert(
+    fc.property(soup, sizes, (text, cut) => {
+      // no true end in it: a line of a lone dot becomes a line of a stuffed one
+      const wire = Buffer.from(`a${text}`.replaceAll('\r\n.\r', '\r\n.').replaceAll('\r\n.', '\r\n.a'))
+      return feedAll(wire, cut).rest === null
+    }),
+    { numRuns: 2000 },
+  )
+  for (const end of [
+    '\n.\n',
+    '\r\n.\n',
+    '\n.\r\n',
+    '\r.\r',
+    '\r\n.\r',
+    '\r.\r\n',
+    '\r\n.\r.',
+    '\r\n..\r\n',
+  ]) {
+    for (const cut of [[1], [2], [3], [100]]) {
+      t.equal(feedAll(Buffer.from(`body${end}MAIL FROM:<x@y.test>\r\n`), cut).rest, null, JSON.stringify(end))
+    }
+  }
+})
+
+t.test('one chunk size or another: the same end', async () => {
+  fc.assert(
+    fc.property(soup, sizes, (text, cut) => {
+      const wire = Buffer.from(`${text}\r\n.\r\n`)
+      const whole = feedAll(wire, [wire.length])
+      const cutUp = feedAll(wire, cut)
+      return whole.body.bytes().equals(cutUp.body.bytes()) && whole.rest === cutUp.rest
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('beyond the limit bytes are counted, not kept', async (t) => {
+  const shared = new Room(1000)
+  const body = new Body(100, shared)
+  const wire = Buffer.from(`${'x'.repeat(98)}\r\n`.repeat(10))
+  t.equal(body.feed(wire.subarray(0, 100)), -1)
+  t.notOk(body.oversized)
+  t.equal(body.feed(wire.subarray(100)), -1)
+  t.ok(body.oversized)
+  t.equal(body.size, 1000)
+  t.equal(body.bytes().length, 0)
+  t.ok(shared.take(1000), 'all the room was given back')
+})
+
+t.test('messages that come in together share the room', async (t) => {
+  const shared = new Room(150)
+  const one = new Body(1000, shared)
+  const two = new Body(1000, shared)
+  one.feed(Buffer.alloc(100, 'a'))
+  two.feed(Buffer.alloc(100, 'b'))
+  t.notOk(one.crowdedOut)
+  t.ok(two.crowdedOut)
+  t.notOk(two.oversized)
+  one.release()
+  one.release()
+  t.ok(shared.take(150))
+  t.notOk(shared.take(1))
+})
