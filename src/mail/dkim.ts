@@ -22,7 +22,9 @@ export interface DkimKey {
   readonly privateKey: KeyObject | string
 }
 
-export class DkimKeyError extends Error {}
+export class DkimKeyError extends Error {
+  override readonly name = 'DkimKeyError'
+}
 
 /** Signed always, once more than present. */
 const OVERSIGNED = [
@@ -84,7 +86,7 @@ export const dkimRecord = (privateKey: KeyObject | string): string => {
 export const relaxedBody = (body: string): string => {
   const text = body.replace(/[ \t]+/g, ' ').replace(/ (?=\r\n|$)/g, '')
   let end = text.length
-  while (text.startsWith('\r\n', end - 2)) end -= 2
+  while (end >= 2 && text.startsWith('\r\n', end - 2)) end -= 2
   return end === 0 ? '' : `${text.slice(0, end)}\r\n`
 }
 

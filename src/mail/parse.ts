@@ -69,7 +69,7 @@ export const parseContent = async (raw: Uint8Array): Promise<MessageContent> => 
   const mail = await parseMail(raw)
   return {
     html: typeof mail.html === 'string' ? mail.html : null,
-    text: mail.text ?? null,
+    text: mail.text || null,
     headers: ownHeaders(raw),
     attachments: mail.attachments.map(summarize),
   }

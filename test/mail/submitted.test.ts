@@ -1,0 +1,194 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { normalizeLineEnds, prepareForRelay, readSubmitted } from '../../src/mail/submitted.js'
+
+const lines = (...all: string[]) => Buffer.from(all.join('\r\n'))
+const fields = {
+  messageId: '<new@x.test>',
+  date: 'Fri, 20 Nov 2026 10:00:00 +0000',
+  receivedLine: 'Received: us\r\n',
+}
+const relay = (raw: Buffer, more = {}) =>
+  Buffer.from(prepareForRelay(raw, readSubmitted(raw), { ...fields, ...more })).toString()
+
+t.test('the header section', async (t) => {
+  const raw = lines(
+    'Received: from a by b; now',
+    'received: from b by c id em_1; now',
+    'FROM: "Shop, Inc." <No-Reply@shop.test>',
+    'to: Ana <ana@example.com>,',
+    '\t=?UTF-8?Q?Zo=C3=AB?= <zoe@example.com>',
+    'Cc: Team: carl@x.test;',
+    'Reply-To: help@shop.test',
+    'Bcc: secret@x.test,',
+    ' other@x.test',
+    'Subject: =?UTF-8?Q?Gr=C3=BC=C3=9Fe?=',
+    ' from us',
+    'Message-ID: <1@shop.test>',
+    'Date: Fri, 20 Nov 2026 10:00:00 +0000',
+    'Idempotency-Key: order-42',
+    'X-Postern-Tag: kind=receipt',
+    'x-postern-tag: step=2',
+    'X-Postern-Scheduled-At: 2026-11-21T10:00:00Z',
+    '',
+    'Bcc: this is body',
+    '',
+  )
+  const { section, ...seen } = readSubmitted(raw, 'id em_')
+  t.strictSame(seen, {
+    from: { name: 'Shop, Inc.', address: 'No-Reply@shop.test' },
+    to: [
+      { name: 'Ana', address: 'ana@example.com' },
+      { name: 'Zoë', address: 'zoe@example.com' },
+    ],
+    cc: [{ name: null, address: 'carl@x.test' }],
+    replyTo: [{ name: null, address: 'help@shop.test' }],
+    subject: 'Grüße from us',
+    messageId: '<1@shop.test>',
+    date: 'Fri, 20 Nov 2026 10:00:00 +0000',
+    tags: [
+      { name: 'kind', value: 'receipt' },
+      { name: 'step', value: '2' },
+    ],
+    idempotencyKey: 'order-42',
+    scheduledAt: '2026-11-21T10:00:00Z',
+    received: 2,
+    loops: 1,
+    repeated: [],
+    hasBareCr: false,
+    hasBareLf: false,
+    hasNul: false,
+    needsSmtpUtf8: false,
+  })
+  t.equal(section.fields.length, 14)
+  t.equal(
+    relay(raw),
+    `Received: us\r\n${raw
+      .toString()
+      .replace('Bcc: secret@x.test,\r\n other@x.test\r\n', '')
+      .replace(/^(?:Idempotency-Key|X-Postern-\S+): .*\r\n/gim, '')}`,
+  )
+})
+
+t.test('what is missing is added, what is there stays', async (t) => {
+  t.equal(
+    relay(lines('From: a@b.c', '', 'hi', '')),
+    'Received: us\r\nDate: Fri, 20 Nov 2026 10:00:00 +0000\r\nMessage-ID: <new@x.test>\r\nFrom: a@b.c\r\n\r\nhi\r\n',
+  )
+  t.equal(
+    relay(lines('MESSAGE-id:  <x@y>  ', 'dAtE: yesterday', '', 'hi')),
+    'Received: us\r\nMESSAGE-id:  <x@y>  \r\ndAtE: yesterday\r\n\r\nhi',
+    'existing ones, however odd',
+  )
+  t.notMatch(relay(lines('Message-ID:', 'Date: x', '', 'hi')), /^Message-ID:\r/m, 'an empty one is none')
+  t.match(
+    relay(lines('Hello, this is no header', 'at all', '')),
+    /\r\n\r\nHello, this is no header\r\nat all\r\n$/,
+  )
+  t.match(
+    relay(lines('From ann Mon Jan  1 00:00:00 2026', 'From: a@b.c', '', 'x')),
+    /<new@x\.test>\r\nFrom: a@b\.c\r\n/,
+  )
+  t.match(relay(Buffer.from('From: a@b.c\r\n')), /\r\nFrom: a@b\.c\r\n$/, 'no body')
+  t.match(relay(Buffer.alloc(0)), /^Received: us\r\n/)
+})
+
+t.test('raw 8-bit', async (t) => {
+  const utf8 = readSubmitted(lines('From: Zoë <a@b.c>', 'Subject: für', '', 'ü'))
+  t.equal(utf8.subject, 'für')
+  t.equal(utf8.from?.name, 'Zoë')
+  t.equal(utf8.needsSmtpUtf8, true)
+  const latin1 = readSubmitted(Buffer.from('From: a@b.c\r\nSubject: f\xfcr\r\n\r\n\xfc', 'latin1'))
+  t.equal(latin1.subject, 'für')
+  t.equal(readSubmitted(lines('From: a@b.c', '', 'only the body: ü')).needsSmtpUtf8, false)
+  t.equal(
+    readSubmitted(lines('From: a@b.c', 'X-PM-Tag: ü', 'Bcc: ü@x.test', '', '')).needsSmtpUtf8,
+    false,
+    'goes anyway',
+  )
+  const raw = Buffer.from('X: \xc3\xa0\xff\x80\r\n\r\n\x80\xff', 'latin1')
+  t.ok(Buffer.from(relay(raw), 'utf8').length > 0)
+  t.ok(
+    Buffer.from(prepareForRelay(raw, readSubmitted(raw), fields))
+      .subarray(-raw.length)
+      .equals(raw),
+    'octets stay as they are',
+  )
+})
+
+t.test('line ends', async (t) => {
+  const flags = (text: string) => {
+    const { hasBareCr, hasBareLf, hasNul } = readSubmitted(Buffer.from(text))
+    return [hasBareCr, hasBareLf, hasNul]
+  }
+  t.strictSame(flags('A: b\r\n\r\nc\r\n'), [false, false, false])
+  t.strictSame(flags('A: b\n\nc\n'), [false, true, false])
+  t.strictSame(flags('A: b\r\n\r\nc\rd'), [true, false, false])
+  t.strictSame(flags('A: b\r\n\r\nc\r'), [true, false, false])
+  t.strictSame(flags('\nA: b\r\n'), [false, true, false])
+  t.strictSame(flags('A: b\r\r\n\r\n\n'), [true, true, false])
+  t.strictSame(flags('A: \0\r\n'), [false, false, true])
+  const smuggled = Buffer.from('From: a@b.c\r\nSubject: x\rBcc: secret@x.test\rX-PM-Tag: y\r\n\r\na\nb\0\r\n')
+  const normal = relay(smuggled, { normalize: true })
+  t.notMatch(normal, /secret|PM-Tag/, 'a field that a lone CR uncovers is taken out as well')
+  t.match(normal, /Subject: x\r\n\r\na\r\nb\r\n$/)
+  t.equal(relay(smuggled).endsWith(smuggled.toString()), true, 'untouched unless asked')
+  t.equal(
+    normalizeLineEnds(Buffer.from('a\r\n\r\r\n\nb\0\xff', 'latin1')).toString('latin1'),
+    'a\r\n\r\n\r\n\r\nb\xff',
+  )
+})
+
+t.test('fields that came twice', async (t) => {
+  t.strictSame(
+    readSubmitted(lines('From: a@b.c', 'from: x@y.z', 'X-A: 1', 'X-A: 2', 'To: a@b.c', 'TO: d@e.f', '', ''))
+      .repeated,
+    ['from', 'to'],
+  )
+})
+
+t.test('all but the removed fields leaves octet for octet', async () => {
+  const field = fc
+    .tuple(
+      fc.constantFrom(
+        'From',
+        'X-Custom',
+        'bcc',
+        'BCC',
+        'X-SES-Thing',
+        'Idempotency-Key',
+        'X-Mailer',
+        'Resent-Bcc',
+      ),
+      fc.stringMatching(/^[a-z <>@:ü]{0,20}$/),
+      fc.array(fc.stringMatching(/^[ \t][a-z:]{1,10}$/), { maxLength: 2 }),
+    )
+    .map(([name, value, more]) => ({
+      goes: /^(?:bcc|resent-bcc|x-ses-thing|idempotency-key)$/i.test(name),
+      text: [`${name}:${value}`, ...more].map((line) => `${line}\r\n`).join(''),
+    }))
+  fc.assert(
+    fc.property(
+      fc.array(field, { minLength: 1, maxLength: 8 }),
+      fc.uint8Array({ maxLength: 50 }),
+      (all, body) => {
+        const start = 'Date: x\r\nMessage-ID: <a@b>\r\n'
+        const raw = Buffer.concat([Buffer.from(`${start}${all.map((one) => one.text).join('')}\r\n`), body])
+        const kept = all.filter((one) => !one.goes).map((one) => one.text)
+        const wanted = Buffer.concat([Buffer.from(`Received: us\r\n${start}${kept.join('')}\r\n`), body])
+        return wanted.equals(prepareForRelay(raw, readSubmitted(raw), fields))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+t.test('any octets are read without harm', async () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (raw, normalize) => {
+      const out = prepareForRelay(raw, readSubmitted(raw), { ...fields, normalize })
+      return !normalize || !/\0|\r(?!\n)|(?<!\r)\n/.test(Buffer.from(out).toString('latin1'))
+    }),
+    { numRuns: 1000 },
+  )
+})
