@@ -21,6 +21,8 @@ export class PlainMx {
   })
 
   async start(): Promise<this> {
+    // clients that are killed take their connections with them
+    this.server.on('error', () => {})
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', () => resolve()))
     this.port = (this.server.server.address() as AddressInfo).port
     return this
