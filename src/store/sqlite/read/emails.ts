@@ -4,12 +4,9 @@
  *   Lists are made of strands: one per workspace and mode (and status), each an
  *   index range, so a page costs the same at a thousand rows and at ten million.
  *   `to` and `tag` lead with their own index.
- * BUGS
- *   The time filters narrow the id range with a day's slack before they compare
- *   created_at: after the wall clock was set back by more than a day, mail of
- *   that time can be missing from a list with a time filter.
+ *   Time filters narrow the id range by as much as id and created_at ever
+ *   differed (skew.ts), which is milliseconds unless the clock was set back.
  */
-import { toBase32 } from '../../../base/id.js'
 import { STATUSES, type Status } from '../../../mail/status.js'
 import type { Mode, Page, Rows } from '../../page.js'
 import type {
@@ -21,10 +18,9 @@ import type {
   RecipientRow,
 } from '../../port.js'
 import type { Row } from '../connect.js'
+import { firstIdAt, NO_SKEW, type Skew } from '../skew.js'
 import { pageOf, type Strand } from './pages.js'
 import type { Statements } from './statements.js'
-
-const SLACK_MS = 24 * 3600_000
 
 const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace`
 
@@ -61,13 +57,6 @@ const toRecipient = (row: Row): RecipientRow => ({
   dueAt: row.due_at as number | null,
 })
 
-/** The first id that a mail born at this time could have. */
-const idAt = (at: number): string => {
-  const ms = Math.max(0, Math.min(at, 2 ** 48 - 1))
-  const bytes = [40, 32, 24, 16, 8, 0].map((shift) => Math.floor(ms / 2 ** shift) & 255)
-  return `em_${toBase32(Uint8Array.from(bytes))}`
-}
-
 class Clauses {
   readonly texts: string[] = []
   readonly params: unknown[] = []
@@ -78,12 +67,20 @@ class Clauses {
   }
 }
 
-const withTimes = (clauses: Clauses, filter: EmailFilter, id: string): Clauses => {
+const withTimes = (clauses: Clauses, filter: EmailFilter, skew: Skew, id: string): Clauses => {
   if (filter.createdAfter !== null) {
-    clauses.add(`${id} >= ? AND e.created_at > ?`, idAt(filter.createdAfter - SLACK_MS), filter.createdAfter)
+    clauses.add(
+      `${id} >= ? AND e.created_at > ?`,
+      firstIdAt(filter.createdAfter - skew.behind),
+      filter.createdAfter,
+    )
   }
   if (filter.createdBefore !== null) {
-    clauses.add(`${id} < ? AND e.created_at < ?`, idAt(filter.createdBefore + SLACK_MS), filter.createdBefore)
+    clauses.add(
+      `${id} < ? AND e.created_at < ?`,
+      firstIdAt(filter.createdBefore + skew.ahead),
+      filter.createdBefore,
+    )
   }
   return clauses
 }
@@ -96,7 +93,7 @@ const strand = (from: string, id: string, clauses: Clauses): Strand => ({
 })
 
 /** Strands of one workspace that start from a recipient's address or a tag, and look the rest up. */
-const searched = (filter: EmailFilter, workspace: number): Strand => {
+const searched = (filter: EmailFilter, skew: Skew, workspace: number): Strand => {
   const clauses = new Clauses()
   const { to, tag } = filter
   const id = to !== null ? 'r.email_id' : 't.email_id'
@@ -109,17 +106,17 @@ const searched = (filter: EmailFilter, workspace: number): Strand => {
   if (filter.status !== null) clauses.add('e.status = ?', filter.status)
   const from = [...(to !== null ? ['recipients r'] : []), ...(tag !== null ? ['tags t'] : []), 'emails e']
   // CROSS JOIN keeps this order: the searched index leads.
-  return strand(from.join(' CROSS JOIN '), id, withTimes(clauses.add(`e.id = ${id}`), filter, id))
+  return strand(from.join(' CROSS JOIN '), id, withTimes(clauses.add(`e.id = ${id}`), filter, skew, id))
 }
 
-const strandsOf = (filter: EmailFilter, workspaces: readonly number[]): Strand[] => {
-  if (filter.to !== null || filter.tag !== null) return workspaces.map((n) => searched(filter, n))
+const strandsOf = (filter: EmailFilter, skew: Skew, workspaces: readonly number[]): Strand[] => {
+  if (filter.to !== null || filter.tag !== null) return workspaces.map((n) => searched(filter, skew, n))
   const modes = filter.mode === null ? [0, 1] : [filter.mode === 'test' ? 1 : 0]
   return workspaces.flatMap((n) =>
     modes.map((test) => {
       const clauses = new Clauses().add('e.workspace = ? AND e.test = ?', n, test)
       if (filter.status !== null) clauses.add('e.status = ?', filter.status)
-      return strand('emails e', 'e.id', withTimes(clauses, filter, 'e.id'))
+      return strand('emails e', 'e.id', withTimes(clauses, filter, skew, 'e.id'))
     }),
   )
 }
@@ -138,6 +135,11 @@ export const createEmailReads = (sql: Statements) => {
     )
       .all(...(workspaceId === null ? [accountId] : [accountId, workspaceId]))
       .map((row) => row.n as number)
+
+  const skew = (filter: EmailFilter): Skew =>
+    filter.createdAfter === null && filter.createdBefore === null
+      ? NO_SKEW
+      : ((sql('SELECT ahead, behind FROM skew').get() as Skew | undefined) ?? NO_SKEW)
 
   const idsByAddress = (address: string, limit: number): string[] =>
     sql('SELECT n FROM workspaces')
@@ -178,7 +180,12 @@ export const createEmailReads = (sql: Statements) => {
         | undefined) ?? null,
 
     emails: (filter: EmailFilter, page: Page): Rows<EmailRow> =>
-      pageOf(sql, strandsOf(filter, workspacesOf(filter.accountId, filter.workspaceId)), page, emailRow),
+      pageOf(
+        sql,
+        strandsOf(filter, skew(filter), workspacesOf(filter.accountId, filter.workspaceId)),
+        page,
+        emailRow,
+      ),
 
     recipient(recipientId: string): RecipientOwner | null {
       const row = sql(

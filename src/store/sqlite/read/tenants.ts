@@ -14,8 +14,8 @@ import type {
   SuppressionRow,
   WorkspaceRow,
 } from '../../port-tenants.js'
-import type { Table } from '../record.js'
-import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, SUPPRESSIONS, WORKSPACES } from '../tables.js'
+import type { Table } from '../schema/record.js'
+import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, SUPPRESSIONS, WORKSPACES } from '../schema/tables.js'
 import { pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 

@@ -60,7 +60,7 @@ export const createBatch = (desk: Desk, verbs: WriterVerbs, pass: (point: string
       undo.run()
       for (const lost of leased.splice(before[0])) desk.hot.drop(lost.recipientId)
       settled.splice(before[1])
-      desk.names.forget()
+      desk.rolledBack()
       return failed(call[0], error)
     } finally {
       if (db.inTransaction) release.run()
@@ -71,7 +71,7 @@ export const createBatch = (desk: Desk, verbs: WriterVerbs, pass: (point: string
     if (db.inTransaction) rollback.run()
     for (const lost of desk.effects.leased) desk.hot.drop(lost.recipientId)
     desk.forgetEffects()
-    desk.names.forget()
+    desk.rolledBack()
   }
 
   const passAll = (calls: readonly Call[], moment: string): void => {

@@ -9,8 +9,8 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { openWriter } from '../connect.js'
-import { migrate, NewerDatabaseError } from '../migrate.js'
 import type { Answer, Call, FromWriter, Notice, Order, Topic, ToWriter, WriterSettings } from '../protocol.js'
+import { migrate, NewerDatabaseError } from '../schema/migrate.js'
 import { createDesk, type Desk } from '../write/desk.js'
 import { createVerbs } from '../write/verbs.js'
 import { BrokenStore, createBatch } from './batch.js'

@@ -5,8 +5,8 @@
  *   thread ends without being told to, the store is broken.
  */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import { NewerDatabaseError } from '../migrate.js'
 import type { Notice, Order, WriterSettings } from '../protocol.js'
+import { NewerDatabaseError } from '../schema/migrate.js'
 
 export interface Writer {
   /** A new client's port to the writer. */

@@ -16,6 +16,7 @@ import type {
   NewEmail,
   NewRecipient,
 } from '../../port.js'
+import { createSkew } from '../skew.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, plainEvent } from './events.js'
 
@@ -74,6 +75,7 @@ const prepare = (desk: Desk) => ({
 
 export const createAccept = (desk: Desk, addEvent: AddEvent) => {
   const sql = prepare(desk)
+  const noteSkew = createSkew(desk)
 
   const answered = (answer: IdempotentAnswer, now: number): boolean => {
     const workspace = desk.names.workspace(answer.workspaceId)
@@ -151,7 +153,10 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
 
   return (batch: Acceptance): AcceptResult => {
     if (batch.idempotency !== null && !answered(batch.idempotency, batch.now)) return 'lock_lost'
-    for (const mail of batch.mails) addEmail(mail, batch.now)
+    for (const mail of batch.mails) {
+      noteSkew(mail.id, mail.createdAt)
+      addEmail(mail, batch.now)
+    }
     return 'accepted'
   }
 }

@@ -32,6 +32,10 @@ export interface Desk {
   readonly hot: HotSet
   readonly effects: Effects
   forgetEffects(): void
+  /** What a rollback makes wrong in memory, its owner puts right here. */
+  onRollback(forget: () => void): void
+  /** Everything that this batch said to anyone is void. */
+  rolledBack(): void
 }
 
 /** Ids and row numbers never change, so only a rolled-back insert can make this memory wrong. */
@@ -78,16 +82,24 @@ const createNames = (db: Db): Names => {
 export const createDesk = (db: Db): Desk => {
   const effects: Effects = { due: false, leased: [], settled: [] }
   const hot = createHotSet()
+  const names = createNames(db)
+  const forgets: (() => void)[] = [names.forget]
   return {
     db,
     boot: randomInt(1, 2 ** 47),
-    names: createNames(db),
+    names,
     hot,
     effects,
     forgetEffects: () => {
       effects.due = false
       effects.leased = []
       effects.settled = []
+    },
+    onRollback: (forget) => {
+      forgets.push(forget)
+    },
+    rolledBack: () => {
+      for (const forget of forgets) forget()
     },
   }
 }

@@ -9,7 +9,7 @@
 import type { SuppressionRow, WindowCount } from '../../port-tenants.js'
 import type { Db, Row } from '../connect.js'
 import type { TenantWrites } from '../protocol.js'
-import { SUPPRESSIONS } from '../tables.js'
+import { SUPPRESSIONS } from '../schema/tables.js'
 
 export const createSuppressionWrites = (
   db: Db,

@@ -9,8 +9,17 @@ import { newId } from '../../../base/id.js'
 import type { CredentialRow, PoolRow, WorkspaceRow, Written } from '../../port-tenants.js'
 import type { Db } from '../connect.js'
 import type { TenantWrites } from '../protocol.js'
-import type { Table } from '../record.js'
-import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, sandboxPool, USERS, WORKSPACES } from '../tables.js'
+import type { Table } from '../schema/record.js'
+import {
+  ACCOUNTS,
+  CREDENTIALS,
+  KEYS,
+  POOLS,
+  SESSIONS,
+  sandboxPool,
+  USERS,
+  WORKSPACES,
+} from '../schema/tables.js'
 
 const UNIQUE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
 

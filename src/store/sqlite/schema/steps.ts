@@ -1,5 +1,5 @@
 /**
- * NAME      schema - the tables, as numbered steps that only go forward
+ * NAME      steps - the tables, as numbered steps that only go forward
  * DESCRIPTION
  *   Step n brings a database from user_version n-1 to n; a step that has been
  *   released is never edited. Ids are text and rise with time, so every insert
@@ -140,6 +140,10 @@ const MAIL = `
 CREATE TABLE bodies (
   n INTEGER PRIMARY KEY, email_id TEXT NOT NULL, created_at INTEGER NOT NULL, content TEXT, raw BLOB NOT NULL
 );
+
+-- How far the time in an email's id was ever ahead of its created_at, and behind.
+CREATE TABLE skew (ahead INTEGER NOT NULL, behind INTEGER NOT NULL);
+INSERT INTO skew VALUES (0, 0);
 
 CREATE TABLE emails (
   id TEXT PRIMARY KEY,

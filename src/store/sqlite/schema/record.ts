@@ -6,7 +6,7 @@
  *   the port and snake_case in the database. The mail tables do not use this:
  *   there every microsecond and every column is counted by hand.
  */
-import type { Row } from './connect.js'
+import type { Row } from '../connect.js'
 
 /** `plain` is text, number, blob or null as SQLite keeps it. */
 export type Kind = 'plain' | 'bool' | 'json'

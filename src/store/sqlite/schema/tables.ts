@@ -13,7 +13,7 @@ import type {
   SuppressionRow,
   UserRow,
   WorkspaceRow,
-} from '../port-tenants.js'
+} from '../../port-tenants.js'
 import { table } from './record.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })

@@ -6,10 +6,10 @@
  *   first migration also makes the account `default` with its default
  *   workspace and its sandbox pool, so that a fresh install can send at once.
  */
-import { newId } from '../../base/id.js'
-import type { WorkspaceRow } from '../port-tenants.js'
-import type { Db } from './connect.js'
-import { STEPS } from './schema.js'
+import { newId } from '../../../base/id.js'
+import type { WorkspaceRow } from '../../port-tenants.js'
+import type { Db } from '../connect.js'
+import { STEPS } from './steps.js'
 import { ACCOUNTS, POOLS, sandboxPool, WORKSPACES } from './tables.js'
 
 /** The database was written by a newer Postern than this one. */

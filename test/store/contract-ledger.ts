@@ -1,0 +1,227 @@
+/**
+ * NAME      contract-ledger - lists, filters, pages, timelines and look-ups
+ */
+import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
+import type { Page } from '../../src/store/page.js'
+import type { EmailFilter, NewEmail, Store } from '../../src/store/port.js'
+import {
+  accepted,
+  addWorkspace,
+  claimOne,
+  filterOf,
+  ground,
+  mailFor,
+  ofLease,
+  page,
+  scopeOf,
+  T0,
+  toOne,
+} from './fixture.js'
+
+const pagingTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('a walk meets every row once, at any limit, though all share one time', async (t) => {
+    const at = await ground(store)
+    const mails = Array.from({ length: 130 }, () => mailFor(at))
+    await store.accept({ mails, idempotency: null, now: T0 })
+    const newest = mails.map((mail) => mail.id).reverse()
+    for (const limit of [1, 7, 100]) {
+      const seen: string[] = []
+      let anchor: string | null = null
+      for (;;) {
+        const got = await store.emails(filterOf(at), page({ limit, anchor }))
+        seen.push(...got.rows.map((row) => row.id))
+        t.equal(got.hasNewer, anchor !== null)
+        if (!got.hasOlder) break
+        anchor = got.rows.at(-1)?.id ?? null
+      }
+      t.same(seen, newest, `limit ${limit}`)
+    }
+  })
+
+  await t.test('newer pages are the nearest rows, newest first', async (t) => {
+    const at = await ground(store)
+    const mails = Array.from({ length: 50 }, () => mailFor(at))
+    await store.accept({ mails, idempotency: null, now: T0 })
+    const ids = mails.map((mail) => mail.id)
+    const start = ids[9] as string
+    const sizes: number[] = []
+    const climbed: string[] = []
+    let anchor = start
+    for (let hop = 0; hop < 3; hop++) {
+      const got = await store.emails(filterOf(at), page({ direction: 'newer', anchor }))
+      sizes.push(got.rows.length)
+      climbed.unshift(...got.rows.map((row) => row.id))
+      t.equal(got.hasOlder, true)
+      t.equal(got.hasNewer, hop === 0)
+      anchor = got.rows[0]?.id ?? anchor
+    }
+    t.same(sizes, [20, 20, 0])
+    t.same(climbed, ids.slice(10).reverse())
+    const inclusive = await store.emails(filterOf(at), page({ anchor: start, inclusive: true, limit: 3 }))
+    t.same(
+      inclusive.rows.map((row) => row.id),
+      [ids[9], ids[8], ids[7]],
+    )
+    t.equal(inclusive.hasNewer, true)
+    const bottom = await store.emails(filterOf(at), page({ direction: 'newer', limit: 2 }))
+    t.same(
+      bottom.rows.map((row) => row.id),
+      [ids[1], ids[0]],
+    )
+    t.match(bottom, { hasOlder: false, hasNewer: true })
+  })
+
+  await t.test('an anchor needs no row, and an empty page still knows its neighbours', async (t) => {
+    const at = await ground(store)
+    const before = newId('em', T0)
+    t.match(await store.emails(filterOf(at), page({ direction: 'newer', anchor: before })), {
+      rows: [],
+      hasOlder: false,
+      hasNewer: false,
+    })
+    const mail = await accepted(store, at)
+    t.match(await store.emails(filterOf(at), page({ direction: 'newer', anchor: before })), {
+      rows: [{ id: mail.id }],
+      hasOlder: false,
+    })
+    const empty = page({ direction: 'newer', anchor: mail.id })
+    t.match(await store.emails(filterOf(at), empty), { rows: [], hasOlder: true, hasNewer: false })
+    t.match(await store.emails(filterOf(at), page({ anchor: before })), { rows: [], hasNewer: true })
+  })
+
+  await t.test('counts are asked for, and capped', async (t) => {
+    const at = await ground(store)
+    await store.accept({
+      mails: Array.from({ length: 12 }, () => mailFor(at)),
+      idempotency: null,
+      now: T0,
+    })
+    const total = async (countUpTo: number) =>
+      (await store.emails(filterOf(at), page({ limit: 2, countUpTo }))).total
+    t.equal(await total(0), null)
+    t.equal(await total(100), 12)
+    t.equal(await total(10), 10)
+  })
+}
+
+const filterTests = async (t: Test, store: Store): Promise<void> => {
+  const ids = async (store: Store, filter: EmailFilter, over: Partial<Page> = {}): Promise<string[]> =>
+    (await store.emails(filter, page(over))).rows.map((row) => row.id)
+
+  await t.test('every filter, alone and together', async (t) => {
+    const at = await ground(store)
+    const tag = { name: 'kind', value: 'receipt' }
+    const make = (over: Partial<NewEmail>) => accepted(store, at, over)
+    const tagged = await make({ tags: [tag], createdAt: T0 })
+    const bob = await make({
+      recipients: [toOne('Bob@Example.com'), toOne('ana@example.com')],
+      createdAt: T0 + 10,
+    })
+    const test = await make({ mode: 'test', tags: [tag, { name: 'a', value: 'b' }], createdAt: T0 + 20 })
+    t.same(await ids(store, filterOf(at)), [test.id, bob.id, tagged.id])
+    t.same(await ids(store, filterOf(at, { mode: 'live' })), [bob.id, tagged.id])
+    t.same(await ids(store, filterOf(at, { mode: 'test' })), [test.id])
+    t.same(await ids(store, filterOf(at, { to: 'bob@example.COM' })), [bob.id])
+    t.same(await ids(store, filterOf(at, { to: 'ana@example.com', mode: 'live' })), [bob.id, tagged.id])
+    t.same(await ids(store, filterOf(at, { tag })), [test.id, tagged.id])
+    t.same(await ids(store, filterOf(at, { tag, mode: 'live' })), [tagged.id])
+    t.same(await ids(store, filterOf(at, { tag, to: 'ana@example.com', mode: 'test' })), [test.id])
+    t.same(await ids(store, filterOf(at, { createdAfter: T0 + 5 })), [test.id, bob.id])
+    t.same(await ids(store, filterOf(at, { createdAfter: T0 + 5, createdBefore: T0 + 15 })), [bob.id])
+    t.same(await ids(store, filterOf(at, { tag, createdBefore: T0 + 15 })), [tagged.id])
+    t.same(await ids(store, filterOf(at, { status: 'sent' })), [])
+    const first = (await store.claim(at.poolId, 1, T0 + 9999, T0))[0]
+    if (first === undefined) throw new Error('nothing due')
+    await store.settle([ofLease(first)])
+    t.same(await ids(store, filterOf(at, { status: 'sent' })), [tagged.id])
+    t.same(await ids(store, filterOf(at, { status: 'sent', tag, to: 'ana@example.com' })), [tagged.id])
+    t.same(await ids(store, filterOf(at, { status: 'queued', to: 'ana@example.com' })), [test.id, bob.id])
+    const counted = await store.emails(filterOf(at, { to: 'ana@example.com' }), page({ countUpTo: 99 }))
+    t.equal(counted.total, 3)
+  })
+
+  await t.test('an account sees all its workspaces in one order, and no other account', async (t) => {
+    const at = await ground(store)
+    const shop = await addWorkspace(store, at, 'shop')
+    const accountId = newId('acct')
+    const workspace = { ...at.workspace, id: newId('ws'), accountId, poolId: null }
+    await store.createAccount({ id: accountId, name: 'other', createdAt: T0 }, workspace)
+    const pool = await store.pool(accountId, 'sandbox')
+    t.equal(pool?.kind, 'sandbox', 'every account has its sandbox')
+    const other = { accountId, workspace, poolId: pool?.id ?? '' }
+    const mails: NewEmail[] = []
+    for (const where of [at, shop, other, at, shop]) mails.push(await accepted(store, where))
+    const mine = [4, 3, 1, 0].map((i) => mails[i]?.id)
+    t.same(await ids(store, { ...filterOf(at), workspaceId: null }), mine)
+    t.same(
+      await ids(store, { ...filterOf(at), workspaceId: null }, { limit: 3, anchor: mine[0] ?? null }),
+      mine.slice(1),
+    )
+    t.same(await ids(store, { ...filterOf(at), workspaceId: null, to: 'ana@example.com' }), mine)
+    t.same(await ids(store, filterOf(shop)), [mails[4]?.id, mails[1]?.id])
+    t.same(await ids(store, { ...filterOf(other), workspaceId: at.workspace.id }), [], 'a foreign workspace')
+    const foreign = mails[2]?.id ?? ''
+    t.equal(await store.email({ ...scopeOf(at), workspaceId: null }, foreign), null)
+    t.equal((await store.email({ ...scopeOf(other), workspaceId: null }, foreign))?.id, foreign)
+    t.equal(await store.email(scopeOf(shop), mails[0]?.id ?? ''), null)
+    t.equal(await store.email(scopeOf(at, 'test'), mails[0]?.id ?? ''), null)
+  })
+}
+
+export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
+  await pagingTests(t, store)
+  await filterTests(t, store)
+
+  await t.test('the timeline is paged too', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at, {
+      recipients: ['a', 'b', 'c'].map((name) => toOne(`${name}@x.test`)),
+    })
+    const first = await store.events(mail.id, page({ limit: 2, countUpTo: 100 }))
+    t.match(first, { rows: [{ recipient: 'c@x.test' }, { recipient: 'b@x.test' }], hasOlder: true, total: 3 })
+    const second = await store.events(mail.id, page({ limit: 2, anchor: first.rows[1]?.id ?? null }))
+    t.match(second, { rows: [{ recipient: 'a@x.test' }], hasOlder: false, hasNewer: true })
+    t.same((await store.events('em_00000000000000000000000000', page())).rows, [])
+  })
+
+  await t.test('a bounce finds its recipient', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at, { envid: 'e1' })
+    const claimed = await claimOne(store, at, T0)
+    t.same(await store.recipient(claimed.recipientId), {
+      recipientId: claimed.recipientId,
+      emailId: mail.id,
+      accountId: at.accountId,
+      workspaceId: at.workspace.id,
+      mode: 'live',
+      address: 'ana@example.com',
+      status: 'queued',
+      poolId: at.poolId,
+      messageId: mail.messageId,
+      envid: 'e1',
+      createdAt: T0,
+    })
+    t.equal(await store.recipient('0000000000000000'), null)
+  })
+
+  await t.test('operators find mail by Message-ID and by address', async (t) => {
+    const at = await ground(store)
+    const name = at.accountId.slice(-12)
+    const recipients = () => [toOne(`Ana@${name}.test`)]
+    const api = await accepted(store, at, { recipients: recipients() })
+    const smtp = await accepted(store, at, {
+      source: 'smtp',
+      messageId: `<${name}@client.test>`,
+      content: null,
+      recipients: recipients(),
+    })
+    const find = async (text: string) => (await store.findEmails(text, 10)).map((row) => row.id)
+    t.same(await find(api.messageId), [api.id])
+    t.same(await find(`<${name}@client.test>`), [smtp.id])
+    t.same(await find(`ANA@${name}.test`), [smtp.id, api.id])
+    t.same(await find(`nobody@${name}.test`), [])
+    t.equal((await store.findEmails(`ana@${name}.test`, 1)).length, 1)
+    t.equal(await store.content(smtp.id), null)
+  })
+}

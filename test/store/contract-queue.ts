@@ -1,0 +1,359 @@
+/**
+ * NAME      contract-queue - accepting, claiming, leasing, appointments, idempotency
+ */
+import type { Test } from 'tap'
+import type { IdempotencyClaim, IdempotentAnswer, Store } from '../../src/store/port.js'
+import {
+  accepted,
+  addWorkspace,
+  claimOne,
+  type Ground,
+  ground,
+  HOUR,
+  mailFor,
+  type OpenStore,
+  ofLease,
+  scopeOf,
+  statusOf,
+  T0,
+  timeline,
+  toOne,
+} from './fixture.js'
+
+const acceptTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('an accepted mail is there, whole, with a first event for each recipient', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at, {
+      recipients: [toOne('ana@example.com'), toOne('Bob@Example.com', { kind: 'bcc', suppressed: true })],
+      bcc: ['Bob@Example.com'],
+      tags: [{ name: 'kind', value: 'receipt' }],
+      attachments: [{ filename: 'r.pdf', content_type: 'application/pdf', size: 5, content_id: null }],
+    })
+    const found = await store.email(scopeOf(at, 'live'), mail.id)
+    t.match(found, {
+      id: mail.id,
+      workspaceId: at.workspace.id,
+      accountId: at.accountId,
+      poolId: at.poolId,
+      status: 'bounced',
+      counts: { queued: 1, bounced: 1, sent: 0 },
+      from: mail.from,
+      bcc: ['Bob@Example.com'],
+      tags: mail.tags,
+      attachments: mail.attachments,
+      messageId: mail.messageId,
+      createdAt: T0,
+      updatedAt: T0,
+    })
+    t.match(found?.recipients, [
+      { address: 'ana@example.com', kind: 'to', status: 'queued', attempts: 0, reason: null },
+      { address: 'Bob@Example.com', kind: 'bcc', status: 'bounced', reason: 'suppressed', dueAt: null },
+    ])
+    t.same(await timeline(store, mail.id), ['queued', 'bounced'])
+    t.same(Buffer.from((await store.body(mail.id)) ?? []), Buffer.from(mail.raw))
+    t.equal(await store.content(mail.id), mail.content)
+  })
+
+  await t.test('a body may be a view into a larger buffer, and may be large', async (t) => {
+    const at = await ground(store)
+    const raw = Buffer.alloc(300_000, 'x').subarray(1000, 201_000)
+    const mail = await accepted(store, at, { raw })
+    t.equal((await store.body(mail.id))?.byteLength, 200_000)
+    const claimed = await claimOne(store, at, T0)
+    t.equal(claimed.raw, null, 'large bodies are fetched when needed')
+    t.equal(claimed.size, 200_000)
+    t.equal(await store.body('em_00000000000000000000000000'), null)
+  })
+
+  await t.test('a batch is all or nothing', async (t) => {
+    const at = await ground(store)
+    const good = mailFor(at)
+    const twin = mailFor(at, { id: good.id })
+    await t.rejects(store.accept({ mails: [good, twin], idempotency: null, now: T0 }))
+    t.equal(await store.email(scopeOf(at), good.id), null)
+    t.same(await store.claim(at.poolId, 10, T0 + HOUR, T0), [])
+    t.equal(await store.accept({ mails: [good], idempotency: null, now: T0 }), 'accepted')
+  })
+
+  await t.test('many at once: one failure harms nobody else', async (t) => {
+    const at = await ground(store)
+    const first = await accepted(store, at)
+    const results = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, i) =>
+        store.accept({
+          mails: [i === 20 ? mailFor(at, { id: first.id }) : mailFor(at)],
+          idempotency: null,
+          now: T0,
+        }),
+      ),
+    )
+    t.equal(results.filter((result) => result.status === 'rejected').length, 1)
+    t.equal((await store.claim(at.poolId, 100, T0 + HOUR, T0)).length, 50)
+  })
+}
+
+const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
+  await t.test('a claim leases: once, with everything that sending needs', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at, {
+      recipients: [toOne('ana@example.com', { dsn: { notify: 'FAILURE', orcpt: null } })],
+      envid: 'e1',
+      ret: 'HDRS',
+      needsSmtpUtf8: true,
+      mode: 'test',
+    })
+    const claimed = await claimOne(store, at, T0)
+    t.match(claimed, {
+      emailId: mail.id,
+      workspaceId: at.workspace.id,
+      poolId: at.poolId,
+      mode: 'test',
+      address: 'ana@example.com',
+      dsn: { notify: 'FAILURE', orcpt: null },
+      envid: 'e1',
+      ret: 'HDRS',
+      messageId: mail.messageId,
+      from: mail.from,
+      needsSmtpUtf8: true,
+      attempts: 0,
+      createdAt: T0,
+      queuedAt: T0,
+      size: mail.raw.byteLength,
+    })
+    t.same(Buffer.from(claimed.raw ?? []), Buffer.from(mail.raw))
+    t.same(await store.claim(at.poolId, 10, T0 + HOUR, T0), [], 'not twice')
+  })
+
+  await t.test('the oldest is first, and the limit holds', async (t) => {
+    const at = await ground(store)
+    const mails = []
+    for (const offset of [3, 1, 2]) mails.push(await accepted(store, at, { createdAt: T0 + offset }))
+    const claimed = await store.claim(at.poolId, 2, T0 + HOUR, T0 + 10)
+    t.same(
+      claimed.map((one) => one.queuedAt),
+      [T0 + 1, T0 + 2],
+    )
+    t.equal((await store.claim(at.poolId, 2, T0 + HOUR, T0 + 10))[0]?.emailId, mails[0]?.id)
+  })
+
+  await t.test('workspaces take turns', async (t) => {
+    const noisy = await ground(store)
+    const quiet = await addWorkspace(store, noisy, 'quiet')
+    await store.accept({
+      mails: Array.from({ length: 30 }, (_, i) => mailFor(noisy, { createdAt: T0 + i })),
+      idempotency: null,
+      now: T0,
+    })
+    const urgent = await accepted(store, quiet, { createdAt: T0 + 100 })
+    const claimed = await store.claim(noisy.poolId, 10, T0 + HOUR, T0 + 1000)
+    t.equal(claimed.length, 10, 'what one leaves, the other takes')
+    t.ok(claimed.slice(0, 2).some((one) => one.emailId === urgent.id))
+    const next = await accepted(store, quiet, { createdAt: T0 + 200 })
+    const seen: string[] = []
+    for (let i = 0; i < 2; i++) {
+      seen.push(...(await store.claim(noisy.poolId, 1, T0 + HOUR, T0 + 1000)).map((one) => one.emailId))
+    }
+    t.ok(seen.includes(next.id), 'even one at a time')
+  })
+
+  await t.test('what is not due yet waits', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    t.equal(await store.nextDue(), null)
+    const mail = await accepted(store, at)
+    const claimed = await claimOne(store, at, T0)
+    await store.settle([ofLease(claimed, { seen: 'postponed', retryAt: T0 + HOUR })])
+    t.same(await store.claim(at.poolId, 10, T0 + 2 * HOUR, T0 + HOUR - 1), [])
+    t.equal(await store.nextDue(), T0 + HOUR)
+    t.equal((await claimOne(store, at, T0 + HOUR)).emailId, mail.id)
+    t.equal(await store.nextDue(), null)
+  })
+
+  await t.test('onDue wakes', async (t) => {
+    const at = await ground(store)
+    const woken = new Promise<void>((resolve) => {
+      const stop = store.onDue(() => {
+        stop()
+        resolve()
+      })
+    })
+    await accepted(store, at)
+    await woken
+    t.pass('woken')
+  })
+}
+
+const leaseTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('an attempt is journaled by the lease holder only', async (t) => {
+    const at = await ground(store)
+    await accepted(store, at)
+    const { recipientId, leaseGen } = await claimOne(store, at, T0)
+    const mark = { recipientId, leaseGen, attempt: 1, upstreamId: 'up_1', at: T0 }
+    const marks = [mark, { ...mark, leaseGen: leaseGen + 1 }, { ...mark, recipientId: '0000000000000000' }]
+    t.same(await store.attempting(marks), [true, false, false])
+  })
+
+  await t.test('a released lease is void and the mail is due again, without a trace', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at)
+    const old = await claimOne(store, at, T0)
+    await store.release([old], T0 + 5)
+    t.same(await store.claim(at.poolId, 1, T0 + HOUR, T0 + 4), [])
+    const fresh = await claimOne(store, at, T0 + 5)
+    t.equal(fresh.attempts, 0)
+    t.not(fresh.leaseGen, old.leaseGen)
+    t.same(await timeline(store, mail.id), ['queued'])
+    t.same(await store.attempting([{ ...old, attempt: 1, upstreamId: 'up_1', at: T0 }]), [false])
+    await store.release([old], T0)
+    t.same(await store.claim(at.poolId, 1, T0 + HOUR, T0 + 5), [], 'an old lease can not free a new one')
+  })
+
+  await t.test('an unused lease runs out, a journaled one does not', async (t) => {
+    const at = await ground(store)
+    await accepted(store, at)
+    const first = await claimOne(store, at, T0)
+    t.same(await store.claim(at.poolId, 1, T0 + 3 * HOUR, T0 + HOUR - 1), [])
+    const second = await claimOne(store, at, T0 + HOUR)
+    t.equal(second.recipientId, first.recipientId)
+    t.same(await store.attempting([{ ...first, attempt: 1, upstreamId: 'up_1', at: T0 }]), [false])
+    t.same(await store.attempting([{ ...second, attempt: 1, upstreamId: 'up_1', at: T0 }]), [true])
+    t.same(await store.claim(at.poolId, 1, T0 + 9 * HOUR, T0 + 8 * HOUR), [])
+  })
+
+  await t.test('hot mail, where the adapter has it, is leased once and can be settled', async (t) => {
+    const at = await ground(store)
+    const got: string[] = []
+    const stop = store.onLeased((claimed) => got.push(...claimed.map((one) => one.recipientId)))
+    const mails = await Promise.all(Array.from({ length: 20 }, () => accepted(store, at)))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const rest = await store.claim(at.poolId, 100, T0 + HOUR, T0 + 1)
+    const all = [...got, ...rest.map((one) => one.recipientId)]
+    t.same(all.sort(), mails.map((mail) => mail.recipients[0]?.id).sort(), 'each exactly once')
+    stop()
+  })
+}
+
+const scheduleTests = async (t: Test, store: Store): Promise<void> => {
+  const later = { scheduledAt: T0 + HOUR }
+
+  await t.test('a scheduled mail is queued when its time comes', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at, { ...later, recipients: [toOne('a@x.test'), toOne('b@x.test')] })
+    t.equal(await statusOf(store, at, mail.id), 'scheduled')
+    t.same(await store.claim(at.poolId, 10, T0 + 2 * HOUR, T0), [])
+    t.equal((await store.claim(at.poolId, 1, T0 + 9 * HOUR, T0 + HOUR)).length, 1)
+    t.equal(await store.cancel(scopeOf(at), mail.id, T0 + HOUR), 'not_scheduled', 'all or nothing')
+    t.equal(await store.reschedule(scopeOf(at), mail.id, T0 + 2 * HOUR, T0 + HOUR), 'not_scheduled')
+    t.equal((await store.claim(at.poolId, 9, T0 + 9 * HOUR, T0 + HOUR)).length, 1)
+    t.equal(await statusOf(store, at, mail.id), 'queued')
+    t.same(await timeline(store, mail.id), ['scheduled', 'scheduled', 'queued', 'queued'])
+  })
+
+  await t.test('it can be moved and cancelled until then', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at, later)
+    t.equal(await store.reschedule(scopeOf(at), mail.id, T0 + 3 * HOUR, T0 + 1), 'done')
+    t.equal((await store.email(scopeOf(at), mail.id))?.scheduledAt, T0 + 3 * HOUR)
+    t.same(await store.claim(at.poolId, 1, T0 + 9 * HOUR, T0 + 2 * HOUR), [])
+    t.equal(await store.cancel(scopeOf(at, 'test'), mail.id, T0 + 2), 'not_found', 'of another mode')
+    t.equal(await store.cancel({ ...scopeOf(at), accountId: 'acct_x' }, mail.id, T0 + 2), 'not_found')
+    t.equal(await store.cancel(scopeOf(at), mail.id, T0 + 2), 'done')
+    t.equal(await store.cancel(scopeOf(at), mail.id, T0 + 3), 'done', 'again')
+    t.equal(await statusOf(store, at, mail.id), 'canceled')
+    t.same(await store.claim(at.poolId, 1, T0 + 99 * HOUR, T0 + 9 * HOUR), [])
+    t.equal(await store.reschedule(scopeOf(at), mail.id, T0, T0), 'not_scheduled')
+    const plain = await accepted(store, at)
+    t.equal(await store.cancel(scopeOf(at), plain.id, T0), 'not_scheduled')
+  })
+
+  await t.test('of a cancel and the dispatcher exactly one wins', async (t) => {
+    const at = await ground(store)
+    for (let i = 0; i < 10; i++) {
+      const mail = await accepted(store, at, later)
+      const [claimed, canceled] = await Promise.all([
+        store.claim(at.poolId, 1, T0 + 9 * HOUR, T0 + HOUR),
+        store.cancel(scopeOf(at), mail.id, T0 + HOUR),
+      ])
+      t.equal(claimed.length === 1, canceled === 'not_scheduled')
+    }
+  })
+}
+
+const claimFor = (at: Ground, over: Partial<IdempotencyClaim> = {}): IdempotencyClaim => ({
+  workspaceId: at.workspace.id,
+  mode: 'live',
+  key: 'order-42',
+  fingerprint: 'f1',
+  token: 't1',
+  now: T0,
+  lockedUntil: T0 + 60_000,
+  ...over,
+})
+
+const answerFor = (at: Ground, over: Partial<IdempotentAnswer> = {}): IdempotentAnswer => ({
+  workspaceId: at.workspace.id,
+  mode: 'live',
+  key: 'order-42',
+  token: 't1',
+  status: 202,
+  body: '{"id":"em_1"}',
+  ...over,
+})
+
+const idempotencyTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('a key is locked, answered and replayed for 24 hours', async (t) => {
+    const at = await ground(store)
+    t.same(await store.claimKey(claimFor(at)), { state: 'claimed' })
+    t.same(await store.claimKey(claimFor(at, { token: 't2' })), { state: 'in_progress' })
+    t.same(await store.claimKey(claimFor(at, { token: 't2', fingerprint: 'f2' })), { state: 'mismatch' })
+    t.same(await store.claimKey(claimFor(at, { mode: 'test' })), { state: 'claimed' }, 'modes are apart')
+    t.equal(await store.accept({ mails: [mailFor(at)], idempotency: answerFor(at), now: T0 + 5 }), 'accepted')
+    const done = { state: 'done', status: 202, body: '{"id":"em_1"}' }
+    const day = T0 + 5 + 24 * HOUR
+    t.same(await store.claimKey(claimFor(at, { token: 't3', now: T0 + 10 })), done)
+    t.same(await store.claimKey(claimFor(at, { token: 't3', now: day })), done)
+    t.same(await store.claimKey(claimFor(at, { fingerprint: 'f2', now: day })), { state: 'mismatch' })
+    await store.releaseKey(claimFor(at))
+    t.same(await store.claimKey(claimFor(at, { now: day })), done, 'an answer is not released')
+    t.same(await store.claimKey(claimFor(at, { fingerprint: 'f2', now: day + 1000 })), { state: 'claimed' })
+  })
+
+  await t.test('a lock that ran out is taken over, and its late owner stores nothing', async (t) => {
+    const at = await ground(store)
+    await store.claimKey(claimFor(at))
+    t.same(await store.claimKey(claimFor(at, { token: 't2', now: T0 + 60_000 })), { state: 'claimed' })
+    const late = mailFor(at)
+    t.equal(await store.accept({ mails: [late], idempotency: answerFor(at), now: T0 + 60_001 }), 'lock_lost')
+    t.equal(await store.email(scopeOf(at), late.id), null)
+    const mine = answerFor(at, { token: 't2' })
+    t.equal(await store.accept({ mails: [mailFor(at)], idempotency: mine, now: T0 + 60_002 }), 'accepted')
+    t.equal(await store.accept({ mails: [mailFor(at)], idempotency: mine, now: T0 + 60_003 }), 'lock_lost')
+    t.equal((await store.claim(at.poolId, 9, T0 + HOUR, T0 + 60_003)).length, 1)
+  })
+
+  await t.test('a released key is free; only its holder can release it', async (t) => {
+    const at = await ground(store)
+    await store.claimKey(claimFor(at))
+    await store.releaseKey(claimFor(at, { token: 'other' }))
+    t.same(await store.claimKey(claimFor(at, { token: 't2' })), { state: 'in_progress' })
+    await store.releaseKey(claimFor(at))
+    t.same(await store.claimKey(claimFor(at, { token: 't2' })), { state: 'claimed' })
+  })
+
+  await t.test('of fifty equal claims one wins', async (t) => {
+    const at = await ground(store)
+    const states = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => store.claimKey(claimFor(at, { token: `t${i}` }))),
+    )
+    t.equal(states.filter((state) => state.state === 'claimed').length, 1)
+    t.equal(states.filter((state) => state.state === 'in_progress').length, 49)
+  })
+}
+
+export const queueContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
+  await acceptTests(t, store)
+  await claimTests(t, store, open)
+  await leaseTests(t, store)
+  await scheduleTests(t, store)
+  await idempotencyTests(t, store)
+}

@@ -1,0 +1,292 @@
+/**
+ * NAME      contract-tenants - who is who, suppressions and the rate window
+ */
+import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
+import type { Store } from '../../src/store/port.js'
+import type {
+  CredentialRow,
+  KeyRow,
+  PoolRow,
+  SuppressionRow,
+  UpstreamRow,
+} from '../../src/store/port-tenants.js'
+import {
+  accepted,
+  addWorkspace,
+  claimOne,
+  type Ground,
+  ground,
+  type OpenStore,
+  ofLease,
+  page,
+  T0,
+} from './fixture.js'
+
+const keyFor = (at: Ground, over: Partial<KeyRow> = {}): KeyRow => ({
+  id: newId('key'),
+  accountId: at.accountId,
+  name: 'ci',
+  mode: 'live',
+  scope: 'workspace',
+  workspaceId: at.workspace.id,
+  lookup: at.accountId.slice(-12),
+  hash: new Uint8Array(32).fill(7),
+  createdAt: T0,
+  lastUsedAt: null,
+  expiresAt: null,
+  rateLimitPerMinute: 5,
+  ...over,
+})
+
+const credentialFor = (at: Ground, over: Partial<CredentialRow> = {}): CredentialRow => ({
+  id: newId('cred'),
+  accountId: at.accountId,
+  workspaceId: at.workspace.id,
+  mode: 'live',
+  username: 'apikey',
+  hash: '$2b$10$x',
+  cidr: null,
+  imported: true,
+  createdAt: T0,
+  lastUsedAt: null,
+  ...over,
+})
+
+const upstream: UpstreamRow = {
+  id: 'up_1',
+  host: 'mta1',
+  port: 25,
+  tls: 'required',
+  fingerprint: null,
+  user: null,
+  sealedPassword: null,
+  clientCertFile: null,
+  clientKeyFile: null,
+  weight: 10,
+  priority: 0,
+  maxConnections: 5,
+  messagesPerConnection: 100,
+  rate: null,
+  state: 'active',
+}
+
+const poolFor = (at: Ground, over: Partial<PoolRow> = {}): PoolRow => ({
+  id: newId('pool'),
+  accountId: at.accountId,
+  name: 'main',
+  kind: 'relay',
+  returnPath: 'verp',
+  notifySuccess: true,
+  relayedMeans: 'delivered',
+  upstreams: [upstream],
+  createdAt: T0,
+  updatedAt: T0,
+  ...over,
+})
+
+const whoTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('accounts and workspaces', async (t) => {
+    const at = await ground(store)
+    t.match(await store.account(at.accountId), { id: at.accountId, name: 'test' })
+    t.ok((await store.accounts()).some((account) => account.id === at.accountId))
+    t.equal(await store.account('acct_x'), null)
+    t.match(at.workspace, { slug: 'default', isDefault: true })
+    const shop = await addWorkspace(store, at, 'shop')
+    t.equal(await store.createWorkspace({ ...shop.workspace, id: newId('ws') }), 'not_unique')
+    t.same(await store.workspace(at.accountId, 'shop'), shop.workspace)
+    t.same(await store.workspace(at.accountId, shop.workspace.id), shop.workspace)
+    t.equal(await store.workspace('acct_x', shop.workspace.id), null)
+    const change = { name: 'Shop EU', ambiguous: 'hold', senderDsn: true, poolId: at.poolId } as const
+    t.equal(await store.updateWorkspace(shop.workspace.id, change), 'done')
+    t.same(await store.workspace(at.accountId, 'shop'), { ...shop.workspace, ...change })
+    t.equal(await store.updateWorkspace(shop.workspace.id, { slug: 'default' }), 'not_unique')
+    const listed = await store.workspaces(at.accountId, page({ countUpTo: 10 }))
+    t.match(listed, { rows: [{ slug: 'shop' }, { slug: 'default' }], total: 2, hasOlder: false })
+  })
+
+  await t.test('keys: found by lookup, gone at once when revoked', async (t) => {
+    const at = await ground(store)
+    const key = keyFor(at)
+    await store.createKey(key)
+    const found = await store.keyByLookup(key.lookup)
+    t.same({ ...found, hash: Buffer.from(found?.hash ?? []) }, { ...key, hash: Buffer.from(key.hash) })
+    t.equal((await store.key(at.accountId, key.id))?.id, key.id)
+    t.equal(await store.key('acct_x', key.id), null)
+    await store.createKey(
+      keyFor(at, { lookup: `o${at.accountId.slice(-11)}`, scope: 'platform', workspaceId: null }),
+    )
+    t.match(await store.keys(at.accountId, page({ limit: 1 })), {
+      rows: [{ scope: 'platform' }],
+      hasOlder: true,
+    })
+    t.equal(await store.revokeKey('acct_x', key.id), false)
+    t.equal(await store.revokeKey(at.accountId, key.id), true)
+    t.equal(await store.revokeKey(at.accountId, key.id), false)
+    t.equal(await store.keyByLookup(key.lookup), null)
+  })
+
+  await t.test('credentials: by name, by range', async (t) => {
+    const at = await ground(store)
+    const shop = await addWorkspace(store, at, 'shop')
+    const one = credentialFor(at)
+    t.equal(await store.createCredential(one), 'done')
+    t.equal(await store.createCredential(credentialFor(at)), 'not_unique')
+    t.equal(await store.createCredential(credentialFor(shop)), 'done', 'the same name elsewhere')
+    const range = credentialFor(at, { username: null, hash: null, cidr: '10.0.0.0/8' })
+    t.equal(await store.createCredential(range), 'done')
+    t.equal((await store.credentialsByUsername('apikey')).length, 2)
+    t.same(await store.credentialsByRange(), [range])
+    t.same(await store.credential(one.id), one)
+    t.equal((await store.credentials(at.accountId, page())).rows.length, 3)
+    t.equal(await store.revokeCredential(at.accountId, one.id), true)
+    t.equal(await store.credential(one.id), null)
+  })
+
+  await t.test('users and sessions', async (t) => {
+    const at = await ground(store)
+    const user = {
+      id: newId('user'),
+      accountId: at.accountId,
+      email: 'a@b.c',
+      name: null,
+      hash: null,
+      createdAt: T0,
+    }
+    t.equal(await store.createUser(user), 'done')
+    t.equal(await store.createUser({ ...user, id: newId('user') }), 'not_unique')
+    const session = {
+      id: newId('ses'),
+      accountId: at.accountId,
+      userId: user.id,
+      lookup: at.accountId,
+      hash: new Uint8Array(32),
+      createdAt: T0,
+      expiresAt: T0 + 1,
+    }
+    await store.createSession(session)
+    t.match(await store.sessionByLookup(at.accountId), { id: session.id, userId: user.id, expiresAt: T0 + 1 })
+    t.equal(await store.revokeSession(session.id), true)
+    t.equal(await store.sessionByLookup(at.accountId), null)
+    t.equal(await store.revokeSession(session.id), false)
+  })
+}
+
+const poolTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('pools: by id or name, changed, deleted when nobody needs them', async (t) => {
+    const at = await ground(store)
+    const pool = poolFor(at)
+    t.equal(await store.createPool(pool), 'done')
+    t.equal(await store.createPool(poolFor(at)), 'not_unique')
+    t.same(await store.pool(at.accountId, 'main'), pool)
+    t.same(await store.pool(at.accountId, pool.id), pool)
+    const changed = { ...pool, relayedMeans: 'sent', upstreams: [], updatedAt: T0 + 1 } as const
+    t.equal(await store.updatePool(changed), 'done')
+    t.same(await store.pool(at.accountId, 'main'), changed)
+    t.equal(await store.updatePool({ ...changed, name: 'sandbox' }), 'not_unique')
+    t.same(
+      (await store.pools(at.accountId, page())).rows.map((row) => row.name),
+      ['main', 'sandbox'],
+    )
+    const everyone = (await store.allPools()).filter((row) => row.accountId === at.accountId)
+    t.same(everyone.map((row) => row.name).sort(), ['main', 'sandbox'])
+
+    await store.updateWorkspace(at.workspace.id, { poolId: pool.id })
+    t.equal(await store.deletePool(at.accountId, pool.id), 'in_use', 'a workspace sends by it')
+    await store.updateWorkspace(at.workspace.id, { poolId: null })
+    const mail = await accepted(store, { ...at, poolId: pool.id })
+    t.equal(await store.deletePool(at.accountId, pool.id), 'in_use', 'mail waits in it')
+    const claimed = await claimOne(store, { ...at, poolId: pool.id }, T0)
+    t.equal(await store.deletePool(at.accountId, pool.id), 'in_use', 'mail is being sent by it')
+    await store.settle([ofLease(claimed)])
+    t.equal(await store.deletePool('acct_x', pool.id), 'not_found')
+    t.equal(await store.deletePool(at.accountId, pool.id), 'done')
+    t.equal(await store.deletePool(at.accountId, pool.id), 'not_found')
+    t.equal(await store.pool(at.accountId, 'main'), null)
+    t.equal(await store.createPool(poolFor(at)), 'done', 'its name is free')
+    const scope = { accountId: at.accountId, workspaceId: null, mode: null }
+    t.equal((await store.email(scope, mail.id))?.poolId, pool.id, 'old mail still names it')
+    t.equal(await store.deletePool(at.accountId, at.poolId), 'in_use', 'the sandbox stays')
+  })
+}
+
+const suppressionTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('suppressions: one per address, found by id and address, expiring', async (t) => {
+    const at = await ground(store)
+    const ws = at.workspace.id
+    const row = (over: Partial<SuppressionRow>): SuppressionRow => ({
+      id: newId('sup'),
+      accountId: at.accountId,
+      workspaceId: ws,
+      email: 'x@y.z',
+      origin: 'manual',
+      sourceId: null,
+      reason: null,
+      expiresAt: null,
+      createdAt: T0,
+      ...over,
+    })
+    const first = row({})
+    t.same(await store.addSuppression(first), first)
+    t.same(await store.addSuppression(row({ origin: 'bounce' })), first, 'what is there stays')
+    const brief = row({ email: 'brief@y.z', origin: 'bounce', expiresAt: T0 + 10 })
+    await store.addSuppression(brief)
+    t.same(await store.suppression(ws, 'x@y.z'), first)
+    t.same(await store.suppression(ws, first.id), first)
+    t.equal(await store.suppression('ws_other', first.id), null)
+    const all = ['x@y.z', 'brief@y.z', 'free@y.z']
+    t.same(await store.suppressed(ws, all, T0), ['x@y.z', 'brief@y.z'])
+    t.same(await store.suppressed(ws, all, T0 + 10), ['x@y.z'])
+    t.same(await store.suppressed('ws_other', all, T0), [])
+    t.same((await store.suppressions(ws, 'bounce', page())).rows, [brief])
+    t.equal((await store.suppressions(ws, null, page({ countUpTo: 5 }))).total, 2)
+    const again = row({ email: 'brief@y.z', createdAt: T0 + 20 })
+    t.same(await store.addSuppression(again), again, 'an expired one is replaced')
+    t.same(await store.removeSuppression(ws, 'x@y.z'), first)
+    t.equal(await store.removeSuppression(ws, 'x@y.z'), null)
+    t.same(await store.suppressed(ws, all, T0 + 20), ['brief@y.z'])
+  })
+}
+
+const windowTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('the rate window is exact under concurrency', async (t) => {
+    const results = await Promise.all(Array.from({ length: 100 }, () => store.consume('key_1', 7, 1, 60)))
+    t.equal(results.filter((result) => result.allowed).length, 60)
+    t.equal(Math.max(...results.map((result) => result.used)), 60)
+    t.same(await store.consume('key_1', 7, 0, 60), { allowed: true, used: 60 })
+    t.same(await store.consume('key_2', 7, 1, 60), { allowed: true, used: 1 }, 'buckets are apart')
+    t.same(await store.consume('key_1', 8, 59, 60), { allowed: true, used: 59 }, 'so are windows')
+    t.same(await store.consume('key_1', 8, 2, 60), { allowed: false, used: 59 }, 'all or nothing')
+    t.same(await store.consume('key_1', 8, 1, 60), { allowed: true, used: 60 })
+    t.same(await store.consume('key_1', 7, 1, 60), { allowed: false, used: 60 }, 'the last one is kept')
+  })
+}
+
+export const tenantsContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
+  await whoTests(t, store)
+  await poolTests(t, store)
+  await suppressionTests(t, store)
+  await windowTests(t, store)
+
+  await t.test('a fresh store can send at once', async (t) => {
+    const store = await open(t)
+    const accounts = await store.accounts()
+    t.match(accounts, [{ name: 'default' }])
+    const accountId = accounts[0]?.id ?? ''
+    t.match(await store.workspace(accountId, 'default'), { slug: 'default', isDefault: true, poolId: null })
+    t.match(await store.pool(accountId, 'sandbox'), { kind: 'sandbox', upstreams: [] })
+  })
+
+  await t.test('touch is gathered and kept', async (t) => {
+    const at = await ground(store)
+    const key = keyFor(at)
+    await store.createKey(key)
+    for (let i = 0; i < 1000; i++) store.touch('key', key.id, T0 + i)
+    let seen: number | null = null
+    for (let i = 0; i < 100 && seen === null; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      seen = (await store.key(at.accountId, key.id))?.lastUsedAt ?? null
+    }
+    t.equal(seen, T0 + 999)
+  })
+}

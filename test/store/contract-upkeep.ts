@@ -1,0 +1,89 @@
+/**
+ * NAME      contract-upkeep - recovery, retention, depth and life cycle
+ */
+import type { Test } from 'tap'
+import {
+  accepted,
+  addWorkspace,
+  claimOne,
+  filterOf,
+  ground,
+  HOUR,
+  type OpenStore,
+  ofLease,
+  page,
+  scopeOf,
+  T0,
+  toOne,
+} from './fixture.js'
+
+const KEEP = { bodiesMs: 24 * HOUR, emailsMs: 48 * HOUR }
+
+export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> => {
+  await t.test('opening twice, closing twice, migrating again: all fine', async (t) => {
+    const store = await open(t)
+    await store.open()
+    await store.migrate()
+    t.same(await store.check(), [])
+    await store.close()
+    await store.close()
+    await t.rejects(store.accounts())
+  })
+
+  await t.test('recover leaves the leases of the living alone', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    await accepted(store, at)
+    const claimed = await claimOne(store, at, T0)
+    t.same(await store.recover(T0), { released: 0, ambiguous: 0 })
+    t.match(await store.settle([ofLease(claimed)]), [{ applied: true }])
+  })
+
+  await t.test('bodies go first, emails later, and what is under way never', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    const old = await accepted(store, at, { tags: [{ name: 'a', value: 'b' }] })
+    await store.settle([ofLease(await claimOne(store, at, T0))])
+    const waiting = await accepted(store, at)
+    const young = await accepted(store, at, { createdAt: T0 + 47 * HOUR })
+    t.equal(await store.sweep(T0 + 23 * HOUR, KEEP), 0)
+    await store.sweep(T0 + 25 * HOUR, KEEP)
+    t.equal(await store.body(old.id), null)
+    t.equal(await store.content(old.id), null)
+    t.equal((await store.email(scopeOf(at), old.id))?.id, old.id)
+    t.ok(await store.body(waiting.id))
+    await store.sweep(T0 + 49 * HOUR, KEEP)
+    const left = await store.emails(filterOf(at), page())
+    t.same(
+      left.rows.map((row) => row.id),
+      [young.id, waiting.id],
+    )
+    t.same((await store.events(old.id, page())).rows, [])
+    t.same((await store.emails(filterOf(at, { tag: { name: 'a', value: 'b' } }), page())).rows, [])
+    t.equal(await store.recipient(old.recipients[0]?.id ?? ''), null)
+    t.equal(await store.sweep(T0 + 49 * HOUR, KEEP), 0, 'nothing more')
+  })
+
+  await t.test('depth counts due, waiting and leased, by pool and workspace', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    const shop = await addWorkspace(store, at, 'shop')
+    t.same(await store.depth(), [])
+    const past = Date.now() - HOUR
+    await accepted(store, at, { createdAt: past, recipients: [toOne('a@x.test'), toOne('b@x.test')] })
+    await accepted(store, at, { createdAt: past, scheduledAt: Date.now() + HOUR })
+    await accepted(store, shop, { createdAt: past })
+    await store.claim(at.poolId, 1, past + HOUR, past)
+    const depth = await store.depth()
+    const of = (id: string) => depth.find((row) => row.workspaceId === id)
+    t.same(of(at.workspace.id), {
+      poolId: at.poolId,
+      workspaceId: at.workspace.id,
+      due: 1,
+      leased: 1,
+      waiting: 1,
+      oldestDueAt: past,
+    })
+    t.match(of(shop.workspace.id), { due: 1, leased: 0, waiting: 0 })
+  })
+}

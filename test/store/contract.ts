@@ -1,0 +1,23 @@
+/**
+ * NAME      contract - the law of the store port
+ * DESCRIPTION
+ *   Every adapter answers to the same tests. `open` gives a fresh, opened store
+ *   and closes it when the test ends. Most tests share one store and bring an
+ *   account of their own; those that look at the whole store open a fresh one.
+ */
+import type { Test } from 'tap'
+import { ledgerContract } from './contract-ledger.js'
+import { queueContract } from './contract-queue.js'
+import { settleContract } from './contract-settle.js'
+import { tenantsContract } from './contract-tenants.js'
+import { upkeepContract } from './contract-upkeep.js'
+import type { OpenStore } from './fixture.js'
+
+export const contract = async (t: Test, open: OpenStore): Promise<void> => {
+  const store = await open(t)
+  await t.test('queue', (t) => queueContract(t, store, open))
+  await t.test('settle', (t) => settleContract(t, store, open))
+  await t.test('ledger', (t) => ledgerContract(t, store))
+  await t.test('tenants', (t) => tenantsContract(t, store, open))
+  await t.test('upkeep', (t) => upkeepContract(t, open))
+}

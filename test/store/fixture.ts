@@ -1,0 +1,189 @@
+/**
+ * NAME      fixture - mails, mailboxes and outcomes for the tests of the store
+ * DESCRIPTION
+ *   Plain makers with every field filled, so that a test states only what it is
+ *   about. Time is a number that the test moves.
+ */
+import type { Test } from 'tap'
+import { newId, newRecipientId } from '../../src/base/id.js'
+import type { Mode, Page } from '../../src/store/page.js'
+import type {
+  Claimed,
+  EmailFilter,
+  EmailScope,
+  NewEmail,
+  NewRecipient,
+  Outcome,
+  Store,
+} from '../../src/store/port.js'
+import type { WorkspaceRow } from '../../src/store/port-tenants.js'
+
+/** Gives a fresh, opened store and closes it when the test ends. */
+export type OpenStore = (t: Test) => Promise<Store>
+
+export const T0 = Date.UTC(2026, 10, 20, 10)
+export const HOUR = 3600_000
+
+export interface Ground {
+  readonly accountId: string
+  readonly workspace: WorkspaceRow
+  readonly poolId: string
+}
+
+/** An account of its own for a test, so that tests can share a store. */
+export const ground = async (store: Store): Promise<Ground> => {
+  const accountId = newId('acct')
+  const workspace: WorkspaceRow = {
+    id: newId('ws'),
+    accountId,
+    name: 'Default',
+    slug: 'default',
+    isDefault: true,
+    poolId: null,
+    defaultFrom: null,
+    ambiguous: 'retry',
+    lineEndings: 'strict',
+    senderDsn: false,
+    restrictSenders: false,
+    createdAt: T0,
+  }
+  await store.createAccount({ id: accountId, name: 'test', createdAt: T0 }, workspace)
+  const pool = await store.pool(accountId, 'sandbox')
+  if (pool === null) throw new Error('an account has no sandbox pool')
+  return { accountId, workspace, poolId: pool.id }
+}
+
+export const addWorkspace = async (
+  store: Store,
+  at: Ground,
+  slug: string,
+  change: Partial<WorkspaceRow> = {},
+): Promise<Ground> => {
+  const workspace: WorkspaceRow = {
+    ...at.workspace,
+    id: newId('ws'),
+    slug,
+    name: slug,
+    isDefault: false,
+    ...change,
+  }
+  await store.createWorkspace(workspace)
+  return { ...at, workspace }
+}
+
+export const toOne = (address: string, over: Partial<NewRecipient> = {}): NewRecipient => ({
+  id: newRecipientId(),
+  address,
+  kind: 'to',
+  suppressed: false,
+  dsn: null,
+  ...over,
+})
+
+export const mailFor = (at: Ground, over: Partial<NewEmail> = {}): NewEmail => {
+  const createdAt = over.createdAt ?? T0
+  const id = over.id ?? newId('em', createdAt)
+  const recipients = over.recipients ?? [toOne('ana@example.com')]
+  return {
+    id,
+    accountId: at.accountId,
+    workspaceId: at.workspace.id,
+    mode: 'live',
+    source: 'api',
+    from: 'Acme <no-reply@acme.test>',
+    to: recipients.map((recipient) => recipient.address),
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: 'Receipt',
+    tags: [],
+    attachments: [],
+    messageId: `<${id}@mail.acme.test>`,
+    scheduledAt: null,
+    poolId: at.poolId,
+    raw: Buffer.from('Subject: Receipt\r\n\r\nhello\r\n'),
+    needsSmtpUtf8: false,
+    content: '{"html":null,"text":"hello","headers":{}}',
+    envid: null,
+    ret: null,
+    ...over,
+    createdAt,
+    recipients,
+  }
+}
+
+/** Accepts one mail and gives it back. */
+export const accepted = async (store: Store, at: Ground, over: Partial<NewEmail> = {}): Promise<NewEmail> => {
+  const mail = mailFor(at, over)
+  const result = await store.accept({ mails: [mail], idempotency: null, now: mail.createdAt })
+  if (result !== 'accepted') throw new Error(`accept answered ${result}`)
+  return mail
+}
+
+export const outcome = (recipientId: string, over: Partial<Outcome> = {}): Outcome => ({
+  recipientId,
+  seen: 'accepted',
+  at: T0 + 1000,
+  source: 'smtp',
+  leaseGen: null,
+  attempt: null,
+  retryAt: null,
+  deadline: null,
+  reply: null,
+  mta: null,
+  dedupe: null,
+  reason: null,
+  detail: null,
+  trusted: true,
+  ...over,
+})
+
+export const ofLease = (claimed: Claimed, over: Partial<Outcome> = {}): Outcome =>
+  outcome(claimed.recipientId, { leaseGen: claimed.leaseGen, attempt: claimed.attempts + 1, ...over })
+
+export const report = (recipientId: string, over: Partial<Outcome>): Outcome =>
+  outcome(recipientId, { source: 'dsn', ...over })
+
+/** Claims the one recipient that is due. */
+export const claimOne = async (store: Store, at: Ground, now: number): Promise<Claimed> => {
+  const claimed = await store.claim(at.poolId, 10, now + HOUR, now)
+  const one = claimed[0]
+  if (one === undefined || claimed.length !== 1) throw new Error(`claimed ${claimed.length}, expected 1`)
+  return one
+}
+
+export const scopeOf = (at: Ground, mode: Mode | null = null): EmailScope => ({
+  accountId: at.accountId,
+  workspaceId: at.workspace.id,
+  mode,
+})
+
+export const filterOf = (at: Ground, over: Partial<EmailFilter> = {}): EmailFilter => ({
+  accountId: at.accountId,
+  workspaceId: at.workspace.id,
+  mode: null,
+  status: null,
+  to: null,
+  tag: null,
+  createdAfter: null,
+  createdBefore: null,
+  ...over,
+})
+
+export const page = (over: Partial<Page> = {}): Page => ({
+  limit: 20,
+  direction: 'older',
+  anchor: null,
+  inclusive: false,
+  countUpTo: 0,
+  ...over,
+})
+
+/** The types of an email's timeline, oldest first; `!` marks what was not applied. */
+export const timeline = async (store: Store, emailId: string): Promise<string[]> =>
+  (await store.events(emailId, page({ limit: 100 }))).rows
+    .map((event) => `${event.type.replace('email.', '')}${event.applied ? '' : '!'}`)
+    .reverse()
+
+export const statusOf = async (store: Store, at: Ground, emailId: string): Promise<string | undefined> =>
+  (await store.email(scopeOf(at), emailId))?.status
