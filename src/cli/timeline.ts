@@ -10,30 +10,67 @@ import { clean, type Paint, paintStatus } from './terminal.js'
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23)
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
-const where = (row: EventRow): string => {
-  const parts: string[] = []
-  if (row.attempt !== null) parts.push(`attempt ${row.attempt}`)
-  if (row.mta?.host) parts.push(`at ${row.mta.host}`)
-  if (row.source === 'dsn' || row.source === 'arf') parts.push(`report (${row.source.toUpperCase()})`)
-  if (row.source === 'operator') parts.push('operator')
-  return parts.join(' ')
+type Detail = NonNullable<EventRow['detail']>
+
+/** `attempt 2 at mta1:587 TLSv1.3`, or `report from mx.example.com`. */
+const where = (row: EventRow, detail: Detail): string => {
+  const host = row.mta?.host ?? null
+  if (row.source === 'arf') return `complaint${host === null ? '' : ` by way of ${host}`}`
+  if (row.source === 'dsn') return `report from ${detail.remote_mta ?? host ?? 'an unnamed server'}`
+  if (row.attempt === null) return row.source === 'operator' ? 'by an operator' : ''
+  const at = host === null ? '' : ` at ${host}${detail.port == null ? '' : `:${detail.port}`}`
+  return `attempt ${row.attempt}${at}${detail.tls == null ? '' : ` ${detail.tls}`}`
 }
 
-const said = (row: EventRow): string => {
-  const reply = row.reply && [row.reply.code, row.reply.enhanced, row.reply.text].filter(Boolean).join(' ')
-  const extras = Object.entries(row.detail ?? {}).map(([name, value]) =>
-    name === 'ms' ? `${value} ms` : `${name} ${value}`,
-  )
-  return [reply, row.reason && `(${row.reason})`, extras.join(', ')].filter(Boolean).join('  ')
+/** Details that stand elsewhere in the line. */
+const TOLD = [
+  'port',
+  'tls',
+  'stage',
+  'ms',
+  'remote_mta',
+  'diagnostic',
+  'status',
+  'action',
+  'class',
+  'category',
+  'fault',
+  'tier',
+]
+
+const replyText = ({ code, enhanced, text }: NonNullable<EventRow['reply']>): string => {
+  const start = [code, enhanced].filter((part) => part !== null).join(' ')
+  return text.startsWith(start) ? text : `${start} ${text}`
 }
+
+/** What the other side said, and what we made of it. */
+const said = (row: EventRow, detail: Detail): string => {
+  const asides = [
+    row.reason,
+    row.attempt === null || detail.stage === 'dot' ? null : detail.stage && `at ${detail.stage}`,
+    detail.class && `${detail.class}, ${detail.category}`,
+    detail.tier == null || detail.tier === 'T1' ? null : `trust ${detail.tier}`,
+    detail.ms == null ? null : `${detail.ms} ms`,
+    ...Object.entries(detail).map(([name, value]) =>
+      value === null || TOLD.includes(name) ? null : `${name.replaceAll('_', ' ')} ${value}`,
+    ),
+  ].filter((aside) => aside)
+  const words = row.reply === null ? String(detail.diagnostic ?? '') : replyText(row.reply)
+  return [words, asides.length === 0 ? '' : `(${asides.join('; ')})`].filter((part) => part !== '').join('  ')
+}
+
+const nameOf = (row: EventRow): string =>
+  row.source === 'arf' ? 'complained' : row.type.replace(/^email\./, '')
 
 const eventLine = (paint: Paint, row: EventRow, lastDay: string): string => {
   const today = day(row.occurredAt)
   const at = today === lastDay ? clock(row.occurredAt) : `${today} ${clock(row.occurredAt)}`
-  const name = row.type.replace(/^email\./, '')
-  const applied = row.applied ? '' : paint.dim('  (noted, not applied)')
-  const text = [where(row), said(row)].filter((part) => part !== '').map(clean)
-  return `  ${paint.dim(at)}  ${paintStatus(paint, name)}${' '.repeat(Math.max(1, 11 - name.length))}${text.join('  ')}${applied}`
+  const name = nameOf(row)
+  const applied = row.applied || row.source === 'arf' ? '' : paint.dim('  (noted, not applied)')
+  const text = [where(row, row.detail ?? {}), said(row, row.detail ?? {})]
+    .filter((part) => part !== '')
+    .map(clean)
+  return `  ${paint.dim(at.padStart(23))}  ${paintStatus(paint, name)}${' '.repeat(Math.max(1, 11 - name.length))}${text.join('  ')}${applied}`.trimEnd()
 }
 
 const recipientPart = (paint: Paint, row: RecipientRow, events: readonly EventRow[]): string => {
@@ -57,3 +94,24 @@ export const timeline = (paint: Paint, email: EmailRecord, events: readonly Even
   ]
   return [head.join('\n'), ...email.recipients.map((row) => recipientPart(paint, row, events))].join('\n\n')
 }
+
+/** The way of each recipient so far: its statuses in order, and when the last one came. */
+export interface Way {
+  readonly address: string
+  readonly steps: readonly string[]
+  readonly at: number
+}
+
+/** `events` newest first, as the store gives them. */
+export const waysOf = (email: EmailRecord, events: readonly EventRow[]): readonly Way[] =>
+  email.recipients.map((recipient) => {
+    const own = events.filter(
+      (row) => row.applied && (row.recipientId === null || row.recipientId === recipient.id),
+    )
+    const names = own.map((row) => row.type.replace(/^email\./, '')).reverse()
+    return {
+      address: recipient.address,
+      steps: names.filter((name, i) => name !== names[i - 1]),
+      at: own[0]?.occurredAt ?? email.createdAt,
+    }
+  })
