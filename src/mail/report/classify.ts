@@ -9,65 +9,14 @@
  *   Addresses and web links are cut before the text is read: `spam@` in an
  *   address is not a reason.
  */
-import { RULES } from './rules.js'
+import { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict } from './category.js'
+import type { Codes } from './codes.js'
+import { CODED, STRONG, WEAK } from './rules.js'
 
-export type Severity = 'hard' | 'soft'
-export type Fault = 'recipient' | 'sender' | 'infrastructure' | 'content'
+export { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict }
 
-const row = (severity: Severity, fault: Fault, title: string) => ({ severity, fault, title }) as const
-
-export const CATEGORIES = {
-  unknown_user: row('hard', 'recipient', 'No mailbox of that name'),
-  unknown_domain: row('hard', 'recipient', 'The domain does not exist or takes no mail'),
-  moved: row('hard', 'recipient', 'The mailbox has moved away'),
-  disabled: row('hard', 'recipient', 'The mailbox was closed'),
-  suspended: row('soft', 'recipient', 'The mailbox is locked or inactive for now'),
-  mailbox_full: row('soft', 'recipient', 'The mailbox is full'),
-  recipient_rejected: row('soft', 'recipient', 'The recipient, or a list, does not take this mail'),
-  authentication: row('soft', 'sender', 'SPF, DKIM or DMARC did not pass'),
-  reputation: row('soft', 'sender', 'The sending address or host is blocked'),
-  rate_limited: row('soft', 'sender', 'Too much mail in too short a time'),
-  relay_denied: row('soft', 'sender', 'The server does not relay for us'),
-  sender_rejected: row('soft', 'sender', 'The sender address is refused'),
-  policy: row('soft', 'sender', 'Refused by a rule of the recipient server'),
-  spam: row('soft', 'content', 'Taken for spam'),
-  virus: row('soft', 'content', 'Taken for a virus'),
-  too_big: row('soft', 'content', 'The message is too big'),
-  content: row('soft', 'content', 'The content or its format is refused'),
-  expired: row('soft', 'infrastructure', 'Not delivered in time'),
-  network: row('soft', 'infrastructure', 'The server could not be reached, or the name not be looked up'),
-  loop: row('soft', 'infrastructure', 'A mail loop'),
-  system: row('soft', 'infrastructure', 'The server is in trouble'),
-  protocol: row('soft', 'infrastructure', 'The two servers did not understand each other'),
-  security: row('soft', 'infrastructure', 'No TLS or authentication as required'),
-  unknown: row('soft', 'infrastructure', 'No reason that we know'),
-} as const
-export type Category = keyof typeof CATEGORIES
-
-export interface Reason {
-  readonly code: number | null
-  readonly enhanced: string | null
+export interface Reason extends Codes {
   readonly text: string
-}
-
-/** One line of the table. All that is given must hold; the first rule that holds decides. */
-export interface Rule {
-  readonly category: Category
-  /** Full codes `5.1.1`, or beginnings that end in a dot: `5.7.`. */
-  readonly enhanced?: readonly string[]
-  readonly code?: readonly number[]
-  /** Tested against the text in lower case, on one line, without addresses and links. */
-  readonly text?: RegExp
-  /** A second pattern that must match too. */
-  readonly also?: RegExp
-  /** Tested likewise; the rule holds only where it does not match. */
-  readonly unless?: RegExp
-}
-
-export interface Verdict {
-  readonly class: Severity
-  readonly category: Category
-  readonly fault: Fault
 }
 
 const MAX_TEXT = 2_000
@@ -82,28 +31,52 @@ export const readyText = (text: string): string =>
     .replace(GUESS, ' ')
     .replace(GOOGLE_REASON, ' google:$1 ')
     .replace(/https?:\/\/\S+/g, ' ')
-    .replace(/[^\s<>@"']{1,128}@[^\s<>@"',;]{1,255}/g, ' ')
+    .replace(/[^\s<>@"':;,=()[\]]{1,128}@[^\s<>@"',;]{1,255}/g, ' ')
     .replace(/\s+/g, ' ')
     .toLowerCase()
 
 const coded = (enhanced: string | null, wanted: readonly string[]): boolean =>
   enhanced !== null && wanted.some((one) => (one.endsWith('.') ? enhanced.startsWith(one) : enhanced === one))
 
-const holds = (rule: Rule, reason: Reason, text: string): boolean =>
-  (rule.enhanced === undefined || coded(reason.enhanced, rule.enhanced)) &&
-  (rule.code === undefined || (reason.code !== null && rule.code.includes(reason.code))) &&
+const holds = (rule: Rule, codes: Codes, text: string): boolean =>
+  (rule.enhanced === undefined || coded(codes.enhanced, rule.enhanced)) &&
+  (rule.code === undefined || (codes.code !== null && rule.code.includes(codes.code))) &&
   (rule.text === undefined || rule.text.test(text)) &&
   (rule.also === undefined || rule.also.test(text)) &&
   (rule.unless === undefined || !rule.unless.test(text))
 
-/** Extra rules come first, so a site can correct the table. */
-export const classify = (reason: Reason, extra: readonly Rule[] = []): Verdict => {
-  const text = readyText(reason.text)
-  const rule = extra.find((one) => holds(one, reason, text)) ?? RULES.find((one) => holds(one, reason, text))
-  const category = rule?.category ?? 'unknown'
+/**
+ * Judges by several texts, the surest first: the server's reply, the lines about
+ * this recipient. `around` is asked for a named cause only when all else is silent.
+ */
+export const judge = (
+  codes: Codes,
+  texts: readonly string[],
+  around = '',
+  extra: readonly Rule[] = [],
+): Verdict => {
+  const ready = texts.map(readyText)
+  const ask = (rules: readonly Rule[], among: readonly string[]): Category | undefined => {
+    for (const text of among) {
+      const rule = rules.find((one) => holds(one, codes, text))
+      if (rule !== undefined) return rule.category
+    }
+    return undefined
+  }
+  const category =
+    ask(extra, ready) ??
+    ask(STRONG, ready) ??
+    ask(CODED, ['']) ??
+    ask(WEAK, ready) ??
+    (around === '' ? undefined : ask(STRONG, [readyText(around)])) ??
+    'unknown'
   const { severity, fault } = CATEGORIES[category]
   return { class: severity, category, fault }
 }
+
+/** Judges one reply. Extra rules come first, so a site can correct the table. */
+export const classify = (reason: Reason, extra: readonly Rule[] = []): Verdict =>
+  judge(reason, [reason.text], '', extra)
 
 /** Whether a failure means that we must not write to this address again. */
 export const suppresses = (failed: {

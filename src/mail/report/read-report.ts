@@ -11,7 +11,7 @@
  */
 import { findAddresses, sameAddress } from './addresses.js'
 import { readFeedback } from './arf.js'
-import type { Rule } from './classify.js'
+import type { Rule } from './category.js'
 import {
   actionOf,
   addressOf,

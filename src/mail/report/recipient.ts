@@ -7,7 +7,8 @@
  *   Action is believed over the Status, but for a `delayed` whose words say
  *   that the sender has given up (OpenSMTPD: "Envelope expired").
  */
-import { classify, type Rule, type Verdict } from './classify.js'
+import type { Rule } from './category.js'
+import { judge } from './classify.js'
 import { codesIn, isVague } from './codes.js'
 import { EXPIRED_DELAY } from './notice/phrases.js'
 import type { Action, ReportRecipient } from './report.js'
@@ -58,22 +59,6 @@ const replyIn = (text: string): string => {
   )
 }
 
-/** From the surest words to the vaguest; a mere "refused" gives way to a better reason. */
-const verdictOf = (
-  codes: { code: number | null; enhanced: string | null },
-  texts: readonly string[],
-  rules: readonly Rule[],
-): Verdict => {
-  let best: Verdict | null = null
-  for (const text of new Set(texts)) {
-    if (text === '' && best === null && texts.some((one) => one !== '')) continue
-    const verdict = classify({ ...codes, text }, rules)
-    if (verdict.category !== 'unknown' && verdict.category !== 'policy') return verdict
-    if (best === null || best.category === 'unknown') best = verdict
-  }
-  return best ?? classify({ ...codes, text: '' }, rules)
-}
-
 export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecipient => {
   const said = known.diagnostic ?? null
   const inSaid = codesIn(said ?? '')
@@ -96,9 +81,10 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
   if (action !== 'failed') return { ...base, class: null, category: null, fault: null }
   return {
     ...base,
-    ...verdictOf(
-      { code, enhanced: status },
-      [said ?? '', replyIn(known.context), known.own, known.context],
+    ...judge(
+      { code, enhanced: inSaid.enhanced ?? status },
+      [said ?? '', replyIn(known.context), known.own],
+      known.context,
       rules,
     ),
   }

@@ -7,7 +7,7 @@
  *   `action` is null only in a complaint (RFC 5965), which tells nothing of
  *   delivery. `class` is null unless the recipient failed.
  */
-import type { Category, Fault, Severity } from './classify.js'
+import type { Category, Fault, Severity } from './category.js'
 
 export type ReportKind = 'bounce' | 'delay' | 'delivered' | 'arf' | 'autoreply' | 'none'
 

@@ -1,0 +1,59 @@
+/**
+ * NAME      category - the reasons a recipient can be refused for
+ * DESCRIPTION
+ *   Some twenty reasons, each with its severity and whose fault it is, and the
+ *   form of a rule that recognises one. `hard` means that the address or domain
+ *   is dead, and only faults of the recipient are ever hard.
+ */
+export type Severity = 'hard' | 'soft'
+export type Fault = 'recipient' | 'sender' | 'infrastructure' | 'content'
+
+const row = (severity: Severity, fault: Fault, title: string) => ({ severity, fault, title }) as const
+
+export const CATEGORIES = {
+  unknown_user: row('hard', 'recipient', 'No mailbox of that name'),
+  unknown_domain: row('hard', 'recipient', 'The domain does not exist or takes no mail'),
+  moved: row('hard', 'recipient', 'The mailbox has moved away'),
+  disabled: row('hard', 'recipient', 'The mailbox was closed'),
+  suspended: row('soft', 'recipient', 'The mailbox is locked or inactive for now'),
+  mailbox_full: row('soft', 'recipient', 'The mailbox is full'),
+  recipient_rejected: row('soft', 'recipient', 'The recipient, or a list, does not take this mail'),
+  authentication: row('soft', 'sender', 'SPF, DKIM or DMARC did not pass'),
+  reputation: row('soft', 'sender', 'The sending address or host is blocked'),
+  rate_limited: row('soft', 'sender', 'Too much mail in too short a time'),
+  relay_denied: row('soft', 'sender', 'The server does not relay for us'),
+  sender_rejected: row('soft', 'sender', 'The sender address is refused'),
+  policy: row('soft', 'sender', 'Refused by a rule of the recipient server'),
+  spam: row('soft', 'content', 'Taken for spam'),
+  virus: row('soft', 'content', 'Taken for a virus'),
+  too_big: row('soft', 'content', 'The message is too big'),
+  content: row('soft', 'content', 'The content or its format is refused'),
+  expired: row('soft', 'infrastructure', 'Not delivered in time'),
+  network: row('soft', 'infrastructure', 'The server could not be reached, or the name not be looked up'),
+  loop: row('soft', 'infrastructure', 'A mail loop'),
+  system: row('soft', 'infrastructure', 'The server is in trouble'),
+  protocol: row('soft', 'infrastructure', 'The two servers did not understand each other'),
+  security: row('soft', 'infrastructure', 'No TLS or authentication as required'),
+  unknown: row('soft', 'infrastructure', 'No reason that we know'),
+} as const
+export type Category = keyof typeof CATEGORIES
+
+/** One line of the table. All that is given must hold; the first rule that holds decides. */
+export interface Rule {
+  readonly category: Category
+  /** Full codes `5.1.1`, or beginnings that end in a dot: `5.7.`. */
+  readonly enhanced?: readonly string[]
+  readonly code?: readonly number[]
+  /** Tested against the text in lower case, on one line, without addresses and links. */
+  readonly text?: RegExp
+  /** A second pattern that must match too. */
+  readonly also?: RegExp
+  /** Tested likewise; the rule holds only where it does not match. */
+  readonly unless?: RegExp
+}
+
+export interface Verdict {
+  readonly class: Severity
+  readonly category: Category
+  readonly fault: Fault
+}

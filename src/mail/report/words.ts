@@ -1,0 +1,241 @@
+/**
+ * NAME      words - how servers name a reason
+ * DESCRIPTION
+ *   One pattern per reason, for rules.ts. Each is a list of plain alternatives;
+ *   gaps inside one are bounded and stop at a full stop, so the cost stays
+ *   linear. They are tested against lower-case text without addresses and links.
+ */
+const anyOf = (...some: readonly RegExp[]): RegExp => new RegExp(some.map((one) => one.source).join('|'))
+
+/** SPF, DKIM and DMARC. */
+export const BAD_AUTH = anyOf(
+  /\bdmarc\b|\bdkim\b|\bspf\b|sender policy framework|sender[- ]id\b.{0,30}fail/,
+  /unauthenticated (?:e-?mail|mail|message)/,
+  /authentication[ -](?:checks?|results?|information).{0,30}(?:fail|required|missing)/,
+  /google:unauthenticatedemail|google:dmarc/,
+)
+
+/** The sending host or network is listed, or its name does not resolve. */
+export const BLOCKED = anyOf(
+  /block[- ]?list|black[- ]?list|deny[- ]?list|\b(?:rbl|dnsbl|rbls|sbl|xbl|pbl|cbl|aup#|bl\d{6})/,
+  /spamhaus|spamcop|sorbs|barracuda(?:central)?|senderscore|sender ?base|trustedsource|cloudmark/,
+  /invaluement|reputation|open[- ]?relay|\bbanned\b|reverse dns|reverse lookup|\brdns\b|\bptr\b/,
+  /(?:dynamic|residential|dial-?up|generic) (?:ip|host|client|pool)|bad helo|invalid helo/,
+  /helo (?:command )?rejected|client host .{0,80}rejected|client host rejected|host rejected/,
+  /(?:ip|host|server|mta|network|domain|address)[^.]{0,40}(?:is|was|been|are) (?:currently |temporarily |permanently )?(?:blocked|blacklisted|banned|refused|listed|denied)/,
+  /blocked (?:by|using|for|due|because|from|at)/,
+  /messages? from .{0,60}(?:weren't sent|blocked|refused|rejected)/,
+  /mail from .{0,80}(?:refused|blocked|not accepted)/,
+  /connection (?:refused|rejected|dropped) (?:by policy|from your|due to)/,
+  /your (?:ip|host|server|mail server|domain|network|isp)[^.]{0,60}(?:block|reject|list|den|refus|not allowed|banned)/,
+  /not (?:allowed|permitted|authori[sz]ed) to (?:connect|send|deliver)|no access from mail server/,
+  /use the smtp server of your isp|smtp service of your isp|bad sender(?:'s)? (?:ip|host)/,
+  /access (?:denied|blocked)[^.]{0,40}\b(?:ip|host|client)|too many spam/,
+  /not accepting (?:mail|messages|connections) from|refused to talk/,
+  /your e-?mail (?:was|has been) (?:blocked|rejected) (?:by|because|for|due)/,
+)
+
+/** The sender address, or anything said at MAIL FROM. */
+export const BAD_SENDER = anyOf(
+  /sender(?:'s)? (?:e-?mail |mail |envelope )?(?:address|domain|account)?[^.]{0,20}(?:is )?(?:rejected|denied|refused|blocked|banned|not (?:valid|allowed|accepted|exist|found|verified|verify|permitted|authori[sz]ed)|invalid|unknown|disallowed|does ?n[o']t|could not|forged|unresolvable|unrout|cannot|must)/,
+  /unrout(?:e)?able sender|sender verif|sender (?:ip|id|callout)|sender was rejected|bad sender/,
+  /spoof|forged|(?:domain|address) of (?:the )?sender|sender domain/,
+  /from (?:address|header|field|line|domain)[^.]{0,40}(?:not|invalid|reject|must|missing)/,
+  /from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
+  /return[- ]path[^.]{0,30}(?:not|invalid|reject)|envelope sender|senderfilter/,
+  /not (?:a )?valid sender|invalid sender|originator (?:unknown|invalid|not)/,
+)
+
+export const SPAM = anyOf(
+  /\bspam|(?:anti|no)-?spam|junk ?mail|unsolicited|bulk e?-?mail|\bube\b|\buce\b|phish|surbl|uribl/,
+  /dbl\.|message (?:content )?(?:looks|appears)[^.]{0,30}like|high probability|bayes|scored/,
+  /content (?:filter|reject|analysis|scan)|fraudulent|suspicious|mail reje(?:te|cted)\. |ofr_\d/,
+)
+
+export const VIRUS = /\bvirus(?:es)?\b|malware|infected|trojan|\bworm\b|virus-/
+
+/** Too much, too fast, or greylisted. */
+export const RATE = anyOf(
+  /rate[- ]?limit|throttl/,
+  /too many (?:messages|connections|e?mails|mails|recipients|concurrent|sessions|errors|invalid|bad|unknown|failed|requests|commands|simultaneous|transactions|hosts)/,
+  /(?:hourly|daily|connection|sending|message|email|rate|send|recipient) (?:rate |sending )?(?:limit|quota|threshold)s?[^.]{0,30}(?:exceed|reach|over|hit)/,
+  /exceed(?:ed|s|ing)?[^.]{0,30}(?:rate|sending limit|hourly|daily|messages? per|connections?\b|allowed number)/,
+  /sending (?:too )?(?:much|fast|rate|limit)|slow down|grey ?list|gray ?list|unusual rate/,
+  /receiving mail at a rate|messages? temporarily deferred due to/,
+  /number of (?:recipients|messages|connections)|per (?:hour|minute|day|session|connection)/,
+  /google:(?:ratelimit|receivingrate|unsolicitedrate)|try again later because/,
+)
+
+export const FULL = anyOf(
+  /quota|over ?disk/,
+  /mail ?(?:box|folder|store|drop)(?:'s)?[^.]{0,30}(?:is |was |has )?(?:full|exceed|over|too large|size limit|storage)/,
+  /full mail ?box|mailbox_full|(?:in)?box is (?:full|over)/,
+  /insufficient (?:disk|mail|mailbox|user )?(?:space|storage)|out of storage/,
+  /storage (?:limit|space|quota|allocation)/,
+  /exceed(?:s|ed|ing)?[^.]{0,40}(?:storage|space|allowed size|disk|local limit|mailbox|maximum number of)/,
+  /disk (?:space|usage|is full|full)|too much mail/,
+  /too many (?:messages|mails) (?:in|on) (?:mailbox|server|folder)/,
+  /not enough (?:storage|space|disk|room)|no (?:more )?(?:space|room) (?:left|for|in|on)/,
+  /cannot store|blocks limit|inode limit|maildir[^.]{0,20}(?:over|full)|full bo[xî]/,
+  /boite (?:pleine|du destinataire)|buz[oó]n lleno|casella piena|postfach (?:ist )?voll/,
+  /volles postfach|google:overquota/,
+)
+
+export const BIG = anyOf(
+  /message (?:is |was )?too (?:big|large|long)/,
+  /(?:message|mail|e-?mail|size|attachment|data|header)[^.]{0,40}(?:exceed|larger than|too (?:big|large)|over (?:the )?(?:max|size|limit)|bigger)/,
+  /exceed[^.]{0,40}(?:maximum|max\b|fixed|message|size|length|administrative limit|allow)/,
+  /(?:max|maximum|size)[^.]{0,20} (?:message )?(?:size|length|limit)|too (?:big|large) for/,
+  /size limit/,
+)
+
+export const LOOP = anyOf(
+  /\bloop|too many (?:hops|received|relays)|hop count|hops? (?:exceed|limit)|routing circular/,
+  /circular|mail forwarding.{0,20}(?:recurs|deep)|unrouteable mail domain loop|maximum hop/,
+  /max_?hops|too many forwards|count exceeded/,
+)
+
+/** A name server that does not answer now; read only together with BAD_NAME. */
+export const NAME_TROUBLE = anyOf(
+  /try again|temporar(?:y|ily)[^.]{0,40}(?:resol|lookup|look up|dns|name|mx)/,
+  /dns (?:server |query |lookup )?(?:time|soft|temporar|servfail|error code|server failure|failed?\b)/,
+  /servfail|server fail(?:ure|ed)?|name ?server[^.]{0,30}(?:time|fail|trouble|not respon)/,
+  /(?:lookup|resolv|name service|query)[^.]{0,30}(?:timed? ?out|timeout|deferred|soft|defer)/,
+)
+
+export const BAD_NAME = /(?:host|domain|name service|mx\b|dns\b|nxdomain|zone|hostname|gateway)/
+
+/** A name that does not exist, or a null MX (RFC 7505). */
+export const GONE_DOMAIN = anyOf(
+  /host (?:or domain )?(?:name )?(?:is )?(?:unknown|not found|doesn'?t exist|does not exist|invalid)/,
+  /unknown (?:host|domain|mail host)/,
+  /(?:domain|host)(?: ?name)?[^.]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|invalid|can(?:'t|not) be (?:found|resolved)|could not be found|isn'?t|has no (?:mx|mail)|no longer|does not accept mail|not a valid)/,
+  /(?:non-?existent|no such|bad|invalid|unregistered) (?:domain|host|mail ?host)|nxdomain|nullmx/,
+  /null mx|unrouteable (?:mail )?domain|couldn'?t find any host|name or service not known/,
+  /all relevant mx records point to non-existent|illegal host\/domain/,
+  /(?:host|domain)(?: ?name)? \S{1,80} (?:was )?(?:not found|does ?n[o']t exist|unknown)/,
+  /no (?:valid )?(?:mx|a) (?:record|host)s?[^.]{0,40}(?:found|for)|mx record[^.]{0,20}not found/,
+  /no mx found|cannot find (?:your|the|a)? ?(?:host|domain|gateway)|could not find a gateway/,
+  /domain is (?:not|no)|bad destination (?:host|system|mail)|hôte inconnu/,
+  /name server: [^.]{0,60}host not found|address resolution .{0,60}failed/,
+)
+
+export const EXPIRED = anyOf(
+  /expired|given up|giving up|gave up|too long|too old|timeout exceeded|delivery time/,
+  /retry time(?:out)? (?:not reached|exceeded)|retr(?:y|ies)[^.]{0,30}(?:exceed|timeout|limit|fail)/,
+  /could not (?:be )?deliver(?:ed)? (?:for|within|in) (?:the last )?\d/,
+  /cannot send (?:message|warning) (?:for|within) /,
+  /unable to deliver (?:this|the|your)? ?(?:message|mail)?[^.]{0,20}(?:after|in|for) \d/,
+  /not (?:been )?(?:delivered|collected) (?:after|within|in|for) |aborted after/,
+  /has been in (?:the )?queue|failing for a long time|maximum (?:queue|retry|delivery)/,
+  /undeliverable for|in the queue/,
+)
+
+export const NETWORK = anyOf(
+  /connection[^.]{0,20}(?:timed? ?out|refused|reset|closed|lost|dropped|failed|broken|interrupted|aborted|error)/,
+  /lost connection|connect(?:ing|ion)? to [^.]{0,80}(?:refused|time|fail)/,
+  /network (?:is )?(?:unreachable|down|error)|no route|host is (?:down|unreachable)|unreachable/,
+  /not reachable|timed? ?out/,
+  /(?:can'?t|cannot|could not|couldn'?t|unable to|not able to|wasn'?t able to) (?:establish|connect|contact|open|make|reach)/,
+  /broken pipe|socket|did not accept our requests to connect|no (?:answer|response) from/,
+  /not respond|connection attempt|sorry, i wasn't able|failed to connect|no connection/,
+  /name service error|dns\b|conversation with|server unavailable|not (?:answer|respond)ing/,
+)
+
+export const RELAY = anyOf(
+  /relay(?:ing)?(?: is| was| of mail)?(?: access)?[^.]{0,30}(?:denied|not (?:allowed|permitted|supported)|prohibited|disabled|forbidden|refused|reject|blocked|restrict)/,
+  /(?:not|n't|unable|refuse[ds]?|cannot|no) (?:allowed |permitted |able |authori[sz]ed )?(?:to )?relay/,
+  /relay(?:ing)? (?:from|to|through)|isn't in my list of allowed rcpthosts/,
+  /not (?:a )?(?:local|known) (?:domain|host|gateway)|open relay not|insecure mail relay/,
+  /that domain isn't|not a gateway|must authenticate|we do not relay|third[- ]party mail/,
+  /you must (?:log|authent|pop)|authentication (?:is )?required for relay/,
+)
+
+export const MOVED = anyOf(
+  /has moved|have moved/,
+  /(?:address|mailbox|user|account)[^.]{0,30}(?:changed|has been replaced|moved)/,
+  /no longer (?:at|with|works? (?:at|for|here)|employed|uses? this)/,
+  /left (?:the|our) (?:company|organi[sz]ation)|new (?:e-?mail )?address is/,
+)
+
+/** Perhaps for a time only. */
+export const SUSPENDED = anyOf(
+  /(?:account|mail ?box|user|recipient|address|subscriber|customer)[^.]{0,40}(?:suspend|locked|inactive|not active|on hold|expired|temporarily|out of service|unavailable at this time|administratively|deactivat|dormant|restricted|blocked|frozen)/,
+  /(?:inactive|suspended|locked|dormant|expired|blocked|deactivated) (?:account|mail ?box|user|recipient|address)/,
+  /is (?:currently )?(?:suspended|inactive|locked)|mailbox temporarily|hasn'?t (?:activated|logged)/,
+  /not (?:yet )?activated/,
+)
+
+/** For good. */
+export const DISABLED = anyOf(
+  /(?:account|mail ?box|user|recipient|address|e-?mail)[^.]{0,40}(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exist|available|in use|active|on (?:the|this) server|accept|receiv))/,
+  /(?:disabled|closed|deleted|terminated|discontinued|cancell?ed) (?:account|mail ?box|user|recipient|address)/,
+)
+
+/** Lists, groups and people that take mail from some only. */
+export const RESTRICTED = anyOf(
+  /not (?:allowed|permitted|authori[sz]ed) to (?:post|write|send (?:mail |messages? |e-?mail )?to|e-?mail)/,
+  /permission to (?:post|send)|members? only|only (?:members|accepts?|receiv)|restricted/,
+  /(?:recipient|user|mailbox|he|she|they)[^.]{0,30}(?:not (?:accept|want|allow)|refus(?:es|ed)|does ?n[o']t accept|only accept)/,
+  /refused by (?:the )?recipient|not accept(?:ing)? (?:mail|messages|e-?mail)/,
+  /delivery not authori[sz]ed|moderat|rejected by (?:the )?(?:recipient|user)|block-send-er/,
+  /group you tried|auth(?:orization)?required|not authorized/,
+)
+
+export const UNKNOWN = anyOf(
+  /(?:user|account|mail ?box|recipient|receiver|addresse?e?s?|alias|customer|subscriber|login|person|local[- ]?part|member|destination|name|e-?mail|userid|id)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
+  /(?:unknown|no such|no known|invalid|non-?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|missing|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|login|name|member|id\b|subscriber)/,
+  /user ?unknown|unknown ?user/,
+  /no (?:mail ?box|user|recipient|account|address|person|one)s?(?: by that name)?(?: is)?(?: currently)? (?:here|by that|found|with (?:that|this)|of that|available|listed|matches|such)/,
+  /no recipients?\b(?! (?:limit))|mailbox unavailable/,
+  /mail ?box (?:does|is|not)[^.]{0,10}(?:not (?:exist|found|available|here|local)|unavailable|invalid)/,
+  /mailbox [^.]{0,60}unavailable/,
+  /recipient (?:address )?(?:rejected|unavailable|not|no)[^.]{0,10}(?: |:|\.)? ?(?:access denied|user|unknown|undeliverable|invalid|not |no )/,
+  /recipnotfound|recipient ?not ?found/,
+  /can'?t (?:find|verify|create)[^.]{0,20}(?:user|recipient|mailbox)/,
+  /unable to (?:find|verify|validate)[^.]{0,20}(?:user|recipient|mailbox|address)/,
+  /verify (?:the )?(?:recipient|address|user)|could not be found at|nosuchuser|google:nosuchuser/,
+  /not listed in|validrcptto|validrcptto|no local mailbox|this user doesn/,
+  /there is no (?:one|such|user|mail ?box)|we have no record|destinataire inconnu/,
+  /adresse (?:d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
+  /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)/,
+  /usuario (?:desconocido|inexistente|no)|destinatario (?:desconocido|inexistente|sconosciuto)/,
+  /utente (?:sconosciuto|non)|mailbox not|addressee unknown|deliveries? to this (?:user|address)/,
+  /addresses? failed: unknown|recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/,
+  /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
+)
+
+export const SYSTEM = anyOf(
+  /system (?:error|failure|config|problem)|internal (?:server )?error/,
+  /server (?:error|configuration|busy|down|problem)|configuration error/,
+  /service (?:not available|unavailable|temporarily)|local (?:error|configuration)|i\/o error/,
+  /input\/output|out of memory|resources? (?:temporarily|restricted|unavailable)/,
+  /insufficient (?:system )?resources|can'?t (?:create|open|write|allocate)/,
+  /cannot (?:create|open|write|append)|read-only|permission denied|command died/,
+  /exit(?:ed)? (?:status|with)|process|crash|error writing|lmtp|mailer error/,
+  /(?:content|virus|mail) ?(?:filter|scanner)[^.]{0,30}(?:unavailable|error|fail)|maintenance/,
+  /error in processing|requested action aborted|local problem|queue file/,
+)
+
+export const PROTOCOL = anyOf(
+  /syntax error|protocol error|command (?:not|unrecognized|out of|unknown)|unrecognized command/,
+  /bad (?:command )?sequence|bad syntax|unimplemented|not implemented/,
+  /invalid (?:parameter|argument|command)|unsupported|nested mail|need (?:mail|rcpt|helo)/,
+  /malformed address|domain literal|smtputf8/,
+)
+
+export const CONTENT = anyOf(
+  /(?:message|mail|content|attachment|header|subject|body|data|file|e-?mail|format|line|date|charset|mime|8-?bit)[^.]{0,40}(?:not (?:allowed|accepted|permitted|rfc|compliant)|rejected|refused|invalid|missing|malformed|bad|prohibited|denied|too long|violat|unacceptable|not (?:complian|conform))/,
+  /header error|rfc ?\d{3,4}|not rfc|message-id|conversion|bare (?:lf|cr)|bad header|header error/,
+  /violat|duplicate (?:header|subject|from)|attachment/,
+)
+
+export const POLICY = anyOf(
+  /polic(?:y|ies)|access denied|denied|not allowed|not permitted|prohibited|refused|unauthori[sz]ed/,
+  /forbidden|rejected|administrative|restriction|not accepted|blocked|delivery not|violat/,
+)
+
+export const SECURE = anyOf(
+  /starttls|\btls\b|\bssl\b|encrypt|certificate/,
+  /authentication (?:required|failed|credentials|mechanism)|requiretls/,
+)
