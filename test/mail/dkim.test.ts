@@ -120,10 +120,9 @@ t.test('the record for DNS', async (t) => {
 t.test('keys that will not do', async (t) => {
   const pem = (key: KeyObject) => key.export({ format: 'pem', type: 'pkcs8' }).toString()
   t.throws(() => loadDkimKey('secret nonsense'), { name: 'DkimKeyError' })
-  t.throws(
-    () => loadDkimKey(pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)),
-    DkimKeyError,
-  )
+  t.throws(() => loadDkimKey(pem(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)), {
+    name: 'DkimKeyError',
+  })
   try {
     loadDkimKey('-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----')
     t.fail('no key')
