@@ -11,11 +11,13 @@ import { inRange, plainAddress } from '../base/network.js'
 import type { Service } from '../base/service.js'
 import type { ListenAddress } from '../config/config.js'
 import { CursorCodec } from './cursor.js'
+import type { Endpoint } from './endpoint.js'
 import type { Ground } from './ground.js'
 import { Listener } from './listener.js'
 import { apiKeys } from './routes/api-keys.js'
 import { batch } from './routes/batch.js'
 import { catalogue } from './routes/catalogue.js'
+import { withDocument } from './routes/document.js'
 import { emailActions } from './routes/email-actions.js'
 import { emails } from './routes/emails.js'
 import { pools } from './routes/pools.js'
@@ -55,6 +57,22 @@ const addressOf =
     return address
   }
 
+/** The whole contract, in the order of the document. */
+export const endpoints = (ground: Ground, baseUrl: string): readonly Endpoint[] =>
+  withDocument(
+    [
+      ...emails(ground),
+      batch(ground),
+      ...emailActions(ground),
+      ...workspaces(ground),
+      ...apiKeys(ground),
+      ...suppressions(ground),
+      ...pools(ground),
+      ...catalogue(baseUrl),
+    ],
+    baseUrl,
+  )
+
 export const createHttp = (options: HttpOptions): Http => {
   const { config, log, tenants } = options
   const ground: Ground = { ...options, cursors: new CursorCodec(options.pepper) }
@@ -82,16 +100,7 @@ export const createHttp = (options: HttpOptions): Http => {
         addressOf: addressOf(config.http.trusted_proxies),
         draining: () => draining,
       },
-      [
-        ...emails(ground),
-        batch(ground),
-        ...emailActions(ground),
-        ...workspaces(ground),
-        ...apiKeys(ground),
-        ...suppressions(ground),
-        ...pools(ground),
-        ...catalogue(baseUrl),
-      ],
+      endpoints(ground, baseUrl),
     )
   }
 

@@ -10,11 +10,14 @@ import { silentLog } from '../../src/base/log.js'
 import { loadPepper } from '../../src/base/secret.js'
 import type { Config } from '../../src/config/config.js'
 import { readConfig } from '../../src/config/load.js'
-import { createHttp, type Http } from '../../src/http/http.js'
+import type { Ground } from '../../src/http/ground.js'
+import { createHttp, endpoints, type Http } from '../../src/http/http.js'
+import { openApi } from '../../src/http/openapi/document.js'
 import type { Store } from '../../src/store/port.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createSubmission } from '../../src/submission/submission.js'
 import { createTenants, type Tenancy } from '../../src/tenant/tenants.js'
+import { documented } from './documented.js'
 
 export interface Reply {
   readonly status: number
@@ -89,6 +92,9 @@ const configFor = (dataDir: string, wish: Wish): Config => {
   }
 }
 
+const document = openApi(endpoints({} as Ground, 'https://mail.test'), 'https://mail.test', 'v1')
+const { demandDocumented } = documented(document)
+
 export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-http-'))
   const config = configFor(dataDir, wish)
@@ -110,7 +116,11 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const { token: session } = await tenants.createSession(accountId)
   return {
     ...{ url, port, config, store, tenants, http, clock, accountId, workspaceId, key, platform, session },
-    ask: (path, one = {}) => ask(url + path, { key, ...one }),
+    async ask(path, one = {}) {
+      const reply = await ask(url + path, { key, ...one })
+      demandDocumented(one.method ?? (one.body === undefined ? 'GET' : 'POST'), path, reply)
+      return reply
+    },
     async stop() {
       await http.stop()
       await store.close()

@@ -57,7 +57,7 @@ export const sendBody: Joi.ObjectSchema<WireDraft> = body(
     attachments: orNull(Joi.array().items(attachment).max(1_000)),
     scheduled_at: orNull(timestamp()),
   }),
-)
+).meta({ name: 'SendEmail' })
 
 export interface EmailQuery {
   readonly status?: string

@@ -1,0 +1,160 @@
+/**
+ * NAME      document - OpenAPI 3.1 of the whole contract
+ * DESCRIPTION
+ *   Made from the endpoints and the Fault table, never written by hand: a route, a
+ *   field or an error code that exists is in here, and nothing else is.
+ */
+import { FAULTS, type FaultCode } from '../../base/fault.js'
+import type { Endpoint } from '../endpoint.js'
+import { problem } from '../shapes/catalogue.js'
+import { type JsonSchema, type Named, toJsonSchema } from './json-schema.js'
+
+const ANYWHERE: readonly FaultCode[] = [
+  'request.malformed',
+  'request.timeout',
+  'request.uri_too_long',
+  'request.expectation_failed',
+  'request.headers_too_large',
+  'internal.unexpected',
+  'service.unavailable',
+]
+const WITH_BODY: readonly FaultCode[] = [
+  'request.body_malformed',
+  'request.body_too_large',
+  'request.media_type_unsupported',
+]
+const WITH_CREDENTIAL: readonly FaultCode[] = [
+  'auth.credentials_missing',
+  'auth.credentials_invalid',
+  'rate_limit.auth_failures',
+]
+
+/** Every code that an endpoint may answer: its own, and those of the gate before it. */
+export const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
+  const codes = new Set<FaultCode>([...endpoint.faults, ...ANYWHERE])
+  const add = (when: unknown, ...more: readonly FaultCode[]): void => {
+    if (when) for (const code of more) codes.add(code)
+  }
+  add(endpoint.access !== 'public', ...WITH_CREDENTIAL)
+  add(endpoint.access === 'session', 'auth.session_required')
+  add(endpoint.access === 'platform', 'auth.scope_forbidden')
+  add(endpoint.method !== 'GET', ...WITH_BODY)
+  add(endpoint.query ?? endpoint.body, 'validation.request_invalid')
+  add(endpoint.workspace !== 'none', 'workspace.not_found')
+  add(endpoint.workspace === 'required', 'validation.workspace_header_required')
+  add(endpoint.sends, 'rate_limit.exceeded')
+  return [...codes]
+}
+
+const HEADERS: Record<string, JsonSchema> = {
+  'X-Request-Id': { description: 'Quote it to support.', schema: { type: 'string' } },
+  'X-RateLimit-Limit': { description: 'Sends allowed in this minute.', schema: { type: 'integer' } },
+  'X-RateLimit-Remaining': { description: 'Sends left in this minute.', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'Unix seconds at which the minute ends.', schema: { type: 'integer' } },
+}
+
+const headers = Object.fromEntries(
+  Object.keys(HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+)
+
+const problems = (codes: readonly FaultCode[]): JsonSchema => {
+  const byStatus = new Map<number, FaultCode[]>()
+  for (const code of codes)
+    byStatus.set(FAULTS[code].http, [...(byStatus.get(FAULTS[code].http) ?? []), code])
+  return Object.fromEntries(
+    [...byStatus].map(([status, same]) => [
+      status,
+      {
+        description: same.map((code) => `\`${code}\`: ${FAULTS[code].description}`).join('\n\n'),
+        headers,
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    ]),
+  )
+}
+
+const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
+  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }))
+  const query = endpoint.query && toJsonSchema(endpoint.query, { named: new Map(), closed: true })
+  const inQuery = Object.entries((query?.properties ?? {}) as Record<string, JsonSchema>).map(
+    ([name, { description, ...schema }]) => ({
+      name,
+      in: 'query',
+      ...(description ? { description } : {}),
+      schema,
+    }),
+  )
+  const named = { ...endpoint.headers }
+  if (endpoint.workspace === 'required') named['X-Workspace-Id'] = 'Required for platform keys and sessions'
+  if (endpoint.workspace === 'optional') named['X-Workspace-Id'] = 'Narrows to one workspace of the account'
+  const inHeader = Object.entries(named).map(([name, description]) => ({
+    name,
+    in: 'header',
+    description,
+    schema: { type: 'string' },
+  }))
+  return [...inPath, ...inQuery, ...inHeader]
+}
+
+const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
+  const answers = Object.entries(endpoint.answers).map(([status, schema]) => [
+    status,
+    {
+      description: endpoint.summary,
+      headers,
+      content: { 'application/json': { schema: toJsonSchema(schema, { named, closed: false }) } },
+    },
+  ])
+  const { body } = endpoint
+  return {
+    operationId: endpoint.id,
+    summary: endpoint.summary,
+    tags: [endpoint.path.split('/')[endpoint.path.startsWith('/v1/') ? 2 : 1]],
+    ...(endpoint.access === 'public' && { security: [] }),
+    parameters: parameters(endpoint),
+    ...(body && {
+      requestBody: {
+        required: body.$_getFlag('presence') === 'required',
+        content: { 'application/json': { schema: toJsonSchema(body, { named, closed: true }) } },
+      },
+    }),
+    responses: { ...Object.fromEntries(answers), ...problems(faultsOf(endpoint)) },
+  }
+}
+
+export const openApi = (endpoints: readonly Endpoint[], baseUrl: string, version: string): JsonSchema => {
+  const named: Named = new Map()
+  const paths: Record<string, Record<string, JsonSchema>> = {}
+  for (const endpoint of endpoints) {
+    const path = paths[endpoint.path] ?? {}
+    path[endpoint.method.toLowerCase()] = operation(endpoint, named)
+    paths[endpoint.path] = path
+  }
+  toJsonSchema(problem, { named, closed: false })
+  const tags = [...new Set(endpoints.map(({ path }) => path.split('/')[path.startsWith('/v1/') ? 2 : 1]))]
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Postern',
+      version,
+      description: 'Transactional email over HTTP. Every error is RFC 9457 problem details; match on `code`.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ bearer: [] }],
+    tags: tags.map((name) => ({ name, description: `Endpoints under ${name}.` })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the session of a person.' },
+      },
+      headers: HEADERS,
+      schemas: Object.fromEntries(named),
+    },
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * NAME      json-schema - a joi schema, said as JSON Schema 2020-12
+ * DESCRIPTION
+ *   Knows just the joi that shapes/ uses and throws on anything else, so that the
+ *   document can never silently promise less than the server checks. joi's
+ *   `empty(null)` means "null is as good as absent": null is allowed where the
+ *   field is optional, and nowhere else.
+ */
+import type Joi from 'joi'
+
+export type JsonSchema = { readonly [keyword: string]: unknown }
+
+interface Rule {
+  readonly name: string
+  readonly args?: { readonly limit?: number; readonly regex?: string }
+}
+
+interface Description {
+  readonly type: string
+  readonly flags?: {
+    readonly presence?: string
+    readonly only?: boolean
+    readonly single?: boolean
+    readonly unknown?: boolean
+    readonly empty?: Description
+    readonly description?: string
+  }
+  readonly allow?: readonly unknown[]
+  readonly rules?: readonly Rule[]
+  readonly keys?: Readonly<Record<string, Description>>
+  readonly patterns?: readonly { readonly schema: Description; readonly rule: Description }[]
+  readonly dependencies?: readonly { readonly rel: string; readonly peers: readonly string[] }[]
+  readonly items?: readonly Description[]
+  readonly matches?: readonly { readonly schema: Description }[]
+  readonly metas?: readonly {
+    readonly name?: string
+    readonly schema?: JsonSchema
+    /** A schema that is checked elsewhere; joi describes it along with this one. */
+    readonly like?: Description
+  }[]
+}
+
+/** Where schemas that have a name are kept, once each. */
+export type Named = Map<string, JsonSchema>
+
+export interface Style {
+  readonly named: Named
+  /** True for what we read: unknown members are refused. What we write may grow. */
+  readonly closed: boolean
+}
+
+type Writer = (description: Description, style: Style) => JsonSchema
+
+const KEYWORDS: Record<string, Record<string, string>> = {
+  string: { min: 'minLength', max: 'maxLength' },
+  array: { min: 'minItems', max: 'maxItems' },
+  number: { min: 'minimum', max: 'maximum' },
+}
+
+const limits = ({ type, rules = [] }: Description): JsonSchema => {
+  const limited = rules.flatMap(({ name, args }): [string, unknown][] => {
+    if (name === 'integer') return []
+    if (name === 'pattern') return [['pattern', args?.regex?.replace(/^\/|\/$/g, '')]]
+    if (name === 'length') {
+      return [
+        ['minItems', args?.limit],
+        ['maxItems', args?.limit],
+      ]
+    }
+    const keyword = KEYWORDS[type]?.[name]
+    if (keyword === undefined) throw new Error(`no JSON Schema for ${type}.${name}()`)
+    return [[keyword, args?.limit]]
+  })
+  return Object.fromEntries(limited)
+}
+
+const string: Writer = (description) => ({
+  type: 'string',
+  ...(!description.flags?.only && !description.allow?.includes('') && { minLength: 1 }),
+  ...limits(description),
+})
+
+const number: Writer = (description) => ({
+  type: description.rules?.some(({ name }) => name === 'integer') ? 'integer' : 'number',
+  ...limits(description),
+})
+
+const array: Writer = (description, style) => {
+  const [item] = description.items ?? []
+  const items = item && write(item, style)
+  const list = { type: 'array', ...(items && { items }), ...limits(description) }
+  return description.flags?.single ? { anyOf: [list, items] } : list
+}
+
+/** `or(a, b)`: at least one of them, and null does not count. */
+const present = (peers: readonly string[]): JsonSchema => ({
+  anyOf: peers.map((peer) => ({ required: [peer], properties: { [peer]: { not: { type: 'null' } } } })),
+})
+
+const object: Writer = (description, style) => {
+  const keys = Object.entries(description.keys ?? {})
+  const required = keys.filter(([, one]) => one.flags?.presence === 'required').map(([name]) => name)
+  const [pattern] = description.patterns ?? []
+  const [together] = description.dependencies ?? []
+  const open = description.flags?.unknown || !style.closed
+  return {
+    type: 'object',
+    ...(keys.length > 0 && {
+      properties: Object.fromEntries(keys.map(([name, one]) => [name, write(one, style)])),
+    }),
+    ...(required.length > 0 && { required }),
+    ...(pattern
+      ? { propertyNames: write(pattern.schema, style), additionalProperties: write(pattern.rule, style) }
+      : !open && { additionalProperties: false }),
+    ...(together && present(together.peers)),
+  }
+}
+
+const WRITERS: Record<string, Writer> = {
+  string,
+  number,
+  array,
+  object,
+  boolean: () => ({ type: 'boolean' }),
+  any: () => ({}),
+  alternatives: ({ matches = [] }, style) => ({ anyOf: matches.map(({ schema }) => write(schema, style)) }),
+}
+
+/** The values and shapes that count as absent, null first. */
+const emptiness = (empty: Description | undefined, style: Style): readonly JsonSchema[] => {
+  if (empty === undefined) return []
+  if (empty.type === 'alternatives')
+    return (empty.matches ?? []).flatMap(({ schema }) => emptiness(schema, style))
+  return empty.allow?.includes(null) ? [{ type: 'null' }] : [write(empty, style)]
+}
+
+const write = (description: Description, style: Style): JsonSchema => {
+  const { type, flags = {}, allow = [], metas = [] } = description
+  const like = metas.find((meta) => meta.like)?.like
+  if (like) return write(like, style)
+  const writer = WRITERS[type]
+  if (!writer) throw new Error(`no JSON Schema for joi's ${type}`)
+  const plain = metas.find((meta) => meta.schema)?.schema ?? writer(description, style)
+  const exact = flags.only ? { ...plain, enum: allow.filter((value) => value !== null) } : plain
+  const optional = flags.presence !== 'required'
+  const others = [
+    ...(allow.includes(null) ? [{ type: 'null' }] : []),
+    ...(optional ? emptiness(flags.empty, style) : []),
+  ]
+  const whole = others.length === 0 ? exact : { anyOf: [exact, ...others] }
+  const described = flags.description ? { ...whole, description: flags.description } : whole
+  const name = metas.find((meta) => meta.name)?.name
+  if (name === undefined) return described
+  style.named.set(name, described)
+  return { $ref: `#/components/schemas/${name}` }
+}
+
+export const toJsonSchema = (schema: Joi.Schema, style: Style): JsonSchema =>
+  write(schema.describe() as Description, style)
