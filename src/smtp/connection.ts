@@ -92,7 +92,7 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
     const out = this.out
     this.out = ''
     // in the middle of a handshake a reply would be clear text between TLS records
-    if (!this._upgrading && this._socket.writable) this._socket.write(out)
+    if (!this._upgrading && this._socket.writable) this._socket.write(out, 'latin1')
   }
 
   /** What smtp-server itself has to say, which is next to nothing. */

@@ -41,6 +41,8 @@ export class DoorServer<Who> extends SMTPServer {
   readonly log: Log
   readonly mostConnections: number
   private readonly setup: ServerOptions<Who>
+  private visits = 0
+  private port = 0
   private sweeper: NodeJS.Timeout | null = null
 
   constructor(setup: ServerOptions<Who>) {
@@ -72,6 +74,14 @@ export class DoorServer<Who> extends SMTPServer {
     connection.init()
   }
 
+  /** There is no PROXY header here, and an id needs no randomness: per connection that is time. */
+  override _handleProxy(
+    _socket: Socket,
+    callback: (error: Error | null, options: SMTPConnectionOptions & { id: string }) => void,
+  ): void {
+    callback(null, { id: String(++this.visits), localAddress: this.setup.host, localPort: this.port })
+  }
+
   /** Called by the constructor of the parent too; makes contexts of our own certificate only. */
   override updateSecureContext(options?: Partial<Certificate> | null): void {
     Object.assign(this.options, options)
@@ -96,6 +106,7 @@ export class DoorServer<Who> extends SMTPServer {
         resolve()
       })
     })
+    this.port = this.address.port
     this.sweeper = setInterval(() => this.sweep(), Math.max(50, Math.min(1000, idle / 4))).unref()
   }
 

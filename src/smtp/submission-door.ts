@@ -99,8 +99,11 @@ const submissionRules = (
   startTls: listener.tls === 'starttls',
   login: listener.tls === 'none' ? 'clear' : 'tls',
   mustLogIn: true,
-  async connected(visit) {
-    if (listener.ip_credentials) visit.who = await tenants.authenticateRange(visit.ip)
+  connected(visit) {
+    if (!listener.ip_credentials) return
+    return tenants.authenticateRange(visit.ip).then((who) => {
+      visit.who = who
+    })
   },
   authenticate: ({ user, password }, visit) => tenants.authenticatePassword(user, password, visit.ip),
   async mail(sender, visit) {
