@@ -63,8 +63,18 @@ export class Breaker {
       this.#plateauUntil = now + PLATEAU_MS
       return
     }
-    this.#failures++
-    if (this.state === 'closed' && this.#failures < FAILURES_TO_OPEN) return
+    // attempts that were under way when it opened are no news
+    if (this.state === 'open') return
+    if (this.state === 'closed' && ++this.#failures < FAILURES_TO_OPEN) return
+    this.#open(now)
+  }
+
+  /** A probe found it still dead. */
+  probeFailed(now: number): void {
+    if (this.state === 'open') this.#open(now)
+  }
+
+  #open(now: number): void {
     this.state = 'open'
     const pause = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.#pauses++, 10), LONGEST_PAUSE_MS)
     this.#probeAt = now + pause * (0.75 + this.#random() / 2)

@@ -34,6 +34,8 @@ export interface FlowParts {
   readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'>
   readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
   readonly random: () => number
+  /** Mail came for a pool that is not known here: it may be new. */
+  readonly unknownPool: () => void
   readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
 }
 
@@ -64,6 +66,7 @@ export class Flow {
   #looking = false
   #lookAgain = false
   #inFlight = 0
+  readonly #claims = new Set<Promise<unknown>>()
   #idle: (() => void) | null = null
 
   constructor(parts: FlowParts) {
@@ -94,6 +97,7 @@ export class Flow {
     for (const off of this.#unsubscribe) off()
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#fail(new Error('stopping'))
+    await Promise.allSettled(this.#claims)
     for (const lane of this.#lanes.values()) this.#giveBackAll(lane, 0)
     const upstreams = this.#parts.pools.upstreams()
     for (const upstream of upstreams) upstream.abortEarly()
@@ -153,13 +157,17 @@ export class Flow {
     const room = Math.min(2 * pool.capacity, MOST_AT_HAND) - lane.backlog.size
     if (lane.claiming || room <= 0 || !pool.isUp || this.#stopping) return
     lane.claiming = true
+    const now = this.#around.now()
+    const claim = this.#parts.queue.claim(pool.row.id, room, now + LEASE_MS, now)
+    this.#claims.add(claim)
     try {
-      const now = this.#around.now()
-      const claimed = await this.#parts.queue.claim(pool.row.id, room, now + LEASE_MS, now)
+      const claimed = await claim
       lane.more = claimed.length === room
       for (const one of claimed) lane.backlog.add(one)
+      if (this.#stopping) this.#giveBackAll(lane, 0)
     } finally {
       lane.claiming = false
+      this.#claims.delete(claim)
     }
     this.pump(pool)
   }
@@ -170,6 +178,7 @@ export class Flow {
       const pool = this.#parts.pools.get(one.poolId)
       const lane = this.#lane(one.poolId)
       if (this.#stopping || pool === undefined || !pool.isUp) {
+        if (pool === undefined) this.#parts.unknownPool()
         if (!this.#stopping) this.#warnOnce(lane, one.poolId, pool)
         this.#giveBack(one, 0)
       } else if (lane.backlog.size >= MOST_FRESH) {

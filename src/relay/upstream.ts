@@ -128,7 +128,7 @@ export class Upstream {
           this.giveBack(connection)
           changed()
         },
-        () => this.failed(),
+        () => this.breaker.probeFailed(this.#settings.tick()),
       )
       .finally(() => {
         this.#probing = false

@@ -21,6 +21,7 @@ const { settings, queue: queuePort } = workerData as WorkerStart
 const port = parentPort as MessagePort
 const SWEEP_MS = 250
 const RELOAD_MS = 1_000
+const SOON_MS = 20
 
 const tell = (message: FromWorker): void => port.postMessage(message)
 const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void =>
@@ -51,6 +52,7 @@ const flow = new Flow({
   journal,
   settings,
   random: Math.random,
+  unknownPool: () => reloadSoon(),
   log,
   around: {
     now: systemClock.now,
@@ -73,6 +75,15 @@ const reload = async (): Promise<void> => {
   } catch (error) {
     log('warn', 'pools not read', { error: (error as Error).message })
   }
+}
+let reloadingSoon = false
+const reloadSoon = (): void => {
+  if (reloadingSoon) return
+  reloadingSoon = true
+  setTimeout(() => {
+    reloadingSoon = false
+    void reload().then(() => flow.look())
+  }, SOON_MS)
 }
 
 const health = (): UpstreamHealth[] =>

@@ -9,17 +9,20 @@ const upstream = async (t: Test, script: UpstreamScript = {}) => {
   return { server, port }
 }
 
+const soon = () => new Promise((resolve) => setTimeout(resolve, 5))
+
 t.test('a mail goes out, journaled before and settled after', async (t) => {
   const { server, port } = await upstream(t)
   const { queue, flow, stop } = startFlow([poolRow([upstreamRow(port)])])
   const one = mail()
   queue.add(one)
   await queue.settled(1)
-  t.match(server.received, [{ mail: `MAIL FROM:<b1${one.recipientId}@bounces.test>` }])
-  t.match(
-    server.received[0]?.rcpt[0],
-    /^RCPT TO:<you@example.com> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;you@example.com$/,
-  )
+  const path = `b1${one.recipientId}@bounces.test`
+  const size = one.raw?.length
+  t.equal(server.received[0]?.mail, `MAIL FROM:<${path}> SIZE=${size} RET=HDRS ENVID=e1${one.recipientId}`)
+  t.same(server.received[0]?.rcpt, [
+    'RCPT TO:<you@example.com> NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;you@example.com',
+  ])
   t.equal(server.received[0]?.wire, one.raw?.toString())
   t.same(queue.log, [`mark ${one.recipientId}`, `settle ${one.recipientId}`])
   t.match(queue.outcomes[0], {
@@ -33,4 +36,242 @@ t.test('a mail goes out, journaled before and settled after', async (t) => {
   t.equal(queue.status(one.recipientId), 'sent')
   await stop()
   t.equal(flow.stats.accepted, 1)
+  while (!server.lines.includes('QUIT')) await soon()
+  t.pass('and left politely')
+})
+
+t.test('a connection is kept and used again, up to its limit', async (t) => {
+  const { server, port } = await upstream(t)
+  const row = upstreamRow(port, { maxConnections: 1, messagesPerConnection: 3 })
+  const { queue, stop } = startFlow([poolRow([row])])
+  queue.add(...Array.from({ length: 7 }, () => mail()))
+  await queue.settled(7)
+  t.same(
+    server.received.map(({ connection }) => connection),
+    [1, 1, 1, 2, 2, 2, 3],
+  )
+  await stop()
+})
+
+t.test('never more connections than allowed, and a slow start', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 6 })])])
+  queue.add(...Array.from({ length: 200 }, () => mail()))
+  await queue.settled(200)
+  t.equal(server.received.length, 200)
+  t.ok(server.mostOpen <= 6, `${server.mostOpen} connections`)
+  await stop()
+})
+
+t.test('a kept connection that has died costs nothing', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  queue.add(mail())
+  await queue.settled(1)
+  server.script.act = (stage, _line, connection) =>
+    stage === 'mail' && connection === 1 ? '421 4.4.2 idle for too long' : undefined
+  queue.add(mail())
+  await queue.settled(2)
+  server.script.act = (stage, _line, connection) =>
+    stage === 'mail' && connection === 2 ? 'reset' : undefined
+  queue.add(mail())
+  await queue.settled(3)
+  t.same(
+    queue.outcomes.map(({ seen }) => seen),
+    ['accepted', 'accepted', 'accepted'],
+  )
+  t.equal(server.connections, 3)
+  await stop()
+})
+
+t.test('idle connections are closed', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, pools, stop } = startFlow([poolRow([upstreamRow(port)])], { idle: 30 })
+  queue.add(mail())
+  await queue.settled(1)
+  while (!server.lines.includes('QUIT')) await soon()
+  t.equal(pools.upstreams()[0]?.open, 0)
+  await stop()
+})
+
+t.test('after a refused recipient the next mail on the connection is untouched by it', async (t) => {
+  const { server, port } = await upstream(t)
+  server.script.act = (stage, line) =>
+    stage === 'rcpt' && line.includes('nobody') ? '550 5.1.1 no' : undefined
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  queue.add(mail({ address: 'nobody@example.com' }))
+  await queue.settled(1)
+  queue.add(mail())
+  await queue.settled(2)
+  t.ok(server.lines.includes('RSET'))
+  t.match(server.received, [{ rcpt: [/you@example.com/] }])
+  t.equal(server.connections, 1)
+  await stop()
+})
+
+t.test('what was not journaled is not sent', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port)])])
+  queue.refuseMarks = true
+  queue.hand(mail())
+  await queue.until(() => queue.releases > 0)
+  t.notOk(server.lines.includes('DATA'))
+  t.equal(queue.outcomes.length, 0)
+  await stop()
+})
+
+t.test('a store that can not write stops the sending, and outcomes wait for it', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, logged, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  server.script.act = (stage) => {
+    if (stage === 'dot') queue.failing = true
+    return undefined
+  }
+  queue.hand(mail(), mail())
+  while (!logged.includes('disk full')) await soon()
+  t.equal(server.received.length, 1)
+  server.script.act = () => undefined
+  queue.failing = false
+  await queue.settled(2)
+  t.equal(server.received.length, 2)
+  await stop()
+})
+
+t.test('stop lets DATA complete and gives the rest back', async (t) => {
+  const { server, port } = await upstream(t)
+  let dots: (() => void)[] = []
+  const atDot = new Promise<void>((resolve) => {
+    server.script.hold = (stage, go) => {
+      if (stage !== 'dot') return false
+      dots.push(go)
+      resolve()
+      return true
+    }
+  })
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  queue.hand(mail(), mail(), mail())
+  await atDot
+  const stopped = stop()
+  await queue.until(() => queue.releases === 2)
+  for (const go of dots) go()
+  dots = []
+  await stopped
+  t.equal(server.received.length, 1)
+  t.match(queue.outcomes, [{ seen: 'accepted' }])
+})
+
+t.test('stop does not wait for a stalled upstream before DATA', async (t) => {
+  const { server, port } = await upstream(t)
+  server.script.act = (stage) => (stage === 'rcpt' ? 'stall' : undefined)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port)])])
+  queue.add(mail())
+  while (!server.lines.some((line) => line.startsWith('RCPT'))) await soon()
+  await stop()
+  t.equal(queue.releases, 1)
+  t.equal(queue.outcomes.length, 0)
+})
+
+t.test('a pool without an upstream keeps its mail queued and says so once', async (t) => {
+  const { queue, logged, pools, flow, stop } = startFlow([poolRow([])])
+  queue.hand(mail())
+  queue.hand(mail())
+  await queue.until(() => queue.releases === 2)
+  t.equal(logged.filter((fact) => fact === 'pool can not carry mail').length, 1)
+  const { server, port } = await upstream(t)
+  pools.update([poolRow([upstreamRow(port)])])
+  flow.look()
+  await queue.settled(2)
+  t.equal(server.received.length, 2)
+  await stop()
+})
+
+t.test('a mail that goes in circles is bounced without being sent', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port)])])
+  const ours =
+    'Received: from x ([127.0.0.1])\r\n by postern.test with ESMTPSA id em_1;\r\n Fri, 20 Nov 2026 10:00:00 +0000\r\n'
+  const other = 'Received: from a by b with ESMTP; Fri, 20 Nov 2026 10:00:00 +0000\r\n'
+  const body = 'Subject: x\r\n\r\nReceived: not a header\r\n'
+  queue.add(mail({ raw: Buffer.from(ours + body) }))
+  await queue.settled(1)
+  t.equal(queue.outcomes[0]?.seen, 'accepted', 'once is our own first pass')
+  queue.add(mail({ raw: Buffer.from(ours + other + ours + body) }))
+  await queue.settled(2)
+  queue.add(mail({ raw: Buffer.from(other.repeat(51) + body) }))
+  await queue.settled(3)
+  for (const outcome of queue.outcomes.slice(1)) {
+    t.match(outcome, { seen: 'rejected', reply: { enhanced: '5.4.6' } })
+  }
+  t.equal(server.received.length, 1)
+  await stop()
+})
+
+t.test('past its lifetime a mail expires', async (t) => {
+  const { server, port } = await upstream(t)
+  server.script.act = (stage) =>
+    stage === 'rcpt' ? '450 4.2.0 greylisted, try again in 300 seconds' : undefined
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port)])], { lifetime: 3_600_000 })
+  queue.add(mail())
+  await queue.settled(1)
+  const [first] = queue.outcomes
+  t.ok((first?.retryAt ?? 0) >= (first?.at ?? 0) + 300_000, 'it waits as it was told')
+  queue.add(mail({ queuedAt: Date.now() - 3_600_001, attempts: 9 }))
+  await queue.settled(2)
+  t.match(queue.outcomes[1], { seen: 'expired', reason: 'lifetime', reply: { enhanced: '4.4.7' } })
+  await stop()
+})
+
+t.test('the body is fetched when it did not come along', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port)])])
+  queue.add({ ...mail(), raw: null })
+  await queue.settled(1)
+  t.match(server.received[0]?.wire, 'Subject: stored')
+  await stop()
+})
+
+t.test("one tenant's flood does not hold up another's mail", async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  const flood = Array.from({ length: 100 }, () =>
+    mail({ workspaceId: 'ws_flood', address: 'flood@example.com' }),
+  )
+  queue.hand(...flood, mail({ workspaceId: 'ws_small', address: 'single@example.com' }))
+  await queue.settled(101)
+  const at = server.received.findIndex(({ rcpt }) => rcpt[0]?.includes('single@'))
+  t.ok(at <= 2, `it went out as number ${at + 1}`)
+  await stop()
+})
+
+t.test('weights and states', async (t) => {
+  const [a, b, c] = [await upstream(t), await upstream(t), await upstream(t)]
+  const rows = [
+    upstreamRow(a.port, { weight: 9 }),
+    upstreamRow(b.port, { weight: 1 }),
+    upstreamRow(c.port, { weight: 100, state: 'paused' }),
+  ]
+  const { queue, pools, flow, stop } = startFlow([poolRow(rows)])
+  for (let i = 1; i <= 60; i++) {
+    queue.add(mail())
+    await queue.settled(i)
+  }
+  t.ok(a.server.received.length > b.server.received.length)
+  t.equal(c.server.received.length, 0)
+  pools.update([poolRow([upstreamRow(c.port)])])
+  flow.look()
+  queue.add(mail())
+  await queue.settled(61)
+  t.equal(c.server.received.length, 1, 'changes take effect at once')
+  await stop()
+})
+
+t.test('a rate is kept', async (t) => {
+  const { server, port } = await upstream(t)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { rate: 20 })])])
+  queue.add(...Array.from({ length: 24 }, () => mail()))
+  const started = performance.now()
+  await queue.settled(24)
+  t.ok(performance.now() - started >= 150, 'four more than a second allows at once take their time')
+  t.equal(server.received.length, 24)
+  await stop()
 })

@@ -110,6 +110,7 @@ export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): 
       drain: options.drain ?? 2_000,
     },
     random: Math.random,
+    unknownPool: () => {},
     log: (_level, fact) => logged.push(fact),
     around: {
       now: systemClock.now,

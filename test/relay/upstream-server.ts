@@ -24,6 +24,8 @@ export interface Received {
 export interface UpstreamScript {
   /** Called before each answer; undefined means the ordinary one. */
   act?: (stage: Stage, line: string, connection: number) => Act | undefined
+  /** Returns true to take the answer into its own hands: it is given when `go` is called. */
+  hold?: (stage: Stage, go: () => void) => boolean
   extensions?: readonly string[]
 }
 
@@ -44,15 +46,16 @@ export class UpstreamServer {
   /** Commands in order, of all connections. */
   readonly lines: string[] = []
   connections = 0
+  mostOpen = 0
   script: UpstreamScript
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
-  readonly #extensions: readonly string[]
+  extensions: readonly string[]
 
   constructor(script: UpstreamScript = {}) {
     this.script = script
-    this.#extensions = script.extensions ?? ['PIPELINING', 'SIZE 10240000', '8BITMIME', 'DSN', 'SMTPUTF8']
-    this.#server = createServer((socket) => this.#serve(socket))
+    this.extensions = script.extensions ?? ['PIPELINING', 'SIZE 10240000', '8BITMIME', 'DSN', 'SMTPUTF8']
+    this.#server = createServer({ noDelay: true }, (socket) => this.#serve(socket))
   }
 
   async listen(port = 0): Promise<number> {
@@ -73,6 +76,7 @@ export class UpstreamServer {
   #serve(socket: Socket): void {
     const connection = ++this.connections
     this.#sockets.add(socket)
+    this.mostOpen = Math.max(this.mostOpen, this.#sockets.size)
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('error', () => {})
     let rest = ''
@@ -95,7 +99,7 @@ export class UpstreamServer {
         answer(
           'ehlo',
           line,
-          ['250-upstream.test', ...this.#extensions.map((e) => `250-${e}`), '250 HELP'].join('\r\n'),
+          ['250-upstream.test', ...this.extensions.map((e) => `250-${e}`), '250 HELP'].join('\r\n'),
         )
       else if (verb === 'HELO') answer('ehlo', line, '250 upstream.test')
       else if (verb === 'MAIL') {
@@ -127,7 +131,10 @@ export class UpstreamServer {
           const wire = rest.slice(0, end)
           rest = rest.slice(end + 3)
           inData = false
-          if (answer('dot', '')) this.received.push({ mail, rcpt, wire, connection })
+          const conclude = (): void => {
+            if (answer('dot', '')) this.received.push({ mail, rcpt, wire, connection })
+          }
+          if (this.script.hold?.('dot', conclude) !== true) conclude()
           continue
         }
         const end = rest.indexOf('\r\n')
