@@ -90,5 +90,5 @@ export const closest = (name: string, known: readonly string[]): string | null =
   const best = known
     .map((word) => ({ word, away: distance(name.toLowerCase(), word) }))
     .sort((a, b) => a.away - b.away)[0]
-  return best !== undefined && best.away <= Math.max(1, Math.floor(best.word.length / 3)) ? best.word : null
+  return best !== undefined && best.away <= Math.min(2, best.word.length - 2) ? best.word : null
 }
