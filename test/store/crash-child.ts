@@ -1,0 +1,42 @@
+/**
+ * NAME      crash-child - a process that lives to be killed
+ * DESCRIPTION
+ *   Runs mails through a store until the fault point kills it. Each line on
+ *   standard output is a promise: `accepted <id>`, `settled <id>`. Written with
+ *   writeSync, so that what was promised is read by the parent. A broken store
+ *   ends it with 74, as it ends the daemon.
+ *   Arguments: folder, point, hit, ambiguous policy.
+ */
+import { writeSync } from 'node:fs'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { accepted, type Ground, HOUR, ofLease } from './fixture.js'
+
+const [dataDir = '', name = '', hit = '1', ambiguous = 'retry'] = process.argv.slice(2)
+const promise = (what: string): void => {
+  writeSync(1, `${what}\n`)
+}
+
+const store = openSqliteStore({ dataDir, daemon: true, faultPoint: { name, hit: Number(hit) } })
+await store.open()
+void store.broken.then((error) => {
+  promise(`broken ${error.message}`)
+  process.exit(74)
+})
+const accountId = (await store.accounts())[0]?.id ?? ''
+const workspace = await store.workspace(accountId, 'default')
+const pool = await store.pool(accountId, 'sandbox')
+if (workspace === null || pool === null) throw new Error('no ground')
+await store.updateWorkspace(workspace.id, { ambiguous: ambiguous === 'hold' ? 'hold' : 'retry' })
+const at: Ground = { accountId, workspace, poolId: pool.id }
+
+for (let i = 0; i < 100; i++) {
+  const now = Date.now()
+  const mail = await accepted(store, at, { createdAt: now })
+  promise(`accepted ${mail.id}`)
+  for (const claimed of await store.claim(at.poolId, 10, now + HOUR, now)) {
+    await store.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: now }])
+    await store.settle([ofLease(claimed, { at: now })])
+    promise(`settled ${claimed.emailId}`)
+  }
+}
+process.exit(3) // the point was never passed

@@ -1,0 +1,136 @@
+/**
+ * kill -9 at each named point: what was promised is there, what was not promised
+ * is whole or absent, and only a journaled attempt is ambiguous.
+ */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { Store } from '../../src/store/port.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { HOUR, page, timeline } from './fixture.js'
+
+const CHILD = join(import.meta.dirname, 'crash-child.js')
+const HIT = 3
+
+interface Remains {
+  readonly accepted: readonly string[]
+  readonly settled: readonly string[]
+  readonly broken: readonly string[]
+}
+
+/** Runs the child under a limit on file size (512-byte blocks) until it ends. */
+const run = async (args: readonly string[], blocks: string): Promise<Remains & { readonly end: unknown }> => {
+  const shell = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, CHILD, ...args]
+  const child = spawn('/bin/sh', shell, { stdio: ['ignore', 'pipe', 'pipe'] })
+  child.stderr.resume()
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  const end = await new Promise((resolve) => child.once('close', (code, signal) => resolve(signal ?? code)))
+  const of = (what: string): string[] =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith(`${what} `))
+      .map((line) => line.slice(what.length + 1))
+  return { accepted: of('accepted'), settled: of('settled'), broken: of('broken'), end }
+}
+
+const runToDeath = async (dataDir: string, point: string, ambiguous: string): Promise<Remains> => {
+  const remains = await run([dataDir, point, String(HIT), ambiguous], 'unlimited')
+  if (remains.end !== 'SIGKILL') throw new Error(`the child ended by ${remains.end}, not by SIGKILL`)
+  return remains
+}
+
+const reopen = async (t: Test, dataDir: string): Promise<Store> => {
+  const store = openSqliteStore({ dataDir, daemon: true })
+  t.teardown(() => store.close())
+  await store.open()
+  return store
+}
+
+const emailsOf = async (store: Store) => {
+  const accountId = (await store.accounts())[0]?.id ?? ''
+  const filter = {
+    accountId,
+    workspaceId: null,
+    mode: null,
+    status: null,
+    to: null,
+    tag: null,
+    createdAfter: null,
+    createdBefore: null,
+  }
+  return (await store.emails(filter, page({ limit: 100 }))).rows
+}
+
+interface Expectation {
+  readonly point: string
+  readonly accepted: number
+  readonly stored: number
+  readonly settled: number
+  /** Emails whose status says sent: the commit of a settle may have come before the promise. */
+  readonly ambiguous: number
+  readonly released: number
+}
+
+const EXPECTED: readonly Expectation[] = [
+  { point: 'accept.before-commit', accepted: 2, stored: 2, settled: 2, ambiguous: 0, released: 0 },
+  { point: 'accept.after-commit', accepted: 2, stored: 3, settled: 2, ambiguous: 0, released: 0 },
+  { point: 'attempting.before-commit', accepted: 3, stored: 3, settled: 2, ambiguous: 0, released: 1 },
+  { point: 'attempting.after-commit', accepted: 3, stored: 3, settled: 2, ambiguous: 1, released: 0 },
+  { point: 'settle.before-commit', accepted: 3, stored: 3, settled: 2, ambiguous: 1, released: 0 },
+]
+
+for (const expected of EXPECTED) {
+  t.test(`killed at ${expected.point}`, async (t) => {
+    const dataDir = t.testdir()
+    const promised = await runToDeath(dataDir, expected.point, 'retry')
+    const store = await reopen(t, dataDir)
+    const emails = await emailsOf(store)
+    t.equal(promised.accepted.length, expected.accepted)
+    t.equal(promised.settled.length, expected.settled)
+    t.equal(emails.length, expected.stored)
+    for (const id of promised.accepted) t.ok(emails.some((email) => email.id === id))
+    for (const id of promised.settled) t.equal(emails.find((email) => email.id === id)?.status, 'sent')
+    const { ambiguous, released } = expected
+    t.same(await store.recover(Date.now()), { ambiguous, released })
+    t.same(await store.recover(Date.now()), { ambiguous: 0, released: 0 }, 'once')
+    const pool = (await store.allPools())[0]?.id ?? ''
+    const waiting = await store.claim(pool, 10, Date.now() + HOUR, Date.now())
+    t.equal(waiting.length, expected.stored - expected.settled, 'nothing is stuck')
+    t.ok(waiting.every((claimed) => claimed.attempts === ambiguous))
+    t.same(await store.check(), [])
+  })
+}
+
+t.test('an ambiguous mail is held where the workspace says so', async (t) => {
+  const dataDir = t.testdir()
+  await runToDeath(dataDir, 'settle.before-commit', 'hold')
+  const store = await reopen(t, dataDir)
+  t.same(await store.recover(Date.now()), { ambiguous: 1, released: 0 })
+  const held = (await emailsOf(store)).find((email) => email.status === 'queued')
+  t.same(await timeline(store, held?.id ?? ''), ['queued', 'sent!'])
+  const scope = { accountId: held?.accountId ?? '', workspaceId: null, mode: null }
+  t.match((await store.email(scope, held?.id ?? ''))?.recipients, [
+    { status: 'queued', reason: 'ambiguous', dueAt: null, attempts: 1 },
+  ])
+  t.match((await store.events(held?.id ?? '', page())).rows[0], {
+    applied: false,
+    detail: { ambiguous: true, held: true },
+  })
+  const pool = (await store.allPools())[0]?.id ?? ''
+  t.same(await store.claim(pool, 10, Date.now() + HOUR, Date.now()), [])
+})
+
+t.test('a write error breaks the store for good, and nothing promised is lost', async (t) => {
+  const dataDir = t.testdir()
+  const promised = await run([dataDir, '', '1', 'retry'], '1000')
+  t.equal(promised.end, 74)
+  t.match(promised.broken, [/SQLITE_IOERR/])
+  t.ok(promised.accepted.length > 0)
+  const store = await reopen(t, dataDir)
+  const emails = await emailsOf(store)
+  for (const id of promised.accepted) t.ok(emails.some((email) => email.id === id))
+  for (const id of promised.settled) t.equal(emails.find((email) => email.id === id)?.status, 'sent')
+})

@@ -1,0 +1,253 @@
+/**
+ * What only the SQLite adapter promises: files, lock, durability, group commit,
+ * hot leases, two clients, backup, and its behaviour when the disk is full.
+ */
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { Fault } from '../../src/base/fault.js'
+import type { Claimed, Store } from '../../src/store/port.js'
+import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
+import { StoreBusyError } from '../../src/store/sqlite/lock.js'
+import { openSqliteStore, shareSqliteQueue } from '../../src/store/sqlite/open.js'
+import type { Call } from '../../src/store/sqlite/protocol.js'
+import { connectQueue } from '../../src/store/sqlite/queue-client.js'
+import { migrate, NewerDatabaseError } from '../../src/store/sqlite/schema/migrate.js'
+import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/batch.js'
+import { createDesk } from '../../src/store/sqlite/write/desk.js'
+import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
+import { accepted, addWorkspace, claimOne, ground, HOUR, mailFor, ofLease, scopeOf, T0 } from './fixture.js'
+
+const openOn = async (t: Test, dataDir: string, daemon = true): Promise<Store> => {
+  const store = openSqliteStore({ dataDir, daemon })
+  t.teardown(() => store.close())
+  await store.open()
+  return store
+}
+
+t.test('files are for their owner alone', async (t) => {
+  const dataDir = join(t.testdir(), 'new')
+  await openOn(t, dataDir)
+  t.equal(statSync(dataDir).mode & 0o777, 0o700)
+  for (const name of ['postern.db', 'postern.db-wal', 'daemon.lock']) {
+    t.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name)
+  }
+})
+
+t.test('one daemon per folder; others may open beside it', async (t) => {
+  const dataDir = t.testdir()
+  const daemon = await openOn(t, dataDir)
+  await t.rejects(openSqliteStore({ dataDir, daemon: true }).open(), StoreBusyError)
+  const beside = await openOn(t, dataDir, false)
+  const at = await ground(beside)
+  const mail = await accepted(beside, at)
+  t.equal((await daemon.email(scopeOf(at), mail.id))?.id, mail.id, 'the daemon sees it at once')
+  await daemon.close()
+  await openOn(t, dataDir)
+  t.pass('free again')
+})
+
+t.test('a newer database is refused untouched', async (t) => {
+  const dataDir = t.testdir()
+  const store = await openOn(t, dataDir)
+  await store.close()
+  const db = new Database(join(dataDir, 'postern.db'))
+  db.pragma('user_version = 99')
+  db.close()
+  await t.rejects(openSqliteStore({ dataDir, daemon: true }).open(), NewerDatabaseError)
+  await t.rejects(openSqliteStore({ dataDir, daemon: true }).open(), NewerDatabaseError, 'the lock is free')
+})
+
+t.test('the writer is durable: WAL and synchronous=FULL, read back', async (t) => {
+  const db = openWriter(prepareFile(t.testdir()))
+  t.equal(db.pragma('journal_mode', { simple: true }), 'wal')
+  t.equal(db.pragma('synchronous', { simple: true }), 2)
+  t.equal(db.pragma('foreign_keys', { simple: true }), 1)
+  db.close()
+})
+
+t.test('a crowd shares commits', async (t) => {
+  const dataDir = t.testdir()
+  const store = await openOn(t, dataDir)
+  const at = await ground(store)
+  const before = statSync(join(dataDir, 'postern.db-wal')).size
+  await Promise.all(Array.from({ length: 200 }, () => accepted(store, at)))
+  const crowd = statSync(join(dataDir, 'postern.db-wal')).size - before
+  for (let i = 0; i < 20; i++) await accepted(store, at)
+  const alone = statSync(join(dataDir, 'postern.db-wal')).size - before - crowd
+  t.ok(crowd / 200 < alone / 20 / 2, `log bytes per mail: ${crowd / 200} in a crowd, ${alone / 20} alone`)
+})
+
+t.test('rates survive a restart', async (t) => {
+  const dataDir = t.testdir()
+  const store = await openOn(t, dataDir)
+  const at = await ground(store)
+  for (let i = 0; i < 5; i++) await store.consume('key_1', 7, 1, 5)
+  await accepted(store, at)
+  await store.close()
+  const again = await openOn(t, dataDir)
+  t.same(await again.consume('key_1', 7, 1, 5), { allowed: false, used: 5 })
+})
+
+t.test('recover takes over what another boot left', async (t) => {
+  const dataDir = t.testdir()
+  const store = await openOn(t, dataDir)
+  const at = await ground(store)
+  await accepted(store, at)
+  const old = await claimOne(store, at, T0)
+  await store.close()
+  const next = await openOn(t, dataDir)
+  t.same(await next.claim(at.poolId, 1, T0 + 9 * HOUR, T0 + 8 * HOUR), [], 'not by time alone')
+  t.same(await next.recover(T0 + 1), { released: 1, ambiguous: 0 })
+  t.match(await next.settle([ofLease(old)]), [{ applied: false }], 'the old boot is fenced off')
+  t.equal((await claimOne(next, at, T0 + 1)).attempts, 0)
+})
+
+t.test('a backup under load is whole', async (t) => {
+  const root = t.testdir({ copy: {} })
+  const dataDir = join(root, 'original')
+  const store = await openOn(t, dataDir)
+  const at = await ground(store)
+  const before = await accepted(store, at)
+  let running = true
+  const load = (async () => {
+    while (running) await Promise.all(Array.from({ length: 20 }, () => accepted(store, at)))
+  })()
+  const path = join(root, 'copy', 'postern.db')
+  await store.backup(path)
+  running = false
+  await load
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  const copy = await openOn(t, join(root, 'copy'))
+  t.equal((await copy.email(scopeOf(at), before.id))?.id, before.id)
+  t.same(await copy.check(), [])
+})
+
+const hotTests = async (t: Test): Promise<void> => {
+  await t.test('hot mail reaches the taker with its bytes, after the commit, up to a bound', async (t) => {
+    const store = await openOn(t, t.testdir())
+    const at = await ground(store)
+    const other = await addWorkspace(store, at, 'other')
+    const queue = connectQueue(shareSqliteQueue(store))
+    t.teardown(() => queue.close())
+    const taken: Claimed[] = []
+    queue.onLeased((claimed) => taken.push(...claimed))
+    t.equal(await queue.nextDue(), null)
+    t.same(await queue.claim(at.poolId, 1, T0 + HOUR, T0), []) // the order to listen has arrived by now
+    const mails = await Promise.all(Array.from({ length: 510 }, () => accepted(store, at)))
+    const urgent = await accepted(store, other)
+    await queue.attempting([])
+    t.equal(taken.length, 501, '500 of one workspace, and the other has room')
+    t.equal(taken.at(-1)?.emailId, urgent.id)
+    t.same(Buffer.from(taken[0]?.raw ?? []), Buffer.from(mails[0]?.raw ?? []))
+    t.match(taken[0], { leaseGen: 1, attempts: 0, poolId: at.poolId })
+    const rest = await queue.claim(at.poolId, 100, T0 + HOUR, T0)
+    t.equal(rest.length, 10, 'the others wait in the store')
+    const marks = taken.map((one) => ({ ...one, attempt: 1, upstreamId: 'up_1', at: T0 }))
+    t.ok((await queue.attempting(marks)).every((mine) => mine))
+    t.equal((await queue.settle(taken.map((one) => ofLease(one)))).length, 501)
+    taken.length = 0
+    await accepted(store, at)
+    await queue.attempting([])
+    t.equal(taken.length, 1, 'room again')
+  })
+
+  await t.test('the queue works from another thread', async (t) => {
+    const store = await openOn(t, t.testdir())
+    const at = await ground(store)
+    const port = shareSqliteQueue(store)
+    const code = `
+      const { workerData, parentPort } = require('node:worker_threads')
+      import(workerData.url).then(async ({ connectQueue }) => {
+        const queue = connectQueue(workerData.port)
+        const [claimed] = await queue.claim(workerData.poolId, 1, ${T0 + HOUR}, ${T0})
+        const pools = await queue.allPools()
+        const body = await queue.body(claimed.emailId)
+        await queue.close()
+        parentPort.postMessage([claimed.emailId, pools.length, body.byteLength])
+      })`
+    const mail = await accepted(store, at)
+    const url = new URL('../../src/store/sqlite/queue-client.js', import.meta.url).href
+    const worker = new Worker(code, {
+      eval: true,
+      workerData: { port, url, poolId: at.poolId },
+      transferList: [port],
+    })
+    const answer = await new Promise((resolve, reject) => {
+      worker.once('message', resolve)
+      worker.once('error', reject)
+    })
+    t.same(answer, [mail.id, (await store.allPools()).length, mail.raw.byteLength])
+    await worker.terminate()
+  })
+}
+
+t.test('hot leases and clients', hotTests)
+
+t.test('a full disk refuses mail and settles what was sent', async (t) => {
+  const db = openWriter(prepareFile(t.testdir()))
+  migrate(db, T0)
+  const desk = createDesk(db)
+  const batch = createBatch(desk, createVerbs(desk), () => {})
+  const workspace = db.prepare('SELECT id, account_id FROM workspaces').get() as {
+    id: string
+    account_id: string
+  }
+  const poolId = String(db.prepare('SELECT id FROM pools').pluck().get())
+  const at = { accountId: workspace.account_id, workspace: { id: workspace.id }, poolId } as Parameters<
+    typeof mailFor
+  >[0]
+  const accept = (id: number, size: number): Call => [
+    id,
+    'accept',
+    [{ mails: [mailFor(at, { raw: new Uint8Array(size) })], idempotency: null, now: T0 }],
+  ]
+  t.match(batch([accept(0, 100)]), [[0, 'value', 'accepted']])
+  const [answer] = batch([[1, 'claim', [poolId, 1, T0 + HOUR, T0]]])
+  const [claimed] = (answer?.[2] ?? []) as Claimed[]
+  if (claimed === undefined) throw new Error('nothing claimed')
+  db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + 2}`)
+  const answers = batch([accept(2, 1_000_000), [3, 'settle', [[ofLease(claimed)]]]])
+  t.match(
+    answers.find((answer) => answer[0] === 2),
+    [2, 'fault', { fault: 'service.unavailable' }],
+  )
+  t.match(
+    answers.find((answer) => answer[0] === 3),
+    [3, 'value', [{ applied: true, to: 'sent' }]],
+  )
+  db.pragma('max_page_count = 1000000')
+  t.match(batch([accept(4, 1_000_000)]), [[4, 'value', 'accepted']], 'room again')
+  db.close()
+})
+
+t.test('an error of the disk is the end', async (t) => {
+  const db = openWriter(prepareFile(t.testdir()))
+  migrate(db, T0)
+  const desk = createDesk(db)
+  const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
+  const verbs = {
+    ...createVerbs(desk),
+    releaseKey: () => {
+      throw broken
+    },
+  }
+  const batch = createBatch(desk, verbs, () => {})
+  t.throws(() => batch([[1, 'releaseKey', []]]), BrokenStore)
+  db.close()
+})
+
+t.test('a verb that fails by a bug fails alone, and is no refusal', async (t) => {
+  const dataDir = t.testdir()
+  const store = await openOn(t, dataDir)
+  const at = await ground(store)
+  const db = new Database(join(dataDir, 'postern.db'))
+  db.exec('DROP TABLE events')
+  db.close()
+  const error = await accepted(store, at).catch((thrown) => thrown)
+  t.type(error, Error)
+  t.notOk(error instanceof Fault)
+  t.same(await store.suppressed(at.workspace.id, [], T0), [], 'the store goes on')
+})
