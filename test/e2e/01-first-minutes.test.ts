@@ -59,9 +59,7 @@ const line = (pattern: RegExp): Promise<string> =>
   })
 
 const shell = (command: string): Promise<string> =>
-  new Promise((resolve) =>
-    execFile('sh', ['-c', command], { cwd: dir }, (_error, stdout) => resolve(stdout)),
-  )
+  new Promise((resolve) => execFile('sh', ['-c', command], { cwd: dir }, (_error, stdout) => resolve(stdout)))
 
 t.test('it says where everything is, and keeps its secrets off a pipe', async (t) => {
   t.match(
