@@ -35,6 +35,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./pool.js')).poolSubject,
   },
   {
+    name: 'upstream',
+    summary: 'Single upstreams: list, test, pause, resume, drain',
+    load: async () => (await import('./upstream.js')).upstreamSubject,
+  },
+  {
     name: 'email',
     summary: 'Mails and what became of them: list, show, events, cancel, tail',
     load: async () => (await import('./email.js')).emailSubject,
@@ -43,6 +48,11 @@ export const CATALOG: Catalog = [
     name: 'bounce',
     summary: 'Bounce mails: read, classify',
     load: async () => (await import('./bounce.js')).bounceSubject,
+  },
+  {
+    name: 'queue',
+    summary: 'What waits: top, list',
+    load: async () => (await import('./queue.js')).queueSubject,
   },
   {
     name: 'suppression',
@@ -58,6 +68,21 @@ export const CATALOG: Catalog = [
     name: 'config',
     summary: 'The settings: check, print, reference',
     load: async () => (await import('./config.js')).configSubject,
+  },
+  {
+    name: 'backup',
+    summary: 'Copy the database while it is in use, checked',
+    load: async () => (await import('./backup.js')).backupCommand,
+  },
+  {
+    name: 'restore',
+    summary: 'Put a copy in the place of the database',
+    load: async () => (await import('./backup.js')).restoreCommand,
+  },
+  {
+    name: 'migrate',
+    summary: 'Bring the database up to date, after a copy',
+    load: async () => (await import('./backup.js')).migrateCommand,
   },
   {
     name: 'version',

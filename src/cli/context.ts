@@ -29,16 +29,20 @@ export interface House {
 export const configOf = ({ config: file }: Pick<Globals, 'config'>): Config =>
   loadConfig({ file: file ?? null, env: process.env })
 
+/** The store of a data folder, not yet open; a command that needs none does not pay for loading its driver. */
+export const openStore = async (dataDir: string): Promise<Store> => {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const { openSqliteStore } = await import('../store/sqlite/open.js')
+  return openSqliteStore({ dataDir, daemon: false })
+}
+
 /** Opens the store of a configuration, uses it, closes it. */
 export const withStore = async <T>(
   args: Globals,
   use: (store: Store, config: Config) => Promise<T>,
 ): Promise<T> => {
   const config = configOf(args)
-  mkdirSync(config.data_dir, { recursive: true, mode: 0o700 })
-  // A command that needs no database should not pay for loading its driver.
-  const { openSqliteStore } = await import('../store/sqlite/open.js')
-  const store: Store = openSqliteStore({ dataDir: config.data_dir, daemon: false })
+  const store = await openStore(config.data_dir)
   try {
     await store.open()
     return await use(store, config)
@@ -50,7 +54,6 @@ export const withStore = async <T>(
 /** The store with its first account, ready for the verbs of tenant/. */
 export const withHouse = async <T>(args: Globals, use: (house: House) => Promise<T>): Promise<T> =>
   withStore(args, async (store, config) => {
-    await store.migrate()
     const ground: TenantGround = {
       store,
       pepper: loadPepper(config.data_dir),

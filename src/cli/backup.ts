@@ -1,0 +1,156 @@
+/**
+ * NAME      backup - copies of the database, and back
+ * DESCRIPTION
+ *   `backup` works under load: one consistent snapshot, checked before it gets
+ *   its name. `restore` refuses a running daemon, brings the copy up to date in a
+ *   folder of its own and only then puts it in place; what was there is kept.
+ *   `migrate` goes forward only, after a copy.
+ * NOTES
+ *   The pepper is no part of a copy: kept together they would prove every key.
+ */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Config } from '../config/config.js'
+import type { Store } from '../store/port.js'
+import { command } from './command.js'
+import { configOf, openStore } from './context.js'
+import { Refusal } from './exit.js'
+
+const DATABASE = 'postern.db'
+
+const stamp = (): string => new Date().toISOString().replace(/[:.]/g, '-')
+
+const bytesText = (bytes: number): string =>
+  bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
+
+const schemaOf = async (file: string): Promise<number> => {
+  const { openReader } = await import('../store/sqlite/connect.js')
+  const db = openReader(file)
+  try {
+    return Number(db.pragma('user_version', { simple: true }))
+  } finally {
+    db.close()
+  }
+}
+
+const needDatabase = (config: Config): string => {
+  const file = join(config.data_dir, DATABASE)
+  if (!existsSync(file)) throw new Refusal(74, `${file}: there is no database yet; postern serve makes one`)
+  return file
+}
+
+export const backupCommand = command({
+  usage: 'backup <file>',
+  summary: 'Copy the database while it is in use, checked',
+  positionals: { file: { type: 'string', demandOption: true, describe: 'The copy to make' } },
+  options: { yes: { type: 'boolean', describe: 'Replace a file that exists' } },
+  run: async (args, terminal) => {
+    const config = configOf(args)
+    const source = needDatabase(config)
+    const file = resolve(args.file)
+    if (existsSync(file) && !args.yes) throw new Refusal(73, `${file}: exists already; --yes replaces it`)
+    terminal.say(`copying ${bytesText(statSync(source).size)} ...`)
+    const { backup } = await import('../store/sqlite/backup.js')
+    await backup(source, file)
+    const record = { file, bytes: statSync(file).size, schema_version: await schemaOf(file) }
+    terminal.data(record, () => `${file}  ${bytesText(record.bytes)}`)
+    terminal.say(`keep ${join(config.data_dir, 'pepper')} too, and apart: without it no key verifies`)
+  },
+})
+
+/** Opens a copy as a store of its own: too new, damaged or no database at all is refused here. */
+const upToDate = async (name: string, folder: string, file: string): Promise<void> => {
+  const store: Store = await openStore(folder)
+  try {
+    await store.open()
+    const faults = await store.check()
+    if (faults.length > 0) throw new Refusal(74, `${name} is damaged: ${faults[0]}`)
+    await store.backup(file)
+  } catch (error) {
+    if (!(error instanceof Error) || !/not a database|malformed/.test(error.message)) throw error
+    throw new Refusal(74, `${name}: ${error.message}`)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Moves the database and its two companions into a folder; its path, or null when there was none. */
+const setAside = (dataDir: string): string | null => {
+  const files = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`].filter((name) =>
+    existsSync(join(dataDir, name)),
+  )
+  if (files.length === 0) return null
+  const folder = join(dataDir, `before-restore-${stamp()}`)
+  mkdirSync(folder, { mode: 0o700 })
+  for (const name of files) renameSync(join(dataDir, name), join(folder, name))
+  return folder
+}
+
+export const restoreCommand = command({
+  usage: 'restore <file>',
+  summary: 'Put a copy in the place of the database; the daemon must be down',
+  positionals: { file: { type: 'string', demandOption: true, describe: 'A copy made by postern backup' } },
+  destroys: true,
+  run: async (args, terminal) => {
+    const config = configOf(args)
+    const { data_dir: dataDir } = config
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    const { takeDaemonLock } = await import('../store/sqlite/lock.js')
+    const unlock = takeDaemonLock(dataDir)
+    const work = mkdtempSync(join(dataDir, 'restore-'))
+    try {
+      copyFileSync(args.file, join(work, DATABASE))
+      chmodSync(join(work, DATABASE), 0o600)
+      const ready = join(work, 'ready.db')
+      await upToDate(args.file, work, ready)
+      const record = {
+        file: resolve(args.file),
+        database: join(dataDir, DATABASE),
+        previous: null as string | null,
+      }
+      if (args.dryRun) return terminal.data(record, () => `${args.file} is whole and would be restored`)
+      await terminal.confirm(`replace ${record.database} by ${args.file}`, args.yes)
+      record.previous = setAside(dataDir)
+      renameSync(ready, record.database)
+      terminal.data(record, () => `restored ${record.database}`)
+      if (record.previous !== null) terminal.say(`what was there is in ${record.previous}`)
+    } finally {
+      rmSync(work, { recursive: true, force: true })
+      unlock()
+    }
+  },
+})
+
+export const migrateCommand = command({
+  usage: 'migrate',
+  summary: 'Bring the database up to date, after a copy',
+  run: async (args, terminal) => {
+    const config = configOf(args)
+    const file = needDatabase(config)
+    const from = await schemaOf(file)
+    const copy = join(dirname(file), `before-migration-${from}-${stamp()}.db`)
+    const { backup } = await import('../store/sqlite/backup.js')
+    await backup(file, copy)
+    let kept = false
+    try {
+      const store = await openStore(config.data_dir)
+      await store.open().finally(() => store.close())
+      const to = await schemaOf(file)
+      kept = to !== from
+      terminal.data({ from, to, copy: kept ? copy : null }, () =>
+        kept ? `schema ${from} is now ${to}; the copy is ${copy}` : `schema ${to}: nothing to do`,
+      )
+    } finally {
+      if (!kept) rmSync(copy, { force: true })
+    }
+  },
+})

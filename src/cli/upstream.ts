@@ -1,0 +1,202 @@
+/**
+ * NAME      upstream - single upstream mail servers: tried, paused, resumed, drained
+ * DESCRIPTION
+ *   `test` opens a connection as relay/ does (resolve, connect, greeting, EHLO,
+ *   TLS, AUTH) and says what is offered; no mail is sent. A paused upstream gets no
+ *   new mail and keeps its connections' work; a draining one finishes what it has.
+ */
+import { unseal } from '../base/secret.js'
+import { openSession, SetupFailure, type SetupStage } from '../relay/dialogue/session.js'
+import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { UPSTREAM_SEAL, updatePool } from '../tenant/pool.js'
+import type { TenantGround } from '../tenant/principal.js'
+import { command, type Subject } from './command.js'
+import { type House, withHouse } from './context.js'
+import { badInput } from './exit.js'
+import { upstreamText } from './pool.js'
+import { upstreamRecord } from './record.js'
+import { collect } from './rows.js'
+import { type Paint, table } from './terminal.js'
+
+export interface Trial {
+  readonly pool: string
+  readonly upstream: UpstreamRow
+  readonly ok: boolean
+  readonly stage: SetupStage | null
+  /** What failed, or what is offered. */
+  readonly said: string
+  readonly tls: string | null
+  readonly dsn: boolean
+  readonly offers: readonly string[]
+  readonly ms: number
+}
+
+const TIMEOUTS = { connect: 10_000, greeting: 20_000 }
+
+const offered = (offers: object): string[] =>
+  Object.entries(offers).flatMap(([name, value]) => (value === true ? [name] : []))
+
+/** Opens a session with one upstream and closes it again. Never throws. */
+export const tryUpstream = async (
+  { pepper }: Pick<TenantGround, 'pepper'>,
+  hostname: string,
+  pool: PoolRow,
+  upstream: UpstreamRow,
+): Promise<Trial> => {
+  const began = performance.now()
+  const base = { pool: pool.name, upstream, tls: null, dsn: false, offers: [] }
+  const took = (): number => Math.round(performance.now() - began)
+  try {
+    const { user, sealedPassword } = upstream
+    const password = sealedPassword === null ? '' : unseal(pepper, UPSTREAM_SEAL, sealedPassword)
+    const login = user === null ? null : { user, password }
+    const { socket, offers, tls } = await openSession({ ...upstream, login }, hostname, TIMEOUTS)
+    socket.end('QUIT\r\n')
+    socket.destroySoon()
+    const said = `${tls ?? 'in clear'}${login === null ? '' : ', signed in'}${offers.dsn ? '' : ', no DSN'}`
+    return { ...base, ok: true, stage: null, said, tls, dsn: offers.dsn, offers: offered(offers), ms: took() }
+  } catch (error) {
+    const stage = error instanceof SetupFailure ? error.stage : 'connect'
+    const said = error instanceof Error ? error.message : String(error)
+    return { ...base, ok: false, stage, said, ms: took() }
+  }
+}
+
+interface Place {
+  readonly pool: PoolRow
+  readonly upstream: UpstreamRow
+}
+
+export const allUpstreams = async ({
+  store,
+  account,
+}: Pick<House, 'store' | 'account'>): Promise<readonly Place[]> =>
+  (await collect((page) => store.pools(account.id, page))).flatMap((pool) =>
+    pool.upstreams.map((upstream) => ({ pool, upstream })),
+  )
+
+/** By id, host, host:port, or the name or id of a pool. */
+const named = async (house: House, ref: string | undefined): Promise<readonly Place[]> => {
+  const all = await allUpstreams(house)
+  if (ref === undefined) return all
+  const found = all.filter(({ pool, upstream }) =>
+    [pool.id, pool.name, upstream.id, upstream.host, upstreamText(upstream)].includes(ref),
+  )
+  if (found.length === 0) throw badInput(`no upstream is known by ${ref}; postern upstream list shows them`)
+  return found
+}
+
+const REF = {
+  ref: { type: 'string', describe: 'Id, host, host:port, or a pool; all when left out' },
+} as const
+const ONE = {
+  ref: { type: 'string', demandOption: true, describe: 'Id, host, host:port, or a pool' },
+} as const
+
+const placeTable = (paint: Paint, places: readonly Place[]): string =>
+  table(
+    paint,
+    ['upstream', 'pool', 'state', 'tls', 'weight', 'priority', 'connections', 'rate', 'id'],
+    places.map(({ pool, upstream: row }) => [
+      upstreamText(row),
+      pool.name,
+      row.state,
+      row.tls,
+      row.weight,
+      row.priority,
+      row.maxConnections,
+      row.rate === null ? 'any' : `${row.rate}/s`,
+      row.id,
+    ]),
+  )
+
+const placeRecord = ({ pool, upstream }: Place) => ({ ...upstreamRecord(upstream), egress_pool_id: pool.id })
+
+const list = command({
+  usage: 'list',
+  summary: 'All upstreams of all pools',
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const places = await allUpstreams(house)
+      terminal.data(places.map(placeRecord), (paint) => placeTable(paint, places))
+    }),
+})
+
+const trialRecord = ({ upstream, pool, ok, stage, said, tls, dsn, offers, ms }: Trial) => ({
+  id: upstream.id,
+  pool,
+  host: upstream.host,
+  port: upstream.port,
+  ok,
+  stage,
+  said,
+  tls,
+  dsn,
+  offers,
+  ms,
+})
+
+const test = command({
+  usage: 'test [ref]',
+  summary: 'Connect as the relay would, and say what is offered; no mail is sent',
+  positionals: REF,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const places = await named(house, args.ref)
+      if (places.length === 0)
+        terminal.say('there is no upstream yet; postern pool create main --upstream URL')
+      const trials = await Promise.all(
+        places.map(({ pool, upstream }) => tryUpstream(house.ground, house.config.hostname, pool, upstream)),
+      )
+      terminal.data(trials.map(trialRecord), (paint) =>
+        table(
+          paint,
+          ['upstream', 'pool', 'result', 'at', 'said', 'took'],
+          trials.map((one) => [
+            upstreamText(one.upstream),
+            one.pool,
+            one.ok ? 'ok' : 'fail',
+            one.stage,
+            one.said,
+            `${one.ms} ms`,
+          ]),
+          (text, column) => (column !== 2 ? text : text === 'ok' ? paint.green(text) : paint.red(text)),
+        ),
+      )
+      return trials.every((one) => one.ok) ? 0 : 69
+    }),
+})
+
+const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
+  command({
+    usage: `${verb} <ref>`,
+    summary,
+    positionals: ONE,
+    run: (args, terminal) =>
+      withHouse(args, async (house) => {
+        const places = await named(house, args.ref)
+        for (const pool of new Set(places.map((place) => place.pool))) {
+          const chosen = places.filter((place) => place.pool === pool).map(({ upstream }) => upstream.id)
+          const members = pool.upstreams.map(({ id, host, port, state: now }) => ({
+            id,
+            host,
+            port,
+            state: chosen.includes(id) ? state : now,
+          }))
+          await updatePool(house.ground, house.account.id, pool.id, { members })
+        }
+        const after = await named(house, args.ref)
+        terminal.data(after.map(placeRecord), (paint) => placeTable(paint, after))
+      }),
+  })
+
+export const upstreamSubject: Subject = {
+  name: 'upstream',
+  commands: [
+    list,
+    test,
+    change('pause', 'paused', 'Give it no new mail'),
+    change('resume', 'active', 'Give it mail again'),
+    change('drain', 'draining', 'Let it finish, then give it no more'),
+  ],
+}
