@@ -32,6 +32,12 @@ export const STRONG: readonly Rule[] = [
   { category: 'unknown_domain', text: words.GONE_DOMAIN },
   // The recipient. "Not allowed" may stand beside "unknown"; a code settles it.
   { category: 'unknown_user', text: words.UNKNOWN, enhanced: ['5.1.1', '5.1.10'] },
+  // Exchange Online says this, and only this, where no mailbox has the name.
+  {
+    category: 'unknown_user',
+    text: /(?<!all )recipient address rejected: access denied/,
+    enhanced: ['5.4.1'],
+  },
   { category: 'moved', text: words.MOVED },
   { category: 'disabled', text: words.DISABLED },
   { category: 'suspended', text: words.SUSPENDED },

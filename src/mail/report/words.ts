@@ -44,6 +44,7 @@ export const BAD_SENDER = anyOf(
   /from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
   /return[- ]path[^.]{0,30}(?:not|invalid|reject)|envelope sender|senderfilter/,
   /not (?:a )?valid sender|invalid sender|originator (?:unknown|invalid|not)/,
+  /exp[ée]diteur|\babsender|remitente|mittente|отправител|发件人|送信者/,
 )
 
 export const SPAM = anyOf(
@@ -79,6 +80,7 @@ export const FULL = anyOf(
   /cannot store|blocks limit|inode limit|maildir[^.]{0,20}(?:over|full)|full bo[xî]/,
   /boite (?:pleine|du destinataire)|buz[oó]n lleno|casella piena|postfach (?:ist )?voll/,
   /volles postfach|google:overquota/,
+  /(?:postfach|bo[iî]te|buz[oó]n|casella)[^.]{0,20}(?:voll|überfüllt|pleine|lleno|piena)|переполнен|已满/,
 )
 
 export const BIG = anyOf(
@@ -180,6 +182,7 @@ export const RESTRICTED = anyOf(
   /refused by (?:the )?recipient|not accept(?:ing)? (?:mail|messages|e-?mail)/,
   /delivery not authori[sz]ed|moderat|rejected by (?:the )?(?:recipient|user)|block-send-er/,
   /group you tried|auth(?:orization)?required|not authorized/,
+  /google groups/,
 )
 
 export const UNKNOWN = anyOf(
@@ -190,12 +193,12 @@ export const UNKNOWN = anyOf(
   /no recipients?\b(?! (?:limit))|mailbox unavailable/,
   /mail ?box (?:does|is|not)[^.]{0,10}(?:not (?:exist|found|available|here|local)|unavailable|invalid)/,
   /mailbox [^.]{0,60}unavailable/,
-  /recipient (?:address )?(?:rejected|unavailable|not|no)[^.]{0,10}(?: |:|\.)? ?(?:access denied|user|unknown|undeliverable|invalid|not |no )/,
+  /recipient (?:address )?(?:rejected|unavailable|not|no)[^.]{0,10}(?: |:|\.)? ?(?:user|unknown|undeliverable|invalid|not |no )/,
   /recipnotfound|recipient ?not ?found/,
   /can'?t (?:find|verify|create)[^.]{0,20}(?:user|recipient|mailbox)/,
   /unable to (?:find|verify|validate)[^.]{0,20}(?:user|recipient|mailbox|address)/,
   /verify (?:the )?(?:recipient|address|user)|could not be found at|nosuchuser|google:nosuchuser/,
-  /not listed in|validrcptto|validrcptto|no local mailbox|this user doesn/,
+  /not listed in|validrcptto|no local mailbox|this user doesn/,
   /there is no (?:one|such|user|mail ?box)|we have no record|destinataire inconnu/,
   /adresse (?:d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
   /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)/,
@@ -203,6 +206,9 @@ export const UNKNOWN = anyOf(
   /utente (?:sconosciuto|non)|mailbox not|addressee unknown|deliveries? to this (?:user|address)/,
   /addresses? failed: unknown|recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/,
   /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
+  /account unavailable|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
+  /n'existe pas|inconnue?\b|inexistente|no existe|desconocid[oa]|sconosciut[oa]|non esiste|unbekannt/,
+  /existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません|宛先不明/,
 )
 
 export const SYSTEM = anyOf(
