@@ -27,6 +27,8 @@ const MAX_ADDRESS = 254
 const MAX_LOCAL = 64
 const MAX_DOMAIN = 255
 const MAX_TEXT = 1000
+/** Of a header in which somebody else wrote addresses; no honest one is longer. */
+const MAX_LIST = 65_536
 
 /** Controls (C0, DEL, C1), line and paragraph separators, half surrogates. */
 const UNSAFE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\p{Cs}]/u
@@ -133,7 +135,7 @@ export const parseAddressList = (value: string): Mailbox[] => {
     const one = parseAddress(value)
     if (one !== null) return [one]
   }
-  return addressparser(value, { flatten: true }).flatMap(({ name, address }) =>
+  return addressparser(value.slice(0, MAX_LIST), { flatten: true }).flatMap(({ name, address }) =>
     address ? [{ name: decodeWords(name ?? '').trim() || null, address }] : [],
   )
 }

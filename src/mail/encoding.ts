@@ -140,6 +140,10 @@ const LF = 0x0a
 const CR = 0x0d
 const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09
 
+/** Octets that need no thought in quoted-printable: printable, and neither `=` nor the F of "From ". */
+const LITERAL = new Uint8Array(256)
+for (let byte = 0x21; byte < 0x7f; byte++) LITERAL[byte] = byte === 0x3d || byte === 0x46 ? 0 : 1
+
 /** Quoted-printable with lines of at most 76. The input has CRLF line ends only. */
 export const quotedPrintable = (input: Buffer): string => {
   const size = input.length
@@ -148,6 +152,11 @@ export const quotedPrintable = (input: Buffer): string => {
   let column = 0
   for (let i = 0; i < size; i++) {
     const byte = input[i]!
+    if (LITERAL[byte] === 1 && column < 75) {
+      out[to++] = byte
+      column++
+      continue
+    }
     if (byte === CR && input[i + 1] === LF) {
       out[to++] = CR
       out[to++] = LF

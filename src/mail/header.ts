@@ -74,12 +74,23 @@ export const foldField = (name: string, value: string): string => {
   return `${out}\r\n`
 }
 
-const hasLongToken = (text: string): boolean =>
-  text.length > LONGEST_TOKEN && /[^ \t]{850}|[ \t]{850}/.test(text)
+/** True when a word, or a run of blanks, is too long for a line. One pass: a regex would go back over it again and again. */
+const hasLongToken = (text: string): boolean => {
+  if (text.length <= LONGEST_TOKEN) return false
+  let run = 0
+  let blanks = false
+  for (const char of text) {
+    const blank = char === ' ' || char === '\t'
+    run = blank === blanks ? run + 1 : 1
+    blanks = blank
+    if (run > LONGEST_TOKEN) return true
+  }
+  return false
+}
 
 /** An unstructured field (Subject, a caller's own header): folded when ASCII, encoded words otherwise. */
 export const textField = (name: string, value: string, literal = true): string => {
-  const line = value.replace(/[ \t]*(?:\r\n|\r|\n)[ \t]*/g, ' ').trim()
+  const line = value.replace(/[\r\n]+[ \t]*/g, ' ').trim()
   // `=?` in a literal text would be decoded by readers; a caller's own header may hold encoded words already
   const encode = /[^\t\x20-\x7e]/.test(line) || (literal && line.includes('=?')) || hasLongToken(line)
   return foldField(name, encode ? encodeWords(line) : line)

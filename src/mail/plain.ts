@@ -19,8 +19,10 @@ export interface Body {
 const LONGEST_LINE = 998
 
 /** All line ends become CRLF. */
-export const toCrlf = (text: string): string =>
-  /\r(?!\n)|(?<!\r)\n/.test(text) ? text.replace(/\r\n|\r|\n/g, '\r\n') : text
+export const toCrlf = (text: string): string => {
+  if (!text.includes('\r')) return text.replaceAll('\n', '\r\n')
+  return /\r(?!\n)|(?<!\r)\n/.test(text) ? text.replace(/\r\n|\r|\n/g, '\r\n') : text
+}
 
 export const hasLongLine = (text: string): boolean => {
   if (text.length <= LONGEST_LINE) return false

@@ -275,3 +275,11 @@ t.test('one attachment and nothing else', async (t) => {
   t.ok(mail.attachments[0]?.content.equals(bytes))
   t.equal(mail.subject, 'Receipt 42')
 })
+
+t.test('no text takes long', async (t) => {
+  for (const piece of [' ', '\t\r', '\r\n', '"', '<', '=?', '=?a?Q?', 'x', 'ü', 'From ', '\ud800']) {
+    const long = piece.repeat(100_000 / piece.length)
+    const raw = await compose({ subject: long, text: long, html: long, headers: { 'X-A': long } })
+    t.ok(isClean(raw), JSON.stringify(piece))
+  }
+})

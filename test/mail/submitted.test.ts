@@ -192,3 +192,16 @@ t.test('any octets are read without harm', async () => {
     { numRuns: 1000 },
   )
 })
+
+t.test('no text takes long', async (t) => {
+  for (const piece of [' ', '\t', '\r', '\r\n', '\r\n ', '"', '<', '(', '=?a?Q?', 'a@b.c,', 'x:', '{"a":']) {
+    const long = piece.repeat(100_000 / piece.length)
+    const raw = Buffer.from(
+      `From: ${long}\r\nSubject: ${long}\r\nX-SMTPAPI: ${long}\r\nX-MC-Tags: ${long}\r\n\r\n${long}`,
+    )
+    t.ok(
+      prepareForRelay(raw, readSubmitted(raw), { ...fields, normalize: true }).length > 0,
+      JSON.stringify(piece),
+    )
+  }
+})
