@@ -6,6 +6,7 @@
  *   fingerprinted is the parsed body as sent, so that white space, key order and
  *   compression do not matter and every difference in value does.
  */
+import { isUtf8 } from 'node:buffer'
 import { Fault } from '../base/fault.js'
 import type { IdempotencyWish } from '../submission/draft.js'
 import { checkIdempotencyKey, requestFingerprint } from '../submission/idempotency.js'
@@ -13,14 +14,16 @@ import { type Call, headerValues } from './endpoint.js'
 
 export const REPLAYED = { 'idempotent-replayed': 'true' }
 
+/** Node gives header bytes as Latin-1. A key that is UTF-8 is read as such, so that SMTP means the same key. */
+const textOf = (value: string): string => {
+  const bytes = Buffer.from(value, 'latin1')
+  return isUtf8(bytes) ? bytes.toString() : value
+}
+
 export const idempotencyOf = (call: Call, ...variants: readonly string[]): IdempotencyWish | null => {
   const values = headerValues(call.req, 'idempotency-key')
   if (values.length === 0) return null
   if (values.length > 1) throw new Fault('idempotency.key_invalid')
-  const key = checkIdempotencyKey(
-    Buffer.from(values[0] ?? '', 'latin1')
-      .toString('utf8')
-      .trim(),
-  )
+  const key = checkIdempotencyKey(textOf(values[0] ?? ''))
   return { key, fingerprint: requestFingerprint('POST', call.request.route.path, variants.join(), call.sent) }
 }

@@ -4,6 +4,8 @@
  *   Named by id or by address. Adding one that is there is no mistake and answers
  *   200 with the same record.
  */
+import { type FieldError, invalid } from '../../base/fault.js'
+import { parseAddress } from '../../mail/address.js'
 import type { WorkspaceRow } from '../../store/port-tenants.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
@@ -87,6 +89,16 @@ const one = (ground: Ground): readonly Endpoint[] => [
   }),
 ]
 
+/** All or none: what is no address is found before the first is added. */
+const demandAddresses = (emails: readonly string[]): void => {
+  const errors = emails.flatMap((email, i): FieldError[] =>
+    parseAddress(email) === null
+      ? [{ field: `body.emails[${i}]`, message: 'must be an address', kind: 'format' }]
+      : [],
+  )
+  if (errors.length > 0) throw invalid(errors)
+}
+
 const many = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...PER_WORKSPACE,
@@ -99,6 +111,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
     faults: [],
     async handle(call) {
       const workspace = workspaceOf(call)
+      demandAddresses(call.body.emails)
       const rows = await Promise.all(
         call.body.emails.map((email, i) =>
           ground.tenants.addSuppression(workspace, { email }, `body.emails[${i}]`),

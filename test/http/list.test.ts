@@ -1,0 +1,236 @@
+/** Walking lists, forward and back, over the wire (API.md, section 3.1). */
+import t from 'tap'
+import { newId, newRecipientId } from '../../src/base/id.js'
+import { CursorCodec } from '../../src/http/cursor.js'
+import { listPage } from '../../src/http/list.js'
+import type { NewEmail } from '../../src/store/port.js'
+import { fieldsOf, type Kit, MAIL, openKit } from './kit.js'
+
+const kit = await openKit()
+t.teardown(() => kit.stop())
+
+const at = Date.now()
+const pool = (await kit.store.allPools())[0]?.id ?? ''
+
+const mail = (workspaceId: string, createdAt = at): NewEmail => ({
+  ...{ id: newId('em', createdAt), accountId: kit.accountId, workspaceId, mode: 'live', source: 'api' },
+  ...{
+    from: 'a@b.test',
+    to: ['c@d.test'],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: '',
+    tags: [],
+    attachments: [],
+  },
+  ...{
+    messageId: '<x@y>',
+    scheduledAt: createdAt + 3_600_000,
+    createdAt,
+    poolId: pool,
+    raw: Buffer.from('\r\n'),
+  },
+  ...{ needsSmtpUtf8: false, content: null, envid: null, ret: null },
+  recipients: [
+    { id: newRecipientId(createdAt), address: 'c@d.test', kind: 'to', suppressed: false, dsn: null },
+  ],
+})
+
+/** Stores n mails born in one and the same millisecond; newest first. */
+const store = async (workspaceId: string, n: number): Promise<string[]> => {
+  const mails = Array.from({ length: n }, () => mail(workspaceId))
+  await kit.store.accept({ mails, idempotency: null, now: at })
+  return mails.map(({ id }) => id).reverse()
+}
+
+const workspace = async (name: string): Promise<{ id: string; key: string }> => {
+  const { id } = await kit.tenants.createWorkspace(kit.accountId, { name })
+  const { secret: key } = await kit.tenants.createKey(kit.accountId, { name, workspace: id })
+  return { id, key }
+}
+
+const page = async (key: string, query: Record<string, string | number>) => {
+  const text = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  )
+  const reply = await kit.ask(`/v1/emails?${text}`, { key })
+  if (reply.status !== 200) throw new Error(reply.text)
+  return { ids: reply.json.data.map((one: { id: string }) => one.id) as string[], ...reply.json.pagination }
+}
+
+/** The same list without HTTP between: thousands of pages in a second. */
+const direct = async (workspaceId: string, query: { limit?: string; cursor?: string }) => {
+  const none = { mode: null, status: null, to: null, tag: null, createdAfter: null, createdBefore: null }
+  const { data, pagination } = await listPage(new CursorCodec(Buffer.alloc(32)), {
+    query,
+    filters: {},
+    bound: [],
+    fetch: (page) => kit.store.emails({ accountId: kit.accountId, workspaceId, ...none }, page),
+    render: ({ id }) => id,
+  })
+  return { ids: data as string[], ...pagination }
+}
+
+const COUNT = 1_000
+
+for (const limit of [1, 7, 100]) {
+  t.test(`a walk over ${COUNT} rows of one millisecond at limit ${limit}`, async (t) => {
+    const { id } = await workspace(`walk ${limit}`)
+    const ids = await store(id, COUNT)
+    const first = (size: number) => direct(id, { limit: String(size) })
+    const follow = (cursor: string | null) => direct(id, cursor === null ? {} : { cursor })
+    const seen: string[] = []
+    let at = await first(limit)
+    const top = at
+    t.equal(at.total, COUNT)
+    t.equal(at.total_capped, false)
+    t.equal(at.has_prev, false)
+    let back = at.prev_cursor
+    for (;;) {
+      seen.push(...at.ids)
+      if (at.next_cursor === null) break
+      // New rows arrive at the top all the while; the walk must not notice.
+      if (seen.length % 50 < limit) await store(id, 1)
+      back = at.prev_cursor
+      at = await follow(at.next_cursor)
+      t.ok(at.total === null && at.total_capped === false && at.has_prev && at.ids.length <= limit) ||
+        t.bailout()
+    }
+    t.strictSame(seen, ids, 'each once, in order')
+    t.equal(at.has_next, false)
+
+    const backward: string[] = [...at.ids]
+    back = at.prev_cursor
+    while (backward.length < COUNT) {
+      const newer = await follow(back)
+      backward.unshift(...newer.ids)
+      if (!newer.has_next) t.fail('older rows exist')
+      back = newer.prev_cursor
+    }
+    t.strictSame(backward.slice(-COUNT), ids, 'the same way back')
+
+    const fresh: string[] = []
+    for (let cursor = top.prev_cursor; ; ) {
+      const newer = await follow(cursor)
+      cursor = newer.prev_cursor
+      if (newer.ids.length === 0) break
+      fresh.unshift(...newer.ids)
+    }
+    const all: string[] = []
+    for (let one = await first(100); ; one = await follow(one.next_cursor)) {
+      all.push(...one.ids)
+      if (one.next_cursor === null) break
+    }
+    t.strictSame(fresh, all.slice(0, all.length - COUNT), 'from the top, exactly what came since')
+  })
+}
+
+t.test('polling from the top for ever, beginning with an empty list', async (t) => {
+  const { id, key } = await workspace('poll')
+  let poll = await page(key, { limit: 20 })
+  t.strictSame(
+    [poll.ids, poll.total, poll.has_prev, poll.has_next, poll.next_cursor],
+    [[], 0, false, false, null],
+  )
+  t.match(poll.prev_cursor, /^v1_/)
+  poll = await page(key, { cursor: poll.prev_cursor })
+  t.strictSame([poll.ids, poll.next_cursor, poll.has_prev], [[], null, false])
+  const ids = await store(id, 50)
+  const sizes: number[] = []
+  const got: string[] = []
+  for (let i = 0; i < 4; i++) {
+    poll = await page(key, { cursor: poll.prev_cursor })
+    sizes.push(poll.ids.length)
+    got.unshift(...poll.ids)
+  }
+  t.strictSame(sizes, [20, 20, 10, 0], 'the nearest first')
+  t.strictSame(got, ids)
+  t.equal(poll.has_prev, false)
+  const old = await page(key, { cursor: poll.next_cursor })
+  t.strictSame(old.ids, ids.slice(0, 20), 'an empty page leads back to the old top')
+  poll = await page(key, { cursor: poll.prev_cursor })
+  t.match(poll.prev_cursor, /^v1_/)
+})
+
+t.test('an exact multiple of the limit ends without an empty page', async (t) => {
+  const { id, key } = await workspace('multiple')
+  await store(id, 10)
+  const first = await page(key, { limit: 5 })
+  const second = await page(key, { cursor: first.next_cursor })
+  t.strictSame(
+    [second.ids.length, second.next_cursor, second.has_next, second.has_prev],
+    [5, null, false, true],
+  )
+})
+
+t.test('a cursor is bound to filters, limit, credential and endpoint', async (t) => {
+  const { id, key } = await workspace('bound')
+  await store(id, 30)
+  const { next_cursor: cursor } = await page(key, { limit: 5, status: 'scheduled' })
+  const code = async (query: string, by = key, path = '/v1/emails') =>
+    (await kit.ask(`${path}?cursor=${cursor}${query}`, { key: by })).json.code
+  t.equal(await code('&status=scheduled'), undefined)
+  t.equal(await code('&limit=5&status=scheduled'), undefined, 'in any order')
+  t.equal(await code(''), 'validation.cursor_filters_mismatch', 'a filter left out')
+  t.equal(await code('&status=sent'), 'validation.cursor_filters_mismatch')
+  t.equal(await code('&status=scheduled&limit=6'), 'validation.cursor_filters_mismatch')
+  t.equal(await code('&status=scheduled&to=a@b.test'), 'validation.cursor_filters_mismatch')
+  t.equal(await code('x&status=sent'), 'validation.cursor_invalid', 'an invalid cursor comes first')
+  t.equal(await code('&status=scheduled', kit.key), 'validation.cursor_invalid', 'another workspace')
+  t.equal(await code('&status=scheduled', kit.platform), 'validation.cursor_invalid', 'the whole account')
+  t.equal(await code('&status=scheduled', kit.session), 'validation.cursor_invalid')
+  const { secret: test } = await kit.tenants.createKey(kit.accountId, {
+    name: 't',
+    workspace: id,
+    mode: 'test',
+  })
+  t.equal(await code('&status=scheduled', test), 'validation.cursor_invalid', 'the other mode')
+  t.equal(await code('', key, '/v1/workspaces'), 'validation.cursor_invalid', 'another endpoint')
+  const all = await page(kit.platform, { limit: 5 })
+  const narrowed = await kit.ask(`/v1/emails?cursor=${all.next_cursor}`, {
+    key: kit.platform,
+    headers: { 'x-workspace-id': id },
+  })
+  t.equal(narrowed.json.code, 'validation.cursor_filters_mismatch', 'the workspace header is a filter')
+})
+
+t.test('limit 20 by default, written or not', async (t) => {
+  const { id, key } = await workspace('default')
+  await store(id, 25)
+  const first = await page(key, {})
+  t.equal(first.limit, 20)
+  t.equal((await page(key, { cursor: first.next_cursor, limit: 20 })).ids.length, 5)
+})
+
+t.test('a session sees both modes and may choose', async (t) => {
+  const { id } = await workspace('modes')
+  const { secret } = await kit.tenants.createKey(kit.accountId, { name: 't', workspace: id, mode: 'test' })
+  const sent = await kit.ask('/v1/emails', { key: secret, body: MAIL })
+  const see = async (query: string) =>
+    (await kit.ask(`/v1/emails${query}`, { key: kit.session, headers: { 'x-workspace-id': id } })).json.data
+      .length
+  t.equal(sent.json.mode, 'test')
+  t.strictSame([await see(''), await see('?mode=test'), await see('?mode=live')], [1, 1, 0])
+})
+
+t.test('other lists walk the same way', async (t) => {
+  const walk = async (path: string, ask: Parameters<Kit['ask']>[1]) => {
+    const ids: string[] = []
+    for (let next = `${path}?limit=2`; ; ) {
+      const { json } = await kit.ask(next, ask)
+      ids.push(...json.data.map((one: { id: string }) => one.id))
+      if (json.pagination.next_cursor === null) return ids
+      next = `${path}?cursor=${json.pagination.next_cursor}`
+    }
+  }
+  const all = await walk('/v1/workspaces', { key: kit.session })
+  t.equal(new Set(all).size, all.length)
+  t.ok(all.length > 5)
+  t.strictSame(all, [...all].sort().reverse())
+  t.strictSame(await walk('/v1/workspaces', { key: kit.key }), [kit.workspaceId])
+  const own = await kit.ask('/v1/workspaces', { key: kit.key })
+  t.strictSame((await kit.ask(`/v1/workspaces?cursor=${own.json.pagination.prev_cursor}`)).json.data, [])
+  t.ok((await walk('/v1/api-keys', { key: kit.session })).length > 5)
+  t.strictSame(fieldsOf(await kit.ask('/v1/workspaces?status=x')), ['query.status unknown'])
+})

@@ -1,0 +1,148 @@
+/** Workspaces, suppressions, egress pools and the catalogue. */
+import t from 'tap'
+import { FAULTS } from '../../src/base/fault.js'
+import { fieldsOf, openKit } from './kit.js'
+
+const kit = await openKit()
+t.teardown(() => kit.stop())
+
+t.test('workspaces', async (t) => {
+  const ask = (path: string, body?: unknown, method?: string) =>
+    kit.ask(path, { key: kit.platform, body, ...(method && { method }) })
+  const made = await ask('/v1/workspaces', { name: 'Shop EU', default_from: 'no-reply@shop.test' })
+  t.equal(made.status, 201)
+  t.match(made.json, {
+    object: 'workspace',
+    name: 'Shop EU',
+    slug: 'shop-eu',
+    is_default: false,
+    egress_pool_id: null,
+  })
+  const path = `/v1/workspaces/${made.json.id}`
+  t.strictSame((await ask(path)).json, made.json)
+  const changed = await ask(path, { name: 'Shop', default_from: null }, 'PATCH')
+  t.match(changed.json, { name: 'Shop', slug: 'shop-eu', default_from: null })
+  t.strictSame(fieldsOf(await ask('/v1/workspaces', { name: 'x', slug: 'shop-eu' })), [
+    'body.slug not_unique',
+  ])
+  t.strictSame(fieldsOf(await ask('/v1/workspaces', {})), ['body.name missing'])
+  t.strictSame(fieldsOf(await ask('/v1/workspaces', { name: 'x', default_from: 'x' })), [
+    'body.default_from format',
+  ])
+  t.equal((await kit.ask('/v1/workspaces', { body: { name: 'x' } })).json.code, 'auth.scope_forbidden')
+  t.equal((await kit.ask(path)).json.code, 'workspace.not_found', 'a workspace key sees its own only')
+  t.equal((await kit.ask(`/v1/workspaces/${kit.workspaceId}`)).status, 200)
+})
+
+t.test('suppressions', async (t) => {
+  const add = (email: unknown) => kit.ask('/v1/suppressions', { body: { email } })
+  const first = await add('X@Y.test')
+  t.equal(first.status, 201)
+  t.match(first.json, { object: 'suppression', email: 'x@y.test', origin: 'manual', source_id: null })
+  const again = await add('x@y.TEST')
+  t.strictSame([again.status, again.json.id], [200, first.json.id])
+  for (const ref of [first.json.id, 'x@y.test', encodeURIComponent('X@y.test')]) {
+    t.equal((await kit.ask(`/v1/suppressions/${ref}`)).json.id, first.json.id)
+  }
+  t.strictSame(fieldsOf(await add('nonsense')), ['body.email format'])
+  t.strictSame(fieldsOf(await add(null)), ['body.email missing'])
+  t.equal((await kit.ask('/v1/suppressions?origin=manual')).json.data.length, 1)
+  t.equal((await kit.ask('/v1/suppressions?origin=bounce')).json.data.length, 0)
+  const removed = await kit.ask('/v1/suppressions/x@y.test', { method: 'DELETE', body: {} })
+  t.strictSame(removed.json, { id: first.json.id, object: 'suppression', deleted: true })
+  t.equal((await kit.ask('/v1/suppressions/x@y.test')).json.code, 'suppression.not_found')
+
+  const many = await kit.ask('/v1/suppressions/batch/add', { body: { emails: ['a@b.test', 'c@d.test'] } })
+  t.equal(many.json.data.length, 2)
+  const bad = await kit.ask('/v1/suppressions/batch/add', { body: { emails: ['e@f.test', 'x', 'y'] } })
+  t.strictSame(fieldsOf(bad), ['body.emails[1] format', 'body.emails[2] format'])
+  t.equal((await kit.ask('/v1/suppressions/e@f.test')).status, 404, 'all or none')
+  const gone = await kit.ask('/v1/suppressions/batch/remove', {
+    body: { emails: ['A@b.test', 'none@b.test'], ids: [many.json.data[1].id] },
+  })
+  t.strictSame(
+    gone.json.data.map((one: { id: string }) => one.id),
+    many.json.data.map((one: { id: string }) => one.id),
+  )
+  t.strictSame(fieldsOf(await kit.ask('/v1/suppressions/batch/remove', { body: {} })), ['body missing'])
+})
+
+t.test('a suppressed recipient starts bounced', async (t) => {
+  await kit.ask('/v1/suppressions', { body: { email: 'gone@b.test' } })
+  const { json } = await kit.ask('/v1/emails', {
+    body: { from: 'a@b.test', to: ['gone@b.test', 'here@b.test'] },
+  })
+  t.equal(json.status, 'bounced')
+  t.strictSame(
+    json.recipients.map((one: { status: string; reason: string | null }) => [one.status, one.reason]),
+    [
+      ['bounced', 'suppressed'],
+      ['queued', null],
+    ],
+  )
+})
+
+t.test('egress pools', async (t) => {
+  const ask = (path: string, body?: unknown, method?: string) =>
+    kit.ask(path, { key: kit.session, body, ...(method && { method }) })
+  const member = {
+    host: 'mta1.test',
+    port: 587,
+    tls: 'required',
+    auth: { user: 'u', pass: 'p4ss' },
+    weight: 10,
+    max_connections: 5,
+  }
+  const made = await ask('/v1/egress-pools', { name: 'eu', members: [member] })
+  t.equal(made.status, 201, made.text)
+  t.notMatch(made.text, /p4ss|"pass|"auth"|sealed/i)
+  t.match(made.json.members[0], {
+    host: 'mta1.test',
+    has_auth: true,
+    weight: 10,
+    max_connections: 5,
+    state: 'active',
+  })
+  const path = `/v1/egress-pools/${made.json.id}`
+  t.strictSame((await ask(path)).json, made.json)
+  t.ok((await ask('/v1/egress-pools')).json.data.some((one: { id: string }) => one.id === made.json.id))
+  const paused = await ask(path, { members: [{ host: 'mta1.test', port: 587, state: 'paused' }] }, 'PATCH')
+  t.match(paused.json.members, [{ id: made.json.members[0].id, has_auth: true, state: 'paused' }])
+  const health = await ask(`${path}/health`)
+  t.match(health.json, { object: 'egress_pool_health', status: 'down', queue: { due: 0 } })
+  await ask(`/v1/workspaces/${kit.workspaceId}`, { egress_pool_id: made.json.id }, 'PATCH')
+  const inUse = await ask(path, undefined, 'DELETE')
+  t.match([inUse.json.code, inUse.json.reason], ['resource.conflict', 'in_use'])
+  await ask(`/v1/workspaces/${kit.workspaceId}`, { egress_pool_id: null }, 'PATCH')
+  t.strictSame((await ask(path, undefined, 'DELETE')).json, {
+    id: made.json.id,
+    object: 'egress_pool',
+    deleted: true,
+  })
+  t.equal((await ask(path)).json.code, 'egress_pool.not_found')
+  const wrong = await ask('/v1/egress-pools', { name: 'x', members: [{ port: 0, tls: 'maybe' }] })
+  t.strictSame(fieldsOf(wrong).sort(), [
+    'body.members[0].host missing',
+    'body.members[0].port range',
+    'body.members[0].tls unsupported',
+  ])
+})
+
+t.test('the catalogue, for programs and for people', async (t) => {
+  const all = await kit.ask('/errors', { key: null })
+  t.equal(all.json.object, 'error_catalog')
+  t.strictSame(
+    all.json.errors.map((one: { code: string }) => one.code),
+    Object.keys(FAULTS),
+  )
+  for (const { code, type, status } of all.json.errors) {
+    const one = await kit.ask(new URL(type).pathname, { key: null })
+    t.strictSame([one.status, one.json.code, one.json.status], [200, code, status])
+  }
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  for (const path of ['/errors', '/errors/email.not_found']) {
+    const page = await kit.ask(path, { key: null, headers: { accept } })
+    t.match(page.headers.get('content-type'), /^text\/html/)
+    t.match(page.text, /email\.not_found/)
+  }
+})
