@@ -147,7 +147,7 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
 
   /** Cuts a client that has kept us waiting; called every now and then. */
   sweep(now: number, idle: number): void {
-    if (this.owesSince === null) return
+    if (this.owesSince === null || this._closing) return
     if (this.body !== null && this.body.size > this.bodySeen) {
       this.bodySeen = this.body.size
       this.owesSince = now
@@ -167,6 +167,7 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
 
   override _onClose(): void {
     this.body?.release()
+    this.door.left(this)
     super._onClose()
   }
 

@@ -23,7 +23,6 @@ export interface Sender {
   readonly ret: 'FULL' | 'HDRS' | null
   /** xtext, as received. */
   readonly envid: string | null
-  readonly smtpUtf8: boolean
 }
 
 export interface EnvelopeRecipient {
@@ -125,7 +124,7 @@ const matching = (
 const MAIL_PARAMS = ['SIZE', 'BODY', 'SMTPUTF8', 'AUTH', 'RET', 'ENVID']
 const RCPT_PARAMS = ['NOTIFY', 'ORCPT']
 
-/** The meaning of MAIL FROM's parameters. BODY and AUTH= are checked and forgotten: all bodies are 8-bit clean. */
+/** The meaning of MAIL FROM's parameters. BODY, SMTPUTF8 and AUTH= are checked and forgotten: the bytes tell what they are. */
 export const readSender = ({ address, params }: Path): Sender => {
   refuseUnknown(params, MAIL_PARAMS)
   matching(params, 'BODY', /^(?:7BIT|8BITMIME)$/i, 8)
@@ -142,7 +141,6 @@ export const readSender = ({ address, params }: Path): Sender => {
           ? 'FULL'
           : null,
     envid: matching(params, 'ENVID', XTEXT, 100),
-    smtpUtf8: params.has('SMTPUTF8'),
   }
 }
 

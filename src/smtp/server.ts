@@ -35,12 +35,17 @@ export interface ServerOptions<Who> {
   readonly log: Log
 }
 
+/** Milliseconds that a client has to read the last reply and hang up, once or twice. */
+const LINGER = 250
+
 export class DoorServer<Who> extends SMTPServer {
   readonly rules: Rules<Who>
   readonly clock: Clock
   readonly log: Log
   readonly mostConnections: number
   private readonly setup: ServerOptions<Who>
+  /** Every connection whose socket is open; the parent's set leaves out those that are closing. */
+  private readonly present = new Set<DoorConnection<Who>>()
   private visits = 0
   private port = 0
   private sweeper: NodeJS.Timeout | null = null
@@ -70,6 +75,7 @@ export class DoorServer<Who> extends SMTPServer {
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
     const connection = new DoorConnection(this, socket, options)
     this.connections.add(connection)
+    this.present.add(connection)
     connection.on('error', (error) => this._onError(error))
     connection.init()
   }
@@ -115,20 +121,29 @@ export class DoorServer<Who> extends SMTPServer {
     if (!this.server.listening) return
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()))
     for (const socket of this._pendingSockets.values()) socket.destroy()
-    for (const connection of this.connections) if (connection instanceof DoorConnection) connection.stop()
-    const deadline = setTimeout(() => {
-      for (const connection of this.connections) connection._socket.destroy()
-    }, grace)
+    for (const connection of this.present) connection.stop()
+    const deadline = this.clock.tick() + grace
+    const told = new Set<DoorConnection<Who>>()
+    const usher = setInterval(() => {
+      for (const connection of this.present) {
+        const late = this.clock.tick() > deadline
+        if (late || told.has(connection)) connection._socket.destroy()
+        else if (!connection.receiving) told.add(connection)
+      }
+    }, LINGER)
     await closed
-    clearTimeout(deadline)
+    clearInterval(usher)
     if (this.sweeper !== null) clearInterval(this.sweeper)
+  }
+
+  /** The socket of a connection is gone. */
+  left(connection: DoorConnection<Who>): void {
+    this.present.delete(connection)
   }
 
   private sweep(): void {
     const now = this.clock.tick()
-    for (const connection of this.connections) {
-      if (connection instanceof DoorConnection) connection.sweep(now, this.setup.idle)
-    }
+    for (const connection of this.present) connection.sweep(now, this.setup.idle)
   }
 }
 

@@ -43,17 +43,25 @@ export interface SubmissionDoor extends Service {
   renew(certificate: Certificate): void
 }
 
+/** A session can last for days: after this long its workspace is read again, so that changes reach it. */
+const STALE = 1000
 /** Bytes of all messages on their way in, over all listeners. */
 const ROOM = 256 * 1024 * 1024
 /** How long a stop waits for messages that are on their way in. */
 const GRACE = 10_000
 
+/** Who sends, and when that was last read. */
+interface Visitor {
+  readonly login: Login
+  readonly readAt: number
+}
+
 export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   const { config, clock, log } = options
-  let servers: DoorServer<Login>[] = []
+  let servers: DoorServer<Visitor>[] = []
   let certificate = options.certificate
   const room = new Room(Math.max(ROOM, 4 * config.limits.message_size))
-  const build = (listener: SubmissionListener): DoorServer<Login> =>
+  const build = (listener: SubmissionListener): DoorServer<Visitor> =>
     new DoorServer({
       ...listener,
       certificate: listener.tls === 'none' ? null : certificate,
@@ -88,10 +96,10 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
 }
 
 const submissionRules = (
-  { config, tenants, submission, log }: DoorOptions,
+  { config, tenants, submission, clock, log }: DoorOptions,
   listener: SubmissionListener,
   room: Room,
-): Rules<Login> => ({
+): Rules<Visitor> => ({
   hostname: config.hostname,
   size: config.limits.message_size,
   recipients: config.limits.recipients,
@@ -101,31 +109,35 @@ const submissionRules = (
   mustLogIn: true,
   connected(visit) {
     if (!listener.ip_credentials) return
-    return tenants.authenticateRange(visit.ip).then((who) => {
-      visit.who = who
+    return tenants.authenticateRange(visit.ip).then((login) => {
+      visit.who = login === null ? null : { login, readAt: clock.tick() }
     })
   },
-  authenticate: ({ user, password }, visit) => tenants.authenticatePassword(user, password, visit.ip),
+  async authenticate({ user, password }, { ip }) {
+    return { login: await tenants.authenticatePassword(user, password, ip), readAt: clock.tick() }
+  },
   async mail(sender, visit) {
     if (sender.address === '') throw new Refusal(SAY.nullSender)
-    const login = loginOf(visit)
+    const { login, readAt } = visitorOf(visit)
     if (!(await tenants.stillValid(login))) throw revoked()
-    // a session can last for days: changes of its workspace count from the next mail on
-    visit.who = { ...login, workspace: await tenants.workspaceForSend(login, login.workspace.id) }
+    if (clock.tick() - readAt > STALE) {
+      const workspace = await tenants.workspaceForSend(login, login.workspace.id)
+      visit.who = { login: { ...login, workspace }, readAt: clock.tick() }
+    }
     const state = await tenants.sendWindow.consume(login, 1)
     if (!state.allowed) throw tenants.sendWindow.exceeded(state)
   },
   recipient() {},
   async message(envelope, raw, visit) {
-    const { id } = await submission.submitMessage(loginOf(visit), enveloped(envelope, raw, visit))
+    const { id } = await submission.submitMessage(visitorOf(visit).login, enveloped(envelope, raw, visit))
     log.debug({ event: 'smtp_accepted', email_id: id, bytes: raw.length })
     return `250 2.6.0 Ok: queued as ${id}`
   },
 })
 
-const loginOf = (visit: Visit<Login>): Login => {
-  if (visit.who === null) throw new Fault('auth.credentials_missing')
-  return visit.who
+const visitorOf = ({ who }: Visit<Visitor>): Visitor => {
+  if (who === null) throw new Fault('auth.credentials_missing')
+  return who
 }
 
 /** Ends the session: what follows could only be refused too. */

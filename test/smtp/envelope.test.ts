@@ -13,13 +13,11 @@ t.test('parameters', async (t) => {
     size: null,
     ret: null,
     envid: null,
-    smtpUtf8: false,
   })
   t.match(sender('mail FROM : <a@b.test>  size=12  Ret=full ENVID=a+2Bb smtputf8'), {
     size: 12,
     ret: 'FULL',
     envid: 'a+2Bb',
-    smtpUtf8: true,
   })
   t.match(sender('MAIL FROM:<a@b.test> RET=HDRS'), { ret: 'HDRS' })
   t.equal(readPath('MAIL FROM:<>', '').address, '')
