@@ -7,7 +7,8 @@
  *   also hides a leading "From " and trailing blanks, which mailers on the way
  *   like to change (and break signatures with).
  *   Decoding is lenient: what is not a well-formed word, or names a character
- *   set that nobody knows, stays as it is written.
+ *   set that nobody knows, stays as it is written. So does a broken escape in
+ *   xtext, the encoding of DSN parameters: bounces quote what others encoded.
  */
 import { TextDecoder } from 'node:util'
 
@@ -199,3 +200,24 @@ export const base64Lines = (input: Buffer): string => {
   for (let i = 0; i < text.length; i += 76) lines.push(text.slice(i, i + 76))
   return lines.join('\r\n')
 }
+
+/** What is not printable ASCII, and `+` and `=`. */
+const HIDDEN_IN_XTEXT = /[^!-*,-<>-~]/g
+
+/** Text as a DSN parameter, by its UTF-8 octets (RFC 3461, section 4). */
+export const encodeXtext = (text: string): string =>
+  Buffer.from(text, 'utf8')
+    .toString('latin1')
+    .replace(HIDDEN_IN_XTEXT, (char) => `+${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+
+/** Decodes xtext; octets that are no UTF-8 become U+FFFD. */
+export const decodeXtext = (xtext: string): string => {
+  if (!xtext.includes('+')) return xtext
+  const bytes = Buffer.from(xtext, 'utf8')
+    .toString('latin1')
+    .replace(/\+([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString('utf8')
+}
+
+/** True for text that may stand as an xtext parameter without being changed. */
+export const isXtext = (text: string): boolean => /^(?:[!-*,-<>-~]|\+[0-9A-F]{2})*$/.test(text)

@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { base64Lines, decodeWords, encodeWords, fromRaw, quotedPrintable } from '../../src/mail/encoding.js'
+import {
+  base64Lines,
+  decodeWords,
+  decodeXtext,
+  encodeWords,
+  encodeXtext,
+  fromRaw,
+  isXtext,
+  quotedPrintable,
+} from '../../src/mail/encoding.js'
 
 const readQuotedPrintable = (text: string): Buffer =>
   Buffer.from(
@@ -80,4 +89,19 @@ t.test('raw 8-bit headers', async (t) => {
   t.equal(fromRaw(Buffer.from('für').toString('latin1')), 'für')
   t.equal(fromRaw('f\xfcr'), 'für', 'not UTF-8: Latin-1')
   t.equal(fromRaw('plain'), 'plain')
+})
+
+t.test('xtext', async (t) => {
+  t.equal(encodeXtext('a+b=c d@e.f'), 'a+2Bb+3Dc+20d@e.f')
+  t.equal(decodeXtext('a+2Bb+3Dc+20d@e.f'), 'a+b=c d@e.f')
+  t.equal(decodeXtext('100+ZZ+4'), '100+ZZ+4', 'a broken escape stays')
+  t.equal(decodeXtext('+c3+BC'), 'ü')
+  t.notOk(isXtext('a b'))
+  t.notOk(isXtext('a+2b'), 'hex digits are upper-case')
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      const encoded = encodeXtext(text)
+      return isXtext(encoded) && decodeXtext(encoded) === text
+    }),
+  )
 })
