@@ -40,6 +40,8 @@ export interface AttemptEnd {
 }
 
 const OUR_LOGIN = new Set([530, 534, 535, 538])
+/** A 5xx before MAIL refuses us or our TLS, whoever the mail is for. */
+const ABOUT_THE_MAIL = new Set(['mail', 'rcpt', 'data', 'body', 'dot'])
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000 }
 const LONGEST_WAIT_MS = 4 * 3_600_000
 
@@ -58,7 +60,8 @@ const verdict = (end: AttemptEnd): 'accepted' | 'rejected' | 'postponed' => {
   const { reply } = end
   if (reply === null) return 'postponed'
   if (reply.code >= 200 && reply.code < 300 && end.stage === 'dot') return 'accepted'
-  return reply.code >= 500 && !OUR_LOGIN.has(reply.code) ? 'rejected' : 'postponed'
+  const aboutTheMail = ABOUT_THE_MAIL.has(end.stage) && !OUR_LOGIN.has(reply.code)
+  return reply.code >= 500 && aboutTheMail ? 'rejected' : 'postponed'
 }
 
 const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => {

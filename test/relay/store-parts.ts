@@ -43,42 +43,41 @@ export const openStore = async (t: Test, pools: readonly PoolRow[] = []): Promis
   return store
 }
 
-export const newEmail = (
-  poolId: string,
-  to: readonly string[],
-  change: Partial<NewEmail> = {},
-): NewEmail => ({
-  id: newId('em'),
-  accountId: ACCOUNT,
-  workspaceId: WORKSPACE,
-  mode: 'live',
-  source: 'api',
-  from: 'a@example.com',
-  to,
-  cc: [],
-  bcc: [],
-  replyTo: [],
-  subject: 'hello',
-  tags: [],
-  attachments: [],
-  messageId: `<${newRecipientId()}@example.com>`,
-  scheduledAt: null,
-  createdAt: Date.now(),
-  poolId,
-  recipients: to.map((address) => ({
-    id: newRecipientId(),
-    address,
-    kind: 'to',
-    suppressed: false,
-    dsn: null,
-  })),
-  raw: Buffer.from(`From: a@example.com\r\nTo: ${to[0]}\r\nSubject: hello\r\n\r\nHello\r\n`),
-  needsSmtpUtf8: false,
-  content: null,
-  envid: null,
-  ret: null,
-  ...change,
-})
+export const newEmail = (poolId: string, to: readonly string[], change: Partial<NewEmail> = {}): NewEmail => {
+  const id = newId('em')
+  return {
+    id,
+    accountId: ACCOUNT,
+    workspaceId: WORKSPACE,
+    mode: 'live',
+    source: 'api',
+    from: 'a@example.com',
+    to,
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: 'hello',
+    tags: [],
+    attachments: [],
+    messageId: `<${id}@example.com>`,
+    scheduledAt: null,
+    createdAt: Date.now(),
+    poolId,
+    recipients: to.map((address) => ({
+      id: newRecipientId(),
+      address,
+      kind: 'to',
+      suppressed: false,
+      dsn: null,
+    })),
+    raw: Buffer.from(`From: a@example.com\r\nTo: ${to[0]}\r\nSubject: hello\r\n\r\nHello\r\n`),
+    needsSmtpUtf8: false,
+    content: null,
+    envid: null,
+    ret: null,
+    ...change,
+  }
+}
 
 export const accept = async (store: Store, ...mails: readonly NewEmail[]): Promise<void> => {
   await store.accept({ mails, idempotency: null, now: Date.now() })

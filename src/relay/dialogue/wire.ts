@@ -15,9 +15,7 @@ const LF = 10
 const DOT = 46
 const LONGEST_REPLY = 64 * 1024
 
-export class ReplyTooLong extends Error {}
-
-/** Gathers chunks into replies. Throws ReplyTooLong for a peer that never comes to an end. */
+/** Gathers chunks into replies. Throws for a peer that never comes to an end. */
 export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buffer) => void) => {
   let rest = ''
   let lines = ''
@@ -36,7 +34,7 @@ export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buf
       lines = ''
       onReply(parseReply(text) ?? { code: 0, enhanced: null, text: text.trim().slice(0, 200) })
     }
-    if (rest.length + lines.length > LONGEST_REPLY) throw new ReplyTooLong('reply too long')
+    if (rest.length + lines.length > LONGEST_REPLY) throw new Error('reply too long')
   }
 }
 

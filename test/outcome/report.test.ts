@@ -1,0 +1,270 @@
+/** Reports through the real reader and the real store. */
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/base/clock.js'
+import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
+import { recordReport } from '../../src/outcome/report.js'
+import { observed } from '../../src/outcome/settle.js'
+import type { NewEmail, Store } from '../../src/store/port.js'
+import { poolRow } from '../relay/parts.js'
+import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-parts.js'
+
+const keys = deriveKeys(randomBytes(32))
+
+interface Group {
+  readonly final?: string
+  readonly original?: string
+  readonly action: string
+  readonly status: string
+  readonly diagnostic?: string
+}
+
+interface Shape {
+  readonly groups: readonly Group[]
+  readonly envid?: string
+  readonly id?: string
+  readonly returned?: string
+}
+
+const dsn = ({ groups, envid, id = '<dsn-1@mx.test>', returned = '' }: Shape): Buffer =>
+  Buffer.from(
+    [
+      'From: MAILER-DAEMON@mx.test',
+      'To: whoever@bounces.test',
+      'Subject: Delivery Status Notification',
+      `Message-ID: ${id}`,
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+      '',
+      '--b',
+      'Content-Type: text/plain',
+      '',
+      'About your mail.',
+      '--b',
+      'Content-Type: message/delivery-status',
+      '',
+      'Reporting-MTA: dns; mx.test',
+      ...(envid === undefined ? [] : [`Original-Envelope-Id: ${envid}`]),
+      ...groups.flatMap((group) => [
+        '',
+        ...(group.original === undefined ? [] : [`Original-Recipient: rfc822;${group.original}`]),
+        ...(group.final === undefined ? [] : [`Final-Recipient: rfc822; ${group.final}`]),
+        `Action: ${group.action}`,
+        `Status: ${group.status}`,
+        ...(group.diagnostic === undefined ? [] : [`Diagnostic-Code: smtp; ${group.diagnostic}`]),
+      ]),
+      '',
+      '--b',
+      'Content-Type: text/rfc822-headers',
+      '',
+      returned || 'Subject: hello',
+      '',
+      '--b--',
+      '',
+    ].join('\r\n'),
+  )
+
+const arf = (type: string): Buffer =>
+  Buffer.from(
+    [
+      'From: fbl@isp.test',
+      'To: whoever@bounces.test',
+      'Subject: complaint',
+      'Message-ID: <arf@isp.test>',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/report; report-type=feedback-report; boundary="b"',
+      '',
+      '--b',
+      'Content-Type: text/plain',
+      '',
+      'A complaint.',
+      '--b',
+      'Content-Type: message/feedback-report',
+      '',
+      `Feedback-Type: ${type}`,
+      'User-Agent: test/1',
+      'Version: 1',
+      '',
+      '--b',
+      'Content-Type: message/rfc822',
+      '',
+      'Subject: hello',
+      '',
+      'Hello',
+      '--b--',
+      '',
+    ].join('\r\n'),
+  )
+
+const HARD = { action: 'failed', status: '5.1.1', diagnostic: '550 5.1.1 no such user' }
+
+const setUp = async (t: Test, change: Parameters<typeof poolRow>[1] = {}) => {
+  const store = await openStore(t, [poolRow([], change)])
+  const mail = newEmail('pool_test', ['a@example.com', 'b@example.com'])
+  await accept(store, mail)
+  await store.settle(
+    mail.recipients.map(({ id }) =>
+      observed({ recipientId: id, seen: 'accepted', at: Date.now(), source: 'smtp' }),
+    ),
+  )
+  const subject = (at: number) => ({
+    recipientId: mail.recipients[at]?.id ?? '',
+    workspaceId: WORKSPACE,
+    address: mail.recipients[at]?.address ?? '',
+  })
+  return {
+    store,
+    mail,
+    path: makeReturnPath(keys, 'bounces.test', subject(0)),
+    envid: makeRef(keys, 'envid', subject(0)),
+    ref: makeRef(keys, 'ref', subject(0)),
+    record: (to: string, raw: Uint8Array) => recordReport({ store, keys, clock: systemClock }, to, raw),
+  }
+}
+
+const statuses = async (store: Store, mail: NewEmail): Promise<string[]> => {
+  const record = await store.email({ accountId: ACCOUNT, workspaceId: null, mode: null }, mail.id)
+  return record?.recipients.map(({ status }) => status) ?? []
+}
+
+const PAGE = { limit: 50, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const
+const eventsOf = async (store: Store, mail: NewEmail) => (await store.events(mail.id, PAGE)).rows
+
+t.test('each action, at a signed return path', async (t) => {
+  for (const [action, status, expected] of [
+    ['delivered', '2.0.0', 'delivered'],
+    ['relayed', '2.0.0', 'delivered'],
+    ['expanded', '2.0.0', 'delivered'],
+    ['delayed', '4.4.1', 'deferred'],
+    ['failed', '5.2.2', 'bounced'],
+  ] as const) {
+    const { store, mail, path, record } = await setUp(t)
+    const said = await record(path, dsn({ groups: [{ final: 'a@example.com', action, status }] }))
+    t.match(said, { tier: 'T1', status: expected, recipientId: mail.recipients[0]?.id, suppressed: false })
+    t.same((await statuses(store, mail)).sort(), [expected, 'sent'].sort())
+  }
+})
+
+t.test('a hard bounce bounces and suppresses; again, it does nothing', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const raw = dsn({ groups: [{ final: 'a@example.com', ...HARD }] })
+  t.match(await record(path.toUpperCase(), raw), { tier: 'T1', status: 'bounced', suppressed: true })
+  t.match(await store.suppression(WORKSPACE, 'a@example.com'), { origin: 'bounce', sourceId: mail.id })
+  const before = (await eventsOf(store, mail)).length
+  await store.removeSuppression(WORKSPACE, 'a@example.com')
+  t.match(await record(path, raw), { status: null, suppressed: false })
+  t.equal((await eventsOf(store, mail)).length, before)
+  t.equal(await store.suppression(WORKSPACE, 'a@example.com'), null)
+  const [event] = (await eventsOf(store, mail)).filter(({ source }) => source === 'dsn')
+  t.match(event, { type: 'email.bounced', applied: true, reply: { code: 550, enhanced: '5.1.1' } })
+  t.match(event?.detail, { diagnostic: /no such user/, action: 'failed' })
+})
+
+t.test('test mail never suppresses', async (t) => {
+  const { store } = await setUp(t)
+  const mail = newEmail('pool_test', ['t@example.com'], { mode: 'test' })
+  await accept(store, mail)
+  const [{ id = '' } = {}] = mail.recipients
+  const path = makeReturnPath(keys, 'bounces.test', {
+    recipientId: id,
+    workspaceId: WORKSPACE,
+    address: 't@example.com',
+  })
+  const raw = dsn({ groups: [{ final: 't@example.com', ...HARD }] })
+  const said = await recordReport({ store, keys, clock: systemClock }, path, raw)
+  t.match(said, { status: 'bounced', suppressed: false })
+  t.equal(await store.suppression(WORKSPACE, 't@example.com'), null)
+})
+
+t.test('signed references inside count too', async (t) => {
+  for (const how of ['envid', 'ref'] as const) {
+    const { store, mail, record, ...tokens } = await setUp(t)
+    const group = { final: 'a@example.com', ...HARD }
+    const raw =
+      how === 'envid'
+        ? dsn({ groups: [group], envid: tokens.envid })
+        : dsn({ groups: [group], returned: `X-Postern-Ref: ${tokens.ref}\r\nSubject: hello` })
+    t.match(await record('postmaster@bounces.test', raw), { tier: 'T2', status: 'bounced', suppressed: true })
+    t.ok((await statuses(store, mail)).includes('bounced'))
+  }
+})
+
+t.test('what is not signed changes nothing', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const group = { final: 'a@example.com', ...HARD }
+  const forged = path.replace(/.@/, (end) => (end === '0@' ? '1@' : '0@'))
+  t.match(await record(forged, dsn({ groups: [group] })), { tier: 'T4', status: null })
+  t.match(await record('x@bounces.test', dsn({ groups: [group], envid: 'e1forged' })), { tier: 'T4' })
+  const byId = dsn({ groups: [group], returned: `Message-ID: ${mail.messageId}` })
+  t.match(await record('x@bounces.test', byId), { tier: 'T3', status: null, suppressed: false })
+  t.same(await statuses(store, mail), ['sent', 'sent'])
+  t.equal(await store.suppression(WORKSPACE, 'a@example.com'), null)
+  const events = (await eventsOf(store, mail)).filter(({ source }) => source === 'dsn')
+  t.match(events, [{ type: 'email.bounced', applied: false, recipientId: mail.recipients[0]?.id }])
+})
+
+t.test('a token speaks for its own recipient only', async (t) => {
+  const touched = async (t: Test, groups: readonly Group[]): Promise<string[]> => {
+    const { store, mail, path, record } = await setUp(t)
+    await record(path, dsn({ groups }))
+    return statuses(store, mail)
+  }
+  const b = { final: 'b@example.com', ...HARD }
+  t.same(await touched(t, [b]), ['sent', 'sent'], 'a group that names somebody else')
+  t.same(await touched(t, [{ ...b, original: 'b@example.com' }]), ['sent', 'sent'])
+  t.same(await touched(t, [{ final: 'x@else.test', original: 'stranger@else.test', ...HARD }]), [
+    'sent',
+    'sent',
+  ])
+  const a = { final: 'a@example.com', action: 'delivered', status: '2.0.0' }
+  t.same(await touched(t, [b, a]), ['delivered', 'sent'], 'ours among others')
+  t.same(
+    await touched(t, [{ final: 'forwarded@else.test', ...HARD }]),
+    ['bounced', 'sent'],
+    'a forward, no other',
+  )
+  const renamed = { final: 'forwarded@else.test', original: 'A@Example.com', ...HARD }
+  t.same(await touched(t, [b, renamed]), ['bounced', 'sent'], 'by Original-Recipient')
+  const agreed = [1, 2].map((n) => ({ final: `list${n}@else.test`, ...HARD }))
+  t.same(await touched(t, agreed), ['bounced', 'sent'], 'all groups agree')
+  const split = [
+    { final: 'l1@else.test', ...HARD },
+    { ...a, final: 'l2@else.test' },
+  ]
+  t.same(await touched(t, split), ['sent', 'sent'], 'they do not')
+})
+
+t.test('complaints', async (t) => {
+  for (const [type, suppressed] of [
+    ['abuse', true],
+    ['fraud', true],
+    ['not-spam', false],
+    ['auth-failure', false],
+    ['opt-out', false],
+  ] as const) {
+    const { store, mail, path, record } = await setUp(t)
+    t.match(await record(path, arf(type)), { kind: 'arf', tier: 'T1', suppressed }, type)
+    t.equal(
+      (await store.suppression(WORKSPACE, 'a@example.com'))?.origin,
+      suppressed ? 'complaint' : undefined,
+    )
+    t.same(await statuses(store, mail), ['sent', 'sent'])
+  }
+})
+
+t.test('relayed may mean sent', async (t) => {
+  const { store, mail, path, record } = await setUp(t, { relayedMeans: 'sent' })
+  await record(path, dsn({ groups: [{ final: 'a@example.com', action: 'relayed', status: '2.0.0' }] }))
+  t.same(await statuses(store, mail), ['sent', 'sent'])
+})
+
+t.test('what is no report is no event', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const before = (await eventsOf(store, mail)).length
+  t.match(await record(path, Buffer.from('Subject: lunch?\r\n\r\nAt noon.\r\n')), {
+    kind: 'none',
+    tier: 'T4',
+  })
+  t.match(await record(path, Buffer.alloc(0)), { status: null })
+  t.equal((await eventsOf(store, mail)).length, before)
+})
