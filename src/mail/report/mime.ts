@@ -14,8 +14,12 @@ import { decodeCharset, decodeTransfer, decodeWords, htmlToText } from './text.j
 
 const MAX_BYTES = 1 << 20
 const MAX_PARTS = 60
+/** Of one part: far more than any notice or a hundred groups need. */
+const MAX_TEXT = 200_000
 const MAX_DEPTH = 5
 const MAX_FIELDS = 2_000
+const MAX_VALUE = 8_000
+const MAX_WORDS = 1_000
 
 export type Headers = ReadonlyMap<string, readonly string[]>
 
@@ -31,7 +35,7 @@ export const toBinary = (raw: Uint8Array): string => {
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.byteLength, MAX_BYTES))
   const text = bytes.toString('latin1')
   const unmarked = text.startsWith('\xef\xbb\xbf') ? text.slice(3) : text
-  return unmarked.includes('\r') ? unmarked.replace(/\r\n?/g, '\n') : unmarked
+  return unmarked.includes('\r') ? unmarked.replaceAll('\r\n', '\n') : unmarked
 }
 
 const FIELD = /^([!-9;-~]{1,100})[ \t]*:[ \t]*(.*)$/
@@ -49,11 +53,12 @@ export const readHeaders = (text: string, from = 0): { headers: Headers; bodyAt:
     const folded = line[0] === ' ' || line[0] === '\t'
     const field = folded ? null : FIELD.exec(line)
     if (folded && last !== null) {
-      last[last.length - 1] += ` ${line.trim()}`
+      const value = last[last.length - 1] ?? ''
+      if (value.length < MAX_VALUE) last[last.length - 1] = `${value} ${line.trim().slice(0, MAX_VALUE)}`
     } else if (field !== null) {
       const name = (field[1] ?? '').toLowerCase()
       last = headers.get(name) ?? []
-      last.push((field[2] ?? '').trim())
+      last.push((field[2] ?? '').trim().slice(0, MAX_VALUE))
       headers.set(name, last)
     } else if (!(count === 0 && /^>?From /.test(line))) {
       return { headers, bodyAt: at }
@@ -65,7 +70,8 @@ export const readHeaders = (text: string, from = 0): { headers: Headers; bodyAt:
 
 export const header = (headers: Headers, name: string): string => headers.get(name)?.[0] ?? ''
 
-export const words = (headers: Headers, name: string): string => decodeWords(header(headers, name))
+export const words = (headers: Headers, name: string): string =>
+  decodeWords(header(headers, name).slice(0, MAX_WORDS))
 
 const parameter = (value: string, name: string): string => {
   const found = new RegExp(`;\\s*${name}\\s*=\\s*(?:"([^"]{0,300})"|([^\\s;]{1,300}))`, 'i').exec(
@@ -84,7 +90,9 @@ const readPart = (text: string): Part => {
 
 /** A boundary that the body uses although the header does not name it: `--token` above a Content- line. */
 const strayBoundary = (body: string): string =>
-  /(?:^|\n)--(\S[^\n]{0,100}?)[ \t]{0,20}\n(?:Content-[A-Za-z-]+|MIME-Version):/i.exec(body)?.[1] ?? ''
+  /(?:^|\n)--(\S[^\n]{0,100}?)[ \t]{0,20}\n(?:Content-[A-Za-z-]+|MIME-Version):/i.exec(
+    body.slice(0, MAX_TEXT),
+  )?.[1] ?? ''
 
 const split = (body: string, boundary: string): string[] => {
   const mark = `--${boundary}`
@@ -150,7 +158,7 @@ const RETURNED =
 /** A part's body, decoded from its transfer encoding and charset. */
 export const textOf = (part: Part): string => {
   const encoding = header(part.headers, 'content-transfer-encoding').trim()
-  const body = decodeTransfer(part.body, encoding)
+  const body = decodeTransfer(part.body.slice(0, MAX_TEXT), encoding)
   return decodeCharset(body, parameter(header(part.headers, 'content-type'), 'charset'))
 }
 

@@ -57,7 +57,7 @@ const contextOf = (said: Words, address: string | null, alone: boolean): { own: 
   const own = mention?.text ?? ''
   if (alone) return { own, context: own === '' ? said.notice.text : `${own}\n\n${said.notice.text}` }
   if (address === null) return { own, context: '' }
-  return { own, context: `${own}\n\n${linesAbout(said.notice.lines, address)}` }
+  return { own, context: `${own}\n\n${linesAbout(said.notice, address)}` }
 }
 
 const isAddress = (text: string | null): text is string => text?.includes('@') === true
@@ -87,8 +87,22 @@ const fromFields = (fields: Fields, said: Words, alone: boolean, rules: readonly
   )
 }
 
-const fromMentions = (addresses: readonly string[], said: Words, rules: readonly Rule[]): ReportRecipient[] =>
-  addresses.map((address) =>
+/** Lets others have the thread now and then: a hundred recipients may cost tens of milliseconds. */
+const inTurns = async <T, R>(list: readonly T[], make: (one: T) => R): Promise<R[]> => {
+  const made: R[] = []
+  for (const one of list) {
+    if (made.length % 8 === 7) await new Promise((resume) => setImmediate(resume))
+    made.push(make(one))
+  }
+  return made
+}
+
+const fromMentions = (
+  addresses: readonly string[],
+  said: Words,
+  rules: readonly Rule[],
+): Promise<ReportRecipient[]> =>
+  inTurns(addresses, (address) =>
     makeRecipient(
       { address, action: said.action, ...contextOf(said, address, addresses.length === 1) },
       rules,
@@ -170,16 +184,16 @@ const complaint = (mail: Mail): Reading | null => {
 const kindOr = (recipients: readonly ReportRecipient[], said: Words): Report['kind'] =>
   recipients.length > 0 ? kindOf(recipients) : said.action === 'delayed' ? 'delay' : 'bounce'
 
-const fromGroups = (
+const fromGroups = async (
   mail: Mail,
   groups: FieldGroups,
   said: Words,
   source: 'status-part' | 'raw',
   rules: readonly Rule[],
-): Reading => {
+): Promise<Reading> => {
   const alone = groups.recipients.length === 1
-  const stated = groups.recipients.map((fields) => fromFields(fields, said, alone, rules))
-  const recipients = stated.length > 0 ? stated : fromMentions(inText(mail, said), said, rules)
+  const stated = await inTurns(groups.recipients, (fields) => fromFields(fields, said, alone, rules))
+  const recipients = stated.length > 0 ? stated : await fromMentions(inText(mail, said), said, rules)
   const envid = groups.message.get('original-envelope-id')
   return {
     kind: kindOr(recipients, said),
@@ -193,7 +207,7 @@ const fromGroups = (
   }
 }
 
-const readOne = (mail: Mail, rules: readonly Rule[]): Reading => {
+const readOne = async (mail: Mail, rules: readonly Rule[]): Promise<Reading> => {
   const feedback = complaint(mail)
   if (feedback !== null) return feedback
   if (mail.parts.some((part) => /^message\/(?:global-)?disposition-notification$/.test(part.type)))
@@ -207,7 +221,7 @@ const readOne = (mail: Mail, rules: readonly Rule[]): Reading => {
   const loose = readGroups(said.notice.text)
   if (loose.recipients.length > 0) return fromGroups(mail, loose, said, 'raw', rules)
   const failed = failedHeader(mail)
-  const recipients = fromMentions(failed.length > 0 ? failed : inText(mail, said), said, rules)
+  const recipients = await fromMentions(failed.length > 0 ? failed : inText(mail, said), said, rules)
   return {
     ...silent(kindOr(recipients, said)),
     source: failed.length > 0 ? 'header' : 'text',
@@ -231,9 +245,9 @@ const aboutOriginal = (mail: Mail): Pick<Report, 'originalMessageId' | 'refs' | 
   }
 }
 
-const readText = (text: string, rules: readonly Rule[]): Report => {
+const readText = async (text: string, rules: readonly Rule[]): Promise<Report> => {
   const mail = readMail(text)
-  const reading = readOne(mail, rules)
+  const reading = await readOne(mail, rules)
   const about = aboutOriginal(mail)
   return {
     ...reading,
@@ -250,9 +264,10 @@ const mailsIn = (text: string): string[] => (text.startsWith('From ') ? text.spl
 
 /** Reads a bounce, delay notice, delivery report, complaint or auto-reply. Never throws. */
 export const readReport = async (raw: Uint8Array, rules: readonly Rule[] = []): Promise<Report> => {
-  const [first, ...more] = mailsIn(toBinary(raw)).map((text) => readText(text, rules))
-  if (first === undefined) return readText('', rules)
-  if (more.length === 0) return first
-  const recipients = [first, ...more].flatMap((one) => one.recipients)
+  const [text, ...others] = mailsIn(toBinary(raw))
+  const first = await readText(text ?? '', rules)
+  if (others.length === 0) return first
+  const recipients = [...first.recipients]
+  for (const other of others) recipients.push(...(await readText(other, rules)).recipients)
   return { ...first, kind: recipients.length > 0 ? kindOf(recipients) : first.kind, recipients }
 }

@@ -66,8 +66,6 @@ const ENTITIES: Record<string, string> = {
 const BREAKING = /^<\/?(?:br|p|div|tr|td|table|li|ul|ol|h[1-6]|pre|hr|blockquote)\b/i
 const ADDRESS_TAG = /^<[^\s"'=<>]+@[^\s"'=<>]+>$/
 
-const MAX_HTML = 200_000
-
 /** Cuts `<style>…</style>` and its like by searching forward only, so the cost is linear. */
 const withoutBlocks = (html: string): string => {
   let text = html
@@ -89,7 +87,7 @@ const withoutBlocks = (html: string): string => {
 
 /** HTML as lines of text. `<user@example.com>` is kept: careless notices do not escape it. */
 export const htmlToText = (html: string): string => {
-  const body = withoutBlocks(html.slice(0, MAX_HTML))
+  const body = withoutBlocks(html)
   const lines = body.split('\n')
   const lined = /<(?:br|p|div|tr)\b/i.test(body) ? lines.map((line) => line.trim()).join(' ') : body
   return lined

@@ -15,6 +15,8 @@ const MAX_LINE = 1_000
 
 export interface Notice {
   readonly lines: readonly string[]
+  /** The same in lower case, to look addresses up in. */
+  readonly lower: readonly string[]
   /** The lines as one text. */
   readonly text: string
   /** What was cut off a single-part notice: the returned message, or its header. */
@@ -65,7 +67,12 @@ export const noticeOfText = (text: string): Notice => {
   const lines = split(text)
   const cut = cutAt(lines)
   const kept = lines.slice(0, cut).filter((line) => !quoted(line))
-  return { lines: kept, text: kept.join('\n'), returned: lines.slice(cut).join('\n') }
+  return {
+    lines: kept,
+    lower: kept.map((line) => line.toLowerCase()),
+    text: kept.join('\n'),
+    returned: lines.slice(cut).join('\n'),
+  }
 }
 
 export const noticeOf = (mail: Mail): Notice => noticeOfText(readable(mail))

@@ -70,11 +70,13 @@ const formOf = (line: string, found: FoundAddress, previous: string): Form => {
   return LABEL.test(context) || LABEL_ABROAD.test(before) || VERDICT.test(after) ? 'named' : 'none'
 }
 
+const MAX_SIGHTS = 300
+
 const sightsIn = (lines: readonly string[]): Sight[] => {
   const sights: Sight[] = []
   let previous = ''
   lines.forEach((line, at) => {
-    if (line.includes('@')) {
+    if (sights.length < MAX_SIGHTS && line.includes('@')) {
       for (const found of findAddresses(line)) {
         if (!/[.\]]/.test(found.address.slice(found.address.lastIndexOf('@')))) continue
         sights.push({
@@ -107,13 +109,15 @@ const pick = (sights: readonly Sight[]): { chosen: Sight[]; form: Form } => {
 const unique = (sights: readonly Sight[]): Sight[] =>
   sights.filter((one, at) => sights.findIndex((other) => sameAddress(other.address, one.address)) === at)
 
+const MAX_ABOUT = 16
+
 /** Lines of a transcript that name an address, each with the one under it. */
-export const linesAbout = (lines: readonly string[], address: string): string => {
+export const linesAbout = (notice: Notice, address: string): string => {
   const wanted = address.toLowerCase()
   const kept: string[] = []
-  lines.forEach((line, at) => {
-    if (line.toLowerCase().includes(wanted)) kept.push(line, lines[at + 1] ?? '')
-  })
+  for (let at = 0; at < notice.lines.length && kept.length < MAX_ABOUT; at++) {
+    if (notice.lower[at]?.includes(wanted)) kept.push(notice.lines[at] ?? '', notice.lines[at + 1] ?? '')
+  }
   return kept.join('\n')
 }
 
