@@ -70,6 +70,16 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./config.js')).configSubject,
   },
   {
+    name: 'send',
+    summary: 'Send one mail through the API',
+    load: async () => (await import('./send.js')).sendCommand,
+  },
+  {
+    name: 'sendmail',
+    summary: 'Send a message from standard input, as sendmail(8) does',
+    load: async () => (await import('./sendmail.js')).sendmailCommand,
+  },
+  {
     name: 'backup',
     summary: 'Copy the database while it is in use, checked',
     load: async () => (await import('./backup.js')).backupCommand,

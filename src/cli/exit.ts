@@ -63,7 +63,7 @@ const wordsOfFault = (fault: Fault): string => {
   return `${fault.message}${reason}${remedy === undefined ? '' : `; ${remedy}`}`
 }
 
-const UNREACHABLE = /^(ECONN|EHOST|ENET|ENOTFOUND|ETIMEDOUT|EAI_|EPIPE|UND_ERR)/
+const UNREACHABLE = /^(ECONN|EHOST|ENET|ENOTFOUND|ETIMEDOUT|EAI_|EPIPE|UND_ERR|HPE_)/
 
 /** System errors and SQLite's, by the code that both carry. */
 const exitOfCode = (code: string): ExitCode | null => {

@@ -5,6 +5,7 @@
  *   A third door, at parity with the HTTP API: parse, call the same functions,
  *   print. An error is one line on stderr that names its remedy.
  */
+import { basename } from 'node:path'
 import { CATALOG } from './catalog.js'
 import { type ExitCode, endingOf } from './exit.js'
 import { parse } from './parse.js'
@@ -21,7 +22,11 @@ const complain = (error: unknown): ExitCode => {
 export const main = async (argv: readonly string[]): Promise<ExitCode> => {
   surviveClosedPipes()
   process.on('uncaughtException', (error) => process.exit(complain(error)))
+  // sendmail has its own kind of flags (-ti, -oi, -fuser@host), which yargs would take apart
+  const [first, ...rest] = basename(process.argv[1] ?? '') === 'sendmail' ? ['sendmail', ...argv] : argv
   try {
+    if (first === 'sendmail' && !rest.includes('--help'))
+      return await (await import('./sendmail.js')).sendmail(rest)
     const parsed = await parse(argv, CATALOG)
     if (parsed.text !== null) process.stdout.write(`${parsed.text}\n`)
     if (parsed.command === null) return 0
