@@ -65,7 +65,7 @@ const problems = (codes: readonly FaultCode[]): JsonSchema => {
     [...byStatus].map(([status, same]) => [
       status,
       {
-        description: same.map((code) => `\`${code}\`: ${FAULTS[code].description}`).join('\n\n'),
+        description: same.map((code) => `\`${code}\``).join(', '),
         headers,
         content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
       },

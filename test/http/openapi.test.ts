@@ -1,0 +1,116 @@
+/**
+ * The document and the server agree: on which bodies are well-formed, and on every
+ * answer to whatever is thrown at it. POSTERN_FULL=1 runs 10,000 bodies a route.
+ */
+import fc from 'fast-check'
+import t from 'tap'
+import { FAULTS } from '../../src/base/fault.js'
+import { check } from '../../src/http/check.js'
+import type { Ground } from '../../src/http/ground.js'
+import { endpoints } from '../../src/http/http.js'
+import { openApi } from '../../src/http/openapi/document.js'
+import type { JsonSchema } from '../../src/http/openapi/json-schema.js'
+import { sendBody } from '../../src/http/shapes/email.js'
+import { nearly } from './arbitrary.js'
+import { documented } from './documented.js'
+import { openKit } from './kit.js'
+
+const RUNS = process.env.POSTERN_FULL ? 10_000 : 1_000
+const all = endpoints({} as Ground, 'https://mail.test')
+const document = openApi(all, 'https://mail.test', 'v1')
+const { validator } = documented(document)
+
+const resolve = (ref: string): JsonSchema =>
+  ref
+    .split('/')
+    .slice(1)
+    .reduce<JsonSchema>((at, step) => at[step] as JsonSchema, document)
+
+const operationOf = (path: string, method: string): JsonSchema =>
+  ((document.paths as Record<string, JsonSchema>)[path]?.[method.toLowerCase()] ?? {}) as JsonSchema
+
+const bodySchema = (path: string, method: string): JsonSchema =>
+  (operationOf(path, method).requestBody as { content: { 'application/json': { schema: JsonSchema } } })
+    .content['application/json'].schema
+
+t.test('the document is served as it is made', async (t) => {
+  const kit = await openKit()
+  t.teardown(() => kit.stop())
+  const reply = await kit.ask('/v1/openapi.json')
+  t.equal(reply.status, 200)
+  t.strictSame(reply.json, JSON.parse(JSON.stringify(document)))
+  t.equal(reply.json.openapi, '3.1.0')
+  t.equal((await kit.ask('/v1/openapi.json', { key: null })).status, 401)
+})
+
+for (const { id, method, path, body } of all) {
+  if (!body) continue
+  t.test(`joi and ajv agree on the body of ${id}`, async (t) => {
+    const valid = validator(
+      'paths',
+      path,
+      method.toLowerCase(),
+      'requestBody',
+      'content',
+      'application/json',
+      'schema',
+    )
+    let good = 0
+    const property = fc.property(nearly(bodySchema(path, method), resolve), (value) => {
+      const outer = check('body', body, value).errors
+      const inner = id === 'sendBatch' && outer === null ? (value as unknown[]) : []
+      const ours = outer === null && inner.every((item) => check('body', sendBody, item).errors === null)
+      if (ours) good++
+      if (valid(value) !== ours) {
+        throw new Error(`joi: ${JSON.stringify(outer)}, ajv: ${JSON.stringify(valid.errors)}`)
+      }
+    })
+    fc.assert(property, { numRuns: RUNS })
+    t.ok(good > 0 && good < RUNS, `${good} of ${RUNS} are well-formed`)
+  })
+}
+
+t.test('whatever is sent: no 5xx, and every error is a catalogued problem', async (t) => {
+  const kit = await openKit({ authFailures: 1_000_000, perMinute: 1_000_000 })
+  t.teardown(() => kit.stop())
+  const sent = await kit.ask('/v1/emails', { body: { from: 'a@b.test', to: 'c@d.test' } })
+  const ids = fc.oneof(
+    fc.constantFrom(
+      sent.json.id,
+      kit.workspaceId,
+      'default',
+      'a@b.test',
+      'email.not_found',
+      '%00',
+      '%2F',
+      '..',
+    ),
+    fc.string({ maxLength: 5 }).map(encodeURIComponent),
+  )
+  for (const { id, method, path, body, query } of all) {
+    const names = query ? Object.keys(query.describe().keys as object) : []
+    const request = fc.record({
+      ref: ids,
+      key: fc.constantFrom(kit.key, kit.platform, kit.session, kit.session, null),
+      workspace: fc.constantFrom(undefined, kit.workspaceId, 'nonsense'),
+      body: body ? nearly(bodySchema(path, method), resolve) : fc.constant(undefined),
+      query: fc.array(
+        fc.tuple(fc.constantFrom(...names, 'nope'), fc.oneof(ids, fc.constantFrom('5', 'sent', 'live'))),
+        {
+          maxLength: 2,
+        },
+      ),
+    })
+    const property = fc.asyncProperty(request, async ({ ref, key, workspace, body, query }) => {
+      const target = `${path.replace(/\{\w+\}/, ref || 'x')}?${query.map((pair) => pair.join('=')).join('&')}`
+      const headers: Record<string, string> = workspace === undefined ? {} : { 'x-workspace-id': workspace }
+      const reply = await kit.ask(target, { method, key, body, headers })
+      if (reply.status >= 500) throw new Error(reply.text)
+      if (reply.status >= 400 && !(reply.json.code in FAULTS && reply.json.status === reply.status)) {
+        throw new Error(`no problem: ${reply.text}`)
+      }
+    })
+    await fc.assert(property, { numRuns: process.env.POSTERN_FULL ? 500 : 25 })
+    t.pass(id)
+  }
+})
