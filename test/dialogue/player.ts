@@ -1,7 +1,7 @@
 /**
  * Plays a dialogue file against a door. Lines of such a file:
  *   # words          a comment
- *   @ NAME           which door: a listener's name in doors.ts, or `bounce`; first of all
+ *   @ NAME           which door: a listener's name in doors.ts, `bounce`, or `product` (product.ts)
  *   C: TEXT          the client says a line (CRLF is added)
  *   C! TEXT          the client sends exactly this, no CRLF added
  *   S: TEXT          the server says exactly this line
@@ -12,12 +12,14 @@
  *   TAKEN n          n mails (or reports) were kept so far
  *   REVOKE id        that login is revoked
  * In what the client sends, \r \n \0 \xHH are octets, {x100 TEXT} is TEXT a hundred times,
- * $PASSWORD is the right password and {b64 TEXT} is base64.
+ * and {b64 TEXT} is base64. $WORD stands for what the door says of it ($PASSWORD is the right
+ * password), or for what a group (?<WORD>...) of an earlier pattern matched.
  */
 import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { type ListenerName, openBounceDoor, openDoor, PASSWORD } from '../smtp/doors.js'
+import { openProduct } from './product.js'
 
 const octets = (text: string): string =>
   text.replace(/\\(?:r|n|0|x([0-9a-fA-F]{2}))/g, (all, hex: string | undefined) =>
@@ -33,8 +35,8 @@ const octets = (text: string): string =>
 const MACRO = /\{(?:x(\d+)|b64) ([^{}]*)\}/
 
 /** What a C line sends, as bytes in a latin1 string; macros may hold macros. */
-export const expand = (text: string): string => {
-  let sent = octets(Buffer.from(text, 'utf8').toString('latin1').replaceAll('$PASSWORD', PASSWORD))
+const expand = (text: string): string => {
+  let sent = octets(Buffer.from(text, 'utf8').toString('latin1'))
   for (let found = MACRO.exec(sent); found !== null; found = MACRO.exec(sent)) {
     const [all, times, inner = ''] = found
     sent = sent.replace(all, () =>
@@ -106,12 +108,19 @@ export interface Played {
 }
 
 const openNamed = async (name: string) => {
+  if (name === 'product') return openProduct()
   if (name === 'bounce') {
     const { door, reports, port } = await openBounceDoor()
-    return { door, port, count: () => reports.length, revoke: (_id: string) => {} }
+    return { port, words: {}, count: () => reports.length, revoke: () => {}, close: () => door.stop() }
   }
   const { door, taken, port } = await openDoor(name as ListenerName)
-  return { door, port, count: () => taken.mails.length, revoke: (id: string) => taken.revoked.add(id) }
+  return {
+    port,
+    words: { PASSWORD },
+    count: () => taken.mails.length,
+    revoke: (id: string) => taken.revoked.add(id),
+    close: () => door.stop(),
+  }
 }
 
 export const play = async (script: string): Promise<Played> => {
@@ -122,8 +131,11 @@ export const play = async (script: string): Promise<Played> => {
     .map((text, i) => ({ text, at: i + 1 }))
     .filter(({ text }) => text !== '' && !text.startsWith('#'))
   const name = steps.shift()?.text.slice(2) ?? ''
-  const { door, port, count, revoke } = await openNamed(name)
-  const client = new Client(connectTcp(port, '127.0.0.1'))
+  const door = await openNamed(name)
+  const words = new Map<string, string>(Object.entries(door.words))
+  const filled = (text: string): string =>
+    text.replace(/\$([A-Z]+)/g, (all, word: string) => words.get(word) ?? all)
+  const client = new Client(connectTcp(door.port, '127.0.0.1'))
   if (name === 'implicit') await client.startTls()
   const hear = async (): Promise<string> => {
     const line = await client.line()
@@ -134,7 +146,7 @@ export const play = async (script: string): Promise<Played> => {
     if (!holds) faults.push(`line ${at}: got ${JSON.stringify(got)}`)
   }
   for (const { text, at } of steps) {
-    const rest = text.slice(3)
+    const rest = filled(text.slice(3))
     if (text.startsWith('C: ')) client.send(`${expand(rest)}\r\n`)
     else if (text.startsWith('C! ')) client.send(expand(rest))
     else if (text.startsWith('S: ')) {
@@ -142,7 +154,9 @@ export const play = async (script: string): Promise<Played> => {
       check(at, line === rest, line)
     } else if (text.startsWith('S~ ')) {
       const line = await hear()
-      check(at, new RegExp(`^(?:${rest})$`).test(line), line)
+      const found = new RegExp(`^(?:${rest})$`).exec(line)
+      check(at, found !== null, line)
+      for (const [word, value] of Object.entries(found?.groups ?? {})) words.set(word, value)
     } else if (text.startsWith('S= ')) {
       let line = await hear()
       while (line[3] === '-') line = await hear()
@@ -151,12 +165,14 @@ export const play = async (script: string): Promise<Played> => {
     else if (text === 'CLOSED') {
       await client.untilClosed()
       check(at, client.lines.length === 0, client.lines.join(' | '))
-    } else if (text.startsWith('TAKEN ')) check(at, count() === Number(text.slice(6)), String(count()))
-    else if (text.startsWith('REVOKE ')) revoke(text.slice(7))
+    } else if (text.startsWith('TAKEN ')) {
+      const count = await door.count()
+      check(at, count === Number(text.slice(6)), String(count))
+    } else if (text.startsWith('REVOKE ')) await door.revoke(text.slice(7))
     else check(at, false, `an unknown step: ${text}`)
     if (faults.length > 0) break
   }
   client.destroy()
-  await door.stop()
+  await door.close()
   return { said, faults }
 }
