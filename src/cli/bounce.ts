@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   `read` prints the reading of any bounce, delay notice, delivery report or
  *   complaint, and touches nothing; `classify` explains one line of an SMTP
- *   dialogue. Neither needs a configuration or a database.
+ *   dialogue. Neither needs a configuration or a database; ingest.ts is another matter.
  */
 
 import { parseReply } from '../mail/reply.js'
@@ -12,6 +12,7 @@ import { readReport } from '../mail/report/read-report.js'
 import type { Report } from '../mail/report/report.js'
 import { command, type Subject } from './command.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
+import { ingestCommand } from './ingest.js'
 import { readInput, STDIN } from './input.js'
 import { type Paint, table } from './terminal.js'
 
@@ -95,4 +96,4 @@ const classify = command({
   },
 })
 
-export const bounceSubject: Subject = { name: 'bounce', commands: [read, classify] }
+export const bounceSubject: Subject = { name: 'bounce', commands: [read, ingestCommand, classify] }

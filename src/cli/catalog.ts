@@ -15,6 +15,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./serve.js')).serveCommand,
   },
   {
+    name: 'doctor',
+    summary: 'Look for what is wrong, and name the command that mends it',
+    load: async () => (await import('./doctor.js')).doctorCommand,
+  },
+  {
     name: 'workspace',
     summary: 'Sending tenants: list, show, create, update',
     load: async () => (await import('./workspace.js')).workspaceSubject,
@@ -46,7 +51,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'bounce',
-    summary: 'Bounce mails: read, classify',
+    summary: 'Bounce mails: read, ingest, classify',
     load: async () => (await import('./bounce.js')).bounceSubject,
   },
   {
@@ -95,8 +100,18 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./backup.js')).migrateCommand,
   },
   {
+    name: 'completion',
+    summary: 'Print the completion script for bash',
+    load: async () => (await import('./completion.js')).completionCommand,
+  },
+  {
     name: 'version',
     summary: 'Which Postern this is',
     load: async () => (await import('./version.js')).versionCommand,
+  },
+  {
+    name: 'man',
+    summary: 'Print the manual page',
+    load: async () => (await import('./man.js')).manCommand,
   },
 ]

@@ -1,0 +1,141 @@
+/**
+ * NAME      doctor - what is wrong here, and the one command that mends it
+ * DESCRIPTION
+ *   Numbered checks from the configuration to the DNS. Nothing is changed and no
+ *   mail is sent. Ends with the exit code of the first failure.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from '../config/problem.js'
+import { safetyProblems } from '../config/safety.js'
+import { command } from './command.js'
+import { configOf, withHouse } from './context.js'
+import { checkCertificate } from './doctor/certificate.js'
+import { checkDatabase } from './doctor/database.js'
+import { checkDisk, checkModes } from './doctor/files.js'
+import { type Check, type Finding, fail, ok, type Result, type Scene } from './doctor/finding.js'
+import { checkClock, checkLimits } from './doctor/machine.js'
+import { checkNames } from './doctor/names.js'
+import { checkDaemon, checkPorts } from './doctor/ports.js'
+import { checkNewest, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
+import { endingOf } from './exit.js'
+import type { Paint } from './terminal.js'
+
+const configFailures = (error: ConfigError): readonly Finding[] =>
+  error.problems.map(({ where, key, value, expected, remedy }) => {
+    const subject = [where, key].filter((part) => part).join(': ')
+    const detail = `${subject}: ${expected}${value === null ? '' : `, found ${value}`}`
+    return fail('configuration', detail, remedy ?? 'postern config reference', 78)
+  })
+
+const checkConfig: Check = async ({ config, configFile }) => {
+  const problems = safetyProblems(config)
+  if (problems.length > 0) return configFailures(new ConfigError(problems))
+  return [
+    ok(
+      'configuration',
+      configFile ?? process.env.POSTERN_CONFIG ?? 'the defaults, or /etc/postern/postern.yaml',
+    ),
+  ]
+}
+
+const isRunning = async (dataDir: string): Promise<boolean> => {
+  if (!existsSync(join(dataDir, 'daemon.lock'))) return false
+  const { takeDaemonLock, StoreBusyError } = await import('../store/sqlite/lock.js')
+  try {
+    takeDaemonLock(dataDir)()
+    return false
+  } catch (error) {
+    return error instanceof StoreBusyError
+  }
+}
+
+const CHECKS: readonly Check[] = [
+  checkConfig,
+  checkModes,
+  checkDisk,
+  checkClock,
+  checkLimits,
+  checkDaemon,
+  checkPorts,
+  checkCertificate,
+  checkNames,
+]
+
+/** A check that itself fails is a finding, too. */
+const attempt = async (
+  name: string,
+  check: () => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> => {
+  try {
+    return await check()
+  } catch (error) {
+    const { exit, message } = endingOf(error)
+    return [fail(name, message, 'mend that, then: postern doctor', exit)]
+  }
+}
+
+const examine = async (scene: Scene): Promise<readonly Finding[]> => {
+  const found: Finding[] = []
+  for (const check of CHECKS) found.push(...(await attempt('doctor', () => check(scene))))
+  const database = await attempt('database', () => checkDatabase(scene))
+  found.push(...database)
+  // only a sound database is opened: opening one brings it up to date
+  if (!database.every(({ result }) => result === 'ok')) return found
+  const inside = await attempt('store', () =>
+    withHouse({ config: scene.configFile, json: false }, async (house) => [
+      ...(await checkNewest(house, scene.now)),
+      ...(await checkWorkspaces(house)),
+      ...(await checkUpstreams(house)),
+    ]),
+  )
+  return [...found, ...inside]
+}
+
+const COLOUR: Readonly<Record<Result, (paint: Paint) => (text: string) => string>> = {
+  ok: (paint) => paint.green,
+  warn: (paint) => paint.yellow,
+  fail: (paint) => paint.red,
+}
+
+const reportText = (paint: Paint, found: readonly Finding[]): string =>
+  found
+    .map(({ check, result, detail, remedy }, i) => {
+      const head = `${String(i + 1).padStart(2)} ${COLOUR[result](paint)(result.padEnd(4))} ${check}: ${detail}`
+      return remedy === null ? head : `${head}\n        ${paint.dim('→')} ${remedy}`
+    })
+    .join('\n')
+
+const findAll = async (
+  configFile: string | undefined,
+  resolver: string | undefined,
+): Promise<readonly Finding[]> => {
+  try {
+    const config = configOf({ config: configFile })
+    const running = await isRunning(config.data_dir)
+    return await examine({ config, configFile, running, resolver, now: Date.now() })
+  } catch (error) {
+    if (error instanceof ConfigError) return configFailures(error)
+    throw error
+  }
+}
+
+export const doctorCommand = command({
+  usage: 'doctor',
+  summary: 'Look for what is wrong, and name the command that mends it',
+  options: { resolver: { type: 'string', describe: 'Name server to ask, as HOST or HOST:PORT' } },
+  run: async (args, terminal) => {
+    const found = await findAll(args.config, args.resolver)
+    const records = found.map(({ check, result, detail, remedy }, i) => ({
+      number: i + 1,
+      check,
+      result,
+      detail,
+      remedy,
+    }))
+    terminal.data(records, (paint) => reportText(paint, found))
+    const count = (wanted: Result): number => found.filter(({ result }) => result === wanted).length
+    terminal.say(`${count('ok')} ok, ${count('warn')} warnings, ${count('fail')} failures`)
+    return found.find(({ result }) => result === 'fail')?.exit ?? 0
+  },
+})

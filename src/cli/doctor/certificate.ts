@@ -1,0 +1,57 @@
+/**
+ * NAME      certificate - what TLS clients will be shown
+ */
+import { X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Certificate, loadCertificate } from '../../config/certificate.js'
+import { ConfigError } from '../../config/problem.js'
+import { spanText } from '../time.js'
+import { type Check, type Finding, fail, ok, warn } from './finding.js'
+
+const SOON = 21 * 86_400_000
+
+const judge = (certificate: Certificate, hostname: string, now: number): readonly Finding[] => {
+  const x509 = new X509Certificate(certificate.cert)
+  const left = certificate.expiresAt - now
+  const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
+  const renew = 'renew it, then: systemctl reload postern'
+  if (left <= 0) return [fail('certificate', `expired ${spanText(-left)} ago, on ${until}`, renew, 78)]
+  if (Date.parse(x509.validFrom) > now) {
+    const detail = `is not valid before ${x509.validFrom}: wrong certificate, or the clock is off`
+    return [fail('certificate', detail, 'timedatectl set-ntp true', 78)]
+  }
+  const found: Finding[] = []
+  if (left < SOON) found.push(warn('certificate', `expires in ${spanText(left)}, on ${until}`, renew))
+  if (x509.checkHost(hostname) === undefined) {
+    found.push(
+      warn('certificate', `does not name ${hostname}`, 'use a certificate for that name, or set hostname'),
+    )
+  }
+  if (certificate.selfSigned) {
+    const detail = `self-signed until ${until}: clients that verify will refuse it`
+    found.push(warn('certificate', detail, 'set tls.cert_file and tls.key_file'))
+  }
+  return found.length > 0 ? found : [ok('certificate', `for ${hostname}, until ${until}`)]
+}
+
+export const checkCertificate: Check = async ({ config, now }) => {
+  const configured = config.tls.cert_file !== null
+  if (!configured && !existsSync(join(config.data_dir, 'self-signed.crt'))) {
+    return [
+      warn(
+        'certificate',
+        'none yet: a self-signed one is made on the first start',
+        'set tls.cert_file and tls.key_file',
+      ),
+    ]
+  }
+  try {
+    return judge(await loadCertificate(config, now), config.hostname, now)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.problems.map(({ key, value, expected, remedy }) =>
+      fail('certificate', `${key}: ${value} ${expected}`, remedy ?? 'postern config check', 78),
+    )
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * NAME      files - who may read what, and how much room is left
+ */
+import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Check, type Finding, fail, ok, warn } from './finding.js'
+
+const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+
+/** The data folder and all in it belong to one user alone. */
+export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
+  if (!existsSync(dataDir)) {
+    return [warn('data folder', `${dataDir} does not exist yet`, 'postern serve makes it on the first start')]
+  }
+  const folder = statSync(dataDir)
+  const found: Finding[] = []
+  if ((folder.mode & 0o077) !== 0) {
+    found.push(
+      fail('data folder', `${dataDir} is open to others (${octal(folder.mode)})`, `chmod 700 ${dataDir}`, 77),
+    )
+  }
+  const user = process.getuid?.()
+  for (const name of readdirSync(dataDir)) {
+    const path = join(dataDir, name)
+    const stat = statSync(path)
+    if (stat.isFile() && (stat.mode & 0o077) !== 0 && !name.endsWith('.crt')) {
+      found.push(
+        fail('file modes', `${path} can be read by others (${octal(stat.mode)})`, `chmod 600 ${path}`, 77),
+      )
+    }
+    if (user !== undefined && user !== 0 && stat.uid !== user) {
+      found.push(
+        fail(
+          'file owner',
+          `${path} belongs to user ${stat.uid}, not ${user}`,
+          `chown -R ${user} ${dataDir}`,
+          77,
+        ),
+      )
+    }
+  }
+  const pepper = join(dataDir, 'pepper')
+  if (existsSync(pepper) && statSync(pepper).size < 32) {
+    found.push(
+      fail(
+        'pepper',
+        `${pepper} is damaged`,
+        'restore it from where you keep it: no key verifies without',
+        74,
+      ),
+    )
+  }
+  return found.length > 0 ? found : [ok('file modes', `${dataDir} is private`)]
+}
+
+const MIB = 1024 ** 2
+const text = (bytes: number): string =>
+  bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / 1024 / MIB).toFixed(1)} GiB`
+
+/** Room for the database to grow; below 64 MiB there is none to speak of. */
+export const checkDisk: Check = async ({ config: { data_dir: dataDir } }) => {
+  const path = existsSync(dataDir) ? dataDir : '.'
+  const disk = statfsSync(path)
+  const free = disk.bavail * disk.bsize
+  const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks
+  const detail = `${text(free)} free for ${path} (${Math.round(share * 100)} %)`
+  if (free < 64 * MIB)
+    return [fail('disk', `${detail}, nearly full`, 'free some space, or move data_dir', 74)]
+  if (share < 0.05) return [warn('disk', detail, 'free some space, or shorten retention.bodies')]
+  if (disk.files > 0 && disk.ffree / disk.files < 0.01) {
+    return [fail('disk', `${path} is nearly out of inodes`, 'remove small files there, or move data_dir', 74)]
+  }
+  return [ok('disk', detail)]
+}

@@ -1,0 +1,71 @@
+/**
+ * NAME      routes - does every workspace have a way out, and does it work?
+ */
+import { idTime } from '../../base/id.js'
+import type { House } from '../context.js'
+import { upstreamText } from '../pool.js'
+import { collect } from '../rows.js'
+import { spanText } from '../time.js'
+import { allUpstreams, type Trial, tryUpstream } from '../upstream.js'
+import { type Finding, fail, ok, warn } from './finding.js'
+
+/** Ids carry the time of their birth, so the newest mail tells whether the clock has gone back. */
+export const checkNewest = async ({ store, account }: House, now: number): Promise<readonly Finding[]> => {
+  const filter = { accountId: account.id, workspaceId: null, mode: null, status: null, to: null, tag: null }
+  const [newest] = await collect(
+    (page) => store.emails({ ...filter, createdAfter: null, createdBefore: null }, page),
+    1,
+  )
+  const ahead = newest === undefined ? 0 : idTime(newest.id) - now
+  if (ahead < 60_000) return []
+  const detail = `the newest mail is from ${spanText(ahead)} in the future: the clock has gone back`
+  return [fail('clock', detail, 'timedatectl set-ntp true', 75)]
+}
+
+export const checkWorkspaces = async ({ store, account }: House): Promise<readonly Finding[]> => {
+  const pools = await collect((page) => store.pools(account.id, page))
+  const found: Finding[] = []
+  for (const workspace of await collect((page) => store.workspaces(account.id, page))) {
+    const pool = pools.find(({ id }) => id === workspace.poolId)
+    if (pool?.kind === 'sandbox' || pool?.upstreams.some(({ state }) => state === 'active')) continue
+    const detail =
+      pool === undefined
+        ? `${workspace.slug} has no pool of its own`
+        : `${workspace.slug} sends through ${pool.name}, which has no active upstream`
+    const remedy =
+      pool === undefined || pool.upstreams.length === 0
+        ? `postern pool create NAME --upstream URL && postern workspace update ${workspace.slug} --pool NAME`
+        : `postern upstream resume ${pool.name}`
+    found.push(warn('workspace', detail, remedy))
+  }
+  return found
+}
+
+const REMEDY: Readonly<Record<NonNullable<Trial['stage']>, string>> = {
+  connect: 'start it, open the firewall, or: postern pool update',
+  greeting: 'look into its log: it does not take mail from here',
+  tls: 'renew its certificate, or choose another tls= in: postern pool update',
+  auth: 'give the right user and password_file in: postern pool update',
+}
+
+const judge = (trial: Trial): Finding => {
+  const name = `${trial.pool}: ${upstreamText(trial.upstream)}`
+  if (!trial.ok) {
+    const at = trial.stage ?? 'connect'
+    return fail('upstream', `${name}: ${at} failed: ${trial.said}`, REMEDY[at], at === 'auth' ? 77 : 69)
+  }
+  if (!trial.dsn) {
+    const detail = `${name} offers no DSN: mail that it takes stays "sent", never "delivered"`
+    return warn('upstream', detail, 'switch DSN on there (Postfix: smtpd_discard_ehlo_keywords without dsn)')
+  }
+  return ok('upstream', `${name}: ${trial.said}, DSN, ${trial.ms} ms`)
+}
+
+/** Opens a session with each upstream; no mail is sent. */
+export const checkUpstreams = async (house: House): Promise<readonly Finding[]> => {
+  const places = (await allUpstreams(house)).filter(({ upstream }) => upstream.state !== 'paused')
+  const trials = await Promise.all(
+    places.map(({ pool, upstream }) => tryUpstream(house.ground, house.config.hostname, pool, upstream)),
+  )
+  return trials.map(judge)
+}
