@@ -10,10 +10,11 @@
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Body } from './body.js'
 import { SAY } from './reply.js'
-import type { DoorServer } from './server.js'
+import type { Listener } from './rules.js'
 import { Session, type Wire } from './session.js'
 import { DoorStream } from './stream.js'
 
@@ -23,7 +24,7 @@ const LONGEST_LINE = 12_288
 const SLOWEST = 256
 
 export class DoorConnection<Who> extends SMTPConnection implements Wire {
-  private readonly door: DoorServer<Who>
+  private readonly door: SMTPServer & Listener<Who>
   private readonly talk: Session<Who>
   private out = ''
   private opening: Promise<void> | null = null
@@ -33,7 +34,11 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
   private bodySeen = 0
   private bodySince = 0
 
-  constructor(door: DoorServer<Who>, socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null) {
+  constructor(
+    door: SMTPServer & Listener<Who>,
+    socket: Socket | TLSSocket,
+    options?: SMTPConnectionOptions | null,
+  ) {
     super(door, socket, options)
     this.door = door
     this.owesSince = door.clock.tick()

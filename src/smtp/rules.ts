@@ -6,6 +6,8 @@
  *   with its reply; anything else thrown is 451 4.3.0 and a line in the log.
  *   They may answer at once or with a promise; at once is faster.
  */
+import type { Clock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
 import type { Room } from './body.js'
 import type { EnvelopeRecipient, Sender } from './envelope.js'
 import type { Credentials } from './login.js'
@@ -50,4 +52,14 @@ export interface Rules<Who> {
   recipient(recipient: EnvelopeRecipient, visit: Visit<Who>): Promise<void> | void
   /** Keeps the message for good, then answers with the whole reply. */
   message(envelope: Envelope, raw: Buffer, visit: Visit<Who>): Promise<string>
+}
+
+/** What a connection asks of the server that accepted it. */
+export interface Listener<Who> {
+  readonly rules: Rules<Who>
+  readonly clock: Clock
+  readonly log: Log
+  readonly mostConnections: number
+  /** The socket of that connection is gone. */
+  left(connection: object): void
 }

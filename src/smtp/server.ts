@@ -14,7 +14,7 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import { DoorConnection } from './connection.js'
-import type { Rules } from './rules.js'
+import type { Listener, Rules } from './rules.js'
 
 export interface Certificate {
   readonly key: string | Buffer
@@ -38,7 +38,7 @@ export interface ServerOptions<Who> {
 /** Milliseconds that a client has to read the last reply and hang up, once or twice. */
 const LINGER = 250
 
-export class DoorServer<Who> extends SMTPServer {
+export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   readonly rules: Rules<Who>
   readonly clock: Clock
   readonly log: Log
@@ -136,9 +136,8 @@ export class DoorServer<Who> extends SMTPServer {
     if (this.sweeper !== null) clearInterval(this.sweeper)
   }
 
-  /** The socket of a connection is gone. */
-  left(connection: DoorConnection<Who>): void {
-    this.present.delete(connection)
+  left(connection: object): void {
+    if (connection instanceof DoorConnection) this.present.delete(connection)
   }
 
   private sweep(): void {

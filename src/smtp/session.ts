@@ -299,6 +299,9 @@ export class Session<Who> {
 
   private replyTo(error: unknown): string {
     const requestId = newRequestId()
+    if (error instanceof Fault) {
+      this.log.info({ event: 'smtp_refused', request_id: requestId, code: error.code, ip: this.visit.ip })
+    }
     return replyTo(error, requestId, (unexpected) =>
       this.log.error({ event: 'smtp_unexpected', request_id: requestId, err: unexpected }),
     )

@@ -79,7 +79,11 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
     async start() {
       if (servers.length > 0) return
       servers = config.submission.map(build)
-      await Promise.all(servers.map((server) => server.open()))
+      const opened = await Promise.allSettled(servers.map((server) => server.open()))
+      const failed = opened.find((one) => one.status === 'rejected')
+      if (failed === undefined) return
+      await this.stop()
+      throw failed.reason
     },
     async stop() {
       const open = servers
