@@ -16,6 +16,7 @@ import type { Call } from '../../src/store/sqlite/protocol.js'
 import { connectQueue } from '../../src/store/sqlite/queue-client.js'
 import { migrate, NewerDatabaseError } from '../../src/store/sqlite/schema/migrate.js'
 import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/batch.js'
+import { toWire } from '../../src/store/sqlite/thread/wire.js'
 import { createDesk } from '../../src/store/sqlite/write/desk.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { accepted, addWorkspace, claimOne, ground, HOUR, mailFor, ofLease, scopeOf, T0 } from './fixture.js'
@@ -202,7 +203,7 @@ t.test('a full disk refuses mail and settles what was sent', async (t) => {
   const accept = (id: number, size: number): Call => [
     id,
     'accept',
-    [{ mails: [mailFor(at, { raw: new Uint8Array(size) })], idempotency: null, now: T0 }],
+    [toWire({ mails: [mailFor(at, { raw: new Uint8Array(size) })], idempotency: null, now: T0 })],
   ]
   t.match(batch([accept(0, 100)]), [[0, 'value', 'accepted']])
   const [answer] = batch([[1, 'claim', [poolId, 1, T0 + HOUR, T0]]])

@@ -8,7 +8,6 @@
  */
 import type { PlainFault } from '../../base/fault.js'
 import type {
-  Acceptance,
   AcceptResult,
   AttemptMark,
   Claimed,
@@ -33,9 +32,10 @@ import type {
   WorkspaceRow,
   Written,
 } from '../port-tenants.js'
+import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
 export interface QueueWrites {
-  accept(batch: Acceptance): AcceptResult
+  accept(batch: WireAcceptance): AcceptResult
   claimKey(claim: IdempotencyClaim): IdempotencyState
   releaseKey(claim: Pick<IdempotencyClaim, 'workspaceId' | 'mode' | 'key' | 'token'>): void
   claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly Claimed[]
@@ -99,7 +99,7 @@ export type FromWriter =
   | { readonly kind: 'hello'; readonly file: string }
   | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
   | { readonly kind: 'due' }
-  | { readonly kind: 'leased'; readonly claimed: readonly Claimed[] }
+  | { readonly kind: 'leased'; readonly claimed: readonly ClaimedArray[] }
   | { readonly kind: 'settled'; readonly settled: readonly Settled[] }
   | { readonly kind: 'broken'; readonly message: string }
 

@@ -6,7 +6,7 @@
  *   never holds up a commit.
  */
 import type { MessagePort } from 'node:worker_threads'
-import type { NewEmail, Queue, RecipientOwner } from '../port.js'
+import type { Queue, RecipientOwner } from '../port.js'
 import type { PoolRow } from '../port-tenants.js'
 import { type Db, openReader } from './connect.js'
 import { createDepthReads } from './read/depth.js'
@@ -14,18 +14,13 @@ import { createEmailReads } from './read/emails.js'
 import { createStatements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { createLine, type Line } from './thread/line.js'
-
-/** Cloning a view clones the whole buffer under it, and small Buffers share a pool: send just the bytes. */
-const compact = (mail: NewEmail): NewEmail =>
-  mail.raw.byteLength === mail.raw.buffer.byteLength && mail.raw.constructor === Uint8Array
-    ? mail
-    : { ...mail, raw: new Uint8Array(mail.raw) }
+import { toWire } from './thread/wire.js'
 
 /** The half of Queue that writes. */
 export type QueueWrites = Omit<Queue, 'body' | 'nextDue'>
 
 export const createQueueWrites = (line: Line): QueueWrites => ({
-  accept: (batch) => line.call('accept', { ...batch, mails: batch.mails.map(compact) }),
+  accept: (batch) => line.call('accept', toWire(batch)),
   claimKey: (claim) => line.call('claimKey', claim),
   releaseKey: (claim) => line.call('releaseKey', claim),
   claim: (poolId, limit, leaseUntil, now) => line.call('claim', poolId, limit, leaseUntil, now),

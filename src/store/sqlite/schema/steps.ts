@@ -150,6 +150,7 @@ CREATE TABLE emails (
   workspace INTEGER NOT NULL,
   test INTEGER NOT NULL,
   status TEXT NOT NULL,
+  total INTEGER NOT NULL, -- recipients, in each status:
   scheduled INTEGER NOT NULL DEFAULT 0,
   queued INTEGER NOT NULL DEFAULT 0,
   sent INTEGER NOT NULL DEFAULT 0,

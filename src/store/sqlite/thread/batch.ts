@@ -58,7 +58,7 @@ export const createBatch = (desk: Desk, verbs: WriterVerbs, pass: (point: string
     } catch (error) {
       if (isPassing(codeOf(error)) || BROKEN.test(codeOf(error))) throw error
       undo.run()
-      for (const lost of leased.splice(before[0])) desk.hot.drop(lost.recipientId)
+      for (const lost of leased.splice(before[0])) desk.hot.drop(lost[0])
       settled.splice(before[1])
       desk.rolledBack()
       return failed(call[0], error)
@@ -69,7 +69,7 @@ export const createBatch = (desk: Desk, verbs: WriterVerbs, pass: (point: string
 
   const abandon = (): void => {
     if (db.inTransaction) rollback.run()
-    for (const lost of desk.effects.leased) desk.hot.drop(lost.recipientId)
+    for (const lost of desk.effects.leased) desk.hot.drop(lost[0])
     desk.forgetEffects()
     desk.rolledBack()
   }

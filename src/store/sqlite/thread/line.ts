@@ -10,6 +10,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { fromPlainFault } from '../../../base/fault.js'
 import type { Claimed, Settled } from '../../port.js'
 import type { Answer, Call, FromWriter, Topic, ToWriter, Verb, WriterVerbs } from '../protocol.js'
+import { fromClaimedArray, packBodies, type WireAcceptance } from './wire.js'
 
 export interface Line {
   call<V extends Verb>(verb: V, ...args: Parameters<WriterVerbs[V]>): Promise<ReturnType<WriterVerbs[V]>>
@@ -53,6 +54,7 @@ const createOutbox = (port: MessagePort, isIdle: () => boolean) => {
     if (calls.length === 0) return
     const sending = calls
     calls = []
+    packBodies(sending.filter((call) => call[1] === 'accept').map((call) => call[2][0] as WireAcceptance))
     port.postMessage({ kind: 'calls', calls: sending } satisfies ToWriter)
   }
   return {
@@ -85,8 +87,10 @@ const createDispatch = (
     if (message.kind === 'answers') {
       for (const answer of message.answers) settle(answer)
       if (pending.size === 0) rested()
-    } else if (message.kind === 'leased') for (const take of listeners.leased) take(message.claimed)
-    else if (message.kind === 'settled') for (const listener of listeners.settled) listener(message.settled)
+    } else if (message.kind === 'leased') {
+      const claimed = message.claimed.map(fromClaimedArray)
+      for (const take of listeners.leased) take(claimed)
+    } else if (message.kind === 'settled') for (const listener of listeners.settled) listener(message.settled)
     else if (message.kind === 'due') for (const wake of listeners.due) wake()
     else if (message.kind === 'hello') hello(message.file)
     else fail(new Error(message.message))

@@ -16,8 +16,12 @@ import { createVerbs } from '../write/verbs.js'
 import { BrokenStore, createBatch } from './batch.js'
 import { createFaultPoint } from './fault-point.js'
 
-/** So many verbs share a commit at most; beyond it, answers would be late rather than cheap. */
-const MAX_BATCH = 1000
+/**
+ * So many verbs share a commit, or a few more: beyond it, answers would be late
+ * rather than cheap. Messages are not split, since their bodies share a buffer
+ * that leaves with the first mail that goes to the relay.
+ */
+const ENOUGH = 1000
 
 interface Client {
   readonly port: MessagePort
@@ -50,12 +54,22 @@ const publish = (desk: Desk, clients: ReadonlySet<Client>): void => {
   desk.forgetEffects()
   for (const client of clients) {
     if (leased.length > 0 && client.topics.has('leased')) {
-      const bytes = new Set(leased.map((one) => one.raw?.buffer as ArrayBuffer))
+      const bytes = new Set(leased.map((one) => one[18]?.buffer as ArrayBuffer))
       client.port.postMessage({ kind: 'leased', claimed: leased } satisfies FromWriter, [...bytes])
     }
     if (settled.length > 0 && client.topics.has('settled')) tell(client, { kind: 'settled', settled })
     if (due && client.topics.has('due')) tell(client, { kind: 'due' })
   }
+}
+
+/** The messages of the next batch. */
+const take = (waiting: Job[][]): Job[] => {
+  let size = 0
+  const count = waiting.findIndex((jobs) => {
+    size += jobs.length
+    return size >= ENOUGH
+  })
+  return waiting.splice(0, count === -1 ? waiting.length : count + 1).flat()
 }
 
 const run = (parent: MessagePort, settings: WriterSettings): void => {
@@ -64,7 +78,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   const desk = createDesk(db)
   const batch = createBatch(desk, createVerbs(desk), createFaultPoint(settings.faultPoint))
   const clients = new Set<Client>()
-  let waiting: Job[] = []
+  let waiting: Job[][] = []
   let closing = false
 
   const end = (): void => {
@@ -80,7 +94,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   const pump = (): void => {
     try {
       while (waiting.length > 0) {
-        const jobs = waiting.splice(0, MAX_BATCH)
+        const jobs = take(waiting)
         const answers = batch(jobs.map((job, i): Call => [i, job.call[1], job.call[2]]))
         answerAll(jobs, answers)
         publish(desk, clients)
@@ -98,7 +112,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
 
   const enqueue = (client: Client, calls: readonly Call[]): void => {
     if (waiting.length === 0) setImmediate(pump)
-    for (const call of calls) waiting.push({ client, call })
+    waiting.push(calls.map((call) => ({ client, call })))
   }
 
   const listen = (client: Client, topic: Topic, on: boolean): void => {

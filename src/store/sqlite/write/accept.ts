@@ -8,58 +8,74 @@
  *   born due.
  */
 import { aggregate, emptyCounts } from '../../../mail/status.js'
-import type {
-  Acceptance,
-  AcceptResult,
-  Claimed,
-  IdempotentAnswer,
-  NewEmail,
-  NewRecipient,
-} from '../../port.js'
+import type { AcceptResult, IdempotentAnswer } from '../../port.js'
 import { createSkew } from '../skew.js'
+import {
+  type ClaimedArray,
+  fromMailArray,
+  RECIPIENT_FIELDS,
+  type WireAcceptance,
+  type WireMail,
+} from '../thread/wire.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, plainEvent } from './events.js'
 
 /** A hot lease outlasts any SMTP transaction; it ends by settle, release or the next boot. */
 const HOT_LEASE_MS = 15 * 60_000
 
-const listsOf = (mail: NewEmail): string =>
-  JSON.stringify({
-    to: mail.to,
-    cc: mail.cc,
-    bcc: mail.bcc,
-    replyTo: mail.replyTo,
-    tags: mail.tags,
-    attachments: mail.attachments,
-  })
+interface NewRecipient {
+  readonly id: string
+  readonly address: string
+  readonly kind: string
+  readonly suppressed: boolean
+  readonly notify: string | null
+  readonly orcpt: string | null
+}
 
-const claimedOf = (mail: NewEmail, recipient: NewRecipient, now: number): Claimed => ({
-  recipientId: recipient.id,
-  emailId: mail.id,
-  workspaceId: mail.workspaceId,
-  poolId: mail.poolId,
-  mode: mail.mode,
-  address: recipient.address,
-  dsn: recipient.dsn,
-  envid: mail.envid,
-  ret: mail.ret,
-  messageId: mail.messageId,
-  from: mail.from,
-  needsSmtpUtf8: mail.needsSmtpUtf8,
-  attempts: 0,
-  createdAt: mail.createdAt,
-  queuedAt: now,
-  leaseGen: 1,
-  size: mail.raw.byteLength,
-  raw: mail.raw,
-})
+const recipientsOf = (mail: WireMail): NewRecipient[] => {
+  const found: NewRecipient[] = []
+  const flat = mail.recipients
+  for (let i = 0; i < flat.length; i += RECIPIENT_FIELDS) {
+    found.push({
+      id: flat[i] as string,
+      address: flat[i + 1] as string,
+      kind: flat[i + 2] as string,
+      suppressed: flat[i + 3] as boolean,
+      notify: flat[i + 4] as string | null,
+      orcpt: flat[i + 5] as string | null,
+    })
+  }
+  return found
+}
+
+const claimedOf = (mail: WireMail, recipient: NewRecipient, now: number): ClaimedArray => [
+  recipient.id,
+  mail.id,
+  mail.workspaceId,
+  mail.poolId,
+  mail.test,
+  recipient.address,
+  recipient.notify,
+  recipient.orcpt,
+  mail.envid,
+  mail.ret,
+  mail.messageId,
+  mail.from,
+  mail.needsSmtpUtf8,
+  0,
+  mail.createdAt,
+  now,
+  1,
+  mail.raw.byteLength,
+  mail.raw,
+]
 
 const prepare = (desk: Desk) => ({
   body: desk.db.prepare('INSERT INTO bodies (email_id, created_at, content, raw) VALUES (?, ?, ?, ?)'),
   email: desk.db.prepare(
-    `INSERT INTO emails (id, workspace, test, status, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
+    `INSERT INTO emails (id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
        pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_id) VALUES (?, ?, ?, ?)'),
   recipient: desk.db.prepare(
@@ -85,7 +101,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
     )
   }
 
-  const addRecipient = (mail: NewEmail, recipient: NewRecipient, now: number): void => {
+  const addRecipient = (mail: WireMail, recipient: NewRecipient, now: number): void => {
     const workspace = desk.names.workspace(mail.workspaceId)
     const status = recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
     const hot = status === 'queued' && desk.hot.admit(recipient.id, workspace, mail.raw.byteLength)
@@ -106,8 +122,8 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
       hot ? 1 : 0,
       recipient.address,
       recipient.address.toLowerCase(),
-      recipient.dsn?.notify ?? null,
-      recipient.dsn?.orcpt ?? null,
+      recipient.notify,
+      recipient.orcpt,
       reason,
     )
     addEvent(
@@ -117,9 +133,10 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
     else if (dueAt !== null) desk.effects.due = true
   }
 
-  const addEmail = (mail: NewEmail, now: number): void => {
+  const addEmail = (mail: WireMail, now: number): void => {
     const counts = emptyCounts()
-    for (const recipient of mail.recipients) {
+    const recipients = recipientsOf(mail)
+    for (const recipient of recipients) {
       counts[recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled']++
     }
     const workspace = desk.names.workspace(mail.workspaceId)
@@ -127,8 +144,9 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
     sql.email.run(
       mail.id,
       workspace,
-      mail.mode === 'test' ? 1 : 0,
+      mail.test ? 1 : 0,
       aggregate(counts),
+      recipients.length,
       counts.scheduled,
       counts.queued,
       counts.bounced,
@@ -145,15 +163,17 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
       mail.messageId,
       mail.from,
       mail.subject,
-      listsOf(mail),
+      mail.lists,
     )
-    for (const tag of mail.tags) sql.tag.run(workspace, tag.name, tag.value, mail.id)
-    for (const recipient of mail.recipients) addRecipient(mail, recipient, now)
+    for (let i = 0; i < mail.tags.length; i += 2)
+      sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], mail.id)
+    for (const recipient of recipients) addRecipient(mail, recipient, now)
   }
 
-  return (batch: Acceptance): AcceptResult => {
+  return (batch: WireAcceptance): AcceptResult => {
     if (batch.idempotency !== null && !answered(batch.idempotency, batch.now)) return 'lock_lost'
-    for (const mail of batch.mails) {
+    for (const flat of batch.mails) {
+      const mail = fromMailArray(flat)
       noteSkew(mail.id, mail.createdAt)
       addEmail(mail, batch.now)
     }

@@ -6,13 +6,14 @@
  *   are told after the commit and never before; a rollback forgets them.
  */
 import { randomInt } from 'node:crypto'
-import type { Claimed, Settled } from '../../port.js'
+import type { Settled } from '../../port.js'
 import type { Db } from '../connect.js'
+import type { ClaimedArray } from '../thread/wire.js'
 import { createHotSet, type HotSet } from './hot.js'
 
 export interface Effects {
   due: boolean
-  leased: Claimed[]
+  leased: ClaimedArray[]
   settled: Settled[]
 }
 

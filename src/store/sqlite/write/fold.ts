@@ -2,34 +2,33 @@
  * NAME      fold - one recipient's change, carried into its email
  * DESCRIPTION
  *   The counts and the aggregate status of an email move in the same transaction
- *   as the recipient, and `updated_at` only when they do. One statement per pair
- *   of statuses, so that the index on status is touched only when it changes.
+ *   as the recipient, and `updated_at` only when they do. Most mails have one
+ *   recipient, whose status is the mail's: only the others have their counts
+ *   read. One statement per pair of statuses, so that the index on status is
+ *   touched only when it changes.
  */
 
 import type { Statement } from 'better-sqlite3'
 import { aggregate, type Counts, STATUSES, type Status } from '../../../mail/status.js'
 import type { Db } from '../connect.js'
 
-export type EmailCounts = Counts & { status: Status }
+export interface FoldedEmail {
+  readonly id: string
+  readonly status: Status
+  /** How many recipients it has. */
+  readonly total: number
+}
 
-/** The columns that foldCounts needs, for the SELECT of a caller that joins `emails e`. */
-export const COUNT_COLUMNS = `e.status AS email_status, ${STATUSES.map((status) => `e.${status} AS n_${status}`).join(', ')}`
+export interface Fold {
+  counts(emailId: string): Counts
+  /** Moves one recipient `from` to `to`; answers the email's status after it. */
+  move(email: FoldedEmail, from: Status, to: Status, now: number): Status
+}
 
-export const countsOf = (row: Readonly<Record<string, unknown>>): Counts =>
-  Object.fromEntries(STATUSES.map((status) => [status, row[`n_${status}`]])) as Counts
-
-/** Moves one recipient `from` to `to`; answers the email's status after it. */
-export type FoldCounts = (
-  emailId: string,
-  counts: Counts,
-  emailStatus: Status,
-  from: Status,
-  to: Status,
-  now: number,
-) => Status
-
-export const createFold = (db: Db): FoldCounts => {
+export const createFold = (db: Db): Fold => {
+  const read = db.prepare<[string], Counts>(`SELECT ${STATUSES.join(', ')} FROM emails WHERE id = ?`)
   const statements = new Map<string, Statement<unknown[]>>()
+
   const statement = (from: Status, to: Status, moved: boolean) => {
     const key = `${from}>${to}${moved ? '!' : ''}`
     let found = statements.get(key)
@@ -41,13 +40,27 @@ export const createFold = (db: Db): FoldCounts => {
     }
     return found
   }
-  return (emailId, counts, emailStatus, from, to, now) => {
-    if (from === to) return emailStatus
-    counts[from]--
-    counts[to]++
-    const status = aggregate(counts)
-    if (status === emailStatus) statement(from, to, false).run(now, emailId)
-    else statement(from, to, true).run(now, status, emailId)
-    return status
+
+  const counts = (emailId: string): Counts => {
+    const row = read.get(emailId)
+    if (row === undefined) throw new Error(`no email ${emailId}`)
+    return row
+  }
+
+  const statusAfter = (email: FoldedEmail, from: Status, to: Status): Status => {
+    if (email.total === 1) return to
+    const before = counts(email.id)
+    return aggregate({ ...before, [from]: before[from] - 1, [to]: before[to] + 1 })
+  }
+
+  return {
+    counts,
+    move(email, from, to, now) {
+      if (from === to) return email.status
+      const status = statusAfter(email, from, to)
+      if (status === email.status) statement(from, to, false).run(now, email.id)
+      else statement(from, to, true).run(now, status, email.id)
+      return status
+    },
   }
 }

@@ -5,12 +5,12 @@
  *   them leave that status in one step (due or canceled), so client and
  *   dispatcher compare and set the same fact and exactly one of them wins.
  */
-import { type Counts, nextStatus, type Observation, type Status } from '../../../mail/status.js'
+import { nextStatus, type Observation, type Status } from '../../../mail/status.js'
 import type { EmailScope, EventSource, RescheduleResult } from '../../port.js'
 import type { Row } from '../connect.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, plainEvent } from './events.js'
-import { COUNT_COLUMNS, countsOf, type FoldCounts } from './fold.js'
+import type { Fold } from './fold.js'
 
 export interface Appointments {
   /** Queues every scheduled recipient of an email; their due times stay. */
@@ -26,7 +26,7 @@ interface Waiting {
 
 const prepare = (desk: Desk) => ({
   email: desk.db.prepare<[string], Row>(
-    `SELECT e.workspace, e.test, e.source, w.account_id, ${COUNT_COLUMNS}
+    `SELECT e.workspace, e.test, e.source, w.account_id, e.status, e.total
      FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.id = ?`,
   ),
   waiting: desk.db.prepare<[string], Waiting>(
@@ -44,17 +44,17 @@ const prepare = (desk: Desk) => ({
   moveEmail: desk.db.prepare('UPDATE emails SET scheduled_at = ?, updated_at = ? WHERE id = ?'),
 })
 
-export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: FoldCounts): Appointments => {
+export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): Appointments => {
   const sql = prepare(desk)
 
   /** Carries every scheduled recipient over to what the table says of `seen`. */
   const leave = (id: string, email: Row, seen: Observation, source: EventSource, now: number): void => {
     const to = nextStatus('scheduled', seen) ?? 'scheduled'
-    const counts: Counts = countsOf(email)
-    let emailStatus = email.email_status as Status
+    const total = email.total as number
+    let emailStatus = email.status as Status
     for (const recipient of sql.waiting.all(id)) {
       ;(to === 'queued' ? sql.queue : sql.cancel).run(now, recipient.id)
-      emailStatus = fold(id, counts, emailStatus, 'scheduled', to, now)
+      emailStatus = fold.move({ id, status: emailStatus, total }, 'scheduled', to, now)
       addEvent(plainEvent(id, recipient.id, to, source, now))
       desk.effects.settled.push({
         recipientId: recipient.id,
@@ -90,7 +90,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: FoldCou
     reschedule(scope, id, scheduledAt, now) {
       const email = visible(scope, id)
       if (email === null) return 'not_found'
-      if (countsOf(email).scheduled === 0) return 'not_scheduled'
+      if (fold.counts(id).scheduled === 0) return 'not_scheduled'
       sql.move.run(scheduledAt, now, id)
       sql.moveEmail.run(scheduledAt, now, id)
       addEvent({
@@ -104,7 +104,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: FoldCou
     cancel(scope, id, now) {
       const email = visible(scope, id)
       if (email === null) return 'not_found'
-      const counts = countsOf(email)
+      const counts = fold.counts(id)
       if (counts.scheduled === 0) return counts.canceled > 0 ? 'done' : 'not_scheduled'
       leave(id, email, 'canceled', 'api', now)
       return 'done'

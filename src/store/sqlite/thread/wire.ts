@@ -1,0 +1,203 @@
+/**
+ * NAME      wire - mail, flattened for the crossing
+ * DESCRIPTION
+ *   Structured clone writes every property name of every object. Mail crosses
+ *   twice, to the writer and on to the relay, ten thousand times a second, so it
+ *   goes as flat arrays; and the bodies of one message share one buffer, because
+ *   each buffer costs more than its bytes. Large bodies keep their own.
+ */
+import type { Acceptance, Claimed, DsnRequest, IdempotentAnswer, NewEmail } from '../../port.js'
+
+/** Above this a body is not copied into the shared buffer. */
+const OWN_BUFFER = 64 * 1024
+
+/** id, address, kind, suppressed, notify, orcpt; repeated. */
+export type WireRecipients = readonly (string | boolean | null)[]
+export const RECIPIENT_FIELDS = 6
+
+export interface WireMail {
+  readonly id: string
+  readonly workspaceId: string
+  readonly poolId: string
+  readonly test: boolean
+  readonly source: NewEmail['source']
+  readonly from: string
+  readonly subject: string
+  readonly messageId: string
+  readonly scheduledAt: number | null
+  readonly createdAt: number
+  readonly needsSmtpUtf8: boolean
+  readonly envid: string | null
+  readonly ret: string | null
+  readonly content: string | null
+  /** JSON of to, cc, bcc, replyTo, tags and attachments: stored as it is. */
+  readonly lists: string
+  /** name, value; repeated. */
+  readonly tags: readonly string[]
+  readonly recipients: WireRecipients
+  readonly raw: Uint8Array
+}
+
+/** WireMail in this order. */
+export type MailArray = [
+  id: string,
+  workspaceId: string,
+  poolId: string,
+  test: boolean,
+  source: NewEmail['source'],
+  from: string,
+  subject: string,
+  messageId: string,
+  scheduledAt: number | null,
+  createdAt: number,
+  needsSmtpUtf8: boolean,
+  envid: string | null,
+  ret: string | null,
+  content: string | null,
+  lists: string,
+  tags: readonly string[],
+  recipients: WireRecipients,
+  raw: Uint8Array,
+]
+const RAW = 17
+
+export interface WireAcceptance {
+  readonly mails: readonly MailArray[]
+  readonly idempotency: IdempotentAnswer | null
+  readonly now: number
+}
+
+const listsOf = (mail: NewEmail): string =>
+  JSON.stringify({
+    to: mail.to,
+    cc: mail.cc,
+    bcc: mail.bcc,
+    replyTo: mail.replyTo,
+    tags: mail.tags,
+    attachments: mail.attachments,
+  })
+
+const recipientsOf = (mail: NewEmail): WireRecipients => {
+  const flat: (string | boolean | null)[] = []
+  for (const one of mail.recipients) {
+    flat.push(one.id, one.address, one.kind, one.suppressed, one.dsn?.notify ?? null, one.dsn?.orcpt ?? null)
+  }
+  return flat
+}
+
+const toMailArray = (mail: NewEmail): MailArray => [
+  mail.id,
+  mail.workspaceId,
+  mail.poolId,
+  mail.mode === 'test',
+  mail.source,
+  mail.from,
+  mail.subject,
+  mail.messageId,
+  mail.scheduledAt,
+  mail.createdAt,
+  mail.needsSmtpUtf8,
+  mail.envid,
+  mail.ret,
+  mail.content,
+  listsOf(mail),
+  mail.tags.flatMap((tag) => [tag.name, tag.value]),
+  recipientsOf(mail),
+  mail.raw,
+]
+
+export const fromMailArray = (mail: MailArray): WireMail => ({
+  id: mail[0],
+  workspaceId: mail[1],
+  poolId: mail[2],
+  test: mail[3],
+  source: mail[4],
+  from: mail[5],
+  subject: mail[6],
+  messageId: mail[7],
+  scheduledAt: mail[8],
+  createdAt: mail[9],
+  needsSmtpUtf8: mail[10],
+  envid: mail[11],
+  ret: mail[12],
+  content: mail[13],
+  lists: mail[14],
+  tags: mail[15],
+  recipients: mail[16],
+  raw: mail[RAW],
+})
+
+export const toWire = (batch: Acceptance): WireAcceptance => ({
+  mails: batch.mails.map(toMailArray),
+  idempotency: batch.idempotency,
+  now: batch.now,
+})
+
+/**
+ * Gives the bodies of all these acceptances one buffer. A body is copied in any
+ * case: cloning a view would clone everything under it, and small Buffers are
+ * views of a pool.
+ */
+export const packBodies = (acceptances: readonly WireAcceptance[]): void => {
+  const mails = acceptances.flatMap((acceptance) => acceptance.mails)
+  const small = mails.filter((mail) => mail[RAW].byteLength <= OWN_BUFFER)
+  const shared = new Uint8Array(small.reduce((sum, mail) => sum + mail[RAW].byteLength, 0))
+  let offset = 0
+  for (const mail of small) {
+    const end = offset + mail[RAW].byteLength
+    shared.set(mail[RAW], offset)
+    mail[RAW] = shared.subarray(offset, end)
+    offset = end
+  }
+  for (const mail of mails) {
+    const raw = mail[RAW]
+    if (raw.byteLength > OWN_BUFFER && raw.byteLength < raw.buffer.byteLength) mail[RAW] = new Uint8Array(raw)
+  }
+}
+
+/** Claimed in a fixed order. */
+export type ClaimedArray = readonly [
+  recipientId: string,
+  emailId: string,
+  workspaceId: string,
+  poolId: string,
+  test: boolean,
+  address: string,
+  notify: string | null,
+  orcpt: string | null,
+  envid: string | null,
+  ret: string | null,
+  messageId: string,
+  from: string,
+  needsSmtpUtf8: boolean,
+  attempts: number,
+  createdAt: number,
+  queuedAt: number,
+  leaseGen: number,
+  size: number,
+  raw: Uint8Array | null,
+]
+
+const dsnOf = (notify: string | null, orcpt: string | null): DsnRequest | null =>
+  notify === null && orcpt === null ? null : { notify, orcpt }
+
+export const fromClaimedArray = (one: ClaimedArray): Claimed => ({
+  recipientId: one[0],
+  emailId: one[1],
+  workspaceId: one[2],
+  poolId: one[3],
+  mode: one[4] ? 'test' : 'live',
+  address: one[5],
+  dsn: dsnOf(one[6], one[7]),
+  envid: one[8],
+  ret: one[9],
+  messageId: one[10],
+  from: one[11],
+  needsSmtpUtf8: one[12],
+  attempts: one[13],
+  createdAt: one[14],
+  queuedAt: one[15],
+  leaseGen: one[16],
+  size: one[17],
+  raw: one[18],
+})
