@@ -9,7 +9,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Request } from '@hapi/hapi'
 import type Joi from 'joi'
-import { Fault, type FaultCode } from '../base/fault.js'
+import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
 
@@ -54,6 +54,12 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Joi.Schema>>
   readonly faults: readonly FaultCode[]
+  /** Given a body of the wrong shape and what was found: what else is wrong, so that one answer tells all. */
+  alsoWrong?(
+    sent: unknown,
+    found: readonly FieldError[],
+    workspace: WorkspaceRow | null,
+  ): readonly FieldError[]
   handle(call: Call<Query, Body>): Promise<Answer>
 }
 

@@ -15,8 +15,8 @@ import type { WorkspaceRow } from '../store/port-tenants.js'
 import { type Principal, requirePlatform, requireSession } from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
-import { checkDeclared, collect, parseJson } from './body.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
+import { checkDeclared, collect, parseJson } from './wire/body.js'
 
 /** What a request learns about itself on its way. */
 declare module '@hapi/hapi' {

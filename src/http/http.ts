@@ -13,7 +13,6 @@ import type { ListenAddress } from '../config/config.js'
 import { CursorCodec } from './cursor.js'
 import type { Endpoint } from './endpoint.js'
 import type { Ground } from './ground.js'
-import { Listener } from './listener.js'
 import { apiKeys } from './routes/api-keys.js'
 import { batch } from './routes/batch.js'
 import { catalogue } from './routes/catalogue.js'
@@ -24,6 +23,7 @@ import { pools } from './routes/pools.js'
 import { suppressions } from './routes/suppressions.js'
 import { workspaces } from './routes/workspaces.js'
 import { createServer } from './server.js'
+import { Listener } from './wire/listener.js'
 
 export interface HttpOptions extends Omit<Ground, 'cursors'> {
   readonly pepper: Uint8Array

@@ -15,9 +15,9 @@ import type { ListenAddress } from '../config/config.js'
 import { check } from './check.js'
 import type { Answer, Call, Endpoint } from './endpoint.js'
 import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
-import type { Listener } from './listener.js'
-import { problemHeaders, toFault, toProblem } from './problem.js'
-import { rateHeaders } from './rate.js'
+import type { Listener } from './wire/listener.js'
+import { problemHeaders, toFault, toProblem } from './wire/problem.js'
+import { rateHeaders } from './wire/rate.js'
 
 export interface ServerGround extends GateGround {
   readonly listen: ListenAddress
@@ -38,7 +38,10 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   request.app.principal = null
   request.app.window = null
   request.raw.res.setHeader('x-request-id', request.app.id)
-  if (ground.draining()) throw new Fault('service.unavailable')
+  if (ground.draining()) {
+    request.raw.res.setHeader('connection', 'close')
+    throw new Fault('service.unavailable')
+  }
   if ((request.raw.req.url?.length ?? 0) > MAX_URL) throw new Fault('request.uri_too_long')
   return h.continue
 }
@@ -54,7 +57,10 @@ const checkFields = (endpoint: Endpoint, request: Request): { query: unknown; bo
     return checked.value
   }
   const checked = { query: part('query', { ...request.query }), body: part('body', request.app.body) }
-  if (errors.length > 0) throw invalid(errors)
+  if (errors.length > 0) {
+    const { body, workspace } = request.app
+    throw invalid([...errors, ...(endpoint.alsoWrong?.(body, errors, workspace) ?? [])])
+  }
   return checked
 }
 

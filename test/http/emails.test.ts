@@ -64,11 +64,14 @@ t.test('attachments in every form', async (t) => {
 
 t.test('fields are refused one by one, all in one answer', async (t) => {
   const cases: [unknown, string[]][] = [
-    [{}, ['body.to missing']],
-    [{ to: null }, ['body.to missing']],
-    [{ to: 'a@b.test', html: 5, nope: 1 }, ['body.html type', 'body.nope unknown']],
-    [{ to: 5 }, ['body.to type']],
-    [{ to: ['a@b.test', 5] }, ['body.to[1] type']],
+    [{}, ['body.from missing', 'body.to missing']],
+    [{ from: 'a@b.test', to: null }, ['body.to missing']],
+    [{ to: 'a@b.test', html: 5, nope: 1 }, ['body.from missing', 'body.html type', 'body.nope unknown']],
+    [
+      { from: 'x', to: 5, cc: 'y', bcc: ['z'] },
+      ['body.bcc format', 'body.cc format', 'body.from format', 'body.to type'],
+    ],
+    [{ from: 'a@b.test', to: ['nonsense', 5] }, ['body.to[1] type']],
     [{ from: 'a@b.test', to: 'nonsense' }, ['body.to format']],
     [{ from: 'a@b.test', to: 'a@b.test', headers: { From: 'x@y.test' } }, ['body.headers.From forbidden']],
     [{ from: 'a@b.test', to: 'a@b.test', headers: { 'X-A': 'a\r\nb' } }, ['body.headers.X-A format']],
@@ -164,7 +167,12 @@ t.test('batch: strict and permissive', async (t) => {
   const mixed = [MAIL, { to: 5 }, { from: 'a@b.test' }, { ...MAIL, to: 'nonsense' }, MAIL]
   const strict = await kit.ask('/v1/emails/batch', { body: mixed })
   t.equal(strict.status, 422)
-  t.strictSame(fieldsOf(strict), ['body[1].to type', 'body[2].to missing', 'body[3].to format'])
+  t.strictSame(fieldsOf(strict), [
+    'body[1].to type',
+    'body[1].from missing',
+    'body[2].to missing',
+    'body[3].to format',
+  ])
   const permissive = await kit.ask('/v1/emails/batch', {
     body: mixed,
     headers: { 'x-batch-validation': 'permissive' },

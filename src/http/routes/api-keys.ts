@@ -10,7 +10,7 @@ import * as render from '../render.js'
 import * as shapes from '../shapes/api-key.js'
 import { removed } from '../shapes/removed.js'
 import { pageOnly } from '../shapes/workspace.js'
-import { readTime } from '../time.js'
+import { readTime } from '../wire/time.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 

@@ -7,7 +7,9 @@
  *   the rest after validation, all or none.
  */
 import { invalid } from '../../base/fault.js'
+import type { WorkspaceRow } from '../../store/port-tenants.js'
 import { type BatchItem, toDraft } from '../../submission/draft.js'
+import { alsoWrong } from '../also-wrong.js'
 import { check } from '../check.js'
 import { type Call, type Endpoint, endpoint, headerValue } from '../endpoint.js'
 import { spend } from '../gate.js'
@@ -23,12 +25,17 @@ const isPermissive = (call: Call): boolean => {
   throw invalid([{ field: 'header.x-batch-validation', message, kind: 'unsupported' }])
 }
 
-/** One item as submission takes it: a draft, or what is wrong with its types. */
-const toItem = (item: unknown, index: number): BatchItem => {
-  const { value, errors } = check('body', sendBody, item)
-  if (errors === null) return toDraft(value)
-  return { errors: errors.map((one) => ({ ...one, field: one.field.replace(/^body/, `body[${index}]`) })) }
-}
+/** One item as submission takes it: a draft, or what is wrong with it when its types are. */
+const toItem =
+  (ground: Ground, workspace: WorkspaceRow | null) =>
+  (item: unknown, index: number): BatchItem => {
+    const { value, errors } = check('body', sendBody, item)
+    if (errors === null) return toDraft(value)
+    const at = `body[${index}]`
+    const found = errors.map((one) => ({ ...one, field: one.field.replace(/^body/, at) }))
+    const more = alsoWrong(item, found, workspace, { config: ground.config, now: ground.clock.now() }, at)
+    return { errors: [...found, ...more] }
+  }
 
 export const batch = (ground: Ground): Endpoint =>
   endpoint<unknown, readonly unknown[]>({
@@ -56,7 +63,7 @@ export const batch = (ground: Ground): Endpoint =>
       const answer = await ground.submission.submitBatch(
         call.principal,
         call.workspace,
-        call.body.map(toItem),
+        call.body.map(toItem(ground, call.workspace)),
         {
           idempotency: idempotencyOf(call, permissive ? 'permissive' : 'strict'),
           permissive,

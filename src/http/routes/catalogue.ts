@@ -7,8 +7,8 @@
  */
 import { FAULTS, Fault, type FaultCode } from '../../base/fault.js'
 import { type Answer, type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { typeUrl } from '../problem.js'
 import * as shapes from '../shapes/catalogue.js'
+import { typeUrl } from '../wire/problem.js'
 
 const entry = (baseUrl: string, code: FaultCode) => {
   const { http, title, description, retryable } = FAULTS[code]

@@ -11,12 +11,13 @@ import type { Mode } from '../../store/page.js'
 import type { EmailFilter, EmailRecord, EmailScope, Tag } from '../../store/port.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { visibleMode } from '../../tenant/principal.js'
+import { alsoWrong } from '../also-wrong.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/email.js'
-import { readTime } from '../time.js'
+import { readTime } from '../wire/time.js'
 
 /** What this caller may see. */
 export const scopeOf = (call: Call): EmailScope => ({
@@ -60,6 +61,8 @@ const send = (ground: Ground): Endpoint =>
       'idempotency.in_progress',
       'idempotency.body_mismatch',
     ],
+    alsoWrong: (sent, found, workspace) =>
+      alsoWrong(sent, found, workspace, { config: ground.config, now: ground.clock.now() }),
     async handle(call) {
       const answer = await ground.submission.submit(call.principal, call.workspace, toDraft(call.body), {
         idempotency: idempotencyOf(call),

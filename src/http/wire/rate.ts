@@ -5,7 +5,7 @@
  *   else sees the window of failed authentications of his address. Only this
  *   triple and Retry-After are ever sent.
  */
-import type { WindowState } from '../tenant/window.js'
+import type { WindowState } from '../../tenant/window.js'
 
 export const rateHeaders = (window: WindowState): Record<string, string> => ({
   'x-ratelimit-limit': String(window.limit),

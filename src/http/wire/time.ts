@@ -1,8 +1,8 @@
 /**
  * NAME      time - points in time as clients write them
  */
-import { invalid } from '../base/fault.js'
-import { parseTime } from '../submission/schedule.js'
+import { invalid } from '../../base/fault.js'
+import { parseTime } from '../../submission/schedule.js'
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 

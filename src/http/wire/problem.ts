@@ -9,7 +9,7 @@
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
 import { Boom } from '@hapi/boom'
-import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
+import { Fault, type FaultCode, type FieldError } from '../../base/fault.js'
 
 export interface Problem {
   readonly type: string

@@ -14,9 +14,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Fault, type FaultCode } from '../base/fault.js'
-import { newRequestId } from '../base/id.js'
-import type { Failures } from '../tenant/failures.js'
+import { Fault, type FaultCode } from '../../base/fault.js'
+import { newRequestId } from '../../base/id.js'
+import type { Failures } from '../../tenant/failures.js'
 import { problemHeaders, toProblem } from './problem.js'
 import { rateHeaders } from './rate.js'
 

@@ -9,7 +9,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { Fault } from '../base/fault.js'
+import { Fault } from '../../base/fault.js'
 
 const TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i
 const ENCODINGS = new Set(['gzip', 'deflate', 'identity'])
@@ -44,7 +44,10 @@ export const collect = (source: Readable, maxBytes: number): Promise<Buffer> =>
       resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)),
     )
     source.once('error', () => reject(new Fault('request.body_malformed')))
-    source.once('close', () => reject(new Fault('request.malformed')))
+    // Every stream closes in the end; only one that closes early was cut off.
+    source.once('close', () => {
+      if (!source.readableEnded) reject(new Fault('request.malformed'))
+    })
   })
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
