@@ -103,7 +103,7 @@ export class Attempt {
       {
         claimed,
         returnPath: this.#around.returnPath(claimed, this.#pool),
-        envid: this.#around.envid(claimed),
+        envid: () => this.#around.envid(claimed),
         notifySuccess: this.#pool.row.notifySuccess,
         size: raw.length,
         eightBit: seen.eightBit,

@@ -11,7 +11,7 @@ const NONE = parseOffers('250 mx.test')
 const needs = (change: Partial<EnvelopeNeeds> = {}): EnvelopeNeeds => ({
   claimed: mail(),
   returnPath: 'b1@bounces.test',
-  envid: 'e1token',
+  envid: () => 'e1token',
   notifySuccess: true,
   size: 100,
   eightBit: false,

@@ -48,6 +48,7 @@ export type Verdict =
   | { readonly kind: 'withheld' }
 
 const BLOCK = 64 * 1024
+const DATA = Buffer.from('DATA\r\n')
 
 interface Waiting {
   resolve(reply: Reply): void
@@ -130,7 +131,7 @@ export class Connection {
       this.#deadline = Number.POSITIVE_INFINITY
       if (!(await mayGo())) return { kind: 'withheld' }
       this.stage = 'data'
-      const go = await this.#ask('DATA\r\n', this.#timeouts.data)
+      const go = await this.#ask(DATA, this.#timeouts.data)
       if (go.code < 300 || go.code >= 400) return { kind: 'reply', stage: 'data', reply: go }
       const reply = await this.#content(mail.payload)
       this.#open = false
@@ -182,11 +183,9 @@ export class Connection {
       this.stage = 'dot'
       this.#send(end, this.#timeouts.dot)
     } else {
+      // one write: a small copy costs less than a second system call
       this.stage = 'dot'
-      this.#socket.cork()
-      this.#send(body, this.#timeouts.dot)
-      this.#send(end, this.#timeouts.dot)
-      this.#socket.uncork()
+      this.#send(Buffer.concat([body, end]), this.#timeouts.dot)
     }
     return reply
   }
@@ -199,7 +198,7 @@ export class Connection {
     })
   }
 
-  #ask(command: string, timeout: number): Promise<Reply> {
+  #ask(command: string | Uint8Array, timeout: number): Promise<Reply> {
     const reply = this.#next()
     this.#send(command, timeout)
     return reply

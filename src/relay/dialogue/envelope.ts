@@ -25,7 +25,7 @@ export interface EnvelopeNeeds {
   /** The envelope sender, without angle brackets; empty for the null sender. */
   readonly returnPath: string
   /** Our signed reference, used when the client gave no ENVID of its own. */
-  readonly envid: string
+  readonly envid: () => string
   readonly notifySuccess: boolean
   readonly size: number
   readonly eightBit: boolean
@@ -33,17 +33,20 @@ export interface EnvelopeNeeds {
 
 const UNSAFE = /[\x00-\x20\x7f<>]/
 const NOT_ASCII = /[^\x20-\x7e]/
+const PLAIN_XTEXT = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]*$/
 const XTEXT = /^[\x21-\x7e]{1,500}$/
 
 /** RFC 3461, section 4: `+`, `=` and what is not printable ASCII become +XX. */
 export const xtext = (text: string): string =>
-  [...Buffer.from(text)]
-    .map((byte) =>
-      byte < 0x21 || byte > 0x7e || byte === 0x2b || byte === 0x3d
-        ? `+${byte.toString(16).toUpperCase().padStart(2, '0')}`
-        : String.fromCharCode(byte),
-    )
-    .join('')
+  PLAIN_XTEXT.test(text)
+    ? text
+    : [...Buffer.from(text)]
+        .map((byte) =>
+          byte < 0x21 || byte > 0x7e || byte === 0x2b || byte === 0x3d
+            ? `+${byte.toString(16).toUpperCase().padStart(2, '0')}`
+            : String.fromCharCode(byte),
+        )
+        .join('')
 
 /** RFC 6533, section 3: an internationalised address as utf-8-addr-xtext. */
 const utf8Xtext = (text: string): string =>
@@ -102,7 +105,7 @@ export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Rep
   if (international) mail += ' SMTPUTF8'
   if (offers.eightBitMime && (needs.eightBit || international)) mail += ' BODY=8BITMIME'
   if (offers.dsn) {
-    const envid = claimed.envid !== null && XTEXT.test(claimed.envid) ? claimed.envid : xtext(needs.envid)
+    const envid = claimed.envid !== null && XTEXT.test(claimed.envid) ? claimed.envid : xtext(needs.envid())
     mail += ` RET=${claimed.ret?.toUpperCase() === 'FULL' ? 'FULL' : 'HDRS'} ENVID=${envid}`
     rcpt += ` NOTIFY=${notifyOf(needs)} ORCPT=${originalRecipient(claimed)}`
   }
