@@ -42,6 +42,8 @@ export interface Config {
     readonly recipients: number
     readonly connections: number
     readonly idle: number
+    /** Below this many free bytes in data_dir nothing more is accepted. */
+    readonly min_free_disk: number
   }
   readonly retention: { readonly bodies: number; readonly emails: number }
   readonly default_from: string | null

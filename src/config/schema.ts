@@ -221,6 +221,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       idle: duration(1000, DAY)
         .default(5 * MINUTE)
         .description('When a silent SMTP client is dropped'),
+      min_free_disk: size(0)
+        .default(100 * MIB)
+        .description('Free space under data_dir below which nothing more is accepted: 503 and 452'),
     }),
     'What clients may ask of us',
   ),

@@ -18,7 +18,7 @@ import { createTenants } from '../../src/tenant/tenants.js'
 import { certificate, LISTENERS } from '../smtp/doors.js'
 
 const HOSTNAME = 'mx.postern.test'
-const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000 }
+const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000, min_free_disk: 0 }
 
 let shared: Promise<{ store: Store; dataDir: string }> | null = null
 

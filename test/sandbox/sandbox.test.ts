@@ -156,7 +156,7 @@ t.test('a bounce door that opens late still gets the report', async (t) => {
     config: {
       hostname: 'mx.test',
       bounce: { ...address, domain: 'bounces.test' },
-      limits: { message_size: 1e6, recipients: 10, connections: 10, idle: 1000 },
+      limits: { message_size: 1e6, recipients: 10, connections: 10, idle: 1000, min_free_disk: 0 },
     },
     verifyRecipient: () => true,
     ingest: async (to) => {

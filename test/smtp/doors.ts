@@ -17,7 +17,7 @@ import type { Login } from '../../src/tenant/principal.js'
 
 export const PASSWORD = 'svc_test_correcthorsebatterystaple'
 
-const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000 }
+const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000, min_free_disk: 0 }
 
 const workspace: WorkspaceRow = {
   id: 'ws_1',

@@ -1,0 +1,61 @@
+/**
+ * NAME      listen - how a server gets its socket
+ * DESCRIPTION
+ *   A listener has a key, which is also its place in the configuration (`http`,
+ *   `submission.0`, `bounce`). If the supervisor has opened a socket for that key,
+ *   it is taken over, and connections that came during a restart are waiting in
+ *   it; else one is bound here. What goes wrong is said with the key and the remedy.
+ */
+import type { Server } from 'node:net'
+
+export interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+/** Makes the server listen for this key. */
+export type Listen = (server: Server, key: string, at: Place) => Promise<void>
+
+const REASONS: Readonly<Record<string, (key: string) => string>> = {
+  EADDRINUSE: (key) =>
+    `is in use by another program; stop that one (ss -ltnp shows it), or set ${key}.port to a free port`,
+  EACCES: (key) =>
+    `may not be opened by this user; take it from systemd (postern.socket), or set ${key}.port to 1024 or more`,
+  EADDRNOTAVAIL: (key) => `is no address of this machine; set ${key}.host to one that is`,
+  ENOTFOUND: (key) => `is a name without an address; set ${key}.host to an IP address`,
+}
+
+/** A listener that could not be opened; `code` is that of the system. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+  readonly code: string
+
+  constructor(key: string, { host, port }: Place, code: string) {
+    const where = `${host.includes(':') ? `[${host}]` : host}:${port}`
+    super(`${key}: ${where} ${REASONS[code]?.(key) ?? `cannot be opened: ${code}`}`)
+    this.code = code
+  }
+}
+
+const BACKLOG = 1024
+
+/** Binds, or takes over the inherited descriptor of the key. Each is taken over once. */
+export const createListen = (inherited: ReadonlyMap<string, number> = new Map()): Listen => {
+  const left = new Map(inherited)
+  return (server, key, at) =>
+    new Promise((resolve, reject) => {
+      const refuse = (error: NodeJS.ErrnoException): void =>
+        reject(new ListenError(key, at, error.code ?? error.message))
+      server.once('error', refuse)
+      const listening = (): void => {
+        server.off('error', refuse)
+        resolve()
+      }
+      const fd = left.get(key)
+      left.delete(key)
+      if (fd === undefined) server.listen({ host: at.host, port: at.port, backlog: BACKLOG }, listening)
+      else server.listen({ fd, backlog: BACKLOG }, listening)
+    })
+}
+
+export const plainListen: Listen = createListen()
