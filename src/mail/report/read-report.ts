@@ -25,86 +25,80 @@ import {
   statusOf,
 } from './fields.js'
 import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
-import { type Notice, noticeOf } from './notice/notice.js'
-import { DELAY, DELAY_SUBJECT, GAVE_UP } from './notice/phrases.js'
-import { headedIn, linesAbout, type Mention, mentionsIn, namesIn } from './notice/prose.js'
-import { addressees, isAutoReply, isForwarded, isNotice } from './notice/sender.js'
+import { headedIn, type Mention, namesIn } from './notice/prose.js'
+import { type Said, saidAbout, saidIn } from './notice/said.js'
+import { isAutoReply, isForwarded, isNotice } from './notice/sender.js'
 import { makeRecipient } from './recipient.js'
-import { type Action, kindOf, type Report, type ReportRecipient } from './report.js'
+import { kindOf, type Report, type ReportRecipient } from './report.js'
 
 const MAX_MAILS = 20
 
-/** What is asked of the mail's words, found only once and only when needed. */
-interface Words {
-  readonly notice: Notice
-  readonly mentions: readonly Mention[]
-  readonly action: Action
-}
-
-const wordsOf = (mail: Mail): Words => {
-  const notice = noticeOf(mail)
-  const late = DELAY.test(notice.text) || DELAY_SUBJECT.test(words(mail.headers, 'subject'))
-  return {
-    notice,
-    mentions: mentionsIn(notice, addressees(mail.headers)),
-    action: late && !GAVE_UP.test(notice.text) ? 'delayed' : 'failed',
-  }
-}
-
-/** The words about one address; all of them when it is the only one. */
-const contextOf = (said: Words, address: string | null, alone: boolean): { own: string; context: string } => {
-  const mention = said.mentions.find((one) => address !== null && sameAddress(one.address, address))
-  const own = mention?.text ?? ''
-  if (alone) return { own, context: own === '' ? said.notice.text : `${own}\n\n${said.notice.text}` }
-  if (address === null) return { own, context: '' }
-  return { own, context: `${own}\n\n${linesAbout(said.notice, address)}` }
-}
-
 const isAddress = (text: string | null): text is string => text?.includes('@') === true
 
-const fromFields = (fields: Fields, said: Words, alone: boolean, rules: readonly Rule[]): ReportRecipient => {
+/** `mention` is given where the group itself does not tell whom it is about. */
+const fromFields = (
+  fields: Fields,
+  said: Said,
+  alone: boolean,
+  mention: Mention | undefined,
+  rules: readonly Rule[],
+): ReportRecipient => {
   const finalRecipient = addressOf(fields.get('final-recipient'))
   const originalRecipient = addressOf(fields.get('original-recipient'))
   const actual = addressOf(fields.get('x-actual-recipient'))
   const only = alone && said.mentions.length === 1 ? (said.mentions[0]?.address ?? null) : null
   const address =
-    [originalRecipient, finalRecipient, actual, only].find(isAddress) ?? finalRecipient ?? originalRecipient
+    mention?.address ??
+    [originalRecipient, finalRecipient, actual, only].find(isAddress) ??
+    finalRecipient ??
+    originalRecipient
   const status = statusOf(fields.get('status'))
-  const stated = actionOf(fields.get('action'))
   const byStatus = status?.startsWith('5') ? 'failed' : status?.startsWith('2') ? 'delivered' : said.action
   return makeRecipient(
     {
       address,
       finalRecipient,
       originalRecipient,
-      action: stated ?? byStatus,
+      action: actionOf(fields.get('action')) ?? byStatus,
       status,
       diagnostic: diagnosticOf(fields.get('diagnostic-code')) ?? commentOf(fields.get('status')),
       remoteMta: hostOf(fields.get('remote-mta')),
-      ...contextOf(said, address, alone),
+      ...(mention === undefined
+        ? saidAbout(said, address, alone)
+        : { own: mention.text, context: mention.text }),
     },
     rules,
   )
 }
 
+/**
+ * Exim names the list in every group and its members only in the text. Then the
+ * groups and the text are read side by side, if they are equally many.
+ */
+const membersOf = (groups: FieldGroups, said: Said): readonly Mention[] => {
+  const names = new Set(groups.recipients.map((fields) => fields.get('final-recipient')))
+  const paired = groups.recipients.length > 1 && names.size === 1
+  return paired && said.mentions.length === groups.recipients.length ? said.mentions : []
+}
+
 /** Lets others have the thread now and then: a hundred recipients may cost tens of milliseconds. */
-const inTurns = async <T, R>(list: readonly T[], make: (one: T) => R): Promise<R[]> => {
+const inTurns = async <T, R>(list: readonly T[], make: (one: T, at: number) => R): Promise<R[]> => {
   const made: R[] = []
   for (const one of list) {
     if (made.length % 8 === 7) await new Promise((resume) => setImmediate(resume))
-    made.push(make(one))
+    made.push(make(one, made.length))
   }
   return made
 }
 
 const fromMentions = (
   addresses: readonly string[],
-  said: Words,
+  said: Said,
   rules: readonly Rule[],
 ): Promise<ReportRecipient[]> =>
   inTurns(addresses, (address) =>
     makeRecipient(
-      { address, action: said.action, ...contextOf(said, address, addresses.length === 1) },
+      { address, action: said.action, ...saidAbout(said, address, addresses.length === 1) },
       rules,
     ),
   )
@@ -119,7 +113,7 @@ const failedHeader = (mail: Mail): string[] =>
     ),
   )
 
-const inText = (mail: Mail, said: Words): string[] => {
+const inText = (mail: Mail, said: Said): string[] => {
   const found = unique(said.mentions.map((one) => one.address))
   if (found.length > 0) return found
   const reporter = findAddresses(words(mail.headers, 'from'))[0]?.address ?? ''
@@ -180,20 +174,34 @@ const complaint = (mail: Mail): Reading | null => {
   }
 }
 
+/** Several Final-Recipients under one Original-Recipient are members of a list: each speaks for itself, not for the list. */
+const membersApart = (recipients: readonly ReportRecipient[]): ReportRecipient[] =>
+  recipients.map((one) => {
+    const { originalRecipient: list, finalRecipient } = one
+    const others = recipients.some(
+      (other) => list !== null && other.originalRecipient === list && other.finalRecipient !== finalRecipient,
+    )
+    return others && isAddress(finalRecipient) ? { ...one, address: finalRecipient } : one
+  })
+
 /** A report that names nobody still says whether it is about a delay. */
-const kindOr = (recipients: readonly ReportRecipient[], said: Words): Report['kind'] =>
+const kindOr = (recipients: readonly ReportRecipient[], said: Said): Report['kind'] =>
   recipients.length > 0 ? kindOf(recipients) : said.action === 'delayed' ? 'delay' : 'bounce'
 
 const fromGroups = async (
   mail: Mail,
   groups: FieldGroups,
-  said: Words,
+  said: Said,
   source: 'status-part' | 'raw',
   rules: readonly Rule[],
 ): Promise<Reading> => {
   const alone = groups.recipients.length === 1
-  const stated = await inTurns(groups.recipients, (fields) => fromFields(fields, said, alone, rules))
-  const recipients = stated.length > 0 ? stated : await fromMentions(inText(mail, said), said, rules)
+  const members = membersOf(groups, said)
+  const stated = await inTurns(groups.recipients, (fields, at) =>
+    fromFields(fields, said, alone, members[at], rules),
+  )
+  const recipients =
+    stated.length > 0 ? membersApart(stated) : await fromMentions(inText(mail, said), said, rules)
   const envid = groups.message.get('original-envelope-id')
   return {
     kind: kindOr(recipients, said),
@@ -212,7 +220,7 @@ const readOne = async (mail: Mail, rules: readonly Rule[]): Promise<Reading> => 
   if (feedback !== null) return feedback
   if (mail.parts.some((part) => /^message\/(?:global-)?disposition-notification$/.test(part.type)))
     return silent('none')
-  const said = wordsOf(mail)
+  const said = saidIn(mail)
   const groups = groupsOf(mail)
   const notice = isNotice(mail, said.notice.text)
   if (groups !== null && (notice || !isForwarded(mail.headers)))

@@ -19,7 +19,10 @@ export type Action = (typeof ACTIONS)[number]
 export type ReportSource = 'status-part' | 'raw' | 'header' | 'text' | 'feedback-part'
 
 export interface ReportRecipient {
-  /** The best address to show: Original-Recipient, else Final-Recipient, else from the text. */
+  /**
+   * Whom the group is about, and whom `class` judges: Original-Recipient, else Final-Recipient, else
+   * from the text; but Final-Recipient where one Original-Recipient was expanded to several.
+   */
   readonly address: string | null
   readonly finalRecipient: string | null
   readonly originalRecipient: string | null

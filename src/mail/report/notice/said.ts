@@ -1,0 +1,46 @@
+/**
+ * NAME      said - what the notice says, and about whom
+ * DESCRIPTION
+ *   The words of a mail, found once: its notice, the addresses that it mentions,
+ *   and whether it tells of a failure or a delay. The words about one recipient
+ *   complete the vague fields of a status part.
+ */
+import { sameAddress } from '../addresses.js'
+import { type Mail, words } from '../mime.js'
+import type { Action } from '../report.js'
+import { type Notice, noticeOf } from './notice.js'
+import { DELAY, DELAY_SUBJECT, GAVE_UP } from './phrases.js'
+import { linesAbout, type Mention, mentionsIn } from './prose.js'
+import { addressees } from './sender.js'
+
+export interface Said {
+  readonly notice: Notice
+  readonly mentions: readonly Mention[]
+  readonly action: Action
+}
+
+export interface About {
+  /** The lines that are this recipient's own. */
+  readonly own: string
+  /** All that is said about this recipient. */
+  readonly context: string
+}
+
+export const saidIn = (mail: Mail): Said => {
+  const notice = noticeOf(mail)
+  const late = DELAY.test(notice.text) || DELAY_SUBJECT.test(words(mail.headers, 'subject'))
+  return {
+    notice,
+    mentions: mentionsIn(notice, addressees(mail.headers)),
+    action: late && !GAVE_UP.test(notice.text) ? 'delayed' : 'failed',
+  }
+}
+
+/** The words about one address; all of them when the report knows only one. */
+export const saidAbout = (said: Said, address: string | null, alone: boolean): About => {
+  const mention = said.mentions.find((one) => address !== null && sameAddress(one.address, address))
+  const own = mention?.text ?? ''
+  if (alone) return { own, context: own === '' ? said.notice.text : `${own}\n\n${said.notice.text}` }
+  if (address === null) return { own, context: '' }
+  return { own, context: `${own}\n\n${linesAbout(said.notice, address)}` }
+}
