@@ -9,6 +9,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
@@ -22,6 +23,8 @@ export interface BounceDoorOptions extends BounceIntake {
   readonly config: Pick<Config, 'hostname' | 'bounce' | 'limits'>
   readonly clock: Clock
   readonly log: Log
+  /** How to get its socket, `bounce`; by default it is bound here. */
+  readonly listen?: Listen | undefined
 }
 
 export interface BounceDoor extends Service {
@@ -44,7 +47,8 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
       return server.address
     },
     async start() {
-      server ??= new DoorServer<never>({
+      if (server !== null) return
+      const fresh = new DoorServer<never>({
         host: config.bounce.host,
         port: config.bounce.port,
         tls: 'none',
@@ -56,7 +60,8 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
         clock,
         log,
       })
-      await server.open()
+      await fresh.open()
+      server = fresh
     },
     async stop() {
       const open = server

@@ -12,6 +12,7 @@ import { createSecureContext, type TLSSocket } from 'node:tls'
 import { SMTPServer } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Clock } from '../base/clock.js'
+import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { DoorConnection } from './connection.js'
 import type { Listener, Rules } from './rules.js'
@@ -22,6 +23,9 @@ export interface Certificate {
 }
 
 export interface ServerOptions<Who> {
+  /** How to get its socket, and under which key. */
+  readonly listen: Listen
+  readonly key: string
   readonly host: string
   readonly port: number
   readonly tls: 'starttls' | 'implicit' | 'none'
@@ -104,14 +108,8 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   }
 
   async open(): Promise<void> {
-    const { host, port, idle } = this.setup
-    await new Promise<void>((resolve, reject) => {
-      this.server.once('error', reject)
-      this.server.listen(port, host, 1024, () => {
-        this.server.off('error', reject)
-        resolve()
-      })
-    })
+    const { listen, key, host, port, idle } = this.setup
+    await listen(this.server, key, { host, port })
     this.port = this.address.port
     this.sweeper = setInterval(() => this.sweep(), Math.max(50, Math.min(1000, idle / 4))).unref()
   }

@@ -10,6 +10,7 @@
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
+import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config, SubmissionListener } from '../config/config.js'
@@ -28,6 +29,8 @@ export interface DoorOptions {
   readonly submission: DoorSubmission
   readonly clock: Clock
   readonly log: Log
+  /** How to get its sockets, `submission.0` and so on; by default they are bound here. */
+  readonly listen?: Listen | undefined
 }
 
 export interface DoorAddress {
@@ -61,9 +64,11 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   let servers: DoorServer<Visitor>[] = []
   let certificate = options.certificate
   const room = new Room(Math.max(ROOM, 4 * config.limits.message_size))
-  const build = (listener: SubmissionListener): DoorServer<Visitor> =>
+  const build = (listener: SubmissionListener, i: number): DoorServer<Visitor> =>
     new DoorServer({
       ...listener,
+      listen: options.listen ?? plainListen,
+      key: `submission.${i}`,
       certificate: listener.tls === 'none' ? null : certificate,
       connections: config.limits.connections,
       idle: config.limits.idle,
