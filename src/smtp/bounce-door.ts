@@ -49,6 +49,8 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
     async start() {
       if (server !== null) return
       const fresh = new DoorServer<never>({
+        listen: options.listen ?? plainListen,
+        key: 'bounce',
         host: config.bounce.host,
         port: config.bounce.port,
         tls: 'none',
