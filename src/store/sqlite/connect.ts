@@ -6,8 +6,8 @@
  *   (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
  *   connection that can not be made durable is refused.
  */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 
 export type Db = Database.Database
@@ -15,9 +15,19 @@ export type Row = Record<string, unknown>
 
 export const databaseFile = (dataDir: string): string => join(dataDir, 'postern.db')
 
-/** Makes folder and file, readable by their owner only, before SQLite would make them wider. */
+const syncFolder = (path: string): void => {
+  const fd = openSync(path, 'r')
+  fsyncSync(fd)
+  closeSync(fd)
+}
+
+/**
+ * Makes folder and file, readable by their owner only, before SQLite would make
+ * them wider. A new folder's name is made durable; SQLite does so for the files in it.
+ */
 export const prepareFile = (dataDir: string): string => {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  if (mkdirSync(dataDir, { recursive: true, mode: 0o700 }) !== undefined)
+    syncFolder(dirname(resolve(dataDir)))
   const file = databaseFile(dataDir)
   if (!existsSync(file)) {
     closeSync(openSync(file, 'a', 0o600))
@@ -46,6 +56,7 @@ export const openWriter = (file: string): Db => {
   db.pragma('foreign_keys = ON')
   db.pragma('cache_size = -65536')
   db.pragma('wal_autocheckpoint = 4000')
+  db.pragma('journal_size_limit = 67108864')
   const faults = durabilityFaults(db)
   if (faults.length > 0) {
     db.close()

@@ -120,5 +120,7 @@ export interface FaultPoint {
 
 export interface WriterSettings {
   readonly file: string
+  /** Only the daemon's writer gives out hot leases. */
+  readonly daemon: boolean
   readonly faultPoint: FaultPoint | null
 }

@@ -57,7 +57,11 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
   const file = prepareFile(options.dataDir)
   const unlock = options.daemon ? takeDaemonLock(options.dataDir) : () => {}
   try {
-    const writer = await startWriter({ file, faultPoint: options.faultPoint ?? null })
+    const writer = await startWriter({
+      file,
+      daemon: options.daemon,
+      faultPoint: options.faultPoint ?? null,
+    })
     const line = createLine(writer.connect())
     const db = openReader(file)
     const reads = createReads(db)

@@ -106,7 +106,8 @@ const searched = (filter: EmailFilter, skew: Skew, workspace: number): Strand =>
   if (filter.status !== null) clauses.add('e.status = ?', filter.status)
   const from = [...(to !== null ? ['recipients r'] : []), ...(tag !== null ? ['tags t'] : []), 'emails e']
   // CROSS JOIN keeps this order: the searched index leads.
-  return strand(from.join(' CROSS JOIN '), id, withTimes(clauses.add(`e.id = ${id}`), filter, skew, id))
+  const timed = withTimes(clauses.add(`e.id = ${id}`), filter, skew, id)
+  return { ...strand(from.join(' CROSS JOIN '), id, timed), repeats: true }
 }
 
 const strandsOf = (filter: EmailFilter, skew: Skew, workspaces: readonly number[]): Strand[] => {
@@ -130,9 +131,7 @@ export const createEmailReads = (sql: Statements) => {
   }
 
   const workspacesOf = (accountId: string, workspaceId: string | null): number[] =>
-    sql(
-      `SELECT n FROM workspaces WHERE account_id = ?${workspaceId === null ? '' : ' AND id = ?'} ORDER BY n`,
-    )
+    sql(`SELECT n FROM workspaces WHERE account_id = ?${workspaceId === null ? '' : ' AND id = ?'} `)
       .all(...(workspaceId === null ? [accountId] : [accountId, workspaceId]))
       .map((row) => row.n as number)
 

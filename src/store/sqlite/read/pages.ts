@@ -16,7 +16,12 @@ export interface Strand {
   readonly id: string
   readonly where: string
   readonly params: readonly unknown[]
+  /** True when an id may come more than once. */
+  readonly repeats?: boolean
 }
+
+const select = (strand: Strand): string =>
+  `SELECT ${strand.repeats === true ? 'DISTINCT ' : ''}${strand.id} AS id`
 
 interface Side {
   readonly operator: '<' | '<=' | '>' | '>='
@@ -37,7 +42,7 @@ const idsOf = (
   limit: number,
 ): string[] =>
   sql(
-    `SELECT DISTINCT ${strand.id} AS id FROM ${strand.from} WHERE ${sideSql(strand, side)}
+    `${select(strand)} FROM ${strand.from} WHERE ${sideSql(strand, side)}
      ORDER BY ${strand.id} ${descending ? 'DESC' : 'ASC'} LIMIT ?`,
   )
     .all(...sideParams(strand, side), limit)
@@ -57,7 +62,7 @@ const countUpTo = (sql: Statements, strands: readonly Strand[], most: number): n
   for (const strand of strands) {
     if (total >= most) break
     const row = sql(
-      `SELECT count(*) AS n FROM (SELECT DISTINCT ${strand.id} FROM ${strand.from} WHERE ${strand.where} LIMIT ?)`,
+      `SELECT count(*) AS n FROM (${select(strand)} FROM ${strand.from} WHERE ${strand.where} LIMIT ?)`,
     ).get(...strand.params, most - total)
     total += Number(row?.n ?? 0)
   }

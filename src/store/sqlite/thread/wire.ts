@@ -178,6 +178,8 @@ export type ClaimedArray = readonly [
   raw: Uint8Array | null,
 ]
 
+export const RAW_OF_CLAIMED = 18
+
 const dsnOf = (notify: string | null, orcpt: string | null): DsnRequest | null =>
   notify === null && orcpt === null ? null : { notify, orcpt }
 
@@ -199,5 +201,5 @@ export const fromClaimedArray = (one: ClaimedArray): Claimed => ({
   queuedAt: one[15],
   leaseGen: one[16],
   size: one[17],
-  raw: one[18],
+  raw: one[RAW_OF_CLAIMED],
 })

@@ -15,6 +15,7 @@ import { createDesk, type Desk } from '../write/desk.js'
 import { createVerbs } from '../write/verbs.js'
 import { BrokenStore, createBatch } from './batch.js'
 import { createFaultPoint } from './fault-point.js'
+import { RAW_OF_CLAIMED } from './wire.js'
 
 /**
  * So many verbs share a commit, or a few more: beyond it, answers would be late
@@ -48,15 +49,15 @@ const answerAll = (jobs: readonly Job[], answers: readonly Answer[]): void => {
   for (const [client, list] of perClient) tell(client, { kind: 'answers', answers: list })
 }
 
-const publish = (desk: Desk, clients: ReadonlySet<Client>): void => {
+const publish = (desk: Desk, clients: ReadonlySet<Client>, taker: Client | null): void => {
   const { due, leased, settled } = desk.effects
   if (!due && leased.length === 0 && settled.length === 0) return
   desk.forgetEffects()
+  if (leased.length > 0 && taker !== null) {
+    const buffers = new Set(leased.map((one) => one[RAW_OF_CLAIMED]?.buffer as ArrayBuffer))
+    taker.port.postMessage({ kind: 'leased', claimed: leased } satisfies FromWriter, [...buffers])
+  }
   for (const client of clients) {
-    if (leased.length > 0 && client.topics.has('leased')) {
-      const bytes = new Set(leased.map((one) => one[18]?.buffer as ArrayBuffer))
-      client.port.postMessage({ kind: 'leased', claimed: leased } satisfies FromWriter, [...bytes])
-    }
     if (settled.length > 0 && client.topics.has('settled')) tell(client, { kind: 'settled', settled })
     if (due && client.topics.has('due')) tell(client, { kind: 'due' })
   }
@@ -78,6 +79,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   const desk = createDesk(db)
   const batch = createBatch(desk, createVerbs(desk), createFaultPoint(settings.faultPoint))
   const clients = new Set<Client>()
+  let taker: Client | null = null
   let waiting: Job[][] = []
   let closing = false
 
@@ -97,7 +99,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
         const jobs = take(waiting)
         const answers = batch(jobs.map((job, i): Call => [i, job.call[1], job.call[2]]))
         answerAll(jobs, answers)
-        publish(desk, clients)
+        publish(desk, clients, taker)
       }
     } catch (error) {
       waiting = []
@@ -118,9 +120,16 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   const listen = (client: Client, topic: Topic, on: boolean): void => {
     if (on) client.topics.add(topic)
     else client.topics.delete(topic)
-    if (topic !== 'leased') return
-    desk.hot.open = on
-    if (!on) desk.hot.clear()
+    if (topic === 'leased' && settings.daemon) takeHot(client, on)
+  }
+
+  /** One client at a time: two would send the same mail. */
+  const takeHot = (client: Client, on: boolean): void => {
+    if (on) taker = client
+    else if (taker !== client) return
+    else taker = null
+    desk.hot.open = taker !== null
+    if (taker === null) desk.hot.clear()
   }
 
   const connect = (port: MessagePort): void => {
@@ -132,7 +141,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
     })
     port.on('close', () => {
       clients.delete(client)
-      if (client.topics.has('leased')) listen(client, 'leased', false)
+      takeHot(client, false)
     })
     tell(client, { kind: 'hello', file: settings.file })
   }

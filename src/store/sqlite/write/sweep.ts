@@ -28,6 +28,7 @@ const prepare = (desk: Desk) => {
     overdue: db
       .prepare<[number], string>(`SELECT id FROM recipients WHERE deadline <= ? LIMIT ${STEP}`)
       .pluck(),
+    rested: db.prepare('UPDATE recipients SET deadline = NULL WHERE id = ?'),
     bodies: db.prepare<[number], Aged & { n: number }>(
       `SELECT b.n, e.id, b.created_at, ${OPEN} FROM bodies b JOIN emails e ON e.id = b.email_id
        WHERE b.n > ? ORDER BY b.n LIMIT ${STEP}`,
@@ -104,7 +105,10 @@ export const createSweepStep = (desk: Desk, settle: (outcome: Outcome) => Settle
 
   return (now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): number => {
     const overdue = sql.overdue.all(now)
-    for (const id of overdue) settle(expiry(id, now))
+    for (const id of overdue) {
+      settle(expiry(id, now))
+      sql.rested.run(id) // also when the table refused: a deadline is met once
+    }
     const bodies = walk(
       (after: number) => sql.bodies.all(after),
       (row) => row.n,

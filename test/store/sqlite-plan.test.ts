@@ -1,0 +1,118 @@
+/**
+ * What a page costs must not grow with history: every statement of the lists and
+ * of the queue is a search in an index, none sorts, none scans a table that
+ * grows.
+ */
+import t from 'tap'
+import type { EmailFilter } from '../../src/store/port.js'
+import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
+import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
+import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
+import { createEventReads } from '../../src/store/sqlite/read/events.js'
+import { createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
+import { migrate } from '../../src/store/sqlite/schema/migrate.js'
+import { createDesk } from '../../src/store/sqlite/write/desk.js'
+import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
+import { page, T0 } from './fixture.js'
+
+/** Workspaces and pools are few, skew has one row, tags that a mail carries are few. */
+const SMALL = /SCAN (workspaces|w|skew|pools|p|CONSTANT ROW|\(subquery-\d+\))( USING COVERING INDEX \S+)?$/
+
+t.test('reads', async (t) => {
+  const file = prepareFile(t.testdir())
+  const writer = openWriter(file)
+  migrate(writer, T0)
+  const db = openReader(file)
+  const statements = createStatements(db)
+  const used = new Set<string>()
+  const sql: Statements = (text) => {
+    used.add(text)
+    return statements(text)
+  }
+  const emails = createEmailReads(sql)
+  const account = db.prepare('SELECT id FROM accounts').pluck().get() as string
+  const none: EmailFilter = {
+    accountId: account,
+    workspaceId: null,
+    mode: null,
+    status: null,
+    to: null,
+    tag: null,
+    createdAfter: null,
+    createdBefore: null,
+  }
+  const filters: Partial<EmailFilter>[] = [
+    {},
+    { mode: 'live' },
+    { status: 'sent' },
+    { to: 'a@b.c' },
+    { tag: { name: 'a', value: 'b' } },
+    { to: 'a@b.c', tag: { name: 'a', value: 'b' }, status: 'sent', mode: 'test' },
+    { createdAfter: 1, createdBefore: 2 },
+    { status: 'sent', createdAfter: 1, createdBefore: 2 },
+    { to: 'a@b.c', createdAfter: 1 },
+  ]
+  for (const filter of filters) {
+    for (const direction of ['older', 'newer'] as const) {
+      for (const anchor of [null, 'em_0']) {
+        emails.emails({ ...none, ...filter }, page({ direction, anchor, countUpTo: 10 }))
+      }
+    }
+  }
+  emails.email({ accountId: account, workspaceId: null, mode: null }, 'em_0')
+  emails.recipient('0')
+  emails.body('em_0')
+  emails.findEmails('a@b.c', 5)
+  emails.findEmails('<a@b.c>', 5)
+  createEventReads(sql).events('em_0', page({ countUpTo: 10 }))
+  createDepthReads(sql).nextDue()
+  await createDepthReads(sql).depth(T0)
+  t.ok(used.size > 30)
+  for (const text of used) {
+    const plan = db
+      .prepare(`EXPLAIN QUERY PLAN ${text}`)
+      .all(...(text.match(/\?/g) ?? []).map(() => null)) as {
+      detail: string
+    }[]
+    for (const { detail } of plan) {
+      const leased =
+        /boot IS NOT NULL/.test(text) && /recipients_leased|TEMP B-TREE FOR GROUP BY/.test(detail)
+      t.ok(
+        /^(SEARCH|CO-ROUTINE|CORRELATED|SCALAR|LEFT)/.test(detail) || SMALL.test(detail) || leased || first,
+        `${detail} in ${text.replace(/\s+/g, ' ').slice(0, 90)}`,
+      )
+    }
+  }
+  db.close()
+  writer.close()
+})
+
+t.test('writes', async (t) => {
+  const db = openWriter(prepareFile(t.testdir()))
+  migrate(db, T0)
+  const used: string[] = []
+  const prepare = db.prepare.bind(db)
+  db.prepare = ((text: string) => {
+    used.push(text)
+    return prepare(text)
+  }) as typeof db.prepare
+  createVerbs(createDesk(db))
+  /** Walks from the oldest row with a limit, small tables, and the leases of this moment. */
+  const allowed =
+    /LIMIT 200|FROM (skew|sessions|suppressions|rate_windows|workspaces)|boot (= \?|IS NOT NULL)|UPDATE skew/
+  for (const text of used.filter((one) => /^\s*(SELECT|UPDATE|DELETE)/.test(one))) {
+    const plan = prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(text.match(/\?/g) ?? []).map(() => null)) as {
+      detail: string
+    }[]
+    for (const { detail } of plan) {
+      t.ok(
+        !/^SCAN|TEMP B-TREE/.test(detail) ||
+          SMALL.test(detail) ||
+          allowed.test(text) ||
+          /VIRTUAL TABLE/.test(detail),
+        `${detail} in ${text.replace(/\s+/g, ' ').slice(0, 90)}`,
+      )
+    }
+  }
+  db.close()
+})
