@@ -7,12 +7,14 @@
  *   expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end
  *   of the lifetime, so that a mail never outlives it by a whole backoff step.
  *   A peer that names its price ("try again in 300 seconds") is given that time.
+ *   What was refused is also classified, for the timeline and for suppression.
  * NOTES
  *   530, 534, 535 and 538 complain about our login, not about the mail. They are
  *   postponed, since a mistyped password must not bounce a day's mail.
  */
 import { retryDelayMs } from '../base/backoff.js'
 import type { Reply } from '../mail/reply.js'
+import { classify, suppresses, type Verdict } from '../mail/report/classify.js'
 import type { Claimed, Outcome } from '../store/port.js'
 import { observed } from './settle.js'
 
@@ -85,9 +87,14 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
   return { ...base, retryAt: Math.min(at + wait, endOfLife) }
 }
 
+/** Why, as far as the upstream said it about this mail. */
+const whyOf = (end: AttemptEnd): Verdict | null =>
+  end.reply === null || !ABOUT_THE_MAIL.has(end.stage) ? null : classify(end.reply)
+
 export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed } = end
   const seen = verdict(end)
+  const why = seen === 'accepted' ? null : whyOf(end)
   const base = observed({
     recipientId: claimed.recipientId,
     seen,
@@ -97,8 +104,22 @@ export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
     attempt: claimed.attempts + 1,
     reply: end.reply,
     mta: { poolId: claimed.poolId, upstreamId: end.upstreamId, host: end.host },
-    reason: seen === 'postponed' && end.reply === null ? 'connection' : null,
-    detail: { stage: end.stage, ...(end.error === null ? {} : { error: end.error }), ...end.detail },
+    reason: seen === 'accepted' ? null : (why?.category ?? 'connection'),
+    detail: {
+      stage: end.stage,
+      ...(end.error === null ? {} : { error: end.error }),
+      ...(why === null ? {} : { class: why.class, fault: why.fault }),
+      ...end.detail,
+    },
   })
   return seen === 'postponed' ? postponed(base, end, plan) : base
 }
+
+/** True when the upstream has said that this address itself is dead. */
+export const isDead = ({ seen, detail }: Outcome): boolean =>
+  seen === 'rejected' &&
+  suppresses({
+    action: 'failed',
+    class: detail?.class === 'hard' ? 'hard' : 'soft',
+    fault: detail?.fault === 'recipient' ? 'recipient' : null,
+  })

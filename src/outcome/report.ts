@@ -14,9 +14,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
-import { newId } from '../base/id.js'
-import { normalizeAddress } from '../mail/address.js'
-import { type Category, suppresses } from '../mail/report/classify.js'
+import { suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Action, Report, ReportKind, ReportRecipient } from '../mail/report/report.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
@@ -24,6 +22,7 @@ import type { Observation } from '../mail/status.js'
 import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
 import { groupsFor } from './groups.js'
 import { observed, settle } from './settle.js'
+import { suppress } from './suppress.js'
 import { standingOf, type Tier } from './trust.js'
 
 export interface ReportParts {
@@ -125,26 +124,6 @@ const complaintOf = (at: Case): Outcome =>
     trusted: false,
   })
 
-const suppress = async (
-  { store, clock }: ReportParts,
-  owner: RecipientOwner,
-  origin: 'bounce' | 'complaint',
-  reason: Category | string | null,
-): Promise<void> => {
-  const now = clock.now()
-  await store.addSuppression({
-    id: newId('sup', now),
-    accountId: owner.accountId,
-    workspaceId: owner.workspaceId,
-    email: normalizeAddress(owner.address),
-    origin,
-    sourceId: owner.emailId,
-    reason,
-    expiresAt: null,
-    createdAt: now,
-  })
-}
-
 /** True for an address that this account has written to, in this mail or another. */
 const isKnown =
   ({ store }: ReportParts, owner: RecipientOwner) =>
@@ -197,8 +176,8 @@ export const recordReport = async (
 
   if (report.kind === 'arf') {
     await settle(parts.store, [complaintOf(at)])
-    const suppressed = believed && owner.mode === 'live' && COMPLAINTS.has(report.feedbackType ?? '')
-    if (suppressed) await suppress(parts, owner, 'complaint', report.feedbackType ?? null)
+    const complains = believed && COMPLAINTS.has(report.feedbackType ?? '')
+    const suppressed = complains && (await suppress(parts, owner, 'complaint', report.feedbackType ?? null))
     return { ...known, suppressed }
   }
 
@@ -206,10 +185,10 @@ export const recordReport = async (
   const outcomes = groups.flatMap((group) => outcomeOf(at, group) ?? [])
   // first the suppression, then the status that says it was made: a crash between them repeats
   // it, and a report that comes again later does not undo an operator's removal
-  const news = believed && owner.mode === 'live' && owner.status !== 'bounced'
+  const news = believed && owner.status !== 'bounced'
   const dead = news ? groups.find(suppresses) : undefined
-  if (dead !== undefined) await suppress(parts, owner, 'bounce', dead.category)
+  const suppressed = dead !== undefined && (await suppress(parts, owner, 'bounce', dead.category))
   const settled = await settle(parts.store, outcomes)
   const applied = settled.filter((one) => one.applied).at(-1)
-  return { ...known, status: applied?.to ?? null, suppressed: dead !== undefined }
+  return { ...known, status: applied?.to ?? null, suppressed }
 }

@@ -11,6 +11,7 @@
  *   onDue is a hint and polling the truth; nextDue() puts the next look where
  *   the next retry is.
  */
+import { isDead } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
 import { Attempt, type Surroundings } from './attempt.js'
 import type { Item } from './backlog.js'
@@ -34,6 +35,8 @@ export interface FlowParts {
   readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'>
   readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
   readonly random: () => number
+  /** An upstream said that this address is dead. */
+  readonly dead: (recipientId: string, reason: string | null) => void
   /** Mail came for a pool that is not known here: it may be new. */
   readonly unknownPool: () => void
   readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
@@ -271,7 +274,9 @@ export class Flow {
     }
     const { settings, random, journal, log } = this.#parts
     this.#around.crash('relay.before-settle')
-    journal.settle(recorded(item.last, { ...settings, random }, this.stats, log))
+    const outcome = recorded(item.last, { ...settings, random }, this.stats, log)
+    journal.settle(outcome)
+    if (isDead(outcome)) this.#parts.dead(outcome.recipientId, outcome.reason)
   }
 
   #giveBack({ recipientId, leaseGen }: Claimed, delayMs: number): void {

@@ -38,6 +38,8 @@ export interface RelayParts {
   /** How long an unused connection is kept, in milliseconds. */
   readonly idle?: number
   readonly drain?: number
+  /** An upstream said that this recipient's address is dead (see outcome/suppress.ts). */
+  readonly onDead?: (recipientId: string, reason: string | null) => void
   /** For tests: the process kills itself there. */
   readonly crashAt?: CrashPoint | null
 }
@@ -94,6 +96,7 @@ export const createRelay = (parts: RelayParts): Relay => {
       started.on('message', (message: FromWorker) => {
         if (message.say === 'ready') resolve()
         else if (message.say === 'log') parts.log[message.level](message.fields, message.fact)
+        else if (message.say === 'dead') parts.onDead?.(message.recipientId, message.reason)
         else if (message.say === 'stats') {
           stats = message.stats
           upstreams = message.upstreams

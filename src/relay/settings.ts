@@ -102,4 +102,5 @@ export type FromWorker =
   | { readonly say: 'ready' }
   | { readonly say: 'stopped' }
   | { readonly say: 'stats'; readonly stats: RelayStats; readonly upstreams: readonly UpstreamHealth[] }
+  | { readonly say: 'dead'; readonly recipientId: string; readonly reason: string | null }
   | LogLine

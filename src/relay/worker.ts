@@ -52,6 +52,7 @@ const flow = new Flow({
   journal,
   settings,
   random: Math.random,
+  dead: (recipientId, reason) => tell({ say: 'dead', recipientId, reason }),
   unknownPool: () => reloadSoon(),
   log,
   around: {

@@ -97,10 +97,13 @@ t.test('idle connections are closed', async (t) => {
 t.test('after a refused recipient the next mail on the connection is untouched by it', async (t) => {
   const { server, port } = await upstream(t)
   server.script.act = (stage, line) =>
-    stage === 'rcpt' && line.includes('nobody') ? '550 5.1.1 no' : undefined
-  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
-  queue.add(mail({ address: 'nobody@example.com' }))
+    stage === 'rcpt' && line.includes('nobody') ? '550 5.1.1 no such user' : undefined
+  const { queue, logged, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  const nobody = mail({ address: 'nobody@example.com' })
+  queue.add(nobody)
   await queue.settled(1)
+  t.match(queue.outcomes[0], { seen: 'rejected', reason: 'unknown_user', detail: { class: 'hard' } })
+  t.ok(logged.includes(`dead ${nobody.recipientId}`))
   queue.add(mail())
   await queue.settled(2)
   t.ok(server.lines.includes('RSET'))

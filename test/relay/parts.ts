@@ -111,6 +111,7 @@ export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): 
     },
     random: Math.random,
     unknownPool: () => {},
+    dead: (recipientId) => logged.push(`dead ${recipientId}`),
     log: (_level, fact) => logged.push(fact),
     around: {
       now: systemClock.now,

@@ -48,6 +48,7 @@ export type Verdict =
   | { readonly kind: 'withheld' }
 
 const BLOCK = 64 * 1024
+const LEFT = new Error('connection closed by us')
 const DATA = Buffer.from('DATA\r\n')
 
 interface Waiting {
@@ -111,10 +112,9 @@ export class Connection {
   /** Ends an idle connection politely. */
   quit(): void {
     if (this.#closed !== null) return
-    this.#socket.write('QUIT\r\n')
-    this.#closing(new Error('quit'))
-    this.#socket.end()
-    setTimeout(() => this.#socket.destroy(), 1_000).unref()
+    this.#closing(LEFT)
+    this.#socket.end('QUIT\r\n')
+    this.#socket.setTimeout(1_000, () => this.#socket.destroy())
   }
 
   /** Drops the connection as it stands. */

@@ -150,7 +150,8 @@ const open = async (
       connection.close()
     }
     connection.once('error', fail)
-    connection.once('end', () => fail(new Error('connection closed')))
+    const ended = (): void => fail(new Error('connection closed'))
+    connection.once('end', ended)
     connection.connect((error) => {
       if (error) return fail(error)
       const socket = connection._socket
@@ -160,6 +161,7 @@ const open = async (
         else {
           clearTimeout(timer)
           connection.removeListener('error', fail)
+          connection.removeListener('end', ended)
           resolve(takeOver(connection, socket, offers))
         }
       }
