@@ -76,7 +76,8 @@ export const param = (call: Pick<Call, 'params'>, name: string): string => {
 /** All values of a header as sent: Node joins some repeated headers and drops others. */
 export const headerValues = (req: IncomingMessage, name: string): readonly string[] => {
   const values: string[] = []
-  const raw = req.rawHeaders
+  // An injected request has no raw headers, and nobody to repeat one.
+  const raw = req.rawHeaders ?? Object.entries(req.headers).flat()
   for (let i = 0; i < raw.length; i += 2) {
     if (raw[i]?.length === name.length && raw[i]?.toLowerCase() === name) values.push(raw[i + 1] ?? '')
   }

@@ -6,10 +6,13 @@
  *   connection, those under way are finished.
  */
 import type { AddressInfo } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
+import { type Listen, plainListen } from '../base/listen.js'
 import { inRange, plainAddress } from '../base/network.js'
 import type { Service } from '../base/service.js'
 import type { ListenAddress } from '../config/config.js'
+import { ownUrl } from '../config/load.js'
 import { CursorCodec } from './cursor.js'
 import type { Endpoint } from './endpoint.js'
 import type { Ground } from './ground.js'
@@ -25,10 +28,17 @@ import { workspaces } from './routes/workspaces.js'
 import { createServer } from './server.js'
 import { Listener } from './wire/listener.js'
 
+export interface TlsFiles {
+  readonly cert: string | Buffer
+  readonly key: string | Buffer
+}
+
 export interface HttpOptions extends Omit<Ground, 'cursors'> {
   readonly pepper: Uint8Array
   /** Certificate and key when this listener speaks TLS itself. */
-  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
+  readonly tls?: TlsFiles | null
+  /** How to get its socket, `http`; by default it is bound here. */
+  readonly listen?: Listen | undefined
 }
 
 export interface Http extends Service {
@@ -36,6 +46,8 @@ export interface Http extends Service {
   readonly address: ListenAddress
   /** From now on every new request is answered 503. */
   drain(): void
+  /** Another certificate for new connections; does nothing without TLS. */
+  renew(tls: TlsFiles): void
   /** A request without a socket, for pages of the same process. */
   inject(request: ServerInjectOptions): Promise<ServerInjectResponse>
 }
@@ -58,7 +70,7 @@ const addressOf =
   }
 
 /** The whole contract, in the order of the document. */
-export const endpoints = (ground: Ground, baseUrl: string): readonly Endpoint[] =>
+export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpoint[] =>
   withDocument(
     [
       ...emails(ground),
@@ -76,21 +88,28 @@ export const endpoints = (ground: Ground, baseUrl: string): readonly Endpoint[] 
 export const createHttp = (options: HttpOptions): Http => {
   const { config, log, tenants } = options
   const ground: Ground = { ...options, cursors: new CursorCodec(options.pepper) }
-  const baseUrl = config.base_url.replace(/\/+$/, '')
-  const tls = options.tls ?? null
+  let tls = options.tls ?? null
   let draining = false
   let server: Server | null = null
 
-  const build = (): Server => {
+  /** A base URL that nobody configured names the port that was really taken. */
+  const baseUrlAt = ({ host, port }: ListenAddress): string => {
+    const { base_url, http } = config
+    const url = base_url === ownUrl(http) ? ownUrl({ ...http, host, port }) : base_url
+    return url.replace(/\/+$/, '')
+  }
+
+  const start = async (): Promise<Server> => {
+    let url = baseUrlAt(config.http)
+    const baseUrl = () => url
     const listener = new Listener({
       baseUrl,
       requestTimeoutMs: config.http.request_timeout,
       tls,
       failures: tenants.failures,
     })
-    return createServer(
+    const fresh = createServer(
       {
-        listen: config.http,
         listener,
         tls: tls !== null,
         baseUrl,
@@ -102,6 +121,17 @@ export const createHttp = (options: HttpOptions): Http => {
       },
       endpoints(ground, baseUrl),
     )
+    await fresh.initialize()
+    try {
+      // Only now, because hapi follows the connections of a listener from its first moment.
+      await (options.listen ?? plainListen)(listener.server, 'http', config.http)
+    } catch (error) {
+      await fresh.stop()
+      throw error
+    }
+    url = baseUrlAt({ ...config.http, port: (listener.server.address() as AddressInfo).port })
+    await fresh.start()
+    return fresh
   }
 
   const running = (): Server => {
@@ -118,12 +148,16 @@ export const createHttp = (options: HttpOptions): Http => {
     drain() {
       draining = true
     },
+    renew(fresh) {
+      tls = tls && fresh
+      const listener = server?.listener
+      if (listener instanceof TlsServer) listener.setSecureContext({ cert: fresh.cert, key: fresh.key })
+    },
     inject: (request) => running().inject(request),
     async start() {
       if (server !== null) return
       draining = false
-      server = build()
-      await server.start()
+      server = await start()
     },
     async stop() {
       draining = true

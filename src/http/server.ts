@@ -11,7 +11,6 @@ import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
-import type { ListenAddress } from '../config/config.js'
 import { check } from './check.js'
 import type { Answer, Call, Endpoint } from './endpoint.js'
 import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
@@ -20,10 +19,11 @@ import { problemHeaders, toFault, toProblem } from './wire/problem.js'
 import { rateHeaders } from './wire/rate.js'
 
 export interface ServerGround extends GateGround {
-  readonly listen: ListenAddress
+  /** hapi does not open it: it may be inherited. */
   readonly listener: Listener
   readonly tls: boolean
-  readonly baseUrl: string
+  /** Known once the listener listens. */
+  readonly baseUrl: () => string
   readonly log: Log
   /** The client's address, when a trusted proxy stands between. */
   readonly addressOf: (request: Request) => string
@@ -98,7 +98,7 @@ const finish = (ground: ServerGround) => async (request: Request, h: ResponseToo
   }
   const instance = request.path.split('?')[0] ?? '/'
   const response = h
-    .response(JSON.stringify(toProblem(fault, ground.baseUrl, request.app.id, instance)))
+    .response(JSON.stringify(toProblem(fault, ground.baseUrl(), request.app.id, instance)))
     .code(fault.row.http)
   for (const [name, value] of Object.entries(problemHeaders(fault))) response.header(name, value)
   return response
@@ -157,8 +157,7 @@ export const createServer = (ground: ServerGround, endpoints: readonly Endpoint[
   const server = hapi.server({
     listener: ground.listener.server,
     tls: ground.tls,
-    address: ground.listen.host,
-    port: ground.listen.port,
+    autoListen: false,
     debug: false,
     compression: { minBytes: 4_096 },
     routes: {

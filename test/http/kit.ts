@@ -92,7 +92,11 @@ const configFor = (dataDir: string, wish: Wish): Config => {
   }
 }
 
-const document = openApi(endpoints({} as Ground, 'https://mail.test'), 'https://mail.test', 'v1')
+const document = openApi(
+  endpoints({} as Ground, () => 'https://mail.test'),
+  'https://mail.test',
+  'v1',
+)
 const { demandDocumented } = documented(document)
 
 export const openKit = async (wish: Wish = {}): Promise<Kit> => {

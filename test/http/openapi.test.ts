@@ -18,7 +18,7 @@ import { openKit } from './kit.js'
 const FULL = process.env.POSTERN_FULL !== undefined
 const RUNS = FULL ? 10_000 : 1_000
 if (FULL) t.setTimeout(300_000)
-const all = endpoints({} as Ground, 'https://mail.test')
+const all = endpoints({} as Ground, () => 'https://mail.test')
 const document = openApi(all, 'https://mail.test', 'v1')
 const { validator } = documented(document)
 

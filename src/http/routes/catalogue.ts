@@ -47,8 +47,8 @@ const page = (title: string, entries: readonly Entry[]): Answer => ({
 <h1>${title}</h1><dl>${entries.map(row).join('\n')}</dl></html>`,
 })
 
-export const catalogue = (baseUrl: string): readonly Endpoint[] => {
-  const entries = (Object.keys(FAULTS) as FaultCode[]).map((code) => entry(baseUrl, code))
+export const catalogue = (baseUrl: () => string): readonly Endpoint[] => {
+  const entries = () => (Object.keys(FAULTS) as FaultCode[]).map((code) => entry(baseUrl(), code))
   return [
     endpoint({
       id: 'listErrors',
@@ -61,8 +61,8 @@ export const catalogue = (baseUrl: string): readonly Endpoint[] => {
       faults: [],
       handle: async (call) =>
         wantsHtml(call)
-          ? page('Errors', entries)
-          : { status: 200, body: { object: 'error_catalog', version: 'v1', errors: entries } },
+          ? page('Errors', entries())
+          : { status: 200, body: { object: 'error_catalog', version: 'v1', errors: entries() } },
     }),
     endpoint({
       id: 'getError',
@@ -74,7 +74,7 @@ export const catalogue = (baseUrl: string): readonly Endpoint[] => {
       answers: { 200: shapes.errorType },
       faults: ['error_type.not_found'],
       async handle(call) {
-        const found = entries.find(({ code }) => code === param(call, 'code'))
+        const found = entries().find(({ code }) => code === param(call, 'code'))
         if (!found) throw new Fault('error_type.not_found')
         return wantsHtml(call) ? page(found.code, [found]) : { status: 200, body: found }
       },

@@ -6,7 +6,7 @@ import { type Endpoint, endpoint } from '../endpoint.js'
 import { openApi } from '../openapi/document.js'
 
 /** The given endpoints, and the one that describes them and itself. */
-export const withDocument = (endpoints: readonly Endpoint[], baseUrl: string): readonly Endpoint[] => {
+export const withDocument = (endpoints: readonly Endpoint[], baseUrl: () => string): readonly Endpoint[] => {
   let text: string | null = null
   const own: Endpoint = endpoint({
     id: 'getOpenApi',
@@ -18,7 +18,7 @@ export const withDocument = (endpoints: readonly Endpoint[], baseUrl: string): r
     answers: { 200: Joi.object().unknown() },
     faults: [],
     async handle() {
-      text ??= JSON.stringify(openApi(all, baseUrl, 'v1'))
+      text ??= JSON.stringify(openApi(all, baseUrl(), 'v1'))
       return { status: 200, body: text }
     },
   })

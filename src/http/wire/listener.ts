@@ -21,7 +21,8 @@ import { problemHeaders, toProblem } from './problem.js'
 import { rateHeaders } from './rate.js'
 
 export interface ListenerOptions {
-  readonly baseUrl: string
+  /** Asked for each answer: which port it names is known only after listening. */
+  readonly baseUrl: () => string
   readonly requestTimeoutMs: number
   readonly tls: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
   readonly failures: Failures
@@ -95,7 +96,7 @@ export class Listener {
   }
 
   #answer(fault: Fault, requestId: string, path: string, address: string | undefined): Answer {
-    const body = JSON.stringify(toProblem(fault, this.#options.baseUrl, requestId, path))
+    const body = JSON.stringify(toProblem(fault, this.#options.baseUrl(), requestId, path))
     const headers = {
       ...problemHeaders(fault),
       'content-length': String(Buffer.byteLength(body)),
