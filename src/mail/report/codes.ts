@@ -13,8 +13,8 @@ export interface Codes {
 const MAX_TEXT = 8_000
 /** A basic code with the enhanced one behind it: the surest form. */
 const PAIR =
-  /(?<![\w.])([245]\d\d)[ \-:]{1,3}(?:[245]\d\d[ \-:]{1,3})?[ (<'"]{0,2}#?([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)/
-const LONE = /(?<![\w.\-/[@])#?([45]\.\d{1,3}\.\d{1,3})(?!\.?\d|[\w@/])/
+  /(?<![\w.])([245]\d\d)[ \-:]{1,3}(?:[245]\d\d[ \-:]{1,3})?[ (<'"]{0,2}#?([245]\.\d\.\d{1,3})(?![\d.]*\d)/
+const LONE = /(?<![\w.\-/[@])#?([45]\.\d\.\d{1,3})(?!\.?\d|[\w@/])/
 const BASIC =
   /(?:^|said:|error:|server:|respon\w{0,8}:|returned:?|replied:|was:|code:?|with|[<>"'(:;\n]|\.\.\.)\s{0,3}['"(]?([45]\d\d)(?=[ \-:;.,)'"]|$)(?![.\d]*\.\d)/im
 

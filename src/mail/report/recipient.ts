@@ -59,6 +59,12 @@ const replyIn = (text: string): string => {
   )
 }
 
+/** The first paragraph with words in it, beside a heading that is only the address. */
+const opening = (text: string): string => {
+  const [first = '', second = ''] = text.trim().split(/\n\s*\n/, 2)
+  return /\s/.test(first.trim()) ? first : `${first}\n${second}`
+}
+
 export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecipient => {
   const said = known.diagnostic ?? null
   const inSaid = codesIn(said ?? '')
@@ -67,6 +73,7 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
   const action: Action = gone ? 'failed' : known.action
   const failing = action === 'failed' || action === 'delayed'
   const status = statusFrom(inSaid.enhanced, known.status ?? null, inContext.enhanced, action)
+  const reply = failing ? replyIn(known.context) : ''
   const code = inSaid.code ?? (failing ? inContext.code : null)
   const base = {
     address: known.address,
@@ -74,7 +81,7 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
     originalRecipient: known.originalRecipient ?? null,
     action,
     status,
-    diagnostic: oneLine(said ?? known.context) || null,
+    diagnostic: oneLine(said ?? (failing ? reply || opening(known.own) : '')) || null,
     code,
     remoteMta: known.remoteMta ?? null,
   }
@@ -83,7 +90,7 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
     ...base,
     ...judge(
       { code, enhanced: inSaid.enhanced ?? status },
-      [said ?? '', replyIn(known.context), known.own],
+      [said ?? '', reply, known.own],
       known.context,
       rules,
     ),

@@ -231,9 +231,9 @@ export const PROTOCOL = anyOf(
 )
 
 export const CONTENT = anyOf(
-  /(?:message|mail|content|attachment|header|subject|body|data|file|e-?mail|format|line|date|charset|mime|8-?bit)[^.]{0,40}(?:not (?:allowed|accepted|permitted|rfc|compliant)|rejected|refused|invalid|missing|malformed|bad|prohibited|denied|too long|violat|unacceptable|not (?:complian|conform))/,
+  /(?:message|mail|content|attachment|header|subject|body|data|file|e-?mail|format|line|date|charset|mime|8-?bit)[^.]{0,40}(?:not (?:allowed|accepted|permitted|rfc|compliant)|rejected|refused|invalid|missing|malformed|bad|prohibited|denied|too long|unacceptable|not (?:complian|conform))/,
   /header error|rfc ?\d{3,4}|not rfc|message-id|conversion|bare (?:lf|cr)|bad header|header error/,
-  /violat|duplicate (?:header|subject|from)|attachment/,
+  /duplicate (?:header|subject|from)|attachment/,
 )
 
 export const POLICY = anyOf(
