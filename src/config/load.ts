@@ -84,13 +84,17 @@ const siblingsOf = (path: Joi.ValidationErrorItem['path']): readonly string[] =>
 
 const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
+/** Where the API is reached when nobody said otherwise. */
+export const ownUrl = ({ host, port, tls }: Pick<Config['http'], 'host' | 'port' | 'tls'>): string =>
+  `${tls ? 'https' : 'http'}://${urlHost(host)}:${port}`
+
 /** Fills in what depends on other settings, and makes paths absolute. */
 const complete = (config: Config, folder: string): Config => {
   const { http, bounce, tls, store } = config
   const path = (name: string | null): string | null => (name === null ? null : resolve(folder, name))
   return {
     ...config,
-    base_url: config.base_url ?? `${http.tls ? 'https' : 'http'}://${urlHost(http.host)}:${http.port}`,
+    base_url: config.base_url ?? ownUrl(http),
     data_dir: resolve(folder, config.data_dir),
     bounce: { ...bounce, domain: bounce.domain ?? config.hostname },
     tls: { cert_file: path(tls.cert_file), key_file: path(tls.key_file) },
