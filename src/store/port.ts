@@ -139,6 +139,8 @@ export interface Claimed {
   readonly queuedAt: number
   readonly leaseGen: number
   readonly size: number
+  /** What the workspace wants done when a broken connection hides whether the mail was taken; retry when absent. */
+  readonly ambiguous?: 'retry' | 'hold'
   /** The bytes, when they are small or still at hand; else fetch them with body(). */
   readonly raw: Uint8Array | null
 }

@@ -16,7 +16,7 @@ import type { Call } from '../../src/store/sqlite/protocol.js'
 import { connectQueue } from '../../src/store/sqlite/queue-client.js'
 import { migrate, NewerDatabaseError } from '../../src/store/sqlite/schema/migrate.js'
 import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/batch.js'
-import { toWire } from '../../src/store/sqlite/thread/wire.js'
+import { type ClaimedArray, fromClaimedArray, toWire } from '../../src/store/sqlite/thread/wire.js'
 import { createDesk } from '../../src/store/sqlite/write/desk.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { accepted, addWorkspace, claimOne, ground, HOUR, mailFor, ofLease, scopeOf, T0 } from './fixture.js'
@@ -207,8 +207,9 @@ t.test('a full disk refuses mail and settles what was sent', async (t) => {
   ]
   t.match(batch([accept(0, 100)]), [[0, 'value', 'accepted']])
   const [answer] = batch([[1, 'claim', [poolId, 1, T0 + HOUR, T0]]])
-  const [claimed] = (answer?.[2] ?? []) as Claimed[]
-  if (claimed === undefined) throw new Error('nothing claimed')
+  const [row] = (answer?.[2] ?? []) as ClaimedArray[]
+  if (row === undefined) throw new Error('nothing claimed')
+  const claimed = fromClaimedArray(row)
   db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + 2}`)
   const answers = batch([accept(2, 1_000_000), [3, 'settle', [[ofLease(claimed)]]]])
   t.match(

@@ -10,7 +10,6 @@ import type { PlainFault } from '../../base/fault.js'
 import type {
   AcceptResult,
   AttemptMark,
-  Claimed,
   EmailScope,
   IdempotencyClaim,
   IdempotencyState,
@@ -38,7 +37,7 @@ export interface QueueWrites {
   accept(batch: WireAcceptance): AcceptResult
   claimKey(claim: IdempotencyClaim): IdempotencyState
   releaseKey(claim: Pick<IdempotencyClaim, 'workspaceId' | 'mode' | 'key' | 'token'>): void
-  claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly Claimed[]
+  claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[]
   attempting(marks: readonly AttemptMark[]): readonly boolean[]
   settle(outcomes: readonly Outcome[]): readonly Settled[]
   release(leases: readonly LeaseRef[], dueAt: number): void

@@ -14,7 +14,7 @@ import { createEmailReads } from './read/emails.js'
 import { createStatements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { createLine, type Line } from './thread/line.js'
-import { toWire } from './thread/wire.js'
+import { fromClaimedArray, toWire } from './thread/wire.js'
 
 /** The half of Queue that writes. */
 export type QueueWrites = Omit<Queue, 'body' | 'nextDue'>
@@ -23,7 +23,7 @@ export const createQueueWrites = (line: Line): QueueWrites => ({
   accept: (batch) => line.call('accept', toWire(batch)),
   claimKey: (claim) => line.call('claimKey', claim),
   releaseKey: (claim) => line.call('releaseKey', claim),
-  claim: (poolId, limit, leaseUntil, now) => line.call('claim', poolId, limit, leaseUntil, now),
+  claim: async (...args) => (await line.call('claim', ...args)).map(fromClaimedArray),
   attempting: (marks) => line.call('attempting', marks),
   settle: (outcomes) => line.call('settle', outcomes),
   release: (leases, dueAt) => line.call('release', leases, dueAt),

@@ -15,17 +15,19 @@ const STEP = 5000
 type Pair = readonly [pool: number, workspace: number]
 
 export const createDepthReads = (sql: Statements) => {
+  const first = (where: string, ...params: readonly unknown[]): Pair | null => {
+    const row = sql(
+      `SELECT pool, workspace FROM recipients WHERE ${where} AND due_at IS NOT NULL ORDER BY pool, workspace LIMIT 1`,
+    ).get(...params)
+    return row === undefined ? null : [row.pool as number, row.workspace as number]
+  }
+
+  /** In two steps: a comparison of row values would use the index for the pool alone. */
   const pairs = function* (): Generator<Pair> {
-    let row = sql(
-      'SELECT pool, workspace FROM recipients WHERE due_at IS NOT NULL ORDER BY pool, workspace LIMIT 1',
-    ).get()
-    while (row !== undefined) {
-      const pair: Pair = [row.pool as number, row.workspace as number]
+    let pair = first('pool > ?', 0)
+    while (pair !== null) {
       yield pair
-      row = sql(
-        `SELECT pool, workspace FROM recipients WHERE (pool, workspace) > (?, ?) AND due_at IS NOT NULL
-         ORDER BY pool, workspace LIMIT 1`,
-      ).get(...pair)
+      pair = first('pool = ? AND workspace > ?', ...pair) ?? first('pool > ?', pair[0])
     }
   }
 
@@ -34,24 +36,20 @@ export const createDepthReads = (sql: Statements) => {
     workspaceId: sql('SELECT id FROM workspaces WHERE n = ?').get(pair[1])?.id as string,
   })
 
-  /** Rows of a pair in a range of due times, in steps that let other work in between. */
-  const count = async (pair: Pair, range: 'due_at <= ?' | 'due_at > ?', now: number): Promise<number> => {
-    const from = `FROM recipients WHERE pool = ? AND workspace = ? AND ${range} AND (due_at, id) > (?, ?)`
+  const due = 'FROM recipients WHERE pool = ? AND workspace = ? AND due_at > ? AND due_at <= ?'
+
+  /** Rows of a pair that fall due after `from` and by `to`, in steps that let other work in between. */
+  const count = async (pair: Pair, from: number, to: number): Promise<number> => {
     let counted = 0
-    let edge: readonly [number, string] = [-1, '']
-    for (;;) {
-      const row = sql(`SELECT due_at, id ${from} ORDER BY due_at, id LIMIT 1 OFFSET ${STEP - 1}`).get(
-        ...pair,
-        now,
-        ...edge,
-      )
-      if (row === undefined) {
-        return counted + Number(sql(`SELECT count(*) AS n ${from}`).get(...pair, now, ...edge)?.n ?? 0)
-      }
-      counted += STEP
-      edge = [row.due_at as number, row.id as string]
-      await setImmediate()
+    let edge = from
+    while (edge < to) {
+      const row = sql(`SELECT due_at ${due} ORDER BY due_at LIMIT 1 OFFSET ${STEP}`).get(...pair, edge, to)
+      const next = (row?.due_at as number | undefined) ?? to
+      counted += Number(sql(`SELECT count(*) AS n ${due}`).get(...pair, edge, next)?.n ?? 0)
+      edge = next
+      if (row !== undefined) await setImmediate()
     }
+    return counted
   }
 
   const oldest = (pair: Pair): number | null =>
@@ -74,9 +72,9 @@ export const createDepthReads = (sql: Statements) => {
       for (const pair of [...pairs()]) {
         found.set(pair.join(), {
           ...ids(pair),
-          due: await count(pair, 'due_at <= ?', now),
+          due: await count(pair, -1, now),
           leased: 0,
-          waiting: await count(pair, 'due_at > ?', now),
+          waiting: await count(pair, now, Number.MAX_SAFE_INTEGER),
           oldestDueAt: oldest(pair),
         })
       }

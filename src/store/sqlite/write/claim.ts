@@ -9,8 +9,7 @@
  *   queued in the same verb, all its recipients together, so that a cancel wins
  *   or loses as a whole.
  */
-import type { Claimed } from '../../port.js'
-import type { Row } from '../connect.js'
+import type { ClaimedArray } from '../thread/wire.js'
 import type { Desk } from './desk.js'
 import type { Leases } from './lease.js'
 import type { Appointments } from './schedule.js'
@@ -24,9 +23,10 @@ interface Candidate {
   readonly status: string
 }
 
-const CLAIMED = `SELECT r.id, r.email_id, r.address, r.notify, r.orcpt, r.attempts, r.queued_at, r.lease_gen,
-    r.workspace, e.test, e.envid, e.ret, e.message_id, e.sender, e.utf8, e.created_at, e.size, e.pool,
-    CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body) END AS raw
+/** In the order of ClaimedArray; workspace and pool still as numbers. */
+const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address, r.notify, r.orcpt, e.envid, e.ret,
+    e.message_id, e.sender, e.utf8, r.attempts, e.created_at, r.queued_at, r.lease_gen, e.size,
+    CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body) END
   FROM recipients r JOIN emails e ON e.id = r.email_id WHERE r.id = ?`
 
 const prepare = (desk: Desk) => ({
@@ -42,32 +42,16 @@ const prepare = (desk: Desk) => ({
   lease: desk.db.prepare(
     `UPDATE recipients SET due_at = NULL, boot = ?, lease_until = ?, lease_gen = lease_gen + 1 WHERE id = ?`,
   ),
-  claimed: desk.db.prepare<[string], Row>(CLAIMED),
+  claimed: desk.db.prepare<[string], unknown[]>(CLAIMED).raw(),
 })
 
-const toClaimed = (desk: Desk, poolId: string, row: Row): Claimed => ({
-  recipientId: row.id as string,
-  emailId: row.email_id as string,
-  workspaceId: desk.names.workspaceId(row.workspace as number),
-  poolId,
-  mode: row.test === 1 ? 'test' : 'live',
-  address: row.address as string,
-  dsn:
-    row.notify === null && row.orcpt === null
-      ? null
-      : { notify: row.notify as string | null, orcpt: row.orcpt as string | null },
-  envid: row.envid as string | null,
-  ret: row.ret as string | null,
-  messageId: row.message_id as string,
-  from: row.sender as string,
-  needsSmtpUtf8: row.utf8 === 1,
-  attempts: row.attempts as number,
-  createdAt: row.created_at as number,
-  queuedAt: row.queued_at as number,
-  leaseGen: row.lease_gen as number,
-  size: row.size as number,
-  raw: row.raw as Uint8Array | null,
-})
+const toClaimed = (desk: Desk, row: unknown[]): ClaimedArray => {
+  row[2] = desk.names.workspaceId(row[2] as number)
+  row[3] = desk.names.poolId(row[3] as number)
+  row[4] = row[4] === 1
+  row[12] = row[12] === 1
+  return row as unknown as ClaimedArray
+}
 
 export const createClaim = (desk: Desk, leases: Leases, appointments: Appointments) => {
   const sql = prepare(desk)
@@ -90,13 +74,13 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
     return found
   }
 
-  const take = (candidate: Candidate, poolId: string, leaseUntil: number, now: number): Claimed => {
+  const take = (candidate: Candidate, leaseUntil: number, now: number): ClaimedArray => {
     if (candidate.status === 'scheduled') appointments.fallDue(candidate.email_id, now)
     sql.lease.run(desk.boot, leaseUntil, candidate.id)
     leases.noteUntil(leaseUntil)
     const row = sql.claimed.get(candidate.id)
     if (row === undefined) throw new Error(`recipient ${candidate.id} has no email`)
-    return toClaimed(desk, poolId, row)
+    return toClaimed(desk, row)
   }
 
   /** One of each workspace in turn. */
@@ -108,10 +92,10 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
     return dealt
   }
 
-  return (poolId: string, limit: number, leaseUntil: number, now: number): readonly Claimed[] => {
+  return (poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[] => {
     leases.reap(now)
     const pool = desk.names.pool(poolId)
-    const claimed: Claimed[] = []
+    const claimed: ClaimedArray[] = []
     let waiting = circle(pool, now, limit)
     while (waiting.length > 0 && claimed.length < limit) {
       const share = Math.ceil((limit - claimed.length) / waiting.length)
@@ -127,7 +111,7 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
         served.set(pool, workspace)
         if (hand.length === wanted) more.push(workspace)
       }
-      for (const candidate of deal(hands)) claimed.push(take(candidate, poolId, leaseUntil, now))
+      for (const candidate of deal(hands)) claimed.push(take(candidate, leaseUntil, now))
       waiting = more
     }
     return claimed
