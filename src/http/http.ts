@@ -19,6 +19,7 @@ import type { Ground } from './ground.js'
 import { apiKeys } from './routes/api-keys.js'
 import { batch } from './routes/batch.js'
 import { catalogue } from './routes/catalogue.js'
+import { credentials } from './routes/credentials.js'
 import { withDocument } from './routes/document.js'
 import { emailActions } from './routes/email-actions.js'
 import { emails } from './routes/emails.js'
@@ -78,6 +79,7 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
       ...emailActions(ground),
       ...workspaces(ground),
       ...apiKeys(ground),
+      ...credentials(ground),
       ...suppressions(ground),
       ...pools(ground),
       ...catalogue(baseUrl),

@@ -11,7 +11,6 @@ import type { AddressInfo } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
-import type { Relay } from '../relay/relay.js'
 import type { Queue, Upkeep } from '../store/port.js'
 import { gauge, type Metric, metricsText } from './metrics.js'
 
@@ -19,7 +18,6 @@ export interface ManagementOptions {
   readonly config: Pick<Config, 'management'>
   readonly store: Pick<Upkeep, 'depth'> & Pick<Queue, 'nextDue'>
   readonly draining: () => boolean
-  readonly relay?: Pick<Relay, 'stats' | 'upstreams'> | undefined
   /** Further parts to ask; each answers `ok` or a word that says what is wrong. */
   readonly checks?: Readonly<Record<string, () => string | Promise<string>>>
   /** Further numbers of the moment. */
@@ -68,31 +66,7 @@ const ready = async ({ store, draining, checks }: ManagementOptions): Promise<Re
 
 const delay = monitorEventLoopDelay({ resolution: 20 })
 
-const relayMetrics = (relay: Pick<Relay, 'stats' | 'upstreams'>): readonly Metric[] => {
-  const { inFlight, waiting, connections, ...counted } = relay.stats()
-  return [
-    {
-      name: 'postern_relay_events_total',
-      help: 'What relay did since the start, by kind',
-      type: 'counter',
-      samples: Object.entries(counted).map(([kind, value]) => ({ labels: { kind }, value })),
-    },
-    gauge('postern_relay_in_flight', 'Messages between MAIL and the last reply', inFlight),
-    gauge('postern_relay_waiting', 'Recipients leased and not begun', waiting),
-    gauge('postern_relay_connections', 'Open connections to upstreams', connections),
-    {
-      name: 'postern_upstream_open',
-      help: 'Whether mail is kept away from an upstream because it failed',
-      type: 'gauge',
-      samples: relay.upstreams().map(({ poolId, upstreamId, breaker }) => ({
-        labels: { pool: poolId, upstream: upstreamId },
-        value: breaker === 'open' ? 1 : 0,
-      })),
-    },
-  ]
-}
-
-const measure = async ({ store, metrics, relay }: ManagementOptions): Promise<Reply> => {
+const measure = async ({ store, metrics }: ManagementOptions): Promise<Reply> => {
   const depth = await store.depth()
   const memory = process.memoryUsage()
   const { user, system } = process.cpuUsage()
@@ -125,7 +99,6 @@ const measure = async ({ store, metrics, relay }: ManagementOptions): Promise<Re
       type: 'counter',
       samples: [{ value: (user + system) / 1e6 }],
     },
-    ...(relay ? relayMetrics(relay) : []),
     ...((await metrics?.()) ?? []),
   ]
   return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metricsText(all) }

@@ -8,7 +8,14 @@
 import { toRfc3339 } from '../base/clock.js'
 import { eventName } from '../mail/status.js'
 import type { EmailRecord, EmailRow, EventRow, RecipientRow } from '../store/port.js'
-import type { KeyRow, PoolRow, SuppressionRow, UpstreamRow, WorkspaceRow } from '../store/port-tenants.js'
+import type {
+  CredentialRow,
+  KeyRow,
+  PoolRow,
+  SuppressionRow,
+  UpstreamRow,
+  WorkspaceRow,
+} from '../store/port-tenants.js'
 import { keyPrefix } from '../tenant/key.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
@@ -107,6 +114,18 @@ export const apiKey = (row: KeyRow) => ({
   last_used_at: timeOrNull(row.lastUsedAt),
   expires_at: timeOrNull(row.expiresAt),
   rate_limit_per_minute: row.rateLimitPerMinute,
+})
+
+export const credential = (row: CredentialRow) => ({
+  id: row.id,
+  object: 'credential' as const,
+  workspace_id: row.workspaceId,
+  mode: row.mode,
+  username: row.username,
+  cidr: row.cidr,
+  imported: row.imported,
+  created_at: toRfc3339(row.createdAt),
+  last_used_at: timeOrNull(row.lastUsedAt),
 })
 
 export const suppression = (row: SuppressionRow) => ({

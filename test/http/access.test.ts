@@ -20,11 +20,18 @@ t.test('every id of every route: what is foreign looks like what never was', asy
   const { id: suppression } = (await kit.ask('/v1/suppressions', { body: { email: 'a@b.test' } })).json
   const { id: apiKey } = (await kit.ask('/v1/api-keys', { key: kit.session, body: { name: 'x' } })).json
   const { id: pool } = (await kit.ask('/v1/egress-pools', { key: kit.session, body: { name: 'x' } })).json
+  const { id: credential } = (
+    await kit.ask('/v1/credentials', {
+      key: kit.session,
+      body: { workspace_id: kit.workspaceId, username: 'printer', password: 'long enough' },
+    })
+  ).json
   const ids: Record<string, string> = {
     emails: email,
     suppressions: suppression,
     'api-keys': apiKey,
     'egress-pools': pool,
+    credentials: credential,
     workspaces: kit.workspaceId,
   }
   const bodies: Record<string, unknown> = {
@@ -108,7 +115,7 @@ t.test('revoking is immediate', async (t) => {
 
 t.test('sessions only', async (t) => {
   for (const key of [kit.key, kit.platform]) {
-    for (const path of ['/v1/api-keys', '/v1/egress-pools']) {
+    for (const path of ['/v1/api-keys', '/v1/egress-pools', '/v1/credentials']) {
       t.equal((await kit.ask(path, { key })).json.code, 'auth.session_required')
     }
   }

@@ -159,6 +159,33 @@ t.test('scheduled mail: reschedule, cancel, then too late', async (t) => {
   )
 })
 
+t.test('mail that came over SMTP reads the same', async (t) => {
+  const principal = await kit.tenants.authenticateBearer(kit.key)
+  const workspace = await kit.tenants.findWorkspace(kit.accountId, 'default')
+  const lines = [
+    'From: Ana <ana@acme.test>',
+    'To: bob@example.com',
+    'Subject: =?utf-8?q?Caf=C3=A9?=',
+    'X-Order: 42',
+    'Content-Type: text/html; charset=utf-8',
+    '',
+    '<p>Hi</p>',
+    '',
+  ]
+  const { id } = await kit.submission.submitMessage(
+    { ...principal, workspace },
+    {
+      ...{ mailFrom: 'ana@acme.test', ret: null, envid: null, raw: Buffer.from(lines.join('\r\n')) },
+      recipients: ['bob@example.com', 'hidden@example.com'].map((address) => ({ address, dsn: null })),
+      received: { ip: '127.0.0.1', hello: 'x', protocol: 'ESMTPA', tls: null },
+    },
+  )
+  const { json } = await kit.ask(`/v1/emails/${id}`)
+  t.match(json, { source: 'smtp', subject: 'Caf\u00e9', to: ['bob@example.com'], html: /<p>Hi<\/p>/ })
+  t.match(json.recipients, [{ kind: 'to' }, { address: 'hidden@example.com', kind: 'bcc' }])
+  t.equal(json.headers['X-Order'] ?? json.headers['x-order'], '42')
+})
+
 t.test('batch: strict and permissive', async (t) => {
   const good = await kit.ask('/v1/emails/batch', { body: [MAIL, MAIL] })
   t.equal(good.status, 202)

@@ -15,7 +15,7 @@ import { createHttp, endpoints, type Http } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import type { Store } from '../../src/store/port.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { createSubmission } from '../../src/submission/submission.js'
+import { createSubmission, type Submission } from '../../src/submission/submission.js'
 import { createTenants, type Tenancy } from '../../src/tenant/tenants.js'
 import { documented } from './documented.js'
 
@@ -41,6 +41,7 @@ export interface Kit {
   readonly store: Store
   readonly tenants: Tenancy
   readonly http: Http
+  readonly submission: Submission
   readonly clock: Clock & { advance(ms: number): void }
   readonly accountId: string
   /** The default workspace. */
@@ -119,7 +120,21 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const { secret: platform } = await tenants.createKey(accountId, { name: 'platform' })
   const { token: session } = await tenants.createSession(accountId)
   return {
-    ...{ url, port, config, store, tenants, http, clock, accountId, workspaceId, key, platform, session },
+    ...{
+      url,
+      port,
+      config,
+      store,
+      tenants,
+      submission,
+      http,
+      clock,
+      accountId,
+      workspaceId,
+      key,
+      platform,
+      session,
+    },
     async ask(path, one = {}) {
       const reply = await ask(url + path, { key, ...one })
       demandDocumented(one.method ?? (one.body === undefined ? 'GET' : 'POST'), path, reply)

@@ -82,6 +82,25 @@ t.test('a suppressed recipient starts bounced', async (t) => {
   )
 })
 
+t.test('SMTP credentials', async (t) => {
+  const ask = (path: string, body?: unknown, method?: string) =>
+    kit.ask(path, { key: kit.session, body, ...(method && { method }) })
+  const wish = { workspace_id: kit.workspaceId, username: 'printer', password: 'long enough' }
+  const made = await ask('/v1/credentials', wish)
+  t.equal(made.status, 201)
+  t.match(made.json, { object: 'credential', username: 'printer', cidr: null, mode: 'live', imported: false })
+  t.notMatch(made.text, /enough|hash/)
+  t.strictSame(fieldsOf(await ask('/v1/credentials', wish)), ['body.username not_unique'])
+  t.strictSame(fieldsOf(await ask('/v1/credentials', { workspace_id: 'default', cidr: '8.8.8.0/24' })), [
+    'body.cidr forbidden',
+  ])
+  t.equal((await ask('/v1/credentials')).json.data[0].id, made.json.id)
+  const path = `/v1/credentials/${made.json.id}`
+  t.equal((await ask(path, undefined, 'DELETE')).json.deleted, true)
+  t.equal((await ask(path, undefined, 'DELETE')).json.code, 'credential.not_found')
+  await t.rejects(kit.tenants.authenticatePassword('printer', 'long enough', '127.0.0.1'))
+})
+
 t.test('egress pools', async (t) => {
   const ask = (path: string, body?: unknown, method?: string) =>
     kit.ask(path, { key: kit.session, body, ...(method && { method }) })

@@ -1,0 +1,42 @@
+/**
+ * NAME      credential - the shapes of SMTP credentials
+ * DESCRIPTION
+ *   A name with a password that a person chose, or an address range without one.
+ *   They open the SMTP door only; the password goes in and never comes out.
+ */
+import Joi from 'joi'
+import { body, id, listOf, nullable, orNull, time } from './common.js'
+import { removed } from './removed.js'
+
+export interface CredentialBody {
+  readonly workspace_id: string
+  readonly mode?: 'live' | 'test'
+  readonly username?: string
+  readonly password?: string
+  readonly cidr?: string
+}
+
+export const credentialBody = body(
+  Joi.object<CredentialBody>({
+    workspace_id: orNull(Joi.string().max(100)).required(),
+    mode: orNull(Joi.string().valid('live', 'test')),
+    username: orNull(Joi.string().max(255)),
+    password: orNull(Joi.string().max(1_000)),
+    cidr: orNull(Joi.string().max(100)),
+  }),
+)
+
+export const credential = Joi.object({
+  id: id('cred'),
+  object: Joi.string().valid('credential').required(),
+  workspace_id: id('ws'),
+  mode: Joi.string().valid('live', 'test').required(),
+  username: nullable(Joi.string()),
+  cidr: nullable(Joi.string()),
+  imported: Joi.boolean().required(),
+  created_at: time(),
+  last_used_at: nullable(Joi.string()),
+}).meta({ name: 'Credential' })
+
+export const credentialList = listOf(credential).meta({ name: 'CredentialList' })
+export const removedCredential = removed('cred', 'credential').meta({ name: 'RemovedCredential' })
