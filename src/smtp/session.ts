@@ -90,6 +90,7 @@ export class Session<Who> {
   }
 
   tooLong(done: () => void): void {
+    this.login = null
     this.refuse(new Refusal(SAY.lineTooLong))
     done()
   }
