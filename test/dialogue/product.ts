@@ -8,26 +8,35 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
-import { loadPepper, randomText } from '../../src/base/secret.js'
+import { loadPepper } from '../../src/base/secret.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
 import type { Store } from '../../src/store/port.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createSubmission } from '../../src/submission/submission.js'
 import { createAccount } from '../../src/tenant/account.js'
+import type { TenantGround } from '../../src/tenant/principal.js'
 import { createTenants } from '../../src/tenant/tenants.js'
 import { certificate, LISTENERS } from '../smtp/doors.js'
 
 const HOSTNAME = 'mx.postern.test'
 const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000, min_free_disk: 0 }
 
-let shared: Promise<{ store: Store; dataDir: string }> | null = null
+let shared: Promise<{ store: Store; ground: TenantGround; dataDir: string }> | null = null
 
 const openStore = async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-dialogue-'))
   const store = openSqliteStore({ dataDir, daemon: true })
   await store.open()
   await store.migrate()
-  return { store, dataDir }
+  const ground = { store, pepper: loadPepper(dataDir), clock: systemClock, perMinute: 600, authFailures: 3 }
+  const { id } = await createAccount(ground, 'printers')
+  // one for all dialogues: bcrypt takes its time
+  await createTenants(ground).createCredential(id, {
+    workspace: 'default',
+    username: 'printer',
+    password: 'old secret',
+  })
+  return { store, ground, dataDir }
 }
 
 /** For the end of a test file. */
@@ -47,10 +56,8 @@ const furnish = async (tenants: Tenants, account: string) => {
   await tenants.createWorkspace(account, { name: 'Loose', slug: 'loose', lineEndings: 'normalize' })
   const own = { name: 'Own', slug: 'own', restrictSenders: true, defaultFrom: 'app@own.test' }
   await tenants.createWorkspace(account, own)
-  const PRINTER = `printer-${randomText(6)}`
-  await tenants.createCredential(account, { workspace: 'default', username: PRINTER, password: 'old secret' })
   const ids = new Map<string, string>()
-  const words: Record<string, string> = { WORKSPACE: id, PRINTER }
+  const words: Record<string, string> = { WORKSPACE: id, PRINTER: 'printer' }
   const key = async (name: string, workspace: string | null, rateLimitPerMinute: number | null = null) => {
     const wish = { name, mode: 'test', workspace, rateLimitPerMinute } as const
     const { row, secret } = await tenants.createKey(account, wish)
@@ -67,8 +74,7 @@ const furnish = async (tenants: Tenants, account: string) => {
 
 export const openProduct = async () => {
   shared ??= openStore()
-  const { store, dataDir } = await shared
-  const ground = { store, pepper: loadPepper(dataDir), clock: systemClock, perMinute: 600, authFailures: 3 }
+  const { store, ground } = await shared
   const tenants = createTenants(ground)
   const { id: account } = await createAccount(ground, 'dialogue')
   const { words, ids } = await furnish(tenants, account)
