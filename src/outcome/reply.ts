@@ -7,6 +7,8 @@
  *   expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end
  *   of the lifetime, so that a mail never outlives it by a whole backoff step.
  *   A peer that names its price ("try again in 300 seconds") is given that time.
+ *   When the connection broke after the final dot nobody knows whether the mail
+ *   was taken; a workspace may have it held then instead of sent again (RELAY.md G2).
  *   What was refused is also classified, for the timeline and for suppression.
  * NOTES
  *   530, 534, 535 and 538 complain about our login, not about the mail. They are
@@ -68,6 +70,7 @@ const verdict = (end: AttemptEnd): 'accepted' | 'rejected' | 'postponed' => {
 
 const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed, at, reply } = end
+  if (end.detail?.ambiguous === true && claimed.ambiguous === 'hold') return { ...base, retryAt: null }
   const endOfLife = claimed.queuedAt + plan.lifetime
   const text = reply === null ? (end.error ?? 'no reply') : `${reply.code} ${reply.text}`
   if (at >= endOfLife) {
@@ -95,6 +98,7 @@ export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed } = end
   const seen = verdict(end)
   const why = seen === 'accepted' ? null : whyOf(end)
+  const unsaid = end.detail?.ambiguous === true ? 'ambiguous' : 'connection'
   const base = observed({
     recipientId: claimed.recipientId,
     seen,
@@ -104,7 +108,7 @@ export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
     attempt: claimed.attempts + 1,
     reply: end.reply,
     mta: { poolId: claimed.poolId, upstreamId: end.upstreamId, host: end.host },
-    reason: seen === 'accepted' ? null : (why?.category ?? 'connection'),
+    reason: seen === 'accepted' ? null : (why?.category ?? unsaid),
     detail: {
       stage: end.stage,
       ...(end.error === null ? {} : { error: end.error }),

@@ -62,10 +62,25 @@ export class Attempt {
     this.#started = around.tick()
   }
 
+  /** Call it in the same turn in which the upstream was chosen. */
   async run(): Promise<AttemptResult> {
-    const { claimed } = this.#item
     const kept = this.#upstream.take()
-    const raw = claimed.raw ?? (await this.#around.queue.body(claimed.emailId))
+    try {
+      return await this.#carry(kept)
+    } finally {
+      this.#upstream.done()
+    }
+  }
+
+  async #carry(kept: Connection | null): Promise<AttemptResult> {
+    const { claimed } = this.#item
+    let raw: Uint8Array | null
+    try {
+      raw = claimed.raw ?? (await this.#around.queue.body(claimed.emailId))
+    } catch (error) {
+      if (kept !== null) this.#upstream.giveBack(kept)
+      throw error
+    }
     if (raw === null) return this.#refused(kept, GONE)
     if (isLooping(raw, this.#around.receivedToken)) return this.#refused(kept, LOOP)
     let connection: Connection

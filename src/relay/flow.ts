@@ -8,8 +8,8 @@
  *   the same attempt. When no member of a pool is healthy nothing is tried:
  *   its mails go back to the store, still queued, and a probe tells when to resume.
  * NOTES
- *   onDue is a hint and polling the truth; nextDue() puts the next look where
- *   the next retry is.
+ *   A pool that can not carry mail is looked at once a minute, so that mails
+ *   past their lifetime are told so even then.
  */
 import { isDead } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
@@ -17,6 +17,7 @@ import { Attempt, type Surroundings } from './attempt.js'
 import type { Item } from './backlog.js'
 import { Backlog } from './backlog.js'
 import type { Journal } from './journal.js'
+import { Lookout } from './lookout.js'
 import { recorded } from './outcomes.js'
 import type { Pool, Pools } from './pools.js'
 import type { LogLine, RelaySettings, RelayStats } from './settings.js'
@@ -48,12 +49,17 @@ const MOST_AT_HAND = 256
 /** Fresh mail that may wait in memory, per pool. */
 const MOST_FRESH = 2_000
 const PARKED_MS = 30_000
+const EXPIRE_AT_ONCE = 100
+/** Messages in flight may hold this much; one larger than that still goes, alone. */
+const MOST_BYTES = 64 * 1024 * 1024
 
 interface Lane {
   readonly backlog: Backlog
   claiming: boolean
   /** The last claim was filled: there is more. */
   more: boolean
+  /** A look came while there was no room, or during a claim. */
+  missed: boolean
   warned: boolean
 }
 
@@ -65,10 +71,10 @@ export class Flow {
   #stopping = false
   #fail: (error: Error) => void = () => {}
   #unsubscribe: (() => void)[] = []
-  #timer: NodeJS.Timeout | null = null
-  #looking = false
-  #lookAgain = false
+  readonly #lookout: Lookout
   #inFlight = 0
+  /** Size of the messages in flight. */
+  #bytes = 0
   readonly #claims = new Set<Promise<unknown>>()
   #idle: (() => void) | null = null
 
@@ -85,6 +91,13 @@ export class Flow {
       stopping: () => this.#stopping,
       stopped,
     }
+    this.#lookout = new Lookout({
+      visit: () => this.#visit(),
+      nextDue: () => parts.queue.nextDue(),
+      now: parts.around.now,
+      poll: parts.settings.poll,
+      onError: (error) => parts.log('warn', 'claim failed', { error: error.message }),
+    })
   }
 
   start(): void {
@@ -98,8 +111,8 @@ export class Flow {
     if (this.#stopping) return
     this.#stopping = true
     for (const off of this.#unsubscribe) off()
-    if (this.#timer !== null) clearTimeout(this.#timer)
     this.#fail(new Error('stopping'))
+    await this.#lookout.stop()
     await Promise.allSettled(this.#claims)
     for (const lane of this.#lanes.values()) this.#giveBackAll(lane, 0)
     const upstreams = this.#parts.pools.upstreams()
@@ -114,42 +127,64 @@ export class Flow {
 
   /** Looks for due mail in every pool, now. */
   look(): void {
-    if (this.#looking) {
-      this.#lookAgain = true
-      return
-    }
-    this.#looking = true
-    void this.#lookOnce()
-      .catch((error: Error) => this.#parts.log('warn', 'claim failed', { error: error.message }))
-      .finally(() => {
-        this.#looking = false
-        if (this.#stopping) return
-        if (!this.#lookAgain) return
-        this.#lookAgain = false
-        setImmediate(() => this.look())
-      })
+    this.#lookout.look()
   }
 
-  async #lookOnce(): Promise<void> {
-    const { queue, settings, pools, around } = this.#parts
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.look(), settings.poll)
-    for (const pool of pools.all()) {
-      if (this.#stopping) return
-      await this.#claim(pool)
+  async #visit(): Promise<void> {
+    for (const pool of this.#parts.pools.all()) await this.#claim(pool)
+  }
+
+  /** To be called a few times a second: for what no event will wake. */
+  tend(): void {
+    for (const [poolId, lane] of this.#lanes) {
+      const pool = this.#parts.pools.get(poolId)
+      if (pool === undefined) {
+        this.#giveBackAll(lane, 0)
+        this.#lanes.delete(poolId)
+      } else if (lane.backlog.size > 0) this.pump(pool)
     }
-    const next = await queue.nextDue()
-    if (next === null || this.#stopping) return
-    const wait = next - around.now()
-    if (wait <= 0 || wait >= settings.poll) return
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.look(), wait)
+  }
+
+  /** While nothing can be sent, mails still come to the end of their time. */
+  async expire(): Promise<void> {
+    for (const pool of this.#parts.pools.all()) {
+      if (pool.isUp) continue
+      while (!this.#stopping && (await this.#expireSome(pool))) {}
+    }
+  }
+
+  async #expireSome(pool: Pool): Promise<boolean> {
+    const now = this.#around.now()
+    const claimed = await this.#parts.queue.claim(pool.row.id, EXPIRE_AT_ONCE, now + LEASE_MS, now)
+    let dead = 0
+    for (const one of claimed) {
+      if (now < one.queuedAt + this.#parts.settings.lifetime) {
+        this.#giveBack(one, 0)
+        continue
+      }
+      dead++
+      this.#conclude({
+        claimed: one,
+        tried: new Set(),
+        stale: false,
+        last: {
+          claimed: one,
+          at: now,
+          upstreamId: null,
+          host: null,
+          stage: 'connect',
+          reply: null,
+          error: 'no upstream was up',
+        },
+      })
+    }
+    return dead > 0 && dead === claimed.length
   }
 
   #lane(poolId: string): Lane {
     let lane = this.#lanes.get(poolId)
     if (lane === undefined) {
-      lane = { backlog: new Backlog(), claiming: false, more: false, warned: false }
+      lane = { backlog: new Backlog(), claiming: false, more: false, missed: false, warned: false }
       this.#lanes.set(poolId, lane)
     }
     return lane
@@ -158,14 +193,19 @@ export class Flow {
   async #claim(pool: Pool): Promise<void> {
     const lane = this.#lane(pool.row.id)
     const room = Math.min(2 * pool.capacity, MOST_AT_HAND) - lane.backlog.size
-    if (lane.claiming || room <= 0 || !pool.isUp || this.#stopping) return
+    if (!pool.isUp || this.#stopping) return
+    if (lane.claiming || room <= 0) {
+      lane.missed = true
+      return
+    }
     lane.claiming = true
+    lane.missed = false
     const now = this.#around.now()
     const claim = this.#parts.queue.claim(pool.row.id, room, now + LEASE_MS, now)
     this.#claims.add(claim)
     try {
       const claimed = await claim
-      lane.more = claimed.length === room
+      lane.more = claimed.length === room || lane.missed
       for (const one of claimed) lane.backlog.add(one)
       if (this.#stopping) this.#giveBackAll(lane, 0)
     } finally {
@@ -212,7 +252,7 @@ export class Flow {
       else this.#begin(item, pool, choice)
     }
     while (backlog.size > 0) {
-      const choice = pool.choose(this.#parts.random)
+      const choice = this.#bytes > MOST_BYTES ? 'busy' : pool.choose(this.#parts.random)
       if (choice === 'busy') break
       if (choice === 'none') {
         this.#warnOnce(lane, pool.row.id, pool)
@@ -224,7 +264,7 @@ export class Flow {
       lane.warned = false
       this.#begin(item, pool, choice)
     }
-    if (lane.more && backlog.size < pool.capacity) {
+    if ((lane.more || lane.missed) && backlog.size < pool.capacity) {
       lane.more = false
       void this.#claim(pool).catch(() => {
         lane.more = true
@@ -234,6 +274,7 @@ export class Flow {
 
   #begin(item: Item, pool: Pool, upstream: Upstream): void {
     this.#inFlight++
+    this.#bytes += item.claimed.size
     this.stats.attempts++
     new Attempt(item, pool, upstream, this.#around)
       .run()
@@ -261,6 +302,7 @@ export class Flow {
       )
       .finally(() => {
         this.#inFlight--
+        this.#bytes -= item.claimed.size
         if (this.#inFlight === 0) this.#idle?.()
         this.pump(pool)
       })

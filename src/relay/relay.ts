@@ -77,6 +77,7 @@ export const createRelay = (parts: RelayParts): Relay => {
   let upstreams: readonly UpstreamHealth[] = []
   let sandbox = parts.sandboxAddress ?? null
   let stopping = false
+  let gone = false
   let fail: (error: Error) => void = () => {}
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
@@ -108,6 +109,7 @@ export const createRelay = (parts: RelayParts): Relay => {
         fail(error)
       })
       started.on('exit', (code) => {
+        gone = true
         const error = new Error(`relay thread ended with code ${code}`)
         reject(error)
         if (!stopping) fail(error)
@@ -116,6 +118,7 @@ export const createRelay = (parts: RelayParts): Relay => {
 
   const halt = (running: Worker): Promise<void> =>
     new Promise((resolve) => {
+      if (gone) return resolve()
       running.once('exit', () => resolve())
       running.on('message', (message: FromWorker) => {
         if (message.say === 'stopped') void running.terminate()

@@ -1,9 +1,9 @@
 /**
  * NAME      upstream - one member of a pool, alive
  * DESCRIPTION
- *   Holds its connections, kept open and used again, its breaker and its rate. Connections
- *   are counted from the moment they are asked for, so the limit also holds
- *   while many are opening. A changed row makes a new Upstream; the old one
+ *   Holds its connections, kept open and used again, its breaker and its rate. A
+ *   message counts against the limit from the moment that it chose this member, so the limit
+ *   also holds while many connections are opening. A changed row makes a new Upstream; the old one
  *   finishes what it carries and closes.
  */
 import type { UpstreamRow } from '../store/port-tenants.js'
@@ -26,6 +26,8 @@ export class Upstream {
   /** Open or opening. */
   readonly #connections = new Set<Connection>()
   #opening = 0
+  /** Messages under way. */
+  #taken = 0
   readonly #idle: Connection[] = []
   readonly #settings: UpstreamSettings
   #tokens: number
@@ -50,9 +52,7 @@ export class Upstream {
 
   /** True when a message could start now without breaking a limit. */
   hasRoom(): boolean {
-    const limit = this.breaker.limit(this.row.maxConnections)
-    const busy = this.open - this.#idle.length
-    return busy < limit && this.#refill() >= 1
+    return this.#taken < this.breaker.limit(this.row.maxConnections) && this.#refill() >= 1
   }
 
   #refill(): number {
@@ -64,13 +64,18 @@ export class Upstream {
     return this.#tokens
   }
 
-  /** A kept connection, or null: then open() one. Either way a message is counted against the rate. */
+  /** Begins a message: a kept connection, or null when one must be opened. Ends with done(). */
   take(): Connection | null {
     this.#tokens--
+    this.#taken++
     for (;;) {
       const connection = this.#idle.pop()
       if (connection === undefined || connection.alive) return connection ?? null
     }
+  }
+
+  done(): void {
+    this.#taken--
   }
 
   /** Rejects with SetupFailure. */

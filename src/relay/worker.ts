@@ -22,6 +22,7 @@ const port = parentPort as MessagePort
 const SWEEP_MS = 250
 const RELOAD_MS = 1_000
 const SOON_MS = 20
+const EXPIRE_MS = 60_000
 
 const tell = (message: FromWorker): void => port.postMessage(message)
 const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void =>
@@ -104,7 +105,13 @@ const health = (): UpstreamHealth[] =>
 const tellStats = (): void => tell({ say: 'stats', stats: flow.measure(), upstreams: health() })
 
 await reload()
-const sweeping = setInterval(() => pools.sweep((pool) => flow.resume(pool)), SWEEP_MS)
+const sweeping = setInterval(() => {
+  pools.sweep((pool) => flow.resume(pool))
+  flow.tend()
+}, SWEEP_MS)
+const expiring = setInterval(() => {
+  flow.expire().catch((error: Error) => log('warn', 'expiry failed', { error: error.message }))
+}, EXPIRE_MS)
 const reloading = setInterval(() => {
   void reload().then(() => flow.look())
   tellStats()
@@ -118,6 +125,7 @@ port.on('message', (message: ToWorker) => {
   } else {
     clearInterval(sweeping)
     clearInterval(reloading)
+    clearInterval(expiring)
     void flow.stop().then(() => {
       tellStats()
       tell({ say: 'stopped' })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AttemptEnd, askedWaitMs, fromAttempt } from '../../src/outcome/reply.js'
+import { type AttemptEnd, askedWaitMs, fromAttempt, isDead } from '../../src/outcome/reply.js'
 import type { Claimed } from '../../src/store/port.js'
 
 const HOUR = 3_600_000
@@ -103,4 +103,26 @@ t.test('waiting times in words', async (t) => {
     ['', 0],
   ]
   for (const [text, wait] of cases) t.equal(askedWaitMs(text), wait, text)
+})
+
+t.test('after the dot, a workspace may have a mail held instead of sent again', async (t) => {
+  const lost = { detail: { ambiguous: true } }
+  const held = { ...claimed, ambiguous: 'hold' as const }
+  t.match(fromAttempt(end('dot', null, lost), PLAN), { seen: 'postponed', reason: 'ambiguous' })
+  t.type(fromAttempt(end('dot', null, lost), PLAN).retryAt, 'number')
+  t.equal(fromAttempt(end('dot', null, { ...lost, claimed: held }), PLAN).retryAt, null)
+  t.type(fromAttempt(end('body', null, { claimed: held }), PLAN).retryAt, 'number')
+  t.type(fromAttempt(end('dot', 451, { claimed: held }), PLAN).retryAt, 'number')
+})
+
+t.test('why', async (t) => {
+  const refused = (text: string, enhanced: string, code = 550) =>
+    fromAttempt(end('rcpt', code, { reply: { code, enhanced, text } }), PLAN)
+  const gone = refused('no such user here', '5.1.1')
+  t.match(gone, { reason: 'unknown_user', detail: { class: 'hard', fault: 'recipient' } })
+  t.ok(isDead(gone))
+  const full = refused('mailbox full', '5.2.2')
+  t.match(full, { reason: 'mailbox_full', detail: { class: 'soft' } })
+  t.notOk(isDead(full))
+  t.notOk(isDead(refused('no such user here', '4.1.1', 450)))
 })

@@ -278,3 +278,24 @@ t.test('a rate is kept', async (t) => {
   t.equal(server.received.length, 24)
   await stop()
 })
+
+t.test('a mail of a dead pool expires all the same', async (t) => {
+  const { queue, flow, stop } = startFlow([poolRow([])], { lifetime: 3_600_000 })
+  queue.add(mail({ queuedAt: 0 }), mail(), mail({ queuedAt: 0 }))
+  await flow.expire()
+  await queue.settled(2)
+  t.ok(queue.outcomes.every(({ seen }) => seen === 'expired'))
+  t.equal(queue.outcomes.length, 2)
+  await stop()
+})
+
+t.test('a pool that is taken away gives its mail back', async (t) => {
+  const { server, port } = await upstream(t)
+  server.script.act = (stage) => (stage === 'mail' ? 'stall' : undefined)
+  const { queue, pools, flow, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  queue.hand(mail(), mail(), mail())
+  pools.update([])
+  await queue.until(() => queue.releases === 2)
+  t.equal(flow.measure().waiting, 0)
+  await stop()
+})

@@ -122,7 +122,10 @@ export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): 
       crash: () => {},
     },
   })
-  const sweeping = setInterval(() => pools.sweep((pool) => flow.resume(pool)), 20)
+  const sweeping = setInterval(() => {
+    pools.sweep((pool) => flow.resume(pool))
+    flow.tend()
+  }, 20)
   flow.start()
   return {
     queue,
