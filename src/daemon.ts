@@ -6,26 +6,30 @@
  *   so that what was accepted can still be relayed and recorded). The daemon's
  *   lock on the store is taken before any port is bound.
  */
-import { execFile } from 'node:child_process'
 import { type Clock, systemClock } from './base/clock.js'
-import { Fault } from './base/fault.js'
+import { createDiskWatch, type DiskWatch } from './base/disk.js'
+import type { Listen } from './base/listen.js'
 import type { Log } from './base/log.js'
 import { loadPepper } from './base/secret.js'
-import type { Service } from './base/service.js'
+import { type Service, startAll, stopAll } from './base/service.js'
+import { createNotifier, type Notifier } from './base/systemd.js'
 import { loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
-import { createHttp } from './http/http.js'
-import { createManagement } from './http/management.js'
-import { gauge, type Metric } from './http/metrics.js'
+import { changesOf } from './config/reload.js'
+import { createHttp, type Http } from './http/http.js'
+import { createManagement, type Management } from './http/management.js'
+import { FlowMetrics } from './http/measure/flow.js'
+import { relayMetrics } from './http/measure/relay.js'
+import { gauge } from './http/metrics.js'
 import { deriveKeys, type ReturnPathKeys, readReturnPath, verifyReturnPath } from './mail/return-path.js'
 import { recordReport } from './outcome/report.js'
 import { createRelay, type Relay } from './relay/relay.js'
 import type { CrashPoint } from './relay/settings.js'
 import { createSandbox } from './sandbox/sandbox.js'
-import { createBounceDoor } from './smtp/bounce-door.js'
+import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import type { BounceIntake } from './smtp/ports.js'
-import { createSubmissionDoor } from './smtp/submission-door.js'
-import type { Store } from './store/port.js'
+import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-door.js'
+import type { Settled, Store } from './store/port.js'
 import { openSqliteStore, shareSqliteQueue } from './store/sqlite/open.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
@@ -47,6 +51,10 @@ export interface DaemonOptions {
   readonly mode: 'serve' | 'dev'
   /** Reads the configuration again for SIGHUP; throws when it is bad. */
   readonly reload: (() => Config) | null
+  /** Where lifecycle is reported; by default nowhere. */
+  readonly notifier?: Notifier
+  /** How listeners get their sockets; by default they are bound. */
+  readonly listen?: Listen | undefined
 }
 
 export interface Daemon {
@@ -69,19 +77,15 @@ const bounceIntake = (store: Store, keys: ReturnPathKeys, log: Log, clock: Clock
   },
 })
 
-/** Tells systemd, when it asked to be told (sd_notify(3)); never waits. */
-const notify = (...words: readonly string[]): void => {
-  if (process.env.NOTIFY_SOCKET) execFile('systemd-notify', words, () => {})
-}
-
 const SWEEP_MS = 60_000
 
 /** Housekeeping once a minute: retention, dead locks, deadlines of mail that others hold. */
-const createUpkeep = (store: Store, config: Config, log: Log, clock: Clock): Service => {
+const createUpkeep = (store: Store, state: State, log: Log, clock: Clock): Service => {
   let timer: NodeJS.Timeout | null = null
   const sweep = (): void => {
+    const { bodies, emails } = state.config.retention
     store
-      .sweep(clock.now(), { bodiesMs: config.retention.bodies, emailsMs: config.retention.emails })
+      .sweep(clock.now(), { bodiesMs: bodies, emailsMs: emails })
       .catch((error: Error) => log.error({ error: error.message }, 'sweep failed'))
   }
   return {
@@ -96,58 +100,23 @@ const createUpkeep = (store: Store, config: Config, log: Log, clock: Clock): Ser
   }
 }
 
-/** Starts in order; when one fails, those that run are stopped again before the error goes on. */
-const startAll = async (services: readonly Service[]): Promise<void> => {
-  const started: Service[] = []
-  try {
-    for (const service of services) {
-      await service.start()
-      started.push(service)
-    }
-  } catch (error) {
-    await stopAll(started, null)
-    throw error
+const logSettled = (log: Log, settled: readonly Settled[]): void => {
+  for (const { emailId, recipientId, from, to, applied } of settled) {
+    if (applied) log.info({ email: emailId, recipient: recipientId, from, to }, 'settled')
   }
 }
 
-const stopAll = async (services: readonly Service[], log: Log | null): Promise<void> => {
-  for (const service of [...services].reverse()) {
-    await service
-      .stop()
-      .catch((error: Error) => log?.error({ service: service.name, error: error.message }, 'stop failed'))
-  }
-}
-
-const logSettled = (store: Store, log: Log): (() => void) =>
-  store.onSettled((settled) => {
-    for (const { emailId, recipientId, from, to, applied } of settled) {
-      if (applied) log.info({ email: emailId, recipient: recipientId, from, to }, 'settled')
-    }
-  })
-
-const relayMetrics = (relay: Relay): readonly Metric[] => {
-  const { inFlight, waiting, connections, ...counters } = relay.stats()
-  const counted = Object.entries(counters).map(([name, value]) => ({ labels: { result: name }, value }))
-  return [
-    {
-      name: 'postern_relay_total',
-      type: 'counter',
-      help: 'What the relay thread did, by result',
-      samples: counted,
-    },
-    gauge('postern_relay_in_flight', 'Messages between MAIL and the last reply', inFlight),
-    gauge('postern_relay_leased', 'Recipients leased and not begun', waiting),
-    gauge('postern_relay_connections', 'Open connections to upstreams', connections),
-  ]
+/** The store can no longer keep its promise: the process ends with 74, and a restart may mend it. */
+export class StoreFailed extends Error {
+  override readonly name = 'StoreFailed'
 }
 
 export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   const { config, log } = options
-  const clock = systemClock
-  const store = openSqliteStore({ dataDir: config.data_dir, daemon: true })
+  const store = openSqliteStore({ dataDir: config.data_dir, daemon: true, log })
   await store.open()
   try {
-    return await runOn(store, options, clock)
+    return await live(options, await build(store, options))
   } catch (error) {
     await store.close()
     throw error
@@ -156,127 +125,199 @@ export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   }
 }
 
-const runOn = async (store: Store, options: DaemonOptions, clock: Clock): Promise<Daemon> => {
-  const { config, log } = options
+/** What is true of the daemon at the moment; every part that asks gets the same answer. */
+interface State {
+  /** Replaced by SIGHUP; only the settings that reload.ts calls live are read from here. */
+  config: Config
+  phase: 'starting' | 'running' | 'draining'
+}
+
+interface Parts {
+  readonly store: Store
+  readonly ground: TenantGround
+  readonly state: State
+  readonly relay: Relay
+  readonly http: Http
+  readonly door: SubmissionDoor
+  readonly bounce: BounceDoor
+  readonly management: Management
+  /** In the order of starting. */
+  readonly services: readonly Service[]
+}
+
+/** The store must be sound before anything is built on it. */
+const examine = async (store: Store, log: Log, now: number): Promise<number> => {
   await store.migrate()
   const faults = await store.check()
-  if (faults.length > 0) throw new Error(`the store is not sound: ${faults.join('; ')}`)
-  const pepper = loadPepper(config.data_dir)
-  const ground: TenantGround = {
-    store,
-    pepper,
-    clock,
-    perMinute: config.rate_limit.per_minute,
-    authFailures: config.rate_limit.auth_failures,
-  }
-  await ensureAccount(ground)
-  const recovered = await store.recover(clock.now())
+  if (faults.length > 0) throw new StoreFailed(`the store is not sound: ${faults.join('; ')}`)
+  const recovered = await store.recover(now)
   if (recovered.released > 0) log.info({ ...recovered }, 'recovered')
+  return recovered.ambiguous
+}
+
+const watchDisk = (state: State, log: Log): DiskWatch =>
+  createDiskWatch({
+    folder: state.config.data_dir,
+    mark: () => state.config.limits.min_free_disk,
+    changed: (isLow, free) => {
+      if (isLow)
+        log.error({ free, key: 'limits.min_free_disk' }, 'disk nearly full, nothing more is accepted')
+      else log.info({ free }, 'there is room on the disk again')
+    },
+  })
+
+const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
+  const { config, log, listen } = options
+  const clock = systemClock
+  const ambiguous = await examine(store, log, clock.now())
+  const pepper = loadPepper(config.data_dir)
+  const ground = groundOf(store, config, pepper, clock)
+  await ensureAccount(ground)
+  const state: State = { config, phase: 'starting' }
 
   const certificate = await loadCertificate(config)
   const keys = deriveKeys(pepper)
   const tenants = createTenants(ground)
-  let draining = false
-  const submission = createSubmission({ store, config, clock, accepting: () => !draining })
-  const bounce = createBounceDoor({ config, clock, log, ...bounceIntake(store, keys, log, clock) })
+  const disk = watchDisk(state, log)
+  const accepting = (): boolean => state.phase !== 'draining' && !disk.isLow
+  const submission = createSubmission({ store, config, clock, accepting })
+  const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(store, keys, log, clock) })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.address })
-  const relay = createRelay({
-    queuePort: () => shareSqliteQueue(store),
-    config,
-    log,
-    keys,
-    pepper,
-    crashAt: (process.env.POSTERN_CRASH_AT ?? null) as CrashPoint | null,
-  })
-  const door = createSubmissionDoor({
-    config,
-    certificate,
-    tenants,
-    submission,
-    clock,
-    log,
-  })
-  const http = createHttp({
-    store,
-    tenants,
-    submission,
-    config,
-    clock,
-    log,
-    pepper,
-    tls: config.http.tls ? certificate : null,
+  const crashAt = (process.env.POSTERN_CRASH_AT ?? null) as CrashPoint | null
+  const relay = createRelay({ queuePort: () => shareSqliteQueue(store), config, log, keys, pepper, crashAt })
+  const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen })
+  const tls = config.http.tls ? certificate : null
+  const http = createHttp({ store, tenants, submission, config, clock, log, pepper, tls, relay, listen })
+  const flow = new FlowMetrics()
+  store.onSettled((settled) => {
+    flow.note(settled, clock.now())
+    if (options.mode === 'serve') logSettled(log, settled)
   })
   const management = createManagement({
     config,
     store,
-    draining: () => draining,
-    metrics: () => relayMetrics(relay),
+    listen,
+    draining: () => state.phase === 'draining',
+    checks: {
+      migrations: () => 'ok', // open() migrated, or refused
+      listeners: () => (state.phase === 'starting' ? 'starting' : 'ok'),
+      disk: () => (disk.isLow ? 'low' : 'ok'),
+    },
+    metrics: () => [
+      ...flow.metrics(),
+      ...relayMetrics(relay, ambiguous),
+      gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
+    ],
   })
-  const services: readonly Service[] = [
-    createUpkeep(store, config, log, clock),
+  const relaying: Service = {
+    ...relay,
+    start: () => {
+      relay.useSandbox(sandbox.address)
+      return relay.start()
+    },
+  }
+  // management is up first and gone last, so that it can tell
+  const services = [
+    management,
+    disk,
+    createUpkeep(store, state, log, clock),
     bounce,
     sandbox,
-    {
-      ...relay,
-      start: () => {
-        relay.useSandbox(sandbox.address)
-        return relay.start()
-      },
-    },
+    relaying,
     door,
     http,
-    management,
   ]
-  const stopLogging = options.mode === 'serve' ? logSettled(store, log) : () => {}
-  await startAll(services)
-  notify('--ready')
-
-  const ended = new Promise<Error | null>((resolve) => {
-    let stopping = false
-    const stop = async (reason: Error | null): Promise<void> => {
-      if (stopping) process.exit(reason === null ? 0 : 74) // told twice: now
-      stopping = true
-      draining = true
-      notify('--stopping')
-      http.drain()
-      await stopAll(services, log)
-      stopLogging()
-      await store.close().catch((error: Error) => log.error({ error: error.message }, 'close failed'))
-      resolve(reason)
-    }
-    process.on('SIGTERM', () => void stop(null))
-    process.on('SIGINT', () => void stop(null))
-    process.on('SIGHUP', () => void renew(options, door, log))
-    void store.broken.then(stop)
-    void relay.failed.then(stop)
-  })
-  return {
-    store,
-    ground,
-    ended,
-    ports: {
-      http: http.address.port,
-      submission: door.addresses.map(({ port }) => port),
-      bounce: bounce.address.port,
-      management: management.address.port,
-    },
-  }
+  return { store, ground, state, relay, http, door, bounce, management, services }
 }
 
-/** SIGHUP: the certificate and the log level take effect; anything wrong keeps what was and says so. */
-const renew = async (
-  options: DaemonOptions,
-  door: { renew(certificate: Awaited<ReturnType<typeof loadCertificate>>): void },
-  log: Log,
-): Promise<void> => {
-  if (options.reload === null) return
+const groundOf = (store: Store, config: Config, pepper: Buffer, clock: Clock): TenantGround => ({
+  store,
+  pepper,
+  clock,
+  perMinute: config.rate_limit.per_minute,
+  authFailures: config.rate_limit.auth_failures,
+})
+
+/** Starts everything, says so, and answers signals until the end. */
+const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
+  const { store, ground, state, relay, http, door, bounce, management, services } = parts
+  const { log } = options
+  await startAll(services)
+  state.phase = 'running'
+  const ports: Ports = {
+    http: http.address.port,
+    submission: door.addresses.map(({ port }) => port),
+    bounce: bounce.address.port,
+    management: management.address.port,
+  }
+  const notifier = options.notifier ?? createNotifier({}, process.pid)
+  notifier.say('READY=1', `STATUS=${statusText(ports)}`)
+  const watchdog =
+    notifier.watchEvery === null ? null : setInterval(() => notifier.say('WATCHDOG=1'), notifier.watchEvery)
+
+  const ended = new Promise<Error | null>((resolve) => {
+    const stop = async (reason: Error | null): Promise<void> => {
+      if (state.phase === 'draining') {
+        // told twice: now
+        log.warn({ in_flight: relay.stats().inFlight }, 'stopped at once')
+        process.exit(reason === null ? 0 : 74)
+      }
+      state.phase = 'draining'
+      http.drain()
+      await drain(parts, notifier, log)
+      if (watchdog !== null) clearInterval(watchdog)
+      resolve(reason)
+    }
+    const renew = (): void => void reload(options, parts, notifier)
+    process.on('SIGTERM', () => void stop(null))
+    process.on('SIGINT', () => void stop(null))
+    // a terminal that hangs up ends what has nothing to reload
+    process.on('SIGHUP', options.reload === null ? () => void stop(null) : renew)
+    void store.broken.then((error) => stop(new StoreFailed(`the store failed: ${error.message}`)))
+    void relay.failed.then((error) => stop(new Error(`the relay thread died: ${error.message}`)))
+  })
+  return { store, ground, ended, ports }
+}
+
+const statusText = ({ http, submission, bounce }: Ports): string =>
+  `http ${http}, submission ${submission.join(' ')}, bounce ${bounce}`
+
+const PROGRESS_MS = 1_000
+
+/** Stops downward, doors first, and tells how far it is. */
+const drain = async ({ services, store, relay }: Parts, notifier: Notifier, log: Log): Promise<void> => {
+  const tell = (): void => notifier.say(`STATUS=draining: ${relay.stats().inFlight} mails with upstreams`)
+  notifier.say('STOPPING=1', 'STATUS=draining')
+  log.info({ in_flight: relay.stats().inFlight }, 'draining')
+  const progress = setInterval(tell, PROGRESS_MS)
+  await stopAll(services, ({ name }, error) =>
+    log.error({ service: name, error: error.message }, 'stop failed'),
+  )
+  clearInterval(progress)
+  await store.close().catch((error: Error) => log.error({ error: error.message }, 'close failed'))
+  notifier.say('STATUS=stopped')
+  await notifier.said()
+  log.info('stopped')
+}
+
+/** SIGHUP: certificate and live settings take effect together; anything wrong keeps what was and says so. */
+const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier): Promise<void> => {
+  const { state, door, http } = parts
+  const { log } = options
+  notifier.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
   try {
-    const fresh = options.reload()
-    door.renew(await loadCertificate(fresh))
+    const fresh = options.reload?.() ?? state.config
+    const certificate = await loadCertificate(fresh)
+    const { live: now, restart } = changesOf(state.config, fresh)
+    door.renew(certificate)
+    http.renew(certificate)
     log.level = fresh.log.level
-    log.info('reloaded')
+    state.config = fresh
+    log.info({ changed: now, certificate_expires: new Date(certificate.expiresAt).toISOString() }, 'reloaded')
+    if (restart.length > 0) log.warn({ keys: restart }, 'these settings take effect after a restart')
   } catch (error) {
-    const words = error instanceof Fault || error instanceof Error ? error.message : String(error)
+    const words = error instanceof Error ? error.message : String(error)
     log.error({ error: words }, 'reload refused, the old configuration stays')
   }
+  notifier.say('READY=1')
 }

@@ -10,3 +10,27 @@ export interface Service {
   start(): Promise<void>
   stop(): Promise<void>
 }
+
+/** Stops in the opposite order; `failed` hears of those that could not, and the rest is stopped all the same. */
+export const stopAll = async (
+  services: readonly Service[],
+  failed: (service: Service, error: Error) => void = () => {},
+): Promise<void> => {
+  for (const service of [...services].reverse()) {
+    await service.stop().catch((error: Error) => failed(service, error))
+  }
+}
+
+/** Starts in order; when one fails, those that run are stopped again before the error goes on. */
+export const startAll = async (services: readonly Service[]): Promise<void> => {
+  const started: Service[] = []
+  try {
+    for (const service of services) {
+      await service.start()
+      started.push(service)
+    }
+  } catch (error) {
+    await stopAll(started)
+    throw error
+  }
+}

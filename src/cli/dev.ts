@@ -18,7 +18,6 @@ import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
-import { Refusal } from './exit.js'
 import { type Paint, paintStatus, type Terminal } from './terminal.js'
 import { versionText } from './version.js'
 
@@ -56,7 +55,7 @@ const banner = (config: Config, daemon: Daemon, terminal: Terminal, key: string,
   const { bold, dim } = terminal.paint
   const base = `http://${LOOPBACK}:${daemon.ports.http}`
   const at = config.submission.findIndex((listener) => listener.tls === 'starttls')
-  const smtp = daemon.ports.submission[at < 0 ? 0 : at]
+  const smtp = daemon.ports.submission[Math.max(at, 0)]
   const shown = terminal.isTty ? key : `$(cat ${near(file)})`
   const curl = [
     `curl ${base}/v1/emails -H "Authorization: Bearer ${shown}" -H "Content-Type: application/json"`,
@@ -131,6 +130,6 @@ export const devCommand = command({
     terminal.write(banner(config, daemon, terminal, key, file))
     const reason = await daemon.ended
     stopWatching()
-    if (reason !== null) throw new Refusal(74, `the store failed: ${reason.message}`)
+    if (reason !== null) throw reason
   },
 })

@@ -7,6 +7,7 @@
  *   place that turns an error into words and a number.
  */
 import { Fault, type FaultCode } from '../base/fault.js'
+import { ListenError } from '../base/listen.js'
 import { LooseModeError } from '../base/secret.js'
 
 export const EXITS = {
@@ -81,7 +82,11 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   ConfigError: 78,
   StoreBusyError: 75,
   NewerDatabaseError: 78,
+  StoreFailed: 74,
 }
+
+/** A port that is taken may be free later; one that is out of reach stays so. */
+const LISTENING: Readonly<Record<string, ExitCode>> = { EADDRINUSE: 75, EACCES: 77 }
 
 const SAID: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or folder',
@@ -112,6 +117,7 @@ export interface Ending {
 export const endingOf = (error: unknown): Ending => {
   if (error instanceof Refusal) return { exit: error.exit, message: error.message }
   if (error instanceof Fault) return { exit: exitOfFault(error), message: wordsOfFault(error) }
+  if (error instanceof ListenError) return { exit: LISTENING[error.code] ?? 78, message: error.message }
   if (error instanceof LooseModeError) return { exit: 77, message: error.message }
   if (!(error instanceof Error)) return { exit: 70, message: `unexpected: ${String(error)}` }
   const named = NAMED[error.name] ?? NAMED[error.constructor.name]

@@ -4,41 +4,56 @@
  *   Starts everything and stays until it is told to stop. SIGTERM and SIGINT
  *   drain and end with 0; a second one ends at once. SIGHUP reads the
  *   configuration and the certificate again; a bad file keeps the old one.
- *   A store that can no longer keep its promise ends the process with 74.
+ *   Sockets that systemd opened are taken over. A store that can no longer keep
+ *   its promise ends the process with 74, an error that nobody expected with 70.
  */
-
-import { createLog } from '../base/log.js'
-import type { Config } from '../config/config.js'
+import { crashFacts } from '../base/crash.js'
+import { createListen } from '../base/listen.js'
+import { createLog, type Log } from '../base/log.js'
+import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/systemd.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
+import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
-import { Refusal } from './exit.js'
 import { versionText } from './version.js'
 
-const safeConfig = (args: Parameters<typeof configOf>[0]): Config => {
-  const config = configOf(args)
-  const problems = safetyProblems(config)
+/** The configuration with the sockets that are really open, when it may be served. */
+const safeConfig = (args: Parameters<typeof configOf>[0], inherited: readonly InheritedSocket[]): Adopted => {
+  const adopted = adoptSockets(configOf(args), inherited)
+  const problems = safetyProblems(adopted.config)
   if (problems.length > 0) throw new ConfigError(problems)
-  return config
+  return adopted
+}
+
+/** Rejections that nobody handles arrive here too. */
+const dieOfSurprises = (log: Log): void => {
+  process.prependListener('uncaughtException', (error) => {
+    log.fatal(crashFacts(error), 'unexpected, this is a bug')
+    process.exit(70)
+  })
 }
 
 export const serveCommand = command({
   usage: 'serve',
   summary: 'Run the daemon',
   run: async (args) => {
-    const config = safeConfig(args)
+    const inherited = inheritedSockets(process.env, process.pid)
+    const { config, sockets } = safeConfig(args, inherited)
     const log = createLog(config.log.level)
+    dieOfSurprises(log)
     const daemon = await runDaemon({
       config,
       log,
       version: versionText(),
       mode: 'serve',
-      reload: () => safeConfig(args),
+      reload: () => safeConfig(args, inherited).config,
+      notifier: createNotifier(process.env, process.pid),
+      listen: createListen(sockets),
     })
     log.info({ ...daemon.ports, version: versionText() }, 'listening')
     const reason = await daemon.ended
-    if (reason !== null) throw new Refusal(74, `the store failed: ${reason.message}`)
+    if (reason !== null) throw reason
   },
 })

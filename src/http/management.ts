@@ -9,9 +9,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { type Listen, plainListen } from '../base/listen.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
 import type { Queue, Upkeep } from '../store/port.js'
+import { queueMetrics } from './measure/queue.js'
 import { gauge, type Metric, metricsText } from './metrics.js'
 
 export interface ManagementOptions {
@@ -22,6 +24,8 @@ export interface ManagementOptions {
   readonly checks?: Readonly<Record<string, () => string | Promise<string>>>
   /** Further numbers of the moment. */
   readonly metrics?: () => readonly Metric[] | Promise<readonly Metric[]>
+  /** How to get its socket, `management`; by default it is bound here. */
+  readonly listen?: Listen | undefined
 }
 
 export interface Management extends Service {
@@ -67,31 +71,15 @@ const ready = async ({ store, draining, checks }: ManagementOptions): Promise<Re
 const delay = monitorEventLoopDelay({ resolution: 20 })
 
 const measure = async ({ store, metrics }: ManagementOptions): Promise<Reply> => {
-  const depth = await store.depth()
   const memory = process.memoryUsage()
   const { user, system } = process.cpuUsage()
-  const by = (state: 'due' | 'leased' | 'waiting') =>
-    depth.map((one) => ({
-      labels: { pool: one.poolId, workspace: one.workspaceId, state },
-      value: one[state],
-    }))
-  const oldest = Math.min(...depth.map((one) => one.oldestDueAt ?? Number.POSITIVE_INFINITY))
-  const age = Number.isFinite(oldest) ? Math.max(0, Date.now() - oldest) / 1_000 : 0
+  const lag = delay.percentile(99) / 1e9
+  delay.reset()
   const all: readonly Metric[] = [
-    {
-      name: 'postern_queue_recipients',
-      help: 'Recipients in the queue',
-      type: 'gauge',
-      samples: [...by('due'), ...by('leased'), ...by('waiting')],
-    },
-    gauge('postern_queue_oldest_due_seconds', 'How long the recipient that waits longest has been due', age),
+    ...queueMetrics(await store.depth(), Date.now()),
     gauge('process_resident_memory_bytes', 'Resident memory', memory.rss),
     gauge('nodejs_heap_size_used_bytes', 'Heap in use', memory.heapUsed),
-    gauge(
-      'nodejs_eventloop_lag_p99_seconds',
-      'Event loop delay, 99th percentile',
-      delay.percentile(99) / 1e9,
-    ),
+    gauge('nodejs_eventloop_lag_p99_seconds', 'Event loop delay since the last look, 99th percentile', lag),
     gauge('process_uptime_seconds', 'Seconds since the start', process.uptime()),
     {
       name: 'process_cpu_seconds_total',
@@ -135,10 +123,7 @@ export const createManagement = (options: ManagementOptions): Management => {
     async start() {
       if (server !== null) return
       const fresh = createServer((req, res) => void respond(req, res))
-      await new Promise<void>((resolve, reject) => {
-        fresh.once('error', reject)
-        fresh.listen(options.config.management.port, options.config.management.host, resolve)
-      })
+      await (options.listen ?? plainListen)(fresh, 'management', options.config.management)
       delay.enable()
       server = fresh
     },

@@ -4,6 +4,8 @@
  *   Version 0.0.4: a HELP and a TYPE line for each metric, then its samples.
  */
 export interface Sample {
+  /** Of a histogram: `_bucket`, `_sum` or `_count`. */
+  readonly suffix?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly value: number
 }
@@ -11,7 +13,7 @@ export interface Sample {
 export interface Metric {
   readonly name: string
   readonly help: string
-  readonly type: 'gauge' | 'counter'
+  readonly type: 'gauge' | 'counter' | 'histogram'
   readonly samples: readonly Sample[]
 }
 
@@ -36,7 +38,7 @@ export const metricsText = (metrics: readonly Metric[]): string =>
     .flatMap(({ name, help, type, samples }) => [
       `# HELP ${name} ${help}`,
       `# TYPE ${name} ${type}`,
-      ...samples.map(({ labels, value }) => `${name}${labelText(labels)} ${value}`),
+      ...samples.map(({ suffix = '', labels, value }) => `${name}${suffix}${labelText(labels)} ${value}`),
     ])
     .join('\n')
     .concat('\n')

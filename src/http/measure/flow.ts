@@ -1,0 +1,81 @@
+/**
+ * NAME      flow - how mail passes through, counted as it is settled
+ * DESCRIPTION
+ *   Listens to committed status changes. From acceptance to the first answer of
+ *   an upstream, and from there to a report, as histograms; and what became of
+ *   recipients, per workspace. Labels are bounded: beyond the first workspaces
+ *   seen, the rest count as `other`, and only so many mails are followed at once.
+ * NOTES
+ *   The time of acceptance is that of the email's id, so a scheduled mail counts
+ *   with its wait.
+ */
+import { idTime } from '../../base/id.js'
+import type { Settled } from '../../store/port.js'
+import type { Metric } from '../metrics.js'
+import { Histogram } from './histogram.js'
+
+const MOST_WORKSPACES = 100
+const MOST_FOLLOWED = 20_000
+const RELAY_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600]
+const OUTCOME_BOUNDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400]
+
+export class FlowMetrics {
+  readonly #toRelay = new Histogram(RELAY_BOUNDS)
+  readonly #toOutcome = new Histogram(OUTCOME_BOUNDS)
+  readonly #counts = new Map<string, Map<string, number>>()
+  /** When recipients became `sent`, oldest first. */
+  readonly #sent = new Map<string, number>()
+
+  note(settled: readonly Settled[], now: number): void {
+    for (const one of settled) {
+      if (!one.applied) continue
+      this.#count(one)
+      if (one.from === 'queued') this.#toRelay.observe(Math.max(0, now - idTime(one.emailId)) / 1_000)
+      if (one.to === 'sent') this.#follow(one.recipientId, now)
+      else this.#arrived(one.recipientId, now)
+    }
+  }
+
+  #follow(recipientId: string, now: number): void {
+    this.#sent.set(recipientId, now)
+    if (this.#sent.size <= MOST_FOLLOWED) return
+    for (const oldest of this.#sent.keys()) {
+      this.#sent.delete(oldest)
+      return
+    }
+  }
+
+  #arrived(recipientId: string, now: number): void {
+    const sentAt = this.#sent.get(recipientId)
+    if (sentAt === undefined) return
+    this.#sent.delete(recipientId)
+    this.#toOutcome.observe(Math.max(0, now - sentAt) / 1_000)
+  }
+
+  #count({ workspaceId, to }: Settled): void {
+    const known = this.#counts.has(workspaceId) || this.#counts.size < MOST_WORKSPACES
+    const workspace = known ? workspaceId : 'other'
+    const counts = this.#counts.get(workspace) ?? new Map<string, number>()
+    this.#counts.set(workspace, counts)
+    counts.set(to, (counts.get(to) ?? 0) + 1)
+  }
+
+  metrics(): readonly Metric[] {
+    const samples = [...this.#counts].flatMap(([workspace, counts]) =>
+      [...counts].map(([status, value]) => ({ labels: { workspace, status }, value })),
+    )
+    return [
+      {
+        name: 'postern_recipients_settled_total',
+        help: 'Status changes of recipients since the start',
+        type: 'counter',
+        samples,
+      },
+      this.#toRelay.metric(
+        'postern_accept_to_relay_seconds',
+        'From acceptance to the first answer of an upstream',
+      ),
+      this.#toOutcome.metric('postern_relay_to_outcome_seconds', 'From the upstream taking it to a report'),
+    ]
+  }
+}

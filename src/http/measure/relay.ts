@@ -1,0 +1,50 @@
+/**
+ * NAME      relay - what the relay thread tells, as metrics
+ */
+import type { Relay } from '../../relay/relay.js'
+import { gauge, type Metric } from '../metrics.js'
+
+const STATES = ['closed', 'half-open', 'open'] as const
+
+/** `ambiguous`: attempts of an earlier run whose end nobody knows. */
+export const relayMetrics = (
+  relay: Pick<Relay, 'stats' | 'upstreams'>,
+  recoveredAmbiguous: number,
+): readonly Metric[] => {
+  const { inFlight, waiting, connections, ambiguous, ...counted } = relay.stats()
+  const upstreams = relay.upstreams().map((one) => ({
+    ...one,
+    labels: { pool: one.poolId, upstream: one.upstreamId, host: `${one.host}:${one.port}` },
+  }))
+  return [
+    {
+      name: 'postern_relay_events_total',
+      help: 'What relay did since the start, by kind',
+      type: 'counter',
+      samples: Object.entries(counted).map(([kind, value]) => ({ labels: { kind }, value })),
+    },
+    {
+      name: 'postern_ambiguous_attempts_total',
+      help: 'Attempts that broke off between the final dot and its answer; a second copy may have left',
+      type: 'counter',
+      samples: [{ value: ambiguous + recoveredAmbiguous }],
+    },
+    gauge('postern_relay_in_flight', 'Messages between MAIL and the last reply', inFlight),
+    gauge('postern_relay_waiting', 'Recipients leased and not begun', waiting),
+    gauge('postern_relay_connections', 'Open connections to upstreams', connections),
+    {
+      name: 'postern_upstream_breaker',
+      help: 'State of the breaker of each upstream: 1 at the state it is in',
+      type: 'gauge',
+      samples: upstreams.flatMap(({ labels, breaker }) =>
+        STATES.map((state) => ({ labels: { ...labels, state }, value: breaker === state ? 1 : 0 })),
+      ),
+    },
+    {
+      name: 'postern_upstream_connections',
+      help: 'Open connections to each upstream',
+      type: 'gauge',
+      samples: upstreams.map(({ labels, connections: value }) => ({ labels, value })),
+    },
+  ]
+}
