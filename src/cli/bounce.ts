@@ -13,7 +13,7 @@ import type { Report } from '../mail/report/report.js'
 import { command, type Subject } from './command.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
 import { ingestCommand } from './ingest.js'
-import { readInput, STDIN } from './input.js'
+import { STDIN } from './input.js'
 import { type Paint, table } from './terminal.js'
 
 interface Reading {
@@ -66,7 +66,7 @@ const read = command({
     let exit: ExitCode = 0
     for (const file of files) {
       try {
-        found.push({ file, report: await readReport(await readInput(file)) })
+        found.push({ file, report: await readReport(await terminal.readInput(file)) })
       } catch (error) {
         const ending = endingOf(error)
         if (ending.exit === 70) throw error

@@ -15,6 +15,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./serve.js')).serveCommand,
   },
   {
+    name: 'init',
+    summary: 'Write the first configuration, and route it',
+    load: async () => (await import('./init.js')).initCommand,
+  },
+  {
     name: 'doctor',
     summary: 'Look for what is wrong, and name the command that mends it',
     load: async () => (await import('./doctor.js')).doctorCommand,

@@ -12,7 +12,6 @@ import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { readCsv } from './csv.js'
 import { badInput, usage } from './exit.js'
-import { readInputText } from './input.js'
 import { credentialRecord, deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
@@ -110,7 +109,7 @@ const importAll = command({
   },
   options: WORKSPACE,
   run: async (args, terminal) => {
-    const pairs = readPairs(await readInputText(args.file))
+    const pairs = readPairs(String(await terminal.readInput(args.file)))
     await withHouse(args, async ({ ground, account }) => {
       const rows: CredentialRow[] = []
       for (const [username, password] of pairs) {

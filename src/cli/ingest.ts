@@ -14,7 +14,7 @@ import { recordReport } from '../outcome/report.js'
 import { command } from './command.js'
 import { type House, withHouse } from './context.js'
 import { badInput } from './exit.js'
-import { readInput, STDIN } from './input.js'
+import { STDIN } from './input.js'
 import { fields } from './terminal.js'
 
 /** Where mail systems note the envelope recipient, most exact first. */
@@ -51,7 +51,7 @@ export const ingestCommand = command({
   options: { recipient: { type: 'string', describe: 'Envelope recipient; else read from the header' } },
   examples: [[`postern bounce ingest --recipient \${recipient}`, 'in a pipe transport of Postfix']],
   run: async (args, terminal) => {
-    const raw = await readInput(args.file ?? STDIN)
+    const raw = await terminal.readInput(args.file ?? STDIN)
     await withHouse(args, async (house) => {
       const named = args.recipient === undefined ? candidates(raw) : [args.recipient]
       const address = await ownAmong(house, named)

@@ -1,19 +1,15 @@
 /**
- * NAME      input - files that a command reads
+ * NAME      input - what a command is given to read
  * DESCRIPTION
  *   `-` is standard input. It is read as a stream, since /dev/stdin can not be
  *   opened when it is a socket, which is what many parents hand down.
  */
-import { readFile } from 'node:fs/promises'
 
 export const STDIN = '-'
 
-export const readStdin = async (): Promise<Buffer> => {
+/** All of it. */
+export const readStream = async (stream: NodeJS.ReadableStream): Promise<Buffer> => {
   const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk))
   return Buffer.concat(chunks)
 }
-
-export const readInput = (file: string): Promise<Buffer> => (file === STDIN ? readStdin() : readFile(file))
-
-export const readInputText = async (file: string): Promise<string> => (await readInput(file)).toString('utf8')

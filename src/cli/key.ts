@@ -5,11 +5,12 @@
  *   take it (`KEY=$(postern key create ...)`); what is said about it goes to stderr.
  */
 import { Fault } from '../base/fault.js'
+import { apiKey } from '../http/render.js'
 import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
 import { badInput, usage } from './exit.js'
-import { deletedRecord, keyRecord } from './record.js'
+import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { table } from './terminal.js'
 import { ago, readInstant } from './time.js'
@@ -20,22 +21,20 @@ const list = command({
   run: (args, terminal) =>
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.keys(account.id, page))
-      terminal.data(
-        rows.map((row) => keyRecord(row)),
-        (paint) =>
-          table(
-            paint,
-            ['id', 'name', 'prefix', 'scope', 'workspace', 'last used', 'expires'],
-            rows.map((row) => [
-              row.id,
-              row.name,
-              keyPrefix(row),
-              row.scope,
-              row.workspaceId,
-              row.lastUsedAt === null ? 'never' : ago(row.lastUsedAt),
-              row.expiresAt === null ? 'never' : new Date(row.expiresAt).toISOString(),
-            ]),
-          ),
+      terminal.data(rows.map(apiKey), (paint) =>
+        table(
+          paint,
+          ['id', 'name', 'prefix', 'scope', 'workspace', 'last used', 'expires'],
+          rows.map((row) => [
+            row.id,
+            row.name,
+            keyPrefix(row),
+            row.scope,
+            row.workspaceId,
+            row.lastUsedAt === null ? 'never' : ago(row.lastUsedAt),
+            row.expiresAt === null ? 'never' : new Date(row.expiresAt).toISOString(),
+          ]),
+        ),
       )
     }),
 })
@@ -68,7 +67,7 @@ const create = command({
         expiresAt,
         rateLimitPerMinute: args.rateLimit ?? null,
       })
-      terminal.data(keyRecord(row, secret), () => secret)
+      terminal.data({ ...apiKey(row), secret }, () => secret)
       terminal.say(`${row.id}: a ${row.mode} key, shown this once; keep it where only its user can read it`)
     })
   },
@@ -83,7 +82,7 @@ const revoke = command({
     withHouse(args, async ({ store, ground, account }) => {
       const row = await store.key(account.id, args.id)
       if (row === null) throw new Fault('api_key.not_found')
-      if (args.dryRun) return terminal.data(keyRecord(row), () => `would revoke ${row.id} (${row.name})`)
+      if (args.dryRun) return terminal.data(apiKey(row), () => `would revoke ${row.id} (${row.name})`)
       await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
       await revokeKey(ground, account.id, args.id)
       terminal.data(deletedRecord('api_key', args.id), () => `revoked ${args.id}`)

@@ -1,12 +1,12 @@
 /**
  * NAME      letter - a message as programs pipe it to sendmail
  * DESCRIPTION
- *   CRLF lines, an address with a domain in From (cron writes `From: root`, PHP
- *   often nothing), and the recipients that its header names. Every other octet
+ *   CRLF lines, addresses with a domain (cron writes `From: root` and `To: root`,
+ *   PHP often no From at all), and the recipients that its header names. Every other octet
  *   stays as it came; Bcc is taken out by the door.
  */
 import { formatMailbox, parseAddressList } from '../mail/address.js'
-import { fieldValue, type HeaderSection, scanHeader } from '../mail/header.js'
+import { type Field, fieldValue, type HeaderSection, scanHeader } from '../mail/header.js'
 
 export interface Letter {
   readonly sender: string
@@ -18,8 +18,6 @@ export interface LetterOptions {
   readonly qualify: (address: string) => string
   readonly sender: string
   readonly fullName: string | null
-  /** What stands for this machine when there is nothing better. */
-  readonly host: string
 }
 
 const toCrlf = (raw: Buffer): Buffer =>
@@ -47,19 +45,33 @@ const bareFrom = (text: string): { name: string | null; word: string } | null =>
   return word === undefined ? null : { name: comment ?? null, word }
 }
 
-const repairFrom = (raw: Buffer, options: LetterOptions): Buffer => {
-  const section = scanHeader(raw)
-  const field = section.fields.find(({ name }) => name === 'from')
+const line = (name: string, value: string): Buffer => Buffer.from(`${name}: ${octets(value)}\r\n`, 'latin1')
+
+const replace = (raw: Buffer, field: Field, by: Buffer): Buffer =>
+  Buffer.concat([raw.subarray(0, field.start), by, raw.subarray(field.end)])
+
+/** A From that is missing is added; one without a domain gets ours. */
+const repairFrom = (raw: Buffer, { fullName, sender, qualify }: LetterOptions): Buffer => {
+  const field = scanHeader(raw).fields.find(({ name }) => name === 'from')
   const text = field === undefined ? '' : fieldValue(raw, field)
   if (text.includes('@')) return raw
   const bare = bareFrom(text)
   const mailbox =
-    bare === null
-      ? { name: options.fullName, address: options.sender }
-      : { name: bare.name, address: options.qualify(bare.word) }
-  const line = Buffer.from(`From: ${octets(formatMailbox(mailbox))}\r\n`, 'latin1')
-  if (field === undefined) return Buffer.concat([line, raw])
-  return Buffer.concat([raw.subarray(0, field.start), line, raw.subarray(field.end)])
+    bare === null ? { name: fullName, address: sender } : { name: bare.name, address: qualify(bare.word) }
+  const fresh = line('From', formatMailbox(mailbox))
+  return field === undefined ? Buffer.concat([fresh, raw]) : replace(raw, field, fresh)
+}
+
+/** `To: root` gets our domain as well; a field that holds any whole address stays as it is. */
+const repairTo = (raw: Buffer, name: 'To' | 'Cc', { qualify }: LetterOptions): Buffer => {
+  const field = scanHeader(raw).fields.find((one) => one.name === name.toLowerCase())
+  const text = field === undefined ? '' : fieldValue(raw, field)
+  const bare = text.split(',').map(bareFrom)
+  if (field === undefined || text.includes('@') || bare.includes(null)) return raw
+  const mailboxes = bare.flatMap((one) =>
+    one === null ? [] : [{ name: one.name, address: qualify(one.word) }],
+  )
+  return replace(raw, field, line(name, mailboxes.map(formatMailbox).join(', ')))
 }
 
 /** Addresses with or without a domain, one after another. */
@@ -72,7 +84,8 @@ const addressesIn = (text: string, qualify: LetterOptions['qualify']): string[] 
 }
 
 export const prepareLetter = (stdin: Buffer, options: LetterOptions): Letter => {
-  const raw = repairFrom(withHeader(toCrlf(stdin)), options)
+  const whole = repairFrom(withHeader(toCrlf(stdin)), options)
+  const raw = repairTo(repairTo(whole, 'To', options), 'Cc', options)
   const named = values(raw, scanHeader(raw), 'to', 'cc', 'bcc')
   return {
     sender: options.sender,

@@ -9,30 +9,37 @@ import { basename } from 'node:path'
 import { CATALOG } from './catalog.js'
 import { type ExitCode, endingOf } from './exit.js'
 import { parse } from './parse.js'
-import { openTerminal, surviveClosedPipes } from './terminal.js'
+import { openTerminal, type Streams, surviveClosedPipes } from './terminal.js'
 
-const complain = (error: unknown): ExitCode => {
+const complain = (error: unknown, { stderr }: Streams): ExitCode => {
   const { exit, message } = endingOf(error)
-  for (const line of message.split('\n')) process.stderr.write(`postern: ${line}\n`)
-  if (process.env.POSTERN_DEBUG && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  for (const line of message.split('\n')) stderr.write(`postern: ${line}\n`)
+  if (process.env.POSTERN_DEBUG && error instanceof Error) stderr.write(`${error.stack}\n`)
   return exit
 }
 
+const runSendmail = async (words: readonly string[], streams: Streams): Promise<ExitCode> =>
+  (await import('./sendmail.js')).sendmail(words, openTerminal(false, streams))
+
 /** Runs one command line and answers its exit code; nothing is thrown. */
-export const main = async (argv: readonly string[]): Promise<ExitCode> => {
-  surviveClosedPipes()
-  process.on('uncaughtException', (error) => process.exit(complain(error)))
-  // sendmail has its own kind of flags (-ti, -oi, -fuser@host), which yargs would take apart
-  const [first, ...rest] = basename(process.argv[1] ?? '') === 'sendmail' ? ['sendmail', ...argv] : argv
+export const run = async (argv: readonly string[], streams: Streams): Promise<ExitCode> => {
   try {
-    if (first === 'sendmail' && !rest.includes('--help'))
-      return await (await import('./sendmail.js')).sendmail(rest)
+    // sendmail has its own kind of flags (-ti, -oi, -fuser@host), which yargs would take apart
+    const [first, ...rest] = argv
+    if (first === 'sendmail' && !rest.includes('--help')) return await runSendmail(rest, streams)
     const parsed = await parse(argv, CATALOG)
-    if (parsed.text !== null) process.stdout.write(`${parsed.text}\n`)
+    if (parsed.text !== null) streams.stdout.write(`${parsed.text}\n`)
     if (parsed.command === null) return 0
-    const exit = await parsed.command.run(parsed.args, openTerminal(parsed.args.json))
-    return exit ?? 0
+    return (await parsed.command.run(parsed.args, openTerminal(parsed.args.json, streams))) ?? 0
   } catch (error) {
-    return complain(error)
+    return complain(error, streams)
   }
+}
+
+/** The program: `run` on the streams of this process. A link named sendmail is sendmail. */
+export const main = (argv: readonly string[]): Promise<ExitCode> => {
+  surviveClosedPipes()
+  process.on('uncaughtException', (error) => process.exit(complain(error, process)))
+  const linked = basename(process.argv[1] ?? '') === 'sendmail'
+  return run(linked ? ['sendmail', ...argv] : argv, process)
 }

@@ -5,13 +5,14 @@
  *   whole new list. Passwords are named as files in the URL, never written in it.
  */
 
+import { pool as poolRecord } from '../http/render.js'
 import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { usage } from './exit.js'
-import { deletedRecord, poolRecord } from './record.js'
+import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, type Terminal, table } from './terminal.js'
 

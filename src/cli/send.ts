@@ -10,15 +10,19 @@ import { apiBase, callApi } from './api.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
 import { badInput, usage } from './exit.js'
-import { readInputText, STDIN } from './input.js'
+import { STDIN } from './input.js'
+import type { Terminal } from './terminal.js'
 
 /** The first line of a file, or of standard input; $POSTERN_KEY_FILE when none is named. */
-export const readKey = async (file: string | undefined): Promise<string> => {
+export const readKey = async (
+  readInput: Terminal['readInput'],
+  file: string | undefined,
+): Promise<string> => {
   const name = file ?? process.env.POSTERN_KEY_FILE
   if (name === undefined || name === '') {
     throw usage('send needs a key: --key-file FILE (or $POSTERN_KEY_FILE); postern key create makes one')
   }
-  const [line = ''] = (await readInputText(name)).split(/\r?\n/)
+  const [line = ''] = String(await readInput(name)).split(/\r?\n/)
   if (line.trim() === '') throw badInput(`${name}: holds no key`)
   return line.trim()
 }
@@ -71,7 +75,7 @@ export const sendCommand = command({
     if (args.text !== undefined && args.textFile !== undefined)
       throw usage('give --text or --text-file, not both')
     const base = apiBase(configOf(args), args.url)
-    const key = await readKey(args.keyFile)
+    const key = await readKey(terminal.readInput, args.keyFile)
     const body = {
       to: args.to,
       cc: args.cc,
@@ -79,8 +83,10 @@ export const sendCommand = command({
       from: args.from,
       reply_to: args.replyTo,
       subject: args.subject,
-      text: args.text ?? (args.textFile === undefined ? undefined : await readInputText(args.textFile)),
-      html: args.htmlFile === undefined ? undefined : await readInputText(args.htmlFile),
+      text:
+        args.text ??
+        (args.textFile === undefined ? undefined : String(await terminal.readInput(args.textFile))),
+      html: args.htmlFile === undefined ? undefined : String(await terminal.readInput(args.htmlFile)),
       tags: args.tag?.map(tagOf),
       attachments: args.attach === undefined ? undefined : await Promise.all(args.attach.map(attachmentOf)),
       scheduled_at: args.at,

@@ -10,16 +10,17 @@
  *   Flags are sendmail's, not ours: `-oi`, `-fuser@host`, `-ti`. What is about
  *   queues and debugging is taken and ignored. See sendmail(8) of Postfix.
  */
-import { hostname as systemName, userInfo } from 'node:os'
+import { userInfo } from 'node:os'
 import { isLoopback } from '../base/network.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { command } from './command.js'
 import { badInput, type ExitCode, Refusal, usage } from './exit.js'
-import { readStdin } from './input.js'
+import { STDIN } from './input.js'
 import { type Letter, prepareLetter } from './letter.js'
 import { readKey } from './send.js'
 import { submit } from './submit.js'
+import type { Terminal } from './terminal.js'
 
 export interface SendmailFlags {
   readonly recipients: string[]
@@ -114,7 +115,6 @@ const letterOf = (flags: SendmailFlags, config: Config, stdin: Buffer): Letter =
     qualify,
     sender: qualify(flags.sender || login()),
     fullName: flags.fullName,
-    host: systemName(),
   })
   const recipients = [
     ...new Set([...flags.recipients.map(qualify), ...(flags.fromHeader ? letter.recipients : [])]),
@@ -128,12 +128,12 @@ const letterOf = (flags: SendmailFlags, config: Config, stdin: Buffer): Letter =
 }
 
 /** Runs the shim on sendmail's own arguments. */
-export const sendmail = async (words: readonly string[]): Promise<ExitCode> => {
+export const sendmail = async (words: readonly string[], terminal: Terminal): Promise<ExitCode> => {
   const flags = readFlags(words)
   const config = loadConfig({ file: flags.config, env: process.env })
   const named = flags.keyFile ?? process.env.POSTERN_KEY_FILE ?? null
-  const key = named === null || named === '' ? null : await readKey(named)
-  const letter = letterOf(flags, config, await readStdin())
+  const key = named === null || named === '' ? null : await readKey(terminal.readInput, named)
+  const letter = letterOf(flags, config, await terminal.readInput(STDIN))
   const [, host, port] = /^(.*):(\d+)$/.exec(flags.server ?? '') ?? []
   if (flags.server !== null && host === undefined)
     throw usage(`sendmail: --server ${flags.server} is not HOST:PORT`)

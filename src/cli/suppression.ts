@@ -5,6 +5,7 @@
  *   first column is needed, and a header line names the others.
  */
 import { Fault } from '../base/fault.js'
+import { suppression as suppressionRecord } from '../http/render.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
 import { addSuppression, findSuppression, removeSuppression } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
@@ -12,8 +13,7 @@ import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { readCsv, writeCsv } from './csv.js'
 import { badInput } from './exit.js'
-import { readInputText } from './input.js'
-import { deletedRecord, suppressionRecord } from './record.js'
+import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { readInstant } from './time.js'
@@ -139,7 +139,7 @@ const importAll = command({
   },
   options: { ...WORKSPACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
   run: async (args, terminal) => {
-    const lines = readLines(await readInputText(args.file))
+    const lines = readLines(String(await terminal.readInput(args.file)))
     return withHouse(args, async ({ ground, account }) => {
       const workspace = await findWorkspace(ground, account.id, args.workspace)
       const report = {

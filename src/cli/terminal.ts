@@ -6,22 +6,21 @@
  *   Colour only on a terminal and without NO_COLOR. A reader that goes away
  *   (`| head`) ends the program quietly.
  */
+import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import { usage } from './exit.js'
-import { readStdin } from './input.js'
+import { readStream, STDIN } from './input.js'
 
 export type Paint = ReturnType<typeof pc.createColors>
 
-/** Anything that JSON can hold. */
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [key: string]: Json | undefined }
+/** Where a command line reads and writes: those of the process, or a test's own. */
+export interface Streams {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown }
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean }
+  readonly stderr: NodeJS.WritableStream
+}
 
 export interface Terminal {
   readonly json: boolean
@@ -36,6 +35,8 @@ export interface Terminal {
   say(text: string): void
   /** Asks before something is destroyed; off a terminal only --yes will do. */
   confirm(what: string, yes: boolean): Promise<void>
+  /** The content of a file; `-` is standard input. */
+  readInput(file: string): Promise<Buffer>
   /** One line from the person, or from a pipe; hidden when it is a secret. */
   readSecret(prompt: string): Promise<string>
 }
@@ -91,10 +92,9 @@ export const paintStatus = (paint: Paint, status: string): string =>
   STATUS_PAINT[status]?.(paint)(status) ?? status
 
 /** The terminal echoes in its own mode, so raw mode is the only way to hide a secret. */
-const readHidden = async (prompt: string): Promise<string> => {
-  const { stdin } = process
-  process.stderr.write(prompt)
-  stdin.setRawMode(true)
+const readHidden = async ({ stdin, stderr }: Streams, prompt: string): Promise<string> => {
+  stderr.write(prompt)
+  stdin.setRawMode?.(true)
   try {
     let text = ''
     for await (const chunk of stdin) {
@@ -106,8 +106,8 @@ const readHidden = async (prompt: string): Promise<string> => {
     }
     return text
   } finally {
-    stdin.setRawMode(false)
-    process.stderr.write('\n')
+    stdin.setRawMode?.(false)
+    stderr.write('\n')
   }
 }
 
@@ -121,34 +121,35 @@ export const surviveClosedPipes = (): void => {
   }
 }
 
-export const openTerminal = (json: boolean): Terminal => {
-  const isTty = process.stdout.isTTY === true
+export const openTerminal = (json: boolean, streams: Streams): Terminal => {
+  const { stdin, stdout, stderr } = streams
+  const isTty = stdout.isTTY === true
   const coloured = isTty && !json && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
   const paint = pc.createColors(coloured)
   const write = (text: string): void => {
-    if (text !== '') process.stdout.write(line(text))
+    if (text !== '') stdout.write(line(text))
   }
-  const say = (text: string): void => {
-    process.stderr.write(line(text))
-  }
+  const readInput = (file: string): Promise<Buffer> => (file === STDIN ? readStream(stdin) : readFile(file))
   return {
     json,
     paint,
     isTty,
     write,
-    say,
+    readInput,
+    say: (text) => {
+      stderr.write(line(text))
+    },
     data: (record, human) => write(json ? JSON.stringify(record, null, isTty ? 2 : 0) : human(paint)),
     confirm: async (what, yes) => {
       if (yes) return
-      if (process.stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)
-      const lines = createInterface({ input: process.stdin, output: process.stderr })
+      if (stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)
+      const lines = createInterface({ input: stdin, output: stderr })
       const answer = await lines.question(`${what}. Go on? [y/N] `)
       lines.close()
       if (!/^y(es)?$/i.test(answer.trim())) throw usage('nothing was changed')
     },
     readSecret: async (prompt) => {
-      const text =
-        process.stdin.isTTY === true ? await readHidden(prompt) : (await readStdin()).toString('utf8')
+      const text = stdin.isTTY === true ? await readHidden(streams, prompt) : String(await readStream(stdin))
       return text.replace(/\r?\n.*$/s, '')
     },
   }

@@ -46,9 +46,9 @@ const replyText = ({ code, enhanced, text }: NonNullable<EventRow['reply']>): st
 /** What the other side said, and what we made of it. */
 const said = (row: EventRow, detail: Detail): string => {
   const asides = [
-    row.reason,
+    detail.class ? null : row.reason,
     row.attempt === null || detail.stage === 'dot' ? null : detail.stage && `at ${detail.stage}`,
-    detail.class && `${detail.class}, ${detail.category}`,
+    detail.class && [detail.class, detail.category ?? row.reason].filter(Boolean).join(' '),
     detail.tier == null || detail.tier === 'T1' ? null : `trust ${detail.tier}`,
     detail.ms == null ? null : `${detail.ms} ms`,
     ...Object.entries(detail).map(([name, value]) =>

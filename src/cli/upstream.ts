@@ -110,7 +110,7 @@ const placeTable = (paint: Paint, places: readonly Place[]): string =>
     ]),
   )
 
-const placeRecord = ({ pool, upstream }: Place) => ({ ...upstreamRecord(upstream), egress_pool_id: pool.id })
+const placeRecord = ({ pool, upstream }: Place) => upstreamRecord(pool, upstream)
 
 const list = command({
   usage: 'list',

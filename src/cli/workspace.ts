@@ -2,12 +2,12 @@
  * NAME      workspace - sending tenants, from the command line
  */
 
+import { workspace as workspaceRecord } from '../http/render.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
 import { usage } from './exit.js'
-import { workspaceRecord } from './record.js'
 import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
 

@@ -1,6 +1,6 @@
 /** Settings: every mistake with its place, what is in force, and the manual. */
 import t from 'tap'
-import { openDesk, postern } from './desk.js'
+import { here, openDesk } from './desk.js'
 
 const BAD = `hostname: mail.example.com
 http:
@@ -37,7 +37,7 @@ t.test('any other command refuses a bad file with 78, and touches nothing', asyn
   t.match(stderr, `postern: ${desk.configFile}:3:9: http.port: `)
   const broken = openDesk(t, 'http: [1\n')
   t.match(await broken.run(['key', 'list']), { code: 78, stderr: /:\d+:\d+: is not valid YAML/ })
-  const missing = await postern(['key', 'list', '--config', '/nowhere/postern.yaml'])
+  const missing = await here(['key', 'list', '--config', '/nowhere/postern.yaml'])
   t.match(missing, { code: 78, stderr: /\/nowhere\/postern.yaml: cannot be read: ENOENT; name another file/ })
 })
 

@@ -1,8 +1,14 @@
-/** The built command line as a child process, and a temporary installation without a daemon for it. */
+/**
+ * The command line in two ways: `postern` is the built program as a child
+ * process; `here` is the same without starting Node again, with streams of its own.
+ * And a temporary installation without a daemon to use it on.
+ */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import { run } from '../../src/cli/main.js'
 import { BIN, type CliResult, cleanEnv, ROOT } from '../parts/postern.js'
 
 /** How to start it: tap hands its own loader to every Node it sees, which would cost half a second each time. */
@@ -20,6 +26,22 @@ export const postern = (args: readonly string[], input = '', cwd = ROOT, env = {
     child.stdin?.on('error', () => {}) // it may end without reading
     child.stdin?.end(input)
   })
+
+const collected = () => {
+  const stream = new PassThrough()
+  let text = ''
+  stream.on('data', (chunk) => {
+    text += chunk
+  })
+  return { stream, text: () => text }
+}
+
+export const here = async (args: readonly string[], input = ''): Promise<CliResult> => {
+  const [stdout, stderr] = [collected(), collected()]
+  const streams = { stdin: Readable.from([Buffer.from(input)]), stdout: stdout.stream, stderr: stderr.stream }
+  const code = await run(args, streams)
+  return { code, stdout: stdout.text(), stderr: stderr.text() }
+}
 
 export interface Desk {
   readonly dir: string
@@ -45,14 +67,14 @@ export const openDesk = (
     return join(dir, name)
   }
   const configFile = file('postern.yaml', settings)
-  const run: Desk['run'] = (args, input = '') => postern([...args, '--config', configFile], input, dir)
+  const cli: Desk['run'] = (args, input = '') => here([...args, '--config', configFile], input)
   return {
     dir,
     configFile,
     file,
-    run,
+    run: cli,
     json: async (args, input) => {
-      const { code, stdout, stderr } = await run([...args, '--json'], input)
+      const { code, stdout, stderr } = await cli([...args, '--json'], input)
       if (code !== 0) throw new Error(`postern ${args.join(' ')} ended with ${code}: ${stderr}`)
       return JSON.parse(stdout)
     },

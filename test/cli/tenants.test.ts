@@ -92,7 +92,7 @@ t.test('secrets come from files and standard input', async (t) => {
     'smtp://mta2.test',
   ])
   t.match(pool.members, [
-    { has_auth: true, user: 'gw' },
+    { has_auth: true, host: 'mta1.test', port: 587 },
     { host: 'mta2.test', port: 25, has_auth: false },
   ])
   t.notMatch(JSON.stringify(pool), /sesame/)

@@ -1,0 +1,113 @@
+/** The sendmail shim: its flags, what it does to a message, and PHP and cron style input to a real door. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { prepareLetter } from '../../src/cli/letter.js'
+import { readFlags } from '../../src/cli/sendmail.js'
+import { Postern } from '../parts/postern.js'
+import { here } from './desk.js'
+
+t.test('flags, as sendmail has them', async (t) => {
+  t.match(readFlags(['-t', '-i']), { fromHeader: true, ignoreDots: true, recipients: [] })
+  t.match(readFlags(['-ti', '-fme@a.test', 'you@b.test']), {
+    fromHeader: true,
+    sender: 'me@a.test',
+    recipients: ['you@b.test'],
+  })
+  t.match(readFlags(['-oi', '-oem', '-f', '<me@a.test>', '--', '-odd@b.test']), {
+    ignoreDots: true,
+    sender: 'me@a.test',
+    recipients: ['-odd@b.test'],
+  })
+  t.match(readFlags(['-FCronDaemon', '-odi', '-oem', '-r', 'me', 'root']), {
+    fullName: 'CronDaemon',
+    sender: 'me',
+    ignoreDots: false,
+    recipients: ['root'],
+  })
+  t.match(readFlags(['-N', 'never', '-Rhdrs', '-v', '-q', '-bm', 'a@b.test']), { recipients: ['a@b.test'] })
+  t.match(readFlags(['--config=/x', '--key-file', 'k', '--server', 'h:1', 'a']), {
+    config: '/x',
+    keyFile: 'k',
+    server: 'h:1',
+  })
+  t.throws(() => readFlags(['-bs']), { exit: 64, message: /-bs is not supported/ })
+  t.throws(() => readFlags(['-bp']), { exit: 64, message: /postern queue list/ })
+  t.throws(() => readFlags(['-f']), { exit: 64, message: /-f needs a value/ })
+  t.throws(() => readFlags(['--colour']), { exit: 64, message: /unknown option --colour/ })
+})
+
+t.test('messages, as programs write them', async (t) => {
+  const options = {
+    qualify: (address: string) => (address.includes('@') ? address : `${address}@gw.test`),
+    sender: 'www@gw.test',
+    fullName: 'The Shop',
+  }
+  const prepare = (text: string) => {
+    const letter = prepareLetter(Buffer.from(text), options)
+    return { ...letter, text: letter.raw.toString() }
+  }
+  const cron = prepare('From: root (Cron Daemon)\nTo: root, ops (On Call)\nSubject: x\n\nhi\n')
+  t.equal(
+    cron.text,
+    'From: Cron Daemon <root@gw.test>\r\nTo: root@gw.test, On Call <ops@gw.test>\r\nSubject: x\r\n\r\nhi\r\n',
+  )
+  t.same(cron.recipients, ['root@gw.test', 'ops@gw.test'])
+  const php = prepare('To: Zoé <z@b.test>\r\nBcc: "C, D" <c@d.test>, e@f.test\r\nX-PHP: 1\r\n\r\nhi\r\n')
+  t.match(php.text, /^From: The Shop <www@gw.test>\r\nTo: Zoé <z@b.test>\r\n/)
+  t.same(php.recipients, ['z@b.test', 'c@d.test', 'e@f.test'])
+  t.equal(prepare('just a line\n').text, 'From: The Shop <www@gw.test>\r\n\r\njust a line\r\n')
+  const bytes = Buffer.from([...Buffer.from('From: a@b.test\n\n'), 0xe9, 0x0a])
+  t.same(
+    prepareLetter(bytes, options).raw,
+    Buffer.from([...Buffer.from('From: a@b.test\r\n\r\n'), 0xe9, 0x0d, 0x0a]),
+  )
+})
+
+t.test('to a real door', async (t) => {
+  const daemon = new Postern({
+    submission: [
+      { host: '127.0.0.1', port: 0, tls: 'starttls' },
+      { host: '127.0.0.1', port: 0, tls: 'none', ip_credentials: true },
+    ],
+  })
+  t.teardown(() => daemon.remove())
+  await daemon.start()
+  const keyFile = join(daemon.dir, 'key')
+  writeFileSync(keyFile, await daemon.key('--mode', 'test'), { mode: 0o600 })
+  const json = async (...args: readonly string[]) =>
+    JSON.parse((await here([...args, '--json', '--config', daemon.configFile])).stdout)
+  const server = ['--server', `127.0.0.1:${daemon.ports.submission[0]}`]
+  const php =
+    'To: delivered@b.test, "C, D" <delivered+2@b.test>\nBcc: delivered+3@b.test\nSubject: Order\n\nhello\n.\nbye\n'
+  const flags = ['-ti', '-fshop@acme.test', '--key-file', keyFile, ...server, '--config', daemon.configFile]
+  t.match(await here(['sendmail', ...flags], php), { code: 0, stdout: '', stderr: '' })
+  const [latest] = await json('email', 'list', '--limit', '1')
+  t.match(latest, { from: 'shop@acme.test', subject: 'Order', bcc: ['delivered+3@b.test'] })
+  t.match((await json('email', 'show', latest.id)).text, /bye/)
+  await daemon.json(
+    'credential',
+    'create',
+    '--workspace',
+    'default',
+    '--cidr',
+    '127.0.0.0/8',
+    '--mode',
+    'test',
+  )
+  const cron = 'From: root (Cron Daemon)\nTo: root\nSubject: Cron <root@gw> date\n\nit is late\n.\nnot sent\n'
+  const open = ['--server', `127.0.0.1:${daemon.ports.submission[1]}`, '--config', daemon.configFile]
+  t.match(await here(['sendmail', '-FCronDaemon', '-odi', '-oem', 'root', ...open], cron), {
+    code: 0,
+    stderr: '',
+  })
+  const [job] = await json('email', 'list', '--limit', '1')
+  t.match(job, { from: /<?root@gw\.postern\.test>?/, to: ['root@gw.postern.test'] })
+  t.notMatch((await json('email', 'show', job.id)).text, /not sent/)
+  t.match(await here(['sendmail', '-t', ...open], 'Subject: x\n\nno one\n'), {
+    code: 65,
+    stderr: /no recipient/,
+  })
+  const down = ['--server', '127.0.0.1:1', '--config', daemon.configFile]
+  t.match(await here(['sendmail', 'a@b.test', ...down], 'Subject: x\n\nx\n'), { code: 75 })
+})
