@@ -68,9 +68,7 @@ export class Journal {
   }
 
   #start(): void {
-    this.#round ??= this.#rounds().finally(() => {
-      this.#round = null
-    })
+    this.#round ??= this.#rounds()
   }
 
   async #rounds(): Promise<void> {
@@ -80,9 +78,11 @@ export class Journal {
       const failed = await this.#write()
       if (failed === null) continue
       this.#onTrouble(failed)
-      if (this.#giveUp) return
+      if (this.#giveUp) break
       await pause(RETRY_MS)
     }
+    // in the same turn in which nothing was left, or what comes next would find no round to join
+    this.#round = null
   }
 
   async #write(): Promise<Error | null> {

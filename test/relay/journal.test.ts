@@ -1,0 +1,60 @@
+import t from 'tap'
+import { observed } from '../../src/outcome/settle.js'
+import { Journal, type JournalQueue } from '../../src/relay/journal.js'
+
+const mark = (n: number) => ({ recipientId: `r${n}`, leaseGen: 1, attempt: 1, upstreamId: 'up', at: 0 })
+const outcome = (n: number) => observed({ recipientId: `r${n}`, seen: 'accepted', at: 0, source: 'smtp' })
+
+/** A queue whose commits take a turn of the event loop each. */
+const slowQueue = () => {
+  const rounds: string[] = []
+  const later = <T>(value: T): Promise<T> => new Promise((resolve) => setImmediate(() => resolve(value)))
+  const queue: JournalQueue = {
+    attempting: (marks) => {
+      rounds.push(`mark ${marks.length}`)
+      return later(marks.map(({ recipientId }) => recipientId !== 'r13'))
+    },
+    settle: (outcomes) => {
+      rounds.push(`settle ${outcomes.length}`)
+      return later([])
+    },
+    release: (leases, dueAt) => {
+      rounds.push(`release ${leases.length} at ${dueAt}`)
+      return later(undefined)
+    },
+  }
+  return { queue, rounds }
+}
+
+t.test('what comes during a round shares the next one; outcomes go before marks', async (t) => {
+  const { queue, rounds } = slowQueue()
+  const journal = new Journal(queue, () => t.fail('no trouble'))
+  const first = journal.mark(mark(0))
+  await null
+  await null
+  const others = [1, 2, 3].map((n) => journal.mark(mark(n)))
+  journal.settle(outcome(4))
+  journal.settle(outcome(5))
+  journal.release(mark(6), 10)
+  journal.release(mark(7), 10)
+  journal.release(mark(8), 20)
+  t.same(await Promise.all([first, ...others]), [true, true, true, true])
+  await journal.flush()
+  t.same(rounds, ['mark 1', 'settle 2', 'mark 3', 'release 2 at 10', 'release 1 at 20'])
+  t.equal(await journal.mark(mark(13)), false)
+})
+
+t.test('no wake-up is lost, however the calls fall', async (t) => {
+  const { queue } = slowQueue()
+  const journal = new Journal(queue, () => t.fail('no trouble'))
+  const chain = async (n: number): Promise<void> => {
+    for (let i = 0; i < 50; i++) {
+      for (let j = 0; j < (i * n) % 5; j++) await null
+      t.equal(await journal.mark(mark(n)), true)
+      journal.settle(outcome(n))
+    }
+  }
+  await Promise.all([1, 2, 3, 4].map(chain))
+  await journal.flush()
+  t.equal(journal.pending, 0)
+})
