@@ -65,7 +65,10 @@ export const spend = async (
 /** The window that a response shows: the caller's, or that of the address he calls from. */
 export const windowFor = async (tenants: Tenancy, request: Request): Promise<WindowState> => {
   const { window, principal, address } = request.app
-  return window ?? (principal ? tenants.sendWindow.peek(principal) : tenants.failures.peek(address))
+  const anonymous = () => tenants.failures.peek(address)
+  if (window !== null) return window
+  // A store that fails has been reported by then; the answer about it must still get out.
+  return principal === null ? anonymous() : tenants.sendWindow.peek(principal).catch(anonymous)
 }
 
 /** Before the body: who, whether, how often, how large. */

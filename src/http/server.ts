@@ -37,6 +37,8 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   request.app.address = ground.addressOf(request)
   request.app.principal = null
   request.app.window = null
+  request.app.workspace = null
+  request.app.body = undefined
   request.raw.res.setHeader('x-request-id', request.app.id)
   if (ground.draining()) {
     request.raw.res.setHeader('connection', 'close')
@@ -75,7 +77,7 @@ const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseTool
   const call: Call = {
     requestId: request.app.id,
     principal: request.app.principal as Call['principal'],
-    workspace: request.app.workspace ?? null,
+    workspace: request.app.workspace,
     params: request.params as Record<string, string>,
     sent: request.app.body,
     req: request.raw.req,
@@ -104,7 +106,8 @@ const finish = (ground: ServerGround) => async (request: Request, h: ResponseToo
   return response
 }
 
-const logRequest = (log: Log) => (request: Request) =>
+const logRequest = (log: Log) => (request: Request) => {
+  const theirs = request.headers['x-request-id']
   log.info({
     event: 'request',
     request_id: request.app.id,
@@ -112,7 +115,9 @@ const logRequest = (log: Log) => (request: Request) =>
     route: request.route.path,
     status: request.raw.res.statusCode,
     ms: Date.now() - request.info.received,
+    ...(theirs !== undefined && { client_request_id: String(theirs).slice(0, 128) }),
   })
+}
 
 /** Paths with their methods, and an answer for all other methods. */
 const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[]): void => {

@@ -61,8 +61,13 @@ const checkKeysAndText = (root: unknown): void => {
   for (let value = open.pop(); open.length > 0 || value !== undefined; value = open.pop()) {
     if (typeof value === 'string' && LONE_SURROGATE.test(value)) throw new Fault('request.body_malformed')
     if (typeof value !== 'object' || value === null) continue
+    if (Array.isArray(value)) {
+      // Files may come as arrays of bytes, millions of them.
+      for (const inner of value) if (typeof inner !== 'number') open.push(inner)
+      continue
+    }
     if (Object.hasOwn(value, '__proto__')) throw new Fault('request.body_malformed')
-    for (const [key, inner] of Object.entries(value)) open.push(key, inner)
+    for (const key of Object.keys(value)) open.push(key, (value as Record<string, unknown>)[key])
   }
 }
 
