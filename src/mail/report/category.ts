@@ -50,6 +50,8 @@ export interface Rule {
   readonly also?: RegExp
   /** Tested likewise; the rule holds only where it does not match. */
   readonly unless?: RegExp
+  /** Tested against the name of the server that refused. */
+  readonly remote?: RegExp
 }
 
 export interface Verdict {

@@ -15,7 +15,12 @@ import { CODED, STRONG, WEAK } from './rules.js'
 
 export { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict }
 
-export interface Reason extends Codes {
+/** A code, and the server that gave it, as far as known. */
+export interface Refusal extends Codes {
+  readonly remote?: string | null
+}
+
+export interface Reason extends Refusal {
   readonly text: string
 }
 
@@ -38,19 +43,20 @@ export const readyText = (text: string): string =>
 const coded = (enhanced: string | null, wanted: readonly string[]): boolean =>
   enhanced !== null && wanted.some((one) => (one.endsWith('.') ? enhanced.startsWith(one) : enhanced === one))
 
-const holds = (rule: Rule, codes: Codes, text: string): boolean =>
+const holds = (rule: Rule, codes: Refusal, text: string): boolean =>
   (rule.enhanced === undefined || coded(codes.enhanced, rule.enhanced)) &&
   (rule.code === undefined || (codes.code !== null && rule.code.includes(codes.code))) &&
   (rule.text === undefined || rule.text.test(text)) &&
   (rule.also === undefined || rule.also.test(text)) &&
-  (rule.unless === undefined || !rule.unless.test(text))
+  (rule.unless === undefined || !rule.unless.test(text)) &&
+  (rule.remote === undefined || rule.remote.test(codes.remote ?? ''))
 
 /**
  * Judges by several texts, the surest first: the server's reply, the lines about
  * this recipient. `around` is asked for a named cause only when all else is silent.
  */
 export const judge = (
-  codes: Codes,
+  codes: Refusal,
   texts: readonly string[],
   around = '',
   extra: readonly Rule[] = [],

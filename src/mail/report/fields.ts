@@ -44,8 +44,9 @@ export const readGroups = (text: string): FieldGroups => {
       field = null
       continue
     }
-    const folded = line[0] === ' ' || line[0] === '\t'
-    const found = folded ? null : LINE.exec(line)
+    const found = line[0] === ' ' || line[0] === '\t' ? null : LINE.exec(line)
+    // Some systems forget to indent the further lines of a reply.
+    const folded = line[0] === ' ' || line[0] === '\t' || (found === null && field === 'diagnostic-code')
     if (folded && field !== null) {
       const owner = group.has(field) ? group : message
       const value = owner.get(field) ?? ''
@@ -119,7 +120,7 @@ export const diagnosticOf = (value: string | undefined): string | null =>
 
 /** `5.1.1 (bad mailbox)` → `5.1.1`. */
 export const statusOf = (value: string | undefined): string | null =>
-  /^\D{0,3}([245]\.\d{1,3}\.\d{1,3})(?!\d)/.exec(value ?? '')?.[1] ?? null
+  /(?<![\d.])([245]\.\d\.\d{1,3})(?!\.?\d)/.exec(value ?? '')?.[1] ?? null
 
 /** `5.2.1 (mailbox disabled)` → `mailbox disabled`, the only reason some systems give. */
 export const commentOf = (value: string | undefined): string | null =>

@@ -27,7 +27,7 @@ import {
 import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
 import { headedIn, type Mention, namesIn } from './notice/prose.js'
 import { type Said, saidAbout, saidIn } from './notice/said.js'
-import { isAutoReply, isForwarded, isNotice } from './notice/sender.js'
+import { addressees, isAutoReply, isForwarded, isNotice } from './notice/sender.js'
 import { makeRecipient } from './recipient.js'
 import { kindOf, type Report, type ReportRecipient } from './report.js'
 
@@ -120,11 +120,16 @@ const inText = (mail: Mail, said: Said): string[] => {
   const names = namesIn(said.notice, reporter.slice(reporter.indexOf('@') + 1))
   if (names.length > 0) return unique(names)
   const headed = headedIn(said.notice.returned)
-  return headed === null ? [] : [headed]
+  if (headed !== null) return [headed]
+  const ours = addressees(mail.headers)
+  const subject = findAddresses(words(mail.headers, 'subject')).map((one) => one.address)
+  return subject.filter((address) => !ours.some((own) => sameAddress(own, address))).slice(0, 1)
 }
 
 const groupsOf = (mail: Mail): FieldGroups | null => {
-  const parts = mail.parts.filter((part) => /^message\/(?:global-)?delivery-status$/.test(part.type))
+  const parts = mail.parts.filter((part) =>
+    /^(?:message|text)\/(?:x-|global-)?delivery-status$/.test(part.type),
+  )
   if (parts.length === 0) return null
   const groups = parts.map((part) => readGroups(textOf(part)))
   const message = new Map(groups.flatMap((one) => [...one.message]).reverse())

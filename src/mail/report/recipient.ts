@@ -89,7 +89,7 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
   return {
     ...base,
     ...judge(
-      { code, enhanced: inSaid.enhanced ?? status },
+      { code, enhanced: inSaid.enhanced ?? status, remote: known.remoteMta ?? null },
       [said ?? '', reply, known.own],
       known.context,
       rules,

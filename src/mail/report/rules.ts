@@ -15,6 +15,13 @@ import type { Rule } from './category.js'
 import * as words from './words.js'
 
 export const STRONG: readonly Rule[] = [
+  // Japanese mobile carriers say "unknown user" to everybody whom their customer filters out.
+  {
+    category: 'recipient_rejected',
+    remote: /\.(?:docomo|ezweb|softbank|vodafone)\.ne\.jp$/i,
+    text: /unknown user|user unknown/,
+    unless: /5\.1\.1/,
+  },
   { category: 'virus', text: words.VIRUS, unless: /antivirus|anti-virus/ },
   { category: 'authentication', text: words.BAD_AUTH },
   { category: 'sender_rejected', text: words.BAD_SENDER },

@@ -35,11 +35,13 @@ const startsHeader = (lines: readonly string[], at: number): boolean => {
 }
 
 const cutAt = (lines: readonly string[]): number => {
+  let named = false
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
-    // A marker in the first line would leave nothing to read.
-    if (at > 0 && line.length < 200 && ORIGINAL_BELOW.test(line)) return at
+    // A heading may read like such a marker ("Returned mail"), but above it nobody is named yet.
+    if (named && line.length < 200 && ORIGINAL_BELOW.test(line)) return at
     if (startsHeader(lines, at)) return at
+    named ||= line.includes('@')
   }
   return lines.length
 }

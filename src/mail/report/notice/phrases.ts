@@ -25,18 +25,18 @@ export const OPENING =
 
 /** What makes a notice a delay, unless GAVE_UP says otherwise. */
 export const DELAY =
-  /warning message only|only a warning|do(?: not|n't) (?:need|have) to re-?send|not need to re-?send|(?:has|have|been|is|was|being|message|delivery|delivered) (?:temporarily |currently )?(?:delayed|postponed|deferred)\b|delayed (?:for|by|delivery|mail|\d)|not yet (?:been )?(?:delivered|able|reached)|(?:could|can)(?: |)not (?:yet )?be delivered (?:for|in|within) .{0,40}(?:will|but)|will (?:be retried|be attempted|continue to|keep (?:on )?try|still try|try again|retry|re-?attempt)|delivery attempts will|attempts will (?:be made|continue)|still (?:being )?(?:trying|attempted|queued|in the queue)|continue (?:to try|trying)|temporary failure (?:report|notification)|delay reason|advisory[- ]only|kept in the queue|delivery (?:is |was |has been )?(?:temporarily )?suspended|retrying (?:to|for)|transient (?:non-fatal |failure|delivery)|wird weiter|verzögert|retardé|en attente|se ha retrasado|retraso/i
+  /warning message only|only a warning|do(?: not|n't) (?:need|have) to re-?send|not need to re-?send|(?:has|have|been|is|was|being|message|delivery|delivered) (?:temporarily |currently )?(?:delayed|postponed|deferred)\b|delayed (?:for|by|delivery|mail|\d)|not yet (?:been )?(?:delivered|able|reached)|(?:could|can)(?: |)not (?:yet )?be delivered (?:for|in|within) .{0,40}(?:will|but)|will (?:be retried|be attempted|continue to|keep (?:on )?try|still try|try again|retry|re-?attempt)|delivery attempts will|attempts will (?:be made|continue)|still (?:being )?(?:trying|attempted|queued|in the queue)|continue (?:to try|trying)|temporary failure (?:report|notification)|delay reason|advisory[- ]only|kept in the queue|delivery (?:is |was |has been )?(?:temporarily )?suspended|retrying (?:to|for)|transient (?:non-fatal |failure|delivery)|temporarily unable to deliver|automatically retr|(?:hasn't|not) been delivered yet|noch nicht (?:zugestellt|ausgeliefert)|n'a pas encore|ainda não|todavía no|aún no|non è ancora|ещё не|まだ(?:配信|配送|送信)|再送を(?:続|試|行)|再試行|wird weiter|verzögert|retardé|en attente|se ha retrasado|retraso/i
 
 export const DELAY_SUBJECT =
   /\(delay\)|delay(?:ed)?\b|^warning\b|:? ?warning:|delivery warning|still (?:being|trying|not)|deferred|not yet delivered|queued|verzögert|temporar/i
 
 /** The sender has given up, whatever else is said. */
 export const GAVE_UP =
-  /(?:given|giving|gave) up|(?<!non-)fatal error|permanent(?:ly)? (?:error|fail|fatal|undeliver)|failed permanently|permanent failure|returning (?:the |your )?message to|return(?:ed|ing) to sender|undelivered mail returned|aborted after|no further (?:delivery )?attempt|will not (?:be (?:retried|attempted)|try|retry|continue)|not going to try|been in the queue too long|has expired|envelope expired|message expired|delivery time expired|could not be delivered within|failed after|delivery has failed|message has been (?:returned|bounced|deleted)/i
+  /(?:given|giving|gave) up|(?<!non-)fatal error|(?<!not a |no )permanent(?:ly)? (?:error|fail|fatal|undeliver)|failed permanently|returning (?:the |your )?message to|(?<!be )return(?:ed|ing) to (?:the )?sender|undelivered mail returned|aborted after|no further (?:delivery )?attempt|will not (?:be (?:retried|attempted)|try|retry|continue)|not going to try|been in the queue too long|has expired|envelope expired|message expired|delivery time expired|could not be delivered within|failed after|delivery has failed|message has been (?:returned|bounced|deleted)/i
 
 /** A report that says `delayed` and is final nonetheless. Narrow: Exim's "will give up" is no end. */
 export const EXPIRED_DELAY =
-  /envelope expired|(?:have|has|i've|'ve) given up|gave up|giving up (?:on|after)|not going to try again|no further attempts|will not be retried|message (?:has been )?returned to (?:the )?sender/i
+  /envelope expired|(?:have|has|i've|'ve) given up|not going to try again|no further attempts|will not be retried|message (?:has been )?returned to (?:the )?sender/i
 
 /** Lines above a copy of the returned message. */
 export const ORIGINAL_BELOW = new RegExp(
@@ -53,14 +53,16 @@ export const ORIGINAL_BELOW = new RegExp(
       'message (?:text|headers?|contents?|body|source) (?:follows?|below)',
       '(?:the )?(?:first|header|headers|body|text|original|beginning|top|partial)\\b.{0,60}(?:follow|below)',
       'a summary of the undelivered',
-      'your (?:original )?(?:message|mail) (?:follows|was|is below|text)[^.]{0,20}[-:]',
-      'mensaje original',
+      'your (?:original )?(?:message|mail) (?:follows|reads|was|is below|text)[^.]{0,20}[-:]',
+      '(?:forwarded|begin forwarded) message',
+      '(?:mensaje|mensagem|messaggio|nachricht im) original',
+      'urspr[üu]ngliche nachricht',
       'original(?:nachricht|-?mail|-?message)',
       'message d.origine',
       'copie du message',
       'la (?:sua|vostra) ',
       'исходное',
-      '(?:元の|原)',
+      '(?:元の|原(?!因))',
       'unsent message',
       'non-?delivered information.{0,10}message',
     ].join('|'),

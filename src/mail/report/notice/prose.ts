@@ -106,6 +106,15 @@ const pick = (sights: readonly Sight[]): { chosen: Sight[]; form: Form } => {
   return { chosen: [], form: 'none' }
 }
 
+/** Whom to ask for help; a recipient only if nobody else is named in the same way. */
+const HELPERS =
+  /^(?:postmaster|mailer-daemon|abuse|support|help(?:desk)?|admin(?:istrator)?|hostmaster|webmaster|noc|info|service)@/i
+
+const withoutHelpers = (sights: readonly Sight[]): readonly Sight[] => {
+  const others = sights.filter((one) => !HELPERS.test(one.address))
+  return others.length > 0 ? others : sights
+}
+
 const unique = (sights: readonly Sight[]): Sight[] =>
   sights.filter((one, at) => sights.findIndex((other) => sameAddress(other.address, one.address)) === at)
 
@@ -140,7 +149,7 @@ export const mentionsIn = (notice: Notice, ours: readonly string[]): Mention[] =
   const all = sightsIn(notice.lines).filter((one) => one.form !== 'none')
   const others = all.filter((one) => !ours.some((own) => sameAddress(own, one.address)))
   const { chosen, form } = pick(others.length > 0 ? others : all)
-  const entries = unique(chosen).slice(0, 100)
+  const entries = unique(withoutHelpers(chosen)).slice(0, 100)
   return entries.map((one, at) => {
     const next = form === 'headed' ? notice.lines.length : (entries[at + 1]?.line ?? notice.lines.length)
     const end = Math.min(Math.max(next, one.line + 1), one.line + MAX_SEGMENT)
