@@ -253,3 +253,16 @@ t.test('a verb that fails by a bug fails alone, and is no refusal', async (t) =>
   t.notOk(error instanceof Fault)
   t.same(await store.suppressed(at.workspace.id, [], T0), [], 'the store goes on')
 })
+
+t.test('hot mail that crosses with the taker leaving is due again', async (t) => {
+  const store = await openOn(t, t.testdir())
+  const at = await ground(store)
+  const stop = store.onLeased(() => {})
+  await store.attempting([]) // the order to listen has arrived by now
+  const arriving = Array.from({ length: 20 }, () => accepted(store, at))
+  stop()
+  await Promise.all(arriving)
+  await store.attempting([])
+  const claimed = await store.claim(at.poolId, 100, Date.now() + HOUR, Date.now() + 1000)
+  t.equal(claimed.length, 20)
+})

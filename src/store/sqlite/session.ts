@@ -56,8 +56,9 @@ export interface Session {
 export const begin = async (options: SqliteOptions): Promise<Session> => {
   const file = prepareFile(options.dataDir)
   const unlock = options.daemon ? takeDaemonLock(options.dataDir) : () => {}
+  let writer: Writer | null = null
   try {
-    const writer = await startWriter({
+    writer = await startWriter({
       file,
       daemon: options.daemon,
       faultPoint: options.faultPoint ?? null,
@@ -70,6 +71,7 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
     const queue = createQueueWrites(line)
     return { file, daemon: options.daemon, db, reads, writer, line, queue, window, touches, unlock }
   } catch (error) {
+    await writer?.end()
     unlock()
     throw error
   }

@@ -7,6 +7,7 @@
  *   and every later call rejects.
  */
 import type { MessagePort } from 'node:worker_threads'
+import { systemClock } from '../../../base/clock.js'
 import { fromPlainFault } from '../../../base/fault.js'
 import type { Claimed, Settled } from '../../port.js'
 import type { Answer, Call, FromWriter, Topic, ToWriter, Verb, WriterVerbs } from '../protocol.js'
@@ -32,50 +33,37 @@ interface Pending {
   readonly reject: (reason: Error) => void
 }
 
-type Listeners = {
-  readonly due: Set<() => void>
-  readonly leased: Set<(claimed: readonly Claimed[]) => void>
-  readonly settled: Set<(settled: readonly Settled[]) => void>
+/** A promise and the hand that resolves it. */
+const promised = <T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } => {
+  let resolve: (value: T) => void = () => {}
+  const promise = new Promise<T>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
 }
 
-/** Adds a listener; the writer is told of the first and of the last. */
-const subscribe = <L>(set: Set<L>, listener: L, topic: Topic, port: MessagePort): (() => void) => {
-  const announce = (on: boolean) => port.postMessage({ kind: 'listen', topic, on } satisfies ToWriter)
-  if (set.size === 0) announce(true)
-  set.add(listener)
-  return () => {
-    if (set.delete(listener) && set.size === 0) announce(false)
-  }
+const flushed = (port: MessagePort, calls: readonly Call[]): void => {
+  packBodies(calls.filter((call) => call[1] === 'accept').map((call) => call[2][0] as WireAcceptance))
+  port.postMessage({ kind: 'calls', calls } satisfies ToWriter)
 }
 
-const createOutbox = (port: MessagePort, isIdle: () => boolean) => {
-  let calls: Call[] = []
+/** Calls on their way out and back. */
+const createCalls = (port: MessagePort) => {
+  const pending = new Map<number, Pending>()
+  let outbox: Call[] = []
+  let resting: (() => void)[] = []
+  let gone: Error | null = null
+  let lastId = 0
+
   const flush = (): void => {
-    if (calls.length === 0) return
-    const sending = calls
-    calls = []
-    packBodies(sending.filter((call) => call[1] === 'accept').map((call) => call[2][0] as WireAcceptance))
-    port.postMessage({ kind: 'calls', calls: sending } satisfies ToWriter)
+    const sending = outbox
+    outbox = []
+    flushed(port, sending)
   }
-  return {
-    flush,
-    add(call: Call): void {
-      if (calls.length === 0) {
-        if (isIdle()) queueMicrotask(flush)
-        else setImmediate(flush)
-      }
-      calls.push(call)
-    },
+  const rest = (): void => {
+    for (const resolve of resting) resolve()
+    resting = []
   }
-}
-
-const createDispatch = (
-  pending: Map<number, Pending>,
-  listeners: Listeners,
-  hello: (file: string) => void,
-  fail: (error: Error) => void,
-  rested: () => void,
-) => {
   const settle = (answer: Answer): void => {
     const waiting = pending.get(answer[0])
     if (waiting === undefined) return
@@ -83,77 +71,107 @@ const createDispatch = (
     if (answer[1] === 'value') waiting.resolve(answer[2] as never)
     else waiting.reject(answer[1] === 'fault' ? fromPlainFault(answer[2]) : new Error(answer[2]))
   }
-  return (message: FromWriter): void => {
-    if (message.kind === 'answers') {
-      for (const answer of message.answers) settle(answer)
-      if (pending.size === 0) rested()
-    } else if (message.kind === 'leased') {
-      const claimed = message.claimed.map(fromClaimedArray)
-      for (const take of listeners.leased) take(claimed)
-    } else if (message.kind === 'settled') for (const listener of listeners.settled) listener(message.settled)
-    else if (message.kind === 'due') for (const wake of listeners.due) wake()
-    else if (message.kind === 'hello') hello(message.file)
-    else fail(new Error(message.message))
+
+  return {
+    call: ((verb, ...args) =>
+      new Promise((resolve, reject) => {
+        if (gone !== null) {
+          reject(gone)
+          return
+        }
+        if (outbox.length === 0) {
+          if (pending.size === 0) queueMicrotask(flush)
+          else setImmediate(flush)
+        }
+        outbox.push([++lastId, verb, args])
+        pending.set(lastId, { resolve, reject })
+      })) as Line['call'],
+
+    answered(answers: readonly Answer[]): void {
+      for (const answer of answers) settle(answer)
+      if (pending.size === 0) rest()
+    },
+
+    /** No call works from here on; answers the first reason. */
+    fail(error: Error): Error {
+      gone ??= error
+      for (const waiting of pending.values()) waiting.reject(gone)
+      pending.clear()
+      rest()
+      return gone
+    },
+
+    idle: (): Promise<void> =>
+      pending.size === 0 ? Promise.resolve() : new Promise((resolve) => resting.push(resolve)),
+  }
+}
+
+/** Listeners of one topic; the writer is told of the first and of the last. */
+const createTopic = <T>(port: MessagePort, topic: Topic) => {
+  const listeners = new Set<(value: T) => void>()
+  const announce = (on: boolean): void => port.postMessage({ kind: 'listen', topic, on } satisfies ToWriter)
+  return {
+    listeners,
+    on(listener: (value: T) => void): () => void {
+      if (listeners.size === 0) announce(true)
+      listeners.add(listener)
+      return () => {
+        if (listeners.delete(listener) && listeners.size === 0) announce(false)
+      }
+    },
+    emit(value: T): void {
+      for (const listener of listeners) listener(value)
+    },
   }
 }
 
 export const createLine = (port: MessagePort): Line => {
-  const pending = new Map<number, Pending>()
-  const listeners: Listeners = { due: new Set(), leased: new Set(), settled: new Set() }
-  const outbox = createOutbox(port, () => pending.size === 0)
-  let hello: (file: string) => void = () => {}
-  let breakWith: (error: Error) => void = () => {}
-  const file = new Promise<string>((resolve) => {
-    hello = resolve
-  })
-  const broken = new Promise<Error>((resolve) => {
-    breakWith = resolve
-  })
-  let gone: Error | null = null
+  const calls = createCalls(port)
+  const due = createTopic<void>(port, 'due')
+  const leased = createTopic<readonly Claimed[]>(port, 'leased')
+  const settled = createTopic<readonly Settled[]>(port, 'settled')
+  const file = promised<string>()
+  const broken = promised<Error>()
   let closed = false
-  let resting: (() => void)[] = []
-  let lastId = 0
 
-  const rested = (): void => {
-    for (const resolve of resting) resolve()
-    resting = []
-  }
+  // A failure of a posted call also fails what follows it, or is a hint lost: there is nobody to tell.
+  const post: Line['post'] = (verb, ...args) => void calls.call(verb, ...args).catch(() => {})
+
   const fail = (error: Error): void => {
-    gone ??= error
-    for (const waiting of pending.values()) waiting.reject(gone)
-    pending.clear()
-    rested()
-    if (!closed) breakWith(gone)
+    const reason = calls.fail(error)
+    if (!closed) broken.resolve(reason)
   }
-  port.on('message', createDispatch(pending, listeners, hello, fail, rested))
+  const take = (claimed: readonly Claimed[]): void => {
+    if (leased.listeners.size > 0) leased.emit(claimed)
+    else
+      post(
+        'release',
+        claimed.map(({ recipientId, leaseGen }) => ({ recipientId, leaseGen })),
+        systemClock.now(),
+      )
+  }
+  port.on('message', (message: FromWriter) => {
+    if (message.kind === 'answers') calls.answered(message.answers)
+    else if (message.kind === 'leased') take(message.claimed.map(fromClaimedArray))
+    else if (message.kind === 'settled') settled.emit(message.settled)
+    else if (message.kind === 'due') due.emit()
+    else if (message.kind === 'hello') file.resolve(message.file)
+    else fail(new Error(message.message))
+  })
   port.on('close', () => fail(new Error('the store is closed')))
 
-  const call: Line['call'] = (verb, ...args) =>
-    new Promise((resolve, reject) => {
-      if (gone !== null) {
-        reject(gone)
-        return
-      }
-      const id = ++lastId
-      outbox.add([id, verb, args])
-      pending.set(id, { resolve, reject })
-    })
-
   return {
-    call,
-    post: (verb, ...args) => {
-      // A failure of a posted call also fails what follows it, or is a hint lost: nobody to tell here.
-      call(verb, ...args).catch(() => {})
-    },
-    onDue: (wake) => subscribe(listeners.due, wake, 'due', port),
-    onLeased: (take) => subscribe(listeners.leased, take, 'leased', port),
-    onSettled: (listener) => subscribe(listeners.settled, listener, 'settled', port),
-    file,
-    broken,
-    idle: () => (pending.size === 0 ? Promise.resolve() : new Promise((resolve) => resting.push(resolve))),
+    call: calls.call,
+    post,
+    onDue: due.on,
+    onLeased: leased.on,
+    onSettled: settled.on,
+    file: file.promise,
+    broken: broken.promise,
+    idle: calls.idle,
     close() {
       closed = true
-      gone ??= new Error('the store is closed')
+      fail(new Error('the store is closed'))
       port.close()
     },
   }
