@@ -31,7 +31,7 @@ const escapeHtml = (text: string): string =>
   text.replace(/[&<>"]/g, (char) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[char] ?? '&quot;')
 
 const row = (one: Entry): string =>
-  `<dt id="${one.code}"><a href="/errors/${one.code}"><code>${one.code}</code></a> ${one.status} ${escapeHtml(one.title)}</dt>
+  `<dt id="${one.code}"><a href="${one.type}"><code>${one.code}</code></a> ${one.status} ${escapeHtml(one.title)}</dt>
 <dd>${escapeHtml(one.description)}${one.retryable ? ' Retrying may help.' : ''}</dd>`
 
 const page = (title: string, entries: readonly Entry[]): Answer => ({
