@@ -4,8 +4,8 @@
  *   The pools of the store as live objects, brought up to date without losing the state of
  *   what did not change. Choice: among the active members that have not failed
  *   this mail yet, the lowest priority number that is healthy; within it, weighted
- *   random among those with room. A busy first choice is waited for: spare
- *   members are for failure, not for load.
+ *   random among those with room. A busy first choice is waited for, since spare
+ *   members are for failure, not for load; unless it finishes nothing any more.
  */
 import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
@@ -27,9 +27,14 @@ export class Pool {
     let best = Number.POSITIVE_INFINITY
     let total = 0
     let free: Upstream[] = []
+    let stuck = false
     for (const upstream of this.upstreams) {
       const { row, breaker } = upstream
       if (row.state !== 'active' || breaker.state === 'open' || tried.has(row.id)) continue
+      if (upstream.isStuck()) {
+        stuck = true
+        continue
+      }
       if (row.priority < best) {
         best = row.priority
         free = []
@@ -39,7 +44,7 @@ export class Pool {
       free.push(upstream)
       total += Math.max(row.weight, 0.001)
     }
-    if (best === Number.POSITIVE_INFINITY) return 'none'
+    if (best === Number.POSITIVE_INFINITY) return stuck ? 'busy' : 'none'
     let at = random() * total
     for (const upstream of free) {
       at -= Math.max(upstream.row.weight, 0.001)

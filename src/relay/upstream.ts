@@ -9,13 +9,15 @@
 import type { UpstreamRow } from '../store/port-tenants.js'
 import { Breaker } from './breaker.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
-import { openSession, type SetupTimeouts, type Target } from './dialogue/session.js'
+import { openSession, SetupFailure, type SetupTimeouts, type Target } from './dialogue/session.js'
 
 export interface UpstreamSettings {
   readonly hostname: string
   readonly timeouts: Timeouts & SetupTimeouts
   /** How long an unused connection is kept, in milliseconds. */
   readonly idle: number
+  /** How long mails wait for a busy upstream that finishes nothing, before they turn to one of lower rank. */
+  readonly patience: number
   readonly unseal: (sealed: string) => string
   readonly tick: () => number
 }
@@ -32,6 +34,7 @@ export class Upstream {
   readonly #settings: UpstreamSettings
   #tokens: number
   #refilledAt: number
+  #movedAt: number
   #retired = false
   #probing = false
 
@@ -40,6 +43,7 @@ export class Upstream {
     this.#settings = settings
     this.#tokens = Math.max(1, row.rate ?? 0)
     this.#refilledAt = settings.tick()
+    this.#movedAt = settings.tick()
   }
 
   get open(): number {
@@ -64,10 +68,16 @@ export class Upstream {
     return this.#tokens
   }
 
+  /** True when it is full of messages and none has come to an end for a while: not worth waiting for. */
+  isStuck(): boolean {
+    const full = this.#taken > 0 && this.#taken >= this.breaker.limit(this.row.maxConnections)
+    return full && this.#settings.tick() - this.#movedAt > this.#settings.patience
+  }
+
   /** Begins a message: a kept connection, or null when one must be opened. Ends with done(). */
   take(): Connection | null {
     this.#tokens--
-    this.#taken++
+    if (this.#taken++ === 0) this.#movedAt = this.#settings.tick()
     for (;;) {
       const connection = this.#idle.pop()
       if (connection === undefined || connection.alive) return connection ?? null
@@ -114,7 +124,8 @@ export class Upstream {
   }
 
   succeeded(): void {
-    this.breaker.succeeded(this.#settings.tick())
+    this.#movedAt = this.#settings.tick()
+    this.breaker.succeeded(this.#movedAt)
   }
 
   /** Deadlines, idle connections, and the probe of an open breaker. Calls `changed` when a probe succeeded. */
@@ -160,7 +171,12 @@ export class Upstream {
 
   #target(): Target {
     const { row } = this
-    const password = row.sealedPassword === null ? null : this.#settings.unseal(row.sealedPassword)
+    let password: string | null = null
+    try {
+      if (row.sealedPassword !== null) password = this.#settings.unseal(row.sealedPassword)
+    } catch {
+      throw new SetupFailure('auth', 'the stored password can not be read: set it again', null)
+    }
     return {
       host: row.host,
       port: row.port,

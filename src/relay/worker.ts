@@ -22,6 +22,7 @@ const port = parentPort as MessagePort
 const SWEEP_MS = 250
 const RELOAD_MS = 1_000
 const SOON_MS = 20
+const PATIENCE_MS = 5_000
 const EXPIRE_MS = 60_000
 
 const tell = (message: FromWorker): void => port.postMessage(message)
@@ -34,6 +35,7 @@ const pools = new Pools({
   hostname: settings.hostname,
   timeouts: settings.timeouts,
   idle: settings.idle,
+  patience: PATIENCE_MS,
   unseal: (sealed) => unseal(settings.pepper, UPSTREAM_SEAL, sealed),
   tick: systemClock.tick,
   sandboxAddress: () => sandboxAddress,

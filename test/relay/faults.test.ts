@@ -130,3 +130,30 @@ t.test('all members down: deferred once, then nothing is tried until one answers
   await stop()
   t.equal(flow.measure().waiting, 0)
 })
+
+t.test('a first choice that stalls does not hold up the rest', async (t) => {
+  const { broken, healthy, row, close } = await pair()
+  broken.script.act = (at) => (at === 'rcpt' ? 'stall' : undefined)
+  const { queue, stop } = startFlow([row], { patience: 100 })
+  queue.hand(...Array.from({ length: 30 }, () => mail()))
+  await queue.settled(26)
+  t.equal(healthy.received.length, 26, 'four are stuck, until their time is out')
+  await stop()
+  await close()
+})
+
+t.test('three members: one stalls, one resets, one is well', async (t) => {
+  const servers = [new UpstreamServer(), new UpstreamServer(), new UpstreamServer()]
+  const ports = await Promise.all(servers.map((server) => server.listen()))
+  t.teardown(() => Promise.all(servers.map((server) => server.close())))
+  const [stalls, resets, well] = servers
+  if (!stalls || !resets || !well) return
+  stalls.script.act = (at) => (at === 'mail' ? 'stall' : undefined)
+  resets.script.act = (at) => (at === 'dot' ? undefined : at === 'rcpt' ? 'reset' : undefined)
+  const { queue, stop } = startFlow([poolRow(ports.map((port) => upstreamRow(port)))], { timeouts: FAST })
+  queue.hand(...Array.from({ length: 100 }, () => mail()))
+  await queue.settled(100)
+  t.ok(queue.outcomes.every(({ seen }) => seen === 'accepted'))
+  t.equal(well.received.length, 100)
+  await stop()
+})

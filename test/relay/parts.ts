@@ -74,6 +74,7 @@ export const mail = (change: Partial<Claimed> = {}): Claimed => {
 export interface FlowOptions {
   readonly timeouts?: Partial<typeof RFC_TIMEOUTS>
   readonly idle?: number
+  readonly patience?: number
   readonly lifetime?: number
   readonly drain?: number
 }
@@ -93,6 +94,7 @@ export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): 
     hostname: 'postern.test',
     timeouts: { ...RFC_TIMEOUTS, ...options.timeouts },
     idle: options.idle ?? 30_000,
+    patience: options.patience ?? 5_000,
     unseal: (sealed) => sealed,
     tick: systemClock.tick,
     sandboxAddress: () => null,
