@@ -27,7 +27,7 @@ import {
 import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
 import { headedIn, type Mention, namesIn } from './notice/prose.js'
 import { type Said, saidAbout, saidIn } from './notice/said.js'
-import { addressees, isAutoReply, isForwarded, isNotice } from './notice/sender.js'
+import { addressees, isAutoReply, isForwarded, isMachine, isNotice } from './notice/sender.js'
 import { makeRecipient } from './recipient.js'
 import { kindOf, type Report, type ReportRecipient } from './report.js'
 
@@ -227,8 +227,8 @@ const readOne = async (mail: Mail, rules: readonly Rule[]): Promise<Reading> => 
     return silent('none')
   const said = saidIn(mail)
   const groups = groupsOf(mail)
-  const notice = isNotice(mail, said.notice.text)
-  if (groups !== null && (notice || !isForwarded(mail.headers)))
+  const notice = isNotice(mail, said.notice.flat)
+  if (groups !== null && (notice || isMachine(mail.headers) || !isForwarded(mail.headers)))
     return fromGroups(mail, groups, said, 'status-part', rules)
   if (!notice) return silent(isAutoReply(mail.headers) ? 'autoreply' : 'none')
   const loose = readGroups(said.notice.text)
@@ -262,12 +262,14 @@ const readText = async (text: string, rules: readonly Rule[]): Promise<Report> =
   const mail = readMail(text)
   const reading = await readOne(mail, rules)
   const about = aboutOriginal(mail)
+  // Who answers or forwards may enclose our tokens; that is no report.
+  const reports = reading.kind !== 'none' && reading.kind !== 'autoreply'
   return {
     ...reading,
     messageId: /<[^<>\s]{1,250}>/.exec(header(mail.headers, 'message-id'))?.[0] ?? null,
     originalMessageId: about.originalMessageId,
-    refs: about.refs,
-    returnPathHints: unique([...reading.returnPathHints, ...about.returnPathHints]),
+    refs: reports ? about.refs : [],
+    returnPathHints: reports ? unique([...reading.returnPathHints, ...about.returnPathHints]) : [],
   }
 }
 

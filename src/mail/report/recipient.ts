@@ -69,7 +69,8 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
   const said = known.diagnostic ?? null
   const inSaid = codesIn(said ?? '')
   const inContext = codesIn(known.context)
-  const gone = known.action === 'delayed' && EXPIRED_DELAY.test(`${said ?? ''}\n${known.context}`)
+  const gone =
+    known.action === 'delayed' && EXPIRED_DELAY.test(`${said ?? ''}\n${known.context}`.replace(/\s+/g, ' '))
   const action: Action = gone ? 'failed' : known.action
   const failing = action === 'failed' || action === 'delayed'
   const status = statusFrom(inSaid.enhanced, known.status ?? null, inContext.enhanced, action)

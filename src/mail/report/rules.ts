@@ -36,7 +36,7 @@ export const STRONG: readonly Rule[] = [
   { category: 'network', text: words.NAME_TROUBLE, enhanced: ['4.4.'] },
   { category: 'network', text: words.NAME_TROUBLE, also: words.BAD_NAME },
   { category: 'network', text: words.GONE_DOMAIN, enhanced: ['4.'] },
-  { category: 'unknown_domain', text: words.GONE_DOMAIN },
+  { category: 'unknown_domain', text: words.GONE_DOMAIN, unless: words.ABOUT_US },
   // The recipient. "Not allowed" may stand beside "unknown"; a code settles it.
   { category: 'unknown_user', text: words.UNKNOWN, enhanced: ['5.1.1', '5.1.10'] },
   // Exchange Online says this, and only this, where no mailbox has the name.
@@ -46,7 +46,7 @@ export const STRONG: readonly Rule[] = [
     enhanced: ['5.4.1'],
   },
   { category: 'moved', text: words.MOVED },
-  { category: 'disabled', text: words.DISABLED },
+  { category: 'disabled', text: words.DISABLED, unless: /temporar/ },
   { category: 'suspended', text: words.SUSPENDED },
   { category: 'recipient_rejected', text: words.RESTRICTED },
   { category: 'unknown_user', text: words.UNKNOWN },

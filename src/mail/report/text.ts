@@ -6,6 +6,10 @@
  *   that fails, as Windows-1252. Inputs are "binary strings", one character per
  *   byte, because most of a report is ASCII and never needs decoding.
  */
+/** One pattern out of several, so that a long list can be read line by line. */
+export const anyOf = (...some: readonly RegExp[]): RegExp =>
+  new RegExp(some.map((one) => one.source).join('|'), some[0]?.flags)
+
 const ascii = (text: string): boolean => !/[^\x00-\x7f]/.test(text)
 
 const bytesOf = (binary: string): Buffer => Buffer.from(binary, 'latin1')

@@ -5,7 +5,7 @@
  *   gaps inside one are bounded and stop at a full stop, so the cost stays
  *   linear. They are tested against lower-case text without addresses and links.
  */
-const anyOf = (...some: readonly RegExp[]): RegExp => new RegExp(some.map((one) => one.source).join('|'))
+import { anyOf } from './text.js'
 
 /** SPF, DKIM and DMARC. */
 export const BAD_AUTH = anyOf(
@@ -22,7 +22,7 @@ export const BLOCKED = anyOf(
   /invaluement|reputation|open[- ]?relay|\bbanned\b|reverse dns|reverse lookup|\brdns\b|\bptr\b/,
   /(?:dynamic|residential|dial-?up|generic) (?:ip|host|client|pool)|bad helo|invalid helo/,
   /helo (?:command )?rejected|client host .{0,80}rejected|client host rejected|host rejected/,
-  /(?:ip|host|server|mta|network|domain|address)[^.]{0,40}(?:is|was|been|are) (?:currently |temporarily |permanently )?(?:blocked|blacklisted|banned|refused|listed|denied)/,
+  /\b(?:ip|host|server|mta|network|domain|address)\b[^.]{0,40}\b(?:is|was|been|are) (?:currently |temporarily |permanently )?(?:blocked|blacklisted|banned|refused|listed|denied)/,
   /blocked (?:by|using|for|due|because|from|at)/,
   /messages? from .{0,60}(?:weren't sent|blocked|refused|rejected)/,
   /mail from .{0,80}(?:refused|blocked|not accepted)/,
@@ -109,18 +109,22 @@ export const BAD_NAME = /(?:host|domain|name service|mx\b|dns\b|nxdomain|zone|ho
 
 /** A name that does not exist, or a null MX (RFC 7505). */
 export const GONE_DOMAIN = anyOf(
-  /host (?:or domain )?(?:name )?(?:is )?(?:unknown|not found|doesn'?t exist|does not exist|invalid)/,
+  /host (?:or domain )?(?:name )?(?:is )?(?:unknown|not found|doesn'?t exist|does not exist)/,
   /unknown (?:host|domain|mail host)/,
-  /(?:domain|host)(?: ?name)?[^.]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|invalid|can(?:'t|not) be (?:found|resolved)|could not be found|isn'?t|has no (?:mx|mail)|no longer|does not accept mail|not a valid)/,
-  /(?:non-?existent|no such|bad|invalid|unregistered) (?:domain|host|mail ?host)|nxdomain|nullmx/,
+  /(?:domain|host)(?: ?name)?[^.]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|can(?:'t|not) be (?:found|resolved)|could not be found|has no (?:mx|mail)|no longer exist|does not accept mail)/,
+  /(?:non-?existent|no such|unregistered) (?:domain|host|mail ?host)|nxdomain|nullmx/,
   /null mx|unrouteable (?:mail )?domain|couldn'?t find any host|name or service not known/,
   /all relevant mx records point to non-existent|illegal host\/domain/,
   /(?:host|domain)(?: ?name)? \S{1,80} (?:was )?(?:not found|does ?n[o']t exist|unknown)/,
   /no (?:valid )?(?:mx|a) (?:record|host)s?[^.]{0,40}(?:found|for)|mx record[^.]{0,20}not found/,
   /no mx found|cannot find (?:your|the|a)? ?(?:host|domain|gateway)|could not find a gateway/,
-  /domain is (?:not|no)|bad destination (?:host|system|mail)|hôte inconnu/,
+  /domain is not (?:found|known|registered|hosted)|bad destination (?:host|system|mail)|hôte inconnu/,
   /name server: [^.]{0,60}host not found|address resolution .{0,60}failed/,
 )
+
+/** Said of our own side, not of the recipient's domain. */
+export const ABOUT_US =
+  /\b(?:your|sending|sender(?:'s)?|helo|ehlo|client|reverse|originating|from) (?:domain|host|address|server|ip|mail ?server)/
 
 export const EXPIRED = anyOf(
   /expired|given up|giving up|gave up|too long|too old|timeout exceeded|delivery time/,
@@ -155,7 +159,7 @@ export const RELAY = anyOf(
 
 export const MOVED = anyOf(
   /has moved|have moved/,
-  /(?:address|mailbox|user|account)[^.]{0,30}(?:changed|has been replaced|moved)/,
+  /(?:address|mailbox|user|account)[^.]{0,30}(?:changed|has been replaced|\bmoved)/,
   /no longer (?:at|with|works? (?:at|for|here)|employed|uses? this)/,
   /left (?:the|our) (?:company|organi[sz]ation)|new (?:e-?mail )?address is/,
 )
@@ -170,7 +174,7 @@ export const SUSPENDED = anyOf(
 
 /** For good. */
 export const DISABLED = anyOf(
-  /(?:account|mail ?box|user|recipient|address|e-?mail)[^.]{0,40}(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exist|available|in use|active|on (?:the|this) server|accept|receiv))/,
+  /(?:account|mail ?box|user|recipient|address)[^.]{0,40}(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exist|available|in use|active|on (?:the|this) server|accept|receiv))/,
   /(?:disabled|closed|deleted|terminated|discontinued|cancell?ed) (?:account|mail ?box|user|recipient|address)/,
 )
 
@@ -186,24 +190,23 @@ export const RESTRICTED = anyOf(
 )
 
 export const UNKNOWN = anyOf(
-  /(?:user|account|mail ?box|recipient|receiver|addresse?e?s?|alias|customer|subscriber|login|person|local[- ]?part|member|destination|name|e-?mail|userid|id)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
-  /(?:unknown|no such|no known|invalid|non-?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|missing|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|login|name|member|id\b|subscriber)/,
+  /\b(?:user|account|mail ?box|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
+  /(?:unknown|no such|no known|invalid|non-?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|local name|member|subscriber)/,
   /user ?unknown|unknown ?user/,
   /no (?:mail ?box|user|recipient|account|address|person|one)s?(?: by that name)?(?: is)?(?: currently)? (?:here|by that|found|with (?:that|this)|of that|available|listed|matches|such)/,
-  /no recipients?\b(?! (?:limit))|mailbox unavailable/,
+  /mailbox unavailable/,
   /mail ?box (?:does|is|not)[^.]{0,10}(?:not (?:exist|found|available|here|local)|unavailable|invalid)/,
   /mailbox [^.]{0,60}unavailable/,
   /recipient (?:address )?(?:rejected|unavailable|not|no)[^.]{0,10}(?: |:|\.)? ?(?:user|unknown|undeliverable|invalid|not |no )/,
   /recipnotfound|recipient ?not ?found/,
-  /can'?t (?:find|verify|create)[^.]{0,20}(?:user|recipient|mailbox)/,
-  /unable to (?:find|verify|validate)[^.]{0,20}(?:user|recipient|mailbox|address)/,
-  /verify (?:the )?(?:recipient|address|user)|could not be found at|nosuchuser|google:nosuchuser/,
+  /(?:can'?t|cannot|unable to) find[^.]{0,20}(?:user|recipient|mailbox|address)/,
+  /could not be found at|nosuchuser|google:nosuchuser/,
   /not listed in|validrcptto|no local mailbox|this user doesn/,
   /there is no (?:one|such|user|mail ?box)|we have no record|destinataire inconnu/,
   /adresse (?:d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
   /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)/,
   /usuario (?:desconocido|inexistente|no)|destinatario (?:desconocido|inexistente|sconosciuto)/,
-  /utente (?:sconosciuto|non)|mailbox not|addressee unknown|deliveries? to this (?:user|address)/,
+  /utente (?:sconosciuto|non)|mailbox not|addressee unknown/,
   /addresses? failed: unknown|recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/,
   /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
   /account unavailable|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,

@@ -7,7 +7,7 @@
  *   but `>>>` and `<<<` of a transcript stay.
  */
 import { isReturned, type Mail, readableOf } from '../mime.js'
-import { ORIGINAL_BELOW } from './phrases.js'
+import { ORIGINAL_BELOW, RULER } from './phrases.js'
 
 const MAX_CHARS = 64_000
 const MAX_LINES = 800
@@ -19,6 +19,8 @@ export interface Notice {
   readonly lower: readonly string[]
   /** The lines as one text. */
   readonly text: string
+  /** The text on one line, for phrases that may be wrapped anywhere. */
+  readonly flat: string
   /** What was cut off a single-part notice: the returned message, or its header. */
   readonly returned: string
 }
@@ -39,7 +41,7 @@ const cutAt = (lines: readonly string[]): number => {
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? ''
     // A heading may read like such a marker ("Returned mail"), but above it nobody is named yet.
-    if (named && line.length < 200 && ORIGINAL_BELOW.test(line)) return at
+    if (named && line.length < 200 && ORIGINAL_BELOW.test(line.replace(RULER, ''))) return at
     if (startsHeader(lines, at)) return at
     named ||= line.includes('@')
   }
@@ -73,6 +75,7 @@ export const noticeOfText = (text: string): Notice => {
     lines: kept,
     lower: kept.map((line) => line.toLowerCase()),
     text: kept.join('\n'),
+    flat: kept.join(' ').replace(/\s+/g, ' '),
     returned: lines.slice(cut).join('\n'),
   }
 }

@@ -6,13 +6,34 @@
  *   or of a delay. Data only; a new dialect is a new line here. Patterns are
  *   tested against single lines or a bounded, lower-case text.
  */
+import { anyOf } from '../text.js'
 
 /** Local parts and names that programs write under. */
-export const ROBOT =
-  /mailer[-_. ]?daemon|mail[-_. ]?daemon|postmaster|mail(?:er)?[-_. ](?:delivery|deliver|administrator|admin|system)|delivery[-_. ](?:system|subsystem|agent|notification|failure|status|service)|^<?(?:ndr|bounces?|daemon|mta|root|no-?reply-?bounce|system-?administrator|maildelivery|autoreply-bounce|non-?delivery)@|system administrator|mail system|undeliver|interscan|anti-?virus|\bndr\b|smtp gateway|gateways?@|mail ?sweeper|returned mail|bounce/i
+export const ROBOT = anyOf(
+  /mailer[-_. ]?daemon|mail[-_. ]?daemon|postmaster/i,
+  /mail(?:er)?[-_. ](?:delivery|deliver|administrator|admin|system)/i,
+  /delivery[-_. ](?:system|subsystem|agent|notification|failure|status|service)/i,
+  /^<?(?:ndr|bounces?|daemon|mta|root|no-?reply-?bounce|system-?administrator|maildelivery|autoreply-bounce|non-?delivery)@/i,
+  /system administrator|mail system|undeliver|interscan|anti-?virus|\bndr\b|smtp gateway|gateways?@/i,
+  /mail ?sweeper|returned mail|bounce/i,
+)
 
-export const BOUNCE_SUBJECT =
-  /undeliver|not deliver|non[- ]?deliver|ndn:|ndr:|deliver(?:y|ies|ing)?\b.{0,30}(?:fail|error|problem|report|notif|status|delay|warning|unable|suspend|impossible)|(?:fail|error|problem|unable|trouble|cannot|could ?n[o']t|warning)\w*\b.{0,40}(?:deliver|sending (?:your )?mail|mail)|mail (?:delivery |transfer |system |server )?(?:fail|error|warning|problem|not)|(?:failure|error|bounce|delay|failed) (?:notice|notification|message|delivery|mail)|return(?:ed|ing)? (?:mail|message|e-?mail|to sender)|returned:|user unknown|unknown (?:user|recipient|address)|message (?:delivery|could not|not|status|undeliver|delay|bounce)|(?:mail|message|e-?mail)\b.{0,60}(?:could not be|not be|delayed|returned|rejected|was not|undeliver)|^failure notice|nondeliverable|mail[- ]?system|unzustellbar|zustell|nicht (?:zugestellt|ausgeliefert)|retourn|non (?:remis|distribu|deliv)|échec|mancata consegna|rückmeldung|no (?:se (?:ha )?pudo |)entrega|notificaci[oó]n de (?:estado|entrega)|devuel|nicht zustellbar|недостав|не доставлен|доставк|退信|失败|失敗|配信|エラー|配達|送信|送達|返送|système de|delivery status|not member article|mail delivery problem/i
+export const BOUNCE_SUBJECT = anyOf(
+  /undeliver|not deliver|non[- ]?deliver|ndn:|ndr:/i,
+  /deliver(?:y|ies|ing)?\b.{0,30}(?:fail|error|problem|report|notif|status|delay|warning|unable|suspend|impossible)/i,
+  /(?:fail|error|problem|unable|trouble|cannot|could ?n[o']t|warning)\w*\b.{0,40}(?:deliver|sending (?:your )?mail|mail)/i,
+  /mail (?:delivery |transfer |system |server )?(?:fail|error|warning|problem|not)/i,
+  /(?:failure|error|bounce|delay|failed) (?:notice|notification|message|delivery|mail)/i,
+  /return(?:ed|ing)? (?:mail|message|e-?mail|to sender)|returned:|user unknown/i,
+  /unknown (?:user|recipient|address)/i,
+  /message (?:delivery|could not|not|status|undeliver|delay|bounce)/i,
+  /(?:mail|message|e-?mail)\b.{0,60}(?:could not be|not be|delayed|returned|rejected|was not|undeliver)/i,
+  /^failure notice|nondeliverable|mail[- ]?system|unzustellbar|zustell/i,
+  /nicht (?:zugestellt|ausgeliefert)|retourn|non (?:remis|distribu|deliv)|échec|mancata consegna/i,
+  /rückmeldung|no (?:se (?:ha )?pudo |)entrega|notificaci[oó]n de (?:estado|entrega)|devuel/i,
+  /nicht zustellbar|недостав|не доставлен|доставк|退信|失败|失敗|配信|エラー|配達|送信|送達|返送|système de/i,
+  /delivery status|not member article|mail delivery problem/i,
+)
 
 export const FORWARDED_SUBJECT = /^\s*(?:re|fw|fwd|aw|wg|tr|rv|enc|sv|vs|antw|odp|i|r)\s*(?:\[\d+\])?\s*:/i
 
@@ -20,53 +41,75 @@ export const AUTOREPLY_SUBJECT =
   /^(?:auto(?:matic|mated|mated? )?[- ]?(?:reply|response|respond|answer|antwort)|autom?atische (?:antwort|beantwoording)|auto:|out of (?:the )?office|ooo\b|away (?:from|until|till|on)|i am (?:away|out|on)|i'm (?:away|out|on)|vacation|on (?:vacation|holiday|leave)|abwesen|absen[ct]e?|r[ée]ponse automatique|respuesta autom[aá]tica|risposta automatica|resposta autom[aá]tica|automatiskt? svar|automatisch antwoord|autosvar|fuera de (?:la )?oficina|自動応答|自動返信|不在|自动回复|автоответ)/i
 
 /** Said once, at the beginning of a notice, by nobody but an MTA. */
-export const OPENING =
-  /(?:message|mail|e-?mail|following address|recipient)s?[^.!]{0,80}(?:could not|cannot|can't|was not|were not|couldn't|has not|have not|not been|could|has been)[^.!]{0,40}(?:deliver|reach|sent to|delayed|postponed|return)|(?:unable|unsuccessful|trouble|error|problem|failed|failure|wasn't able|not able|not possible)[^.!]{0,60}(?:deliver|send)|deliver[^.!]{0,60}(?:fail|abort|delay|permanent|error)|undeliverable|returned mail|returned to (?:the )?sender|permanent (?:fatal )?error|fatal error|following (?:address|recipient)|did not reach|created automatically by|transcript of session|unknown user|user unknown|delivery status notification|failed addresses|mailbox exceeds|no valid recipients|reporting-mta|wasn't able|unsent message|may not exist|not (?:be )?delivered|delivery failure|bounce message|trouble delivering|could not be sent|delivery report|送信できません|配信できません|届けることができません|送信に失敗|не может быть доставлено|не удалось|não (?:pode|foi)|no (?:pudo|se ha podido)|n'a pas pu|nicht (?:zugestellt|zustell|ausgeliefert)|non (?:è|può)/i
+export const OPENING = anyOf(
+  /(?:message|mail|e-?mail|following address|recipient)s?[^.!]{0,80}(?:could not|cannot|can't|was not|were not|couldn't|has not|have not|not been|could|has been)[^.!]{0,40}(?:deliver|reach|sent to|delayed|postponed|return)/i,
+  /(?:unable|unsuccessful|trouble|error|problem|failed|failure|wasn't able|not able|not possible)[^.!]{0,60}(?:deliver|send)/i,
+  /deliver[^.!]{0,60}(?:fail|abort|delay|permanent|error)|undeliverable|returned mail/i,
+  /returned to (?:the )?sender|permanent (?:fatal )?error|fatal error/i,
+  /following (?:address|recipient)|did not reach|created automatically by|transcript of session/i,
+  /unknown user|user unknown|delivery status notification|failed addresses|mailbox exceeds/i,
+  /no valid recipients|reporting-mta|wasn't able|unsent message|may not exist|not (?:be )?delivered/i,
+  /delivery failure|bounce message|trouble delivering|could not be sent|delivery report|送信できません/i,
+  /配信できません|届けることができません|送信に失敗|не может быть доставлено|не удалось|não (?:pode|foi)/i,
+  /no (?:pudo|se ha podido)|n'a pas pu|nicht (?:zugestellt|zustell|ausgeliefert)|non (?:è|può)/i,
+)
 
 /** What makes a notice a delay, unless GAVE_UP says otherwise. */
-export const DELAY =
-  /warning message only|only a warning|do(?: not|n't) (?:need|have) to re-?send|not need to re-?send|(?:has|have|been|is|was|being|message|delivery|delivered) (?:temporarily |currently )?(?:delayed|postponed|deferred)\b|delayed (?:for|by|delivery|mail|\d)|not yet (?:been )?(?:delivered|able|reached)|(?:could|can)(?: |)not (?:yet )?be delivered (?:for|in|within) .{0,40}(?:will|but)|will (?:be retried|be attempted|continue to|keep (?:on )?try|still try|try again|retry|re-?attempt)|delivery attempts will|attempts will (?:be made|continue)|still (?:being )?(?:trying|attempted|queued|in the queue)|continue (?:to try|trying)|temporary failure (?:report|notification)|delay reason|advisory[- ]only|kept in the queue|delivery (?:is |was |has been )?(?:temporarily )?suspended|retrying (?:to|for)|transient (?:non-fatal |failure|delivery)|temporarily unable to deliver|automatically retr|(?:hasn't|not) been delivered yet|noch nicht (?:zugestellt|ausgeliefert)|n'a pas encore|ainda não|todavía no|aún no|non è ancora|ещё не|まだ(?:配信|配送|送信)|再送を(?:続|試|行)|再試行|wird weiter|verzögert|retardé|en attente|se ha retrasado|retraso/i
+export const DELAY = anyOf(
+  /warning message only|only a warning|do(?: not|n't) (?:need|have) to re-?send/i,
+  /not need to re-?send/i,
+  /(?:has|have|been|is|was|being|message|delivery|delivered) (?:temporarily |currently )?(?:delayed|postponed|deferred)\b/i,
+  /delayed (?:for|by|delivery|mail|\d)|not yet (?:been )?(?:delivered|able|reached)/i,
+  /(?:could|can)(?: |)not (?:yet )?be delivered (?:for|in|within) .{0,40}(?:will|but)/i,
+  /will (?:be retried|be attempted|continue to|keep (?:on )?try|still try|try again|retry|re-?attempt)/i,
+  /delivery attempts will|attempts will (?:be made|continue)/i,
+  /still (?:being )?(?:trying|attempted|queued|in the queue)|continue (?:to try|trying)/i,
+  /temporary failure (?:report|notification)|delay reason|advisory[- ]only|kept in the queue/i,
+  /delivery (?:is |was |has been )?(?:temporarily )?suspended|retrying (?:to|for)/i,
+  /transient (?:non-fatal |failure|delivery)|temporarily unable to deliver|automatically retr/i,
+  /(?:hasn't|not) been delivered yet|noch nicht (?:zugestellt|ausgeliefert)|n'a pas encore/i,
+  /ainda não|todavía no|aún no|non è ancora|ещё не|まだ(?:配信|配送|送信)|再送を(?:続|試|行)|再試行|wird weiter/i,
+  /verzögert|retardé|en attente|se ha retrasado|retraso/i,
+)
 
-export const DELAY_SUBJECT =
-  /\(delay\)|delay(?:ed)?\b|^warning\b|:? ?warning:|delivery warning|still (?:being|trying|not)|deferred|not yet delivered|queued|verzögert|temporar/i
+export const DELAY_SUBJECT = anyOf(
+  /\(delay\)|delay(?:ed)?\b|^warning\b|:? ?warning:|delivery warning|still (?:being|trying|not)/i,
+  /deferred|not yet delivered|queued|verzögert|temporar/i,
+)
 
 /** The sender has given up, whatever else is said. */
-export const GAVE_UP =
-  /(?:given|giving|gave) up|(?<!non-)fatal error|(?<!not a |no )permanent(?:ly)? (?:error|fail|fatal|undeliver)|failed permanently|returning (?:the |your )?message to|(?<!be )return(?:ed|ing) to (?:the )?sender|undelivered mail returned|aborted after|no further (?:delivery )?attempt|will not (?:be (?:retried|attempted)|try|retry|continue)|not going to try|been in the queue too long|has expired|envelope expired|message expired|delivery time expired|could not be delivered within|failed after|delivery has failed|message has been (?:returned|bounced|deleted)/i
+export const GAVE_UP = anyOf(
+  /(?:given|giving|gave) up|(?<!non-)fatal error/i,
+  /(?<!not a |no )permanent(?:ly)? (?:error|fail|fatal|undeliver)|failed permanently/i,
+  /returning (?:the |your )?message to|(?<!be )return(?:ed|ing) to (?:the )?sender/i,
+  /undelivered mail returned|aborted after|no further (?:delivery )?attempt/i,
+  /will not (?:be (?:retried|attempted)|try|retry|continue)|not going to try/i,
+  /been in the queue too long|has expired|envelope expired|message expired|delivery time expired/i,
+  /could not be delivered within|failed after|delivery has failed/i,
+  /message has been (?:returned|bounced|deleted)/i,
+)
 
 /** A report that says `delayed` and is final nonetheless. Narrow: Exim's "will give up" is no end. */
-export const EXPIRED_DELAY =
-  /envelope expired|(?:have|has|i've|'ve) given up|not going to try again|no further attempts|will not be retried|message (?:has been )?returned to (?:the )?sender/i
-
-/** Lines above a copy of the returned message. */
-export const ORIGINAL_BELOW = new RegExp(
-  [
-    '^[-=_*|~#+> \\t]*(?:',
-    [
-      'below (?:this|the (?:next )?) ?line',
-      'below (?:this line )?is a copy',
-      'this is a copy of',
-      '(?:included|enclosed|attached|attachment|following|here) (?:is|are) (?:a |the )?(?:copy|copies|original|first|header|message|text)',
-      'a copy of (?:the|your) (?:original )?(?:message|mail|e-?mail)',
-      '(?:start|begin(?:ning)?) of (?:the )?(?:returned|original|unsent|forwarded|message)',
-      '(?:the )?(?:original|returned|unsent|undelivered|rejected|failed|bounced) (?:e-?mail |mail |message )?(?:message|mail|e-?mail|headers?|text|content|info|body|envelope)?(?: (?:text|headers?|info|contents?|body))?(?: (?:is |are )?(?:follow(?:s|ing)?|below|attached|as follows))?[-=_*|~#+. :]*$',
-      'message (?:text|headers?|contents?|body|source) (?:follows?|below)',
-      '(?:the )?(?:first|header|headers|body|text|original|beginning|top|partial)\\b.{0,60}(?:follow|below)',
-      'a summary of the undelivered',
-      'your (?:original )?(?:message|mail) (?:follows|reads|was|is below|text)[^.]{0,20}[-:]',
-      '(?:forwarded|begin forwarded) message',
-      '(?:mensaje|mensagem|messaggio|nachricht im) original',
-      'urspr[üu]ngliche nachricht',
-      'original(?:nachricht|-?mail|-?message)',
-      'message d.origine',
-      'copie du message',
-      'la (?:sua|vostra) ',
-      'исходное',
-      '(?:元の|原(?!因))',
-      'unsent message',
-      'non-?delivered information.{0,10}message',
-    ].join('|'),
-    ')',
-  ].join(''),
-  'i',
+export const EXPIRED_DELAY = anyOf(
+  /envelope expired|(?:have|has|i've|'ve) given up|not going to try again|no further attempts/i,
+  /will not be retried|message (?:has been )?returned to (?:the )?sender/i,
 )
+
+/** Lines above a copy of the returned message; rules and stars before the words do not count. */
+export const ORIGINAL_BELOW = anyOf(
+  /^below (?:this|the (?:next )?) ?line|^below (?:this line )?is a copy|^this is a copy of/i,
+  /^(?:included|enclosed|attached|attachment|following|here) (?:is|are) (?:a |the )?(?:copy|copies|original|first|header|message|text)/i,
+  /^here is your (?:returned|original) (?:mail|message)/i,
+  /^a copy of (?:the|your) (?:original )?(?:message|mail|e-?mail)/i,
+  /^(?:start|begin(?:ning)?) of (?:the )?(?:returned|original|unsent|forwarded|message)/i,
+  /^(?:the )?(?:original|returned|unsent|undelivered|rejected|failed|bounced) (?:e-?mail |mail |message )?(?:message|mail|e-?mail|headers?|text|content|info|body|envelope)?(?: (?:text|headers?|info|contents?|body))?(?: (?:is |are )?(?:follow(?:s|ing)?|below|attached|as follows))?[-=_*|~#+. :]*$/i,
+  /^message (?:text|headers?|contents?|body|source) (?:follows?|below)/i,
+  /^(?:the )?(?:first|header|headers|body|text|original|beginning|top|partial)\b.{0,60}(?:follow|below)/i,
+  /^a summary of the undelivered|^your (?:original )?(?:message|mail) (?:follows|reads|is below|text)[^.]{0,20}[-:.]?$/i,
+  /^(?:forwarded|begin forwarded) message|^unsent message|^original(?:nachricht|-?mail|-?message)/i,
+  /^(?:mensaje|mensagem|messaggio|nachricht im) original|^urspr[üu]ngliche nachricht/i,
+  /^message d.origine|^copie du message|^исходное|^(?:元の|原(?!因))/i,
+)
+
+/** What stands before the words of such a line. */
+export const RULER = /^[-=_*|~#+> \t]{1,200}/

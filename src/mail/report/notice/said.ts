@@ -28,11 +28,11 @@ export interface About {
 
 export const saidIn = (mail: Mail): Said => {
   const notice = noticeOf(mail)
-  const late = DELAY.test(notice.text) || DELAY_SUBJECT.test(words(mail.headers, 'subject'))
+  const late = DELAY.test(notice.flat) || DELAY_SUBJECT.test(words(mail.headers, 'subject'))
   return {
     notice,
     mentions: mentionsIn(notice, addressees(mail.headers)),
-    action: late && !GAVE_UP.test(notice.text) ? 'delayed' : 'failed',
+    action: late && !GAVE_UP.test(notice.flat) ? 'delayed' : 'failed',
   }
 }
 

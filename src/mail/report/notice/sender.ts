@@ -36,6 +36,9 @@ const marks = (headers: Headers): number => {
   return weight
 }
 
+/** Any sign of a machine at all: enough to believe a status part. */
+export const isMachine = (headers: Headers): boolean => marks(headers) > 0
+
 /** A copy of our mail is enclosed, and not a bounce that a person passes on. */
 const encloses = ({ headers, parts }: Mail): boolean => {
   const copy = parts.find((part) => isReturned(part, headers))
