@@ -12,6 +12,7 @@ import { versionText } from './version.js'
 
 const esc = (text: string): string =>
   text
+    .replaceAll('…', '...')
     .replace(/\\/g, '\\e')
     .replace(/-/g, '\\-')
     .replace(/^([.'])/gm, '\\&$1')
@@ -66,6 +67,7 @@ const commandParts = async (): Promise<string[]> => {
 const page = async (): Promise<string> =>
   [
     `.TH POSTERN 1 "" "postern ${versionText()}" "User Commands"`,
+    '.ad l',
     '.SH NAME',
     'postern \\- self\\-hosted gateway for transactional email',
     '.SH SYNOPSIS',

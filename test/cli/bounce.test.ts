@@ -1,0 +1,110 @@
+/** Bounces: read from files, explained by reply, taken in by a pipe. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { deriveKeys, makeReturnPath } from '../../src/mail/return-path.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { ROOT } from '../parts/postern.js'
+import { accepted } from '../store/fixture.js'
+import { here, openDesk } from './desk.js'
+
+const FIXTURES = join(ROOT, 'test', 'fixtures', 'postfix')
+const expected = JSON.parse(readFileSync(join(FIXTURES, 'expected.json'), 'utf8'))
+
+t.test('read prints what the mails say', async (t) => {
+  const names = Object.keys(expected).slice(0, 5)
+  const { code, stdout } = await here([
+    'bounce',
+    'read',
+    '--json',
+    ...names.map((name) => join(FIXTURES, name)),
+  ])
+  t.equal(code, 0)
+  const found = JSON.parse(stdout)
+  t.equal(found.length, names.length)
+  for (const [i, name] of names.entries())
+    t.match(found[i], { file: join(FIXTURES, name), ...expected[name] })
+  const [name = ''] = names
+  const piped = await here(['bounce', 'read', '--json'], readFileSync(join(FIXTURES, name), 'latin1'))
+  t.match(JSON.parse(piped.stdout), [{ file: '-', kind: expected[name].kind }])
+  const table = await here(['bounce', 'read', join(FIXTURES, name)])
+  t.match(table.stdout, /^FILE +KIND +RECIPIENT/)
+})
+
+t.test('one file that is missing does not hide the others', async (t) => {
+  const [name = ''] = Object.keys(expected)
+  const { code, stdout, stderr } = await here(['bounce', 'read', '--json', '/nowhere', join(FIXTURES, name)])
+  t.equal(code, 74)
+  t.equal(JSON.parse(stdout).length, 1)
+  t.match(stderr, '/nowhere: no such file')
+})
+
+t.test('classify', async (t) => {
+  const { stdout } = await here(['bounce', 'classify', '550 5.1.1 no such user', '--json'])
+  t.match(JSON.parse(stdout), {
+    code: 550,
+    enhanced: '5.1.1',
+    class: 'hard',
+    category: 'unknown_user',
+    fault: 'recipient',
+  })
+  t.match(await here(['bounce', 'classify', 'what?']), { code: 65, stderr: /begins with its code/ })
+})
+
+const dsn = (to: string): string =>
+  [
+    'From: MAILER-DAEMON@mx.test',
+    `To: ${to}`,
+    'Message-ID: <1@mx.test>',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=x',
+    '',
+    '--x',
+    'Content-Type: message/delivery-status',
+    '',
+    'Reporting-MTA: dns; mx.test',
+    '',
+    'Final-Recipient: rfc822; ana@example.com',
+    'Action: failed',
+    'Status: 5.1.1',
+    '',
+    '--x--',
+    '',
+  ].join('\r\n')
+
+t.test('ingest does what the bounce door does, signed reports only', async (t) => {
+  const desk = openDesk(t)
+  const workspace = (await desk.json(['workspace', 'list']))[0]
+  const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
+  await store.open()
+  const [account] = await store.accounts()
+  const row = await store.workspace(account?.id ?? '', workspace.id)
+  const pool = await store.pool(account?.id ?? '', 'sandbox')
+  if (account === undefined || row === null || pool === null) throw new Error('nothing was made')
+  const mail = await accepted(store, { accountId: account.id, workspace: row, poolId: pool.id })
+  await store.close()
+  const keys = deriveKeys(readFileSync(join(desk.dir, 'data', 'pepper')))
+  const path = makeReturnPath(keys, 'bounces.test', {
+    recipientId: mail.recipients[0]?.id ?? '',
+    workspaceId: row.id,
+    address: 'ana@example.com',
+  })
+  const forged = path.replace(/^b(...)/, (_, three: string) => `b${[...three].reverse().join('')}`)
+  t.match(await desk.run(['bounce', 'ingest'], dsn('someone@bounces.test')), {
+    code: 65,
+    stderr: /--recipient/,
+  })
+  t.match(await desk.run(['bounce', 'ingest', '--recipient', forged], dsn(forged)), {
+    code: 65,
+    stderr: /nothing was taken in/,
+  })
+  t.match(await desk.json(['email', 'show', mail.id]), { status: 'queued' })
+  const taken = await desk.json(['bounce', 'ingest', '--recipient', path], dsn(path))
+  t.match(taken, { kind: 'bounce', trust: 'T1', email_id: mail.id, status: 'bounced', suppressed: true })
+  t.match(await desk.json(['email', 'show', mail.id]), { status: 'bounced' })
+  t.match((await desk.json(['suppression', 'list']))[0], { email: 'ana@example.com', origin: 'bounce' })
+  t.match(
+    await desk.json(['bounce', 'ingest'], dsn(path.toUpperCase())),
+    { email_id: mail.id, status: null },
+    'twice is once',
+  )
+})

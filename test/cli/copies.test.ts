@@ -1,0 +1,60 @@
+/** Copies of the database: made, refused, put back; and what a newer version left behind. */
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openWriter } from '../../src/store/sqlite/connect.js'
+import { takeDaemonLock } from '../../src/store/sqlite/lock.js'
+import { openDesk } from './desk.js'
+
+t.test('there and back', async (t) => {
+  const desk = openDesk(t)
+  const copy = join(desk.dir, 'copy.db')
+  t.match(await desk.run(['backup', copy]), { code: 74, stderr: /there is no database yet/ })
+  await desk.json(['workspace', 'create', 'Before'])
+  t.match(await desk.json(['backup', copy]), { file: copy, schema_version: Number })
+  t.equal(statSync(copy).mode & 0o777, 0o600)
+  t.match(await desk.run(['backup', copy]), { code: 73, stderr: /exists already; --yes replaces it/ })
+  await desk.json(['workspace', 'create', 'After'])
+
+  t.match(await desk.run(['restore', copy]), { code: 64, stderr: /--yes/ })
+  t.match(await desk.run(['restore', copy, '--dry-run']), { code: 0, stdout: /would be restored/ })
+  t.equal((await desk.json(['workspace', 'list'])).length, 3, 'nothing was changed')
+  const unlock = takeDaemonLock(join(desk.dir, 'data'))
+  t.match(await desk.run(['restore', copy, '--yes']), { code: 75, stderr: /another daemon is running/ })
+  unlock()
+  const restored = await desk.json(['restore', copy, '--yes'])
+  t.match(
+    (await desk.json(['workspace', 'list'])).map(({ slug }: { slug: string }) => slug),
+    ['before', 'default'],
+  )
+  t.ok(existsSync(join(restored.previous, 'postern.db')), 'what was there is kept')
+  t.same(
+    readdirSync(join(desk.dir, 'data')).filter((name) => name.startsWith('restore-')),
+    [],
+  )
+})
+
+t.test('what is no copy is refused, and nothing is touched', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'create', 'Kept'])
+  t.match(await desk.run(['restore', desk.configFile, '--yes']), { code: 74, stderr: /not a database/ })
+  t.match(await desk.run(['restore', join(desk.dir, 'nothing'), '--yes']), {
+    code: 74,
+    stderr: /no such file/,
+  })
+  t.equal((await desk.json(['workspace', 'list'])).length, 2)
+})
+
+t.test('migrate goes forward only', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'list'])
+  t.match(await desk.json(['migrate']), { copy: null }, 'nothing to do, so no copy is kept')
+  const db = openWriter(join(desk.dir, 'data', 'postern.db'))
+  db.pragma('user_version = 99')
+  db.close()
+  t.match(await desk.run(['migrate']), { code: 78, stderr: /install a newer Postern/ })
+  t.match(await desk.run(['workspace', 'list']), {
+    code: 78,
+    stderr: /^postern: the database has schema version 99/,
+  })
+})

@@ -1,0 +1,294 @@
+/** doctor against planted faults: it finds each, names the remedy, and ends with its exit code. */
+import { execFileSync } from 'node:child_process'
+import { createSocket } from 'node:dgram'
+import { chmodSync, mkdirSync, mkdtempSync, rmdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { generate } from 'selfsigned'
+import t, { type Test } from 'tap'
+import { newId } from '../../src/base/id.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { UpstreamServer } from '../relay/upstream-server.js'
+import { accepted } from '../store/fixture.js'
+import { openDesk } from './desk.js'
+
+interface Row {
+  readonly number: number
+  readonly check: string
+  readonly result: 'ok' | 'warn' | 'fail'
+  readonly detail: string
+  readonly remedy: string | null
+}
+
+const SETTINGS = `hostname: gw.postern.test
+data_dir: data
+http: { port: 0 }
+management: { port: 0 }
+submission: []
+bounce: { port: 0, domain: bounces.postern.test }
+`
+
+const examine = async (t: Test, settings = SETTINGS, prepare?: (dir: string) => void | Promise<void>) => {
+  const desk = openDesk(t, settings.replace('submission: []', 'submission: [{ host: 127.0.0.1, port: 0 }]'))
+  await prepare?.(desk.dir)
+  const look = async (...more: readonly string[]) => {
+    const { code, stdout, stderr } = await desk.run(['doctor', '--json', ...more])
+    const rows = JSON.parse(stdout) as Row[]
+    t.same(
+      rows.map(({ number }) => number),
+      rows.map((_, i) => i + 1),
+      'numbered',
+    )
+    for (const { result, remedy } of rows)
+      t.equal(remedy === null, result === 'ok', 'a remedy where one is due')
+    return { code, stderr, rows, of: (check: string) => rows.find((row) => row.check === check) }
+  }
+  return { ...desk, look }
+}
+
+t.test('a fresh installation has warnings, no failure', async (t) => {
+  const { look, run } = await examine(t)
+  const before = await look()
+  t.equal(before.code, 0)
+  t.match(before.of('database'), { result: 'warn', detail: /does not exist yet/ })
+  await run(['key', 'list'])
+  const { code, of, stderr } = await look()
+  t.equal(code, 0)
+  t.match(of('database'), { result: 'ok' })
+  t.match(of('file modes'), { result: 'ok' })
+  t.match(of('workspace'), { result: 'warn', remedy: /postern pool create/ })
+  t.match(stderr, /0 failures/)
+  const text = await run(['doctor'])
+  t.match(text.stdout, /^ 1 ok {3}configuration: /)
+})
+
+t.test('1 a configuration that can not be read', async (t) => {
+  const { look } = await examine(t, 'http: { prt: 1 }\n')
+  t.match(await look(), {
+    code: 78,
+    rows: [{ check: 'configuration', detail: /:1:9: http.prt/, remedy: /did you mean port/ }],
+  })
+})
+
+t.test('2 a secret that others can read, 3 a database from a newer version', async (t) => {
+  const { look, run, dir } = await examine(t)
+  await run(['key', 'list'])
+  chmodSync(join(dir, 'data', 'pepper'), 0o644)
+  const loose = await look()
+  t.equal(loose.code, 77)
+  t.match(loose.of('file modes'), { result: 'fail', remedy: `chmod 600 ${join(dir, 'data', 'pepper')}` })
+  chmodSync(join(dir, 'data', 'pepper'), 0o600)
+  const { openWriter } = await import('../../src/store/sqlite/connect.js')
+  const db = openWriter(join(dir, 'data', 'postern.db'))
+  db.pragma('user_version = 99')
+  db.close()
+  const newer = await look()
+  t.equal(newer.code, 78)
+  t.match(newer.of('database'), { result: 'fail', detail: /newer Postern/ })
+})
+
+t.test('4 a damaged database', async (t) => {
+  const { look, dir, file } = await examine(t)
+  mkdirSync(join(dir, 'data'), { mode: 0o700 })
+  file('data/postern.db', 'this is no database, whatever its name says')
+  t.match(await look(), { code: 74 })
+})
+
+const pair = async (from: number, to: number, name: string) => {
+  const made = await generate([{ name: 'commonName', value: name }], {
+    keyType: 'ec',
+    notBeforeDate: new Date(from),
+    notAfterDate: new Date(to),
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: name }] }],
+  })
+  return { key: made.private, cert: made.cert }
+}
+
+const DAY = 86_400_000
+const withPair = (t: Test, made: { key: string; cert: string }) =>
+  examine(t, `${SETTINGS}tls: { cert_file: c.pem, key_file: k.pem }\n`, (dir) => {
+    writeFileSync(join(dir, 'c.pem'), made.cert)
+    writeFileSync(join(dir, 'k.pem'), made.key, { mode: 0o600 })
+  })
+
+t.test('5 an expired certificate, 6 one for another name, soon over', async (t) => {
+  const now = Date.now()
+  const expired = await withPair(t, await pair(now - 30 * DAY, now - 9 * DAY, 'gw.postern.test'))
+  const { code, of } = await expired.look()
+  t.equal(code, 78)
+  t.match(of('certificate'), { result: 'fail', detail: /expired 9 d ago/, remedy: /renew/ })
+  const odd = await withPair(t, await pair(now - DAY, now + 5 * DAY, 'other.test'))
+  const { rows } = await odd.look()
+  t.match(
+    rows.filter(({ check }) => check === 'certificate'),
+    [
+      { result: 'warn', detail: /expires in 5 d/ },
+      { result: 'warn', detail: /does not name gw.postern.test/ },
+    ],
+  )
+})
+
+t.test('7 the certificate that a library publishes', async (t) => {
+  const require = createRequire(import.meta.url)
+  const published = require(join(dirname(require.resolve('smtp-server')), 'tls-options.js')) as {
+    default: (given?: object) => { key: string; cert: string }
+  }
+  const { look } = await withPair(t, published.default({}))
+  const { code, of } = await look()
+  t.equal(code, 78)
+  t.match(of('certificate'), { result: 'fail', detail: /published/ })
+})
+
+t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', async (t) => {
+  const { look, run, file } = await examine(t)
+  const plain = new UpstreamServer({ extensions: ['PIPELINING'] })
+  const strict = new UpstreamServer({ extensions: ['AUTH PLAIN', 'DSN'] })
+  const [noDsn, noLogin] = [await plain.listen(), await strict.listen()]
+  t.teardown(() => Promise.all([plain.close(), strict.close()]))
+  const secret = file('mta', 'sesame\n')
+  const urls = [
+    'smtp://127.0.0.1:1?tls=none',
+    `smtp://127.0.0.1:${noDsn}?tls=none`,
+    `smtp://gw@127.0.0.1:${noLogin}?tls=none&password_file=${secret}`,
+  ]
+  await run(['pool', 'create', 'main', ...urls.flatMap((url) => ['--upstream', url])])
+  await run(['workspace', 'update', 'default', '--pool', 'main'])
+  const { code, rows, of } = await look()
+  t.equal(code, 69, 'of the first failure')
+  t.match(
+    rows.filter(({ check }) => check === 'upstream'),
+    [
+      { result: 'fail', detail: /127\.0\.0\.1:1: connect failed/ },
+      { result: 'warn', detail: /offers no DSN/ },
+      { result: 'fail', detail: /auth failed/, remedy: /password_file/ },
+    ],
+  )
+  t.equal(of('workspace'), undefined)
+  t.same([...plain.received, ...strict.received], [], 'no mail was sent')
+  t.notMatch(JSON.stringify(rows), /sesame/)
+  const tested = await run(['upstream', 'test', '--json'])
+  t.equal(tested.code, 69)
+  t.match(JSON.parse(tested.stdout), [
+    { ok: false, stage: 'connect' },
+    { ok: true, dsn: false },
+    { ok: false, stage: 'auth' },
+  ])
+})
+
+/** A name server that knows nothing (NXDOMAIN), or answers an MX and the addresses of all. */
+const nameServer = async (t: Test, knows: boolean): Promise<string> => {
+  const socket = createSocket('udp4')
+  socket.on('message', (query, peer) => {
+    const end = query.indexOf(0, 12) + 5
+    const question = query.subarray(12, end)
+    const type = query.readUInt16BE(end - 4)
+    const record = (data: Buffer) =>
+      Buffer.concat([Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 60, 0, data.length]), data])
+    const answers = !knows
+      ? []
+      : type === 15
+        ? [record(Buffer.from([0, 10, 2, 0x6d, 0x78, 0xc0, 12]))]
+        : type === 1
+          ? [record(Buffer.from([127, 0, 0, 1]))]
+          : []
+    const head = Buffer.from([
+      query[0] ?? 0,
+      query[1] ?? 0,
+      0x81,
+      knows ? 0x80 : 0x83,
+      0,
+      1,
+      0,
+      answers.length,
+      0,
+      0,
+      0,
+      0,
+    ])
+    socket.send(Buffer.concat([head, question, ...answers]), peer.port, peer.address)
+  })
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())))
+  return `127.0.0.1:${socket.address().port}`
+}
+
+t.test('11 a bounce domain without MX', async (t) => {
+  const { look } = await examine(t)
+  const missing = await look('--resolver', await nameServer(t, false))
+  t.equal(missing.code, 78)
+  t.match(missing.of('bounce domain'), {
+    result: 'fail',
+    remedy: /bounces\.postern\.test\. IN MX 10 gw\.postern\.test\./,
+  })
+  const there = await look('--resolver', await nameServer(t, true))
+  t.match(there.of('bounce domain'), { result: 'ok', detail: /has MX mx\.bounces\.postern\.test/ })
+  t.match((await look()).of('bounce domain'), { result: 'warn', detail: /no server elsewhere can look up/ })
+})
+
+t.test('12 a port that another program has', async (t) => {
+  const other = createServer()
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => other.close())
+  const { port } = other.address() as { port: number }
+  const { look } = await examine(t, SETTINGS.replace('http: { port: 0 }', `http: { port: ${port} }`))
+  const { code, of } = await look()
+  t.equal(code, 69)
+  t.match(of('ports'), { result: 'fail', detail: `http 127.0.0.1:${port} is taken`, remedy: /ss -ltnp/ })
+})
+
+t.test('13 a clock that has gone back, and a lock that nobody holds any more', async (t) => {
+  const { look, run, dir, file } = await examine(t)
+  await run(['key', 'list'])
+  const store = openSqliteStore({ dataDir: join(dir, 'data'), daemon: false })
+  await store.open()
+  const [account] = await store.accounts()
+  const workspace = account === undefined ? null : await store.workspace(account.id, 'default')
+  const pool = account === undefined ? null : await store.pool(account.id, 'sandbox')
+  if (account === undefined || workspace === null || pool === null) throw new Error('nothing was made')
+  const later = Date.now() + 3 * 3_600_000
+  await accepted(
+    store,
+    { accountId: account.id, workspace, poolId: pool.id },
+    { id: newId('em', later), createdAt: later },
+  )
+  await store.close()
+  file('data/daemon.lock', '')
+  const { code, rows } = await look()
+  t.equal(code, 75)
+  t.match(
+    rows.find(({ check, result }) => check === 'clock' && result === 'fail'),
+    { detail: /3 h in the future/ },
+  )
+  t.match(
+    rows.find(({ check }) => check === 'daemon'),
+    { result: 'ok', detail: 'is not running' },
+  )
+})
+
+const MOUNT = ['-t', 'tmpfs', '-o', 'size=8m,mode=0700', 'none']
+const canMount = ((): boolean => {
+  const dir = mkdtempSync(join(tmpdir(), 'postern-mount-'))
+  try {
+    execFileSync('mount', [...MOUNT, dir], { stdio: 'ignore' })
+    execFileSync('umount', [dir], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  } finally {
+    rmdirSync(dir)
+  }
+})()
+
+const skip = canMount ? false : 'a small file system can not be mounted here (needs root)'
+t.test('14 a disk that is nearly full', { skip }, async (t) => {
+  const { look, dir } = await examine(t)
+  const data = join(dir, 'data')
+  mkdirSync(data, { mode: 0o700 })
+  execFileSync('mount', [...MOUNT, data])
+  t.teardown(() => execFileSync('umount', [data]))
+  const { code, of } = await look()
+  t.equal(code, 74)
+  t.match(of('disk'), { result: 'fail', detail: /8 MiB free .*nearly full/ })
+})
