@@ -107,7 +107,7 @@ export const CATALOG: Catalog = [
   {
     name: 'completion',
     summary: 'Print the completion script for bash',
-    load: async () => (await import('./completion.js')).completionCommand,
+    load: async () => (await import('./completion.js')).completionFor(CATALOG),
   },
   {
     name: 'version',
@@ -117,6 +117,6 @@ export const CATALOG: Catalog = [
   {
     name: 'man',
     summary: 'Print the manual page',
-    load: async () => (await import('./man.js')).manCommand,
+    load: async () => (await import('./man.js')).manFor(CATALOG),
   },
 ]

@@ -4,8 +4,15 @@
  *   The script holds all words itself, so that a Tab costs no start of Node.
  *   `source <(postern completion)`, or a file in bash-completion's folder.
  */
-import { CATALOG } from './catalog.js'
-import { type Command, command, GLOBAL_OPTIONS, isSubject, optionsOf, verbOf } from './command.js'
+import {
+  type Catalog,
+  type Command,
+  command,
+  GLOBAL_OPTIONS,
+  isSubject,
+  optionsOf,
+  verbOf,
+} from './command.js'
 
 const flags = (one: Command): string =>
   [...Object.keys({ ...optionsOf(one), ...GLOBAL_OPTIONS }), 'help']
@@ -24,11 +31,11 @@ const CUT = `_postern() {
   done
   case "$path $prev" in`
 
-const complete = async (): Promise<string> => {
+const complete = async (catalog: Catalog): Promise<string> => {
   const lines: string[] = []
   const choices: string[] = []
   const alone: string[] = []
-  for (const entry of CATALOG) {
+  for (const entry of catalog) {
     const loaded = await entry.load()
     if (isSubject(loaded)) {
       lines.push(`    '${entry.name}') words='${loaded.commands.map(verbOf).join(' ')}' ;;`)
@@ -50,7 +57,7 @@ const complete = async (): Promise<string> => {
     '    *" --config"|*" --"*"-file"|*" --attach") COMPREPLY=($(compgen -f -- "$cur")); return ;;',
     '  esac',
     '  [[ -n $words ]] || case "$path" in',
-    `    '') words='${CATALOG.map(({ name }) => name).join(' ')} --help --version' ;;`,
+    `    '') words='${catalog.map(({ name }) => name).join(' ')} --help --version' ;;`,
     ...lines,
     '  esac',
     '  COMPREPLY=($(compgen -W "$words" -- "$cur"))',
@@ -60,9 +67,10 @@ const complete = async (): Promise<string> => {
   ].join('\n')
 }
 
-export const completionCommand = command({
-  usage: 'completion',
-  summary: 'Print the completion script for bash',
-  examples: [['source <(postern completion)', 'try it in this shell']],
-  run: async (_args, terminal) => terminal.write(await complete()),
-})
+export const completionFor = (catalog: Catalog): Command =>
+  command({
+    usage: 'completion',
+    summary: 'Print the completion script for bash',
+    examples: [['source <(postern completion)', 'try it in this shell']],
+    run: async (_args, terminal) => terminal.write(await complete(catalog)),
+  })

@@ -5,8 +5,7 @@
  *   options and its examples stand in one page, so that one search finds them.
  */
 import type { Options } from 'yargs'
-import { CATALOG } from './catalog.js'
-import { type Command, command, GLOBAL_OPTIONS, isSubject, optionsOf } from './command.js'
+import { type Catalog, type Command, command, GLOBAL_OPTIONS, isSubject, optionsOf } from './command.js'
 import { EXITS } from './exit.js'
 import { versionText } from './version.js'
 
@@ -53,9 +52,9 @@ const commandPart = (path: string, one: Command): string[] => [
   ]),
 ]
 
-const commandParts = async (): Promise<string[]> => {
+const commandParts = async (catalog: Catalog): Promise<string[]> => {
   const parts: string[] = []
-  for (const entry of CATALOG) {
+  for (const entry of catalog) {
     const loaded = await entry.load()
     if (isSubject(loaded)) {
       for (const one of loaded.commands) parts.push(...commandPart(`postern ${entry.name} ${one.usage}`, one))
@@ -64,7 +63,7 @@ const commandParts = async (): Promise<string[]> => {
   return parts
 }
 
-const page = async (): Promise<string> =>
+const page = async (catalog: Catalog): Promise<string> =>
   [
     `.TH POSTERN 1 "" "postern ${versionText()}" "User Commands"`,
     '.ad l',
@@ -81,7 +80,7 @@ const page = async (): Promise<string> =>
     '.SH OPTIONS',
     ...Object.entries(GLOBAL_OPTIONS).flatMap(([name, option]) => optionLine(name, option)),
     '.SH COMMANDS',
-    ...(await commandParts()),
+    ...(await commandParts(catalog)),
     '.SH ENVIRONMENT',
     '.TP\n.B POSTERN_CONFIG\nThe configuration file, when there is no \\-\\-config.',
     '.TP\n.B POSTERN_HTTP__PORT \\fRand the like\nAny setting; postern config reference names them.',
@@ -96,9 +95,10 @@ const page = async (): Promise<string> =>
     '.BR postfix (1),\n.BR sendmail (8),\n.BR systemd (1)',
   ].join('\n')
 
-export const manCommand = command({
-  usage: 'man',
-  summary: 'Print the manual page',
-  examples: [['postern man | man -l -', 'read it']],
-  run: async (_args, terminal) => terminal.write(await page()),
-})
+export const manFor = (catalog: Catalog): Command =>
+  command({
+    usage: 'man',
+    summary: 'Print the manual page',
+    examples: [['postern man | man -l -', 'read it']],
+    run: async (_args, terminal) => terminal.write(await page(catalog)),
+  })
