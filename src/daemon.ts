@@ -179,8 +179,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const keys = deriveKeys(pepper)
   const tenants = createTenants(ground)
   const disk = watchDisk(state, log)
-  const accepting = (): boolean => state.phase !== 'draining' && !disk.isLow
-  const submission = createSubmission({ store, config, clock, accepting })
+  // draining is the doors' business: they take nothing new, and what is coming in is finished
+  const submission = createSubmission({ store, config, clock, accepting: () => !disk.isLow })
   const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(store, keys, log, clock) })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.address })
   const crashAt = (process.env.POSTERN_CRASH_AT ?? null) as CrashPoint | null
