@@ -15,7 +15,8 @@ export const ROBOT = anyOf(
   /delivery[-_. ](?:system|subsystem|agent|notification|failure|status|service)/i,
   /^<?(?:ndr|bounces?|daemon|mta|root|no-?reply-?bounce|system-?administrator|maildelivery|autoreply-bounce|non-?delivery)@/i,
   /system administrator|mail system|undeliver|interscan|anti-?virus|\bndr\b|smtp gateway|gateways?@/i,
-  /mail ?sweeper|returned mail|bounce/i,
+  /mail ?sweeper|returned mail|bounce|\bdaemon|mail ?(?:router|server|gateway)|\bmta\b|\bsmtp\b/i,
+  /^<?(?:administrator|mailadmin|mail-?system|mailmaster|hostmaster|smtp)@|e-?mail (?:delivery|system)/i,
 )
 
 export const BOUNCE_SUBJECT = anyOf(

@@ -25,19 +25,30 @@ const isRobot = (headers: Headers): boolean => {
   return ROBOT.test(from.replace(/@[^\s>]+/g, '@'))
 }
 
+/** Fields that only bounces have. */
+const TELLING = [
+  'x-ms-exchange-message-is-ndr',
+  'x-mlserver',
+  'x-mx-bounce',
+  'x-bounced-address',
+  'x-mailer-daemon-recipients',
+]
+
 /** Signs that only machines give; without one of them no words are enough. */
 const marks = (headers: Headers): number => {
   let weight = 0
   if (isRobot(headers)) weight += /mailer[-_]?daemon/i.test(words(headers, 'from')) ? 3 : 2
   if (nullSender(headers)) weight += 1
   if (headers.has('x-failed-recipients')) weight += 2
-  if (headers.has('x-ms-exchange-message-is-ndr') || headers.has('x-mlserver')) weight += 2
+  if (TELLING.some((name) => headers.has(name))) weight += 2
+  if (/^multipart\/report\b(?!.{0,300}(?:disposition|feedback))/i.test(header(headers, 'content-type')))
+    weight += 2
   if (/smtp32/i.test(header(headers, 'x-mailer'))) weight += 2
   return weight
 }
 
-/** Any sign of a machine at all: enough to believe a status part. */
-export const isMachine = (headers: Headers): boolean => marks(headers) > 0
+/** Written by a machine, going by the sender alone: enough to believe a status part. */
+export const isMachine = (headers: Headers): boolean => isRobot(headers) || nullSender(headers)
 
 /** A copy of our mail is enclosed, and not a bounce that a person passes on. */
 const encloses = ({ headers, parts }: Mail): boolean => {
