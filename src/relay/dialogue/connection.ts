@@ -157,9 +157,13 @@ export class Connection {
       this.#send(`${reset}${mail.mail}\r\n${mail.rcpt}\r\n`, timeouts.mail)
       await cleared
       const first = await mailReply
+      if (first.code >= 300) {
+        // the reply to RCPT is read all the same, unless the upstream has hung up
+        await rcptReply.catch(() => {})
+        return { kind: 'reply', stage: 'mail', reply: first }
+      }
       this.stage = 'rcpt'
       const second = await rcptReply
-      if (first.code >= 300) return { kind: 'reply', stage: 'mail', reply: first }
       return second.code >= 300 ? { kind: 'reply', stage: 'rcpt', reply: second } : null
     }
     if (reset !== '') await this.#ask(reset, timeouts.mail)
