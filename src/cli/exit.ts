@@ -120,6 +120,7 @@ export const endingOf = (error: unknown): Ending => {
   if (error instanceof ListenError) return { exit: LISTENING[error.code] ?? 78, message: error.message }
   if (error instanceof LooseModeError) return { exit: 77, message: error.message }
   if (!(error instanceof Error)) return { exit: 70, message: `unexpected: ${String(error)}` }
+  if (error.name === 'AbortError') return { exit: 64, message: 'nothing was changed' } // ^D at a question
   const named = NAMED[error.name] ?? NAMED[error.constructor.name]
   if (named !== undefined) return { exit: named, message: error.message }
   const cause = error.cause instanceof Error ? error.cause : error
