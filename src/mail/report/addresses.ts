@@ -58,3 +58,13 @@ export const findAddresses = (line: string): FoundAddress[] => {
 
 /** The same mailbox, whatever the case. */
 export const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
+
+/** The first of each mailbox, in order. */
+export const uniqueBy = <T>(list: readonly T[], addressOf: (one: T) => string): T[] => {
+  const seen = new Map<string, T>()
+  for (const one of list) {
+    const key = addressOf(one).toLowerCase()
+    if (!seen.has(key)) seen.set(key, one)
+  }
+  return [...seen.values()]
+}

@@ -9,7 +9,7 @@
  *   Cost is linear and bounded (1 MB, 100 recipients); nothing throws, wherever
  *   the mail is cut. A file with several mails (mbox) gives one report of them all.
  */
-import { findAddresses, sameAddress } from './addresses.js'
+import { findAddresses, sameAddress, uniqueBy } from './addresses.js'
 import { readFeedback } from './arf.js'
 import type { Rule } from './category.js'
 import {
@@ -85,7 +85,7 @@ const membersOf = (groups: FieldGroups, said: Said): readonly Mention[] => {
 const inTurns = async <T, R>(list: readonly T[], make: (one: T, at: number) => R): Promise<R[]> => {
   const made: R[] = []
   for (const one of list) {
-    if (made.length % 8 === 7) await new Promise((resume) => setImmediate(resume))
+    if (made.length % 4 === 3) await new Promise((resume) => setImmediate(resume))
     made.push(make(one, made.length))
   }
   return made
@@ -103,8 +103,7 @@ const fromMentions = (
     ),
   )
 
-const unique = (list: readonly string[]): string[] =>
-  list.filter((one, at) => list.findIndex((other) => sameAddress(other, one)) === at).slice(0, 100)
+const unique = (list: readonly string[]): string[] => uniqueBy(list, (one) => one).slice(0, 100)
 
 const failedHeader = (mail: Mail): string[] =>
   unique(

@@ -10,7 +10,7 @@
  *     headed       "To: a@b" in the notice's own summary of the message
  *   Addresses of helpers and senders ("please contact", "sent by") never count.
  */
-import { type FoundAddress, findAddresses, sameAddress } from '../addresses.js'
+import { type FoundAddress, findAddresses, sameAddress, uniqueBy } from '../addresses.js'
 import type { Notice } from './notice.js'
 
 export interface Mention {
@@ -115,9 +115,6 @@ const withoutHelpers = (sights: readonly Sight[]): readonly Sight[] => {
   return others.length > 0 ? others : sights
 }
 
-const unique = (sights: readonly Sight[]): Sight[] =>
-  sights.filter((one, at) => sights.findIndex((other) => sameAddress(other.address, one.address)) === at)
-
 const MAX_ABOUT = 16
 
 /** Lines of a transcript that name an address, each with the one under it. */
@@ -149,7 +146,7 @@ export const mentionsIn = (notice: Notice, ours: readonly string[]): Mention[] =
   const all = sightsIn(notice.lines).filter((one) => one.form !== 'none')
   const others = all.filter((one) => !ours.some((own) => sameAddress(own, one.address)))
   const { chosen, form } = pick(others.length > 0 ? others : all)
-  const entries = unique(withoutHelpers(chosen)).slice(0, 100)
+  const entries = uniqueBy(withoutHelpers(chosen), (one) => one.address).slice(0, 100)
   return entries.map((one, at) => {
     const next = form === 'headed' ? notice.lines.length : (entries[at + 1]?.line ?? notice.lines.length)
     const end = Math.min(Math.max(next, one.line + 1), one.line + MAX_SEGMENT)
