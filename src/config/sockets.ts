@@ -11,6 +11,7 @@
  */
 import type { InheritedSocket } from '../base/systemd.js'
 import type { Config, ListenAddress } from './config.js'
+import { ownUrl } from './load.js'
 import { ConfigError } from './problem.js'
 
 export interface Adopted {
@@ -74,5 +75,7 @@ export const adoptSockets = (config: Config, inherited: readonly InheritedSocket
     sockets.set(key, socket.fd)
     if (socket.at !== null) adopted = placed(adopted, key, socket.at)
   }
+  // a base URL that nobody configured follows the socket
+  if (config.base_url === ownUrl(config.http)) adopted = { ...adopted, base_url: ownUrl(adopted.http) }
   return { config: adopted, sockets }
 }
