@@ -18,11 +18,20 @@ interface Remains {
   readonly broken: readonly string[]
 }
 
-/** Runs the child under a limit on file size (512-byte blocks) until it ends. */
+/**
+ * Runs the child under a limit on file size (512-byte blocks) until it ends.
+ * NODE_OPTIONS carries the hooks of the test runner, which would turn the signal
+ * of that limit into death.
+ */
 const run = async (args: readonly string[], blocks: string): Promise<Remains & { readonly end: unknown }> => {
-  const shell = ['-c', `ulimit -f ${blocks}; exec "$0" "$@"`, process.execPath, CHILD, ...args]
-  // Without the test runner's hooks, which would turn the limit's signal into death.
-  const child = spawn('/bin/sh', shell, { stdio: ['ignore', 'pipe', 'pipe'], env: {} })
+  const shell = [
+    '-c',
+    `unset NODE_OPTIONS; ulimit -f ${blocks}; exec "$0" "$@"`,
+    process.execPath,
+    CHILD,
+    ...args,
+  ]
+  const child = spawn('/bin/sh', shell, { stdio: ['ignore', 'pipe', 'pipe'] })
   child.stderr.resume()
   let text = ''
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
