@@ -18,7 +18,7 @@ const analyze = (...args: readonly string[]): Promise<{ code: number; output: st
 
 t.test('exposure is 2.0 or less', { skip }, async (t) => {
   const { code, output } = await analyze('--offline=yes', 'security', '--threshold=20', UNIT)
-  t.equal(code, 0, output.trim().split('\n').at(-1))
+  t.equal(code, 0, output.slice(-200))
 })
 
 t.test('systemd understands each line', { skip }, async (t) => {
