@@ -39,6 +39,8 @@ export const run = async (argv: readonly string[], streams: Streams): Promise<Ex
 /** The program: `run` on the streams of this process. A link named sendmail is sendmail. */
 export const main = (argv: readonly string[]): Promise<ExitCode> => {
   surviveClosedPipes()
+  // databases, locks, keys, copies: nothing that Postern writes is for others to read
+  process.umask(0o077)
   process.on('uncaughtException', (error) => process.exit(complain(error, process)))
   const linked = basename(process.argv[1] ?? '') === 'sendmail'
   return run(linked ? ['sendmail', ...argv] : argv, process)

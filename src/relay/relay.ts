@@ -92,6 +92,7 @@ export const createRelay = (parts: RelayParts): Relay => {
         workerData: data,
         transferList: [queue],
         name: 'relay',
+        execArgv: [],
       })
       worker = started
       started.on('message', (message: FromWorker) => {

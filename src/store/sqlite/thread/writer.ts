@@ -18,7 +18,11 @@ export interface Writer {
 }
 
 export const startWriter = async (settings: WriterSettings): Promise<Writer> => {
-  const worker = new Worker(new URL('./writer-thread.js', import.meta.url), { workerData: settings })
+  // no flags of the main thread: a test runner's import hooks would be loaded here too
+  const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
+    workerData: settings,
+    execArgv: [],
+  })
   let ending = false
   let failure: Error | null = null
   const exited = new Promise<void>((resolve) => {
