@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'sup'
   | 'wh'
   | 'dom'
+  | 'hold'
   | 'req'
   | 'boot'
 

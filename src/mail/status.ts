@@ -49,7 +49,7 @@ const TABLE: Record<Observation, Partial<Record<Status, Status>>> = {
   rejected: on('bounced', 'queued', 'deferred'),
   expired: on('bounced', 'queued', 'sent', 'deferred'),
   suppressed: on('bounced', 'scheduled', 'queued', 'deferred'),
-  purged: on('bounced', 'queued', 'deferred'),
+  purged: { ...on('bounced', 'queued', 'deferred'), ...on('canceled', 'scheduled') },
   'dsn-delivered': on('delivered', 'queued', 'sent', 'deferred'),
   'dsn-relayed': on('delivered', 'queued', 'sent', 'deferred'),
   'dsn-expanded': on('delivered', 'queued', 'sent', 'deferred'),

@@ -123,9 +123,18 @@ export interface PoolRow {
   readonly updatedAt: number
 }
 
+/**
+ * Whose list a suppression stands on. Live and test mail have lists of their own, so that
+ * nothing done in a test silences anyone; the account's own id names the list that holds
+ * for the live mail of all its workspaces.
+ */
+export const suppressionList = (workspaceId: string, mode: Mode): string =>
+  mode === 'live' ? workspaceId : `${workspaceId}/test`
+
 export interface SuppressionRow {
   readonly id: string
   readonly accountId: string
+  /** The list, as `suppressionList` names it. */
   readonly workspaceId: string
   /** As stored: domain and local part in lower case. */
   readonly email: string
@@ -153,7 +162,12 @@ export interface Tenants {
   accounts(): Promise<readonly AccountRow[]>
 
   createWorkspace(workspace: WorkspaceRow): Promise<Written>
-  updateWorkspace(id: string, change: WorkspaceChange): Promise<Written>
+  /** What waits in the pool `moving.from` goes along to `moving.to`. */
+  updateWorkspace(
+    id: string,
+    change: WorkspaceChange,
+    moving?: { readonly accountId: string; readonly from: string; readonly to: string; readonly now: number },
+  ): Promise<Written>
   /** By id or slug, within an account. */
   workspace(accountId: string, ref: string): Promise<WorkspaceRow | null>
   workspaces(accountId: string, page: Page): Promise<Rows<WorkspaceRow>>
@@ -189,6 +203,7 @@ export interface Tenants {
   allPools(): Promise<readonly PoolRow[]>
 
   addSuppression(row: SuppressionRow): Promise<SuppressionRow>
+  /** Here and below `workspaceId` is a list, as `suppressionList` names it. */
   suppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
   suppressions(
     workspaceId: string,
@@ -196,7 +211,7 @@ export interface Tenants {
     page: Page,
   ): Promise<Rows<SuppressionRow>>
   removeSuppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
-  /** Which of these addresses (already lower-cased) are suppressed in a workspace now. */
+  /** Which of these addresses (already lower-cased) are on a list now, or on the one of its whole account. */
   suppressed(workspaceId: string, emails: readonly string[], now: number): Promise<readonly string[]>
 
   /** Counts `n` sends into a fixed minute if they fit under `limit`: exact under concurrency and across a restart. n = 0 only looks. */

@@ -15,6 +15,7 @@
 import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
+import type { Operations } from './port-operations.js'
 import type { Hooks, Tenants } from './port-tenants.js'
 
 export type Source = 'api' | 'smtp'
@@ -307,6 +308,8 @@ export interface RecipientOwner {
   readonly mode: Mode
   readonly address: string
   readonly status: Status
+  /** True once a message may have left for it: an attempt has ended, or is past its mark in the journal. */
+  readonly tried: boolean
   readonly poolId: string
   readonly messageId: string
   readonly envid: string | null
@@ -353,4 +356,4 @@ export interface Lifecycle {
   readonly broken: Promise<Error>
 }
 
-export type Store = Queue & Ledger & Schedule & Tenants & Hooks & Upkeep & Lifecycle
+export type Store = Queue & Ledger & Schedule & Tenants & Operations & Hooks & Upkeep & Lifecycle

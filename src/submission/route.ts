@@ -9,7 +9,7 @@
  */
 import type { Mode } from '../store/page.js'
 import type { Tenants, WorkspaceRow } from '../store/port-tenants.js'
-import { DEFAULT_POOL, SANDBOX_POOL } from '../tenant/account.js'
+import { DEFAULT_POOL, SANDBOX_POOL } from '../tenant/built-in.js'
 
 export type Route = (workspace: WorkspaceRow, mode: Mode) => string | Promise<string>
 

@@ -7,31 +7,16 @@
  *   of workspaces that have no pool of their own. The latter is empty at first.
  */
 import { newId } from '../base/id.js'
-import type { AccountRow, PoolRow } from '../store/port-tenants.js'
+import type { AccountRow } from '../store/port-tenants.js'
+import { builtInPool, DEFAULT_POOL, SANDBOX_POOL } from './built-in.js'
 import type { TenantGround } from './principal.js'
 import { freshWorkspace } from './workspace.js'
-
-export const SANDBOX_POOL = 'sandbox'
-export const DEFAULT_POOL = 'default'
-
-const builtIn = (accountId: string, name: string, now: number): PoolRow => ({
-  id: newId('pool', now),
-  accountId,
-  name,
-  kind: name === SANDBOX_POOL ? 'sandbox' : 'relay',
-  returnPath: 'verp',
-  notifySuccess: true,
-  relayedMeans: 'delivered',
-  upstreams: [],
-  createdAt: now,
-  updatedAt: now,
-})
 
 /** Makes what is missing of the built-in pools; a crash may have come between. */
 const ensurePools = async ({ store, clock }: TenantGround, accountId: string): Promise<void> => {
   for (const name of [SANDBOX_POOL, DEFAULT_POOL]) {
     const found = await store.pool(accountId, name)
-    if (found === null) await store.createPool(builtIn(accountId, name, clock.now()))
+    if (found === null) await store.createPool(builtInPool(accountId, name, clock.now()))
   }
 }
 

@@ -9,6 +9,7 @@ import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { parseAddress } from '../mail/address.js'
 import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
+import { DEFAULT_POOL } from './built-in.js'
 import type { Principal, TenantGround } from './principal.js'
 
 export interface WorkspaceWish {
@@ -118,6 +119,20 @@ export const createWorkspace = async (
   throw slugTaken()
 }
 
+/** Mail that waits goes where new mail will go; a workspace without a pool uses the account's default one. */
+const movingOf = async (
+  { store, clock }: TenantGround,
+  accountId: string,
+  before: string | null,
+  after: string | null,
+) => {
+  if (before === after) return null
+  const fallback = async () => (await store.pool(accountId, DEFAULT_POOL))?.id
+  const from = before ?? (await fallback())
+  const to = after ?? (await fallback())
+  return from === undefined || to === undefined ? null : { accountId, from, to, now: clock.now() }
+}
+
 export const updateWorkspace = async (
   ground: TenantGround,
   accountId: string,
@@ -126,12 +141,14 @@ export const updateWorkspace = async (
 ): Promise<WorkspaceRow> => {
   const errors = checkWish(wish)
   if (errors.length > 0) throw invalid(errors)
-  const { id } = await findWorkspace(ground, accountId, ref)
+  const { id, poolId } = await findWorkspace(ground, accountId, ref)
   const change: WorkspaceChange = {
     ...changeOf(wish),
     ...(wish.pool === undefined ? {} : { poolId: await poolIdOf(ground, accountId, wish.pool) }),
   }
-  if ((await ground.store.updateWorkspace(id, change)) === 'not_unique') throw slugTaken()
+  const moving = change.poolId === undefined ? null : await movingOf(ground, accountId, poolId, change.poolId)
+  if ((await ground.store.updateWorkspace(id, change, moving ?? undefined)) === 'not_unique')
+    throw slugTaken()
   return findWorkspace(ground, accountId, id)
 }
 

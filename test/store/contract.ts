@@ -7,6 +7,7 @@
  */
 import type { Test } from 'tap'
 import { ledgerContract } from './contract-ledger.js'
+import { operationsContract } from './contract-operations.js'
 import { queueContract } from './contract-queue.js'
 import { settleContract } from './contract-settle.js'
 import { tenantsContract } from './contract-tenants.js'
@@ -19,5 +20,6 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('settle', (t) => settleContract(t, store, open))
   await t.test('ledger', (t) => ledgerContract(t, store))
   await t.test('tenants', (t) => tenantsContract(t, store, open))
+  await t.test('operations', (t) => operationsContract(t, store, open))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

@@ -6,6 +6,7 @@
 import t from 'tap'
 import type { EmailFilter } from '../../src/store/port.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
+import { createWalk } from '../../src/store/sqlite/operate/walk.js'
 import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
 import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
 import { createEventReads } from '../../src/store/sqlite/read/events.js'
@@ -15,8 +16,9 @@ import { createDesk } from '../../src/store/sqlite/write/desk.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { page, T0 } from './fixture.js'
 
-/** Workspaces and pools are few, skew has one row, tags that a mail carries are few. */
-const SMALL = /SCAN (workspaces|w|skew|pools|p|CONSTANT ROW|\(subquery-\d+\))( USING COVERING INDEX \S+)?$/
+/** Workspaces, pools and holds are few, skew has one row, tags that a mail carries are few. */
+const SMALL =
+  /SCAN (workspaces|w|skew|pools|p|holds|h|CONSTANT ROW|\(subquery-\d+\))( USING COVERING INDEX \S+)?$/
 
 t.test('reads', async (t) => {
   const file = prepareFile(t.testdir())
@@ -67,6 +69,10 @@ t.test('reads', async (t) => {
   createEventReads(sql).events('em_0', page({ countUpTo: 10 }))
   createDepthReads(sql).nextDue()
   await createDepthReads(sql).depth(T0)
+  const walk = createWalk(sql)
+  const scope = { accountId: account, workspaceId: null, poolId: null, domain: null, emailId: null }
+  for (const strand of ['waiting', 'held', 'leased'] as const) walk(scope, [strand], null, 10)
+  walk({ ...scope, emailId: 'em_0' }, ['waiting'], null, 10)
   t.ok(used.size > 30)
   for (const text of used) {
     const plan = db

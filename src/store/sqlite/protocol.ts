@@ -31,6 +31,7 @@ import type {
   WorkspaceRow,
   Written,
 } from '../port-tenants.js'
+import type { OperationWrites } from './operate/orders.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
 export interface QueueWrites {
@@ -74,7 +75,7 @@ export interface UpkeepWrites {
   durability(): readonly string[]
 }
 
-export type WriterVerbs = QueueWrites & TenantWrites & UpkeepWrites
+export type WriterVerbs = QueueWrites & TenantWrites & OperationWrites & UpkeepWrites
 export type Verb = keyof WriterVerbs
 
 export type Touch = readonly [kind: 'key' | 'credential', id: string, at: number]

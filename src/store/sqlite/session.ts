@@ -7,6 +7,7 @@
 import type { Log } from '../../base/log.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
+import { createQueueReads } from './operate/queue-reads.js'
 import type { FaultPoint } from './protocol.js'
 import { createQueueWrites, type QueueWrites } from './queue-client.js'
 import { createDepthReads } from './read/depth.js'
@@ -37,6 +38,7 @@ const createReads = (db: Db) => {
     ...createEventReads(sql),
     ...createTenantReads(sql),
     ...createDepthReads(sql),
+    ...createQueueReads(sql),
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import type { Ledger, Queue, Upkeep } from '../port.js'
+import type { Operations } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
 import { backup, integrityFaults } from './backup.js'
 import type { Session } from './session.js'
@@ -77,7 +78,17 @@ const mailReads = (current: () => Session): MailReads => ({
   backup: (path) => backup(current().file, path),
 })
 
-export const readsOf = (current: () => Session): TenantReads & MailReads => ({
+const operationReads = (current: () => Session): Omit<Operations, 'hold' | 'operate'> => ({
+  holds: async (accountId) => current().reads.holds(accountId),
+  queueCount: async (scope) => current().reads.queueCount(scope),
+  queueEntries: async (scope, limit) => current().reads.queueEntries(scope, limit),
+  heldDepth: async () => current().reads.heldDepth(),
+})
+
+export const readsOf = (
+  current: () => Session,
+): TenantReads & MailReads & Omit<Operations, 'hold' | 'operate'> => ({
   ...tenantReads(current),
   ...mailReads(current),
+  ...operationReads(current),
 })

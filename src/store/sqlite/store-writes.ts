@@ -5,7 +5,9 @@
  *   wait: consume() of the daemon answers from memory, and touch() never waits.
  */
 import type { Ledger, Queue, Schedule, Upkeep } from '../port.js'
+import type { Operations, QueueOrder } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
+import type { Progress } from './operate/orders.js'
 import type { Session } from './session.js'
 
 type TenantWrites = Pick<
@@ -34,10 +36,45 @@ type MailWrites = Omit<Queue, 'body' | 'nextDue'> &
   Pick<Ledger, 'onSettled'> &
   Pick<Upkeep, 'recover' | 'sweep'>
 
+/** Small steps, so that others write in between; all done when it resolves. */
+const inSteps = async (current: () => Session, order: QueueOrder): Promise<number> => {
+  let changed = 0
+  let cursor: Progress['next'] = null
+  do {
+    const step: Progress = await current().line.call('operateStep', order, cursor)
+    changed += step.changed
+    cursor = step.next
+  } while (cursor !== null)
+  return changed
+}
+
+const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'operate'> => ({
+  async hold(hold) {
+    await current().line.call('addHold', hold)
+    let resting = 0
+    let cursor: Progress['next'] = null
+    do {
+      const step: Progress = await current().line.call('holdStep', hold, cursor)
+      resting += step.changed
+      cursor = step.next
+    } while (cursor !== null)
+    return resting
+  },
+  operate: (order) => inSteps(current, order),
+})
+
 const tenantWrites = (current: () => Session): TenantWrites => ({
   createAccount: async (account, workspace) => current().line.call('createAccount', account, workspace),
   createWorkspace: async (workspace) => current().line.call('createWorkspace', workspace),
-  updateWorkspace: async (id, change) => current().line.call('updateWorkspace', id, change),
+  async updateWorkspace(id, change, moving) {
+    const written = await current().line.call('updateWorkspace', id, change)
+    if (written === 'done' && moving !== undefined) {
+      const { accountId, from, to, now } = moving
+      const scope = { accountId, workspaceId: id, poolId: from, domain: null, emailId: null }
+      await inSteps(current, { action: 'reroute', scope, to, reason: 'the workspace has another pool', now })
+    }
+    return written
+  },
   createKey: async (key) => current().line.call('createKey', key),
   revokeKey: async (accountId, id) => current().line.call('revokeKey', accountId, id),
   touch: (kind, id, at) => current().touches.touch(kind, id, at),
@@ -81,7 +118,10 @@ const mailWrites = (current: () => Session): MailWrites => ({
   },
 })
 
-export const writesOf = (current: () => Session): TenantWrites & MailWrites => ({
+export const writesOf = (
+  current: () => Session,
+): TenantWrites & MailWrites & Pick<Operations, 'hold' | 'operate'> => ({
   ...tenantWrites(current),
   ...mailWrites(current),
+  ...operationWrites(current),
 })

@@ -188,7 +188,7 @@ export const createEmailReads = (sql: Statements) => {
 
     recipient(recipientId: string): RecipientOwner | null {
       const row = sql(
-        `SELECT r.id, r.email_id, r.address, r.status, w.account_id, w.id AS workspace_id, p.id AS pool_id,
+        `SELECT r.id, r.email_id, r.address, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, p.id AS pool_id,
            e.test, e.message_id, e.envid, e.created_at
          FROM recipients r JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace
            JOIN pools p ON p.n = r.pool WHERE r.id = ?`,
@@ -202,6 +202,7 @@ export const createEmailReads = (sql: Statements) => {
         mode: modeOf(row.test),
         address: row.address as string,
         status: row.status as Status,
+        tried: row.attempts !== 0 || row.attempting !== null,
         poolId: row.pool_id as string,
         messageId: row.message_id as string,
         envid: row.envid as string | null,

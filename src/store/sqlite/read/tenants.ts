@@ -82,9 +82,10 @@ export const createTenantReads = (sql: Statements) => {
       emails.filter(
         (email) =>
           sql(
-            `SELECT 1 FROM suppressions WHERE workspace_id = ? AND email = ?
+            `SELECT 1 FROM suppressions
+             WHERE workspace_id IN (?, (SELECT account_id FROM workspaces WHERE id = ?)) AND email = ?
              AND (expires_at IS NULL OR expires_at > ?)`,
-          ).get(workspaceId, email, now) !== undefined,
+          ).get(workspaceId, workspaceId, email, now) !== undefined,
       ),
     usedIn: (bucket: string, window: number): number =>
       Number(

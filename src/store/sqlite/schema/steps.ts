@@ -12,6 +12,8 @@
  *   Both states have a partial index, so their cost follows the queue and not
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
+import { OPERATIONS } from './operations.js'
+import { LISTS } from './lists.js'
 
 const TENANTS = `
 CREATE TABLE accounts (
@@ -232,4 +234,4 @@ CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 `
 
 /** Position i holds the step to version i + 1. */
-export const STEPS: readonly string[] = [TENANTS + MAIL]
+export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS]

@@ -81,6 +81,7 @@ export const createBatch = (desk: Desk, verbs: WriterVerbs, pass: (point: string
   const attempt = (calls: readonly Call[], run: (call: Call) => Answer): Answer[] => {
     try {
       begin.run()
+      desk.holds.look()
       const answers = calls.map(run)
       passAll(calls, 'before-commit')
       commit.run()

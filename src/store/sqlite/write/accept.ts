@@ -9,6 +9,7 @@
  */
 import { aggregate, emptyCounts } from '../../../mail/status.js'
 import type { AcceptResult, IdempotentAnswer } from '../../port.js'
+import type { Parking } from '../operate/park.js'
 import { createSkew } from '../skew.js'
 import {
   type ClaimedArray,
@@ -89,7 +90,7 @@ const prepare = (desk: Desk) => ({
   ),
 })
 
-export const createAccept = (desk: Desk, addEvent: AddEvent) => {
+export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking) => {
   const sql = prepare(desk)
   const noteSkew = createSkew(desk)
 
@@ -104,7 +105,13 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
   const addRecipient = (mail: WireMail, recipient: NewRecipient, now: number): void => {
     const workspace = desk.names.workspace(mail.workspaceId)
     const status = recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
-    const hot = status === 'queued' && desk.hot.admit(recipient.id, workspace, mail.raw.byteLength)
+    const address_lc = recipient.address.toLowerCase()
+    const hold =
+      status === 'queued' && desk.holds.any
+        ? desk.holds.over({ workspace, pool: desk.names.pool(mail.poolId), email_id: mail.id, address_lc })
+        : null
+    const hot =
+      status === 'queued' && hold === null && desk.hot.admit(recipient.id, workspace, mail.raw.byteLength)
     const dueAt = status === 'queued' ? (hot ? null : now) : status === 'scheduled' ? mail.scheduledAt : null
     const reason = recipient.suppressed ? 'suppressed' : null
     sql.recipient.run(
@@ -121,7 +128,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
       hot ? now + HOT_LEASE_MS : null,
       hot ? 1 : 0,
       recipient.address,
-      recipient.address.toLowerCase(),
+      address_lc,
       recipient.notify,
       recipient.orcpt,
       reason,
@@ -129,7 +136,8 @@ export const createAccept = (desk: Desk, addEvent: AddEvent) => {
     addEvent(
       plainEvent(mail.id, recipient.id, status, recipient.suppressed ? 'system' : mail.source, now, reason),
     )
-    if (hot) desk.effects.leased.push(claimedOf(mail, recipient, now))
+    if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
+    else if (hot) desk.effects.leased.push(claimedOf(mail, recipient, now))
     else if (dueAt !== null) desk.effects.due = true
   }
 

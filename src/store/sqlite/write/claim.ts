@@ -9,10 +9,15 @@
  *   queued in the same verb, all its recipients together, so that a cancel wins
  *   or loses as a whole.
  */
+import type { Status } from '../../../mail/status.js'
+import type { Parking } from '../operate/park.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import type { Desk } from './desk.js'
 import type { Leases } from './lease.js'
 import type { Appointments } from './schedule.js'
+
+/** How many held recipients one claim may put to rest before it lets others write. */
+const MOST_PARKED = 1_000
 
 /** Larger bodies stay out of the answer; body() fetches them when they are sent. */
 const RAW_LIMIT = 64 * 1024
@@ -20,7 +25,9 @@ const RAW_LIMIT = 64 * 1024
 interface Candidate {
   readonly id: string
   readonly email_id: string
-  readonly status: string
+  readonly status: Status
+  readonly due_at: number
+  readonly address_lc: string
 }
 
 /** In the order of ClaimedArray; workspace and pool still as numbers. */
@@ -36,7 +43,7 @@ const prepare = (desk: Desk) => ({
     )
     .pluck(),
   due: desk.db.prepare<[number, number, number, number], Candidate>(
-    `SELECT id, email_id, status FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
+    `SELECT id, email_id, status, due_at, address_lc FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
      ORDER BY due_at LIMIT ?`,
   ),
   lease: desk.db.prepare(
@@ -53,7 +60,7 @@ const toClaimed = (desk: Desk, row: unknown[]): ClaimedArray => {
   return row as unknown as ClaimedArray
 }
 
-export const createClaim = (desk: Desk, leases: Leases, appointments: Appointments) => {
+export const createClaim = (desk: Desk, leases: Leases, appointments: Appointments, parking: Parking) => {
   const sql = prepare(desk)
   /** Per pool, the workspace served last. */
   const served = new Map<number, number>()
@@ -74,8 +81,16 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
     return found
   }
 
-  const take = (candidate: Candidate, leaseUntil: number, now: number): ClaimedArray => {
-    if (candidate.status === 'scheduled') appointments.fallDue(candidate.email_id, now)
+  /** Puts to rest what somebody holds; true when it did. */
+  const parked = (candidate: Candidate, workspace: number, pool: number, now: number): boolean => {
+    const hold = desk.holds.over({ ...candidate, workspace, pool })
+    if (hold === null) return false
+    const status = candidate.status === 'scheduled' ? 'queued' : candidate.status
+    parking.park({ ...candidate, status }, hold, now)
+    return true
+  }
+
+  const take = (candidate: Candidate, leaseUntil: number): ClaimedArray => {
     sql.lease.run(desk.boot, leaseUntil, candidate.id)
     leases.noteUntil(leaseUntil)
     const row = sql.claimed.get(candidate.id)
@@ -97,7 +112,8 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
     const pool = desk.names.pool(poolId)
     const claimed: ClaimedArray[] = []
     let waiting = circle(pool, now, limit)
-    while (waiting.length > 0 && claimed.length < limit) {
+    let rested = 0
+    while (waiting.length > 0 && claimed.length < limit && rested < MOST_PARKED) {
       const share = Math.ceil((limit - claimed.length) / waiting.length)
       const more: number[] = []
       const hands: Candidate[][] = []
@@ -106,14 +122,19 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
         const wanted = Math.min(share, left)
         if (wanted === 0) break
         const hand = sql.due.all(pool, workspace, now, wanted)
-        hands.push(hand)
-        left -= hand.length
+        for (const { status, email_id } of hand)
+          if (status === 'scheduled') appointments.fallDue(email_id, now)
+        const free = desk.holds.any ? hand.filter((one) => !parked(one, workspace, pool, now)) : hand
+        rested += hand.length - free.length
+        hands.push(free)
+        left -= free.length
         served.set(pool, workspace)
         if (hand.length === wanted) more.push(workspace)
       }
-      for (const candidate of deal(hands)) claimed.push(take(candidate, leaseUntil, now))
+      for (const candidate of deal(hands)) claimed.push(take(candidate, leaseUntil))
       waiting = more
     }
+    if (rested >= MOST_PARKED) desk.effects.due = true
     return claimed
   }
 }

@@ -8,6 +8,7 @@
 import { randomInt } from 'node:crypto'
 import type { Settled } from '../../port.js'
 import type { Db } from '../connect.js'
+import { createHolds, type Holds } from '../operate/holds.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import { createHotSet, type HotSet } from './hot.js'
 
@@ -31,6 +32,7 @@ export interface Desk {
   readonly boot: number
   readonly names: Names
   readonly hot: HotSet
+  readonly holds: Holds
   readonly effects: Effects
   forgetEffects(): void
   /** What a rollback makes wrong in memory, its owner puts right here. */
@@ -90,6 +92,7 @@ export const createDesk = (db: Db): Desk => {
     boot: randomInt(1, 2 ** 47),
     names,
     hot,
+    holds: createHolds(db),
     effects,
     forgetEffects: () => {
       effects.due = false

@@ -9,6 +9,8 @@
  */
 import type { Status } from '../../../mail/status.js'
 import type { AttemptMark, LeaseRef } from '../../port.js'
+import { AMBIGUOUS } from '../../port-operations.js'
+import type { Standing } from '../operate/holds.js'
 import type { Desk } from './desk.js'
 import type { AddEvent } from './events.js'
 
@@ -60,8 +62,13 @@ const prepare = (desk: Desk) => ({
     `SELECT r.id, r.email_id, r.status, r.attempting, r.attempt_upstream, r.attempt_at, r.pool, w.ambiguous
      FROM recipients r JOIN workspaces w ON w.n = r.workspace WHERE r.boot IS NOT NULL AND r.boot <> ?`,
   ),
+  standing: desk.db.prepare<[string], Standing>(
+    'SELECT workspace, pool, email_id, address_lc FROM recipients WHERE id = ?',
+  ),
   counted: desk.db.prepare('UPDATE recipients SET attempts = max(attempts, ?) WHERE id = ?'),
-  hold: desk.db.prepare("UPDATE recipients SET due_at = NULL, reason = 'ambiguous' WHERE id = ?"),
+  hold: desk.db.prepare(
+    `UPDATE recipients SET due_at = NULL, held = '${AMBIGUOUS}', reason = '${AMBIGUOUS}' WHERE id = ?`,
+  ),
 })
 
 export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
@@ -87,10 +94,17 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
       }),
     })
 
+  /** Somebody holds it by now: it must not begin. */
+  const isHeld = (recipientId: string): boolean => {
+    const standing = desk.holds.any ? sql.standing.get(recipientId) : undefined
+    return standing !== undefined && desk.holds.over(standing) !== null
+  }
+
   return {
     attempting: (marks) =>
       marks.map(
         (mark) =>
+          !isHeld(mark.recipientId) &&
           sql.mark.run(mark.attempt, mark.upstreamId, mark.at, mark.recipientId, mark.leaseGen, desk.boot)
             .changes === 1,
       ),

@@ -10,6 +10,7 @@
  */
 import { nextStatus, type Observation, STATUSES, type Status } from '../../../mail/status.js'
 import type { Outcome, Settled } from '../../port.js'
+import { AMBIGUOUS } from '../../port-operations.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, moreOf } from './events.js'
 import type { Fold } from './fold.js'
@@ -30,11 +31,12 @@ interface Found {
   readonly reason: string | null
   readonly email_status: Status
   readonly total: number
+  readonly held: string | null
 }
 
 /** In this order; rows come as arrays, since making twenty named properties costs more than finding the row. */
 const COLUMNS = `r.email_id, r.workspace, r.address, r.status, r.attempts, r.due_at, r.boot, r.lease_until, r.lease_gen,
-  r.attempting, r.deadline, r.last_response, r.reason, e.status, e.total`
+  r.attempting, r.deadline, r.last_response, r.reason, e.status, e.total, r.held`
 
 type FoundArray = [
   string,
@@ -52,6 +54,7 @@ type FoundArray = [
   string | null,
   Status,
   number,
+  string | null,
 ]
 
 const toFound = (row: FoundArray): Found => ({
@@ -70,6 +73,7 @@ const toFound = (row: FoundArray): Found => ({
   reason: row[12],
   email_status: row[13],
   total: row[14],
+  held: row[15],
 })
 
 /** The status an observation stands for, also when it is not applied. */
@@ -150,6 +154,7 @@ const prepare = (desk: Desk) => ({
     `UPDATE recipients SET status = ?, attempts = ?, updated_at = ?, due_at = ?, boot = ?,
        lease_until = ?, lease_gen = ?, attempting = ?, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
   ),
+  held: desk.db.prepare('UPDATE recipients SET held = ?, held_due = NULL WHERE id = ?'),
 })
 
 export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, now: () => number) => {
@@ -187,6 +192,10 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, now: ()
       change.reason,
       outcome.recipientId,
     )
+    const ambiguous = change.boot === null && change.dueAt === null && outcome.seen === 'postponed'
+    // apart, because it is rare and the statement above runs for every mail
+    if (ambiguous) sql.held.run(AMBIGUOUS, outcome.recipientId)
+    else if (row.held !== null && !WAITING.includes(change.status)) sql.held.run(null, outcome.recipientId)
     if (change.boot === null && row.boot !== null) desk.hot.drop(outcome.recipientId)
     if (change.dueAt !== null && change.dueAt !== row.due_at) desk.effects.due = true
   }

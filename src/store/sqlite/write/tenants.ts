@@ -111,10 +111,11 @@ export const createPoolWrites = (db: Db): PoolWrites => {
   const find = db.prepare<[string, string], { n: number; kind: PoolRow['kind'] }>(
     'SELECT n, kind FROM pools WHERE account_id = ? AND id = ? AND deleted_at IS NULL',
   )
-  const inUse = db.prepare<[string, number, number]>(
+  const inUse = db.prepare<[string, number, number, number]>(
     `SELECT 1 WHERE EXISTS (SELECT 1 FROM workspaces WHERE pool_id = ?)
        OR EXISTS (SELECT 1 FROM recipients WHERE pool = ? AND due_at IS NOT NULL)
-       OR EXISTS (SELECT 1 FROM recipients WHERE boot IS NOT NULL AND pool = ?)`,
+       OR EXISTS (SELECT 1 FROM recipients WHERE boot IS NOT NULL AND pool = ?)
+       OR EXISTS (SELECT 1 FROM recipients WHERE held IS NOT NULL AND pool = ?)`,
   )
   const remove = db.prepare('UPDATE pools SET deleted_at = ?, upstreams = ? WHERE n = ?')
   return {
@@ -129,7 +130,7 @@ export const createPoolWrites = (db: Db): PoolWrites => {
     deletePool(accountId, id) {
       const pool = find.get(accountId, id)
       if (pool === undefined) return 'not_found'
-      if (pool.kind === 'sandbox' || inUse.get(id, pool.n, pool.n) !== undefined) return 'in_use'
+      if (pool.kind === 'sandbox' || inUse.get(id, pool.n, pool.n, pool.n) !== undefined) return 'in_use'
       remove.run(Date.now(), '[]', pool.n)
       return 'done'
     },

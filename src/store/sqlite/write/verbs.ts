@@ -7,6 +7,8 @@
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../port.js'
 import { durabilityFaults } from '../connect.js'
+import { createOrders } from '../operate/orders.js'
+import { createParking } from '../operate/park.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
@@ -24,12 +26,13 @@ import { createPoolWrites, createTenantWrites } from './tenants.js'
 export const createVerbs = (desk: Desk): WriterVerbs => {
   const addEvent = createAddEvent(desk.db)
   const fold = createFold(desk.db)
+  const parking = createParking(desk, addEvent)
   const leases = createLeases(desk, addEvent)
   const appointments = createAppointments(desk, addEvent, fold)
   const settle = createSettle(desk, addEvent, fold, systemClock.now)
   return {
-    accept: createAccept(desk, addEvent),
-    claim: createClaim(desk, leases, appointments),
+    accept: createAccept(desk, addEvent, parking),
+    claim: createClaim(desk, leases, appointments, parking),
     settle: (outcomes) => outcomes.map(settle).filter((one): one is Settled => one !== null),
     attempting: leases.attempting,
     release: leases.release,
@@ -38,6 +41,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     cancel: appointments.cancel,
     sweepStep: createSweepStep(desk, settle),
     durability: () => durabilityFaults(desk.db),
+    ...createOrders(desk, parking, settle),
     ...createIdempotency(desk),
     ...createTenantWrites(desk.db),
     ...createPoolWrites(desk.db),

@@ -1,0 +1,90 @@
+/**
+ * NAME      port-operations - the store's verbs for whoever runs the queue
+ * DESCRIPTION
+ *   Holding, freeing, hurrying, moving and purging what waits, for a workspace,
+ *   a pool, a recipient domain, one email, or any mixture of them. A hold stands
+ *   until it is lifted: it rests what waits now and what comes later, and it
+ *   survives restarts. Every change is an event of source `operator` with the
+ *   reason that was given. The verbs work in small steps, so that a queue of any
+ *   depth holds nobody up; cut off in the middle, the same order finishes the rest.
+ */
+import type { Status } from '../mail/status.js'
+
+/** Which recipients are meant: those to which every part that is not null applies. */
+export interface QueueScope {
+  readonly accountId: string
+  readonly workspaceId: string | null
+  readonly poolId: string | null
+  /** Recipient domain, lower case, in A-labels. */
+  readonly domain: string | null
+  readonly emailId: string | null
+}
+
+export interface HoldRow extends QueueScope {
+  readonly id: string
+  readonly reason: string
+  readonly createdAt: number
+}
+
+/** What is done to recipients that wait; those whose message is on the wire are left alone. */
+export type QueueAction = 'release' | 'retry' | 'reroute' | 'purge'
+
+export interface QueueOrder {
+  readonly action: QueueAction
+  readonly scope: QueueScope
+  /** Pool id; only with `reroute`. */
+  readonly to: string | null
+  readonly reason: string
+  readonly now: number
+}
+
+export interface QueueCount {
+  /** With a due time, now or later. */
+  readonly waiting: number
+  /** At rest by a hold, or because their fate is unknown (`ambiguous`). */
+  readonly held: number
+  /** Leased to the relay. */
+  readonly underWay: number
+}
+
+/** In `held`: nobody's hold, but a mail whose fate a broken connection hid (RELAY.md G2). */
+export const AMBIGUOUS = 'ambiguous'
+
+export interface QueueEntry {
+  readonly recipientId: string
+  readonly emailId: string
+  readonly workspaceId: string
+  readonly poolId: string
+  readonly address: string
+  readonly status: Status
+  readonly attempts: number
+  readonly dueAt: number | null
+  /** The hold that keeps it, AMBIGUOUS, or null. */
+  readonly held: string | null
+  readonly underWay: boolean
+  readonly lastResponse: string | null
+}
+
+export interface HeldDepth {
+  readonly poolId: string
+  readonly workspaceId: string
+  readonly held: number
+}
+
+export interface Operations {
+  /** From now on nothing of this scope is sent. Resolves with how many recipients it put to rest. */
+  hold(hold: HoldRow): Promise<number>
+  holds(accountId: string): Promise<readonly HoldRow[]>
+  /**
+   * Resolves with the number of recipients changed.
+   * release  lifts the holds of exactly this scope and sets free what no other hold keeps, ambiguous mail too
+   * retry    due now
+   * reroute  to another pool; test mail stays in its sandbox
+   * purge    bounced, or canceled while scheduled
+   */
+  operate(order: QueueOrder): Promise<number>
+  queueCount(scope: QueueScope): Promise<QueueCount>
+  /** Soonest first, then what is under way, then what is held. */
+  queueEntries(scope: QueueScope, limit: number): Promise<readonly QueueEntry[]>
+  heldDepth(): Promise<readonly HeldDepth[]>
+}

@@ -1,0 +1,127 @@
+/**
+ * NAME      orders - what an operator does to the queue, a step at a time
+ * DESCRIPTION
+ *   Each step inspects a few hundred recipients and is one verb among others, so
+ *   the writer goes on serving everybody else in between. What is past the
+ *   journal (attempting) is on the wire and is left alone. A lease that has not
+ *   come so far can be purged: its generation moves on, and the relay is told so
+ *   when it asks to begin.
+ */
+import type { Outcome, Settled } from '../../port.js'
+import type { HoldRow, QueueAction, QueueOrder } from '../../port-operations.js'
+import { createStatements } from '../read/statements.js'
+import { HOLDS } from '../schema/operations.js'
+import type { Desk } from '../write/desk.js'
+import type { Parking } from './park.js'
+import { type Cursor, createWalk, type Found, type Strand } from './walk.js'
+
+const STEP = 500
+
+export interface Progress {
+  readonly changed: number
+  readonly next: Cursor | null
+}
+
+export interface OperationWrites {
+  addHold(hold: HoldRow): void
+  holdStep(hold: HoldRow, cursor: Cursor | null): Progress
+  operateStep(order: QueueOrder, cursor: Cursor | null): Progress
+}
+
+const STRANDS: Readonly<Record<QueueAction, readonly Strand[]>> = {
+  release: ['held'],
+  retry: ['waiting'],
+  reroute: ['waiting', 'held'],
+  purge: ['waiting', 'held', 'leased'],
+}
+
+const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome => ({
+  recipientId,
+  seen: 'purged',
+  at: now,
+  source: 'operator',
+  leaseGen: null,
+  attempt: null,
+  retryAt: null,
+  deadline: null,
+  reply: null,
+  mta: null,
+  dedupe: null,
+  reason,
+  detail: { action: 'purged' },
+  trusted: true,
+})
+
+const prepare = ({ db }: Desk) => ({
+  addHold: db.prepare(HOLDS.insert),
+  liftHolds: db.prepare(
+    `DELETE FROM holds WHERE account_id = ? AND workspace_id IS ? AND pool_id IS ? AND domain IS ? AND email_id IS ?`,
+  ),
+  isHold: db.prepare<[string], number>('SELECT 1 FROM holds WHERE id = ?').pluck(),
+  sandbox: db.prepare<[number], number>("SELECT 1 FROM pools WHERE n = ? AND kind = 'sandbox'").pluck(),
+  now: db.prepare('UPDATE recipients SET due_at = ? WHERE id = ?'),
+  move: db.prepare('UPDATE recipients SET pool = ? WHERE id = ?'),
+  moveEmail: db.prepare('UPDATE emails SET pool = ? WHERE id = ?'),
+})
+
+type Apply = (row: Found, order: QueueOrder) => boolean
+
+export const createOrders = (
+  desk: Desk,
+  parking: Parking,
+  settle: (outcome: Outcome) => Settled | null,
+): OperationWrites => {
+  const sql = prepare(desk)
+  const walk = createWalk(createStatements(desk.db))
+
+  const apply: Readonly<Record<QueueAction, Apply>> = {
+    release(row, { reason, now }) {
+      if (row.held !== null && sql.isHold.get(row.held) !== undefined) return false
+      parking.free(row, { action: 'released', reason, now })
+      return true
+    },
+    retry(row, { reason, now }) {
+      if (row.status === 'scheduled' || (row.due_at ?? 0) <= now) return false
+      sql.now.run(now, row.id)
+      parking.note(row, { action: 'retried', reason, now })
+      return true
+    },
+    reroute(row, { to, reason, now }) {
+      const target = desk.names.pool(to ?? '')
+      if (row.pool === target || sql.sandbox.get(row.pool) !== undefined) return false
+      sql.move.run(target, row.id)
+      sql.moveEmail.run(target, row.email_id)
+      const more = { from_pool: desk.names.poolId(row.pool), to_pool: to ?? '' }
+      parking.note(row, { action: 'rerouted', reason, now, more })
+      return true
+    },
+    purge: (row, order) => row.attempting === null && (settle(purged(row.id, order))?.applied ?? false),
+  }
+
+  return {
+    addHold(hold) {
+      sql.addHold.run(HOLDS.encode(hold))
+      desk.holds.look()
+    },
+
+    holdStep(hold, cursor) {
+      const { rows, next } = walk(hold, ['waiting'], cursor, STEP)
+      // an appointment is kept until its time: its recipients leave `scheduled` together
+      const resting = rows.filter(({ status }) => status !== 'scheduled')
+      for (const row of resting) parking.park(row, hold, hold.createdAt)
+      return { changed: resting.length, next }
+    },
+
+    operateStep(order, cursor) {
+      const { action, scope } = order
+      if (action === 'release' && cursor === null) {
+        sql.liftHolds.run(scope.accountId, scope.workspaceId, scope.poolId, scope.domain, scope.emailId)
+        desk.holds.look()
+      }
+      const { rows, next } = walk(scope, STRANDS[action], cursor, STEP)
+      const changed = rows.filter((row) => apply[action](row, order)).length
+      if (changed > 0 && action !== 'purge') desk.effects.due = true
+      return { changed, next }
+    },
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * NAME      park - putting one recipient to rest, and setting it free
+ * DESCRIPTION
+ *   A parked recipient has no due time, so nothing looks at it; it remembers
+ *   when it would have been due. Free again, it keeps its place in the line.
+ */
+import type { Status } from '../../../mail/status.js'
+import type { Desk } from '../write/desk.js'
+import type { AddEvent } from '../write/events.js'
+import type { Hold } from './holds.js'
+
+export interface Parkable {
+  readonly id: string
+  readonly email_id: string
+  readonly status: Status
+  readonly due_at: number | null
+}
+
+export interface Note {
+  readonly action: string
+  readonly reason: string
+  readonly now: number
+  readonly more?: Readonly<Record<string, string>>
+}
+
+export interface Parking {
+  park(one: Parkable, hold: Pick<Hold, 'id' | 'reason'>, now: number): void
+  free(one: Omit<Parkable, 'due_at'>, note: Note): void
+  /** An event of the operator that changes no status. */
+  note(one: Omit<Parkable, 'due_at'>, note: Note): void
+}
+
+export const createParking = (desk: Desk, addEvent: AddEvent): Parking => {
+  const park = desk.db.prepare('UPDATE recipients SET held = ?, held_due = ?, due_at = NULL WHERE id = ?')
+  const free = desk.db.prepare(
+    'UPDATE recipients SET held = NULL, due_at = coalesce(held_due, ?), held_due = NULL WHERE id = ?',
+  )
+
+  const note: Parking['note'] = (one, { action, reason, now, more }) =>
+    addEvent({
+      emailId: one.email_id,
+      recipientId: one.id,
+      status: one.status,
+      source: 'operator',
+      occurredAt: now,
+      now,
+      attempt: null,
+      applied: true,
+      reason,
+      dedupe: null,
+      more: JSON.stringify({ reply: null, mta: null, detail: { action, ...more } }),
+    })
+
+  return {
+    note,
+    park(one, hold, now) {
+      park.run(hold.id, one.due_at, one.id)
+      note(one, { action: 'held', reason: hold.reason, now, more: { hold: hold.id } })
+    },
+    free(one, why) {
+      free.run(why.now, one.id)
+      note(one, why)
+      desk.effects.due = true
+    },
+  }
+}

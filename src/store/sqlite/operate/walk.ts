@@ -1,0 +1,166 @@
+/**
+ * NAME      walk - over the queue, a step at a time
+ * DESCRIPTION
+ *   Three strands make up the queue: what waits (by pool, workspace and due
+ *   time), what is held, and what is leased. Each is an index range, so a step
+ *   costs what it inspects and nothing of what was before. A cursor names the
+ *   last row seen; rows that an order changes fall behind it or leave the strand.
+ *   An email is looked up by itself, in one step.
+ */
+import type { Status } from '../../../mail/status.js'
+import type { QueueScope } from '../../port-operations.js'
+import type { Statements } from '../read/statements.js'
+
+export type Strand = 'waiting' | 'held' | 'leased'
+
+export interface Found {
+  readonly id: string
+  readonly email_id: string
+  readonly workspace: number
+  readonly pool: number
+  readonly status: Status
+  readonly attempts: number
+  readonly due_at: number | null
+  readonly boot: number | null
+  readonly attempting: number | null
+  readonly held: string | null
+  readonly address: string
+  readonly address_lc: string
+  readonly last_response: string | null
+}
+
+const COLUMNS =
+  'id, email_id, workspace, pool, status, attempts, due_at, boot, attempting, held, address, address_lc, last_response'
+
+export interface Cursor {
+  readonly strand: Strand
+  readonly pool: number
+  readonly workspace: number
+  /** Due time, boot, or id of the hold. */
+  readonly at: number | string
+  readonly id: string
+}
+
+export interface Step {
+  readonly rows: readonly Found[]
+  /** null: the walk is over. */
+  readonly next: Cursor | null
+}
+
+/** A scope in the numbers of this database. */
+interface Place {
+  readonly workspaces: ReadonlySet<number>
+  readonly pool: number | null
+  readonly suffix: string | null
+  readonly emailId: string | null
+}
+
+const strandOf = (row: Found): Strand | null =>
+  row.boot !== null ? 'leased' : row.due_at !== null ? 'waiting' : row.held !== null ? 'held' : null
+
+export const createWalk = (sql: Statements) => {
+  const placeOf = (scope: QueueScope): Place | null => {
+    const workspaces = sql('SELECT n FROM workspaces WHERE account_id = ? AND id = coalesce(?, id)').all(
+      scope.accountId,
+      scope.workspaceId,
+    )
+    const pool =
+      scope.poolId === null
+        ? null
+        : sql('SELECT n FROM pools WHERE account_id = ? AND id = ?').get(scope.accountId, scope.poolId)
+    if (pool === undefined || workspaces.length === 0) return null
+    return {
+      workspaces: new Set(workspaces.map((row) => row.n as number)),
+      pool: pool === null ? null : (pool.n as number),
+      suffix: scope.domain === null ? null : `@${scope.domain}`,
+      emailId: scope.emailId,
+    }
+  }
+
+  const within =
+    (place: Place) =>
+    (row: Found): boolean =>
+      place.workspaces.has(row.workspace) &&
+      (place.pool === null || place.pool === row.pool) &&
+      (place.suffix === null || row.address_lc.endsWith(place.suffix)) &&
+      (place.emailId === null || place.emailId === row.email_id)
+
+  const nextPair = (place: Place, after: readonly [number, number]): readonly [number, number] | null => {
+    const due = 'SELECT pool, workspace FROM recipients WHERE due_at IS NOT NULL AND'
+    let [pool, workspace] = after
+    for (;;) {
+      const row =
+        sql(`${due} pool = ? AND workspace > ? ORDER BY workspace LIMIT 1`).get(pool, workspace) ??
+        sql(`${due} pool > ? ORDER BY pool, workspace LIMIT 1`).get(pool)
+      if (row === undefined) return null
+      pool = row.pool as number
+      workspace = row.workspace as number
+      if (place.pool !== null && pool > place.pool) return null
+      const wanted = place.pool === null || place.pool === pool
+      if (wanted && place.workspaces.has(workspace)) return [pool, workspace]
+      if (!wanted) {
+        pool = (place.pool ?? 0) - 1
+        workspace = Number.MAX_SAFE_INTEGER
+      }
+    }
+  }
+
+  const waiting = (place: Place, cursor: Cursor | null, limit: number): readonly [Found[], Cursor | null] => {
+    let pair = cursor === null ? nextPair(place, [0, 0]) : ([cursor.pool, cursor.workspace] as const)
+    let at: readonly [number | string, string] = cursor === null ? [-1, ''] : [cursor.at, cursor.id]
+    while (pair !== null) {
+      const rows = sql(
+        `SELECT ${COLUMNS} FROM recipients WHERE pool = ? AND workspace = ? AND due_at IS NOT NULL
+         AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`,
+      ).all(...pair, ...at, limit) as unknown as Found[]
+      const last = rows.at(-1)
+      if (last !== undefined) {
+        const [pool, workspace] = pair
+        return [rows, { strand: 'waiting', pool, workspace, at: last.due_at as number, id: last.id }]
+      }
+      pair = nextPair(place, pair)
+      at = [-1, '']
+    }
+    return [[], null]
+  }
+
+  const marked = (
+    strand: 'held' | 'leased',
+    cursor: Cursor | null,
+    limit: number,
+  ): readonly [Found[], Cursor | null] => {
+    const column = strand === 'held' ? 'held' : 'boot'
+    const rows = sql(
+      `SELECT ${COLUMNS} FROM recipients WHERE ${column} IS NOT NULL AND (${column}, id) > (?, ?)
+       ORDER BY ${column}, id LIMIT ?`,
+    ).all(cursor?.at ?? (strand === 'held' ? '' : -1), cursor?.id ?? '', limit) as unknown as Found[]
+    const last = rows.at(-1)
+    if (last === undefined) return [[], null]
+    return [rows, { strand, pool: 0, workspace: 0, at: last[column] as number | string, id: last.id }]
+  }
+
+  const oneEmail = (place: Place, strands: readonly Strand[]): Step => {
+    const rows = sql(`SELECT ${COLUMNS} FROM recipients WHERE email_id = ?`).all(place.emailId)
+    const here = (rows as unknown as Found[]).filter((row) => {
+      const strand = strandOf(row)
+      return strand !== null && strands.includes(strand) && within(place)(row)
+    })
+    return { rows: here, next: null }
+  }
+
+  /** The next rows of a scope: at most `limit` are inspected, those that match are given. */
+  return (scope: QueueScope, strands: readonly Strand[], cursor: Cursor | null, limit: number): Step => {
+    const place = placeOf(scope)
+    if (place === null) return { rows: [], next: null }
+    if (place.emailId !== null) return oneEmail(place, strands)
+    let from = cursor
+    for (const strand of strands.slice(cursor === null ? 0 : strands.indexOf(cursor.strand))) {
+      const [rows, next] = strand === 'waiting' ? waiting(place, from, limit) : marked(strand, from, limit)
+      if (next !== null) return { rows: rows.filter(within(place)), next }
+      from = null
+    }
+    return { rows: [], next: null }
+  }
+}
+
+export type Walk = ReturnType<typeof createWalk>

@@ -1,0 +1,266 @@
+/**
+ * NAME      contract-operations - whoever runs the queue
+ */
+import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
+import type { Store } from '../../src/store/port.js'
+import type { HoldRow, QueueAction, QueueOrder, QueueScope } from '../../src/store/port-operations.js'
+import type { PoolRow } from '../../src/store/port-tenants.js'
+import {
+  accepted,
+  addWorkspace,
+  claimOne,
+  type Ground,
+  ground,
+  HOUR,
+  mailFor,
+  type OpenStore,
+  ofLease,
+  page,
+  scopeOf,
+  statusOf,
+  T0,
+  timeline,
+  toOne,
+} from './fixture.js'
+
+const REASON = 'the template was broken'
+
+const over = (at: Ground, part: Partial<QueueScope> = {}): QueueScope => ({
+  accountId: at.accountId,
+  workspaceId: null,
+  poolId: null,
+  domain: null,
+  emailId: null,
+  ...part,
+})
+
+const order = (action: QueueAction, scope: QueueScope, more: Partial<QueueOrder> = {}): QueueOrder => ({
+  action,
+  scope,
+  to: null,
+  reason: REASON,
+  now: T0,
+  ...more,
+})
+
+const holdOf = (scope: QueueScope): HoldRow => ({
+  ...scope,
+  id: newId('hold'),
+  reason: REASON,
+  createdAt: T0,
+})
+
+/** A live pool, so that nothing here is the sandbox. */
+const inPool = async (store: Store, at: Ground, name: string): Promise<Ground> => {
+  const row: PoolRow = {
+    id: newId('pool'),
+    accountId: at.accountId,
+    name,
+    kind: 'relay',
+    returnPath: 'verp',
+    notifySuccess: true,
+    relayedMeans: 'delivered',
+    upstreams: [],
+    createdAt: T0,
+    updatedAt: T0,
+  }
+  await store.createPool(row)
+  return { ...at, poolId: row.id }
+}
+
+const lastEvent = async (store: Store, emailId: string) => (await store.events(emailId, page())).rows[0]
+const claim = (store: Store, at: Ground, now = T0) => store.claim(at.poolId, 50, now + HOUR, now)
+
+export const operationsContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
+  const home = async () => inPool(store, await ground(store), 'main')
+
+  await t.test('a hold rests what waits and what comes, until it is lifted', async (t) => {
+    const at = await home()
+    const one = await accepted(store, at)
+    const scope = over(at, { workspaceId: at.workspace.id })
+    t.equal(await store.hold(holdOf(scope)), 1)
+    const later = await accepted(store, at)
+    t.same(await claim(store, at), [], 'nothing is given out')
+    t.same(await store.queueCount(scope), { waiting: 0, held: 2, underWay: 0 })
+    t.match(await lastEvent(store, one.id), {
+      source: 'operator',
+      reason: REASON,
+      detail: { action: 'held' },
+    })
+    t.match(await store.holds(at.accountId), [{ reason: REASON, workspaceId: at.workspace.id }])
+
+    const other = await addWorkspace(store, at, 'other')
+    await accepted(store, other)
+    t.equal((await claim(store, at)).length, 1, 'others go on')
+
+    t.equal(await store.operate(order('release', scope)), 2)
+    t.same(await store.holds(at.accountId), [])
+    t.same(
+      (await claim(store, at)).map((claimed) => claimed.emailId),
+      [one.id, later.id],
+      'they keep their place in the line',
+    )
+    t.match(await lastEvent(store, later.id), {
+      source: 'operator',
+      reason: REASON,
+      detail: { action: 'released' },
+    })
+  })
+
+  await t.test('a hold stops a lease that has not begun', async (t) => {
+    const at = await home()
+    await accepted(store, at)
+    const leased = await claimOne(store, at, T0)
+    await store.hold(holdOf(over(at, { poolId: at.poolId })))
+    const mark = { ...leased, attempt: 1, upstreamId: 'up_x', at: T0 }
+    t.same(await store.attempting([mark]), [false])
+    await store.release([leased], T0)
+    t.same(await claim(store, at), [])
+    t.match(await store.queueEntries(over(at), 10), [{ held: /^hold_/, underWay: false, dueAt: null }])
+  })
+
+  await t.test('holds by recipient domain and by email; overlapping ones', async (t) => {
+    const at = await home()
+    const mail = await accepted(store, at, { recipients: [toOne('A@Slow.example'), toOne('b@fast.example')] })
+    const other = await accepted(store, at, { recipients: [toOne('c@slow.example')] })
+    const domain = over(at, { domain: 'slow.example' })
+    const email = over(at, { emailId: other.id })
+    t.equal(await store.hold(holdOf(domain)), 2)
+    t.equal(await store.hold(holdOf(email)), 0, 'held already')
+    t.same(
+      (await claim(store, at)).map((claimed) => claimed.address),
+      ['b@fast.example'],
+    )
+    t.equal(await store.operate(order('release', domain)), 2)
+    t.same(
+      (await claim(store, at)).map((claimed) => claimed.emailId),
+      [mail.id],
+      'what another hold keeps is caught again',
+    )
+    t.equal(await store.operate(order('release', email)), 1)
+    t.equal((await claim(store, at)).length, 1)
+  })
+
+  await t.test('a hold meets an appointment when its time comes', async (t) => {
+    const at = await home()
+    const mail = await accepted(store, at, { scheduledAt: T0 + HOUR })
+    const scope = over(at, { workspaceId: at.workspace.id })
+    t.equal(await store.hold(holdOf(scope)), 0)
+    t.equal(await store.reschedule(scopeOf(at), mail.id, T0 + 2 * HOUR, T0), 'done')
+    t.same(await claim(store, at, T0 + 3 * HOUR), [])
+    t.equal(await statusOf(store, at, mail.id), 'queued')
+    await store.operate(order('release', scope))
+    t.equal((await claim(store, at, T0 + 3 * HOUR)).length, 1)
+  })
+
+  await t.test('retry makes what is deferred due now', async (t) => {
+    const at = await home()
+    const mail = await accepted(store, at)
+    const scheduled = await accepted(store, at, { scheduledAt: T0 + HOUR })
+    const leased = await claimOne(store, at, T0)
+    await store.settle([ofLease(leased, { seen: 'postponed', retryAt: T0 + HOUR })])
+    t.same(await claim(store, at), [])
+    t.equal(await store.operate(order('retry', over(at))), 1)
+    t.same(
+      (await claim(store, at)).map((claimed) => claimed.emailId),
+      [mail.id],
+    )
+    t.equal(await statusOf(store, at, scheduled.id), 'scheduled')
+  })
+
+  await t.test('reroute moves what waits and what is held, never test mail', async (t) => {
+    const at = await home()
+    const to = await inPool(store, at, 'other')
+    const sandbox = (await store.pool(at.accountId, 'sandbox'))?.id ?? ''
+    const mail = await accepted(store, at)
+    await accepted(store, { ...at, poolId: sandbox }, { mode: 'test' })
+    const held = await accepted(store, at)
+    await store.hold(holdOf(over(at, { emailId: held.id })))
+    const scope = over(at, { workspaceId: at.workspace.id })
+    t.equal(await store.operate(order('reroute', scope, { to: to.poolId })), 2)
+    t.same(await claim(store, at), [])
+    t.same(
+      (await claim(store, to)).map((claimed) => [claimed.emailId, claimed.poolId]),
+      [[mail.id, to.poolId]],
+    )
+    t.equal((await store.email(scopeOf(at), mail.id))?.poolId, to.poolId)
+    t.match(await lastEvent(store, mail.id), { source: 'operator', detail: { action: 'rerouted' } })
+    t.equal(await store.operate(order('reroute', scope, { to: to.poolId })), 0)
+    t.equal(await store.deletePool(at.accountId, to.poolId), 'in_use')
+  })
+
+  await t.test('a workspace that changes its pool takes along what waits', async (t) => {
+    const at = await home()
+    const to = await inPool(store, at, 'other')
+    await accepted(store, at)
+    const moving = { accountId: at.accountId, from: at.poolId, to: to.poolId, now: T0 }
+    t.equal(await store.updateWorkspace(at.workspace.id, { poolId: to.poolId }, moving), 'done')
+    t.equal((await claim(store, to)).length, 1)
+  })
+
+  await t.test('purge ends what has not begun, with the reason', async (t) => {
+    const at = await home()
+    const waiting = await accepted(store, at)
+    const leased = await claimOne(store, at, T0)
+    const begun = await accepted(store, at)
+    const second = await claimOne(store, at, T0)
+    await store.attempting([{ ...second, attempt: 1, upstreamId: 'up_x', at: T0 }])
+    const held = await accepted(store, at)
+    await store.hold(holdOf(over(at, { emailId: held.id })))
+    const scheduled = await accepted(store, at, { scheduledAt: T0 + HOUR })
+    t.equal(await store.operate(order('purge', over(at, { workspaceId: at.workspace.id }))), 3)
+    t.equal(await statusOf(store, at, waiting.id), 'bounced')
+    t.equal(await statusOf(store, at, held.id), 'bounced')
+    t.equal(await statusOf(store, at, scheduled.id), 'canceled')
+    t.equal(await statusOf(store, at, begun.id), 'queued', 'its message is on the wire')
+    t.same(await store.attempting([{ ...leased, attempt: 1, upstreamId: 'up_x', at: T0 }]), [false])
+    t.match(await lastEvent(store, waiting.id), {
+      type: 'email.bounced',
+      source: 'operator',
+      reason: REASON,
+      detail: { action: 'purged' },
+    })
+    t.same(await timeline(store, held.id), ['queued', 'queued', 'bounced'])
+    t.same(await store.queueCount(over(at)), { waiting: 0, held: 0, underWay: 1 })
+    t.match(await store.settle([ofLease(second)]), [{ applied: true, to: 'sent' }])
+  })
+
+  await t.test('mail of an unknown fate is held until it is released', async (t) => {
+    const at = await home()
+    const mail = await accepted(store, at)
+    const leased = await claimOne(store, at, T0)
+    await store.settle([
+      ofLease(leased, { seen: 'postponed', retryAt: null, reason: 'ambiguous', detail: { ambiguous: true } }),
+    ])
+    t.match(await store.queueEntries(over(at), 5), [{ held: 'ambiguous', emailId: mail.id }])
+    t.ok((await store.heldDepth()).some((row) => row.poolId === at.poolId && row.held === 1))
+    t.equal(await store.operate(order('release', over(at, { emailId: mail.id }))), 1)
+    t.equal((await claim(store, at)).length, 1)
+  })
+
+  await t.test('a scope of another account touches nothing', async (t) => {
+    const at = await home()
+    const stranger = await home()
+    const mail = await accepted(store, at)
+    await store.hold(holdOf(over(stranger, { domain: 'example.com' })))
+    for (const scope of [over(stranger, { emailId: mail.id }), over(stranger, { poolId: at.poolId })]) {
+      t.equal(await store.operate(order('purge', scope)), 0)
+      t.same(await store.queueCount(scope), { waiting: 0, held: 0, underWay: 0 })
+    }
+    t.equal((await claim(store, at)).length, 1)
+  })
+
+  await t.test('many, in steps; equal due times are no trap', async (t) => {
+    const own = await open(t)
+    const at = await inPool(own, await ground(own), 'main')
+    const mails = Array.from({ length: 1_300 }, () => mailFor(at))
+    await own.accept({ mails, idempotency: null, now: T0 })
+    const scope = over(at, { poolId: at.poolId })
+    t.equal(await own.hold(holdOf(scope)), 1_300)
+    t.same(await own.queueCount(scope), { waiting: 0, held: 1_300, underWay: 0 })
+    t.equal((await own.queueEntries(scope, 7)).length, 7)
+    t.equal(await own.operate(order('release', scope)), 1_300)
+    t.equal(await own.operate(order('purge', scope)), 1_300)
+  })
+}
