@@ -12,7 +12,6 @@ import { createHash, createPrivateKey, randomBytes, X509Certificate } from 'node
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
-import { generate } from 'selfsigned'
 import type { Config } from './config.js'
 import { ConfigError } from './problem.js'
 
@@ -94,6 +93,8 @@ const writeSecret = async (file: string, text: string): Promise<void> => {
 }
 
 const makeSelfSigned = async (hostname: string, now: number) => {
+  // loaded on the first run only: it is slow to load
+  const { generate } = await import('selfsigned')
   const names = [...new Set([hostname, 'localhost'])]
   const made = await generate([{ name: 'commonName', value: hostname.slice(0, 64) }], {
     keyType: 'ec',

@@ -8,7 +8,7 @@
  *   and encodings, which clients make anew on each try (API.md §5).
  */
 import { createHash } from 'node:crypto'
-import { type AddressObject, type Attachment, type ParsedMail, simpleParser } from 'mailparser'
+import type { AddressObject, Attachment, ParsedMail } from 'mailparser'
 import { normalizeAddress } from './address.js'
 import { isControlHeader } from './control-headers.js'
 import { decodeWords, fromRaw } from './encoding.js'
@@ -29,14 +29,17 @@ export interface MessageContent {
   readonly attachments: readonly ContentAttachment[]
 }
 
-const parseMail = (raw: Uint8Array): Promise<ParsedMail> =>
-  simpleParser(asBuffer(raw), {
+/** The parser is loaded when it is first needed: it takes a tenth of a second, and a start should not wait for it. */
+const parseMail = async (raw: Uint8Array): Promise<ParsedMail> => {
+  const { simpleParser } = await import('mailparser')
+  return simpleParser(asBuffer(raw), {
     skipHtmlToText: true,
     skipTextToHtml: true,
     skipTextLinks: true,
     skipImageLinks: true,
     keepCidLinks: true,
   })
+}
 
 const bare = (contentId: string | undefined): string | null => contentId?.replace(/^<|>$/g, '') || null
 
