@@ -18,10 +18,12 @@ const KINDS: Record<string, FieldErrorKind> = {
   'object.unknown': 'unknown',
   'object.missing': 'missing',
   'string.empty': 'empty',
+  'string.pattern.base': 'format',
   'string.min': 'length',
   'string.max': 'length',
   'array.min': 'empty',
   'array.max': 'too_many',
+  'limit.range': 'range',
   'number.min': 'range',
   'number.max': 'range',
   'number.integer': 'type',
@@ -36,6 +38,19 @@ const fieldOf = (root: Root, path: readonly (string | number)[]): string =>
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : `${text}.${step}`),
     root,
   )
+
+/** joi calls the root, the items of a list and one instead of a list by names that no client knows. */
+const NAMELESS = /^"(?:value|\[\d+\])"/
+
+const named = (message: string, root: Root, path: readonly (string | number)[]): string =>
+  message.replace(NAMELESS, () => {
+    const from = path.findLastIndex((step) => typeof step === 'string')
+    const name = from < 0 ? root : String(path[from])
+    return `"${name}${path
+      .slice(from + 1)
+      .map((step) => `[${step}]`)
+      .join('')}"`
+  })
 
 /** A field that has the wrong type is said to have that, and nothing else. */
 const onePerField = (errors: readonly FieldError[]): readonly FieldError[] => {
@@ -58,7 +73,7 @@ export const check = <T>(root: Root, schema: Joi.Schema<T>, value: unknown): Che
   const errors = result.error.details.map(
     ({ path, message, type }): FieldError => ({
       field: fieldOf(root, path),
-      message,
+      message: named(message, root, path),
       kind: kindOf(type),
     }),
   )

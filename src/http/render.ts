@@ -3,7 +3,9 @@
  * DESCRIPTION
  *   The only place that turns the store's rows into public records: snake_case,
  *   RFC 3339 times, no secret, no internal id. A send answers the accepted record
- *   without bodies; a list row leaves out recipients and attachments, too.
+ *   without bodies; a list row leaves out recipients and attachments, too. Members
+ *   stand in the order of API.md; one that it does not print (a reason, an expiry)
+ *   is there only when it says something.
  */
 import { toRfc3339 } from '../base/clock.js'
 import { eventName } from '../mail/status.js'
@@ -20,7 +22,11 @@ import { keyPrefix } from '../tenant/key.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
 
-export const emailSummary = (row: EmailRow) => ({
+/** Before its time a mail counts as scheduled; a count that most mails never have shows only then. */
+const countsOf = ({ scheduled, ...rest }: EmailRow['counts']) =>
+  scheduled === 0 ? rest : { scheduled, ...rest }
+
+const heading = (row: EmailRow) => ({
   id: row.id,
   object: 'email' as const,
   status: row.status,
@@ -35,11 +41,19 @@ export const emailSummary = (row: EmailRow) => ({
   reply_to: row.replyTo,
   subject: row.subject,
   tags: row.tags,
+})
+
+const passage = (row: EmailRow) => ({
   message_id: row.messageId,
   scheduled_at: timeOrNull(row.scheduledAt),
   created_at: toRfc3339(row.createdAt),
   updated_at: toRfc3339(row.updatedAt),
-  counts: row.counts,
+})
+
+export const emailSummary = (row: EmailRow) => ({
+  ...heading(row),
+  ...passage(row),
+  counts: countsOf(row.counts),
 })
 
 const recipient = (row: RecipientRow) => ({
@@ -48,14 +62,16 @@ const recipient = (row: RecipientRow) => ({
   status: row.status,
   attempts: row.attempts,
   last_response: row.lastResponse,
-  reason: row.reason,
+  ...(row.reason !== null && { reason: row.reason }),
   updated_at: toRfc3339(row.updatedAt),
 })
 
 export const acceptedEmail = (row: EmailRecord) => ({
-  ...emailSummary(row),
+  ...heading(row),
   attachments: row.attachments,
+  ...passage(row),
   recipients: row.recipients.map(recipient),
+  counts: countsOf(row.counts),
 })
 
 /** What was written, while it is kept; all null after retention. */
@@ -87,7 +103,7 @@ export const event = (row: EventRow) => ({
   mta: row.mta && { pool_id: row.mta.poolId, host: row.mta.host },
   attempt: row.attempt,
   applied: row.applied,
-  reason: row.reason,
+  ...(row.reason !== null && { reason: row.reason }),
 })
 
 export const workspace = (row: WorkspaceRow) => ({
@@ -102,7 +118,7 @@ export const workspace = (row: WorkspaceRow) => ({
   created_at: toRfc3339(row.createdAt),
 })
 
-export const apiKey = (row: KeyRow) => ({
+const keyHead = (row: KeyRow) => ({
   id: row.id,
   object: 'api_key' as const,
   name: row.name,
@@ -110,11 +126,19 @@ export const apiKey = (row: KeyRow) => ({
   scope: row.scope,
   workspace_id: row.workspaceId,
   prefix: keyPrefix(row),
+})
+
+const keyTimes = (row: KeyRow) => ({
   created_at: toRfc3339(row.createdAt),
   last_used_at: timeOrNull(row.lastUsedAt),
   expires_at: timeOrNull(row.expiresAt),
   rate_limit_per_minute: row.rateLimitPerMinute,
 })
+
+export const apiKey = (row: KeyRow) => ({ ...keyHead(row), ...keyTimes(row) })
+
+/** The secret is known at creation only. */
+export const createdKey = (row: KeyRow, secret: string) => ({ ...keyHead(row), secret, ...keyTimes(row) })
 
 export const credential = (row: CredentialRow) => ({
   id: row.id,
@@ -134,8 +158,8 @@ export const suppression = (row: SuppressionRow) => ({
   email: row.email,
   origin: row.origin,
   source_id: row.sourceId,
-  reason: row.reason,
-  expires_at: timeOrNull(row.expiresAt),
+  ...(row.reason !== null && { reason: row.reason }),
+  ...(row.expiresAt !== null && { expires_at: toRfc3339(row.expiresAt) }),
   created_at: toRfc3339(row.createdAt),
 })
 

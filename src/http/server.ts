@@ -12,7 +12,7 @@ import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { check } from './check.js'
-import type { Answer, Call, Endpoint } from './endpoint.js'
+import type { Answer, Call, Endpoint, Method } from './endpoint.js'
 import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
 import type { Listener } from './wire/listener.js'
 import { problemHeaders, toFault, toProblem } from './wire/problem.js'
@@ -119,6 +119,8 @@ const logRequest = (log: Log) => (request: Request) => {
   })
 }
 
+const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE']
+
 /** Paths with their methods, and an answer for all other methods. */
 const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[]): void => {
   const byPath = new Map<string, string[]>()
@@ -133,16 +135,22 @@ const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[]): void =>
       options: { auth: endpoint.access === 'public' ? false : 'bearer', app: { endpoint } },
     })
   }
-  const refuse = (path: string, fault: () => Fault) =>
+  const refuse = (path: string, fault: () => Fault, method: Method[] | '*' = '*') =>
     server.route({
-      method: '*',
+      method,
       path,
       options: { auth: false },
       handler: () => {
         throw fault()
       },
     })
-  for (const [path, allow] of byPath) refuse(path, () => new Fault('route.method_not_allowed', { allow }))
+  for (const [path, allow] of byPath) {
+    const fault = () => new Fault('route.method_not_allowed', { allow })
+    refuse(path, fault)
+    // hapi would rather take `batch` for an {id} of the same method than look at this path's `*`
+    const others = METHODS.filter((method) => !allow.includes(method))
+    if (!path.includes('{') && others.length > 0) refuse(path, fault, others)
+  }
   refuse('/{path*}', () => new Fault('route.not_found'))
 }
 

@@ -25,13 +25,18 @@ export const checkIdempotencyKey = (text: string): string => {
   return key
 }
 
-/** JSON with sorted keys: equal values give equal text, and only those. */
-export const canonicalJson = (value: unknown): string => {
+/** Far beyond any request that we understand. */
+const DEEPEST = 200
+
+/** JSON with sorted keys: equal values give equal text, and only those. What is nested without end is refused. */
+export const canonicalJson = (value: unknown, depth = 0): string => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
+  if (depth > DEEPEST) throw new Fault('request.body_malformed')
+  const inner = (one: unknown) => canonicalJson(one, depth + 1)
+  if (Array.isArray(value)) return `[${value.map(inner).join()}]`
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   members.sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join()}}`
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${inner(member)}`).join()}}`
 }
 
 /** SHA-256, hex. `variant` is whatever else of the request decides what it means (x-batch-validation). */

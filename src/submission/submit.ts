@@ -150,6 +150,10 @@ export const submit = async (
 
 const MOST_IN_BATCH = 100
 
+/** One mistake as a sentence; some messages name their field already. */
+const inWords = ({ field, message }: FieldError): string =>
+  message.startsWith('"') ? message : `"${field.replace(/^body\[\d+\]\./, '')}" ${message}`
+
 /** What is good in a batch and what is not, item by item. */
 const sift = async (ground: SubmissionGround, workspace: WorkspaceRow, items: readonly BatchItem[]) => {
   const rules = rulesOf(ground, workspace)
@@ -163,7 +167,7 @@ const sift = async (ground: SubmissionGround, workspace: WorkspaceRow, items: re
       'errors' in item ? { checked: null, errors: item.errors } : checkDraft(item, rules, `body[${index}]`)
     if (verdict.errors !== null) {
       errors.push(...verdict.errors)
-      fail(index, 'validation.request_invalid', verdict.errors.map(({ message }) => message).join('; '))
+      fail(index, 'validation.request_invalid', verdict.errors.map(inWords).join('; '))
       continue
     }
     try {

@@ -36,14 +36,11 @@ export const looksLikeKey = (text: string): boolean => SHAPE.test(text)
 
 const hashKey = (pepper: Uint8Array, text: string): Buffer => keyedHash(pepper, 'api-key', text)
 
-/** Makes a key. The text is shown to its owner once and is nowhere kept. */
-export const createKey = async (
-  ground: TenantGround,
-  accountId: string,
-  wish: NewKey,
-): Promise<{ readonly row: KeyRow; readonly secret: string }> => {
-  const now = ground.clock.now()
-  const scope = wish.scope ?? (wish.workspace ? 'workspace' : 'platform')
+const scopeOf = (wish: NewKey): KeyScope => wish.scope ?? (wish.workspace ? 'workspace' : 'platform')
+
+/** What is wrong with a wish. */
+export const checkNewKey = (wish: NewKey, now: number): FieldError[] => {
+  const scope = scopeOf(wish)
   const errors: FieldError[] = []
   const wrong = (field: string, kind: FieldError['kind'], message: string) =>
     errors.push({ field: `body.${field}`, kind, message })
@@ -58,6 +55,18 @@ export const createKey = async (
   if (wish.rateLimitPerMinute != null && wish.rateLimitPerMinute < 1) {
     wrong('rate_limit_per_minute', 'range', 'must be at least 1')
   }
+  return errors
+}
+
+/** Makes a key. The text is shown to its owner once and is nowhere kept. */
+export const createKey = async (
+  ground: TenantGround,
+  accountId: string,
+  wish: NewKey,
+): Promise<{ readonly row: KeyRow; readonly secret: string }> => {
+  const now = ground.clock.now()
+  const scope = scopeOf(wish)
+  const errors = checkNewKey(wish, now)
   if (errors.length > 0) throw invalid(errors)
   const workspace = wish.workspace ? await ground.store.workspace(accountId, wish.workspace) : null
   if (wish.workspace && workspace === null) throw new Fault('workspace.not_found')

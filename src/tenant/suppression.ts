@@ -21,17 +21,19 @@ export interface NewSuppression {
 
 type Place = Pick<SuppressionRow, 'accountId'> & { readonly id: string }
 
-export const addSuppression = async (
+/** The row of this address, and whether it was made now. */
+export const suppress = async (
   { store, clock }: TenantGround,
   workspace: Place,
   wish: NewSuppression,
   field = 'body.email',
-): Promise<SuppressionRow> => {
+): Promise<{ readonly row: SuppressionRow; readonly added: boolean }> => {
   const mailbox = parseAddress(wish.email)
   if (mailbox === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
   const now = clock.now()
-  return store.addSuppression({
-    id: newId('sup', now),
+  const id = newId('sup', now)
+  const row = await store.addSuppression({
+    id,
     accountId: workspace.accountId,
     workspaceId: workspace.id,
     email: normalizeAddress(mailbox.address),
@@ -41,9 +43,18 @@ export const addSuppression = async (
     expiresAt: wish.expiresAt ?? null,
     createdAt: now,
   })
+  return { row, added: row.id === id }
 }
 
-const refOf = (idOrEmail: string): string =>
+export const addSuppression = async (
+  ground: TenantGround,
+  workspace: Place,
+  wish: NewSuppression,
+  field?: string,
+): Promise<SuppressionRow> => (await suppress(ground, workspace, wish, field)).row
+
+/** What names a suppression, in the form in which it is kept. */
+export const refOf = (idOrEmail: string): string =>
   idOrEmail.includes('@') ? normalizeAddress(idOrEmail) : idOrEmail
 
 /** By id or address. */

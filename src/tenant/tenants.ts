@@ -58,6 +58,7 @@ export const createTenants = (ground: TenantGround) => {
     updatePool: bind(pool.updatePool),
     deletePool: bind(pool.deletePool),
     findPool: bind(pool.findPool),
+    suppress: bind(suppression.suppress),
     addSuppression: bind(suppression.addSuppression),
     findSuppression: bind(suppression.findSuppression),
     removeSuppression: bind(suppression.removeSuppression),

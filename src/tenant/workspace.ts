@@ -56,16 +56,19 @@ const checkWish = (wish: WorkspaceWish): readonly FieldError[] => {
 const slugTaken = () =>
   invalid([{ field: 'body.slug', kind: 'not_unique', message: 'is already taken in this account' }])
 
-/** The pool that a reference names, as an id. */
-const poolIdOf = async (
+/** The pool that a wish names, as an id; throws all that is wrong with the wish. */
+const judge = async (
   { store }: TenantGround,
   accountId: string,
-  ref: string | null | undefined,
+  wish: WorkspaceWish,
 ): Promise<string | null> => {
-  if (ref == null) return null
-  const pool = await store.pool(accountId, ref)
-  if (pool !== null) return pool.id
-  throw invalid([{ field: 'body.egress_pool_id', kind: 'unknown', message: 'names no egress pool' }])
+  const errors = [...checkWish(wish)]
+  const pool = wish.pool == null ? null : await store.pool(accountId, wish.pool)
+  if (wish.pool != null && pool === null) {
+    errors.push({ field: 'body.egress_pool_id', kind: 'unknown', message: 'names no egress pool' })
+  }
+  if (errors.length > 0) throw invalid(errors)
+  return pool?.id ?? null
 }
 
 /** A workspace row with the defaults of a new one. */
@@ -102,14 +105,13 @@ export const createWorkspace = async (
   accountId: string,
   wish: WorkspaceWish & { readonly name: string },
 ): Promise<WorkspaceRow> => {
-  const errors = checkWish(wish)
-  if (errors.length > 0) throw invalid(errors)
+  const poolId = await judge(ground, accountId, wish)
   const name = wish.name.trim()
   const slug = wish.slug ?? slugify(name)
   const row: WorkspaceRow = {
     ...freshWorkspace(accountId, ground.clock.now(), { name, slug, isDefault: false }),
     ...changeOf(wish),
-    poolId: await poolIdOf(ground, accountId, wish.pool),
+    poolId,
   }
   for (let n = 1; n < 1000; n++) {
     const candidate = n === 1 ? row : { ...row, slug: `${slug}-${n}` }
@@ -139,12 +141,11 @@ export const updateWorkspace = async (
   ref: string,
   wish: WorkspaceWish,
 ): Promise<WorkspaceRow> => {
-  const errors = checkWish(wish)
-  if (errors.length > 0) throw invalid(errors)
   const { id, poolId } = await findWorkspace(ground, accountId, ref)
+  const wished = await judge(ground, accountId, wish)
   const change: WorkspaceChange = {
     ...changeOf(wish),
-    ...(wish.pool === undefined ? {} : { poolId: await poolIdOf(ground, accountId, wish.pool) }),
+    ...(wish.pool === undefined ? {} : { poolId: wished }),
   }
   const moving = change.poolId === undefined ? null : await movingOf(ground, accountId, poolId, change.poolId)
   if ((await ground.store.updateWorkspace(id, change, moving ?? undefined)) === 'not_unique')

@@ -74,10 +74,10 @@ t.test('a suppressed recipient starts bounced', async (t) => {
   })
   t.equal(json.status, 'bounced')
   t.strictSame(
-    json.recipients.map((one: { status: string; reason: string | null }) => [one.status, one.reason]),
+    json.recipients.map((one: { status: string; reason?: string }) => [one.status, one.reason]),
     [
       ['bounced', 'suppressed'],
-      ['queued', null],
+      ['queued', undefined],
     ],
   )
 })

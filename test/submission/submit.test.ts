@@ -174,7 +174,7 @@ t.test('a batch is all or nothing, or what is good of it', async (t) => {
   t.equal(answer.records.length, 2)
   t.strictSame(JSON.parse(answer.body).failures, [
     { index: 1, message: '"to" is required', code: 'validation.request_invalid' },
-    { index: 3, message: 'must be a string', code: 'validation.request_invalid' },
+    { index: 3, message: '"html" must be a string', code: 'validation.request_invalid' },
   ])
   t.strictSame(charged, [1])
   t.strictSame(await fieldsOf(submission.submitBatch(live, null, [typed], options(true))), [

@@ -4,6 +4,8 @@
  *   Sessions manage keys; an API key cannot make or see other keys. Revoking
  *   removes the row, so a second DELETE finds nothing.
  */
+import { type FieldError, invalid } from '../../base/fault.js'
+import { checkNewKey } from '../../tenant/key.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
@@ -25,16 +27,19 @@ const create = (ground: Ground): Endpoint =>
     answers: { 201: shapes.createdKey },
     faults: ['workspace.not_found'],
     async handle({ principal, body }) {
-      const { row, secret } = await ground.tenants.createKey(principal.accountId, {
+      const errors: FieldError[] = []
+      const wish = {
         name: body.name,
         mode: body.mode,
         scope: body.scope,
         workspace: body.workspace_id,
-        expiresAt: readTime('body.expires_at', body.expires_at),
+        expiresAt: readTime('body.expires_at', body.expires_at, errors),
         rateLimitPerMinute: body.rate_limit_per_minute,
-      })
+      }
+      if (errors.length > 0) throw invalid([...errors, ...checkNewKey(wish, ground.clock.now())])
+      const { row, secret } = await ground.tenants.createKey(principal.accountId, wish)
       const headers = { location: `/v1/api-keys/${row.id}` }
-      return { status: 201, body: { ...render.apiKey(row), secret }, headers }
+      return { status: 201, body: render.createdKey(row, secret), headers }
     },
   })
 

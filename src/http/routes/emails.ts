@@ -4,7 +4,7 @@
  *   POST /v1/emails is the hot path: the body is parsed once, the record is
  *   rendered once, and the very text that is stored for a replay is what goes out.
  */
-import { Fault, invalid } from '../../base/fault.js'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { parseContent } from '../../mail/parse.js'
 import type { Status } from '../../mail/status.js'
 import type { Mode } from '../../store/page.js'
@@ -99,19 +99,22 @@ const readTag = (text: string | undefined): Tag | null => {
 const filterOf = (call: Call<shapes.EmailQuery>): EmailFilter => {
   const { query } = call
   const own = visibleMode(call.principal)
+  const errors: FieldError[] = []
   if (own !== null && query.mode !== undefined && query.mode !== own) {
-    throw invalid([{ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' }])
+    errors.push({ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' })
   }
-  return {
+  const filter: EmailFilter = {
     accountId: call.principal.accountId,
     workspaceId: call.workspace?.id ?? null,
     mode: own ?? (query.mode as Mode | undefined) ?? null,
     status: (query.status as Status | undefined) ?? null,
     to: query.to?.toLowerCase() ?? null,
     tag: readTag(query.tag),
-    createdAfter: readTime('query.created_after', query.created_after),
-    createdBefore: readTime('query.created_before', query.created_before),
+    createdAfter: readTime('query.created_after', query.created_after, errors),
+    createdBefore: readTime('query.created_before', query.created_before, errors),
   }
+  if (errors.length > 0) throw invalid(errors)
+  return filter
 }
 
 const list = (ground: Ground): Endpoint =>

@@ -7,6 +7,7 @@
 import { type FieldError, invalid } from '../../base/fault.js'
 import { parseAddress } from '../../mail/address.js'
 import type { WorkspaceRow } from '../../store/port-tenants.js'
+import { refOf } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
@@ -30,10 +31,8 @@ const add = (ground: Ground): Endpoint =>
     answers: { 200: shapes.suppression, 201: shapes.suppression },
     faults: [],
     async handle(call) {
-      const workspace = workspaceOf(call)
-      const before = await ground.store.suppression(workspace.id, call.body.email.toLowerCase())
-      const row = await ground.tenants.addSuppression(workspace, { email: call.body.email })
-      return { status: row.id === before?.id ? 200 : 201, body: render.suppression(row) }
+      const { row, added } = await ground.tenants.suppress(workspaceOf(call), { email: call.body.email })
+      return { status: added ? 201 : 200, body: render.suppression(row) }
     },
   })
 
@@ -133,7 +132,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
       const { id: workspaceId } = workspaceOf(call)
       const refs = [...(call.body.emails ?? []), ...(call.body.ids ?? [])]
       const rows = await Promise.all(
-        refs.map((ref) => ground.store.removeSuppression(workspaceId, ref.toLowerCase())),
+        refs.map((ref) => ground.store.removeSuppression(workspaceId, refOf(ref))),
       )
       const data = rows.flatMap((row) => (row ? [{ id: row.id, object: 'suppression', deleted: true }] : []))
       return { status: 200, body: { object: 'list', data } }

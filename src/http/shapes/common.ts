@@ -31,9 +31,16 @@ export const id = (prefix: string): Joi.StringSchema =>
 
 export const nullable = <S extends Joi.AnySchema>(schema: S): S => schema.allow(null).required() as S
 
-/** `limit` and `cursor` have rules of their own (list.ts), so here anything may stand. */
+/** A number as text: joi would take `1e1` and `10.0` for one, too. */
+const LIMIT = /^(?:[1-9][0-9]?|100)$/
+
+/** What a cursor is worth is judged by list.ts, so here anything may stand. */
 export const pageQuery = {
   limit: Joi.any()
+    .custom((value: unknown, helpers) =>
+      typeof value === 'string' && LIMIT.test(value) ? value : helpers.error('limit.range'),
+    )
+    .messages({ 'limit.range': '{#label} must be an integer from 1 to 100' })
     .description('1 to 100, default 20')
     .meta({ schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
   cursor: Joi.any()

@@ -68,7 +68,7 @@ export const event = Joi.object({
   mta: nullable(Joi.object({ pool_id: Joi.string().required(), host: nullable(Joi.string()) })),
   attempt: nullable(Joi.number().integer()),
   applied: Joi.boolean().required(),
-  reason: nullable(Joi.string()),
+  reason: Joi.string(),
 }).meta({ name: 'Event' })
 
 export const eventList = listOf(event).meta({ name: 'EventList' })

@@ -73,7 +73,7 @@ export interface EmailQuery {
   readonly created_after?: string
   readonly created_before?: string
   readonly mode?: string
-  readonly limit?: string | string[]
+  readonly limit?: string
   readonly cursor?: string | string[]
 }
 
@@ -83,7 +83,8 @@ export const emailQuery = Joi.object<EmailQuery>({
   tag: Joi.string()
     .pattern(/^[^:]+:/)
     .max(600)
-    .description('name:value'),
+    .description('name:value')
+    .messages({ 'string.pattern.base': '{#label} must be name:value' }),
   created_after: timestamp(),
   created_before: timestamp(),
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
@@ -98,7 +99,7 @@ const recipient = Joi.object({
     .required(),
   attempts: Joi.number().integer().required(),
   last_response: nullable(Joi.string().allow('')),
-  reason: nullable(Joi.string()),
+  reason: Joi.string(),
   updated_at: time(),
 })
 
@@ -128,7 +129,12 @@ const summary = {
   created_at: time(),
   updated_at: time(),
   counts: Joi.object(
-    Object.fromEntries(STATUSES.map((status) => [status, Joi.number().integer().min(0).required()])),
+    Object.fromEntries(
+      STATUSES.map((status) => {
+        const count = Joi.number().integer().min(0)
+        return [status, status === 'scheduled' ? count : count.required()]
+      }),
+    ),
   ).required(),
 }
 

@@ -25,7 +25,7 @@ export const removeBatch = body(
 
 export const suppressionQuery = Joi.object<{
   origin?: (typeof ORIGINS)[number]
-  limit?: string | string[]
+  limit?: string
   cursor?: string | string[]
 }>({ origin: Joi.string().valid(...ORIGINS), ...pageQuery })
 
@@ -37,8 +37,8 @@ export const suppression = Joi.object({
     .valid(...ORIGINS)
     .required(),
   source_id: nullable(Joi.string()),
-  reason: nullable(Joi.string()),
-  expires_at: nullable(Joi.string()),
+  reason: Joi.string(),
+  expires_at: Joi.string(),
   created_at: time(),
 }).meta({ name: 'Suppression' })
 

@@ -46,4 +46,4 @@ export const workspace = Joi.object({
 }).meta({ name: 'Workspace' })
 
 export const workspaceList = listOf(workspace).meta({ name: 'WorkspaceList' })
-export const pageOnly = Joi.object<{ limit?: string | string[]; cursor?: string | string[] }>(pageQuery)
+export const pageOnly = Joi.object<{ limit?: string; cursor?: string | string[] }>(pageQuery)

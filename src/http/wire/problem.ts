@@ -61,7 +61,9 @@ export const toProblem = (fault: Fault, baseUrl: string, requestId: string, inst
     request_id: requestId,
     instance,
     ...(options.reason !== undefined && { reason: options.reason }),
-    ...(options.errors && { errors: options.errors }),
+    ...(options.errors && {
+      errors: options.errors.map(({ field, message, kind }) => ({ field, message, kind })),
+    }),
   }
 }
 

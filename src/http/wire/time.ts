@@ -1,15 +1,21 @@
 /**
  * NAME      time - points in time as clients write them
  */
-import { invalid } from '../../base/fault.js'
+import type { FieldError } from '../../base/fault.js'
 import { parseTime } from '../../submission/schedule.js'
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 
-/** Epoch milliseconds of a time with its zone, or of a day (its first moment in UTC). */
-export const readTime = (field: string, text: string | null | undefined): number | null => {
+/** Epoch milliseconds of a time with its zone, or of a day (its first moment in UTC). Adds to `errors` when it is neither. */
+export const readTime = (
+  field: string,
+  text: string | null | undefined,
+  errors: FieldError[],
+): number | null => {
   if (text == null) return null
   const at = parseTime(DAY.test(text) ? `${text}T00:00Z` : text)
-  if (at !== null) return at
-  throw invalid([{ field, message: 'must be an ISO 8601 day, or a time with its zone', kind: 'format' }])
+  if (at === null) {
+    errors.push({ field, message: 'must be an ISO 8601 day, or a time with its zone', kind: 'format' })
+  }
+  return at
 }
