@@ -11,7 +11,6 @@
  *   Only the local part of an address can make a header non-ASCII (RFC 6532);
  *   whoever relays the mail then needs SMTPUTF8.
  */
-import MailComposer from 'nodemailer/lib/mail-composer'
 import { formatMailbox, isAscii, type Mailbox } from './address.js'
 import { foldField, isForbiddenHeader, isHeaderName, scanHeader, textField } from './header.js'
 import { boundaryOf, hasLongLine, plainBody, toCrlf } from './plain.js'
@@ -97,6 +96,8 @@ const attachmentOf = (one: MessageAttachment) => {
 const composedBody = async (model: MessageModel): Promise<Buffer> => {
   const part = (text: string | null) =>
     text === null ? {} : { content: toCrlf(text), contentTransferEncoding: 'quoted-printable' }
+  // loaded with the first attachment
+  const { default: MailComposer } = await import('nodemailer/lib/mail-composer')
   const composer = new MailComposer({
     ...(model.text === null ? {} : { text: part(model.text) }),
     ...(model.html === null ? {} : { html: part(model.html) }),
