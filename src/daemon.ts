@@ -209,13 +209,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
       gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
     ],
   })
-  const relaying: Service = {
-    ...relay,
-    start: () => {
-      relay.useSandbox(sandbox.address)
-      return relay.start()
-    },
-  }
+  const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
   // management is up first and gone last, so that it can tell
   const services = [
     management,
@@ -223,11 +217,28 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     createUpkeep(store, state, log, clock),
     bounce,
     sandbox,
-    relaying,
+    launching,
     door,
     http,
+    launched,
   ]
   return { store, ground, state, relay, http, door, bounce, management, services }
+}
+
+/** The relay thread takes a while to load: it does so while the doors open, and is waited for at the end. */
+const besides = (relay: Relay, before: () => void): readonly [Service, Service] => {
+  let launch = Promise.resolve()
+  return [
+    {
+      ...relay,
+      async start() {
+        before()
+        launch = relay.start()
+        launch.catch(() => {})
+      },
+    },
+    { name: 'relay is there', start: () => launch, async stop() {} },
+  ]
 }
 
 const groundOf = (store: Store, config: Config, pepper: Buffer, clock: Clock): TenantGround => ({
