@@ -68,6 +68,8 @@ find "$stage" -type d -exec chmod 755 {} +
 
 # the system's side
 install -D -m 640 config/postern.yaml "$stage/etc/postern/postern.yaml"
+sed -i 's|^#data_dir: data$|data_dir: /var/lib/postern|' "$stage/etc/postern/postern.yaml"
+grep -q '^data_dir: /var/lib/postern$' "$stage/etc/postern/postern.yaml"
 install -D -m 644 -t "$stage/usr/lib/systemd/system" systemd/postern.service systemd/postern.socket
 install -D -m 644 systemd/sysusers.d/postern.conf "$stage/usr/lib/sysusers.d/postern.conf"
 install -D -m 644 systemd/tmpfiles.d/postern.conf "$stage/usr/lib/tmpfiles.d/postern.conf"
