@@ -61,7 +61,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'queue',
-    summary: 'What waits: top, list',
+    summary: 'What waits: top, list, holds, hold, release, retry, reroute, purge',
     load: async () => (await import('./queue.js')).queueSubject,
   },
   {

@@ -1,20 +1,26 @@
 /**
  * NAME      queue - what waits, and for how long
  */
-import type { EmailRecord } from '../store/port.js'
+import { toRfc3339 } from '../base/clock.js'
+import type { QueueDepth } from '../store/port.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
-import { collect } from './rows.js'
+import { hold, purge, release, reroute, retry } from './queue-orders.js'
+import { holdRecord, namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { paintStatus, table } from './terminal.js'
 import { ago, spanText } from './time.js'
 
-const namesOf = async ({ store, account }: House): Promise<ReadonlyMap<string, string>> => {
-  const pools = await collect((page) => store.pools(account.id, page))
-  const workspaces = await collect((page) => store.workspaces(account.id, page))
-  return new Map([
-    ...pools.map((row) => [row.id, row.name] as const),
-    ...workspaces.map((row) => [row.id, row.slug] as const),
-  ])
+type Depth = QueueDepth & { readonly held: number }
+
+const depthsOf = async ({ store }: House): Promise<readonly Depth[]> => {
+  const key = (row: { readonly poolId: string; readonly workspaceId: string }) =>
+    `${row.poolId} ${row.workspaceId}`
+  const found = new Map<string, Depth>((await store.depth()).map((row) => [key(row), { ...row, held: 0 }]))
+  for (const row of await store.heldDepth()) {
+    const other = found.get(key(row)) ?? { ...row, due: 0, leased: 0, waiting: 0, oldestDueAt: null }
+    found.set(key(row), { ...other, held: row.held })
+  }
+  return [...found.values()].sort((a, b) => b.due - a.due)
 }
 
 const top = command({
@@ -22,7 +28,7 @@ const top = command({
   summary: 'How much waits, by pool and workspace',
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const depths = [...(await house.store.depth())].sort((a, b) => b.due - a.due)
+      const depths = await depthsOf(house)
       const names = await namesOf(house)
       const records = depths.map((row) => ({
         egress_pool_id: row.poolId,
@@ -30,18 +36,20 @@ const top = command({
         due: row.due,
         leased: row.leased,
         waiting: row.waiting,
-        oldest_due_at: row.oldestDueAt === null ? null : new Date(row.oldestDueAt).toISOString(),
+        held: row.held,
+        oldest_due_at: row.oldestDueAt === null ? null : toRfc3339(row.oldestDueAt),
       }))
       terminal.data(records, (paint) =>
         table(
           paint,
-          ['pool', 'workspace', 'due', 'under way', 'waiting', 'oldest'],
+          ['pool', 'workspace', 'due', 'under way', 'waiting', 'held', 'oldest'],
           depths.map((row) => [
             names.get(row.poolId) ?? row.poolId,
             names.get(row.workspaceId) ?? row.workspaceId,
             row.due,
             row.leased,
             row.waiting,
+            row.held,
             row.oldestDueAt === null || row.oldestDueAt > Date.now() ? null : ago(row.oldestDueAt),
           ]),
         ),
@@ -50,61 +58,69 @@ const top = command({
     }),
 })
 
-const UNDONE = ['queued', 'deferred', 'scheduled'] as const
-
-const waitingMails = async ({ store, account }: House, limit: number): Promise<readonly EmailRecord[]> => {
-  const scope = { accountId: account.id, workspaceId: null, mode: null }
-  const filter = { ...scope, to: null, tag: null, createdAfter: null, createdBefore: null }
-  const found: EmailRecord[] = []
-  for (const status of UNDONE) {
-    for (const row of await collect((page) => store.emails({ ...filter, status }, page), limit)) {
-      const record = await store.email(scope, row.id)
-      if (record !== null) found.push(record)
-    }
-  }
-  return found
-}
-
 const list = command({
   usage: 'list',
-  summary: 'Recipients that wait, soonest first',
-  options: { limit: { type: 'number', default: 50, describe: 'How many mails of each status at most' } },
+  summary: 'Recipients that wait, soonest first; then those under way and those held',
+  options: { ...SCOPE, limit: { type: 'number', default: 50, describe: 'How many at most' } },
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const rows = (await waitingMails(house, args.limit))
-        .flatMap((email) => email.recipients.map((recipient) => ({ email, recipient })))
-        .filter(({ recipient }) => recipient.dueAt !== null)
-        .sort((a, b) => (a.recipient.dueAt ?? 0) - (b.recipient.dueAt ?? 0))
-      const records = rows.map(({ email, recipient }) => ({
-        email_id: email.id,
-        workspace_id: email.workspaceId,
-        egress_pool_id: email.poolId,
-        address: recipient.address,
-        status: recipient.status,
-        attempts: recipient.attempts,
-        due_at: recipient.dueAt === null ? null : new Date(recipient.dueAt).toISOString(),
-        last_response: recipient.lastResponse,
+      const scope = await scopeFor(house, 'list', args, true)
+      const rows = await house.store.queueEntries(scope, args.limit)
+      const records = rows.map((row) => ({
+        email_id: row.emailId,
+        workspace_id: row.workspaceId,
+        egress_pool_id: row.poolId,
+        address: row.address,
+        status: row.status,
+        attempts: row.attempts,
+        due_at: row.dueAt === null ? null : toRfc3339(row.dueAt),
+        held: row.held,
+        under_way: row.underWay,
+        last_response: row.lastResponse,
       }))
       const now = Date.now()
+      const next = ({ dueAt, underWay }: (typeof rows)[number]): string => {
+        if (underWay) return 'under way'
+        if (dueAt === null) return 'held'
+        return dueAt <= now ? 'now' : `in ${spanText(dueAt - now)}`
+      }
       terminal.data(records, (paint) =>
         table(
           paint,
           ['email', 'recipient', 'status', 'tries', 'next', 'last response'],
-          rows.map(({ email, recipient }) => {
-            const wait = (recipient.dueAt ?? now) - now
-            return [
-              email.id,
-              recipient.address,
-              recipient.status,
-              recipient.attempts,
-              wait <= 0 ? 'now' : `in ${spanText(wait)}`,
-              recipient.lastResponse,
-            ]
-          }),
+          rows.map((row) => [
+            row.emailId,
+            row.address,
+            row.status,
+            row.attempts,
+            next(row),
+            row.lastResponse,
+          ]),
           (text, column) => (column === 2 ? paintStatus(paint, text) : text),
         ),
       )
     }),
 })
 
-export const queueSubject: Subject = { name: 'queue', commands: [top, list] }
+const holds = command({
+  usage: 'holds',
+  summary: 'The holds that stand',
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const rows = await house.store.holds(house.account.id)
+      const names = await namesOf(house)
+      terminal.data(rows.map(holdRecord), (paint) =>
+        table(
+          paint,
+          ['what', 'why', 'since', 'id'],
+          rows.map((row) => [scopeText(row, names), row.reason, ago(row.createdAt), row.id]),
+        ),
+      )
+      if (rows.length === 0) terminal.say('nothing is held by an order')
+    }),
+})
+
+export const queueSubject: Subject = {
+  name: 'queue',
+  commands: [top, list, holds, hold, release, retry, reroute, purge],
+}
