@@ -166,6 +166,40 @@ const watchDisk = (state: State, log: Log): DiskWatch =>
     },
   })
 
+interface Observed {
+  readonly disk: DiskWatch
+  readonly relay: Relay
+  /** Attempts of the last run whose end nobody knows. */
+  readonly ambiguous: number
+}
+
+/** Health and metrics; it also logs what became of mail. */
+const observe = (store: Store, options: DaemonOptions, state: State, observed: Observed): Management => {
+  const { config, log, listen } = options
+  const { disk, relay, ambiguous } = observed
+  const flow = new FlowMetrics()
+  store.onSettled((settled) => {
+    flow.note(settled, systemClock.now())
+    if (options.mode === 'serve') logSettled(log, settled)
+  })
+  return createManagement({
+    config,
+    store,
+    listen,
+    draining: () => state.phase === 'draining',
+    checks: {
+      migrations: () => 'ok', // open() migrated, or refused
+      listeners: () => (state.phase === 'starting' ? 'starting' : 'ok'),
+      disk: () => (disk.isLow ? 'low' : 'ok'),
+    },
+    metrics: () => [
+      ...flow.metrics(),
+      ...relayMetrics(relay, ambiguous),
+      gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
+    ],
+  })
+}
+
 const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const { config, log, listen } = options
   const clock = systemClock
@@ -188,27 +222,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen })
   const tls = config.http.tls ? certificate : null
   const http = createHttp({ store, tenants, submission, config, clock, log, pepper, tls, relay, listen })
-  const flow = new FlowMetrics()
-  store.onSettled((settled) => {
-    flow.note(settled, clock.now())
-    if (options.mode === 'serve') logSettled(log, settled)
-  })
-  const management = createManagement({
-    config,
-    store,
-    listen,
-    draining: () => state.phase === 'draining',
-    checks: {
-      migrations: () => 'ok', // open() migrated, or refused
-      listeners: () => (state.phase === 'starting' ? 'starting' : 'ok'),
-      disk: () => (disk.isLow ? 'low' : 'ok'),
-    },
-    metrics: () => [
-      ...flow.metrics(),
-      ...relayMetrics(relay, ambiguous),
-      gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
-    ],
-  })
+  const management = observe(store, options, state, { disk, relay, ambiguous })
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
   // management is up first and gone last, so that it can tell
   const services = [
