@@ -7,6 +7,7 @@
  *   lock on the store is taken before any port is bound.
  */
 import { type Clock, systemClock } from './base/clock.js'
+import { readCrashPoint } from './base/crash-point.js'
 import { createDiskWatch, type DiskWatch } from './base/disk.js'
 import type { Listen } from './base/listen.js'
 import type { Log } from './base/log.js'
@@ -113,7 +114,13 @@ export class StoreFailed extends Error {
 
 export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   const { config, log } = options
-  const store = openSqliteStore({ dataDir: config.data_dir, daemon: true, log })
+  const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
+  const store = openSqliteStore({
+    dataDir: config.data_dir,
+    daemon: true,
+    log,
+    ...(faultPoint && { faultPoint }),
+  })
   await store.open()
   try {
     return await live(options, await build(store, options))
@@ -217,7 +224,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const submission = createSubmission({ store, config, clock, accepting: () => !disk.isLow })
   const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(store, keys, log, clock) })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.address })
-  const crashAt = (process.env.POSTERN_CRASH_AT ?? null) as CrashPoint | null
+  const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
   const relay = createRelay({ queuePort: () => shareSqliteQueue(store), config, log, keys, pepper, crashAt })
   const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen })
   const tls = config.http.tls ? certificate : null

@@ -62,7 +62,8 @@ export class Postern {
   ports: Ports = { http: 0, submission: [], bounce: 0, management: 0 }
   output: string[] = []
   private child: ChildProcess | null = null
-  private ended: Promise<number | null> = Promise.resolve(null)
+  /** The exit code, or null when a signal ended it. */
+  ended: Promise<number | null> = Promise.resolve(null)
 
   constructor(settings: Record<string, unknown> = {}, dir = mkdtempSync(join(tmpdir(), 'postern-test-'))) {
     this.dir = dir

@@ -1,0 +1,6 @@
+import t from 'tap'
+import { readCrashPoint } from '../../src/base/crash-point.js'
+
+t.strictSame(readCrashPoint('accept.before-commit'), { name: 'accept.before-commit', hit: 1 })
+t.strictSame(readCrashPoint('settle.after-commit:3'), { name: 'settle.after-commit', hit: 3 })
+for (const text of [undefined, '', ':2', 'a b', 'accept:x']) t.equal(readCrashPoint(text), null)
