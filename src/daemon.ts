@@ -22,8 +22,11 @@ import { createManagement, type Management } from './http/management.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { gauge } from './http/metrics.js'
-import { deriveKeys, type ReturnPathKeys, readReturnPath, verifyReturnPath } from './mail/return-path.js'
-import { recordReport } from './outcome/report.js'
+import { deriveKeys } from './mail/return-path.js'
+import { createIntake } from './outcome/intake.js'
+import type { ReportParts } from './outcome/report.js'
+import { rulesIn } from './outcome/rules.js'
+import { suppressRefused } from './outcome/suppress.js'
 import { createRelay, type Relay } from './relay/relay.js'
 import type { CrashPoint } from './relay/settings.js'
 import { createSandbox } from './sandbox/sandbox.js'
@@ -66,17 +69,13 @@ export interface Daemon {
   readonly ended: Promise<Error | null>
 }
 
-const bounceIntake = (store: Store, keys: ReturnPathKeys, log: Log, clock: Clock): BounceIntake => ({
-  verifyRecipient: async (address) => {
-    const token = readReturnPath(address)
-    const owner = token === null ? null : await store.recipient(token.recipientId)
-    return token !== null && owner !== null && verifyReturnPath(keys, token, owner, clock.now())
-  },
-  ingest: async (address, raw) => {
-    const said = await recordReport({ store, keys, clock }, address, raw)
-    log.info({ ...said }, 'report')
-  },
-})
+const bounceIntake = (parts: ReportParts, log: Log): BounceIntake => {
+  const intake = createIntake(parts)
+  return {
+    verifyRecipient: intake.verifyRecipient,
+    ingest: async (address, raw) => log.info({ ...(await intake.ingest(address, raw)) }, 'report'),
+  }
+}
 
 const SWEEP_MS = 60_000
 
@@ -222,10 +221,24 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const disk = watchDisk(state, log)
   // draining is the doors' business: they take nothing new, and what is coming in is finished
   const submission = createSubmission({ store, config, clock, accepting: () => !disk.isLow })
-  const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(store, keys, log, clock) })
+  const rules = rulesIn(config.bounce.rules_file)
+  const reports: ReportParts = { store, keys, clock, rules, lifetime: config.relay.lifetime }
+  const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(reports, log) })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.address })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
-  const relay = createRelay({ queuePort: () => shareSqliteQueue(store), config, log, keys, pepper, crashAt })
+  const relay = createRelay({
+    queuePort: () => shareSqliteQueue(store),
+    config,
+    log,
+    keys,
+    pepper,
+    rules,
+    crashAt,
+    onDead: (recipientId, reason) =>
+      void suppressRefused({ store, clock }, recipientId, reason).catch((error: Error) =>
+        log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
+      ),
+  })
   const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen })
   const tls = config.http.tls ? certificate : null
   const http = createHttp({ store, tenants, submission, config, clock, log, pepper, tls, relay, listen })

@@ -3,18 +3,40 @@
  * DESCRIPTION
  *   `read` prints the reading of any bounce, delay notice, delivery report or
  *   complaint, and touches nothing; `classify` explains one line of an SMTP
- *   dialogue. Neither needs a configuration or a database; ingest.ts is another matter.
+ *   dialogue. Neither needs a database, nor a configuration, but a site's own rules
+ *   (`bounce.rules_file`, or --rules) are heard; ingest.ts is another matter.
  */
 
+import { ConfigError } from '../config/problem.js'
 import { parseReply } from '../mail/reply.js'
-import { CATEGORIES, classify as classifyReason } from '../mail/report/classify.js'
+import { CATEGORIES, classify as classifyReason, type Rule } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Report } from '../mail/report/report.js'
-import { command, type Subject } from './command.js'
+import { rulesIn } from '../outcome/rules.js'
+import { command, type Globals, type Subject } from './command.js'
+import { configOf } from './context.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
 import { ingestCommand } from './ingest.js'
 import { STDIN } from './input.js'
 import { type Paint, table } from './terminal.js'
+
+const OPTIONS = {
+  rules: { type: 'string', describe: 'File with rules of your own; else bounce.rules_file' },
+} as const
+
+/** Who only wants a mail read should not need a configuration that is good, or may be read. */
+const rulesOf = (
+  args: Pick<Globals, 'config'> & { readonly rules?: string | undefined },
+): readonly Rule[] => {
+  if (args.rules !== undefined) return rulesIn(args.rules)
+  let file: string | null = null
+  try {
+    file = configOf(args).bounce.rules_file
+  } catch (error) {
+    if (args.config !== undefined || !(error instanceof ConfigError)) throw error
+  }
+  return rulesIn(file)
+}
 
 interface Reading {
   readonly file: string
@@ -59,14 +81,16 @@ const read = command({
   positionals: {
     file: { type: 'string', array: true, describe: 'Mails as files, in RFC 5322 form or mbox' },
   },
+  options: OPTIONS,
   examples: [['$0 bounce read --json new/*', 'a mailbox full of bounces, as JSON']],
   run: async (args, terminal) => {
     const files = args.file === undefined || args.file.length === 0 ? [STDIN] : args.file
+    const rules = rulesOf(args)
     const found: Reading[] = []
     let exit: ExitCode = 0
     for (const file of files) {
       try {
-        found.push({ file, report: await readReport(await terminal.readInput(file)) })
+        found.push({ file, report: await readReport(await terminal.readInput(file), rules) })
       } catch (error) {
         const ending = endingOf(error)
         if (ending.exit === 70) throw error
@@ -83,11 +107,12 @@ const classify = command({
   usage: 'classify <reply>',
   summary: 'Explain a reply such as "550 5.7.1 Message rejected as spam"',
   positionals: { reply: { type: 'string', demandOption: true, describe: 'What the server said' } },
+  options: OPTIONS,
   run: async (args, terminal) => {
     const reply = parseReply(args.reply)
     if (reply === null)
       throw badInput('classify needs a reply that begins with its code, such as "550 5.1.1 no such user"')
-    const verdict = classifyReason({ code: reply.code, enhanced: reply.enhanced, text: reply.text })
+    const verdict = classifyReason(reply, rulesOf(args))
     const { title } = CATEGORIES[verdict.category]
     terminal.data(
       { ...reply, ...verdict, title },

@@ -8,6 +8,7 @@ import { loadConfig } from '../config/load.js'
 import { ConfigError, type ConfigProblem } from '../config/problem.js'
 import { configReference, plainConfig, printConfig, settings } from '../config/reference.js'
 import { safetyProblems } from '../config/safety.js'
+import { rulesIn } from '../outcome/rules.js'
 import { command, type Subject } from './command.js'
 import { configOf } from './context.js'
 
@@ -28,7 +29,9 @@ const problemRecord = ({ where, key, value, expected, remedy }: ConfigProblem) =
 /** The mistakes that these arguments lead to; empty is good. */
 const problemsOf = (file: string | undefined): readonly ConfigProblem[] => {
   try {
-    return safetyProblems(loadConfig({ file: file ?? null, env: process.env }))
+    const config = loadConfig({ file: file ?? null, env: process.env })
+    rulesIn(config.bounce.rules_file)
+    return safetyProblems(config)
   } catch (error) {
     if (error instanceof ConfigError) return error.problems
     throw error

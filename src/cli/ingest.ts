@@ -9,8 +9,9 @@
 import { systemClock } from '../base/clock.js'
 import { parseAddressList } from '../mail/address.js'
 import { fieldValue, scanHeader } from '../mail/header.js'
-import { deriveKeys, readReturnPath, verifyReturnPath } from '../mail/return-path.js'
-import { recordReport } from '../outcome/report.js'
+import { deriveKeys, readReturnPath } from '../mail/return-path.js'
+import { createIntake, type Intake } from '../outcome/intake.js'
+import { rulesIn } from '../outcome/rules.js'
 import { command } from './command.js'
 import { type House, withHouse } from './context.js'
 import { badInput } from './exit.js'
@@ -32,15 +33,17 @@ const candidates = (raw: Buffer): readonly string[] => {
   )
 }
 
-const isOurs = async ({ store, ground }: House, address: string): Promise<boolean> => {
-  const token = readReturnPath(address)
-  const owner = token === null ? null : await store.recipient(token.recipientId)
-  if (token === null || owner === null) return false
-  return verifyReturnPath(deriveKeys(ground.pepper), token, owner, systemClock.now())
-}
+const intakeOf = ({ store, ground, config }: House): Intake =>
+  createIntake({
+    store,
+    keys: deriveKeys(ground.pepper),
+    clock: systemClock,
+    lifetime: config.relay.lifetime,
+    rules: rulesIn(config.bounce.rules_file),
+  })
 
-const ownAmong = async (house: House, addresses: readonly string[]): Promise<string | null> => {
-  for (const address of addresses) if (await isOurs(house, address)) return address
+const ownAmong = async (intake: Intake, addresses: readonly string[]): Promise<string | null> => {
+  for (const address of addresses) if (await intake.verifyRecipient(address)) return address
   return null
 }
 
@@ -54,7 +57,8 @@ export const ingestCommand = command({
     const raw = await terminal.readInput(args.file ?? STDIN)
     await withHouse(args, async (house) => {
       const named = args.recipient === undefined ? candidates(raw) : [args.recipient]
-      const address = await ownAmong(house, named)
+      const intake = intakeOf(house)
+      const address = await ownAmong(intake, named)
       if (address === null) {
         throw badInput(
           named.length === 0
@@ -62,8 +66,7 @@ export const ingestCommand = command({
             : `${named[0]} is no return path that we signed; nothing was taken in`,
         )
       }
-      const parts = { store: house.store, keys: deriveKeys(house.ground.pepper), clock: systemClock }
-      const made = await recordReport({ ...parts, lifetime: house.config.relay.lifetime }, address, raw)
+      const made = await intake.ingest(address, raw)
       const record = {
         kind: made.kind,
         trust: made.tier,

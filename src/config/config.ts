@@ -32,7 +32,11 @@ export interface Config {
   }
   readonly management: ListenAddress
   readonly submission: readonly SubmissionListener[]
-  readonly bounce: ListenAddress & { readonly domain: string }
+  readonly bounce: ListenAddress & {
+    readonly domain: string
+    /** A site's own lines before the table that tells hard from soft. */
+    readonly rules_file: string | null
+  }
   readonly tls: { readonly cert_file: string | null; readonly key_file: string | null }
   readonly store: { readonly driver: 'sqlite' | 'postgres'; readonly url_file: string | null }
   readonly rate_limit: { readonly per_minute: number; readonly auth_failures: number }

@@ -96,7 +96,11 @@ const complete = (config: Config, folder: string): Config => {
     ...config,
     base_url: config.base_url ?? ownUrl(http),
     data_dir: resolve(folder, config.data_dir),
-    bounce: { ...bounce, domain: bounce.domain ?? config.hostname },
+    bounce: {
+      ...bounce,
+      domain: bounce.domain ?? config.hostname,
+      rules_file: path(bounce.rules_file ?? null),
+    },
     tls: { cert_file: path(tls.cert_file), key_file: path(tls.key_file) },
     store: { ...store, url_file: path(store.url_file) },
   }

@@ -148,6 +148,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .hostname()
         .meta({ shown: 'hostname' })
         .description('Domain of the return paths; its MX must lead to this listener'),
+      rules_file: file().description(
+        'YAML list of rules asked before the built-in table that tells hard bounces from soft ones: category, and enhanced, code, text or unless (postern bounce classify tries them)',
+      ) as never,
     }),
     'Where bounces come back',
   ),

@@ -55,7 +55,7 @@ const index = (part: string): string | number => (/^\d+$/.test(part) ? Number(pa
 /** Text stays text (joi converts it); only what looks like a list or group is read as YAML. */
 const readValue = (text: string): unknown => (/^\s*[[{]/.test(text) ? parse(text) : text)
 
-const PATHS = ['data_dir', 'tls.cert_file', 'tls.key_file', 'store.url_file']
+const PATHS = ['data_dir', 'tls.cert_file', 'tls.key_file', 'store.url_file', 'bounce.rules_file']
 
 /** Relative paths outside the file mean the current folder; inside it, the folder of the file (load.ts). */
 const settingOf = ({ path, value }: Written): unknown =>

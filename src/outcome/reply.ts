@@ -16,7 +16,7 @@
  */
 import { retryDelayMs } from '../base/backoff.js'
 import type { Reply } from '../mail/reply.js'
-import { classify, suppresses, type Verdict } from '../mail/report/classify.js'
+import { classify, type Rule, suppresses, type Verdict } from '../mail/report/classify.js'
 import type { Claimed, Outcome } from '../store/port.js'
 import { observed } from './settle.js'
 
@@ -26,6 +26,8 @@ export interface RetryPlan {
   /** How long a mail is tried, in milliseconds. */
   readonly lifetime: number
   readonly random?: () => number
+  /** A site's own lines before the table that tells hard from soft. */
+  readonly rules?: readonly Rule[]
 }
 
 /** One attempt to hand one recipient to one upstream, and how it ended. */
@@ -91,13 +93,13 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
 }
 
 /** Why, as far as the upstream said it about this mail. */
-const whyOf = (end: AttemptEnd): Verdict | null =>
-  end.reply === null || !ABOUT_THE_MAIL.has(end.stage) ? null : classify(end.reply)
+const whyOf = (end: AttemptEnd, rules: readonly Rule[] | undefined): Verdict | null =>
+  end.reply === null || !ABOUT_THE_MAIL.has(end.stage) ? null : classify(end.reply, rules)
 
 export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed } = end
   const seen = verdict(end)
-  const why = seen === 'accepted' ? null : whyOf(end)
+  const why = seen === 'accepted' ? null : whyOf(end, plan.rules)
   const unsaid = end.detail?.ambiguous === true ? 'ambiguous' : 'connection'
   const base = observed({
     recipientId: claimed.recipientId,

@@ -7,22 +7,25 @@
  *   may answer 250; when it rejects, the door answers 452 and the sender tries again.
  *   A report twice is a report once: the dedupe key is made of the recipient,
  *   the action, the status, the reporting MTA and the report's Message-ID.
+ *   What cannot be about us is kept as an event and not applied, and its detail
+ *   says why (`unapplied`): nothing has been sent yet (`never_sent`), nobody
+ *   signed for it (`unverified`), or the pool says so (`relayed_means_sent`).
  * NOTES
  *   Only a trusted report that says that the address itself is dead, or a
- *   complaint, puts an address on the suppression list, and only for live mail:
- *   what the sandbox plays is not to silence anyone.
+ *   complaint, puts an address on the suppression list (suppress.ts). The event
+ *   tells whether it did (`suppression`).
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
-import { suppresses } from '../mail/report/classify.js'
+import { type Rule, suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Action, Report, ReportKind, ReportRecipient } from '../mail/report/report.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
-import type { Observation } from '../mail/status.js'
+import type { Observation, Status } from '../mail/status.js'
 import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
 import { groupsFor } from './groups.js'
 import { observed, settle } from './settle.js'
-import { suppress } from './suppress.js'
+import { type Suppression, speaksForAddress, suppress } from './suppress.js'
 import { standingOf, type Tier } from './trust.js'
 
 export interface ReportParts {
@@ -31,6 +34,8 @@ export interface ReportParts {
   readonly clock: Clock
   /** How long other servers may hold a mail that they reported as delayed, in milliseconds. */
   readonly lifetime?: number
+  /** A site's own lines before the table that tells hard from soft. */
+  readonly rules?: readonly Rule[]
 }
 
 /** What was made of a report; ids and words only, fit for a log. */
@@ -58,6 +63,9 @@ const CODE_OF: Record<string, number> = { '2': 250, '4': 450, '5': 550 }
 const digest = (...parts: readonly (string | null)[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32)
 
+/** Why a report of an event is kept and not applied. */
+type Unapplied = 'never_sent' | 'unverified' | 'relayed_means_sent'
+
 interface Case {
   readonly report: Report
   readonly raw: Uint8Array
@@ -69,17 +77,35 @@ interface Case {
   readonly relayedIsSent: boolean
 }
 
+const BEFORE: readonly Status[] = ['scheduled', 'queued', 'canceled']
+
+/** Nobody can report on what never left: its first attempt has not even reached the journal. */
+const isUnsent = ({ status, tried }: RecipientOwner): boolean => !tried && BEFORE.includes(status)
+
+const isBelieved = ({ tier, owner }: Pick<Case, 'tier' | 'owner'>): boolean =>
+  (tier === 'T1' || tier === 'T2') && !isUnsent(owner)
+
+const whyUnapplied = (at: Case, action: Action | null): Unapplied | null => {
+  if (isUnsent(at.owner)) return 'never_sent'
+  if (!isBelieved(at)) return 'unverified'
+  return action === 'relayed' && at.relayedIsSent ? 'relayed_means_sent' : null
+}
+
 const keyOf = ({ report, raw, owner }: Case, word: string, status: string | null): string => {
   // without a Message-ID the report is known by its bytes
   const name = report.messageId ?? createHash('sha256').update(raw).digest('base64url')
   return `report:${digest(owner.recipientId, word, status, report.reportingMta, name)}`
 }
 
-const outcomeOf = (at: Case, group: ReportRecipient): Outcome | null => {
+/** Only what there is to tell. */
+const told = (facts: Readonly<Record<string, string | null>>): Record<string, string | null> =>
+  Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== null))
+
+const outcomeOf = (at: Case, group: ReportRecipient, suppression: Suppression | null): Outcome | null => {
   if (group.action === null) return null
   const { report, owner, tier, now } = at
   const code = group.code ?? CODE_OF[group.status?.charAt(0) ?? ''] ?? 0
-  const unapplied = group.action === 'relayed' && at.relayedIsSent
+  const unapplied = whyUnapplied(at, group.action)
   return observed({
     recipientId: owner.recipientId,
     seen: SEEN[group.action],
@@ -102,15 +128,15 @@ const outcomeOf = (at: Case, group: ReportRecipient): Outcome | null => {
       fault: group.fault,
       remote_mta: group.remoteMta,
       diagnostic: group.diagnostic,
-      ...(unapplied ? { relayed_means: 'sent' } : {}),
+      ...told({ unapplied, suppression }),
     },
-    trusted: !unapplied && (tier === 'T1' || tier === 'T2'),
+    trusted: unapplied === null,
   })
 }
 
 const COMPLAINTS = new Set(['abuse', 'fraud'])
 
-const complaintOf = (at: Case): Outcome =>
+const complaintOf = (at: Case, suppression: Suppression | null): Outcome =>
   observed({
     recipientId: at.owner.recipientId,
     // a complaint proves delivery and no more: the table decides whether that is news
@@ -120,7 +146,11 @@ const complaintOf = (at: Case): Outcome =>
     mta: { poolId: at.owner.poolId, upstreamId: null, host: at.report.reportingMta },
     dedupe: keyOf(at, 'complaint', at.report.feedbackType ?? null),
     reason: at.report.feedbackType ?? 'complaint',
-    detail: { tier: at.tier, feedback_type: at.report.feedbackType ?? null },
+    detail: {
+      tier: at.tier,
+      feedback_type: at.report.feedbackType ?? null,
+      ...told({ unapplied: whyUnapplied(at, null), suppression }),
+    },
     trusted: false,
   })
 
@@ -152,13 +182,35 @@ const open = async (
   }
 }
 
+/** A complaint changes no status; it may put the address on the list. */
+const recordComplaint = async (parts: ReportParts, at: Case): Promise<boolean> => {
+  const type = at.report.feedbackType ?? null
+  const meant = isBelieved(at) && COMPLAINTS.has(type ?? '')
+  const suppression = meant ? await suppress(parts, at.owner, 'complaint', type) : null
+  await settle(parts.store, [complaintOf(at, suppression)])
+  return suppression === 'added'
+}
+
+/** Puts a dead address on the list, or says why not; null when no group says that it is dead. */
+const bury = async (
+  parts: ReportParts,
+  at: Case,
+  groups: readonly ReportRecipient[],
+): Promise<Suppression | null> => {
+  const dead = groups.filter(suppresses)
+  // a report that comes again later does not undo an operator's removal
+  if (dead.length === 0 || !isBelieved(at) || at.owner.status === 'bounced') return null
+  const one = dead.find((group) => speaksForAddress(group, at.owner.address))
+  return one === undefined ? 'other_address' : suppress(parts, at.owner, 'bounce', one.category)
+}
+
 /** Reads, believes, settles. Resolves when all of it is on disk. */
 export const recordReport = async (
   parts: ReportParts,
   envelopeRecipient: string,
   raw: Uint8Array,
 ): Promise<Recorded> => {
-  const report = await readReport(raw)
+  const report = await readReport(raw, parts.rules)
   const nothing: Recorded = {
     kind: report.kind,
     tier: 'T4',
@@ -171,24 +223,16 @@ export const recordReport = async (
   const { tier, owner } = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
   if (owner === null) return { ...nothing, tier }
   const at = await open(parts, report, raw, owner, tier)
-  const believed = tier !== 'T3'
   const known: Recorded = { ...nothing, tier, recipientId: owner.recipientId, emailId: owner.emailId }
-
-  if (report.kind === 'arf') {
-    await settle(parts.store, [complaintOf(at)])
-    const complains = believed && COMPLAINTS.has(report.feedbackType ?? '')
-    const suppressed = complains && (await suppress(parts, owner, 'complaint', report.feedbackType ?? null))
-    return { ...known, suppressed }
-  }
+  if (report.kind === 'arf') return { ...known, suppressed: await recordComplaint(parts, at) }
 
   const groups = await groupsFor(report.recipients, owner.address, isKnown(parts, owner))
-  const outcomes = groups.flatMap((group) => outcomeOf(at, group) ?? [])
-  // first the suppression, then the status that says it was made: a crash between them repeats
-  // it, and a report that comes again later does not undo an operator's removal
-  const news = believed && owner.status !== 'bounced'
-  const dead = news ? groups.find(suppresses) : undefined
-  const suppressed = dead !== undefined && (await suppress(parts, owner, 'bounce', dead.category))
-  const settled = await settle(parts.store, outcomes)
+  // first the list, then the status that says so: a crash between them repeats it
+  const suppression = await bury(parts, at, groups)
+  const settled = await settle(
+    parts.store,
+    groups.flatMap((group) => outcomeOf(at, group, suppresses(group) ? suppression : null) ?? []),
+  )
   const applied = settled.filter((one) => one.applied).at(-1)
-  return { ...known, status: applied?.to ?? null, suppressed }
+  return { ...known, status: applied?.to ?? null, suppressed: suppression === 'added' }
 }

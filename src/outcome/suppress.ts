@@ -2,12 +2,16 @@
  * NAME      suppress - an address that we must not write to again
  * DESCRIPTION
  *   Puts an address on its workspace's list, because a report or a reply said
- *   that it is dead or because its owner complained. Only for live mail: what the
- *   sandbox plays is not to silence anyone. An address that is listed stays as it is.
+ *   that it is dead or because its owner complained. An address that is listed
+ *   stays as it is.
+ *   Only for live mail: who tests writes to `bounced@` a hundred times, and wants
+ *   the same outcome each time. Only when the report names that very address: an
+ *   alias or a list may have members that died, and lives on.
  */
 import type { Clock } from '../base/clock.js'
 import { newId } from '../base/id.js'
 import { normalizeAddress } from '../mail/address.js'
+import type { ReportRecipient } from '../mail/report/report.js'
 import type { RecipientOwner, Store } from '../store/port.js'
 
 export interface SuppressParts {
@@ -15,14 +19,25 @@ export interface SuppressParts {
   readonly clock: Clock
 }
 
-/** Resolves with false when this mail can not suppress. */
+/** What became of a reason to suppress. */
+export type Suppression = 'added' | 'test_mode' | 'other_address'
+
+const names = (one: string | null, ours: string): boolean =>
+  one === null || !one.includes('@') || normalizeAddress(one) === ours
+
+/** True when what a group says about somebody's death is about this address, and not about one that it was forwarded to. */
+export const speaksForAddress = (
+  { address, finalRecipient }: Pick<ReportRecipient, 'address' | 'finalRecipient'>,
+  ours: string,
+): boolean => [address, finalRecipient].every((one) => names(one, normalizeAddress(ours)))
+
 export const suppress = async (
   { store, clock }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addSuppression'> },
   owner: RecipientOwner,
   origin: 'bounce' | 'complaint',
   reason: string | null,
-): Promise<boolean> => {
-  if (owner.mode !== 'live') return false
+): Promise<Suppression> => {
+  if (owner.mode !== 'live') return 'test_mode'
   const now = clock.now()
   await store.addSuppression({
     id: newId('sup', now),
@@ -35,7 +50,7 @@ export const suppress = async (
     expiresAt: null,
     createdAt: now,
   })
-  return true
+  return 'added'
 }
 
 /** For a recipient whom an upstream refused as dead, in the dialogue itself. */
@@ -45,5 +60,5 @@ export const suppressRefused = async (
   reason: string | null,
 ): Promise<boolean> => {
   const owner = await parts.store.recipient(recipientId)
-  return owner !== null && suppress(parts, owner, 'bounce', reason)
+  return owner !== null && (await suppress(parts, owner, 'bounce', reason)) === 'added'
 }

@@ -33,7 +33,8 @@ export interface FlowParts {
   readonly queue: RelayQueue
   readonly pools: Pools
   readonly journal: Journal
-  readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'>
+  readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'> &
+    Partial<Pick<RelaySettings, 'rules'>>
   readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
   readonly random: () => number
   /** An upstream said that this address is dead. */

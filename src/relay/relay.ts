@@ -10,6 +10,7 @@ import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
+import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
@@ -34,6 +35,8 @@ export interface RelayParts {
   readonly pepper: Uint8Array
   readonly log: Log
   readonly sandboxAddress?: { readonly host: string; readonly port: number } | null
+  /** A site's own lines before the table that tells hard from soft. */
+  readonly rules?: readonly Rule[]
   readonly timeouts?: Partial<Timeouts & SetupTimeouts>
   /** How long an unused connection is kept, in milliseconds. */
   readonly idle?: number
@@ -61,6 +64,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   bounceDomain: parts.config.bounce.domain,
   retry: parts.config.relay.retry,
   lifetime: parts.config.relay.lifetime,
+  rules: parts.rules ?? [],
   poll: parts.config.relay.poll,
   keys: parts.keys,
   pepper: parts.pepper,

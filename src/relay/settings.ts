@@ -4,6 +4,7 @@
  *   Plain values only: they cross the thread boundary by structured clone.
  */
 import type { MessagePort } from 'node:worker_threads'
+import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
@@ -28,6 +29,8 @@ export interface RelaySettings {
   readonly bounceDomain: string
   readonly retry: readonly number[]
   readonly lifetime: number
+  /** A site's own lines before the table that tells hard from soft. */
+  readonly rules: readonly Rule[]
   readonly poll: number
   readonly keys: ReturnPathKeys
   readonly pepper: Uint8Array

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { deriveKeys, makeReturnPath } from '../../src/mail/return-path.js'
+import { observed } from '../../src/outcome/settle.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { ROOT } from '../parts/postern.js'
 import { accepted } from '../store/fixture.js'
@@ -81,10 +82,12 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
   const pool = await store.pool(account?.id ?? '', 'sandbox')
   if (account === undefined || row === null || pool === null) throw new Error('nothing was made')
   const mail = await accepted(store, { accountId: account.id, workspace: row, poolId: pool.id })
+  const [{ id: recipientId = '' } = {}] = mail.recipients
+  await store.settle([observed({ recipientId, seen: 'accepted', at: Date.now(), source: 'smtp' })])
   await store.close()
   const keys = deriveKeys(readFileSync(join(desk.dir, 'data', 'pepper')))
   const path = makeReturnPath(keys, 'bounces.test', {
-    recipientId: mail.recipients[0]?.id ?? '',
+    recipientId,
     workspaceId: row.id,
     address: 'ana@example.com',
   })
@@ -97,7 +100,7 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
     code: 65,
     stderr: /nothing was taken in/,
   })
-  t.match(await desk.json(['email', 'show', mail.id]), { status: 'queued' })
+  t.match(await desk.json(['email', 'show', mail.id]), { status: 'sent' })
   const taken = await desk.json(['bounce', 'ingest', '--recipient', path], dsn(path))
   t.match(taken, { kind: 'bounce', trust: 'T1', email_id: mail.id, status: 'bounced', suppressed: true })
   t.match(await desk.json(['email', 'show', mail.id]), { status: 'bounced' })
@@ -107,4 +110,39 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
     { email_id: mail.id, status: null },
     'twice is once',
   )
+})
+
+t.test("a site's own rules come first", async (t) => {
+  const dir = t.testdir({
+    'rules.yaml':
+      "- category: policy\n  text: no such user\n- category: unknown_user\n  enhanced: ['5.7.']\n  code: 554\n",
+    'bad.yaml': '- category: nonsense\n  code: 554\n',
+    'worse.yaml': "- category: policy\n  code: 99\n  texts: x\n- enhanced: ['5.x']\n",
+    'conf.yaml': 'bounce: { rules_file: rules.yaml }\n',
+    'bad-conf.yaml': 'bounce: { rules_file: bad.yaml }\n',
+  })
+  const file = (name: string) => join(dir, name)
+  const said = async (reply: string, ...more: readonly string[]) =>
+    JSON.parse((await here(['bounce', 'classify', reply, '--json', ...more])).stdout)
+  t.match(await said('550 5.1.1 no such user', '--rules', file('rules.yaml')), { category: 'policy' })
+  t.match(await said('550 5.1.1 no such user', '--config', file('conf.yaml')), {
+    category: 'policy',
+    class: 'soft',
+  })
+  t.match(await said('554 5.7.1 go away', '--config', file('conf.yaml')), {
+    category: 'unknown_user',
+    class: 'hard',
+  })
+  const bad = await here(['bounce', 'classify', '550 x', '--rules', file('bad.yaml')])
+  t.match(bad, { code: 78, stderr: /bad\.yaml.*rule 1.*nonsense/ })
+  const worse = await here(['bounce', 'classify', '550 x', '--rules', file('worse.yaml')])
+  t.equal(worse.code, 78)
+  t.match(worse.stderr, /rule 1\.code/)
+  t.match(worse.stderr, /rule 1\.texts/)
+  t.match(worse.stderr, /rule 2/)
+  t.match(await here(['config', 'check', '--config', file('bad-conf.yaml')]), {
+    code: 78,
+    stdout: /nonsense/,
+  })
+  t.match(await here(['bounce', 'classify', '550 x', '--rules', '/nowhere']), { code: 78, stderr: /ENOENT/ })
 })

@@ -8,95 +8,9 @@ import { observed } from '../../src/outcome/settle.js'
 import type { NewEmail, Store } from '../../src/store/port.js'
 import { poolRow } from '../relay/parts.js'
 import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-parts.js'
+import { arf, dsn, type Group, HARD } from './mails.js'
 
 const keys = deriveKeys(randomBytes(32))
-
-interface Group {
-  readonly final?: string
-  readonly original?: string
-  readonly action: string
-  readonly status: string
-  readonly diagnostic?: string
-}
-
-interface Shape {
-  readonly groups: readonly Group[]
-  readonly envid?: string
-  readonly id?: string
-  readonly returned?: string
-}
-
-const dsn = ({ groups, envid, id = '<dsn-1@mx.test>', returned = '' }: Shape): Buffer =>
-  Buffer.from(
-    [
-      'From: MAILER-DAEMON@mx.test',
-      'To: whoever@bounces.test',
-      'Subject: Delivery Status Notification',
-      `Message-ID: ${id}`,
-      'MIME-Version: 1.0',
-      'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
-      '',
-      '--b',
-      'Content-Type: text/plain',
-      '',
-      'About your mail.',
-      '--b',
-      'Content-Type: message/delivery-status',
-      '',
-      'Reporting-MTA: dns; mx.test',
-      ...(envid === undefined ? [] : [`Original-Envelope-Id: ${envid}`]),
-      ...groups.flatMap((group) => [
-        '',
-        ...(group.original === undefined ? [] : [`Original-Recipient: rfc822;${group.original}`]),
-        ...(group.final === undefined ? [] : [`Final-Recipient: rfc822; ${group.final}`]),
-        `Action: ${group.action}`,
-        `Status: ${group.status}`,
-        ...(group.diagnostic === undefined ? [] : [`Diagnostic-Code: smtp; ${group.diagnostic}`]),
-      ]),
-      '',
-      '--b',
-      'Content-Type: text/rfc822-headers',
-      '',
-      returned || 'Subject: hello',
-      '',
-      '--b--',
-      '',
-    ].join('\r\n'),
-  )
-
-const arf = (type: string): Buffer =>
-  Buffer.from(
-    [
-      'From: fbl@isp.test',
-      'To: whoever@bounces.test',
-      'Subject: complaint',
-      'Message-ID: <arf@isp.test>',
-      'MIME-Version: 1.0',
-      'Content-Type: multipart/report; report-type=feedback-report; boundary="b"',
-      '',
-      '--b',
-      'Content-Type: text/plain',
-      '',
-      'A complaint.',
-      '--b',
-      'Content-Type: message/feedback-report',
-      '',
-      `Feedback-Type: ${type}`,
-      'User-Agent: test/1',
-      'Version: 1',
-      '',
-      '--b',
-      'Content-Type: message/rfc822',
-      '',
-      'Subject: hello',
-      '',
-      'Hello',
-      '--b--',
-      '',
-    ].join('\r\n'),
-  )
-
-const HARD = { action: 'failed', status: '5.1.1', diagnostic: '550 5.1.1 no such user' }
 
 const setUp = async (t: Test, change: Parameters<typeof poolRow>[1] = {}) => {
   const store = await openStore(t, [poolRow([], change)])
@@ -165,6 +79,7 @@ t.test('test mail never suppresses', async (t) => {
   const mail = newEmail('pool_test', ['t@example.com'], { mode: 'test' })
   await accept(store, mail)
   const [{ id = '' } = {}] = mail.recipients
+  await store.settle([observed({ recipientId: id, seen: 'accepted', at: Date.now(), source: 'smtp' })])
   const path = makeReturnPath(keys, 'bounces.test', {
     recipientId: id,
     workspaceId: WORKSPACE,
@@ -174,6 +89,20 @@ t.test('test mail never suppresses', async (t) => {
   const said = await recordReport({ store, keys, clock: systemClock }, path, raw)
   t.match(said, { status: 'bounced', suppressed: false })
   t.equal(await store.suppression(WORKSPACE, 't@example.com'), null)
+  t.match(await recordReport({ store, keys, clock: systemClock }, path, arf('abuse')), {
+    kind: 'arf',
+    suppressed: false,
+  })
+  t.equal(await store.suppression(WORKSPACE, 't@example.com'), null)
+  const events = (await eventsOf(store, mail)).filter(({ source }) => source === 'dsn' || source === 'arf')
+  t.same(
+    events.map(({ source, detail }) => [source, detail?.suppression]),
+    [
+      ['arf', 'test_mode'],
+      ['dsn', 'test_mode'],
+    ],
+    'the timeline tells of both',
+  )
 })
 
 t.test('signed references inside count too', async (t) => {
@@ -267,4 +196,89 @@ t.test('what is no report is no event', async (t) => {
   })
   t.match(await record(path, Buffer.alloc(0)), { status: null })
   t.equal((await eventsOf(store, mail)).length, before)
+})
+
+t.test('a dead member of a living list buries nobody else', async (t) => {
+  const list = 'a@example.com'
+  const cases: readonly (readonly [string, readonly Group[]])[] = [
+    [
+      'one of several that it was expanded to',
+      [
+        { original: list, final: 'dead@else.test', ...HARD },
+        { original: list, final: 'alive@else.test', action: 'delivered', status: '2.0.0' },
+      ],
+    ],
+    ['the only one that is reported', [{ original: list, final: 'dead@else.test', ...HARD }]],
+    ['a forward', [{ final: 'dead@else.test', ...HARD }]],
+  ]
+  for (const [title, groups] of cases) {
+    const { store, mail, path, record } = await setUp(t)
+    t.match(await record(path, dsn({ groups })), { status: 'bounced', suppressed: false }, title)
+    t.equal(await store.suppression(WORKSPACE, list), null, title)
+    const told = (await eventsOf(store, mail)).filter(({ detail }) => detail?.suppression === 'other_address')
+    t.equal(told.length, 1, 'the timeline says why')
+  }
+  const { store, path, record } = await setUp(t)
+  const own = { original: list, final: 'A@Example.COM', ...HARD }
+  t.match(await record(path, dsn({ groups: [own] })), { suppressed: true }, 'the address itself')
+  t.match(await store.suppression(WORKSPACE, list), { origin: 'bounce' })
+})
+
+t.test('a report overtakes our own 250, but not the mail', async (t) => {
+  const { store, record } = await setUp(t)
+  const mail = newEmail('pool_test', ['q@example.com'], { createdAt: Date.now() })
+  await accept(store, mail)
+  const [{ id = '' } = {}] = mail.recipients
+  const path = makeReturnPath(keys, 'bounces.test', {
+    recipientId: id,
+    workspaceId: WORKSPACE,
+    address: 'q@example.com',
+  })
+  const failed = (n: number) => dsn({ id: `<${n}@mx.test>`, groups: [{ final: 'q@example.com', ...HARD }] })
+  t.match(await record(path, failed(1)), { tier: 'T1', status: null, suppressed: false })
+  t.same(await statuses(store, mail), ['queued'], 'nothing has left yet')
+  t.match(await record(path, arf('abuse')), { suppressed: false })
+  t.equal(await store.suppression(WORKSPACE, 'q@example.com'), null)
+  const [, event] = await eventsOf(store, mail)
+  t.match(event, { type: 'email.bounced', applied: false, detail: { unapplied: 'never_sent' } })
+
+  const [claimed] = await store.claim('pool_test', 10, Date.now() + 60_000, Date.now())
+  if (claimed === undefined) throw new Error('nothing is due')
+  const lease = { recipientId: id, leaseGen: claimed.leaseGen }
+  await store.attempting([{ ...lease, attempt: 1, upstreamId: 'up_1', at: Date.now() }])
+  t.match(await record(path, failed(2)), { status: 'bounced', suppressed: true })
+  await store.settle([observed({ ...lease, seen: 'accepted', attempt: 1, at: Date.now(), source: 'smtp' })])
+  t.same(await statuses(store, mail), ['bounced'], 'our 250 comes late and lowers nothing')
+})
+
+t.test('who never hears again of a delayed mail has a deadline of our own', async (t) => {
+  const { store, mail, path } = await setUp(t)
+  const now = Date.now()
+  const lifetime = 3_600_000
+  const parts = { store, keys, clock: systemClock, lifetime }
+  const delayed = { final: 'a@example.com', action: 'delayed', status: '4.4.1' }
+  t.match(await recordReport(parts, path, dsn({ groups: [delayed] })), { status: 'deferred' })
+  const keep = { bodiesMs: 1e12, emailsMs: 1e12 }
+  await store.sweep(now + lifetime, keep)
+  t.same((await statuses(store, mail)).sort(), ['deferred', 'sent'], 'the margin is not over')
+  await store.sweep(now + lifetime + 86_400_000 + 60_000, keep)
+  t.same((await statuses(store, mail)).sort(), ['bounced', 'sent'])
+  const [event] = await eventsOf(store, mail)
+  t.match(event, {
+    type: 'email.bounced',
+    source: 'system',
+    reason: 'lifetime',
+    reply: { enhanced: '4.4.7' },
+  })
+  t.equal(await store.suppression(WORKSPACE, 'a@example.com'), null, 'late is not dead')
+})
+
+t.test("a site's own rules decide", async (t) => {
+  const { store, path } = await setUp(t)
+  const rules = [{ category: 'policy', text: /no such user/ }] as const
+  const raw = dsn({ groups: [{ final: 'a@example.com', ...HARD }] })
+  t.match(await recordReport({ store, keys, clock: systemClock, rules }, path, raw), {
+    status: 'bounced',
+    suppressed: false,
+  })
 })

@@ -18,7 +18,7 @@ const relayOf = (store: Store) =>
     config: {
       hostname: 'postern.test',
       relay: { retry: [1_000], lifetime: 60_000, poll: 500 },
-      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test' },
+      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test', rules_file: null },
     },
     keys,
     pepper,

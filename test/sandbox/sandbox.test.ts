@@ -155,7 +155,7 @@ t.test('a bounce door that opens late still gets the report', async (t) => {
   const again = createBounceDoor({
     config: {
       hostname: 'mx.test',
-      bounce: { ...address, domain: 'bounces.test' },
+      bounce: { ...address, domain: 'bounces.test', rules_file: null },
       limits: { message_size: 1e6, recipients: 10, connections: 10, idle: 1000, min_free_disk: 0 },
     },
     verifyRecipient: () => true,

@@ -145,7 +145,7 @@ export const openBounceDoor = async (limits: Partial<Config['limits']> = {}) => 
   const door = createBounceDoor({
     config: {
       hostname: 'mx.postern.test',
-      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test' },
+      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test', rules_file: null },
       limits: { ...LIMITS, ...limits },
     },
     verifyRecipient: (address) => /^b[a-z0-9]+@bounces\.test$/i.test(address),

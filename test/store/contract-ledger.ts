@@ -13,6 +13,7 @@ import {
   ground,
   mailFor,
   ofLease,
+  outcome,
   page,
   scopeOf,
   T0,
@@ -197,11 +198,17 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
       mode: 'live',
       address: 'ana@example.com',
       status: 'queued',
+      tried: false,
       poolId: at.poolId,
       messageId: mail.messageId,
       envid: 'e1',
       createdAt: T0,
     })
+    const { recipientId, leaseGen } = claimed
+    await store.attempting([{ recipientId, leaseGen, attempt: 1, upstreamId: 'up_1', at: T0 }])
+    t.match(await store.recipient(recipientId), { status: 'queued', tried: true })
+    await store.settle([outcome(recipientId, { seen: 'postponed', leaseGen, attempt: 1, retryAt: T0 })])
+    t.match(await store.recipient(recipientId), { status: 'deferred', tried: true })
     t.equal(await store.recipient('0000000000000000'), null)
   })
 

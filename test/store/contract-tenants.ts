@@ -4,12 +4,13 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port.js'
-import type {
-  CredentialRow,
-  KeyRow,
-  PoolRow,
-  SuppressionRow,
-  UpstreamRow,
+import {
+  type CredentialRow,
+  type KeyRow,
+  type PoolRow,
+  type SuppressionRow,
+  suppressionList,
+  type UpstreamRow,
 } from '../../src/store/port-tenants.js'
 import {
   accepted,
@@ -242,6 +243,17 @@ const suppressionTests = async (t: Test, store: Store): Promise<void> => {
     t.equal((await store.suppressions(ws, null, page({ countUpTo: 5 }))).total, 2)
     const again = row({ email: 'brief@y.z', createdAt: T0 + 20 })
     t.same(await store.addSuppression(again), again, 'an expired one is replaced')
+    const listed = (workspaceId: string, email: string) => store.addSuppression(row({ workspaceId, email }))
+    await listed(suppressionList(ws, 'test'), 'tested@y.z')
+    await listed(at.accountId, 'everywhere@y.z')
+    const others = ['tested@y.z', 'everywhere@y.z']
+    t.same(
+      await store.suppressed(ws, others, T0),
+      ['everywhere@y.z'],
+      'the account speaks for its workspaces',
+    )
+    t.same(await store.suppressed(suppressionList(ws, 'test'), others, T0), ['tested@y.z'], 'tests are apart')
+    t.equal((await store.suppressions(ws, null, page({ countUpTo: 9 }))).total, 2, 'each list is its own')
     t.same(await store.removeSuppression(ws, 'x@y.z'), first)
     t.equal(await store.removeSuppression(ws, 'x@y.z'), null)
     t.same(await store.suppressed(ws, all, T0 + 20), ['brief@y.z'])

@@ -234,4 +234,4 @@ CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 `
 
 /** Position i holds the step to version i + 1. */
-export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS]
+export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS, LISTS]
