@@ -50,6 +50,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./upstream.js')).upstreamSubject,
   },
   {
+    name: 'domain',
+    summary: 'Sending domains and DKIM keys: list, show, add, check, rotate, remove',
+    load: async () => (await import('./domain.js')).domainSubject,
+  },
+  {
     name: 'email',
     summary: 'Mails and what became of them: list, show, events, cancel, tail',
     load: async () => (await import('./email.js')).emailSubject,

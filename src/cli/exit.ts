@@ -45,6 +45,7 @@ const REMEDIES: Partial<Record<FaultCode, string>> = {
   'credential.not_found': 'postern credential list shows what there is',
   'email.not_found': 'postern email list shows the latest',
   'suppression.not_found': 'postern suppression list shows what there is',
+  'domain.not_found': 'postern domain list shows what there is',
   'webhook.not_found': 'postern webhook list shows what there is',
 }
 
@@ -80,6 +81,7 @@ const exitOfCode = (code: string): ExitCode | null => {
 /** Errors of lower floors that bring no code of the two kinds above, by their class name. */
 const NAMED: Readonly<Record<string, ExitCode>> = {
   ConfigError: 78,
+  DamagedFileError: 74,
   StoreBusyError: 75,
   NewerDatabaseError: 78,
   StoreFailed: 74,

@@ -31,6 +31,8 @@ export interface Surroundings {
   readonly returnPath: (claimed: Claimed, pool: Pool) => string
   /** Our ENVID: the same on every attempt. */
   readonly envid: (claimed: Claimed) => string
+  /** Puts the signatures of its sending domain on top. */
+  readonly sign?: (claimed: Claimed, pool: Pool, raw: Uint8Array) => Uint8Array
   readonly receivedToken: string
   readonly stopping: () => boolean
   /** Rejects when the relay stops: waiting for a connection then makes no sense. */
@@ -89,6 +91,7 @@ export class Attempt {
     } catch (error) {
       return this.#notOpened(error as Error)
     }
+    raw = this.#around.sign?.(claimed, this.#pool, raw) ?? raw
     const seen = scan(raw)
     const envelope = this.#envelope(connection, raw, seen)
     if ('code' in envelope) {

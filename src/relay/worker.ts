@@ -11,11 +11,13 @@ import { unseal } from '../base/secret.js'
 import { makeRef, makeReturnPath } from '../mail/return-path.js'
 import type { Claimed } from '../store/port.js'
 import { connectQueue } from '../store/sqlite/queue-client.js'
+import { DKIM_SEAL } from '../tenant/domain/keys.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import { Flow } from './flow.js'
 import { Journal } from './journal.js'
 import { type Pool, Pools } from './pools.js'
 import type { CrashPoint, FromWorker, LogLine, ToWorker, UpstreamHealth, WorkerStart } from './settings.js'
+import { Signing } from './signing.js'
 
 const { settings, queue: queuePort } = workerData as WorkerStart
 const port = parentPort as MessagePort
@@ -47,6 +49,11 @@ const journal = new Journal(queue, (error) => {
   troubled = true
 })
 
+const signing = new Signing(
+  (sealed) => unseal(settings.pepper, DKIM_SEAL, sealed),
+  (domain, error) => log('error', 'not signed', { domain, error: error.message }),
+)
+
 const subject = ({ recipientId, workspaceId, address }: Claimed) => ({ recipientId, workspaceId, address })
 const { keys, bounceDomain } = settings
 const flow = new Flow({
@@ -66,6 +73,7 @@ const flow = new Flow({
         ? makeReturnPath(keys, bounceDomain, subject(claimed))
         : `bounces@${bounceDomain}`,
     envid: (claimed: Claimed) => makeRef(keys, 'envid', subject(claimed)),
+    sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, systemClock.now()),
     receivedToken: `by ${settings.hostname} with `,
     crash: (point: CrashPoint) => {
       if (settings.crashAt === point) process.kill(process.pid, 'SIGKILL')
@@ -76,6 +84,7 @@ const flow = new Flow({
 const reload = async (): Promise<void> => {
   try {
     pools.update(await queue.allPools())
+    signing.update(await queue.allDomains())
   } catch (error) {
     log('warn', 'pools not read', { error: (error as Error).message })
   }

@@ -15,6 +15,7 @@
 import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
+import type { Domains } from './port-domains.js'
 import type { Operations } from './port-operations.js'
 import type { Hooks, Tenants } from './port-tenants.js'
 
@@ -356,4 +357,4 @@ export interface Lifecycle {
   readonly broken: Promise<Error>
 }
 
-export type Store = Queue & Ledger & Schedule & Tenants & Operations & Hooks & Upkeep & Lifecycle
+export type Store = Queue & Ledger & Schedule & Tenants & Domains & Operations & Hooks & Upkeep & Lifecycle

@@ -24,7 +24,7 @@ export interface SubmissionParts {
   readonly clock: Clock
   /** False while draining or without disk: sends are refused with service.unavailable. */
   readonly accepting?: (() => boolean) | undefined
-  /** Asked for workspaces that restrict their senders; else the domain of their default sender is the only one. */
+  /** Asked for workspaces that restrict their senders; the domain of their default sender is always theirs. */
   readonly senderAllowed?: SenderAllowed | undefined
 }
 
@@ -47,7 +47,8 @@ export interface Submission {
   submitMessage(login: Login, message: EnvelopedMessage): Promise<MessageAnswer>
 }
 
-const ownDomainOnly: SenderAllowed = ({ defaultFrom }, address) => {
+/** Only the account sets a workspace's default sender, so its domain needs no other proof. */
+const ownDomain = ({ defaultFrom }: WorkspaceRow, address: string): boolean => {
   const own = defaultFrom === null ? null : parseAddress(defaultFrom)
   return own !== null && domainOf(own.address) === domainOf(address)
 }
@@ -59,7 +60,8 @@ export const createSubmission = (parts: SubmissionParts): Submission => {
     clock: parts.clock,
     route: createRoute(parts.store),
     accepting: parts.accepting ?? (() => true),
-    senderAllowed: parts.senderAllowed ?? ownDomainOnly,
+    senderAllowed: async (workspace, address) =>
+      ownDomain(workspace, address) || ((await parts.senderAllowed?.(workspace, address)) ?? false),
   }
   return {
     workspaceFor: (principal, ref) => workspaceForSend(ground, principal, ref),

@@ -31,6 +31,7 @@ import type {
   WorkspaceRow,
   Written,
 } from '../port-tenants.js'
+import type { DomainWrites } from './operate/domains.js'
 import type { OperationWrites } from './operate/orders.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
@@ -75,7 +76,7 @@ export interface UpkeepWrites {
   durability(): readonly string[]
 }
 
-export type WriterVerbs = QueueWrites & TenantWrites & OperationWrites & UpkeepWrites
+export type WriterVerbs = QueueWrites & TenantWrites & DomainWrites & OperationWrites & UpkeepWrites
 export type Verb = keyof WriterVerbs
 
 export type Touch = readonly [kind: 'key' | 'credential', id: string, at: number]
@@ -107,7 +108,12 @@ export type FromWriter =
 export type Order = { readonly kind: 'connect'; readonly port: MessagePortLike } | { readonly kind: 'close' }
 export type Notice =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'failed'; readonly message: string; readonly newer: boolean }
+  | {
+      readonly kind: 'failed'
+      readonly message: string
+      readonly newer: boolean
+      readonly code: string | null
+    }
 
 /** Ports are transferred inside orders; only the ends know their class. */
 export type MessagePortLike = object

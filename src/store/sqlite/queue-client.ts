@@ -7,8 +7,10 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { Queue, RecipientOwner } from '../port.js'
+import type { DomainRow } from '../port-domains.js'
 import type { PoolRow } from '../port-tenants.js'
 import { type Db, openReader } from './connect.js'
+import { createDomainReads } from './operate/domains.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
 import { createStatements } from './read/statements.js'
@@ -34,6 +36,7 @@ export const createQueueWrites = (line: Line): QueueWrites => ({
 /** What a thread that got a port from shareSqliteQueue can do. */
 export interface QueueVerbs extends Queue {
   allPools(): Promise<readonly PoolRow[]>
+  allDomains(): Promise<readonly DomainRow[]>
   recipient(recipientId: string): Promise<RecipientOwner | null>
   /** Resolves when the store can no longer keep its promise. */
   readonly broken: Promise<Error>
@@ -48,13 +51,19 @@ export const connectQueue = (port: MessagePort): QueueVerbs => {
   const reads = line.file.then((file) => {
     db = openReader(file)
     const sql = createStatements(db)
-    return { ...createEmailReads(sql), ...createDepthReads(sql), ...createTenantReads(sql) }
+    return {
+      ...createEmailReads(sql),
+      ...createDepthReads(sql),
+      ...createTenantReads(sql),
+      ...createDomainReads(sql),
+    }
   })
   return {
     ...createQueueWrites(line),
     body: async (emailId) => (await reads).body(emailId),
     nextDue: async () => (await reads).nextDue(),
     allPools: async () => (await reads).allPools(),
+    allDomains: async () => (await reads).allDomains(),
     recipient: async (recipientId) => (await reads).recipient(recipientId),
     broken: line.broken,
     async close() {

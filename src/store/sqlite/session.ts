@@ -7,6 +7,7 @@
 import type { Log } from '../../base/log.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
+import { createDomainReads } from './operate/domains.js'
 import { createQueueReads } from './operate/queue-reads.js'
 import type { FaultPoint } from './protocol.js'
 import { createQueueWrites, type QueueWrites } from './queue-client.js'
@@ -39,6 +40,7 @@ const createReads = (db: Db) => {
     ...createTenantReads(sql),
     ...createDepthReads(sql),
     ...createQueueReads(sql),
+    ...createDomainReads(sql),
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import type { Ledger, Queue, Upkeep } from '../port.js'
+import type { Domains } from '../port-domains.js'
 import type { Operations } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
 import { backup, integrityFaults } from './backup.js'
@@ -78,16 +79,20 @@ const mailReads = (current: () => Session): MailReads => ({
   backup: (path) => backup(current().file, path),
 })
 
-const operationReads = (current: () => Session): Omit<Operations, 'hold' | 'operate'> => ({
+type OperationReads = Omit<Operations, 'hold' | 'operate'> &
+  Pick<Domains, 'domain' | 'domains' | 'allDomains'>
+
+const operationReads = (current: () => Session): OperationReads => ({
+  domain: async (accountId, ref) => current().reads.domain(accountId, ref),
+  domains: async (accountId, page) => current().reads.domains(accountId, page),
+  allDomains: async () => current().reads.allDomains(),
   holds: async (accountId) => current().reads.holds(accountId),
   queueCount: async (scope) => current().reads.queueCount(scope),
   queueEntries: async (scope, limit) => current().reads.queueEntries(scope, limit),
   heldDepth: async () => current().reads.heldDepth(),
 })
 
-export const readsOf = (
-  current: () => Session,
-): TenantReads & MailReads & Omit<Operations, 'hold' | 'operate'> => ({
+export const readsOf = (current: () => Session): TenantReads & MailReads & OperationReads => ({
   ...tenantReads(current),
   ...mailReads(current),
   ...operationReads(current),

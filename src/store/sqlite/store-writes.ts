@@ -5,6 +5,7 @@
  *   wait: consume() of the daemon answers from memory, and touch() never waits.
  */
 import type { Ledger, Queue, Schedule, Upkeep } from '../port.js'
+import type { Domains } from '../port-domains.js'
 import type { Operations, QueueOrder } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
 import type { Progress } from './operate/orders.js'
@@ -48,7 +49,12 @@ const inSteps = async (current: () => Session, order: QueueOrder): Promise<numbe
   return changed
 }
 
-const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'operate'> => ({
+type DomainWrites = Pick<Domains, 'createDomain' | 'updateDomain' | 'removeDomain'>
+
+const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'operate'> & DomainWrites => ({
+  createDomain: async (row) => current().line.call('createDomain', row),
+  updateDomain: async (row) => current().line.call('updateDomain', row),
+  removeDomain: async (accountId, id) => current().line.call('removeDomain', accountId, id),
   async hold(hold) {
     await current().line.call('addHold', hold)
     let resting = 0
@@ -120,7 +126,7 @@ const mailWrites = (current: () => Session): MailWrites => ({
 
 export const writesOf = (
   current: () => Session,
-): TenantWrites & MailWrites & Pick<Operations, 'hold' | 'operate'> => ({
+): TenantWrites & MailWrites & Pick<Operations, 'hold' | 'operate'> & DomainWrites => ({
   ...tenantWrites(current),
   ...mailWrites(current),
   ...operationWrites(current),

@@ -12,8 +12,9 @@
  *   Both states have a partial index, so their cost follows the queue and not
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
-import { OPERATIONS } from './operations.js'
+import { DOMAINS_STEP } from './domains.js'
 import { LISTS } from './lists.js'
+import { OPERATIONS } from './operations.js'
 
 const TENANTS = `
 CREATE TABLE accounts (
@@ -234,4 +235,4 @@ CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 `
 
 /** Position i holds the step to version i + 1. */
-export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS, LISTS]
+export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS, LISTS, DOMAINS_STEP]

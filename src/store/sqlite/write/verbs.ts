@@ -7,6 +7,7 @@
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../port.js'
 import { durabilityFaults } from '../connect.js'
+import { createDomainWrites } from '../operate/domains.js'
 import { createOrders } from '../operate/orders.js'
 import { createParking } from '../operate/park.js'
 import type { WriterVerbs } from '../protocol.js'
@@ -45,6 +46,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     ...createIdempotency(desk),
     ...createTenantWrites(desk.db),
     ...createPoolWrites(desk.db),
+    ...createDomainWrites(desk.db),
     ...createSuppressionWrites(desk.db),
     ...createWindowWrites(desk.db, systemClock.now),
   }

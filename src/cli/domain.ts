@@ -1,0 +1,198 @@
+/**
+ * NAME      domain - sending domains and their DKIM keys, from the command line
+ * DESCRIPTION
+ *   `add` prints what to publish, `check` looks whether it is. `rotate` makes new
+ *   keys beside the old ones; the next check that finds them in DNS puts them to use.
+ */
+import { toRfc3339 } from '../base/clock.js'
+import type { DomainRow } from '../store/port-domains.js'
+import {
+  type CheckedRecord,
+  checkDomain,
+  type DnsRecord,
+  type DomainCheck,
+  dnsRecords,
+  txtLookup,
+} from '../tenant/domain/check.js'
+import {
+  addDomain,
+  type DomainGround,
+  findDomain,
+  RETIRED_KEPT_MS,
+  removeDomain,
+  rotateKeys,
+} from '../tenant/domain/domain.js'
+import { command, type Subject } from './command.js'
+import { type House, withHouse } from './context.js'
+import { usage } from './exit.js'
+import { deletedRecord } from './record.js'
+import { collect } from './rows.js'
+import { type Paint, table } from './terminal.js'
+
+const groundOf = ({ ground, store }: House): DomainGround => ({ ...ground, store })
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
+
+const recordOf = (row: DomainRow, records: readonly (DnsRecord | CheckedRecord)[] = dnsRecords(row)) => ({
+  id: row.id,
+  object: 'domain' as const,
+  name: row.name,
+  workspace_id: row.workspaceId,
+  verified: row.verifiedAt !== null,
+  verified_at: timeOrNull(row.verifiedAt),
+  checked_at: timeOrNull(row.checkedAt),
+  keys: row.keys.map(({ selector, algorithm, state, createdAt, retiredAt }) => ({
+    selector,
+    algorithm,
+    state,
+    created_at: toRfc3339(createdAt),
+    retired_at: timeOrNull(retiredAt),
+  })),
+  records,
+  created_at: toRfc3339(row.createdAt),
+})
+
+/** As a zone file wants it: a string holds 255 octets at most. */
+const zoneText = (value: string): string =>
+  (value.match(/.{1,250}/g) ?? []).map((part) => `"${part.replace(/["\\]/g, '\\$&')}"`).join(' ')
+
+const zoneLines = (records: readonly DnsRecord[]): string =>
+  records.map(({ name, value }) => `${name}. IN TXT ${zoneText(value)}`).join('\n')
+
+const REF = { ref: { type: 'string', demandOption: true, describe: 'Name or id' } } as const
+
+const add = command({
+  usage: 'add <name>',
+  summary: 'Sign the mail of a domain; prints what to publish',
+  positionals: { name: { type: 'string', demandOption: true, describe: 'Such as shop.example' } },
+  options: { workspace: { type: 'string', describe: 'Only for this workspace, by id or slug' } },
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await addDomain(groundOf(house), house.account.id, args)
+      terminal.data(recordOf(row), () => zoneLines(dnsRecords(row)))
+      terminal.say(`next: publish these records, then: postern domain check ${row.name}`)
+    }),
+})
+
+const signers = (row: DomainRow): string =>
+  row.keys
+    .filter(({ state }) => state === 'active')
+    .map(({ selector }) => selector)
+    .join(' ')
+
+const list = command({
+  usage: 'list',
+  summary: 'All sending domains, newest first',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.domains(account.id, page))
+      terminal.data(
+        rows.map((row) => recordOf(row)),
+        (paint) =>
+          table(
+            paint,
+            ['domain', 'verified', 'signs with', 'workspace', 'id'],
+            rows.map((row) => [
+              row.name,
+              row.verifiedAt === null ? 'no' : 'yes',
+              signers(row),
+              row.workspaceId ?? 'all',
+              row.id,
+            ]),
+          ),
+      )
+    }),
+})
+
+const show = command({
+  usage: 'show <ref>',
+  summary: 'What to publish for a domain',
+  positionals: REF,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await findDomain(groundOf(house), house.account.id, args.ref)
+      terminal.data(recordOf(row), () => zoneLines(dnsRecords(row)))
+    }),
+})
+
+const painted = (paint: Paint) => (text: string, column: number) => {
+  if (column !== 0) return text
+  return text === 'ok' ? paint.green(text) : text === 'advised' ? paint.dim(text) : paint.red(text)
+}
+
+const seenText = ({ seen, state }: CheckedRecord): string => {
+  if (seen === 'ok') return 'ok'
+  return state === null ? 'advised' : state === 'active' ? seen : `${seen} (${state})`
+}
+
+const RESOLVER = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
+
+const check = command({
+  usage: 'check [ref]',
+  summary: 'Look in DNS for the records of a domain, or of all',
+  positionals: { ref: { type: 'string', describe: 'Name or id; all when left out' } },
+  options: { resolver: { type: 'string', describe: 'Ask this name server, such as 127.0.0.1:53' } },
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const { resolver = null } = args
+      if (resolver !== null && !RESOLVER.test(resolver))
+        throw usage(`--resolver: ${resolver} is no address such as 127.0.0.1:53`)
+      const ground = groundOf(house)
+      const rows =
+        args.ref === undefined
+          ? await collect((page) => house.store.domains(house.account.id, page))
+          : [await findDomain(ground, house.account.id, args.ref)]
+      const lookup = txtLookup(resolver)
+      const checks: DomainCheck[] = []
+      for (const row of rows) checks.push(await checkDomain(ground, row, lookup))
+      const records = checks.map((one) => recordOf(one.row, one.records))
+      terminal.data(args.ref === undefined ? records : records[0], (paint) =>
+        table(
+          paint,
+          ['result', 'record', 'found'],
+          checks.flatMap((one) => one.records.map((record) => [seenText(record), record.name, record.found])),
+          painted(paint),
+        ),
+      )
+      for (const { row } of checks) {
+        terminal.say(row.verifiedAt === null ? `${row.name}: not verified` : `${row.name}: verified`)
+      }
+      return checks.every(({ row }) => row.verifiedAt !== null) ? 0 : 69
+    }),
+})
+
+const rotate = command({
+  usage: 'rotate <ref>',
+  summary: 'Make new keys; they sign once `domain check` finds them in DNS',
+  positionals: REF,
+  options: { now: { type: 'boolean', describe: 'Sign with them at once, published or not' } },
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await rotateKeys(groundOf(house), house.account.id, args.ref, args.now === true)
+      const fresh = dnsRecords(row).filter(({ state }) => state === (args.now ? 'active' : 'next'))
+      terminal.data(recordOf(row), () => zoneLines(fresh))
+      terminal.say(`next: publish these beside the old ones, then: postern domain check ${row.name}`)
+      terminal.say(`the old records may go ${RETIRED_KEPT_MS / 86_400_000} days after that`)
+    }),
+})
+
+const remove = command({
+  usage: 'remove <ref>',
+  summary: 'Sign for a domain no more; its keys are gone for good',
+  positionals: REF,
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const ground = groundOf(house)
+      const row = await findDomain(ground, house.account.id, args.ref)
+      if (args.dryRun) return terminal.data(recordOf(row), () => `would remove ${row.name} and its keys`)
+      await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
+      await removeDomain(ground, house.account.id, row.id)
+      terminal.data(deletedRecord('domain', row.id), () => `removed ${row.name}`)
+    }),
+})
+
+export const domainSubject: Subject = {
+  name: 'domain',
+  commands: [list, show, add, check, rotate, remove],
+}

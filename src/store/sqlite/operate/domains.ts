@@ -1,0 +1,62 @@
+/**
+ * NAME      domains - writing and reading sending domains
+ */
+import type { Page, Rows } from '../../page.js'
+import type { DomainRow } from '../../port-domains.js'
+import type { Written } from '../../port-tenants.js'
+import type { Db } from '../connect.js'
+import { pageOf } from '../read/pages.js'
+import type { Statements } from '../read/statements.js'
+import { DOMAINS } from '../schema/domains.js'
+
+export interface DomainWrites {
+  createDomain(row: DomainRow): Written
+  updateDomain(row: DomainRow): Written
+  removeDomain(accountId: string, id: string): boolean
+}
+
+const unlessTaken = (run: () => unknown): Written => {
+  try {
+    run()
+    return 'done'
+  } catch (error) {
+    if ((error as { code?: string }).code === 'SQLITE_CONSTRAINT_UNIQUE') return 'not_unique'
+    throw error
+  }
+}
+
+export const createDomainWrites = (db: Db): DomainWrites => {
+  const insert = db.prepare(DOMAINS.insert)
+  const remove = db.prepare('DELETE FROM domains WHERE account_id = ? AND id = ?')
+  return {
+    createDomain: (row) => unlessTaken(() => insert.run(DOMAINS.encode(row))),
+    updateDomain({ id, accountId, createdAt, ...rest }) {
+      const { set, values } = DOMAINS.change(rest)
+      return unlessTaken(() =>
+        db.prepare(`UPDATE domains SET ${set} WHERE account_id = ? AND id = ?`).run(...values, accountId, id),
+      )
+    },
+    removeDomain: (accountId, id) => remove.run(accountId, id).changes === 1,
+  }
+}
+
+export const createDomainReads = (sql: Statements) => {
+  const all = (where: string, ...params: readonly unknown[]): DomainRow[] =>
+    sql(`SELECT ${DOMAINS.columns} FROM domains WHERE ${where}`)
+      .all(...params)
+      .map(DOMAINS.decode)
+  return {
+    domain: (accountId: string, ref: string): DomainRow | null =>
+      all('account_id = ? AND name = ?', accountId, ref)[0] ??
+      all('account_id = ? AND id = ?', accountId, ref)[0] ??
+      null,
+    domains: (accountId: string, page: Page): Rows<DomainRow> =>
+      pageOf(
+        sql,
+        [{ from: 'domains', id: 'id', where: 'account_id = ?', params: [accountId] }],
+        page,
+        (id) => all('id = ?', id)[0] ?? null,
+      ),
+    allDomains: (): readonly DomainRow[] => all('true ORDER BY id'),
+  }
+}

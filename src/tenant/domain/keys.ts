@@ -1,0 +1,54 @@
+/**
+ * NAME      keys - the DKIM keys of a sending domain
+ * DESCRIPTION
+ *   Keys come in pairs, RSA-2048 and Ed25519 (RFC 8463), each under a selector of
+ *   its own: receivers that know only RSA ignore the other signature. Private
+ *   halves are sealed with the pepper.
+ */
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { seal } from '../../base/secret.js'
+import { dkimRecord } from '../../mail/dkim.js'
+import type { DkimKeyRow } from '../../store/port-domains.js'
+
+/** The purpose under which DKIM keys are sealed; relay/ unseals with the same. */
+export const DKIM_SEAL = 'dkim-key'
+
+type Algorithm = DkimKeyRow['algorithm']
+
+const generate = (algorithm: Algorithm): KeyObject =>
+  algorithm === 'rsa'
+    ? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+    : generateKeyPairSync('ed25519').privateKey
+
+/** `pn20261121r`, and `pn20261121br` when that day has seen a rotation already. */
+const selectorFor = (algorithm: Algorithm, now: number, taken: ReadonlySet<string>): string => {
+  const day = new Date(now).toISOString().slice(0, 10).replaceAll('-', '')
+  for (let n = 0; ; n++) {
+    const turn = n === 0 ? '' : n < 26 ? String.fromCharCode(97 + n) : `${n}x`
+    const selector = `pn${day}${turn}${algorithm === 'rsa' ? 'r' : 'e'}`
+    if (!taken.has(selector)) return selector
+  }
+}
+
+/** A fresh pair, its selectors unlike those of `old`. */
+export const makeKeys = (
+  pepper: Uint8Array,
+  state: DkimKeyRow['state'],
+  old: readonly DkimKeyRow[],
+  now: number,
+): readonly DkimKeyRow[] => {
+  const taken = new Set(old.map(({ selector }) => selector))
+  return (['rsa', 'ed25519'] as const).map((algorithm) => {
+    const key = generate(algorithm)
+    const pem = key.export({ type: 'pkcs8', format: 'pem' }) as string
+    return {
+      selector: selectorFor(algorithm, now, taken),
+      algorithm,
+      sealed: seal(pepper, DKIM_SEAL, pem),
+      record: dkimRecord(key),
+      state,
+      createdAt: now,
+      retiredAt: null,
+    }
+  })
+}

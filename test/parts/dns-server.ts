@@ -1,0 +1,58 @@
+/** A name server that knows the TXT records it was told, and nothing else. */
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+
+const NAME_AT = 12
+
+const nameIn = (query: Buffer): { readonly name: string; readonly end: number } => {
+  const labels: string[] = []
+  let at = NAME_AT
+  while (query[at] !== 0) {
+    const length = query[at] ?? 0
+    labels.push(query.toString('latin1', at + 1, at + 1 + length))
+    at += 1 + length
+  }
+  return { name: labels.join('.').toLowerCase(), end: at + 5 }
+}
+
+const strings = (value: string): Buffer =>
+  Buffer.concat(
+    (value.match(/.{1,200}/gs) ?? []).flatMap((part) => [Buffer.from([part.length]), Buffer.from(part)]),
+  )
+
+export class DnsServer {
+  readonly txt = new Map<string, string>()
+  /** Answers SERVFAIL to everything. */
+  failing = false
+  port = 0
+  readonly #socket = createSocket('udp4')
+
+  async start(): Promise<this> {
+    this.#socket.on('message', (query, from) => {
+      this.#socket.send(this.#answer(query), from.port, from.address)
+    })
+    this.#socket.bind(0, '127.0.0.1')
+    await once(this.#socket, 'listening')
+    this.port = this.#socket.address().port
+    return this
+  }
+
+  stop(): void {
+    this.#socket.close()
+  }
+
+  #answer(query: Buffer): Buffer {
+    const { name, end } = nameIn(query)
+    const value = this.txt.get(name)
+    const head = Buffer.from(query.subarray(0, NAME_AT))
+    const code = this.failing ? 2 : value === undefined ? 3 : 0
+    head.writeUInt16BE(0x8180 | code, 2)
+    head.writeUInt16BE(value === undefined || this.failing ? 0 : 1, 6)
+    head.writeUInt32BE(0, 8)
+    const question = query.subarray(NAME_AT, end)
+    if (code !== 0 || value === undefined) return Buffer.concat([head, question])
+    const data = strings(value)
+    const record = Buffer.from([0xc0, NAME_AT, 0, 16, 0, 1, 0, 0, 0, 60, data.length >> 8, data.length & 255])
+    return Buffer.concat([head, question, record, data])
+  }
+}

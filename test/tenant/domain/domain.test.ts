@@ -1,0 +1,102 @@
+import t from 'tap'
+import { unseal } from '../../../src/base/secret.js'
+import { loadDkimKey } from '../../../src/mail/dkim.js'
+import { checkDomain, dnsRecords, txtLookup } from '../../../src/tenant/domain/check.js'
+import {
+  addDomain,
+  createSenderAllowed,
+  type DomainGround,
+  findDomain,
+  lineage,
+  RETIRED_KEPT_MS,
+  removeDomain,
+  rotateKeys,
+} from '../../../src/tenant/domain/domain.js'
+import { DKIM_SEAL } from '../../../src/tenant/domain/keys.js'
+import { DnsServer } from '../../parts/dns-server.js'
+import { codeOf, openHouse } from '../house.js'
+
+const house = await openHouse(t)
+const ground: DomainGround = { ...house.tenants.ground, store: house.store }
+const { account, clock, store } = house
+const dns = await new DnsServer().start()
+t.teardown(() => dns.stop())
+const lookup = txtLookup(`127.0.0.1:${dns.port}`)
+const publish = (name: string, value: string) => dns.txt.set(name, value)
+const states = (row: { keys: readonly { state: string }[] }) => row.keys.map(({ state }) => state)
+
+t.test('added with a key of each kind, sealed', async (t) => {
+  const row = await addDomain(ground, account.id, { name: 'Shop.Example.' })
+  t.equal(row.name, 'shop.example')
+  t.match(row.keys, [
+    { algorithm: 'rsa', state: 'active', record: /^v=DKIM1; k=rsa; p=/ },
+    { algorithm: 'ed25519', state: 'active', record: /^v=DKIM1; k=ed25519; p=/ },
+  ])
+  t.notOk(JSON.stringify(row).includes('PRIVATE'))
+  const pem = unseal(house.pepper, DKIM_SEAL, row.keys[0]?.sealed ?? '')
+  t.equal(loadDkimKey(pem).asymmetricKeyDetails?.modulusLength, 2048)
+  t.equal(await codeOf(addDomain(ground, account.id, { name: 'shop.example' })), 'validation.request_invalid')
+  t.equal(await codeOf(addDomain(ground, account.id, { name: 'no domain' })), 'validation.request_invalid')
+  t.equal((await addDomain(ground, account.id, { name: 'bücher.example' })).name, 'xn--bcher-kva.example')
+})
+
+t.test('verified when every active key is published', async (t) => {
+  const row = await findDomain(ground, account.id, 'shop.example')
+  const [rsa, ed25519] = dnsRecords(row)
+  if (rsa === undefined || ed25519 === undefined) throw new Error('no records')
+  t.match(await checkDomain(ground, row, lookup), {
+    row: { verifiedAt: null },
+    records: [{ seen: 'missing' }, { seen: 'missing' }, { purpose: 'dmarc', seen: 'missing' }],
+  })
+  publish(rsa.name, rsa.value)
+  publish(ed25519.name, 'v=DKIM1; k=ed25519; p=AAAA')
+  t.match(await checkDomain(ground, row, lookup), {
+    row: { verifiedAt: null },
+    records: [{ seen: 'ok' }, { seen: 'different', found: /AAAA/ }],
+  })
+  publish(ed25519.name, ed25519.value.replaceAll('; ', ';'))
+  const { row: verified } = await checkDomain(ground, row, lookup)
+  t.equal(verified.verifiedAt, clock.now())
+  dns.failing = true
+  t.match(await checkDomain(ground, verified, lookup), {
+    row: { verifiedAt: verified.verifiedAt },
+    records: [{ seen: 'unknown' }],
+  })
+  dns.failing = false
+})
+
+t.test('rotation overlaps', async (t) => {
+  const rotated = await rotateKeys(ground, account.id, 'shop.example', false)
+  t.same(states(rotated), ['active', 'active', 'next', 'next'])
+  t.equal(new Set(rotated.keys.map(({ selector }) => selector)).size, 4)
+  t.same(states((await checkDomain(ground, rotated, lookup)).row), ['active', 'active', 'next', 'next'])
+  for (const { name, value } of dnsRecords(rotated)) publish(name, value)
+  const { row } = await checkDomain(ground, rotated, lookup)
+  t.same(states(row), ['retired', 'retired', 'active', 'active'])
+  t.ok(row.verifiedAt)
+  clock.pass(RETIRED_KEPT_MS)
+  t.same(states(await rotateKeys(ground, account.id, 'shop.example', true)), [
+    'retired',
+    'retired',
+    'active',
+    'active',
+  ])
+})
+
+t.test('who may send', async (t) => {
+  const allowed = createSenderAllowed(store)
+  const mine = await house.tenants.createWorkspace(account.id, { name: 'Mine' })
+  const other = await house.tenants.createWorkspace(account.id, { name: 'Other' })
+  const row = await addDomain(ground, account.id, { name: 'mine.example', workspace: 'mine' })
+  t.notOk(await allowed(mine, 'a@mine.example'), 'not verified yet')
+  for (const { name, value } of dnsRecords(row)) publish(name, value)
+  await checkDomain(ground, row, lookup)
+  t.ok(await allowed(mine, 'a@mine.example'))
+  t.ok(await allowed(mine, 'a@news.mine.example'))
+  t.notOk(await allowed(mine, 'a@notmine.example'))
+  t.notOk(await allowed(other, 'a@mine.example'))
+  t.same(lineage('a.b.c'), ['a.b.c', 'b.c'])
+  await removeDomain(ground, account.id, 'mine.example')
+  t.equal(await codeOf(findDomain(ground, account.id, 'mine.example')), 'domain.not_found')
+  t.notOk(await allowed(mine, 'a@mine.example'))
+})
