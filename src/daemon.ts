@@ -37,6 +37,7 @@ import type { Settled, Store } from './store/port.js'
 import { openSqliteStore, shareSqliteQueue } from './store/sqlite/open.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
+import { createSenderAllowed } from './tenant/domain/domain.js'
 import type { TenantGround } from './tenant/principal.js'
 import { createTenants } from './tenant/tenants.js'
 
@@ -220,7 +221,13 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const tenants = createTenants(ground)
   const disk = watchDisk(state, log)
   // draining is the doors' business: they take nothing new, and what is coming in is finished
-  const submission = createSubmission({ store, config, clock, accepting: () => !disk.isLow })
+  const submission = createSubmission({
+    store,
+    config,
+    clock,
+    accepting: () => !disk.isLow,
+    senderAllowed: createSenderAllowed(store),
+  })
   const rules = rulesIn(config.bounce.rules_file)
   const reports: ReportParts = { store, keys, clock, rules, lifetime: config.relay.lifetime }
   const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(reports, log) })
