@@ -16,16 +16,18 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import {
-  chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
   statSync,
+  unlinkSync,
   writeSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -65,27 +67,63 @@ export const unseal = (pepper: Uint8Array, purpose: string, sealed: string): str
   return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
 }
 
-export class LooseModeError extends Error {}
+/** A secret that others could read. */
+export class LooseModeError extends Error {
+  override readonly name = 'LooseModeError'
+}
 
-/** Reads the pepper of `dataDir`, making it on the first run. Throws LooseModeError when others may read it. */
-export const loadPepper = (dataDir: string): Buffer => {
-  const file = join(dataDir, 'pepper')
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+/** A file that Postern needs is missing, empty or not what it should be. */
+export class DamagedFileError extends Error {
+  override readonly name = 'DamagedFileError'
+}
+
+const PEPPER_BYTES = 32
+
+/** Whole or not at all, and never over another: two first runs at once end with one pepper. */
+const makePepper = (file: string): void => {
+  const draft = `${file}.${process.pid}`
+  const fd = openSync(draft, 'w', 0o600)
+  writeSync(fd, randomBytes(PEPPER_BYTES))
+  fsyncSync(fd)
+  closeSync(fd)
   try {
-    const fd = openSync(file, 'wx', 0o600)
-    const fresh = randomBytes(32)
-    writeSync(fd, fresh)
-    fsyncSync(fd)
-    closeSync(fd)
-    chmodSync(file, 0o600)
-    return fresh
+    linkSync(draft, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
+  }
+}
+
+const lostPepper = (file: string): DamagedFileError =>
+  new DamagedFileError(
+    `${file} is missing, and without it no key of this database works; restore it from a backup, ` +
+      `or start over with new keys: head -c ${PEPPER_BYTES} /dev/urandom > ${file} && chmod 600 ${file}`,
+  )
+
+/**
+ * Reads the pepper of `dataDir`; on the first run it is made. Later a missing one is an error and is not
+ * replaced: a new pepper would silently turn every key away. Throws LooseModeError when others may
+ * read it, or may look into the folder, and DamagedFileError.
+ */
+export const loadPepper = (dataDir: string, firstRun = true): Buffer => {
+  const file = join(dataDir, 'pepper')
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  if ((statSync(dataDir).mode & 0o077) !== 0) {
+    throw new LooseModeError(`${dataDir} can be entered by others; run: chmod 700 ${dataDir}`)
+  }
+  if (!existsSync(file)) {
+    if (!firstRun) throw lostPepper(file)
+    makePepper(file)
   }
   if ((statSync(file).mode & 0o077) !== 0) {
     throw new LooseModeError(`${file} can be read by others; run: chmod 600 ${file}`)
   }
   const pepper = readFileSync(file)
-  if (pepper.length < 32) throw new Error(`${file} is damaged: expected 32 bytes, found ${pepper.length}`)
+  if (pepper.length < PEPPER_BYTES) {
+    throw new DamagedFileError(
+      `${file} is damaged: expected ${PEPPER_BYTES} bytes, found ${pepper.length}; restore it from a backup`,
+    )
+  }
   return pepper
 }

@@ -56,7 +56,7 @@ export const withHouse = async <T>(args: Globals, use: (house: House) => Promise
   withStore(args, async (store, config) => {
     const ground: TenantGround = {
       store,
-      pepper: loadPepper(config.data_dir),
+      pepper: loadPepper(config.data_dir, (await store.accounts()).length === 0),
       clock: systemClock,
       perMinute: config.rate_limit.per_minute,
       authFailures: config.rate_limit.auth_failures,

@@ -93,6 +93,7 @@ if (parentPort !== null) {
       kind: 'failed',
       message: error instanceof Error ? error.message : String(error),
       newer: error instanceof NewerDatabaseError,
+      code: (error as { code?: string }).code ?? null,
     })
     parent.close()
   }

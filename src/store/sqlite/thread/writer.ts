@@ -39,7 +39,8 @@ export const startWriter = async (settings: WriterSettings): Promise<Writer> => 
   const ready = new Promise<void>((resolve, reject) => {
     worker.once('message', (notice: Notice) => {
       if (notice.kind === 'ready') resolve()
-      else reject(notice.newer ? new NewerDatabaseError(notice.message) : new Error(notice.message))
+      else if (notice.newer) reject(new NewerDatabaseError(notice.message))
+      else reject(Object.assign(new Error(notice.message), { code: notice.code }))
     })
     worker.once('error', reject)
   })
