@@ -211,7 +211,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const { config, log, listen } = options
   const clock = systemClock
   const ambiguous = await examine(store, log, clock.now())
-  const pepper = loadPepper(config.data_dir)
+  const pepper = loadPepper(config.data_dir, (await store.accounts()).length === 0)
   const ground = groundOf(store, config, pepper, clock)
   await ensureAccount(ground)
   const state: State = { config, phase: 'starting' }
