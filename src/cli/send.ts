@@ -51,6 +51,7 @@ const OPTIONS = {
   attach: { type: 'string', array: true, describe: 'File to attach; repeatable' },
   tag: { type: 'string', array: true, describe: 'name:value; repeatable' },
   at: { type: 'string', describe: 'Send later, at this ISO 8601 time' },
+  'ignore-suppressions': { type: 'boolean', describe: 'Also to suppressed addresses, this once' },
   'idempotency-key': { type: 'string', describe: 'Makes it safe to run the same command again' },
   workspace: { type: 'string', describe: 'Workspace id, for a platform key' },
   'key-file': { type: 'string', describe: 'File that holds the API key; - is standard input' },
@@ -90,6 +91,7 @@ export const sendCommand = command({
       tags: args.tag?.map(tagOf),
       attachments: args.attach === undefined ? undefined : await Promise.all(args.attach.map(attachmentOf)),
       scheduled_at: args.at,
+      ignore_suppressions: args.ignoreSuppressions,
     }
     const headers: Record<string, string> = {}
     if (args.idempotencyKey !== undefined) headers['idempotency-key'] = args.idempotencyKey

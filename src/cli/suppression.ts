@@ -7,32 +7,54 @@
 import { Fault } from '../base/fault.js'
 import { suppression as suppressionRecord } from '../http/render.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
-import { addSuppression, findSuppression, removeSuppression } from '../tenant/suppression.js'
+import {
+  addSuppression,
+  findSuppression,
+  listOfAccount,
+  listOfWorkspace,
+  removeSuppression,
+} from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { readCsv, writeCsv } from './csv.js'
-import { badInput } from './exit.js'
+import { badInput, usage } from './exit.js'
 import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { readInstant } from './time.js'
 
-const WORKSPACE = {
+const PLACE = {
   workspace: { type: 'string', default: 'default', describe: 'Workspace, by id or slug' },
+  account: { type: 'boolean', default: false, describe: 'The list that holds for every workspace' },
+  mode: { choices: ['live', 'test'], default: 'live', describe: 'The list for live or for test mail' },
 } as const
+
+interface PlaceArgs {
+  readonly workspace: string
+  readonly account: boolean
+  readonly mode: string
+}
+
+const placeOf = async ({ ground, account }: House, args: PlaceArgs) => {
+  if (!args.account) {
+    const workspace = await findWorkspace(ground, account.id, args.workspace)
+    return listOfWorkspace(workspace, args.mode === 'test' ? 'test' : 'live')
+  }
+  if (args.mode === 'test') throw usage('--account: test mail has no list for the whole account')
+  return listOfAccount(account.id)
+}
 
 const ORIGIN = {
   origin: { choices: ['manual', 'bounce', 'complaint', 'import'], describe: 'Only these' },
 } as const
 
 const rowsOf = async (
-  { store, ground, account }: House,
-  workspace: string,
-  origin: SuppressionRow['origin'] | null,
+  house: House,
+  args: PlaceArgs & { readonly origin?: SuppressionRow['origin'] | undefined },
 ) => {
-  const { id } = await findWorkspace(ground, account.id, workspace)
-  return collect((page) => store.suppressions(id, origin, page))
+  const { id } = await placeOf(house, args)
+  return collect((page) => house.store.suppressions(id, args.origin ?? null, page))
 }
 
 const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
@@ -47,10 +69,10 @@ const rowsTable = (paint: Paint, rows: readonly SuppressionRow[]): string =>
 const list = command({
   usage: 'list',
   summary: 'All suppressed addresses, newest first',
-  options: { ...WORKSPACE, ...ORIGIN },
+  options: { ...PLACE, ...ORIGIN },
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const rows = await rowsOf(house, args.workspace, args.origin ?? null)
+      const rows = await rowsOf(house, args)
       terminal.data(rows.map(suppressionRecord), (paint) => rowsTable(paint, rows))
     }),
 })
@@ -67,17 +89,18 @@ const add = command({
   summary: 'Write to these addresses no more',
   positionals: { email: { type: 'string', array: true, demandOption: true, describe: 'Addresses' } },
   options: {
-    ...WORKSPACE,
+    ...PLACE,
     reason: { type: 'string', describe: 'Why' },
     expires: { type: 'string', describe: 'Until when: 90d, or an RFC 3339 time; else for good' },
   },
   run: async (args, terminal) => {
     const expiresAt = instantOf(args.expires, '--expires')
-    await withHouse(args, async ({ ground, account }) => {
-      const workspace = await findWorkspace(ground, account.id, args.workspace)
+    await withHouse(args, async (house) => {
+      const { ground } = house
+      const place = await placeOf(house, args)
       const rows: SuppressionRow[] = []
       for (const email of args.email) {
-        rows.push(await addSuppression(ground, workspace, { email, reason: args.reason, expiresAt }, email))
+        rows.push(await addSuppression(ground, place, { email, reason: args.reason, expiresAt }, email))
       }
       terminal.data(
         rows.length === 1 ? rows.map(suppressionRecord)[0] : rows.map(suppressionRecord),
@@ -91,16 +114,17 @@ const remove = command({
   usage: 'remove <ref>',
   summary: 'Write to an address again',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Id or address' } },
-  options: WORKSPACE,
+  options: PLACE,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) => {
-      const workspace = await findWorkspace(ground, account.id, args.workspace)
-      const row = await findSuppression(ground, workspace.id, args.ref)
+    withHouse(args, async (house) => {
+      const { ground } = house
+      const place = await placeOf(house, args)
+      const row = await findSuppression(ground, place.id, args.ref)
       if (args.dryRun)
         return terminal.data(suppressionRecord(row), () => `would remove ${row.email} (${row.origin})`)
       await terminal.confirm(`remove ${row.email} (${row.origin}) from the suppressions`, args.yes)
-      await removeSuppression(ground, workspace.id, row.id)
+      await removeSuppression(ground, place.id, row.id)
       terminal.data(deletedRecord('suppression', row.id), () => `removed ${row.email}`)
     }),
 })
@@ -137,11 +161,12 @@ const importAll = command({
   positionals: {
     file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
   },
-  options: { ...WORKSPACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
+  options: { ...PLACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
   run: async (args, terminal) => {
     const lines = readLines(String(await terminal.readInput(args.file)))
-    return withHouse(args, async ({ ground, account }) => {
-      const workspace = await findWorkspace(ground, account.id, args.workspace)
+    return withHouse(args, async (house) => {
+      const { ground } = house
+      const place = await placeOf(house, args)
       const report = {
         read: lines.length,
         added: 0,
@@ -150,7 +175,7 @@ const importAll = command({
       for (const { at, email, reason, expiresAt } of lines) {
         try {
           if (!args.dryRun)
-            await addSuppression(ground, workspace, { email, reason, expiresAt, origin: 'import' })
+            await addSuppression(ground, place, { email, reason, expiresAt, origin: 'import' })
           report.added++
         } catch (error) {
           if (!(error instanceof Fault)) throw error
@@ -169,10 +194,10 @@ const importAll = command({
 const exportAll = command({
   usage: 'export',
   summary: 'All suppressed addresses as CSV',
-  options: { ...WORKSPACE, ...ORIGIN },
+  options: { ...PLACE, ...ORIGIN },
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const rows = await rowsOf(house, args.workspace, args.origin ?? null)
+      const rows = await rowsOf(house, args)
       const records = rows.map((row) => [
         row.email,
         row.reason,

@@ -19,6 +19,7 @@ import type {
   WorkspaceRow,
 } from '../store/port-tenants.js'
 import { keyPrefix } from '../tenant/key.js'
+import { isAccountWide } from '../tenant/suppression.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
 
@@ -100,10 +101,15 @@ export const event = (row: EventRow) => ({
   occurred_at: toRfc3339(row.occurredAt),
   created_at: toRfc3339(row.createdAt),
   smtp: row.reply,
-  mta: row.mta && { pool_id: row.mta.poolId, host: row.mta.host },
+  mta: row.mta && {
+    pool_id: row.mta.poolId,
+    host: row.mta.host,
+    ...(row.mta.upstreamId !== null && { upstream_id: row.mta.upstreamId }),
+  },
   attempt: row.attempt,
   applied: row.applied,
   ...(row.reason !== null && { reason: row.reason }),
+  ...(row.detail !== null && { detail: row.detail }),
 })
 
 export const workspace = (row: WorkspaceRow) => ({
@@ -160,6 +166,7 @@ export const suppression = (row: SuppressionRow) => ({
   source_id: row.sourceId,
   ...(row.reason !== null && { reason: row.reason }),
   ...(row.expiresAt !== null && { expires_at: toRfc3339(row.expiresAt) }),
+  ...(isAccountWide(row) && { scope: 'account' as const }),
   created_at: toRfc3339(row.createdAt),
 })
 

@@ -120,6 +120,8 @@ const STRIPPED: ReadonlySet<string> = new Set([
 
 export const IDEMPOTENCY_FIELDS: readonly string[] = ['idempotency-key', 'resend-idempotency-key']
 export const SCHEDULE_FIELD = 'x-postern-scheduled-at'
+/** `true` sends to suppressed addresses too, this once. */
+export const IGNORE_SUPPRESSIONS_FIELD = 'x-postern-ignore-suppressions'
 
 /** True for a field (lower-case name) that is for the gateway alone. */
 export const isControlHeader = (name: string): boolean =>

@@ -16,6 +16,7 @@ import { type Mailbox, parseAddressList } from './address.js'
 import {
   type HeaderTag,
   IDEMPOTENCY_FIELDS,
+  IGNORE_SUPPRESSIONS_FIELD,
   isControlHeader,
   readTags,
   SCHEDULE_FIELD,
@@ -37,6 +38,7 @@ export interface Submitted {
   readonly tags: readonly HeaderTag[]
   readonly idempotencyKey: string | null
   readonly scheduledAt: string | null
+  readonly ignoreSuppressions: boolean
   /** How many Received fields there are, and how many of them hold `loopToken`. */
   readonly received: number
   readonly loops: number
@@ -134,6 +136,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     tags,
     idempotencyKey: keyField === undefined ? null : decodeWords(textOf(keyField)),
     scheduledAt: textOf(SCHEDULE_FIELD) || null,
+    ignoreSuppressions: /^\s*(?:true|yes|1)\s*$/i.test(textOf(IGNORE_SUPPRESSIONS_FIELD)),
     received,
     loops,
     repeated: [...repeated],

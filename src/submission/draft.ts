@@ -36,6 +36,8 @@ export interface Draft {
   readonly tags: readonly { readonly name: string; readonly value: string }[]
   readonly attachments: readonly DraftAttachment[]
   readonly scheduledAt: string | null
+  /** Also to addresses that are suppressed, this once. */
+  readonly ignoreSuppressions?: boolean
 }
 
 type OneOrMany = string | readonly string[] | null | undefined
@@ -55,6 +57,7 @@ export interface WireDraft {
   readonly tags?: readonly { readonly name: string; readonly value: string }[] | null | undefined
   readonly attachments?: readonly WireAttachment[] | null | undefined
   readonly scheduled_at?: string | null | undefined
+  readonly ignore_suppressions?: boolean | null | undefined
 }
 
 /** snake_case is ours; camelCase is what resend 4 passes on. */
@@ -87,6 +90,7 @@ export const toDraft = (body: WireDraft): Draft => ({
     path: one.path,
   })),
   scheduledAt: body.scheduled_at ?? null,
+  ignoreSuppressions: body.ignore_suppressions ?? false,
 })
 
 /** A finished answer, as it will be stored and replayed. */

@@ -5,8 +5,9 @@ import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
 import type { Config } from '../config/config.js'
 import { normalizeAddress } from '../mail/address.js'
+import type { Mode } from '../store/page.js'
 import type { Queue } from '../store/port.js'
-import type { Tenants, WorkspaceRow } from '../store/port-tenants.js'
+import { suppressionList, type Tenants, type WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import type { Route } from './route.js'
@@ -61,10 +62,16 @@ export const demandSize = ({ config }: SubmissionGround, bytes: number): void =>
   }
 }
 
-/** Which of these normal addresses must not be written to. */
+/** `suppressed@` at any domain, with or without a detail: listed in every test. */
+const PRETENDED = /^"?suppressed(?:\+[^@]*)?"?@/
+
+/** Which of these normal addresses must not be written to. Live and test mail have lists of their own. */
 export const suppressedOf = async (
   { store }: SubmissionGround,
-  workspaceId: string,
+  { workspaceId, mode }: { readonly workspaceId: string; readonly mode: Mode },
   addresses: readonly string[],
   now: number,
-): Promise<ReadonlySet<string>> => new Set(await store.suppressed(workspaceId, addresses, now))
+): Promise<ReadonlySet<string>> => {
+  const listed = await store.suppressed(suppressionList(workspaceId, mode), addresses, now)
+  return new Set(mode === 'live' ? listed : [...listed, ...addresses.filter((one) => PRETENDED.test(one))])
+}

@@ -218,10 +218,11 @@ export const submitMessage = async (
           ),
         }
   const answer = await once(store, wish, { workspaceId: workspace.id, mode }, clock.now, async (ticket) => {
+    const minded = parts.submitted.ignoreSuppressions ? [] : listed
     const suppressed = await suppressedOf(
       ground,
-      workspace.id,
-      listed.map(({ normal }) => normal),
+      { workspaceId: workspace.id, mode },
+      minded.map(({ normal }) => normal),
       now,
     )
     const recipients = listed.map((one) => newRecipient(one, newRecipientId(now), suppressed, one.dsn))

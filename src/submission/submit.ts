@@ -98,6 +98,8 @@ const toEmail = async (
   }
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 interface Job {
   readonly principal: Principal
   readonly workspace: WorkspaceRow
@@ -113,11 +115,13 @@ const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
   const place = { workspaceId: workspace.id, mode: principal.mode }
   return once(store, job.idempotency, place, clock.now, async (ticket) => {
     const now = clock.now()
-    const addresses = drafts.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
-    const suppressed = await suppressedOf(ground, workspace.id, addresses, now)
+    const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
+    const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
+    const suppressed = await suppressedOf(ground, place, addresses, now)
     const mails: NewEmail[] = []
     for (const checked of drafts) {
-      mails.push(await toEmail(ground, principal, workspace, checked, suppressed, now))
+      const listed = checked.ignoreSuppressions ? NONE : suppressed
+      mails.push(await toEmail(ground, principal, workspace, checked, listed, now))
     }
     const records = mails.map(toRecord)
     const { status, body } = job.render(records)

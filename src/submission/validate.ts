@@ -26,6 +26,7 @@ export interface Checked extends Parties {
   readonly tags: readonly Tag[]
   readonly attachments: readonly MessageAttachment[]
   readonly scheduledAt: number | null
+  readonly ignoreSuppressions: boolean
 }
 
 export interface Rules {
@@ -104,9 +105,20 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
   const scheduledAt = readSchedule(draft.scheduledAt, rules.now, `${at}.scheduled_at`, errors)
   const { from } = parties
   if (errors.length > 0 || from === null) return { checked: null, errors }
-  const { subject, html, text, headers, tags } = draft
+  const { subject, html, text, headers, tags, ignoreSuppressions = false } = draft
   return {
-    checked: { ...parties, from, subject, html, text, headers, tags, attachments, scheduledAt },
+    checked: {
+      ...parties,
+      from,
+      subject,
+      html,
+      text,
+      headers,
+      tags,
+      attachments,
+      scheduledAt,
+      ignoreSuppressions,
+    },
     errors: null,
   }
 }

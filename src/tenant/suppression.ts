@@ -4,11 +4,14 @@
  *   Added by people, imports, hard bounces and complaints. Addresses are kept
  *   and compared in lower case. Adding one that is there already gives the row
  *   that is there.
+ *   Live and test mail have lists of their own; one more holds for the live mail
+ *   of every workspace of an account, and only who may act for the account writes on it.
  */
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { normalizeAddress, parseAddress } from '../mail/address.js'
-import type { SuppressionRow } from '../store/port-tenants.js'
+import type { Mode } from '../store/page.js'
+import { type SuppressionRow, suppressionList, type WorkspaceRow } from '../store/port-tenants.js'
 import type { TenantGround } from './principal.js'
 
 export interface NewSuppression {
@@ -19,7 +22,23 @@ export interface NewSuppression {
   readonly expiresAt?: number | null | undefined
 }
 
+/** A list: `id` is as suppressionList names it. */
 type Place = Pick<SuppressionRow, 'accountId'> & { readonly id: string }
+
+/** The list of a workspace, for mail of that mode. */
+export const listOfWorkspace = (
+  { id, accountId }: Pick<WorkspaceRow, 'id' | 'accountId'>,
+  mode: Mode,
+): Place => ({
+  accountId,
+  id: suppressionList(id, mode),
+})
+
+/** The list that holds for all workspaces. */
+export const listOfAccount = (accountId: string): Place => ({ accountId, id: accountId })
+
+export const isAccountWide = ({ workspaceId, accountId }: SuppressionRow): boolean =>
+  workspaceId === accountId
 
 /** The row of this address, and whether it was made now. */
 export const suppress = async (

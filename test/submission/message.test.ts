@@ -134,3 +134,20 @@ t.test('scheduled and suppressed, as over HTTP', async (t) => {
     scheduledAt: Date.parse(at),
   })
 })
+
+t.test('a header field insists on a suppressed address, and goes no further', async (t) => {
+  const office = await openOffice(t)
+  await office.tenants.addSuppression(office.workspace, { email: 'bo@example.com' })
+  for (const [value, bounced] of [
+    ['true', 0],
+    ['no', 1],
+  ] as const) {
+    const { id } = await office.submission.submitMessage(
+      loginOf(office),
+      message([...HEAD, `X-Postern-Ignore-Suppressions: ${value}`, '', 'Hi'], ['bo@example.com']),
+    )
+    t.match(await office.store.email(scopeOf(office), id), { counts: { bounced } }, value)
+  }
+  for (const { raw } of office.accepted)
+    t.notMatch(Buffer.from(raw).toString('latin1'), /Ignore-Suppressions/i)
+})

@@ -2,22 +2,42 @@
  * NAME      suppressions - addresses that a workspace does not write to
  * DESCRIPTION
  *   Named by id or by address. Adding one that is there is no mistake and answers
- *   200 with the same record.
+ *   200 with the same record. A key sees the list of its own mode; what a test
+ *   does silences nobody. `scope: account` is the list for all workspaces.
  */
 import { type FieldError, invalid } from '../../base/fault.js'
 import { parseAddress } from '../../mail/address.js'
-import type { WorkspaceRow } from '../../store/port-tenants.js'
-import { refOf } from '../../tenant/suppression.js'
+import { requirePlatform } from '../../tenant/principal.js'
+import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/suppression.js'
+import { readTime } from '../wire/time.js'
 
 const PER_WORKSPACE = { access: 'any', workspace: 'required' } as const
 
-const workspaceOf = ({ workspace }: Pick<Call, 'workspace'>): WorkspaceRow => {
+type Place = ReturnType<typeof listOfAccount>
+
+const listFor = (
+  { workspace, principal }: Pick<Call, 'workspace' | 'principal'>,
+  scope: shapes.Scope | undefined,
+  field: string,
+): Place => {
   if (workspace === null) throw new Error('the gate lets no request without a workspace through')
-  return workspace
+  if (scope !== 'account') return listOfWorkspace(workspace, principal.mode)
+  requirePlatform(principal)
+  if (principal.mode === 'live') return listOfAccount(principal.accountId)
+  throw invalid([{ field, kind: 'forbidden', message: 'test mail has no list for the whole account' }])
+}
+
+/** The list that has it: the workspace's own, else that of the account, which holds for live mail. */
+const listWith = async (ground: Ground, call: Call, ref: string): Promise<Place> => {
+  const own = listFor(call, 'workspace', '')
+  if (call.principal.mode === 'test' || (await ground.store.suppression(own.id, refOf(ref))) !== null)
+    return own
+  const wide = listOfAccount(own.accountId)
+  return (await ground.store.suppression(wide.id, refOf(ref))) === null ? own : wide
 }
 
 const add = (ground: Ground): Endpoint =>
@@ -29,9 +49,17 @@ const add = (ground: Ground): Endpoint =>
     summary: 'Write no more to an address',
     body: shapes.suppressionBody,
     answers: { 200: shapes.suppression, 201: shapes.suppression },
-    faults: [],
+    faults: ['auth.scope_forbidden'],
     async handle(call) {
-      const { row, added } = await ground.tenants.suppress(workspaceOf(call), { email: call.body.email })
+      const { email, reason, expires_at: until, scope } = call.body
+      const errors: FieldError[] = []
+      const expiresAt = readTime('body.expires_at', until, errors)
+      if (errors.length > 0) throw invalid(errors)
+      const { row, added } = await ground.tenants.suppress(listFor(call, scope, 'body.scope'), {
+        email,
+        reason,
+        expiresAt,
+      })
       return { status: added ? 201 : 200, body: render.suppression(row) }
     },
   })
@@ -45,9 +73,9 @@ const list = (ground: Ground): Endpoint =>
     summary: 'Suppressed addresses, newest first',
     query: shapes.suppressionQuery,
     answers: { 200: shapes.suppressionList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    faults: ['auth.scope_forbidden', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     async handle(call) {
-      const workspaceId = workspaceOf(call).id
+      const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
       const origin = call.query.origin ?? null
       const body = await pageFor(ground, 'suppressions', call, {
         query: call.query,
@@ -69,7 +97,9 @@ const one = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.suppression },
     faults: ['suppression.not_found'],
     async handle(call) {
-      const row = await ground.tenants.findSuppression(workspaceOf(call).id, param(call, 'ref'))
+      const ref = param(call, 'ref')
+      const { id } = await listWith(ground, call, ref)
+      const row = await ground.tenants.findSuppression(id, ref)
       return { status: 200, body: render.suppression(row) }
     },
   }),
@@ -80,9 +110,12 @@ const one = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/suppressions/{ref}',
     summary: 'Write to an address again, by id or address',
     answers: { 200: shapes.removedSuppression },
-    faults: ['suppression.not_found'],
+    faults: ['auth.scope_forbidden', 'suppression.not_found'],
     async handle(call) {
-      const { id } = await ground.tenants.removeSuppression(workspaceOf(call).id, param(call, 'ref'))
+      const ref = param(call, 'ref')
+      const place = await listWith(ground, call, ref)
+      if (place.id === place.accountId) requirePlatform(call.principal)
+      const { id } = await ground.tenants.removeSuppression(place.id, ref)
       return { status: 200, body: { id, object: 'suppression', deleted: true } }
     },
   }),
@@ -107,13 +140,13 @@ const many = (ground: Ground): readonly Endpoint[] => [
     summary: 'Write no more to up to 100 addresses',
     body: shapes.addBatch,
     answers: { 200: shapes.suppressions },
-    faults: [],
+    faults: ['auth.scope_forbidden'],
     async handle(call) {
-      const workspace = workspaceOf(call)
+      const place = listFor(call, call.body.scope, 'body.scope')
       demandAddresses(call.body.emails)
       const rows = await Promise.all(
         call.body.emails.map((email, i) =>
-          ground.tenants.addSuppression(workspace, { email }, `body.emails[${i}]`),
+          ground.tenants.addSuppression(place, { email }, `body.emails[${i}]`),
         ),
       )
       return { status: 200, body: { object: 'list', data: rows.map(render.suppression) } }
@@ -127,9 +160,9 @@ const many = (ground: Ground): readonly Endpoint[] => [
     summary: 'Write to up to 100 addresses again; those not suppressed are left out of the answer',
     body: shapes.removeBatch,
     answers: { 200: shapes.removedSuppressions },
-    faults: [],
+    faults: ['auth.scope_forbidden'],
     async handle(call) {
-      const { id: workspaceId } = workspaceOf(call)
+      const { id: workspaceId } = listFor(call, call.body.scope, 'body.scope')
       const refs = [...(call.body.emails ?? []), ...(call.body.ids ?? [])]
       const rows = await Promise.all(
         refs.map((ref) => ground.store.removeSuppression(workspaceId, refOf(ref))),

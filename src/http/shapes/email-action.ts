@@ -65,10 +65,21 @@ export const event = Joi.object({
       text: Joi.string().allow('').required(),
     }),
   ),
-  mta: nullable(Joi.object({ pool_id: Joi.string().required(), host: nullable(Joi.string()) })),
+  mta: nullable(
+    Joi.object({
+      pool_id: Joi.string().required(),
+      host: nullable(Joi.string()),
+      upstream_id: Joi.string(),
+    }),
+  ),
   attempt: nullable(Joi.number().integer()),
   applied: Joi.boolean().required(),
   reason: Joi.string(),
+  detail: Joi.object()
+    .pattern(Joi.string(), Joi.alternatives(Joi.string().allow(''), Joi.number(), Joi.boolean()).allow(null))
+    .description(
+      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, unapplied (why it changed nothing), suppression (what became of it)',
+    ),
 }).meta({ name: 'Event' })
 
 export const eventList = listOf(event).meta({ name: 'EventList' })

@@ -63,6 +63,7 @@ export const sendBody: Joi.ObjectSchema<WireDraft> = body(
     tags: orNull(Joi.array().items(tag).max(75)),
     attachments: orNull(Joi.array().items(attachment).max(1_000)),
     scheduled_at: orNull(timestamp()),
+    ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
   }),
 ).meta({ name: 'SendEmail' })
 

@@ -2,32 +2,59 @@
  * NAME      suppression - the shapes of suppressed addresses
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
+import { body, id, listOf, nullable, orNull, pageQuery, time, timestamp } from './common.js'
 import { removed } from './removed.js'
 
 const ORIGINS = ['manual', 'bounce', 'complaint', 'import'] as const
 
 const email = () => Joi.string().max(320)
 
-export const suppressionBody = body(Joi.object<{ email: string }>({ email: orNull(email()).required() }))
+export type Scope = 'workspace' | 'account'
+const scope = () =>
+  Joi.string()
+    .valid('workspace', 'account')
+    .description('account: the list that holds for the live mail of every workspace; needs a platform key')
+
+export interface WishedSuppression {
+  readonly email: string
+  readonly reason?: string
+  readonly expires_at?: string
+  readonly scope?: Scope
+}
+
+export const suppressionBody = body(
+  Joi.object<WishedSuppression>({
+    email: orNull(email()).required(),
+    reason: orNull(Joi.string().max(998)),
+    expires_at: orNull(timestamp()).description('When it ends; never unless given'),
+    scope: orNull(scope()),
+  }),
+)
 
 const emails = () => orNull(Joi.array().items(email()).min(1).max(100))
 
-export const addBatch = body(Joi.object<{ emails: readonly string[] }>({ emails: emails().required() }))
+export const addBatch = body(
+  Joi.object<{ emails: readonly string[]; scope?: Scope }>({
+    emails: emails().required(),
+    scope: orNull(scope()),
+  }),
+)
 
 /** By address, by id, or both. */
 export const removeBatch = body(
-  Joi.object<{ emails?: readonly string[]; ids?: readonly string[] }>({
+  Joi.object<{ emails?: readonly string[]; ids?: readonly string[]; scope?: Scope }>({
     emails: emails(),
     ids: orNull(Joi.array().items(Joi.string().max(100)).min(1).max(100)),
+    scope: orNull(scope()),
   }).or('emails', 'ids'),
 )
 
 export const suppressionQuery = Joi.object<{
   origin?: (typeof ORIGINS)[number]
+  scope?: Scope
   limit?: string
   cursor?: string | string[]
-}>({ origin: Joi.string().valid(...ORIGINS), ...pageQuery })
+}>({ origin: Joi.string().valid(...ORIGINS), scope: scope(), ...pageQuery })
 
 export const suppression = Joi.object({
   id: id('sup'),
@@ -39,6 +66,7 @@ export const suppression = Joi.object({
   source_id: nullable(Joi.string()),
   reason: Joi.string(),
   expires_at: Joi.string(),
+  scope: Joi.string().valid('account'),
   created_at: time(),
 }).meta({ name: 'Suppression' })
 
