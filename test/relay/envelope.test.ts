@@ -87,3 +87,9 @@ t.test('no address can carry a command', async (t) => {
   t.equal(commands({ returnPath: 'x>\r\nRSET' }), '553 5.1.7')
   t.match(commands({ returnPath: '' }), 'MAIL FROM:<>')
 })
+
+t.test('a quoted local part goes out as it is', async (t) => {
+  for (const address of ['"a b"@x.test', '"a<b>c"@x.test', '"q\\"q d"@x.test']) {
+    t.match(commands({ claimed: mail({ address }) }), `RCPT TO:<${address}>`)
+  }
+})

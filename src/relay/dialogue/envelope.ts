@@ -31,7 +31,12 @@ export interface EnvelopeNeeds {
   readonly eightBit: boolean
 }
 
-const UNSAFE = /[\x00-\x20\x7f<>]/
+const CONTROL = /[\x00-\x1f\x7f]/
+const QUOTED = /^"(?:[^"\\]|\\.)*"/
+
+/** True for what could end a command or its path early; inside a quoted local part a space or bracket can not. */
+const isUnsafe = (path: string): boolean => CONTROL.test(path) || /[ <>]/.test(path.replace(QUOTED, ''))
+
 const NOT_ASCII = /[^\x20-\x7e]/
 const PLAIN_XTEXT = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]*$/
 const XTEXT = /^[\x21-\x7e]{1,500}$/
@@ -70,10 +75,10 @@ const refusal = (code: number, enhanced: string, text: string): Reply => ({ code
 
 const refuse = (needs: EnvelopeNeeds, offers: Offers): Reply | null => {
   const { claimed, returnPath } = needs
-  if (claimed.address === '' || UNSAFE.test(claimed.address)) {
+  if (claimed.address === '' || isUnsafe(claimed.address)) {
     return refusal(553, '5.1.3', 'The recipient address can not be sent')
   }
-  if (UNSAFE.test(returnPath)) return refusal(553, '5.1.7', 'The sender address can not be sent')
+  if (isUnsafe(returnPath)) return refusal(553, '5.1.7', 'The sender address can not be sent')
   const international = claimed.needsSmtpUtf8 || NOT_ASCII.test(claimed.address) || NOT_ASCII.test(returnPath)
   if (international && !offers.smtpUtf8) {
     return refusal(550, '5.6.7', 'The message needs SMTPUTF8, which the upstream does not offer')
