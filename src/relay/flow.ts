@@ -11,7 +11,7 @@
  *   A pool that can not carry mail is looked at once a minute, so that mails
  *   past their lifetime are told so even then.
  */
-import { isDead } from '../outcome/reply.js'
+import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
 import { Attempt, type Surroundings } from './attempt.js'
 import type { Item } from './backlog.js'
@@ -22,6 +22,7 @@ import { recorded } from './outcomes.js'
 import type { Pool, Pools } from './pools.js'
 import type { LogLine, RelaySettings, RelayStats } from './settings.js'
 import { emptyStats } from './settings.js'
+import { Throttles } from './throttle/throttles.js'
 import type { Upstream } from './upstream.js'
 
 export type RelayQueue = Pick<
@@ -73,6 +74,7 @@ export class Flow {
   #fail: (error: Error) => void = () => {}
   #unsubscribe: (() => void)[] = []
   readonly #lookout: Lookout
+  readonly #throttles: Throttles
   #inFlight = 0
   /** Size of the messages in flight. */
   #bytes = 0
@@ -92,6 +94,11 @@ export class Flow {
       stopping: () => this.#stopping,
       stopped,
     }
+    this.#throttles = new Throttles({
+      tick: parts.around.tick,
+      giveBack: (claimed, delayMs) => this.#giveBack(claimed, delayMs),
+      log: (fact, fields) => parts.log('info', fact, fields),
+    })
     this.#lookout = new Lookout({
       visit: () => this.#visit(),
       nextDue: () => parts.queue.nextDue(),
@@ -115,7 +122,7 @@ export class Flow {
     this.#fail(new Error('stopping'))
     await this.#lookout.stop()
     await Promise.allSettled(this.#claims)
-    for (const lane of this.#lanes.values()) this.#giveBackAll(lane, 0)
+    for (const [poolId, lane] of this.#lanes) this.#giveBackAll(poolId, lane)
     const upstreams = this.#parts.pools.upstreams()
     for (const upstream of upstreams) upstream.abortEarly()
     const cut = setTimeout(() => {
@@ -140,9 +147,9 @@ export class Flow {
     for (const [poolId, lane] of this.#lanes) {
       const pool = this.#parts.pools.get(poolId)
       if (pool === undefined) {
-        this.#giveBackAll(lane, 0)
+        this.#giveBackAll(poolId, lane)
         this.#lanes.delete(poolId)
-      } else if (lane.backlog.size > 0) this.pump(pool)
+      } else if (lane.backlog.size > 0 || this.#throttles.holds(poolId)) this.pump(pool)
     }
   }
 
@@ -208,7 +215,7 @@ export class Flow {
       const claimed = await claim
       lane.more = claimed.length === room || lane.missed
       for (const one of claimed) lane.backlog.add(one)
-      if (this.#stopping) this.#giveBackAll(lane, 0)
+      if (this.#stopping) this.#giveBackAll(pool.row.id, lane)
     } finally {
       lane.claiming = false
       this.#claims.delete(claim)
@@ -252,15 +259,15 @@ export class Flow {
       else if (choice === 'none') this.#conclude(item)
       else this.#begin(item, pool, choice)
     }
-    while (backlog.size > 0) {
+    while (backlog.size > 0 || this.#throttles.holds(pool.row.id)) {
       const choice = this.#bytes > MOST_BYTES ? 'busy' : pool.choose(this.#parts.random)
       if (choice === 'busy') break
       if (choice === 'none') {
         this.#warnOnce(lane, pool.row.id, pool)
-        this.#giveBackAll(lane, 0)
+        this.#giveBackAll(pool.row.id, lane)
         break
       }
-      const item = backlog.take()
+      const item = this.#throttles.next(pool.row.id, backlog)
       if (item === null) break
       lane.warned = false
       this.#begin(item, pool, choice)
@@ -277,10 +284,13 @@ export class Flow {
     this.#inFlight++
     this.#bytes += item.claimed.size
     this.stats.attempts++
+    let end: AttemptEnd | null = null
+    this.#throttles.begun(item.claimed)
     new Attempt(item, pool, upstream, this.#around)
       .run()
       .then(
         (result) => {
+          if (result.kind !== 'released') end = result.end
           if (result.kind === 'released') return this.#giveBack(item.claimed, 0)
           if (result.kind === 'settled') {
             item.last = result.end
@@ -294,7 +304,7 @@ export class Flow {
             if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = result.end
           }
           this.#lane(pool.row.id).backlog.addAgain(item)
-          if (this.#stopping) this.#giveBackAll(this.#lane(pool.row.id), 0)
+          if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lane(pool.row.id))
         },
         (error: Error) => {
           this.#parts.log('error', 'attempt failed', { email: item.claimed.emailId, error: error.message })
@@ -304,6 +314,7 @@ export class Flow {
       .finally(() => {
         this.#inFlight--
         this.#bytes -= item.claimed.size
+        this.#throttles.ended(item.claimed, end)
         if (this.#inFlight === 0) this.#idle?.()
         this.pump(pool)
       })
@@ -327,8 +338,9 @@ export class Flow {
     this.#parts.journal.release({ recipientId, leaseGen }, this.#around.now() + delayMs)
   }
 
-  #giveBackAll(lane: Lane, delayMs: number): void {
-    for (const item of lane.backlog.takeAll()) this.#giveBack(item.claimed, delayMs)
+  #giveBackAll(poolId: string, lane: Lane): void {
+    const items = [...lane.backlog.takeAll(), ...this.#throttles.takeAside(poolId)]
+    for (const item of items) this.#giveBack(item.claimed, 0)
   }
 
   #warnOnce(lane: Lane, poolId: string, pool: Pool | undefined): void {

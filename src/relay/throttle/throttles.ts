@@ -1,0 +1,170 @@
+/**
+ * NAME      throttles - the pace of each recipient domain
+ * DESCRIPTION
+ *   Knows nothing of a domain until a reply complains (rules.ts). From then on it
+ *   bounds the messages at once to it, within one pool, and holds a few mails
+ *   aside for when there is room; the rest go back to the store, spread over the
+ *   time that they will take, so that other domains are not kept waiting and
+ *   memory does not grow. Taken messages widen the bound until it no longer matters.
+ */
+
+import type { AttemptEnd } from '../../outcome/reply.js'
+import { askedWaitMs } from '../../outcome/reply.js'
+import type { Claimed } from '../../store/port.js'
+import type { Backlog, Item } from '../backlog.js'
+import { PACE_RULES, type PaceRule, paceOf } from './rules.js'
+
+const MOST_ASIDE = 64
+/** A bound this wide is none. */
+const FREE = 64
+const LONGEST_PAUSE_MS = 15 * 60_000
+const LONGEST_ASKED_MS = 4 * 3_600_000
+const SOON_MS = 5_000
+const LATEST_MS = 5 * 60_000
+/** Without complaint for so long, and idle: forgotten. */
+const FORGET_MS = 30 * 60_000
+const STAGES = new Set(['mail', 'rcpt', 'data', 'dot'])
+
+interface Pace {
+  limit: number
+  /** Nothing before that. */
+  until: number
+  /** When the next mail that is given back may come again. */
+  slot: number
+  pauses: number
+  heardAt: number
+  readonly aside: Item[]
+}
+
+export interface ThrottleParts {
+  readonly tick: () => number
+  readonly giveBack: (claimed: Claimed, delayMs: number) => void
+  readonly log: (fact: string, fields: Readonly<Record<string, string | number>>) => void
+  readonly rules?: readonly PaceRule[]
+}
+
+const domainOf = ({ address }: Claimed): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+const keyOf = (claimed: Claimed): string => `${claimed.poolId} ${domainOf(claimed)}`
+
+export class Throttles {
+  readonly #parts: ThrottleParts
+  readonly #rules: readonly PaceRule[]
+  readonly #paces = new Map<string, Pace>()
+  /** Messages under way, by pool and domain. */
+  readonly #under = new Map<string, number>()
+
+  constructor(parts: ThrottleParts) {
+    this.#parts = parts
+    this.#rules = parts.rules ?? PACE_RULES
+  }
+
+  /** The next mail of a pool that may begin now. Mails that may not are put aside or given back. */
+  next(poolId: string, backlog: Backlog): Item | null {
+    for (const [key, pace] of this.#paces) {
+      if (pace.aside.length > 0 && key.startsWith(`${poolId} `) && this.#mayBegin(key, pace))
+        return pace.aside.shift() ?? null
+    }
+    for (let item = backlog.take(); item !== null; item = backlog.take()) {
+      const key = keyOf(item.claimed)
+      const pace = this.#paces.get(key)
+      if (pace === undefined || this.#mayBegin(key, pace)) return item
+      this.#defer(item, pace)
+    }
+    return null
+  }
+
+  #mayBegin(key: string, { until, limit }: Pace): boolean {
+    return this.#parts.tick() >= until && (this.#under.get(key) ?? 0) < Math.max(1, Math.floor(limit))
+  }
+
+  #defer(item: Item, pace: Pace): void {
+    const now = this.#parts.tick()
+    if (now >= pace.until && pace.aside.length < MOST_ASIDE) {
+      pace.aside.push(item)
+      return
+    }
+    pace.slot = Math.max(pace.slot, pace.until, now + SOON_MS) + 1_000 / pace.limit
+    const latest = Math.max(pace.until, now + SOON_MS) + LATEST_MS
+    if (pace.slot > latest) pace.slot = latest
+    this.#parts.giveBack(item.claimed, pace.slot - now)
+  }
+
+  /** Whether mail of this pool stands aside. */
+  holds(poolId: string): boolean {
+    for (const [key, { aside }] of this.#paces) {
+      if (aside.length > 0 && key.startsWith(`${poolId} `)) return true
+    }
+    return false
+  }
+
+  /** Takes what stands aside of a pool, out of the line. */
+  takeAside(poolId: string): Item[] {
+    const taken: Item[] = []
+    for (const [key, { aside }] of this.#paces) {
+      if (key.startsWith(`${poolId} `)) taken.push(...aside.splice(0))
+    }
+    return taken
+  }
+
+  begun(claimed: Claimed): void {
+    const key = keyOf(claimed)
+    this.#under.set(key, (this.#under.get(key) ?? 0) + 1)
+  }
+
+  /** A message has come to an end; `end` is null when nothing was said about it. */
+  ended(claimed: Claimed, end: AttemptEnd | null): void {
+    const key = keyOf(claimed)
+    // the sandbox plays its refusals for the mail, not for the pace
+    if (end?.reply != null && STAGES.has(end.stage) && claimed.mode === 'live') this.#heard(key, end)
+    const left = (this.#under.get(key) ?? 1) - 1
+    if (left <= 0) this.#under.delete(key)
+    else this.#under.set(key, left)
+  }
+
+  #heard(key: string, { reply, stage }: AttemptEnd): void {
+    if (reply === null) return
+    if (stage === 'dot' && reply.code < 300) {
+      this.#taken(key)
+      return
+    }
+    const rule = paceOf(reply, this.#rules)
+    if (rule === null || rule.does === 'nothing') return
+    const now = this.#parts.tick()
+    const pace = this.#paces.get(key) ?? this.#begin(key)
+    const limit = Math.max(1, Math.floor(Math.min(pace.limit, this.#under.get(key) ?? 1) / 2))
+    // those that were under way together complain together: that is one complaint
+    if (now < pace.until) return
+    pace.heardAt = now
+    if (rule.does === 'fewer') pace.limit = limit
+    else {
+      const asked = Math.min(askedWaitMs(reply.text), LONGEST_ASKED_MS)
+      const own = Math.min(rule.seconds * 1_000 * 2 ** Math.min(pace.pauses++, 8), LONGEST_PAUSE_MS)
+      pace.limit = 1
+      pace.until = now + (asked > 0 ? asked : own)
+      for (const item of pace.aside.splice(0)) this.#defer(item, pace)
+    }
+    const [pool = '', domain = ''] = key.split(' ')
+    const wait = Math.max(0, Math.round((pace.until - now) / 1_000))
+    this.#parts.log('slowed down', { pool, domain, rule: rule.name, at_once: pace.limit, pause_s: wait })
+  }
+
+  #begin(key: string): Pace {
+    const pace: Pace = { limit: FREE, until: 0, slot: 0, pauses: 0, heardAt: 0, aside: [] }
+    this.#paces.set(key, pace)
+    return pace
+  }
+
+  #taken(key: string): void {
+    const pace = this.#paces.get(key)
+    if (pace === undefined) return
+    pace.pauses = 0
+    pace.slot = 0
+    pace.limit += 1 / pace.limit
+    const calm = this.#parts.tick() - pace.heardAt > FORGET_MS
+    if (pace.aside.length === 0 && (calm || pace.limit >= FREE)) {
+      this.#paces.delete(key)
+      const [pool = '', domain = ''] = key.split(' ')
+      this.#parts.log('full speed again', { pool, domain })
+    }
+  }
+}
