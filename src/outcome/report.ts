@@ -17,6 +17,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
+import { parseReply, type Reply } from '../mail/reply.js'
 import { type Rule, suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Action, Report, ReportKind, ReportRecipient } from '../mail/report/report.js'
@@ -101,10 +102,20 @@ const keyOf = ({ report, raw, owner }: Case, word: string, status: string | null
 const told = (facts: Readonly<Record<string, string | null>>): Record<string, string | null> =>
   Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== null))
 
+/** The far server's reply, its codes taken out of its text; a report without codes gets those of its action. */
+const replyOf = (group: ReportRecipient, action: Action): Reply => {
+  const said = parseReply(group.diagnostic ?? '')
+  const byAction = action === 'failed' ? 550 : action === 'delayed' ? 450 : 250
+  return {
+    code: group.code ?? CODE_OF[group.status?.charAt(0) ?? ''] ?? byAction,
+    enhanced: group.status,
+    text: said?.text ?? group.diagnostic ?? '',
+  }
+}
+
 const outcomeOf = (at: Case, group: ReportRecipient, suppression: Suppression | null): Outcome | null => {
   if (group.action === null) return null
   const { report, owner, tier, now } = at
-  const code = group.code ?? CODE_OF[group.status?.charAt(0) ?? ''] ?? 0
   const unapplied = whyUnapplied(at, group.action)
   return observed({
     recipientId: owner.recipientId,
@@ -112,10 +123,7 @@ const outcomeOf = (at: Case, group: ReportRecipient, suppression: Suppression | 
     at: now,
     source: 'dsn',
     deadline: group.action === 'delayed' ? now + at.lifetime + DAY : null,
-    reply:
-      group.status === null && group.diagnostic === null
-        ? null
-        : { code, enhanced: group.status, text: group.diagnostic ?? '' },
+    reply: group.status === null && group.diagnostic === null ? null : replyOf(group, group.action),
     mta: { poolId: owner.poolId, upstreamId: null, host: report.reportingMta },
     dedupe: keyOf(at, group.action, group.status),
     reason: group.action === 'failed' ? group.category : null,

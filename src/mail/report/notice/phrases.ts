@@ -96,6 +96,17 @@ export const EXPIRED_DELAY = anyOf(
   /will not be retried|message (?:has been )?returned to (?:the )?sender/i,
 )
 
+/** Notices of success, in the words of Postfix, Exim, sendmail and Exchange. */
+export const SUCCESS = anyOf(
+  /(?:was|were|has been|have been) successfully (?:delivered|relayed)|successful delivery notif/i,
+  /successfully delivered to the (?:destination|following)|delivered to the following recipients/i,
+)
+/** Words of failure; the standing remark of Postfix about later errors elsewhere is none. */
+export const FAILURE = anyOf(
+  /(?:could|can|was|were|has|have)(?: |)n[o']t (?:be |been )?(?:delivered|relayed|sent)|undeliver|unable to|\bfail(?:ed|ure)/i,
+  /permanent (?:fatal )?error|returned to sender|user unknown|unknown user|rejected|refused/i,
+)
+
 /** Lines above a copy of the returned message; rules and stars before the words do not count. */
 export const ORIGINAL_BELOW = anyOf(
   /^below (?:this|the (?:next )?) ?line|^below (?:this line )?is a copy|^this is a copy of/i,

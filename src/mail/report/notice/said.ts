@@ -2,14 +2,14 @@
  * NAME      said - what the notice says, and about whom
  * DESCRIPTION
  *   The words of a mail, found once: its notice, the addresses that it mentions,
- *   and whether it tells of a failure or a delay. The words about one recipient
+ *   and whether it tells of a failure, a delay or a success. The words about one recipient
  *   complete the vague fields of a status part.
  */
 import { sameAddress } from '../addresses.js'
 import { type Mail, words } from '../mime.js'
 import type { Action } from '../report.js'
 import { type Notice, noticeOf } from './notice.js'
-import { DELAY, DELAY_SUBJECT, GAVE_UP } from './phrases.js'
+import { DELAY, DELAY_SUBJECT, FAILURE, GAVE_UP, SUCCESS } from './phrases.js'
 import { linesAbout, type Mention, mentionsIn } from './prose.js'
 import { addressees } from './sender.js'
 
@@ -26,13 +26,19 @@ export interface About {
   readonly context: string
 }
 
+/** A report cut short may have nothing but its words: good news must not be read as bad. */
+const actionIn = (flat: string, late: boolean): Action => {
+  if (SUCCESS.test(flat) && !FAILURE.test(flat)) return 'delivered'
+  return late && !GAVE_UP.test(flat) ? 'delayed' : 'failed'
+}
+
 export const saidIn = (mail: Mail): Said => {
   const notice = noticeOf(mail)
   const late = DELAY.test(notice.flat) || DELAY_SUBJECT.test(words(mail.headers, 'subject'))
   return {
     notice,
     mentions: mentionsIn(notice, addressees(mail.headers)),
-    action: late && !GAVE_UP.test(notice.flat) ? 'delayed' : 'failed',
+    action: actionIn(notice.flat, late),
   }
 }
 
