@@ -6,6 +6,7 @@
  *   so that what was accepted can still be relayed and recorded). The daemon's
  *   lock on the store is taken before any port is bound.
  */
+import { existsSync } from 'node:fs'
 import { type Clock, systemClock } from './base/clock.js'
 import { readCrashPoint } from './base/crash-point.js'
 import { createDiskWatch, type DiskWatch } from './base/disk.js'
@@ -34,6 +35,7 @@ import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import type { BounceIntake } from './smtp/ports.js'
 import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-door.js'
 import type { Settled, Store } from './store/port.js'
+import { databaseFile } from './store/sqlite/connect.js'
 import { openSqliteStore, shareSqliteQueue } from './store/sqlite/open.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
@@ -115,6 +117,8 @@ export class StoreFailed extends Error {
 export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   const { config, log } = options
   const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
+  // with a database there must be a pepper; without one it is the first run, and makes it
+  if (!existsSync(databaseFile(config.data_dir))) loadPepper(config.data_dir)
   const store = openSqliteStore({
     dataDir: config.data_dir,
     daemon: true,
@@ -211,7 +215,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const { config, log, listen } = options
   const clock = systemClock
   const ambiguous = await examine(store, log, clock.now())
-  const pepper = loadPepper(config.data_dir, (await store.accounts()).length === 0)
+  const pepper = loadPepper(config.data_dir, false)
   const ground = groundOf(store, config, pepper, clock)
   await ensureAccount(ground)
   const state: State = { config, phase: 'starting' }

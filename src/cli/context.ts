@@ -6,7 +6,7 @@
  *   What was opened is closed again, however the command ends. Only this folder
  *   and daemon.ts look at the environment.
  */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { systemClock } from '../base/clock.js'
 import { loadPepper } from '../base/secret.js'
@@ -32,6 +32,9 @@ export const configOf = ({ config: file }: Pick<Globals, 'config'>): Config =>
 /** The store of a data folder, not yet open; a command that needs none does not pay for loading its driver. */
 export const openStore = async (dataDir: string): Promise<Store> => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const { databaseFile } = await import('../store/sqlite/connect.js')
+  // with a database there must be a pepper; without one it is the first run, and makes it
+  if (!existsSync(databaseFile(dataDir))) loadPepper(dataDir)
   const { openSqliteStore } = await import('../store/sqlite/open.js')
   return openSqliteStore({ dataDir, daemon: false })
 }
@@ -56,7 +59,7 @@ export const withHouse = async <T>(args: Globals, use: (house: House) => Promise
   withStore(args, async (store, config) => {
     const ground: TenantGround = {
       store,
-      pepper: loadPepper(config.data_dir, (await store.accounts()).length === 0),
+      pepper: loadPepper(config.data_dir, false),
       clock: systemClock,
       perMinute: config.rate_limit.per_minute,
       authFailures: config.rate_limit.auth_failures,
