@@ -42,6 +42,7 @@ const dated = (at: number): string => new Date(at).toUTCString().replace('GMT', 
 
 const TITLES = {
   delivered: 'Successful Mail Delivery Report',
+  relayed: 'Successful Mail Delivery Report',
   delayed: 'Delayed Mail (still being retried)',
   failed: 'Undelivered Mail Returned to Sender',
 } as const
@@ -75,12 +76,17 @@ const returned = (mail: Received, whole: boolean): string[] =>
     ? ['Content-Type: message/rfc822', 'Content-Transfer-Encoding: 8bit', '', mail.raw.toString('latin1')]
     : ['Content-Type: text/rfc822-headers', '', headersOf(mail.raw)]
 
-type Dsn = Extract<Report, { kind: 'delivered' | 'delayed' | 'failed' }>
+type Dsn = Extract<Report, { kind: keyof typeof TITLES }>
+
+const wordsOf = (report: Dsn): { basic: string; status: string; text: string } => {
+  if (report.kind === 'delivered') return { basic: '250', status: '2.0.0', text: 'Delivered to mailbox' }
+  if (report.kind === 'relayed')
+    return { basic: '250', status: '2.0.0', text: 'Taken by a server that offers no DSN' }
+  return { basic: report.kind === 'delayed' ? '451' : '550', status: report.status, text: report.text }
+}
 
 const perRecipient = (report: Dsn, mail: Received, { hostname, now }: Parts): string[] => {
-  const status = report.kind === 'delivered' ? '2.0.0' : report.status
-  const text = report.kind === 'delivered' ? 'Delivered to mailbox' : report.text
-  const basic = report.kind === 'delivered' ? '250' : report.kind === 'delayed' ? '451' : '550'
+  const { basic, status, text } = wordsOf(report)
   return [
     ...(mail.orcpt === null ? [] : [`Original-Recipient: ${octets(mail.orcpt)}`]),
     `Final-Recipient: rfc822; ${octets(mail.recipient)}`,

@@ -32,6 +32,7 @@ const DEFAULT_NOTIFY = ['FAILURE', 'DELAY']
 /** What NOTIFY must hold for a report; others are not DSNs and ignore it. */
 const WANTS: Partial<Record<Report['kind'], string>> = {
   delivered: 'SUCCESS',
+  relayed: 'SUCCESS',
   delayed: 'DELAY',
   failed: 'FAILURE',
 }

@@ -6,11 +6,14 @@
  *   else anything. A local part that no row names is delivered. Reports are
  *   sent only as far as NOTIFY asks for them (RFC 3461): no NOTIFY means
  *   failures only, NEVER means none; complaints and auto-replies come anyway.
+ *   `suppressed@` never comes here: in test mode it counts as listed when it is sent.
  */
 
 /** A report that goes back to the envelope sender. */
 export type Report =
   | { readonly kind: 'delivered' }
+  /** Handed to a server that reports nothing: all that will ever be known. */
+  | { readonly kind: 'relayed' }
   | { readonly kind: 'delayed'; readonly status: string; readonly text: string }
   | { readonly kind: 'failed'; readonly status: string; readonly text: string }
   | { readonly kind: 'complaint' }
@@ -76,6 +79,13 @@ export const SIMULATIONS: readonly Simulation[] = [
       { when: 'later', report: failed('4.4.7', 'Delivery time expired') },
     ],
   }),
+  row(
+    'relayed',
+    'delivered, as far as can be known: the last server that reports gave it to one that does not',
+    {
+      steps: [{ when: 'soon', report: { kind: 'relayed' } }],
+    },
+  ),
   row('slow', 'delivered, but the reply to the message takes its time', { slow: true }),
   row('complained', 'delivered, then a spam complaint (ARF)', {
     steps: [DELIVERED, { when: 'later', report: { kind: 'complaint' } }],

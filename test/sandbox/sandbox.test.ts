@@ -115,6 +115,13 @@ t.test('delayed: a delay DSN, then a failure', async (t) => {
   t.match(texts[1], /^Status: 4\.4\.7\r\n/m)
 })
 
+t.test('relayed: a report of success that is not delivery', async (t) => {
+  t.match(await send('relayed@x.test'), /^250 /)
+  const [text = ''] = await arrived(1)
+  t.same(actions([text]), ['Action: relayed'])
+  t.match(text, /^Status: 2\.0\.0\r\n/m)
+})
+
 t.test('slow, complained, ooto', async (t) => {
   t.match(await send('slow@x.test'), /^250 /)
   t.same(actions(await arrived(1)), ['Action: delivered'])
