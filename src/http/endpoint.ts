@@ -50,6 +50,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly sends?: boolean
   readonly query?: Joi.ObjectSchema<Query>
   readonly body?: Joi.Schema<Body>
+  /** True for bodies that the schema would take as they are: the hot path's short way. */
+  isPlain?(body: unknown): boolean
   /** Request headers of its own, by name, with what they mean. */
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Joi.Schema>>

@@ -54,6 +54,7 @@ const checkFields = (endpoint: Endpoint, request: Request): { query: unknown; bo
   const part = (root: 'query' | 'body', value: unknown): unknown => {
     const schema = endpoint[root]
     if (!schema) return undefined
+    if (root === 'body' && endpoint.isPlain?.(value)) return value
     const checked = check<unknown>(root, schema, value)
     errors.push(...(checked.errors ?? []))
     return checked.value

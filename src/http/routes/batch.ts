@@ -17,6 +17,7 @@ import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { sendBody } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
+import { isPlainSend } from '../shapes/plain-send.js'
 
 const isPermissive = (call: Call): boolean => {
   const value = headerValue(call.req, 'x-batch-validation') ?? 'strict'
@@ -29,6 +30,7 @@ const isPermissive = (call: Call): boolean => {
 const toItem =
   (ground: Ground, workspace: WorkspaceRow | null) =>
   (item: unknown, index: number): BatchItem => {
+    if (isPlainSend(item)) return toDraft(item)
     const { value, errors } = check('body', sendBody, item)
     if (errors === null) return toDraft(value)
     const at = `body[${index}]`

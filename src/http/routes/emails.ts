@@ -17,6 +17,7 @@ import { type Ground, pageFor } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/email.js'
+import { isPlainSend } from '../shapes/plain-send.js'
 import { readTime } from '../wire/time.js'
 
 /** What this caller may see. */
@@ -53,6 +54,7 @@ const send = (ground: Ground): Endpoint =>
     workspace: 'required',
     sends: true,
     body: shapes.sendBody,
+    isPlain: isPlainSend,
     headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
     answers: { 202: shapes.acceptedEmail },
     faults: [

@@ -24,28 +24,32 @@ export const createTenantReads = (sql: Statements) => {
     sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where}`)
       .all(...params)
       .map(table.decode)
-  const one = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T | null => {
-    const row = sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where} LIMIT 1`).get(...params)
-    return row === undefined ? null : table.decode(row)
+  /** Its text is made once: on the hot path, making it would cost more than the read. */
+  const reader = <T>(table: Table<T>, where: string) => {
+    const text = `SELECT ${table.columns} FROM ${table.name} WHERE ${where} LIMIT 1`
+    return (...params: readonly unknown[]): T | null => {
+      const row = sql(text).get(...params)
+      return row === undefined ? null : table.decode(row)
+    }
   }
+  const one = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T | null =>
+    reader(table, where)(...params)
   const list = <T>(table: Table<T>, where: string, params: readonly unknown[], page: Page): Rows<T> =>
     pageOf(sql, [{ from: table.name, id: 'id', where, params }], page, (id) => one(table, 'id = ?', id))
+
+  const workspaceById = reader(WORKSPACES, 'id = ? AND account_id = ?')
+  const workspaceBySlug = reader(WORKSPACES, 'slug = ? AND account_id = ?')
+  const keyByLookup = reader(KEYS, 'lookup = ?')
 
   return {
     account: (id: string): AccountRow | null => one(ACCOUNTS, 'id = ?', id),
     accounts: (): readonly AccountRow[] => all(ACCOUNTS, 'true ORDER BY id'),
+    /** No slug begins like an id. */
     workspace: (accountId: string, ref: string): WorkspaceRow | null =>
-      one(
-        WORKSPACES,
-        'account_id = ? AND (id = ? OR slug = ?) ORDER BY id = ? DESC',
-        accountId,
-        ref,
-        ref,
-        ref,
-      ),
+      ref.startsWith('ws_') ? workspaceById(ref, accountId) : workspaceBySlug(ref, accountId),
     workspaces: (accountId: string, page: Page): Rows<WorkspaceRow> =>
       list(WORKSPACES, 'account_id = ?', [accountId], page),
-    keyByLookup: (lookup: string): KeyRow | null => one(KEYS, 'lookup = ?', lookup),
+    keyByLookup: (lookup: string): KeyRow | null => keyByLookup(lookup),
     key: (accountId: string, id: string): KeyRow | null =>
       one(KEYS, 'account_id = ? AND id = ?', accountId, id),
     keys: (accountId: string, page: Page): Rows<KeyRow> => list(KEYS, 'account_id = ?', [accountId], page),
