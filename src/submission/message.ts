@@ -189,13 +189,17 @@ const toEmail = async (
 
 export const submitMessage = async (
   ground: SubmissionGround,
-  login: Login,
+  session: Login,
   message: EnvelopedMessage,
 ): Promise<MessageAnswer> => {
   demandAccepting(ground)
   demandSize(ground, message.raw.length)
   const { store, clock } = ground
-  const { workspace, mode } = login
+  // the session may have begun before its workspace got another pool: its mail must not wait in the old one
+  const current = await store.workspace(session.accountId, session.workspace.id)
+  const workspace = { ...session.workspace, poolId: (current ?? session.workspace).poolId }
+  const login: Login = { ...session, workspace }
+  const { mode } = login
   const now = clock.now()
   const parts = read(ground, login, message, now)
   await demandSender(ground, workspace, parts.from.address)
