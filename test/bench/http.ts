@@ -76,7 +76,7 @@ const bareRoute = async (count: number): Promise<HttpFigure> => {
 
 const postern = async (count: number): Promise<HttpFigure & { readonly endToEnd: number }> => {
   const sink = new Sink(await freePort())
-  const gateway = new Postern({ rate_limit: { per_minute: 100_000_000 }, log: { level: 'warn' } })
+  const gateway = new Postern({ rate_limit: { per_minute: 100_000_000 } })
   try {
     await gateway.start()
     await gateway.route(`smtp://127.0.0.1:${sink.port}?tls=none&max_connections=20`)

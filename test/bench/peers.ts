@@ -117,7 +117,6 @@ export const startPostern: Start = async (sinkPort) => {
   const postern = new Postern({
     submission: [{ host: '127.0.0.1', port: 0, tls: 'none', ip_credentials: true }],
     rate_limit: { per_minute: 100_000_000 },
-    log: { level: 'warn' },
   })
   await postern.start()
   // without a pool the queue simply holds; like HOLD in Postfix
