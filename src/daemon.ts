@@ -23,8 +23,8 @@ import { createManagement, type Management } from './http/management.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { gauge } from './http/metrics.js'
-import { deriveKeys } from './mail/return-path.js'
 import { createIntake } from './outcome/intake.js'
+import { returnPathKeys } from './outcome/keys.js'
 import type { ReportParts } from './outcome/report.js'
 import { rulesIn } from './outcome/rules.js'
 import { suppressRefused } from './outcome/suppress.js'
@@ -221,7 +221,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const state: State = { config, phase: 'starting' }
 
   const certificate = await loadCertificate(config)
-  const keys = deriveKeys(pepper)
+  const keys = returnPathKeys(config.data_dir, pepper)
   const tenants = createTenants(ground)
   const disk = watchDisk(state, log)
   // draining is the doors' business: they take nothing new, and what is coming in is finished

@@ -5,6 +5,7 @@
  *   complaint, and touches nothing; `classify` explains one line of an SMTP
  *   dialogue. Neither needs a database, nor a configuration, but a site's own rules
  *   (`bounce.rules_file`, or --rules) are heard; ingest.ts is another matter.
+ *   `rotate-key` changes the key that signs return paths.
  */
 
 import { ConfigError } from '../config/problem.js'
@@ -12,9 +13,10 @@ import { parseReply } from '../mail/reply.js'
 import { CATEGORIES, classify as classifyReason, type Rule } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Report } from '../mail/report/report.js'
+import { readKeyRing, rotateKeys } from '../outcome/keys.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command, type Globals, type Subject } from './command.js'
-import { configOf } from './context.js'
+import { configOf, withHouse } from './context.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
 import { ingestCommand } from './ingest.js'
 import { STDIN } from './input.js'
@@ -121,4 +123,18 @@ const classify = command({
   },
 })
 
-export const bounceSubject: Subject = { name: 'bounce', commands: [read, ingestCommand, classify] }
+const rotate = command({
+  usage: 'rotate-key',
+  summary: 'Sign return paths with a new key; what the old one signed is known for 45 days more',
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async ({ config }) => {
+      const { current } = readKeyRing(config.data_dir)
+      if (args.dryRun) return terminal.data({ current }, () => `would retire key ${current}`)
+      await terminal.confirm(`retire key ${current} of the return paths`, args.yes)
+      const ring = rotateKeys(config.data_dir, Date.now())
+      terminal.data(ring, () => `key ${ring.current} signs when the daemon has been restarted`)
+    }),
+})
+
+export const bounceSubject: Subject = { name: 'bounce', commands: [read, ingestCommand, classify, rotate] }

@@ -9,8 +9,9 @@
 import { systemClock } from '../base/clock.js'
 import { parseAddressList } from '../mail/address.js'
 import { fieldValue, scanHeader } from '../mail/header.js'
-import { deriveKeys, readReturnPath } from '../mail/return-path.js'
+import { readReturnPath } from '../mail/return-path.js'
 import { createIntake, type Intake } from '../outcome/intake.js'
+import { returnPathKeys } from '../outcome/keys.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command } from './command.js'
 import { type House, withHouse } from './context.js'
@@ -36,7 +37,7 @@ const candidates = (raw: Buffer): readonly string[] => {
 const intakeOf = ({ store, ground, config }: House): Intake =>
   createIntake({
     store,
-    keys: deriveKeys(ground.pepper),
+    keys: returnPathKeys(config.data_dir, ground.pepper),
     clock: systemClock,
     lifetime: config.relay.lifetime,
     rules: rulesIn(config.bounce.rules_file),

@@ -16,7 +16,7 @@ import { keyedHash, sameBytes } from '../base/secret.js'
 import { normalizeAddress } from './address.js'
 
 const DAY = 86_400_000
-const VERIFY_AFTER_RETIREMENT = 45 * DAY
+export const VERIFY_AFTER_RETIREMENT = 45 * DAY
 const MAC_BYTES = 10
 
 const LETTERS = { 'return-path': 'b', envid: 'e', ref: 'r' } as const

@@ -146,3 +146,9 @@ t.test("a site's own rules come first", async (t) => {
   })
   t.match(await here(['bounce', 'classify', '550 x', '--rules', '/nowhere']), { code: 78, stderr: /ENOENT/ })
 })
+
+t.test('the key of the return paths is changed', async (t) => {
+  const desk = openDesk(t)
+  t.match(await desk.json(['bounce', 'rotate-key', '--dry-run']), { current: '1' })
+  t.match(await desk.json(['bounce', 'rotate-key', '--yes']), { current: '2', retired: [{ id: '1' }] })
+})
