@@ -27,7 +27,7 @@ import type { Upstream } from './upstream.js'
 
 export type RelayQueue = Pick<
   Queue,
-  'claim' | 'attempting' | 'settle' | 'release' | 'body' | 'onDue' | 'onLeased' | 'nextDue'
+  'claim' | 'attempting' | 'settle' | 'release' | 'body' | 'onDue' | 'onLeased' | 'ready' | 'nextDue'
 >
 
 export interface FlowParts {
@@ -79,6 +79,8 @@ export class Flow {
   /** Size of the messages in flight. */
   #bytes = 0
   readonly #claims = new Set<Promise<unknown>>()
+  /** The pools that the store knows to be up; mail of others stays there. Null: it was not told yet. */
+  #ready: ReadonlySet<string> | null = null
   #idle: (() => void) | null = null
 
   constructor(parts: FlowParts) {
@@ -101,7 +103,7 @@ export class Flow {
     })
     this.#lookout = new Lookout({
       visit: () => this.#visit(),
-      nextDue: () => parts.queue.nextDue(),
+      nextDue: () => parts.queue.nextDue([...(this.#ready ?? [])]),
       now: parts.around.now,
       poll: parts.settings.poll,
       onError: (error) => parts.log('warn', 'claim failed', { error: error.message }),
@@ -110,6 +112,7 @@ export class Flow {
 
   start(): void {
     const { queue } = this.#parts
+    this.announce()
     this.#unsubscribe = [queue.onLeased((claimed) => this.#fresh(claimed)), queue.onDue(() => this.look())]
     this.look()
   }
@@ -142,8 +145,22 @@ export class Flow {
     for (const pool of this.#parts.pools.all()) await this.#claim(pool)
   }
 
+  /** Tells the store which pools are up, when that has changed, and claims for those that came up. */
+  announce(): void {
+    if (this.#stopping) return
+    const up = [...this.#parts.pools.all()].filter((pool) => pool.isUp)
+    const before = this.#ready
+    const fresh = up.filter(({ row }) => !before?.has(row.id))
+    if (fresh.length === 0 && up.length === before?.size) return
+    this.#ready = new Set(up.map(({ row }) => row.id))
+    this.#parts.queue.ready([...this.#ready])
+    for (const pool of fresh) void this.#claim(pool).catch(() => {})
+    this.look()
+  }
+
   /** To be called a few times a second: for what no event will wake. */
   tend(): void {
+    this.announce()
     for (const [poolId, lane] of this.#lanes) {
       const pool = this.#parts.pools.get(poolId)
       if (pool === undefined) {
@@ -225,10 +242,12 @@ export class Flow {
 
   #fresh(claimed: readonly Claimed[]): void {
     const touched = new Set<Pool>()
+    let idle = false
     for (const one of claimed) {
       const pool = this.#parts.pools.get(one.poolId)
       const lane = this.#lane(one.poolId)
       if (this.#stopping || pool === undefined || !pool.isUp) {
+        idle = true
         if (pool === undefined) this.#parts.unknownPool()
         if (!this.#stopping) this.#warnOnce(lane, one.poolId, pool)
         this.#giveBack(one, 0)
@@ -241,10 +260,12 @@ export class Flow {
       }
     }
     for (const pool of touched) this.pump(pool)
+    if (idle) this.announce()
   }
 
   /** A pool may carry mail again. */
   resume(pool: Pool): void {
+    this.announce()
     void this.#claim(pool).catch(() => {})
   }
 
@@ -265,6 +286,7 @@ export class Flow {
       if (choice === 'none') {
         this.#warnOnce(lane, pool.row.id, pool)
         this.#giveBackAll(pool.row.id, lane)
+        this.announce()
         break
       }
       const item = this.#throttles.next(pool.row.id, backlog)

@@ -85,6 +85,7 @@ const reload = async (): Promise<void> => {
   try {
     pools.update(await queue.allPools())
     signing.update(await queue.allDomains())
+    flow.announce()
   } catch (error) {
     log('warn', 'pools not read', { error: (error as Error).message })
   }

@@ -223,8 +223,10 @@ export interface Queue {
   onDue(wake: () => void): () => void
   /** Freshly accepted mail, already leased to this process, with its bytes. At most one taker; an adapter may never call it. */
   onLeased(take: (claimed: readonly Claimed[]) => void): () => void
-  /** When the next recipient of any pool falls due, or null. */
-  nextDue(): Promise<number | null>
+  /** The taker names the pools that can carry mail: only theirs is handed over, and only theirs wakes it. Unsaid: all. */
+  ready(poolIds: readonly string[]): void
+  /** When the next recipient of these pools, or of any, falls due, or null. */
+  nextDue(poolIds?: readonly string[]): Promise<number | null>
 }
 
 export interface RecipientRow {

@@ -95,6 +95,8 @@ export const startPostfix: Start = async (sinkPort) => {
     join(etc, 'master.cf'),
     [`127.0.0.1:${port} inet n - n - - smtpd`, ...SERVICES, ''].join('\n'),
   )
+  // makes the folders of the queue, as `postfix start` would
+  spawnSync('postfix', ['-c', etc, 'check'])
   const master: ChildProcess = spawn('/usr/lib/postfix/sbin/master', ['-c', etc, '-d'], {
     env: { ...process.env, MAIL_CONFIG: etc },
     stdio: 'ignore',

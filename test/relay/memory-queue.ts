@@ -136,6 +136,8 @@ export class MemoryQueue implements RelayQueue {
     }
   }
 
+  ready(): void {}
+
   async nextDue(): Promise<number | null> {
     const times = [...this.rows.values()].flatMap(({ dueAt, leased }) =>
       leased || dueAt === null ? [] : [dueAt],

@@ -95,6 +95,7 @@ export type Topic = 'due' | 'leased' | 'settled'
 export type ToWriter =
   | { readonly kind: 'calls'; readonly calls: readonly Call[] }
   | { readonly kind: 'listen'; readonly topic: Topic; readonly on: boolean }
+  | { readonly kind: 'ready'; readonly poolIds: readonly string[] }
 
 export type FromWriter =
   | { readonly kind: 'hello'; readonly file: string }

@@ -31,6 +31,7 @@ export const createQueueWrites = (line: Line): QueueWrites => ({
   release: (leases, dueAt) => line.call('release', leases, dueAt),
   onDue: line.onDue,
   onLeased: line.onLeased,
+  ready: line.ready,
 })
 
 /** What a thread that got a port from shareSqliteQueue can do. */
@@ -61,7 +62,7 @@ export const connectQueue = (port: MessagePort): QueueVerbs => {
   return {
     ...createQueueWrites(line),
     body: async (emailId) => (await reads).body(emailId),
-    nextDue: async () => (await reads).nextDue(),
+    nextDue: async (poolIds) => (await reads).nextDue(poolIds),
     allPools: async () => (await reads).allPools(),
     allDomains: async () => (await reads).allDomains(),
     recipient: async (recipientId) => (await reads).recipient(recipientId),

@@ -70,9 +70,16 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
     const line = createLine(writer.connect())
     const db = openReader(file)
     const reads = createReads(db)
-    const window = createWindow(reads.usedIn, (...used) => line.post('addUsed', [used]))
+    const window = createWindow(reads.usedIn, (used) => line.post('addUsed', used))
     const touches = createTouches((touched) => line.post('touchAll', touched))
-    const queue = createQueueWrites(line)
+    const writes = createQueueWrites(line)
+    const queue: QueueWrites = {
+      ...writes,
+      accept: (batch) => {
+        window.flush()
+        return writes.accept(batch)
+      },
+    }
     return { file, daemon: options.daemon, db, reads, writer, line, queue, window, touches, unlock }
   } catch (error) {
     await writer?.end()
@@ -82,6 +89,7 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
 }
 
 export const finish = async (session: Session): Promise<void> => {
+  session.window.flush()
   session.touches.flush()
   await session.line.idle()
   session.line.close()

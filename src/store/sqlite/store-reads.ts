@@ -64,7 +64,7 @@ const tenantReads = (current: () => Session): TenantReads => ({
 
 const mailReads = (current: () => Session): MailReads => ({
   body: async (emailId) => current().reads.body(emailId),
-  nextDue: async () => current().reads.nextDue(),
+  nextDue: async (poolIds) => current().reads.nextDue(poolIds),
   email: async (scope, id) => current().reads.email(scope, id),
   content: async (emailId) => current().reads.content(emailId),
   emails: async (filter, page) => current().reads.emails(filter, page),

@@ -110,6 +110,7 @@ const mailWrites = (current: () => Session): MailWrites => ({
   release: async (leases, dueAt) => current().queue.release(leases, dueAt),
   onDue: (wake) => current().queue.onDue(wake),
   onLeased: (take) => current().queue.onLeased(take),
+  ready: (poolIds) => current().queue.ready(poolIds),
   onSettled: (listener) => current().line.onSettled(listener),
   recover: async (now) => current().line.call('recover', now),
   reschedule: async (...args) => current().line.call('reschedule', ...args),

@@ -58,9 +58,12 @@ export const createDepthReads = (sql: Statements) => {
     ).get(...pair)?.due_at as number | undefined) ?? null
 
   return {
-    nextDue(): number | null {
+    nextDue(poolIds?: readonly string[]): number | null {
+      const wanted =
+        poolIds && new Set(poolIds.map((id) => sql('SELECT n FROM pools WHERE id = ?').get(id)?.n))
       let next: number | null = null
       for (const pair of pairs()) {
+        if (wanted !== undefined && !wanted.has(pair[0])) continue
         const due = oldest(pair)
         if (due !== null && (next === null || due < next)) next = due
       }

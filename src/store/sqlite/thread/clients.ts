@@ -12,6 +12,8 @@ import { RAW_OF_CLAIMED } from './wire.js'
 export interface Client {
   readonly port: MessagePort
   readonly topics: Set<Topic>
+  /** The pools that it can carry mail for; null while it has not said. */
+  ready: ReadonlySet<string> | null
 }
 
 export interface Job {
@@ -55,6 +57,7 @@ export const createClients = (
     if (on) taker = client
     else if (taker !== client) return
     else taker = null
+    desk.hot.ready = taker?.ready ?? null
     desk.hot.open = taker !== null
     if (taker === null) desk.hot.clear()
   }
@@ -67,11 +70,15 @@ export const createClients = (
 
   return {
     connect(port) {
-      const client: Client = { port, topics: new Set() }
+      const client: Client = { port, topics: new Set(), ready: null }
       clients.add(client)
       port.on('message', (message: ToWriter) => {
         if (message.kind === 'calls') enqueue(client, message.calls)
-        else listen(client, message.topic, message.on)
+        else if (message.kind === 'listen') listen(client, message.topic, message.on)
+        else {
+          client.ready = new Set(message.poolIds)
+          if (taker === client) desk.hot.ready = client.ready
+        }
       })
       port.on('close', () => {
         clients.delete(client)

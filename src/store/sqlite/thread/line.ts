@@ -19,6 +19,8 @@ export interface Line {
   post<V extends Verb>(verb: V, ...args: Parameters<WriterVerbs[V]>): void
   onDue(wake: () => void): () => void
   onLeased(take: (claimed: readonly Claimed[]) => void): () => void
+  /** Which pools the taker of leased mail can carry mail for. */
+  ready(poolIds: readonly string[]): void
   onSettled(listener: (settled: readonly Settled[]) => void): () => void
   /** The database file, once the writer has said hello. */
   readonly file: Promise<string>
@@ -165,6 +167,7 @@ export const createLine = (port: MessagePort): Line => {
     post,
     onDue: due.on,
     onLeased: leased.on,
+    ready: (poolIds) => port.postMessage({ kind: 'ready', poolIds } satisfies ToWriter),
     onSettled: settled.on,
     file: file.promise,
     broken: broken.promise,

@@ -176,6 +176,7 @@ export type ClaimedArray = readonly [
   leaseGen: number,
   size: number,
   raw: Uint8Array | null,
+  ambiguous: 'retry' | 'hold',
 ]
 
 export const RAW_OF_CLAIMED = 18
@@ -202,4 +203,5 @@ export const fromClaimedArray = (one: ClaimedArray): Claimed => ({
   leaseGen: one[16],
   size: one[17],
   raw: one[RAW_OF_CLAIMED],
+  ambiguous: one[19],
 })

@@ -49,7 +49,12 @@ const recipientsOf = (mail: WireMail): NewRecipient[] => {
   return found
 }
 
-const claimedOf = (mail: WireMail, recipient: NewRecipient, now: number): ClaimedArray => [
+const claimedOf = (
+  mail: WireMail,
+  recipient: NewRecipient,
+  ambiguous: 'retry' | 'hold',
+  now: number,
+): ClaimedArray => [
   recipient.id,
   mail.id,
   mail.workspaceId,
@@ -69,6 +74,7 @@ const claimedOf = (mail: WireMail, recipient: NewRecipient, now: number): Claime
   1,
   mail.raw.byteLength,
   mail.raw,
+  ambiguous,
 ]
 
 const prepare = (desk: Desk) => ({
@@ -111,7 +117,9 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking) =
         ? desk.holds.over({ workspace, pool: desk.names.pool(mail.poolId), email_id: mail.id, address_lc })
         : null
     const hot =
-      status === 'queued' && hold === null && desk.hot.admit(recipient.id, workspace, mail.raw.byteLength)
+      status === 'queued' &&
+      hold === null &&
+      desk.hot.admit(recipient.id, mail.poolId, workspace, mail.raw.byteLength)
     const dueAt = status === 'queued' ? (hot ? null : now) : status === 'scheduled' ? mail.scheduledAt : null
     const reason = recipient.suppressed ? 'suppressed' : null
     sql.recipient.run(
@@ -137,8 +145,8 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking) =
       plainEvent(mail.id, recipient.id, status, recipient.suppressed ? 'system' : mail.source, now, reason),
     )
     if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
-    else if (hot) desk.effects.leased.push(claimedOf(mail, recipient, now))
-    else if (dueAt !== null) desk.effects.due = true
+    else if (hot) desk.effects.leased.push(claimedOf(mail, recipient, desk.names.ambiguous(workspace), now))
+    else if (dueAt !== null && desk.hot.wants(mail.poolId)) desk.effects.due = true
   }
 
   const addEmail = (mail: WireMail, now: number): void => {

@@ -33,8 +33,8 @@ interface Candidate {
 /** In the order of ClaimedArray; workspace and pool still as numbers. */
 const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address, r.notify, r.orcpt, e.envid, e.ret,
     e.message_id, e.sender, e.utf8, r.attempts, e.created_at, r.queued_at, r.lease_gen, e.size,
-    CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body) END
-  FROM recipients r JOIN emails e ON e.id = r.email_id WHERE r.id = ?`
+    CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body) END, w.ambiguous
+  FROM recipients r JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`
 
 const prepare = (desk: Desk) => ({
   nextWorkspace: desk.db

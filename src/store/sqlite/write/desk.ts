@@ -23,6 +23,8 @@ export interface Names {
   pool(id: string): number
   workspaceId(n: number): string
   poolId(n: number): string
+  /** What the workspace wants done with mail that may have been taken. It can change, so it is read each time. */
+  ambiguous(n: number): 'retry' | 'hold'
   forget(): void
 }
 
@@ -53,6 +55,9 @@ const createNames = (db: Db): Names => {
     workspaces: db.prepare<[number], string>('SELECT id FROM workspaces WHERE n = ?').pluck(),
     pools: db.prepare<[number], string>('SELECT id FROM pools WHERE n = ?').pluck(),
   }
+  const ambiguous = db
+    .prepare<[number], 'retry' | 'hold'>('SELECT ambiguous FROM workspaces WHERE n = ?')
+    .pluck()
   const number = (of: 'workspaces' | 'pools', id: string): number => {
     const known = numbers.get(id)
     if (known !== undefined) return known
@@ -75,6 +80,7 @@ const createNames = (db: Db): Names => {
     pool: (ref) => number('pools', ref),
     workspaceId: (n) => id('workspaces', n),
     poolId: (n) => id('pools', n),
+    ambiguous: (n) => ambiguous.get(n) ?? 'retry',
     forget: () => {
       numbers.clear()
       ids.clear()

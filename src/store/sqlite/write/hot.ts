@@ -4,7 +4,8 @@
  *   Counts what was accepted already leased and is not settled yet. The bounds
  *   keep memory independent of the queue, and the bound per workspace leaves
  *   room for others when one tenant pours in a hundred thousand mails: what is
- *   not admitted waits in the store and is claimed in turn.
+ *   not admitted waits in the store and is claimed in turn. So does mail of a
+ *   pool that can not carry any: handing it over would be two commits for nothing.
  */
 const MAX_RECIPIENTS = 2000
 const MAX_BYTES = 32 * 1024 * 1024
@@ -13,8 +14,12 @@ const MAX_PER_WORKSPACE = 500
 export interface HotSet {
   /** Whether someone takes hot mail at all. */
   open: boolean
+  /** The pools whose mail the taker wants; null while it has not said. */
+  ready: ReadonlySet<string> | null
+  /** Whether the taker could do anything with mail of this pool. */
+  wants(poolId: string): boolean
   /** Takes a recipient in if it fits. */
-  admit(recipientId: string, workspace: number, bytes: number): boolean
+  admit(recipientId: string, poolId: string, workspace: number, bytes: number): boolean
   drop(recipientId: string): void
   clear(): void
   readonly size: number
@@ -26,12 +31,17 @@ export const createHotSet = (): HotSet => {
   let bytesHeld = 0
   return {
     open: false,
+    ready: null,
+    wants(poolId) {
+      return this.ready === null || this.ready.has(poolId)
+    },
     get size() {
       return held.size
     },
-    admit(recipientId, workspace, bytes) {
+    admit(recipientId, poolId, workspace, bytes) {
       const mine = perWorkspace.get(workspace) ?? 0
-      if (!this.open || held.size >= MAX_RECIPIENTS || mine >= MAX_PER_WORKSPACE) return false
+      if (!this.open || !this.wants(poolId) || held.size >= MAX_RECIPIENTS || mine >= MAX_PER_WORKSPACE)
+        return false
       if (bytesHeld + bytes > MAX_BYTES) return false
       held.set(recipientId, [workspace, bytes])
       perWorkspace.set(workspace, mine + 1)
