@@ -50,7 +50,8 @@ export const STRONG: readonly Rule[] = [
   { category: 'suspended', text: words.SUSPENDED },
   { category: 'recipient_rejected', text: words.RESTRICTED },
   { category: 'unknown_user', text: words.UNKNOWN },
-  { category: 'expired', text: words.EXPIRED },
+  // qmail and Haraka give up at once, too.
+  { category: 'expired', text: words.EXPIRED, unless: /permanent error; i've given up/ },
   { category: 'network', text: words.NETWORK },
 ]
 
