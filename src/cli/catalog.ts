@@ -61,7 +61,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'bounce',
-    summary: 'Bounce mails: read, ingest, classify',
+    summary: 'Bounce mails: read, ingest, classify, rotate-key',
     load: async () => (await import('./bounce.js')).bounceSubject,
   },
   {
