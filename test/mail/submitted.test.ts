@@ -52,6 +52,7 @@ t.test('the header section', async (t) => {
     ],
     idempotencyKey: 'order-42',
     scheduledAt: '2026-11-21T10:00:00Z',
+    ignoreSuppressions: false,
     received: 2,
     loops: 1,
     repeated: [],
