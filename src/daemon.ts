@@ -244,6 +244,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     keys,
     pepper,
     rules,
+    capture: options.mode === 'dev',
     crashAt,
     onDead: (recipientId, reason) =>
       void suppressRefused({ store, clock }, recipientId, reason).catch((error: Error) =>

@@ -43,6 +43,8 @@ export interface RelayParts {
   readonly drain?: number
   /** An upstream said that this recipient's address is dead (see outcome/suppress.ts). */
   readonly onDead?: (recipientId: string, reason: string | null) => void
+  /** True sends the mail of every pool to the sandbox (`postern dev`). */
+  readonly capture?: boolean
   /** For tests: the process kills itself there. */
   readonly crashAt?: CrashPoint | null
 }
@@ -72,6 +74,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   timeouts: { ...RFC_TIMEOUTS, ...parts.timeouts },
   idle: parts.idle ?? 30_000,
   drain: parts.drain ?? 25_000,
+  capture: parts.capture ?? false,
   crashAt: parts.crashAt ?? null,
 })
 

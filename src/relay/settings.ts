@@ -40,6 +40,8 @@ export interface RelaySettings {
   readonly idle: number
   /** How long stop() waits for messages in DATA. */
   readonly drain: number
+  /** Every pool ends at the sandbox: nothing leaves this machine. */
+  readonly capture: boolean
   readonly crashAt: CrashPoint | null
 }
 

@@ -83,7 +83,8 @@ const flow = new Flow({
 
 const reload = async (): Promise<void> => {
   try {
-    pools.update(await queue.allPools())
+    const rows = await queue.allPools()
+    pools.update(settings.capture ? rows.map((row) => ({ ...row, kind: 'sandbox' as const })) : rows)
     signing.update(await queue.allDomains())
     flow.announce()
   } catch (error) {

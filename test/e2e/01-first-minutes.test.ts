@@ -115,6 +115,20 @@ t.test('recipients choose their outcome', async (t) => {
   t.match(await line(new RegExp(`${deferred}.*deferred`)), /queued → deferred/)
 })
 
+t.test('nothing leaves this machine, not even live mail of a workspace with upstreams', async (t) => {
+  await runCli(['pool', 'create', 'main', '--upstream', 'smtp://127.0.0.1:9?tls=none'], '', dir)
+  await runCli(['workspace', 'update', 'default', '--pool', 'main'], '', dir)
+  const key = (await runCli(['key', 'create', '--workspace', 'default'], '', dir)).stdout.trim()
+  t.match(key, /^svc_live_/)
+  const answer = await fetch(`http://127.0.0.1:${ports.http}/v1/emails`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ from: 'app@acme.test', to: 'you@example.com', subject: 'x', text: 'x' }),
+  })
+  const { id } = (await answer.json()) as { id: string }
+  t.match(await line(new RegExp(`${id}.*delivered`)), /queued → sent → delivered/)
+})
+
 t.test('a second daemon on the same database ends with 75', async (t) => {
   const second = await new Promise<number | null>((resolve) => {
     const other = spawn(process.execPath, [BIN, 'dev'], {
