@@ -19,8 +19,8 @@ import { badInput } from './exit.js'
 import { STDIN } from './input.js'
 import { fields } from './terminal.js'
 
-/** Where mail systems note the envelope recipient, most exact first. */
-const NOTED = ['x-original-to', 'delivered-to', 'envelope-to', 'x-envelope-to', 'to']
+/** Where mail systems note the envelope recipient, most exact first. `To` is the writer's, and proves nothing. */
+const NOTED = ['x-original-to', 'delivered-to', 'envelope-to', 'x-envelope-to']
 
 /** The addresses in the header that have the form of a return path. */
 const candidates = (raw: Buffer): readonly string[] => {

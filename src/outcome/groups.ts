@@ -30,9 +30,15 @@ export const groupsFor = async (
   isOther: (address: string) => Promise<boolean>,
 ): Promise<readonly ReportRecipient[]> => {
   const ours = normalizeAddress(address)
-  for (const field of ['originalRecipient', 'finalRecipient', 'address'] as const) {
+  const original = groups.filter((group) => same(group.originalRecipient, ours))
+  if (original.length > 0) return original
+  for (const field of ['finalRecipient', 'address'] as const) {
     const named = groups.filter((group) => same(group[field], ours))
-    if (named.length > 0) return named
+    // the original recipient comes first: when that is another one of ours, so is the group
+    const others = await Promise.all(
+      named.map(async ({ originalRecipient: one }) => one !== null && (await isOther(normalizeAddress(one)))),
+    )
+    if (named.length > 0) return named.filter((_, i) => others[i] !== true)
   }
   for (const { originalRecipient, finalRecipient, address: named } of groups) {
     // we said who the original recipient is (ORCPT), so another one there is somebody else

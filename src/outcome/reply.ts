@@ -121,9 +121,17 @@ export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   return seen === 'postponed' ? postponed(base, end, plan) : base
 }
 
-/** True when the upstream has said that this address itself is dead. */
-export const isDead = ({ seen, detail }: Outcome): boolean =>
+/** Codes that speak of the recipient even where they end a whole message (RFC 3463, 3.2). */
+const OF_RECIPIENT = /^5\.1\.(?:1|2|3|6|10)$/
+
+/**
+ * True when the upstream has said that this address itself is dead: at RCPT, or later with a code that
+ * can mean nothing else. What is refused at MAIL, or at the dot in words, may be our account or the content.
+ */
+export const isDead = ({ seen, detail, reply }: Outcome): boolean =>
   seen === 'rejected' &&
+  (detail?.stage === 'rcpt' ||
+    ((detail?.stage === 'data' || detail?.stage === 'dot') && OF_RECIPIENT.test(reply?.enhanced ?? ''))) &&
   suppresses({
     action: 'failed',
     class: detail?.class === 'hard' ? 'hard' : 'soft',

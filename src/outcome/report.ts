@@ -190,10 +190,12 @@ const open = async (
   }
 }
 
-/** A complaint changes no status; it may put the address on the list. */
+/** A complaint changes no status; it may put the address on the list, unless it names somebody else we write to. */
 const recordComplaint = async (parts: ReportParts, at: Case): Promise<boolean> => {
   const type = at.report.feedbackType ?? null
-  const meant = isBelieved(at) && COMPLAINTS.has(type ?? '')
+  const named = at.report.recipients
+  const ours = await groupsFor(named, at.owner.address, isKnown(parts, at.owner))
+  const meant = isBelieved(at) && COMPLAINTS.has(type ?? '') && (named.length === 0 || ours.length > 0)
   const suppression = meant ? await suppress(parts, at.owner, 'complaint', type) : null
   await settle(parts.store, [complaintOf(at, suppression)])
   return suppression === 'added'
@@ -208,7 +210,7 @@ const bury = async (
   const dead = groups.filter(suppresses)
   // a report that comes again later does not undo an operator's removal
   if (dead.length === 0 || !isBelieved(at) || at.owner.status === 'bounced') return null
-  const one = dead.find((group) => speaksForAddress(group, at.owner.address))
+  const one = dead.find((group) => speaksForAddress(group, at.owner.address, at.raw))
   return one === undefined ? 'other_address' : suppress(parts, at.owner, 'bounce', one.category)
 }
 

@@ -25,11 +25,46 @@ export type Suppression = 'added' | 'test_mode' | 'other_address'
 const names = (one: string | null, ours: string): boolean =>
   one === null || !one.includes('@') || normalizeAddress(one) === ours
 
-/** True when what a group says about somebody's death is about this address, and not about one that it was forwarded to. */
+const BRACKETED = /<([^\s<>@]{1,64}@[^\s<>]{1,255})>/g
+const FORWARDED = /\((?:generated|expanded) from\b|^x-failed-recipients:/im
+const FAILED_RECIPIENTS = /^x-failed-recipients:((?:[^\r\n]|\r?\n[ \t])*)/im
+const READ = 64 * 1024
+
+/** True when a text names addresses, and ours is none of them. */
+const namesOthers = (found: readonly string[], ours: string): boolean =>
+  found.length > 0 && !found.some((one) => normalizeAddress(one) === ours)
+
+/** True when the report tells that the dead address is one that ours was forwarded to. */
+const isForwarded = (raw: Uint8Array, ours: string): boolean => {
+  const text = Buffer.from(raw.buffer, raw.byteOffset, Math.min(raw.length, READ)).toString('latin1')
+  if (!FORWARDED.test(text)) return false
+  const failed = (FAILED_RECIPIENTS.exec(text)?.[1] ?? '').split(',').map((one) => one.trim())
+  return (
+    namesOthers(
+      failed.filter((one) => one !== ''),
+      ours,
+    ) || /\((?:generated|expanded) from\b/i.test(text)
+  )
+}
+
+/**
+ * True when what a group says about somebody's death is about this address, and not about one that it was
+ * forwarded to. Exim names the alias in Final-Recipient and the dead member only in X-Failed-Recipients and
+ * in its text; others only in the far server's words.
+ */
 export const speaksForAddress = (
-  { address, finalRecipient }: Pick<ReportRecipient, 'address' | 'finalRecipient'>,
+  { address, finalRecipient, diagnostic }: Pick<ReportRecipient, 'address' | 'finalRecipient' | 'diagnostic'>,
   ours: string,
-): boolean => [address, finalRecipient].every((one) => names(one, normalizeAddress(ours)))
+  raw: Uint8Array,
+): boolean => {
+  const mine = normalizeAddress(ours)
+  const said = [...(diagnostic ?? '').matchAll(BRACKETED)].map(([, one]) => one ?? '')
+  return (
+    [address, finalRecipient].every((one) => names(one, mine)) &&
+    !namesOthers(said, mine) &&
+    !isForwarded(raw, mine)
+  )
+}
 
 export const suppress = async (
   { store, clock }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addSuppression'> },

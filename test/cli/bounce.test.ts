@@ -100,13 +100,14 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
     code: 65,
     stderr: /nothing was taken in/,
   })
+  t.match(await desk.run(['bounce', 'ingest'], dsn(path)), { code: 65 }, 'To: is what anybody may write')
   t.match(await desk.json(['email', 'show', mail.id]), { status: 'sent' })
   const taken = await desk.json(['bounce', 'ingest', '--recipient', path], dsn(path))
   t.match(taken, { kind: 'bounce', trust: 'T1', email_id: mail.id, status: 'bounced', suppressed: true })
   t.match(await desk.json(['email', 'show', mail.id]), { status: 'bounced' })
   t.match((await desk.json(['suppression', 'list']))[0], { email: 'ana@example.com', origin: 'bounce' })
   t.match(
-    await desk.json(['bounce', 'ingest'], dsn(path.toUpperCase())),
+    await desk.json(['bounce', 'ingest'], `Delivered-To: ${path.toUpperCase()}\r\n${dsn(path)}`),
     { email_id: mail.id, status: null },
     'twice is once',
   )

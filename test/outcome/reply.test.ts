@@ -125,4 +125,9 @@ t.test('why', async (t) => {
   t.match(full, { reason: 'mailbox_full', detail: { class: 'soft' } })
   t.notOk(isDead(full))
   t.notOk(isDead(refused('no such user here', '4.1.1', 450)))
+  const at = (stage: string, enhanced: string | null) =>
+    isDead(fromAttempt(end(stage, 550, { reply: { code: 550, enhanced, text: 'no such user here' } }), PLAN))
+  t.notOk(at('mail', '5.1.1'), 'MAIL is about us')
+  t.notOk(at('dot', null), 'words at the dot may be about the content')
+  t.ok(at('dot', '5.1.1'))
 })

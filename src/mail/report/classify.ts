@@ -12,6 +12,7 @@
 import { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict } from './category.js'
 import type { Codes } from './codes.js'
 import { CODED, STRONG, WEAK } from './rules.js'
+import { BY_POLICY, FOR_NOW, OUR_SIDE } from './words.js'
 
 export { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict }
 
@@ -51,6 +52,17 @@ const holds = (rule: Rule, codes: Refusal, text: string): boolean =>
   (rule.unless === undefined || !rule.unless.test(text)) &&
   (rule.remote === undefined || rule.remote.test(codes.remote ?? ''))
 
+/** A false hard silences a living address: what also speaks of us, of policy or of trouble for now is soft. */
+const doubted = (category: Category, codes: Refusal, texts: readonly string[]): Category => {
+  if (CATEGORIES[category].severity !== 'hard') return category
+  const says = (pattern: RegExp): boolean => texts.some((text) => pattern.test(text))
+  if (says(FOR_NOW)) return 'system'
+  if (says(OUR_SIDE)) return 'sender_rejected'
+  return category !== 'moved' && says(BY_POLICY) && !/^5\.1\./.test(codes.enhanced ?? '')
+    ? 'policy'
+    : category
+}
+
 /**
  * Judges by several texts, the surest first: the server's reply, the lines about
  * this recipient. `around` is asked for a named cause only when all else is silent.
@@ -69,13 +81,15 @@ export const judge = (
     }
     return undefined
   }
-  const category =
-    ask(extra, ready) ??
+  const site = ask(extra, ready)
+  const found =
+    site ??
     ask(STRONG, ready) ??
     ask(CODED, ['']) ??
     ask(WEAK, ready) ??
     (around === '' ? undefined : ask(STRONG, [readyText(around)])) ??
     'unknown'
+  const category = site === undefined ? doubted(found, codes, ready) : found
   const { severity, fault } = CATEGORIES[category]
   return { class: severity, category, fault }
 }

@@ -126,6 +126,19 @@ export const GONE_DOMAIN = anyOf(
 export const ABOUT_US =
   /\b(?:your|sending|sender(?:'s)?|helo|ehlo|client|reverse|originating|from) (?:domain|host|address|server|ip|mail ?server)/
 
+/** Trouble of the moment, whatever the code says: address verification that could not verify, a directory that is down. */
+export const FOR_NOW = anyOf(
+  /temporar(?:y|ily)|try again|(?:address|user|alias|recipient) lookup fail|servfail|callout|unverified address|undeliverable address: (?:connect|host)/,
+  /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:is )?(?:temporarily )?unavailable/,
+)
+/** Said of our account or our message, not of the recipient. */
+export const OUR_SIDE = anyOf(
+  /\b(?:your|sending|sender(?:'s)?|the account sending) (?:account|mailbox|e-?mail account|ip)\b|account sending this/,
+  /\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|message-id|attachment|recipient header/,
+)
+export const BY_POLICY =
+  /polic(?:y|ies) (?:violation|reasons?)|(?:as|due to|violates?|by|per) (?:a |our |local |the )?policy/
+
 export const EXPIRED = anyOf(
   /expired|given up|giving up|gave up|too long|too old|timeout exceeded|delivery time/,
   /retry time(?:out)? (?:not reached|exceeded)|retr(?:y|ies)[^.]{0,30}(?:exceed|timeout|limit|fail)/,
