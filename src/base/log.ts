@@ -5,6 +5,8 @@
  *   it to a mail or a request. No address, subject or body above debug level,
  *   and never a secret: fields with the names below are cut even if someone
  *   passes a whole object by mistake.
+ *   The lines of one turn of the event loop leave in one write: a crowd of
+ *   settled mails is one system call. The end of the process writes the rest.
  */
 import pino, { type DestinationStream, type Logger as Pino } from 'pino'
 
@@ -12,6 +14,23 @@ export type Log = Pino
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
 const SECRET_NAMES = ['password', 'pass', 'secret', 'authorization', 'token', 'pepper', 'hash']
+
+const gathered = (out: DestinationStream): DestinationStream & { flush(): void } => {
+  let lines = ''
+  const flush = (): void => {
+    const leaving = lines
+    lines = ''
+    if (leaving !== '') out.write(leaving)
+  }
+  process.on('exit', flush)
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flush)
+      lines += line
+    },
+    flush,
+  }
+}
 
 export const createLog = (level: LogLevel, destination?: DestinationStream): Log =>
   pino(
@@ -22,7 +41,7 @@ export const createLog = (level: LogLevel, destination?: DestinationStream): Log
       formatters: { level: (label) => ({ level: label }) },
       redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`]), censor: '[cut]' },
     },
-    destination ?? pino.destination({ dest: 1, sync: true }),
+    destination ?? gathered(pino.destination({ dest: 1, sync: true })),
   )
 
 export const silentLog = (): Log => pino({ level: 'silent' })

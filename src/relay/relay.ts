@@ -100,6 +100,8 @@ export const createRelay = (parts: RelayParts): Relay => {
         transferList: [queue],
         name: 'relay',
         execArgv: [],
+        // messages live outside of this heap, and what surrounds them dies young
+        resourceLimits: { maxYoungGenerationSizeMb: 4 },
       })
       worker = started
       started.on('message', (message: FromWorker) => {

@@ -155,6 +155,30 @@ const hotTests = async (t: Test): Promise<void> => {
     t.equal(taken.length, 1, 'room again')
   })
 
+  await t.test('mail of a pool that is not ready stays in the store and wakes nobody', async (t) => {
+    const store = await openOn(t, t.testdir())
+    const at = await ground(store)
+    await store.updateWorkspace(at.workspace.id, { ambiguous: 'hold' })
+    const queue = connectQueue(shareSqliteQueue(store))
+    t.teardown(() => queue.close())
+    const taken: Claimed[] = []
+    let woken = 0
+    queue.ready([])
+    queue.onLeased((claimed) => taken.push(...claimed))
+    queue.onDue(() => woken++)
+    await queue.attempting([])
+    const early = await accepted(store, at)
+    await queue.attempting([])
+    t.same([taken.length, woken], [0, 0])
+    t.equal(await queue.nextDue([]), null)
+    t.equal(await queue.nextDue([at.poolId]), T0)
+    queue.ready([at.poolId])
+    t.match(await queue.claim(at.poolId, 9, T0 + HOUR, T0), [{ emailId: early.id, ambiguous: 'hold' }])
+    const late = await accepted(store, at)
+    await queue.attempting([])
+    t.match(taken, [{ emailId: late.id, ambiguous: 'hold' }])
+  })
+
   await t.test('the queue works from another thread', async (t) => {
     const store = await openOn(t, t.testdir())
     const at = await ground(store)

@@ -54,7 +54,8 @@ export const openWriter = (file: string): Db => {
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
-  db.pragma('cache_size = -32768')
+  // the edges where mail is written and settled fit; what is beyond is in the system's cache, which is shared
+  db.pragma('cache_size = -8192')
   db.pragma('wal_autocheckpoint = 4000')
   db.pragma('journal_size_limit = 67108864')
   const faults = durabilityFaults(db)
@@ -68,6 +69,6 @@ export const openWriter = (file: string): Db => {
 export const openReader = (file: string): Db => {
   const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
   db.pragma('query_only = ON')
-  db.pragma('cache_size = -8192')
+  db.pragma('cache_size = -2048')
   return db
 }

@@ -22,6 +22,8 @@ export const startWriter = async (settings: WriterSettings): Promise<Writer> => 
   const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
     workerData: settings,
     execArgv: [],
+    // what a batch leaves behind dies young; more room would only be held longer
+    resourceLimits: { maxYoungGenerationSizeMb: 4 },
   })
   let ending = false
   let failure: Error | null = null
