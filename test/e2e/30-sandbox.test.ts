@@ -101,14 +101,17 @@ t.test('deferred, then delivered', async (t) => {
   await postern.until(key, id, ['deferred'])
   const record = await postern.until(key, id, ['delivered'])
   t.equal(record.recipients[0].attempts, 2)
-  t.same(
-    await steps(id),
-    ['queued', 'delivery_delayed', 'sent', 'delivered'].map((step) =>
-      step.replace('delivery_delayed', 'deferred'),
-    ),
-  )
-  const [, first, second] = await eventsOf(id)
-  t.match(first, { attempt: 1, smtp: { code: 451, enhanced: '4.2.0' }, detail: { stage: 'rcpt' } })
+  // the report may overtake our own 250: then `sent` is told, and changes nothing
+  const told = await eventsOf(id)
+  const [queued, first] = told
+  t.match(queued, { type: 'email.queued' })
+  t.match(first, {
+    type: 'email.deferred',
+    attempt: 1,
+    smtp: { code: 451, enhanced: '4.2.0' },
+    detail: { stage: 'rcpt' },
+  })
+  const second = told.find(({ attempt }: { attempt: number | null }) => attempt === 2)
   t.match(second, { attempt: 2, smtp: { code: 250 } })
 })
 
