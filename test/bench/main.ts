@@ -65,7 +65,7 @@ const measure = async (start: Start, test: Test): Promise<Figure> => {
   const peer = await start(sinkPort)
   try {
     const burst = { port: peer.port, sessions: test.sessions, size: test.size, reuse: test.reuse }
-    const warm = Math.round((count * test.share) / 4)
+    const warm = Math.round((count * test.share) / 2)
     const total = Math.round(count * test.share)
     await source({ ...burst, count: warm })
     await sink?.until(warm)
