@@ -7,7 +7,7 @@
  */
 import type { Socket } from 'node:net'
 import { SMTPServer } from 'smtp-server'
-import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 
 class PromptConnection extends SMTPConnection {
   override init(): void {

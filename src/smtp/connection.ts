@@ -11,7 +11,7 @@
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import type { SMTPServer } from 'smtp-server'
-import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 import type { Body } from './body.js'
 import { SAY } from './reply.js'
 import type { Listener } from './rules.js'

@@ -10,7 +10,7 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { createSecureContext, type TLSSocket } from 'node:tls'
 import { SMTPServer } from 'smtp-server'
-import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 import type { Clock } from '../base/clock.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'

@@ -11,7 +11,7 @@
  *   inside a body there is nothing to smuggle them past. A line over the limit is read
  *   to its end, without keeping it, and reported as too long.
  */
-import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
+import { SMTPStream } from 'smtp-server/lib/smtp-stream'
 import type { Body } from './body.js'
 
 const LF = 10
