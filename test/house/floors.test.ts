@@ -30,6 +30,7 @@ const FLOOR: Record<string, number> = {
 
 const HOME: Record<string, readonly string[]> = {
   pino: ['base'],
+  '@opentelemetry/api': ['base'],
   nodemailer: ['mail', 'relay', 'cli'],
   mailparser: ['mail'],
   joi: ['config', 'http'],
