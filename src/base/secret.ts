@@ -20,7 +20,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   statSync,
@@ -28,6 +27,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { makeDataFolder } from './folder.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -108,7 +108,7 @@ const lostPepper = (file: string): DamagedFileError =>
  */
 export const loadPepper = (dataDir: string, firstRun = true): Buffer => {
   const file = join(dataDir, 'pepper')
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeDataFolder(dataDir)
   if ((statSync(dataDir).mode & 0o077) !== 0) {
     throw new LooseModeError(`${dataDir} can be entered by others; run: chmod 700 ${dataDir}`)
   }

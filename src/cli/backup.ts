@@ -19,6 +19,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import type { Store } from '../store/port.js'
 import { command } from './command.js'
@@ -103,7 +104,7 @@ export const restoreCommand = command({
   run: async (args, terminal) => {
     const config = configOf(args)
     const { data_dir: dataDir } = config
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeDataFolder(dataDir)
     const { takeDaemonLock } = await import('../store/sqlite/lock.js')
     const unlock = takeDaemonLock(dataDir)
     const work = mkdtempSync(join(dataDir, 'restore-'))

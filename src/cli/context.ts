@@ -6,9 +6,10 @@
  *   What was opened is closed again, however the command ends. Only this folder
  *   and daemon.ts look at the environment.
  */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { systemClock } from '../base/clock.js'
+import { makeDataFolder } from '../base/folder.js'
 import { loadPepper } from '../base/secret.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
@@ -31,7 +32,7 @@ export const configOf = ({ config: file }: Pick<Globals, 'config'>): Config =>
 
 /** The store of a data folder, not yet open; a command that needs none does not pay for loading its driver. */
 export const openStore = async (dataDir: string): Promise<Store> => {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeDataFolder(dataDir)
   const { databaseFile } = await import('../store/sqlite/connect.js')
   // with a database there must be a pepper; without one it is the first run, and makes it
   if (!existsSync(databaseFile(dataDir))) loadPepper(dataDir)

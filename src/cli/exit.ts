@@ -7,6 +7,7 @@
  *   place that turns an error into words and a number.
  */
 import { Fault, type FaultCode } from '../base/fault.js'
+import { DataFolderError } from '../base/folder.js'
 import { ListenError } from '../base/listen.js'
 import { LooseModeError } from '../base/secret.js'
 
@@ -121,6 +122,9 @@ export const endingOf = (error: unknown): Ending => {
   if (error instanceof Fault) return { exit: exitOfFault(error), message: wordsOfFault(error) }
   if (error instanceof ListenError) return { exit: LISTENING[error.code] ?? 78, message: error.message }
   if (error instanceof LooseModeError) return { exit: 77, message: error.message }
+  if (error instanceof DataFolderError) {
+    return { exit: /^E(ACCES|PERM)$/.test(error.code) ? 77 : 73, message: error.message }
+  }
   if (!(error instanceof Error)) return { exit: 70, message: `unexpected: ${String(error)}` }
   if (error.name === 'AbortError') return { exit: 64, message: 'nothing was changed' } // ^D at a question
   const named = NAMED[error.name] ?? NAMED[error.constructor.name]

@@ -6,28 +6,22 @@
  *   (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
  *   connection that can not be made durable is refused.
  */
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
+import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { makeDataFolder } from '../../base/folder.js'
 
 export type Db = Database.Database
 export type Row = Record<string, unknown>
 
 export const databaseFile = (dataDir: string): string => join(dataDir, 'postern.db')
 
-const syncFolder = (path: string): void => {
-  const fd = openSync(path, 'r')
-  fsyncSync(fd)
-  closeSync(fd)
-}
-
 /**
  * Makes folder and file, readable by their owner only, before SQLite would make
- * them wider. A new folder's name is made durable; SQLite does so for the files in it.
+ * them wider. SQLite makes the names of its files durable.
  */
 export const prepareFile = (dataDir: string): string => {
-  if (mkdirSync(dataDir, { recursive: true, mode: 0o700 }) !== undefined)
-    syncFolder(dirname(resolve(dataDir)))
+  makeDataFolder(dataDir)
   const file = databaseFile(dataDir)
   if (!existsSync(file)) {
     closeSync(openSync(file, 'a', 0o600))

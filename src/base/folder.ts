@@ -1,0 +1,68 @@
+/**
+ * NAME      folder - the data folder, made or refused
+ * DESCRIPTION
+ *   Makes a private folder with what is missing above it, and makes sure that it
+ *   can be written to, so that a wrong `data_dir` is told in one line.
+ * NOTES
+ *   Not `mkdir` with `recursive`: where a parent takes no folders (/proc) Node 20
+ *   tries for ever.
+ */
+import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** The data folder can not be made or not be used; `code` is the system's. */
+export class DataFolderError extends Error {
+  override readonly name = 'DataFolderError'
+  constructor(
+    message: string,
+    readonly code: string,
+  ) {
+    super(message)
+  }
+}
+
+/** Makes the entries of a folder durable. */
+export const syncFolder = (path: string): void => {
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const makeFolder = (path: string): void => {
+  if (existsSync(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeFolder(parent)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return // somebody was faster
+    throw error
+  }
+  syncFolder(parent)
+}
+
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: 'nothing can be made there',
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  ENOTDIR: 'a part of it is no folder',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+}
+
+/** The data folder is there and this user may write to it, or DataFolderError. */
+export const makeDataFolder = (dataDir: string): void => {
+  try {
+    makeFolder(resolve(dataDir))
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new DataFolderError(
+      `data_dir: ${dataDir} can not be used: ${SAID[code] ?? message}; name a folder that this user may write to`,
+      code,
+    )
+  }
+}
