@@ -1,18 +1,18 @@
 /**
- * NAME      attempt - one recipient, one upstream, one transaction
+ * NAME      attempt - one message, one upstream, one transaction
  * DESCRIPTION
  *   Carries a mail over a kept or a fresh connection and says how it ended:
- *   settled (an outcome, final for this attempt), again (this member failed
+ *   settled (an outcome for each recipient, final for this attempt), again (this member failed
  *   before any content was sent: let another one try, the recipient sees no delay), or
  *   released (nothing happened, the lease goes back). The journal is written
- *   after RCPT was accepted and before DATA.
+ *   after RCPT was accepted and before DATA, for each recipient that was.
  */
 
 import type { Reply } from '../mail/reply.js'
 import type { AttemptEnd } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
-import type { Item } from './backlog.js'
-import type { Connection, Verdict } from './dialogue/connection.js'
+import { type Item, recipientsOf } from './backlog.js'
+import type { Connection, Refused, Verdict } from './dialogue/connection.js'
 import { type Envelope, toEnvelope } from './dialogue/envelope.js'
 import { SetupFailure } from './dialogue/session.js'
 import { isLooping } from './dialogue/trace.js'
@@ -41,13 +41,21 @@ export interface Surroundings {
 }
 
 export type AttemptResult =
-  | { readonly kind: 'settled'; readonly end: AttemptEnd }
+  /** `left`: the upstream wants these in a transaction of their own. */
+  | { readonly kind: 'settled'; readonly ends: readonly AttemptEnd[]; readonly left: readonly Claimed[] }
   | { readonly kind: 'again'; readonly end: AttemptEnd; readonly stale: boolean }
   | { readonly kind: 'released' }
 
 const OUR_LOGIN = new Set([530, 534, 535, 538])
 const LOOP: Reply = { code: 554, enhanced: '5.4.6', text: 'Mail loop: this message has been here before' }
 const GONE: Reply = { code: 554, enhanced: '5.3.0', text: 'The message is no longer stored' }
+
+const NONE_REFUSED: Refused = new Map()
+
+/** "Too many recipients" (RFC 5321, 4.5.3.1.10): no fault of this recipient, and no reason to wait. */
+const isTooMany = (reply: Reply | undefined): boolean =>
+  (reply?.code === 452 || reply?.code === 552) &&
+  (/^[45]\.5\.3$/.test(reply.enhanced ?? '') || /too many recipients/i.test(reply.text))
 
 export class Attempt {
   readonly #item: Item
@@ -98,8 +106,8 @@ export class Attempt {
       this.#upstream.giveBack(connection)
       return { kind: 'again', end: this.#end('mail', envelope, null, connection), stale: false }
     }
-    const verdict = await connection.transact({ ...envelope, payload: toPayload(raw, seen) }, () =>
-      this.#mayGo(),
+    const verdict = await connection.transact({ ...envelope, payload: toPayload(raw, seen) }, (refused) =>
+      this.#mayGo(refused),
     )
     return this.#judge(connection, verdict)
   }
@@ -120,6 +128,7 @@ export class Attempt {
     return toEnvelope(
       {
         claimed,
+        others: this.#item.others,
         returnPath: this.#around.returnPath(claimed, this.#pool),
         envid: () => this.#around.envid(claimed),
         notifySuccess: this.#pool.row.notifySuccess,
@@ -130,18 +139,19 @@ export class Attempt {
     )
   }
 
-  /** The last question before DATA: is this lease still ours, and is it written that we try? */
-  async #mayGo(): Promise<boolean> {
-    const { claimed } = this.#item
+  /** The last question before DATA: are these leases still ours, and is it written that we try? */
+  async #mayGo(refused: Refused): Promise<boolean> {
     const { journal, now, stopping, crash } = this.#around
     if (stopping()) return false
-    const mine = await journal.mark({
-      recipientId: claimed.recipientId,
-      leaseGen: claimed.leaseGen,
-      attempt: claimed.attempts + 1,
-      upstreamId: this.#upstream.row.id,
-      at: now(),
-    })
+    const at = now()
+    const marks: Promise<boolean>[] = []
+    for (const [i, { recipientId, leaseGen, attempts }] of recipientsOf(this.#item).entries()) {
+      if (refused.has(i)) continue
+      const upstreamId = this.#upstream.row.id
+      marks.push(journal.mark({ recipientId, leaseGen, attempt: attempts + 1, upstreamId, at }))
+    }
+    // one that is no longer ours was named to the upstream already: then nobody goes
+    const mine = (await Promise.all(marks)).every((one) => one)
     if (mine) crash('relay.before-data')
     return mine && !stopping()
   }
@@ -153,28 +163,43 @@ export class Attempt {
       return { kind: 'released' }
     }
     if (verdict.kind === 'lost') return this.#lost(connection, verdict)
-    const { stage, reply } = verdict
+    const { stage, reply, refused } = verdict
     if (stage === 'dot') this.#around.crash('relay.after-dot')
-    const end = this.#end(stage, reply, null, connection)
     if (stage !== 'dot' && (reply.code === 421 || OUR_LOGIN.has(reply.code))) {
       // about this connection or our login, not about this mail
       const stale = connection.used > 1 && reply.code === 421 && !this.#item.stale
       connection.abort('refused')
       if (!stale) upstream.failed()
-      return { kind: 'again', end, stale }
+      return { kind: 'again', end: this.#end(stage, reply, null, connection), stale }
     }
     upstream.succeeded()
     upstream.giveBack(connection)
-    return { kind: 'settled', end }
+    return this.#settled(this.#end(stage, reply, null, connection), refused, connection)
   }
 
-  #lost(connection: Connection, { stage, error }: Extract<Verdict, { kind: 'lost' }>): AttemptResult {
+  /** How the message ended, for each recipient that was not refused before it. */
+  #settled(end: AttemptEnd, refused: Refused, connection: Connection | null): AttemptResult {
+    if (this.#item.others.length === 0) return { kind: 'settled', ends: [end], left: [] }
+    const all = recipientsOf(this.#item)
+    const left = refused.size === all.length ? [] : all.filter((_, i) => isTooMany(refused.get(i)))
+    const ends = all.flatMap((claimed, i) => {
+      const no = refused.get(i)
+      if (no === undefined) return { ...end, claimed }
+      return left.includes(claimed) ? [] : { ...this.#end('rcpt', no, null, connection), claimed }
+    })
+    return { kind: 'settled', ends, left }
+  }
+
+  #lost(
+    connection: Connection,
+    { stage, error, refused }: Extract<Verdict, { kind: 'lost' }>,
+  ): AttemptResult {
     const sent = stage === 'body' || stage === 'dot'
     if (!sent && this.#around.stopping()) return { kind: 'released' }
     const stale = !sent && connection.used > 1 && !this.#item.stale
     if (!stale) this.#upstream.failed()
     const end = this.#end(stage, null, error, connection)
-    return sent ? { kind: 'settled', end } : { kind: 'again', end, stale }
+    return sent ? this.#settled(end, refused, connection) : { kind: 'again', end, stale }
   }
 
   #notOpened(error: Error): AttemptResult {
@@ -188,7 +213,7 @@ export class Attempt {
 
   #refused(kept: Connection | null, reply: Reply): AttemptResult {
     if (kept !== null) this.#upstream.giveBack(kept)
-    return { kind: 'settled', end: this.#end('mail', reply, null, null) }
+    return this.#settled(this.#end('mail', reply, null, null), NONE_REFUSED, null)
   }
 
   #end(stage: string, reply: Reply | null, error: string | null, connection: Connection | null): AttemptEnd {

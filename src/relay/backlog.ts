@@ -4,13 +4,20 @@
  *   What one pool has leased and not begun. Workspaces take turns, each with its
  *   own queue in order of arrival, so a tenant's flood delays another's
  *   single mail by one message, not by the flood. Mails that failed over to
- *   another upstream go first: they have waited already.
+ *   another upstream go first: they have waited already. Where recipients may
+ *   share a transaction, those of one message that wait together become one item.
  */
 import type { AttemptEnd } from '../outcome/reply.js'
 import type { Claimed } from '../store/port.js'
+import { isPlain } from './dialogue/envelope.js'
+
+/** Every server takes so many recipients at once (RFC 5321, 4.5.3.1.8). */
+const MOST_TOGETHER = 100
 
 export interface Item {
   readonly claimed: Claimed
+  /** Further recipients of the same message, in the same transaction. */
+  readonly others: Claimed[]
   /** Members that failed this mail on this attempt. */
   readonly tried: Set<string>
   /** How the last of them failed. */
@@ -18,6 +25,17 @@ export interface Item {
   /** True when a kept connection was found dead under this mail; a second time counts as a failure. */
   stale: boolean
 }
+
+export const itemOf = (claimed: Claimed, others: Claimed[] = []): Item => ({
+  claimed,
+  others,
+  tried: new Set(),
+  last: null,
+  stale: false,
+})
+
+export const recipientsOf = ({ claimed, others }: Item): readonly Claimed[] =>
+  others.length === 0 ? [claimed] : [claimed, ...others]
 
 interface Turn {
   readonly items: Item[]
@@ -27,10 +45,20 @@ interface Turn {
 export class Backlog {
   readonly #turns = new Map<string, Turn>()
   readonly #again: Item[] = []
+  /** Where a further recipient of an email could join, by email. */
+  readonly #joinable = new Map<string, Item>()
   size = 0
 
-  add(claimed: Claimed): void {
-    const item = { claimed, tried: new Set<string>(), last: null, stale: false }
+  /** `shared`: recipients of one message go together. */
+  add(claimed: Claimed, shared = false): void {
+    const joins = shared && isPlain(claimed.address)
+    const waiting = joins ? this.#joinable.get(claimed.emailId) : undefined
+    if (waiting !== undefined && waiting.others.length + 1 < MOST_TOGETHER) {
+      waiting.others.push(claimed)
+      return
+    }
+    const item = itemOf(claimed)
+    if (joins) this.#joinable.set(claimed.emailId, item)
     const turn = this.#turns.get(claimed.workspaceId)
     if (turn === undefined) this.#turns.set(claimed.workspaceId, { items: [item], next: 0 })
     else turn.items.push(item)
@@ -61,6 +89,7 @@ export class Backlog {
         turn.next = 0
       }
       this.size--
+      if (this.#joinable.get(item.claimed.emailId) === item) this.#joinable.delete(item.claimed.emailId)
       return item
     }
     return null

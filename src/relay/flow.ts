@@ -14,8 +14,7 @@
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
 import { Attempt, type Surroundings } from './attempt.js'
-import type { Item } from './backlog.js'
-import { Backlog } from './backlog.js'
+import { Backlog, type Item, recipientsOf } from './backlog.js'
 import type { Journal } from './journal.js'
 import { Lookout } from './lookout.js'
 import { recorded } from './outcomes.js'
@@ -190,17 +189,12 @@ export class Flow {
       dead++
       this.#conclude({
         claimed: one,
-        tried: new Set(),
-        stale: false,
-        last: {
-          claimed: one,
-          at: now,
-          upstreamId: null,
-          host: null,
-          stage: 'connect',
-          reply: null,
-          error: 'no upstream was up',
-        },
+        at: now,
+        upstreamId: null,
+        host: null,
+        stage: 'connect',
+        reply: null,
+        error: 'no upstream was up',
       })
     }
     return dead > 0 && dead === claimed.length
@@ -217,7 +211,9 @@ export class Flow {
 
   async #claim(pool: Pool): Promise<void> {
     const lane = this.#lane(pool.row.id)
-    const room = Math.min(2 * pool.capacity, MOST_AT_HAND) - lane.backlog.size
+    const free = Math.min(2 * pool.capacity, MOST_AT_HAND) - lane.backlog.size
+    // recipients that may go together come together
+    const room = free > 0 && pool.isShared ? MOST_AT_HAND : free
     if (!pool.isUp || this.#stopping) return
     if (lane.claiming || room <= 0) {
       lane.missed = true
@@ -231,7 +227,7 @@ export class Flow {
     try {
       const claimed = await claim
       lane.more = claimed.length === room || lane.missed
-      for (const one of claimed) lane.backlog.add(one)
+      for (const one of claimed) lane.backlog.add(one, pool.isShared)
       if (this.#stopping) this.#giveBackAll(pool.row.id, lane)
     } finally {
       lane.claiming = false
@@ -255,7 +251,7 @@ export class Flow {
         lane.more = true
         this.#giveBack(one, 0)
       } else {
-        lane.backlog.add(one)
+        lane.backlog.add(one, pool.isShared)
         touched.add(pool)
       }
     }
@@ -277,7 +273,7 @@ export class Flow {
     for (const item of backlog.takeAgain()) {
       const choice = pool.choose(this.#parts.random, item.tried)
       if (choice === 'busy') backlog.addAgain(item)
-      else if (choice === 'none') this.#conclude(item)
+      else if (choice === 'none') this.#giveUp(item)
       else this.#begin(item, pool, choice)
     }
     while (backlog.size > 0 || this.#throttles.holds(pool.row.id)) {
@@ -305,19 +301,20 @@ export class Flow {
   #begin(item: Item, pool: Pool, upstream: Upstream): void {
     this.#inFlight++
     this.#bytes += item.claimed.size
-    this.stats.attempts++
-    let end: AttemptEnd | null = null
-    this.#throttles.begun(item.claimed)
+    this.stats.attempts += 1 + item.others.length
+    let ends: readonly AttemptEnd[] = []
+    this.#throttles.begun(item)
     new Attempt(item, pool, upstream, this.#around)
       .run()
       .then(
         (result) => {
-          if (result.kind !== 'released') end = result.end
-          if (result.kind === 'released') return this.#giveBack(item.claimed, 0)
+          if (result.kind === 'released') return this.#giveBackItem(item, 0)
           if (result.kind === 'settled') {
-            item.last = result.end
-            return this.#conclude(item)
+            ends = result.ends
+            for (const end of ends) this.#conclude(end)
+            return this.#rest(pool, item, result.left)
           }
+          ends = [result.end]
           this.stats.failovers++
           if (result.stale) item.stale = true
           else {
@@ -330,27 +327,37 @@ export class Flow {
         },
         (error: Error) => {
           this.#parts.log('error', 'attempt failed', { email: item.claimed.emailId, error: error.message })
-          this.#giveBack(item.claimed, PARKED_MS)
+          this.#giveBackItem(item, PARKED_MS)
         },
       )
       .finally(() => {
         this.#inFlight--
         this.#bytes -= item.claimed.size
-        this.#throttles.ended(item.claimed, end)
+        this.#throttles.ended(item, ends)
         if (this.#inFlight === 0) this.#idle?.()
         this.pump(pool)
       })
   }
 
+  /** Recipients that the upstream wants in another transaction. */
+  #rest(pool: Pool, item: Item, [first, ...others]: readonly Claimed[]): void {
+    if (first === undefined) return
+    this.#lane(pool.row.id).backlog.addAgain({ ...item, claimed: first, others })
+    if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lane(pool.row.id))
+  }
+
+  /** No member is left for it. */
+  #giveUp(item: Item): void {
+    const { last } = item
+    if (last === null) this.#giveBackItem(item, PARKED_MS)
+    else for (const claimed of recipientsOf(item)) this.#conclude({ ...last, claimed })
+  }
+
   /** Writes down how the attempt ended. */
-  #conclude(item: Item): void {
-    if (item.last === null) {
-      this.#giveBack(item.claimed, PARKED_MS)
-      return
-    }
+  #conclude(end: AttemptEnd): void {
     const { settings, random, journal, log } = this.#parts
     this.#around.crash('relay.before-settle')
-    const outcome = recorded(item.last, { ...settings, random }, this.stats, log)
+    const outcome = recorded(end, { ...settings, random }, this.stats, log)
     journal.settle(outcome)
     if (isDead(outcome)) this.#parts.dead(outcome.recipientId, outcome.reason)
   }
@@ -360,9 +367,13 @@ export class Flow {
     this.#parts.journal.release({ recipientId, leaseGen }, this.#around.now() + delayMs)
   }
 
+  #giveBackItem(item: Item, delayMs: number): void {
+    for (const claimed of recipientsOf(item)) this.#giveBack(claimed, delayMs)
+  }
+
   #giveBackAll(poolId: string, lane: Lane): void {
     const items = [...lane.backlog.takeAll(), ...this.#throttles.takeAside(poolId)]
-    for (const item of items) this.#giveBack(item.claimed, 0)
+    for (const item of items) this.#giveBackItem(item, 0)
   }
 
   #warnOnce(lane: Lane, poolId: string, pool: Pool | undefined): void {
@@ -376,6 +387,8 @@ export class Flow {
   /** A snapshot for the main side. */
   measure(): RelayStats {
     this.stats.inFlight = this.#inFlight
+    this.stats.throttled = this.#throttles.deferred
+    this.stats.throttledDomains = this.#throttles.size
     this.stats.waiting = [...this.#lanes.values()].reduce((sum, lane) => sum + lane.backlog.size, 0)
     this.stats.connections = this.#parts.pools.upstreams().reduce((sum, upstream) => sum + upstream.open, 0)
     return { ...this.stats }

@@ -53,6 +53,11 @@ export class Pool {
     return free.at(-1) ?? 'busy'
   }
 
+  /** True when recipients of one message share a transaction. */
+  get isShared(): boolean {
+    return this.row.returnPath === 'fixed'
+  }
+
   /** True when some member could carry mail, now or when it has room. */
   get isUp(): boolean {
     return this.upstreams.some(({ row, breaker }) => row.state === 'active' && breaker.state !== 'open')

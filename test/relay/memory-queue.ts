@@ -22,6 +22,8 @@ export class MemoryQueue implements RelayQueue {
   readonly log: string[] = []
   /** Refuses marks, as for a lease that was lost. */
   refuseMarks = false
+  /** Refuses those of one recipient. */
+  refuse: string | null = null
   /** Everything rejects, as on a full disk. */
   failing = false
   claims = 0
@@ -86,7 +88,7 @@ export class MemoryQueue implements RelayQueue {
     this.marks.push(...marks)
     for (const mark of marks) this.log.push(`mark ${mark.recipientId}`)
     this.#changed()
-    return marks.map(() => !this.refuseMarks)
+    return marks.map(({ recipientId }) => !this.refuseMarks && recipientId !== this.refuse)
   }
 
   async settle(outcomes: readonly Outcome[]): Promise<readonly Settled[]> {

@@ -118,7 +118,8 @@ export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): 
     around: {
       now: systemClock.now,
       tick: systemClock.tick,
-      returnPath: ({ recipientId }) => `b1${recipientId}@bounces.test`,
+      returnPath: ({ recipientId }, { row }) =>
+        row.returnPath === 'fixed' ? 'fixed@bounces.test' : `b1${recipientId}@bounces.test`,
       envid: ({ recipientId }) => `e1${recipientId}`,
       receivedToken: 'by postern.test with ',
       crash: () => {},

@@ -6,7 +6,9 @@
  *   (RELAY.md G2): until `data` nothing was sent; in `body` the upstream can not
  *   have the whole; from `dot` on, when the last byte of CRLF.CRLF was handed to
  *   the socket, it may have. MAIL and RCPT travel together where PIPELINING is
- *   offered; DATA waits for both replies and for the journal (`mayGo`).
+ *   offered; DATA waits for all replies and for the journal (`mayGo`). Of several
+ *   recipients some may be refused: the message goes to the others, and one reply
+ *   after the dot speaks for all of these.
  *   Each command has its own deadline (RFC 5321, 4.5.3.2).
  * NOTES
  *   SMTPConnection.send() is not used, because four rules can not be kept with it:
@@ -35,15 +37,19 @@ export interface Timeouts {
 
 export interface Mail {
   readonly mail: string
-  readonly rcpt: string
+  /** One command for each recipient. */
+  readonly rcpt: readonly string[]
   readonly payload: Payload
 }
 
+/** The answers to those RCPT commands that were refused, by their place. */
+export type Refused = ReadonlyMap<number, Reply>
+
 export type Verdict =
   /** The upstream has spoken: 2xx at `dot` means taken, anything else refused at that stage. */
-  | { readonly kind: 'reply'; readonly stage: MailStage; readonly reply: Reply }
+  | { readonly kind: 'reply'; readonly stage: MailStage; readonly reply: Reply; readonly refused: Refused }
   /** The connection died; what that means depends on the stage. */
-  | { readonly kind: 'lost'; readonly stage: MailStage; readonly error: string }
+  | { readonly kind: 'lost'; readonly stage: MailStage; readonly error: string; readonly refused: Refused }
   /** The journal said no: nothing was sent. */
   | { readonly kind: 'withheld' }
 
@@ -122,56 +128,74 @@ export class Connection {
     this.#fail(new Error(reason))
   }
 
-  async transact(mail: Mail, mayGo: () => Promise<boolean>): Promise<Verdict> {
+  /** `mayGo` is asked before DATA, for all recipients but the refused ones. */
+  async transact(mail: Mail, mayGo: (refused: Refused) => Promise<boolean>): Promise<Verdict> {
     this.used++
     this.stage = 'mail'
+    const refused = new Map<number, Reply>()
     try {
-      const refused = await this.#envelope(mail)
-      if (refused !== null) return refused
+      const no = await this.#envelope(mail, refused)
+      if (no !== null) return { kind: 'reply', stage: this.stage, reply: no, refused }
       this.#deadline = Number.POSITIVE_INFINITY
-      if (!(await mayGo())) return { kind: 'withheld' }
+      if (!(await mayGo(refused))) return { kind: 'withheld' }
       this.stage = 'data'
       const go = await this.#ask(DATA, this.#timeouts.data)
-      if (go.code < 300 || go.code >= 400) return { kind: 'reply', stage: 'data', reply: go }
+      if (go.code < 300 || go.code >= 400) return { kind: 'reply', stage: 'data', reply: go, refused }
       const reply = await this.#content(mail.payload)
       this.#open = false
-      return { kind: 'reply', stage: 'dot', reply }
+      return { kind: 'reply', stage: 'dot', reply, refused }
     } catch (error) {
-      return { kind: 'lost', stage: this.stage, error: (error as Error).message }
+      return { kind: 'lost', stage: this.stage, error: (error as Error).message, refused }
     } finally {
       this.stage = 'idle'
       this.#deadline = Number.POSITIVE_INFINITY
     }
   }
 
-  /** MAIL and RCPT; null when both were accepted. */
-  async #envelope(mail: Mail): Promise<Verdict | null> {
+  /** MAIL and RCPT; null when a recipient was accepted, else the reply that decides. `stage` tells where. */
+  async #envelope({ mail, rcpt }: Mail, refused: Map<number, Reply>): Promise<Reply | null> {
     const timeouts = this.#timeouts
     const reset = this.#open ? 'RSET\r\n' : ''
     this.#open = true
-    if (this.offers.pipelining) {
-      const cleared = reset === '' ? null : this.#next()
-      const [mailReply, rcptReply] = [this.#next(), this.#next()]
-      rcptReply.catch(() => {})
-      mailReply.catch(() => {})
-      this.#send(`${reset}${mail.mail}\r\n${mail.rcpt}\r\n`, timeouts.mail)
-      await cleared
-      const first = await mailReply
-      if (first.code >= 300) {
-        // the reply to RCPT is read all the same, unless the upstream has hung up
-        await rcptReply.catch(() => {})
-        return { kind: 'reply', stage: 'mail', reply: first }
-      }
-      this.stage = 'rcpt'
-      const second = await rcptReply
-      return second.code >= 300 ? { kind: 'reply', stage: 'rcpt', reply: second } : null
+    if (!this.offers.pipelining) {
+      if (reset !== '') await this.#ask(reset, timeouts.mail)
+      const first = await this.#ask(`${mail}\r\n`, timeouts.mail)
+      if (first.code >= 300) return first
+      return this.#recipients(rcpt.length, refused, (i) => this.#ask(`${rcpt[i]}\r\n`, timeouts.rcpt))
     }
-    if (reset !== '') await this.#ask(reset, timeouts.mail)
-    const first = await this.#ask(`${mail.mail}\r\n`, timeouts.mail)
-    if (first.code >= 300) return { kind: 'reply', stage: 'mail', reply: first }
+    const cleared = reset === '' ? null : this.#next()
+    const mailReply = this.#next()
+    const replies = rcpt.map(() => this.#next())
+    mailReply.catch(() => {})
+    for (const reply of replies) reply.catch(() => {})
+    this.#send(`${reset}${mail}\r\n${rcpt.join('\r\n')}\r\n`, timeouts.mail)
+    await cleared
+    const first = await mailReply
+    if (first.code >= 300) {
+      // the replies to RCPT are read all the same, unless the upstream has hung up
+      await Promise.allSettled(replies)
+      return first
+    }
+    return this.#recipients(rcpt.length, refused, (i) => replies[i] as Promise<Reply>)
+  }
+
+  async #recipients(
+    count: number,
+    refused: Map<number, Reply>,
+    replyTo: (place: number) => Promise<Reply>,
+  ): Promise<Reply | null> {
     this.stage = 'rcpt'
-    const second = await this.#ask(`${mail.rcpt}\r\n`, timeouts.rcpt)
-    return second.code >= 300 ? { kind: 'reply', stage: 'rcpt', reply: second } : null
+    let last: Reply | null = null
+    for (let i = 0; i < count; i++) {
+      const reply = await replyTo(i)
+      // each recipient may take the upstream a while
+      if (count > 1) this.#deadline = this.#tick() + this.#timeouts.rcpt
+      if (reply.code < 300) continue
+      refused.set(i, reply)
+      last = reply
+      if (reply.code === 421) return reply
+    }
+    return refused.size === count ? last : null
   }
 
   async #content({ body, end }: Payload): Promise<Reply> {

@@ -1,7 +1,7 @@
 /**
- * NAME      envelope - MAIL and RCPT for one recipient, or why not
+ * NAME      envelope - MAIL and RCPT for the recipients of a transaction, or why not
  * DESCRIPTION
- *   Builds the two commands from what the mail needs and what the upstream
+ *   Builds the commands from what the mail needs and what the upstream
  *   offers (RFC 5321, 4.1.1.2-3; DSN: RFC 3461; SMTPUTF8: RFC 6531; SIZE: RFC 1870). What is
  *   needed and not offered is refused here, with the reply that an honest MTA would
  *   give, and never sent as something else: an 8-bit body is not passed to a
@@ -17,11 +17,14 @@ import type { Offers } from './offers.js'
 
 export interface Envelope {
   readonly mail: string
-  readonly rcpt: string
+  /** A command for each recipient. */
+  readonly rcpt: readonly string[]
 }
 
 export interface EnvelopeNeeds {
   readonly claimed: Claimed
+  /** Further recipients of the same message, whose addresses are plain ASCII. */
+  readonly others?: readonly Claimed[]
   /** The envelope sender, without angle brackets; empty for the null sender. */
   readonly returnPath: string
   /** Our signed reference, used when the client gave no ENVID of its own. */
@@ -36,6 +39,10 @@ const QUOTED = /^"(?:[^"\\]|\\.)*"/
 
 /** True for what could end a command or its path early; inside a quoted local part a space or bracket can not. */
 const isUnsafe = (path: string): boolean => CONTROL.test(path) || /[ <>]/.test(path.replace(QUOTED, ''))
+
+/** True for an address that any upstream can be given, whatever it offers. */
+export const isPlain = (address: string): boolean =>
+  /^[\x21-\x7e]+@[\x21-\x7e]+$/.test(address) && !isUnsafe(address)
 
 const NOT_ASCII = /[^\x20-\x7e]/
 const PLAIN_XTEXT = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]*$/
@@ -92,10 +99,16 @@ const refuse = (needs: EnvelopeNeeds, offers: Offers): Reply | null => {
   return null
 }
 
-const notifyOf = (needs: EnvelopeNeeds): string => {
+const notifyOf = ({ dsn }: Claimed, success: boolean): string => {
   // the client's NEVER goes on to the end (RFC 3461, 5.2.2); all else is ours to ask
-  if (needs.claimed.dsn?.notify?.toUpperCase() === 'NEVER') return 'NEVER'
-  return needs.notifySuccess ? 'SUCCESS,FAILURE,DELAY' : 'FAILURE,DELAY'
+  if (dsn?.notify?.toUpperCase() === 'NEVER') return 'NEVER'
+  return success ? 'SUCCESS,FAILURE,DELAY' : 'FAILURE,DELAY'
+}
+
+const rcptOf = (claimed: Claimed, { notifySuccess }: EnvelopeNeeds, { dsn }: Offers): string => {
+  const rcpt = `RCPT TO:<${claimed.address}>`
+  if (!dsn) return rcpt
+  return `${rcpt} NOTIFY=${notifyOf(claimed, notifySuccess)} ORCPT=${originalRecipient(claimed)}`
 }
 
 /** The commands without their CRLF, or the refusal. */
@@ -104,7 +117,6 @@ export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Rep
   if (refused !== null) return refused
   const { claimed, returnPath } = needs
   let mail = `MAIL FROM:<${returnPath}>`
-  let rcpt = `RCPT TO:<${claimed.address}>`
   if (offers.size) mail += ` SIZE=${needs.size}`
   const international = claimed.needsSmtpUtf8 || NOT_ASCII.test(claimed.address) || NOT_ASCII.test(returnPath)
   if (international) mail += ' SMTPUTF8'
@@ -112,7 +124,8 @@ export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Rep
   if (offers.dsn) {
     const envid = claimed.envid !== null && XTEXT.test(claimed.envid) ? claimed.envid : xtext(needs.envid())
     mail += ` RET=${claimed.ret?.toUpperCase() === 'FULL' ? 'FULL' : 'HDRS'} ENVID=${envid}`
-    rcpt += ` NOTIFY=${notifyOf(needs)} ORCPT=${originalRecipient(claimed)}`
   }
+  const rcpt = [rcptOf(claimed, needs, offers)]
+  for (const other of needs.others ?? []) rcpt.push(rcptOf(other, needs, offers))
   return { mail, rcpt }
 }

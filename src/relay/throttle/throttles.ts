@@ -11,7 +11,7 @@
 import type { AttemptEnd } from '../../outcome/reply.js'
 import { askedWaitMs } from '../../outcome/reply.js'
 import type { Claimed } from '../../store/port.js'
-import type { Backlog, Item } from '../backlog.js'
+import { type Backlog, type Item, itemOf, recipientsOf } from '../backlog.js'
 import { PACE_RULES, type PaceRule, paceOf } from './rules.js'
 
 const MOST_ASIDE = 64
@@ -45,17 +45,26 @@ export interface ThrottleParts {
 
 const domainOf = ({ address }: Claimed): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 const keyOf = (claimed: Claimed): string => `${claimed.poolId} ${domainOf(claimed)}`
+const keysOf = (item: Item): ReadonlySet<string> | readonly string[] =>
+  item.others.length === 0 ? [keyOf(item.claimed)] : new Set(recipientsOf(item).map(keyOf))
 
 export class Throttles {
   readonly #parts: ThrottleParts
   readonly #rules: readonly PaceRule[]
   readonly #paces = new Map<string, Pace>()
+  /** How many mails had to wait. */
+  deferred = 0
   /** Messages under way, by pool and domain. */
   readonly #under = new Map<string, number>()
 
   constructor(parts: ThrottleParts) {
     this.#parts = parts
     this.#rules = parts.rules ?? PACE_RULES
+  }
+
+  /** How many domains are slowed down, each pool for itself. */
+  get size(): number {
+    return this.#paces.size
   }
 
   /** The next mail of a pool that may begin now. Mails that may not are put aside or given back. */
@@ -65,12 +74,25 @@ export class Throttles {
         return pace.aside.shift() ?? null
     }
     for (let item = backlog.take(); item !== null; item = backlog.take()) {
-      const key = keyOf(item.claimed)
-      const pace = this.#paces.get(key)
-      if (pace === undefined || this.#mayBegin(key, pace)) return item
-      this.#defer(item, pace)
+      if (this.#paces.size === 0) return item
+      const free = this.#sift(item)
+      if (free !== null) return free
     }
     return null
+  }
+
+  /** Of an item, what may begin now; the rest is put aside or given back. */
+  #sift(item: Item): Item | null {
+    const free: Claimed[] = []
+    for (const claimed of recipientsOf(item)) {
+      const key = keyOf(claimed)
+      const pace = this.#paces.get(key)
+      if (pace === undefined || this.#mayBegin(key, pace)) free.push(claimed)
+      else this.#defer(item.others.length === 0 ? item : itemOf(claimed), pace)
+    }
+    const [first, ...others] = free
+    if (first === undefined) return null
+    return others.length === item.others.length ? item : itemOf(first, others)
   }
 
   #mayBegin(key: string, { until, limit }: Pace): boolean {
@@ -78,6 +100,7 @@ export class Throttles {
   }
 
   #defer(item: Item, pace: Pace): void {
+    this.deferred++
     const now = this.#parts.tick()
     if (now >= pace.until && pace.aside.length < MOST_ASIDE) {
       pace.aside.push(item)
@@ -106,19 +129,26 @@ export class Throttles {
     return taken
   }
 
-  begun(claimed: Claimed): void {
-    const key = keyOf(claimed)
-    this.#under.set(key, (this.#under.get(key) ?? 0) + 1)
+  begun(item: Item): void {
+    for (const key of keysOf(item)) this.#under.set(key, (this.#under.get(key) ?? 0) + 1)
   }
 
-  /** A message has come to an end; `end` is null when nothing was said about it. */
-  ended(claimed: Claimed, end: AttemptEnd | null): void {
-    const key = keyOf(claimed)
-    // the sandbox plays its refusals for the mail, not for the pace
-    if (end?.reply != null && STAGES.has(end.stage) && claimed.mode === 'live') this.#heard(key, end)
-    const left = (this.#under.get(key) ?? 1) - 1
-    if (left <= 0) this.#under.delete(key)
-    else this.#under.set(key, left)
+  /** A message has come to an end; `ends` is empty when nothing was said about it. */
+  ended(item: Item, ends: readonly AttemptEnd[]): void {
+    for (const key of keysOf(item)) {
+      const end = ends.length < 2 ? ends[0] : this.#worst(ends, key)
+      // the sandbox plays its refusals for the mail, not for the pace
+      if (end?.reply != null && STAGES.has(end.stage) && item.claimed.mode === 'live') this.#heard(key, end)
+      const left = (this.#under.get(key) ?? 1) - 1
+      if (left <= 0) this.#under.delete(key)
+      else this.#under.set(key, left)
+    }
+  }
+
+  /** What was said to several recipients of one domain is one word about its pace. */
+  #worst(ends: readonly AttemptEnd[], key: string): AttemptEnd | undefined {
+    const said = ends.filter(({ claimed }) => keyOf(claimed) === key)
+    return said.find(({ reply }) => reply !== null && paceOf(reply, this.#rules) !== null) ?? said[0]
   }
 
   #heard(key: string, { reply, stage }: AttemptEnd): void {

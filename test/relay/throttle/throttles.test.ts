@@ -24,23 +24,14 @@ const setUp = () => {
     while (begun.length < most) {
       const item = throttles.next(POOL, backlog)
       if (item === null) break
-      throttles.begun(item.claimed)
+      throttles.begun(item)
       begun.push(item)
     }
     return begun
   }
   const end = (items: readonly Item[], line: string, stage = 'dot') => {
-    for (const { claimed } of items) {
-      throttles.ended(claimed, {
-        claimed,
-        at: 0,
-        upstreamId: 'u',
-        host: 'h',
-        stage,
-        reply: parseReply(line),
-        error: null,
-      })
-    }
+    const said = { at: 0, upstreamId: 'u', host: 'h', stage, reply: parseReply(line), error: null }
+    for (const item of items) throttles.ended(item, [{ ...said, claimed: item.claimed }])
   }
   return { throttles, backlog, back, logged, fill, begin, end, pass: (ms: number) => (now += ms) }
 }
