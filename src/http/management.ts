@@ -8,17 +8,18 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
 import type { Queue, Upkeep } from '../store/port.js'
+import type { Operations } from '../store/port-operations.js'
+import { Lag } from './measure/lag.js'
 import { queueMetrics } from './measure/queue.js'
 import { gauge, type Metric, metricsText } from './metrics.js'
 
 export interface ManagementOptions {
   readonly config: Pick<Config, 'management'>
-  readonly store: Pick<Upkeep, 'depth'> & Pick<Queue, 'nextDue'>
+  readonly store: Pick<Upkeep, 'depth'> & Pick<Operations, 'heldDepth'> & Pick<Queue, 'nextDue'>
   readonly draining: () => boolean
   /** Further parts to ask; each answers `ok` or a word that says what is wrong. */
   readonly checks?: Readonly<Record<string, () => string | Promise<string>>>
@@ -68,18 +69,14 @@ const ready = async ({ store, draining, checks }: ManagementOptions): Promise<Re
   return json(ok ? 200 : 503, { status: ok ? 'ok' : 'fail', checks: Object.fromEntries(words) })
 }
 
-const delay = monitorEventLoopDelay({ resolution: 20 })
-
-const measure = async ({ store, metrics }: ManagementOptions): Promise<Reply> => {
+const measure = async ({ store, metrics }: ManagementOptions, late: Lag): Promise<Reply> => {
   const memory = process.memoryUsage()
   const { user, system } = process.cpuUsage()
-  const lag = delay.percentile(99) / 1e9
-  delay.reset()
   const all: readonly Metric[] = [
-    ...queueMetrics(await store.depth(), Date.now()),
+    ...queueMetrics(await store.depth(), await store.heldDepth(), Date.now()),
     gauge('process_resident_memory_bytes', 'Resident memory', memory.rss),
     gauge('nodejs_heap_size_used_bytes', 'Heap in use', memory.heapUsed),
-    gauge('nodejs_eventloop_lag_p99_seconds', 'Event loop delay since the last look, 99th percentile', lag),
+    ...late.metrics(),
     gauge('process_uptime_seconds', 'Seconds since the start', process.uptime()),
     {
       name: 'process_cpu_seconds_total',
@@ -92,19 +89,20 @@ const measure = async ({ store, metrics }: ManagementOptions): Promise<Reply> =>
   return { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8', body: metricsText(all) }
 }
 
-const answer = async (options: ManagementOptions, req: IncomingMessage): Promise<Reply> => {
+const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessage): Promise<Reply> => {
   const path = req.url?.split('?')[0]
   if (req.method !== 'GET' && req.method !== 'HEAD') return json(405, { status: 'fail' })
   if (path === '/healthz') return json(200, { status: 'ok' })
   if (path === '/readyz') return ready(options)
-  if (path === '/metrics') return measure(options)
+  if (path === '/metrics') return measure(options, late)
   return json(404, { status: 'fail' })
 }
 
 export const createManagement = (options: ManagementOptions): Management => {
   let server: Server | null = null
+  const late = new Lag()
   const respond = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const { status, type, body } = await answer(options, req).catch(() => json(500, { status: 'fail' }))
+    const { status, type, body } = await answer(options, late, req).catch(() => json(500, { status: 'fail' }))
     res.writeHead(status, {
       'content-type': type,
       'content-length': Buffer.byteLength(body),
@@ -124,13 +122,13 @@ export const createManagement = (options: ManagementOptions): Management => {
       if (server !== null) return
       const fresh = createServer((req, res) => void respond(req, res))
       await (options.listen ?? plainListen)(fresh, 'management', options.config.management)
-      delay.enable()
+      late.start()
       server = fresh
     },
     async stop() {
       const stopping = server
       server = null
-      delay.disable()
+      late.stop()
       if (stopping === null) return
       const closed = new Promise((resolve) => stopping.close(resolve))
       stopping.closeAllConnections()

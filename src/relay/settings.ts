@@ -54,6 +54,9 @@ export interface RelayStats {
   released: number
   failovers: number
   ambiguous: number
+  /** Mails that waited because their domain is slowed down. */
+  throttled: number
+  throttledDomains: number
   /** Messages between MAIL and the last reply. */
   inFlight: number
   /** Leased and not begun. */
@@ -70,6 +73,8 @@ export const emptyStats = (): RelayStats => ({
   released: 0,
   failovers: 0,
   ambiguous: 0,
+  throttled: 0,
+  throttledDomains: 0,
   inFlight: 0,
   waiting: 0,
   connections: 0,

@@ -1,17 +1,19 @@
 /**
  * NAME      flow - how mail passes through, counted as it is settled
  * DESCRIPTION
- *   Listens to committed status changes. From acceptance to the first answer of
- *   an upstream, and from there to a report, as histograms; and what became of
- *   recipients, per workspace. Labels are bounded: beyond the first workspaces
- *   seen, the rest count as `other`, and only so many mails are followed at once.
+ *   Hears of accepted mail and of committed status changes. From acceptance to
+ *   the first answer of an upstream, and from there to a report, as histograms;
+ *   what came in and what became of recipients, per workspace. Labels are bounded:
+ *   beyond the busiest workspaces the rest count as `other`, and only so many
+ *   mails are followed at once.
  * NOTES
  *   The time of acceptance is that of the email's id, so a scheduled mail counts
  *   with its wait.
  */
 import { idTime } from '../../base/id.js'
-import type { Settled } from '../../store/port.js'
+import type { NewEmail, Settled } from '../../store/port.js'
 import type { Metric } from '../metrics.js'
+import { Busiest } from './busiest.js'
 import { Histogram } from './histogram.js'
 
 const MOST_WORKSPACES = 100
@@ -22,14 +24,19 @@ const OUTCOME_BOUNDS = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400]
 export class FlowMetrics {
   readonly #toRelay = new Histogram(RELAY_BOUNDS)
   readonly #toOutcome = new Histogram(OUTCOME_BOUNDS)
-  readonly #counts = new Map<string, Map<string, number>>()
+  readonly #accepted = new Busiest(MOST_WORKSPACES)
+  readonly #settled = new Busiest(MOST_WORKSPACES)
   /** When recipients became `sent`, oldest first. */
   readonly #sent = new Map<string, number>()
+
+  accepted(mails: readonly Pick<NewEmail, 'workspaceId' | 'source' | 'mode'>[]): void {
+    for (const { workspaceId, source, mode } of mails) this.#accepted.add(workspaceId, { source, mode })
+  }
 
   note(settled: readonly Settled[], now: number): void {
     for (const one of settled) {
       if (!one.applied) continue
-      this.#count(one)
+      this.#settled.add(one.workspaceId, { status: one.to })
       if (one.from === 'queued') this.#toRelay.observe(Math.max(0, now - idTime(one.emailId)) / 1_000)
       if (one.to === 'sent') this.#follow(one.recipientId, now)
       else this.#arrived(one.recipientId, now)
@@ -52,24 +59,19 @@ export class FlowMetrics {
     this.#toOutcome.observe(Math.max(0, now - sentAt) / 1_000)
   }
 
-  #count({ workspaceId, to }: Settled): void {
-    const known = this.#counts.has(workspaceId) || this.#counts.size < MOST_WORKSPACES
-    const workspace = known ? workspaceId : 'other'
-    const counts = this.#counts.get(workspace) ?? new Map<string, number>()
-    this.#counts.set(workspace, counts)
-    counts.set(to, (counts.get(to) ?? 0) + 1)
-  }
-
   metrics(): readonly Metric[] {
-    const samples = [...this.#counts].flatMap(([workspace, counts]) =>
-      [...counts].map(([status, value]) => ({ labels: { workspace, status }, value })),
-    )
     return [
       {
-        name: 'postern_recipients_settled_total',
-        help: 'Status changes of recipients since the start',
+        name: 'postern_emails_accepted_total',
+        help: 'Mails accepted since the start, by workspace, door and mode',
         type: 'counter',
-        samples,
+        samples: this.#accepted.samples(),
+      },
+      {
+        name: 'postern_recipients_settled_total',
+        help: 'Status changes of recipients since the start, by workspace and new status',
+        type: 'counter',
+        samples: this.#settled.samples(),
       },
       this.#toRelay.metric(
         'postern_accept_to_relay_seconds',

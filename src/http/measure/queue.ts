@@ -4,11 +4,18 @@
  *   Summed over workspaces, so the number of series is that of the pools.
  */
 import type { QueueDepth } from '../../store/port.js'
+import type { HeldDepth } from '../../store/port-operations.js'
 import type { Metric } from '../metrics.js'
 
 const STATES = ['due', 'leased', 'waiting'] as const
 
-export const queueMetrics = (depth: readonly QueueDepth[], now: number): readonly Metric[] => {
+export const queueMetrics = (
+  depth: readonly QueueDepth[],
+  held: readonly HeldDepth[],
+  now: number,
+): readonly Metric[] => {
+  const heldIn = new Map<string, number>()
+  for (const { poolId, held: count } of held) heldIn.set(poolId, (heldIn.get(poolId) ?? 0) + count)
   const pools = [...new Set(depth.map(({ poolId }) => poolId))].map((pool) => {
     const rows = depth.filter(({ poolId }) => poolId === pool)
     const oldest = Math.min(...rows.map(({ oldestDueAt }) => oldestDueAt ?? now))
@@ -31,6 +38,12 @@ export const queueMetrics = (depth: readonly QueueDepth[], now: number): readonl
       help: 'How long the recipient of a pool that waits longest has been due',
       type: 'gauge',
       samples: pools.map(({ pool, age }) => ({ labels: { pool }, value: age })),
+    },
+    {
+      name: 'postern_queue_held_recipients',
+      help: 'Recipients at rest: somebody holds them, or their fate is unknown',
+      type: 'gauge',
+      samples: [...heldIn].map(([pool, value]) => ({ labels: { pool }, value })),
     },
   ]
 }

@@ -11,7 +11,7 @@ export const relayMetrics = (
   relay: Pick<Relay, 'stats' | 'upstreams'>,
   recoveredAmbiguous: number,
 ): readonly Metric[] => {
-  const { inFlight, waiting, connections, ambiguous, ...counted } = relay.stats()
+  const { inFlight, waiting, connections, ambiguous, throttledDomains, ...counted } = relay.stats()
   const upstreams = relay.upstreams().map((one) => ({
     ...one,
     labels: { pool: one.poolId, upstream: one.upstreamId, host: `${one.host}:${one.port}` },
@@ -31,6 +31,11 @@ export const relayMetrics = (
     },
     gauge('postern_relay_in_flight', 'Messages between MAIL and the last reply', inFlight),
     gauge('postern_relay_waiting', 'Recipients leased and not begun', waiting),
+    gauge(
+      'postern_relay_throttled_domains',
+      'Recipient domains that asked for a slower pace, and get it',
+      throttledDomains,
+    ),
     gauge('postern_relay_connections', 'Open connections to upstreams', connections),
     {
       name: 'postern_upstream_breaker',
