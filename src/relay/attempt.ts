@@ -8,6 +8,7 @@
  *   after RCPT was accepted and before DATA, for each recipient that was.
  */
 
+import { downgradeHeader } from '../mail/downgrade.js'
 import type { Reply } from '../mail/reply.js'
 import type { AttemptEnd } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
@@ -99,9 +100,11 @@ export class Attempt {
     } catch (error) {
       return this.#notOpened(error as Error)
     }
-    raw = this.#around.sign?.(claimed, this.#pool, raw) ?? raw
+    // an upstream without SMTPUTF8 may still take it with encoded words in its header
+    const ascii = claimed.needsSmtpUtf8 && !connection.offers.smtpUtf8 ? downgradeHeader(raw) : null
+    raw = this.#around.sign?.(claimed, this.#pool, ascii ?? raw) ?? ascii ?? raw
     const seen = scan(raw)
-    const envelope = this.#envelope(connection, raw, seen)
+    const envelope = this.#envelope(connection, raw, seen, ascii === null && claimed.needsSmtpUtf8)
     if ('code' in envelope) {
       this.#upstream.giveBack(connection)
       return { kind: 'again', end: this.#end('mail', envelope, null, connection), stale: false }
@@ -123,7 +126,7 @@ export class Attempt {
     })
   }
 
-  #envelope(connection: Connection, raw: Uint8Array, seen: Scan): Envelope | Reply {
+  #envelope(connection: Connection, raw: Uint8Array, seen: Scan, needsSmtpUtf8: boolean): Envelope | Reply {
     const { claimed } = this.#item
     return toEnvelope(
       {
@@ -134,6 +137,7 @@ export class Attempt {
         notifySuccess: this.#pool.row.notifySuccess,
         size: raw.length,
         eightBit: seen.eightBit,
+        needsSmtpUtf8,
       },
       connection.offers,
     )
@@ -216,6 +220,12 @@ export class Attempt {
     return this.#settled(this.#end('mail', reply, null, null), NONE_REFUSED, null)
   }
 
+  /** A client wants to hear of success, and this upstream will not tell us. */
+  #unreported(connection: Connection | null): boolean {
+    if (connection?.offers.dsn === true && this.#pool.row.notifySuccess) return false
+    return recipientsOf(this.#item).some(({ dsn }) => /SUCCESS/i.test(dsn?.notify ?? ''))
+  }
+
   #end(stage: string, reply: Reply | null, error: string | null, connection: Connection | null): AttemptEnd {
     const { row } = this.#upstream
     return {
@@ -231,6 +241,7 @@ export class Attempt {
         tls: connection?.tls ?? null,
         ms: Math.round(this.#around.tick() - this.#started),
         ...(stage === 'dot' && reply === null ? { ambiguous: true } : {}),
+        ...(this.#unreported(connection) ? { reports: false } : {}),
       },
     }
   }

@@ -6,7 +6,8 @@
  *   needed and not offered is refused here, with the reply that an honest MTA would
  *   give, and never sent as something else: an 8-bit body is not passed to a
  *   7-bit upstream (5.6.3), nor an internationalised address to one
- *   without SMTPUTF8 (5.6.7). Another member of the pool may still take it.
+ *   without SMTPUTF8 (5.6.7; mere text in the header was encoded before it comes to
+ *   this). Another member of the pool may still take it.
  * NOTES
  *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
  *   content, and no MTA of this century lacks 8BITMIME.
@@ -32,6 +33,8 @@ export interface EnvelopeNeeds {
   readonly notifySuccess: boolean
   readonly size: number
   readonly eightBit: boolean
+  /** Its header is not ASCII. */
+  readonly needsSmtpUtf8: boolean
 }
 
 const CONTROL = /[\x00-\x1f\x7f]/
@@ -80,15 +83,22 @@ const originalRecipient = (claimed: Claimed): string => {
 
 const refusal = (code: number, enhanced: string, text: string): Reply => ({ code, enhanced, text })
 
+/** What of a mail is beyond ASCII, and so needs SMTPUTF8; null for nothing. */
+const beyondAscii = ({ claimed, returnPath, needsSmtpUtf8 }: EnvelopeNeeds): string | null => {
+  if (NOT_ASCII.test(claimed.address)) return 'The recipient address'
+  if (NOT_ASCII.test(returnPath)) return 'The sender address'
+  return needsSmtpUtf8 ? 'An address in the header' : null
+}
+
 const refuse = (needs: EnvelopeNeeds, offers: Offers): Reply | null => {
   const { claimed, returnPath } = needs
   if (claimed.address === '' || isUnsafe(claimed.address)) {
     return refusal(553, '5.1.3', 'The recipient address can not be sent')
   }
   if (isUnsafe(returnPath)) return refusal(553, '5.1.7', 'The sender address can not be sent')
-  const international = claimed.needsSmtpUtf8 || NOT_ASCII.test(claimed.address) || NOT_ASCII.test(returnPath)
-  if (international && !offers.smtpUtf8) {
-    return refusal(550, '5.6.7', 'The message needs SMTPUTF8, which the upstream does not offer')
+  const international = beyondAscii(needs)
+  if (international !== null && !offers.smtpUtf8) {
+    return refusal(550, '5.6.7', `${international} needs SMTPUTF8, which the upstream does not offer`)
   }
   if (needs.eightBit && !offers.eightBitMime) {
     return refusal(554, '5.6.3', 'The message has 8-bit content, and the upstream does not offer 8BITMIME')
@@ -118,7 +128,7 @@ export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Rep
   const { claimed, returnPath } = needs
   let mail = `MAIL FROM:<${returnPath}>`
   if (offers.size) mail += ` SIZE=${needs.size}`
-  const international = claimed.needsSmtpUtf8 || NOT_ASCII.test(claimed.address) || NOT_ASCII.test(returnPath)
+  const international = beyondAscii(needs) !== null
   if (international) mail += ' SMTPUTF8'
   if (offers.eightBitMime && (needs.eightBit || international)) mail += ' BODY=8BITMIME'
   if (offers.dsn) {
