@@ -22,7 +22,7 @@ const OPTIONS = {
   upstream: {
     type: 'string',
     array: true,
-    describe: 'smtp://user@host:587?tls=required&weight=10&password_file=…; repeatable',
+    describe: 'smtp://user@host:587?tls=verify&ca_file=…&weight=10&password_file=…; repeatable',
   },
   'return-path': {
     choices: ['verp', 'fixed'],

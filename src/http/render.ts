@@ -178,6 +178,7 @@ const upstream = (row: UpstreamRow) => ({
   state: row.state,
   fingerprint: row.fingerprint,
   has_auth: row.user !== null,
+  has_ca: row.caFile != null,
   has_client_certificate: row.clientCertFile !== null,
   weight: row.weight,
   priority: row.priority,

@@ -82,6 +82,7 @@ const dialOf = (row: UpstreamRow): string =>
     row.fingerprint,
     row.user,
     row.sealedPassword,
+    row.caFile ?? null,
     row.clientCertFile,
     row.clientKeyFile,
     row.rate,

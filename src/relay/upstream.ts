@@ -183,6 +183,7 @@ export class Upstream {
       tls: row.tls,
       fingerprint: row.fingerprint,
       login: row.user === null || password === null ? null : { user: row.user, password },
+      caFile: row.caFile,
       clientCertFile: row.clientCertFile,
       clientKeyFile: row.clientKeyFile,
     }

@@ -97,6 +97,8 @@ export interface UpstreamRow {
   /** SHA-256 of the peer certificate, hex, or null. */
   readonly fingerprint: string | null
   readonly user: string | null
+  /** PEM file of the authorities to believe in place of the system's; absent in rows of older versions. */
+  readonly caFile?: string | null
   /** Write-only from outside; sealed with the pepper by tenant/. */
   readonly sealedPassword: string | null
   readonly clientCertFile: string | null

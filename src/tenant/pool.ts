@@ -67,6 +67,7 @@ const upstreamOf = (
         : member.fingerprint && normalFingerprint(member.fingerprint),
     user,
     sealedPassword: sealed,
+    caFile: member.caFile === undefined ? (old?.caFile ?? null) : member.caFile,
     clientCertFile:
       member.clientCertFile === undefined ? (old?.clientCertFile ?? null) : member.clientCertFile,
     clientKeyFile: member.clientKeyFile === undefined ? (old?.clientKeyFile ?? null) : member.clientKeyFile,

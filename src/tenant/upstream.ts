@@ -4,9 +4,11 @@
  *   `smtp://user@host:587?tls=required&weight=10&password_file=/run/secrets/mta`
  *   or `smtps://host` (TLS from the first byte). A password never stands in the
  *   URL, since URLs end up in process lists and shell histories: it is read from
- *   the named file. Without `tls=` a member with a user name requires TLS, and
+ *   the named file. `ca_file=` names the private authority that signed the server's
+ *   certificate. Without `tls=` a member with a user name requires TLS, and
  *   one without takes TLS when it is offered.
  */
+import { resolve } from 'node:path'
 import { type FieldError, invalid } from '../base/fault.js'
 import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
 import type { UpstreamRow, UpstreamTls } from '../store/port-tenants.js'
@@ -21,6 +23,7 @@ export interface Member {
   readonly fingerprint?: string | null | undefined
   /** null takes the login away. `pass` left out keeps the stored one. */
   readonly auth?: { readonly user: string; readonly pass?: string | undefined } | null | undefined
+  readonly caFile?: string | null | undefined
   readonly clientCertFile?: string | null | undefined
   readonly clientKeyFile?: string | null | undefined
   readonly weight?: number | undefined
@@ -43,7 +46,7 @@ const NUMBERS = {
   rate: [0.001, 100_000],
 } as const
 
-const FILES = ['password_file', 'client_cert_file', 'client_key_file'] as const
+const FILES = ['password_file', 'ca_file', 'client_cert_file', 'client_key_file'] as const
 const KNOWN: readonly string[] = ['tls', 'fingerprint', ...FILES, ...Object.keys(NUMBERS)]
 
 const isPrivateHost = (host: string): boolean => {
@@ -82,6 +85,9 @@ export const checkMember = (member: Member, at: string): readonly FieldError[] =
   }
   if ((member.clientCertFile == null) !== (member.clientKeyFile == null)) {
     wrong('client_key_file', 'missing', 'a client certificate and its key go together')
+  }
+  if (member.caFile != null && member.tls !== 'verify' && member.tls !== 'implicit') {
+    wrong('ca_file', 'forbidden', 'needs tls verify or implicit: the others check no certificate')
   }
   const inClear = member.tls === 'none' || member.tls === 'opportunistic'
   if (member.auth != null && inClear && !isPrivateHost(member.host)) {
@@ -127,6 +133,9 @@ export const parseUpstream = async (
   if (errors.length > 0) throw invalid(errors)
   const number = (name: string): number | undefined =>
     query[name] === undefined ? undefined : Number(query[name])
+  // the daemon opens it later, from another folder
+  const file = (path: string | undefined): string | undefined =>
+    path === undefined ? undefined : resolve(path)
   const user = decodeURIComponent(url.username)
   const pass =
     query.password_file === undefined
@@ -138,8 +147,9 @@ export const parseUpstream = async (
     tls: tls as UpstreamTls | undefined,
     fingerprint: query.fingerprint,
     auth: user === '' ? null : { user, pass },
-    clientCertFile: query.client_cert_file,
-    clientKeyFile: query.client_key_file,
+    caFile: file(query.ca_file),
+    clientCertFile: file(query.client_cert_file),
+    clientKeyFile: file(query.client_key_file),
     weight: number('weight'),
     priority: number('priority'),
     maxConnections: number('max_connections'),

@@ -3,11 +3,13 @@
  * SMTP server (smtp-server) and small TCP liars.
  */
 import { createHash, X509Certificate } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { generate } from 'selfsigned'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t, { type Test } from 'tap'
 import type { UpstreamRow } from '../../src/store/port-tenants.js'
+import { authority } from '../parts/certificates.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 
 const pems = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
@@ -83,6 +85,59 @@ t.test('a self-signed certificate does not verify, unless it is pinned', async (
   }
   t.match(await send(port, { tls: 'opportunistic' }), { seen: 'accepted', tls: /^TLSv1/ }, 'nobody asked')
   t.ok(seen.mails.every(({ secure }) => secure))
+})
+
+t.test('a private authority', async (t) => {
+  const { caFile, issue } = await authority(t)
+  const other = await authority(t)
+  const cases = [
+    ['good', await issue('localhost'), caFile, null],
+    [
+      'of another authority',
+      await issue('localhost'),
+      other.caFile,
+      /unable to|issuer|signature|self.signed/i,
+    ],
+    ['expired', await issue('localhost', -1), caFile, /expired/],
+    ['for another name', await issue('mta.example.com'), caFile, /altnames|does not match/i],
+  ] as const
+  for (const [name, pair, ca, error] of cases) {
+    for (const secure of [false, true]) {
+      const { seen, port } = await tlsUpstream(t, { key: pair.key, cert: pair.cert, secure })
+      const tls = secure ? 'implicit' : 'verify'
+      const login = { user: 'postern', sealedPassword: 'right' }
+      const outcome = await send(port, { tls, caFile: ca, ...login })
+      const wanted =
+        error === null ? { seen: 'accepted', tls: /^TLSv1/ } : { seen: 'postponed', stage: 'tls', error }
+      t.match(outcome, wanted, `${name}, ${tls}`)
+      t.same(seen.mails, error === null ? [{ secure: true, user: 'postern' }] : [])
+    }
+  }
+  const { port } = await tlsUpstream(t)
+  t.match(await send(port, { tls: 'verify', caFile: '/nowhere/ca.pem' }), {
+    seen: 'postponed',
+    stage: 'tls',
+    error: /certificate file.*ENOENT/,
+  })
+})
+
+t.test('a client certificate', async (t) => {
+  const { caFile, issue } = await authority(t)
+  const { key, cert } = await issue('localhost')
+  const ours = await issue('postern.test')
+  const { seen, port } = await tlsUpstream(t, {
+    key,
+    cert,
+    ca: readFileSync(caFile),
+    requestCert: true,
+    rejectUnauthorized: true,
+  })
+  const ask = { tls: 'verify', caFile } as const
+  t.match(await send(port, ask), { seen: 'postponed' }, 'none is not enough')
+  t.match(await send(port, { ...ask, clientCertFile: ours.certFile, clientKeyFile: ours.keyFile }), {
+    seen: 'accepted',
+  })
+  t.equal(seen.mails.length, 1)
 })
 
 t.test('TLS from the first byte', async (t) => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { unseal } from '../../src/base/secret.js'
 import { UPSTREAM_SEAL } from '../../src/tenant/pool.js'
@@ -28,6 +29,7 @@ t.test('upstream URLs', async (t) => {
   for (const text of ['mta.test', 'http://mta.test', 'smtp://', '']) {
     t.strictSame(await fieldsOf(parse(text)), ['upstream format'], text)
   }
+  t.match(await parse('smtp://mta.test?tls=verify&ca_file=ca.pem'), { caFile: join(process.cwd(), 'ca.pem') })
   t.strictSame(await fieldsOf(parse('smtp://u:pw@mta.test')), ['upstream forbidden'])
   t.strictSame(await fieldsOf(parse('smtp://mta.test?tls=maybe&wieght=1&rate=x')), [
     'upstream.wieght unknown',
@@ -86,6 +88,8 @@ t.test('what is refused', async (t) => {
   ])
   const clear = { tls: 'none', auth: { user: 'u', pass: 'p' } } as const
   t.strictSame(await fieldsOf(make('x', { host: 'mta.test', ...clear })), ['body.members[0].tls forbidden'])
+  const unchecked = { host: 'mta.test', tls: 'required', caFile: '/ca.pem' } as const
+  t.strictSame(await fieldsOf(make('x', unchecked)), ['body.members[0].ca_file forbidden'])
   t.equal((await make('lan', { host: '192.168.1.5', ...clear })).name, 'lan')
   for (const name of ['sandbox', 'default']) {
     t.equal(await codeOf(tenants.deletePool(account.id, name)), 'resource.conflict')

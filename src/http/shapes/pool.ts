@@ -2,7 +2,7 @@
  * NAME      pool - the shapes of egress pools and their members
  * DESCRIPTION
  *   Passwords go in and never come out: a member reads back `has_auth`. Files for
- *   client certificates are named on the host only (CLI), so that no one can make
+ *   authorities and client certificates are named on the host only (CLI), so that no one can make
  *   the daemon open a path from outside.
  */
 import Joi from 'joi'
@@ -91,6 +91,7 @@ export const pool = Joi.object({
         ...memberRecord,
         fingerprint: nullable(Joi.string()),
         has_auth: Joi.boolean().required(),
+        has_ca: Joi.boolean().required(),
         has_client_certificate: Joi.boolean().required(),
         weight: Joi.number().integer().required(),
         priority: Joi.number().integer().required(),

@@ -11,7 +11,8 @@
  *   opportunistic  if offered, unverified; in clear if it fails, unless there is a
  *                  password or a pinned certificate to protect
  *   required       always, unverified unless pinned
- *   verify         always, certificate chain and name checked
+ *   verify         always, certificate chain and name checked, against the system's
+ *                  authorities or those of `caFile`
  *   implicit       from the first byte, checked like verify
  *   A pinned fingerprint takes the place of chain and name in all of them, and
  *   is checked before AUTH.
@@ -36,6 +37,8 @@ export interface Target {
   /** SHA-256 of the certificate, hex with or without colons. */
   readonly fingerprint: string | null
   readonly login: { readonly user: string; readonly password: string } | null
+  /** PEM file of the authorities to believe, in place of the system's. */
+  readonly caFile?: string | null | undefined
   readonly clientCertFile: string | null
   readonly clientKeyFile: string | null
 }
@@ -73,6 +76,7 @@ const tlsOptions = async (target: Target) => {
     rejectUnauthorized: checked && target.fingerprint === null,
     minVersion: 'TLSv1.2' as const,
     ...(isIP(target.host) === 0 ? { servername: target.host } : {}),
+    ...(target.caFile == null ? {} : { ca: await readFile(target.caFile) }),
     ...(target.clientCertFile === null ? {} : { cert: await readFile(target.clientCertFile) }),
     ...(target.clientKeyFile === null ? {} : { key: await readFile(target.clientKeyFile) }),
   }
@@ -124,7 +128,7 @@ const open = async (
   try {
     tls = await tlsOptions(target)
   } catch (error) {
-    throw new SetupFailure('tls', `client certificate: ${(error as Error).message}`, null)
+    throw new SetupFailure('tls', `certificate file: ${(error as Error).message}`, null)
   }
   const connection = new SMTPConnection({
     host: target.host,
