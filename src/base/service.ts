@@ -34,3 +34,20 @@ export const startAll = async (services: readonly Service[]): Promise<void> => {
     throw error
   }
 }
+
+/** Starts a slow service without waiting for it: the first part begins, the second waits and is put where it must be there. */
+export const besides = (service: Service, before: () => void): readonly [Service, Service] => {
+  let launch = Promise.resolve()
+  return [
+    {
+      name: service.name,
+      async start() {
+        before()
+        launch = service.start()
+        launch.catch(() => {})
+      },
+      stop: () => service.stop(),
+    },
+    { name: `${service.name} is there`, start: () => launch, async stop() {} },
+  ]
+}

@@ -18,6 +18,8 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 /** A request that passed the gate, with its parts checked. */
 export interface Call<Query = unknown, Body = unknown> {
   readonly requestId: string
+  /** The traceparent of this request's span, when somebody traces. */
+  readonly trace: string | null
   readonly principal: Principal
   /** The one the caller is bound to or has named; null means the whole account. */
   readonly workspace: WorkspaceRow | null

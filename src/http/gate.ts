@@ -11,6 +11,7 @@
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
 import { Fault } from '../base/fault.js'
+import type { Span } from '../base/observe/trace.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import { type Principal, requirePlatform, requireSession } from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
@@ -27,6 +28,10 @@ declare module '@hapi/hapi' {
     window: WindowState | null
     workspace: WorkspaceRow | null
     body: unknown
+    /** Only when somebody traces. */
+    span: Span | null
+    /** The code that was answered instead. */
+    fault?: string
   }
 }
 

@@ -10,6 +10,7 @@ import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 import { type Listen, plainListen } from '../base/listen.js'
 import { inRange, plainAddress } from '../base/network.js'
+import type { Spans } from '../base/observe/trace.js'
 import type { Service } from '../base/service.js'
 import type { ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
@@ -38,6 +39,8 @@ export interface HttpOptions extends Omit<Ground, 'cursors'> {
   readonly pepper: Uint8Array
   /** Certificate and key when this listener speaks TLS itself. */
   readonly tls?: TlsFiles | null
+  /** null without an OpenTelemetry SDK. */
+  readonly spans?: Spans | null
   /** How to get its socket, `http`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -120,6 +123,7 @@ export const createHttp = (options: HttpOptions): Http => {
         maxBody: config.http.max_body,
         addressOf: addressOf(config.http.trusted_proxies),
         draining: () => draining,
+        spans: options.spans ?? null,
       },
       endpoints(ground, baseUrl),
     )

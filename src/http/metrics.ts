@@ -26,17 +26,17 @@ export const gauge = (name: string, help: string, value: number): Metric => ({
 
 const ESCAPES: Record<string, string> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' }
 
+const escaped = (text: string, chars: RegExp): string => text.replace(chars, (char) => ESCAPES[char] ?? '')
+
 const labelText = (labels: Readonly<Record<string, string>> = {}): string => {
-  const pairs = Object.entries(labels).map(
-    ([name, value]) => `${name}="${value.replace(/[\\"\n]/g, (char) => ESCAPES[char] ?? '')}"`,
-  )
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value, /[\\"\n]/g)}"`)
   return pairs.length === 0 ? '' : `{${pairs.join()}}`
 }
 
 export const metricsText = (metrics: readonly Metric[]): string =>
   metrics
     .flatMap(({ name, help, type, samples }) => [
-      `# HELP ${name} ${help}`,
+      `# HELP ${name} ${escaped(help, /[\\\n]/g)}`,
       `# TYPE ${name} ${type}`,
       ...samples.map(({ suffix = '', labels, value }) => `${name}${suffix}${labelText(labels)} ${value}`),
     ])

@@ -11,12 +11,14 @@ import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
+import type { Spans } from '../base/observe/trace.js'
 import { check } from './check.js'
 import type { Answer, Call, Endpoint, Method } from './endpoint.js'
 import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
 import type { Listener } from './wire/listener.js'
 import { problemHeaders, toFault, toProblem } from './wire/problem.js'
 import { rateHeaders } from './wire/rate.js'
+import { beginSpan, endSpan } from './wire/span.js'
 
 export interface ServerGround extends GateGround {
   /** hapi does not open it: it may be inherited. */
@@ -28,6 +30,8 @@ export interface ServerGround extends GateGround {
   /** The client's address, when a trusted proxy stands between. */
   readonly addressOf: (request: Request) => string
   readonly draining: () => boolean
+  /** null without an OpenTelemetry SDK. */
+  readonly spans: Spans | null
 }
 
 const MAX_URL = 8_192
@@ -40,6 +44,7 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   request.app.workspace = null
   request.app.body = undefined
   request.raw.res.setHeader('x-request-id', request.app.id)
+  request.app.span = ground.spans && beginSpan(ground.spans, request)
   if (ground.draining()) {
     request.raw.res.setHeader('connection', 'close')
     throw new Fault('service.unavailable')
@@ -77,6 +82,7 @@ const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): Resp
 const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
   const call: Call = {
     requestId: request.app.id,
+    trace: request.app.span?.traceparent ?? null,
     principal: request.app.principal as Call['principal'],
     workspace: request.app.workspace,
     params: request.params as Record<string, string>,
@@ -85,7 +91,8 @@ const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseTool
     request,
     ...checkFields(endpoint, request),
   }
-  return toResponse(h, await endpoint.handle(call))
+  const { span } = request.app
+  return toResponse(h, await (span ? span.run(() => endpoint.handle(call)) : endpoint.handle(call)))
 }
 
 /** The last word on every response that hapi makes. */
@@ -99,6 +106,7 @@ const finish = (ground: ServerGround) => async (request: Request, h: ResponseToo
   if (fault.code === 'internal.unexpected') {
     ground.log.error({ event: 'request_failed', request_id: request.app.id, err: failed as Boom })
   }
+  if (request.app.span) request.app.fault = fault.code
   const instance = request.path.split('?')[0] ?? '/'
   const response = h
     .response(JSON.stringify(toProblem(fault, ground.baseUrl(), request.app.id, instance)))
@@ -108,6 +116,7 @@ const finish = (ground: ServerGround) => async (request: Request, h: ResponseToo
 }
 
 const logRequest = (log: Log) => (request: Request) => {
+  endSpan(request)
   const theirs = request.headers['x-request-id']
   log.info({
     event: 'request',

@@ -40,6 +40,7 @@ export interface FlowParts {
   /** An upstream said that this address is dead. */
   readonly dead: (recipientId: string, reason: string | null) => void
   /** Mail came for a pool that is not known here: it may be new. */
+  readonly attempted?: ((ends: readonly AttemptEnd[]) => void) | undefined
   readonly unknownPool: () => void
   readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
 }
@@ -334,6 +335,7 @@ export class Flow {
         this.#inFlight--
         this.#bytes -= item.claimed.size
         this.#throttles.ended(item, ends)
+        this.#parts.attempted?.(ends)
         if (this.#inFlight === 0) this.#idle?.()
         this.pump(pool)
       })

@@ -25,6 +25,7 @@ import {
   type UpstreamHealth,
   type WorkerStart,
 } from './settings.js'
+import type { AttemptTold } from './span.js'
 
 export interface RelayParts {
   /** A fresh port to the store's queue, given away to the thread. */
@@ -43,6 +44,8 @@ export interface RelayParts {
   readonly drain?: number
   /** An upstream said that this recipient's address is dead (see outcome/suppress.ts). */
   readonly onDead?: (recipientId: string, reason: string | null) => void
+  /** Told of each attempt's end, when somebody makes spans. */
+  readonly attempted?: ((attempts: readonly AttemptTold[]) => void) | undefined
   /** True sends the mail of every pool to the sandbox (`postern dev`). */
   readonly capture?: boolean
   /** For tests: the process kills itself there. */
@@ -76,6 +79,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   drain: parts.drain ?? 25_000,
   capture: parts.capture ?? false,
   crashAt: parts.crashAt ?? null,
+  traced: parts.attempted !== undefined,
 })
 
 export const createRelay = (parts: RelayParts): Relay => {
@@ -107,6 +111,7 @@ export const createRelay = (parts: RelayParts): Relay => {
       started.on('message', (message: FromWorker) => {
         if (message.say === 'ready') resolve()
         else if (message.say === 'log') parts.log[message.level](message.fields, message.fact)
+        else if (message.say === 'attempts') parts.attempted?.(message.attempts)
         else if (message.say === 'dead') parts.onDead?.(message.recipientId, message.reason)
         else if (message.say === 'stats') {
           stats = message.stats

@@ -8,6 +8,7 @@ import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
+import type { AttemptTold } from './span.js'
 
 /** Places where a test may kill the process. */
 export type CrashPoint = 'relay.before-data' | 'relay.after-dot' | 'relay.before-settle'
@@ -43,6 +44,8 @@ export interface RelaySettings {
   /** Every pool ends at the sandbox: nothing leaves this machine. */
   readonly capture: boolean
   readonly crashAt: CrashPoint | null
+  /** Somebody makes spans: each attempt is told. */
+  readonly traced: boolean
 }
 
 export interface RelayStats {
@@ -112,5 +115,6 @@ export type FromWorker =
   | { readonly say: 'ready' }
   | { readonly say: 'stopped' }
   | { readonly say: 'stats'; readonly stats: RelayStats; readonly upstreams: readonly UpstreamHealth[] }
+  | { readonly say: 'attempts'; readonly attempts: readonly AttemptTold[] }
   | { readonly say: 'dead'; readonly recipientId: string; readonly reason: string | null }
   | LogLine

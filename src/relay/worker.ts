@@ -18,6 +18,7 @@ import { Journal } from './journal.js'
 import { type Pool, Pools } from './pools.js'
 import type { CrashPoint, FromWorker, LogLine, ToWorker, UpstreamHealth, WorkerStart } from './settings.js'
 import { Signing } from './signing.js'
+import { toldOf } from './span.js'
 
 const { settings, queue: queuePort } = workerData as WorkerStart
 const port = parentPort as MessagePort
@@ -64,6 +65,9 @@ const flow = new Flow({
   random: Math.random,
   dead: (recipientId, reason) => tell({ say: 'dead', recipientId, reason }),
   unknownPool: () => reloadSoon(),
+  attempted: settings.traced
+    ? (ends) => ends.length > 0 && tell({ say: 'attempts', attempts: ends.map(toldOf) })
+    : undefined,
   log,
   around: {
     now: systemClock.now,

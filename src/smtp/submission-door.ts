@@ -12,6 +12,7 @@ import { Fault } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
+import type { Spans } from '../base/observe/trace.js'
 import type { Service } from '../base/service.js'
 import type { Config, SubmissionListener } from '../config/config.js'
 import type { EnvelopedMessage } from '../submission/message.js'
@@ -21,6 +22,7 @@ import type { DoorSubmission, DoorTenants } from './ports.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
 import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer } from './server.js'
+import { traced } from './span.js'
 
 export interface DoorOptions {
   readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>
@@ -29,6 +31,8 @@ export interface DoorOptions {
   readonly submission: DoorSubmission
   readonly clock: Clock
   readonly log: Log
+  /** null without an OpenTelemetry SDK. */
+  readonly spans?: Spans | null
   /** How to get its sockets, `submission.0` and so on; by default they are bound here. */
   readonly listen?: Listen | undefined
 }
@@ -105,7 +109,7 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
 }
 
 const submissionRules = (
-  { config, tenants, submission, clock, log }: DoorOptions,
+  { config, tenants, submission, clock, log, spans }: DoorOptions,
   listener: SubmissionListener,
   room: Room,
 ): Rules<Visitor> => ({
@@ -138,7 +142,12 @@ const submissionRules = (
   },
   recipient() {},
   async message(envelope, raw, visit) {
-    const { id } = await submission.submitMessage(visitorOf(visit).login, enveloped(envelope, raw, visit))
+    const { login } = visitorOf(visit)
+    const message = enveloped(envelope, raw, visit)
+    const submit = (trace: string | null) => submission.submitMessage(login, { ...message, trace })
+    const { id } = await (spans
+      ? traced(spans, login, message, submit)
+      : submission.submitMessage(login, message))
     log.debug({ event: 'smtp_accepted', email_id: id, bytes: raw.length })
     return `250 2.6.0 Ok: queued as ${id}`
   },

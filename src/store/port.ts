@@ -82,6 +82,8 @@ export interface NewEmail extends EmailFacts {
   /** ENVID and RET of the submitting client (SMTP door), else null. */
   readonly envid: string | null
   readonly ret: string | null
+  /** The W3C traceparent of the request that brought it, kept for the spans of its attempts; absent when nobody traces. */
+  readonly trace?: string | null | undefined
 }
 
 /** The finished answer of an idempotent request, stored with the mail that it answers. */
@@ -295,6 +297,8 @@ export interface Ledger {
   content(emailId: string): Promise<string | null>
   emails(filter: EmailFilter, page: Page): Promise<Rows<EmailRow>>
   events(emailId: string, page: Page): Promise<Rows<EventRow>>
+  /** The traceparent that came in with an email, or null. */
+  trace(emailId: string): Promise<string | null>
   /** For a bounce: whose recipient is this, and what do we think of it? */
   recipient(recipientId: string): Promise<RecipientOwner | null>
   /** Emails by Message-ID (with brackets) or recipient address, newest first; for operators. */

@@ -119,6 +119,8 @@ export interface Answer extends Rendered {
 
 export interface SubmitOptions {
   readonly idempotency: IdempotencyWish | null
+  /** The traceparent of the request's span, when somebody traces. */
+  readonly trace?: string | null | undefined
   readonly render: Render
 }
 
@@ -133,6 +135,7 @@ export interface BatchFailure {
 
 export interface BatchOptions {
   readonly idempotency: IdempotencyWish | null
+  readonly trace?: string | null | undefined
   /** True accepts the valid ones and reports the others; false accepts all or none. */
   readonly permissive: boolean
   /** Counts the sends beyond the first into the rate window, or throws; called once validation is over. */

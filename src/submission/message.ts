@@ -31,6 +31,8 @@ export interface EnvelopedMessage {
   /** xtext, as received. */
   readonly envid: string | null
   readonly raw: Uint8Array
+  /** The traceparent of the span that took it in, when somebody traces. */
+  readonly trace?: string | null | undefined
   readonly received: {
     readonly ip: string
     readonly hello: string
@@ -184,6 +186,7 @@ const toEmail = async (
     content: null,
     envid: message.envid,
     ret: message.ret,
+    trace: message.trace,
   }
 }
 

@@ -12,13 +12,14 @@ import { domainOf, parseAddress } from '../mail/address.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
+import { type Watch, watched } from './accepting.js'
 import type { Answer, BatchItem, BatchOptions, Draft, SubmitOptions } from './draft.js'
 import type { SenderAllowed, SubmissionGround, SubmissionStore } from './ground.js'
 import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './message.js'
 import { createRoute } from './route.js'
 import { submit, submitBatch } from './submit.js'
 
-export interface SubmissionParts {
+export interface SubmissionParts extends Watch {
   readonly store: SubmissionStore
   readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'>
   readonly clock: Clock
@@ -55,7 +56,7 @@ const ownDomain = ({ defaultFrom }: WorkspaceRow, address: string): boolean => {
 
 export const createSubmission = (parts: SubmissionParts): Submission => {
   const ground: SubmissionGround = {
-    store: parts.store,
+    store: watched(parts.store, parts),
     config: parts.config,
     clock: parts.clock,
     route: createRoute(parts.store),

@@ -52,6 +52,7 @@ const toEmail = async (
   workspace: WorkspaceRow,
   checked: Checked,
   suppressed: ReadonlySet<string>,
+  trace: string | null | undefined,
   now: number,
 ): Promise<NewEmail> => {
   const { from, subject, html, text, headers, attachments } = checked
@@ -95,6 +96,7 @@ const toEmail = async (
     content: JSON.stringify({ html, text, headers }),
     envid: null,
     ret: null,
+    trace,
   }
 }
 
@@ -105,6 +107,7 @@ interface Job {
   readonly workspace: WorkspaceRow
   readonly drafts: readonly Checked[]
   readonly idempotency: IdempotencyWish | null
+  readonly trace?: string | null | undefined
   readonly render: Render
 }
 
@@ -121,7 +124,7 @@ const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
     const mails: NewEmail[] = []
     for (const checked of drafts) {
       const listed = checked.ignoreSuppressions ? NONE : suppressed
-      mails.push(await toEmail(ground, principal, workspace, checked, listed, now))
+      mails.push(await toEmail(ground, principal, workspace, checked, listed, job.trace, now))
     }
     const records = mails.map(toRecord)
     const { status, body } = job.render(records)
@@ -210,6 +213,7 @@ export const submitBatch = async (
     workspace,
     drafts,
     idempotency: options.idempotency,
+    trace: options.trace,
     render: (records) => options.render(records, failures),
   })
 }

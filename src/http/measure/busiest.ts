@@ -61,7 +61,7 @@ export class Busiest {
     const falling = [...this.#named.keys()].sort((a, b) => weigh(a) - weigh(b))
     for (const [i, workspace] of rising.slice(0, falling.length).entries()) {
       const quiet = falling[i] ?? ''
-      if (weigh(workspace) <= MARGIN * weigh(quiet)) break
+      if (weigh(workspace) <= MARGIN * Math.max(1, weigh(quiet))) break
       this.#named.delete(quiet)
       this.#named.set(workspace, new Map())
     }

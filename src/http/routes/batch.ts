@@ -69,6 +69,7 @@ export const batch = (ground: Ground): Endpoint =>
         {
           idempotency: idempotencyOf(call, permissive ? 'permissive' : 'strict'),
           permissive,
+          trace: call.trace,
           charge: (n) => spend(ground.tenants, call.request, call.principal, n),
           render: (records, errors) => {
             const data = records.map(({ id }) => ({ id }))

@@ -68,6 +68,7 @@ const send = (ground: Ground): Endpoint =>
     async handle(call) {
       const answer = await ground.submission.submit(call.principal, call.workspace, toDraft(call.body), {
         idempotency: idempotencyOf(call),
+        trace: call.trace,
         render: (records) => ({ status: 202, body: JSON.stringify(records.map(render.acceptedEmail)[0]) }),
       })
       const id = answer.records[0]?.id ?? (JSON.parse(answer.body) as { id: string }).id

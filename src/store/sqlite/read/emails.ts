@@ -169,6 +169,12 @@ export const createEmailReads = (sql: Statements) => {
       return { ...toEmail(row), recipients: recipients.map(toRecipient), poolId: pool?.id as string }
     },
 
+    trace: (emailId: string): string | null =>
+      (sql("SELECT lists ->> '$.trace' AS trace FROM emails WHERE id = ?").get(emailId)?.trace as
+        | string
+        | null
+        | undefined) ?? null,
+
     content: (emailId: string): string | null =>
       (sql('SELECT b.content FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?').get(emailId)
         ?.content as string | null | undefined) ?? null,

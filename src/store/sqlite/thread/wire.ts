@@ -75,6 +75,7 @@ const listsOf = (mail: NewEmail): string =>
     replyTo: mail.replyTo,
     tags: mail.tags,
     attachments: mail.attachments,
+    ...(mail.trace != null && { trace: mail.trace }),
   })
 
 const recipientsOf = (mail: NewEmail): WireRecipients => {

@@ -1,0 +1,60 @@
+/**
+ * NAME      accepting - the moment in which mail becomes ours
+ * DESCRIPTION
+ *   Stands round `store.accept`, the one verb by which mail comes in, whatever
+ *   the door: it times the verb as a span under that of the request, and counts
+ *   what was taken.
+ */
+import type { Spans } from '../base/observe/trace.js'
+import type { Acceptance, AcceptResult } from '../store/port.js'
+import type { SubmissionStore } from './ground.js'
+
+export interface Watch {
+  /** null without an OpenTelemetry SDK. */
+  readonly spans?: Spans | null | undefined
+  /** Told after the commit. */
+  readonly accepted?: ((mails: Acceptance['mails']) => void) | undefined
+}
+
+const timed = async (
+  spans: Spans,
+  { mails }: Acceptance,
+  accept: () => Promise<AcceptResult>,
+): Promise<AcceptResult> => {
+  const span = spans.start({
+    name: 'store accept',
+    kind: 'producer',
+    parent: mails[0]?.trace ?? null,
+    attributes: {
+      'db.system.name': 'sqlite',
+      'db.operation.name': 'accept',
+      'messaging.system': 'postern',
+      'messaging.batch.message_count': mails.length,
+      ...(mails.length === 1 && mails[0] && { 'postern.email_id': mails[0].id }),
+    },
+  })
+  try {
+    const result = await accept()
+    span.end(result === 'accepted' ? null : result)
+    return result
+  } catch (error) {
+    span.end('store failed')
+    throw error
+  }
+}
+
+/** The store's verbs of a submission, with `accept` watched. */
+export const watched = (store: SubmissionStore, { spans, accepted }: Watch): SubmissionStore => ({
+  workspace: (accountId, ref) => store.workspace(accountId, ref),
+  pool: (accountId, ref) => store.pool(accountId, ref),
+  suppressed: (workspaceId, emails, now) => store.suppressed(workspaceId, emails, now),
+  claimKey: (claim) => store.claimKey(claim),
+  releaseKey: (claim) => store.releaseKey(claim),
+  async accept(batch) {
+    const result = await (spans == null
+      ? store.accept(batch)
+      : timed(spans, batch, () => store.accept(batch)))
+    if (result === 'accepted') accepted?.(batch.mails)
+    return result
+  },
+})
