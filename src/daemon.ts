@@ -12,12 +12,11 @@ import { readCrashPoint } from './base/crash-point.js'
 import { createDiskWatch, type DiskWatch } from './base/disk.js'
 import type { Listen } from './base/listen.js'
 import type { Log } from './base/log.js'
-import { findSpans } from './base/observe/trace.js'
-import { loadPepper } from './base/secret.js'
-import { besides, type Service, startAll, stopAll } from './base/service.js'
+import { type Service, startAll, stopAll } from './base/service.js'
 import { createNotifier, type Notifier } from './base/systemd.js'
 import { loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
+import { loadPepper } from './config/pepper.js'
 import { changesOf } from './config/reload.js'
 import { createHttp, type Http } from './http/http.js'
 import { createManagement, type Management } from './http/management.js'
@@ -31,7 +30,6 @@ import { rulesIn } from './outcome/rules.js'
 import { suppressRefused } from './outcome/suppress.js'
 import { createRelay, type Relay } from './relay/relay.js'
 import type { CrashPoint } from './relay/settings.js'
-import { attemptSpans } from './relay/span.js'
 import { createSandbox } from './sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import type { BounceIntake } from './smtp/ports.js'
@@ -120,7 +118,8 @@ export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   const { config, log } = options
   const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
   // with a database there must be a pepper; without one it is the first run, and makes it
-  if (!existsSync(databaseFile(config.data_dir))) loadPepper(config.data_dir)
+  const { CREDENTIALS_DIRECTORY: credentials } = process.env
+  if (!existsSync(databaseFile(config.data_dir))) loadPepper(config, { credentials })
   const store = openSqliteStore({
     dataDir: config.data_dir,
     daemon: true,
@@ -181,7 +180,6 @@ const watchDisk = (state: State, log: Log): DiskWatch =>
 
 interface Observed {
   readonly disk: DiskWatch
-  readonly flow: FlowMetrics
   readonly relay: Relay
   /** Attempts of the last run whose end nobody knows. */
   readonly ambiguous: number
@@ -190,7 +188,8 @@ interface Observed {
 /** Health and metrics; it also logs what became of mail. */
 const observe = (store: Store, options: DaemonOptions, state: State, observed: Observed): Management => {
   const { config, log, listen } = options
-  const { disk, flow, relay, ambiguous } = observed
+  const { disk, relay, ambiguous } = observed
+  const flow = new FlowMetrics()
   store.onSettled((settled) => {
     flow.note(settled, systemClock.now())
     if (options.mode === 'serve') logSettled(log, settled)
@@ -217,7 +216,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const { config, log, listen } = options
   const clock = systemClock
   const ambiguous = await examine(store, log, clock.now())
-  const pepper = loadPepper(config.data_dir, false)
+  const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
   const ground = groundOf(store, config, pepper, clock)
   await ensureAccount(ground)
   const state: State = { config, phase: 'starting' }
@@ -226,8 +225,6 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const keys = returnPathKeys(config.data_dir, pepper)
   const tenants = createTenants(ground)
   const disk = watchDisk(state, log)
-  const flow = new FlowMetrics()
-  const spans = await findSpans(options.version)
   // draining is the doors' business: they take nothing new, and what is coming in is finished
   const submission = createSubmission({
     store,
@@ -235,8 +232,6 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     clock,
     accepting: () => !disk.isLow,
     senderAllowed: createSenderAllowed(store),
-    spans,
-    accepted: (mails) => flow.accepted(mails),
   })
   const rules = rulesIn(config.bounce.rules_file)
   const reports: ReportParts = { store, keys, clock, rules, lifetime: config.relay.lifetime }
@@ -252,29 +247,15 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     rules,
     capture: options.mode === 'dev',
     crashAt,
-    attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
     onDead: (recipientId, reason) =>
       void suppressRefused({ store, clock }, recipientId, reason).catch((error: Error) =>
         log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
       ),
   })
-  const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen, spans })
+  const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen })
   const tls = config.http.tls ? certificate : null
-  const http = createHttp({
-    store,
-    tenants,
-    submission,
-    config,
-    clock,
-    log,
-    pepper,
-    tls,
-    relay,
-    listen,
-    spans,
-  })
-  const management = observe(store, options, state, { disk, flow, relay, ambiguous })
-  // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
+  const http = createHttp({ store, tenants, submission, config, clock, log, pepper, tls, relay, listen })
+  const management = observe(store, options, state, { disk, relay, ambiguous })
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
   // management is up first and gone last, so that it can tell
   const services = [
@@ -289,6 +270,22 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     launched,
   ]
   return { store, ground, state, relay, http, door, bounce, management, services }
+}
+
+/** The relay thread takes a while to load: it does so while the doors open, and is waited for at the end. */
+const besides = (relay: Relay, before: () => void): readonly [Service, Service] => {
+  let launch = Promise.resolve()
+  return [
+    {
+      ...relay,
+      async start() {
+        before()
+        launch = relay.start()
+        launch.catch(() => {})
+      },
+    },
+    { name: 'relay is there', start: () => launch, async stop() {} },
+  ]
 }
 
 const groundOf = (store: Store, config: Config, pepper: Buffer, clock: Clock): TenantGround => ({

@@ -1,11 +1,11 @@
 /**
  * NAME      secret - making, keeping and comparing secrets
  * DESCRIPTION
- *   The pepper is 32 random bytes in a file of mode 0600 that never enters the
- *   database: a stolen database alone proves no key. Keys are long and random,
- *   so one HMAC is a sound hash for them; passwords that people chose are not
- *   kept here (tenant/ uses bcrypt). Each use of the pepper has a purpose string,
- *   so that a proof made for one door opens no other.
+ *   Hashes and seals are made under the pepper (config/pepper.ts), which never
+ *   enters the database. Keys are long and random, so one HMAC is a sound hash
+ *   for them; passwords that people chose are not kept here (tenant/ uses bcrypt).
+ *   Each use of the pepper has a purpose string, so that a proof made for one door
+ *   opens no other.
  */
 import {
   createCipheriv,
@@ -15,19 +15,6 @@ import {
   randomInt,
   timingSafeEqual,
 } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  statSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
-import { join } from 'node:path'
-import { makeDataFolder } from './folder.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
@@ -77,53 +64,7 @@ export class DamagedFileError extends Error {
   override readonly name = 'DamagedFileError'
 }
 
-const PEPPER_BYTES = 32
-
-/** Whole or not at all, and never over another: two first runs at once end with one pepper. */
-const makePepper = (file: string): void => {
-  const draft = `${file}.${process.pid}`
-  const fd = openSync(draft, 'w', 0o600)
-  writeSync(fd, randomBytes(PEPPER_BYTES))
-  fsyncSync(fd)
-  closeSync(fd)
-  try {
-    linkSync(draft, file)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-  } finally {
-    unlinkSync(draft)
-  }
-}
-
-const lostPepper = (file: string): DamagedFileError =>
-  new DamagedFileError(
-    `${file} is missing, and without it no key of this database works; restore it from a backup, ` +
-      `or start over with new keys: head -c ${PEPPER_BYTES} /dev/urandom > ${file} && chmod 600 ${file}`,
-  )
-
-/**
- * Reads the pepper of `dataDir`; on the first run it is made. Later a missing one is an error and is not
- * replaced: a new pepper would silently turn every key away. Throws LooseModeError when others may
- * read it, or may look into the folder, and DamagedFileError.
- */
-export const loadPepper = (dataDir: string, firstRun = true): Buffer => {
-  const file = join(dataDir, 'pepper')
-  makeDataFolder(dataDir)
-  if ((statSync(dataDir).mode & 0o077) !== 0) {
-    throw new LooseModeError(`${dataDir} can be entered by others; run: chmod 700 ${dataDir}`)
-  }
-  if (!existsSync(file)) {
-    if (!firstRun) throw lostPepper(file)
-    makePepper(file)
-  }
-  if ((statSync(file).mode & 0o077) !== 0) {
-    throw new LooseModeError(`${file} can be read by others; run: chmod 600 ${file}`)
-  }
-  const pepper = readFileSync(file)
-  if (pepper.length < PEPPER_BYTES) {
-    throw new DamagedFileError(
-      `${file} is damaged: expected ${PEPPER_BYTES} bytes, found ${pepper.length}; restore it from a backup`,
-    )
-  }
-  return pepper
+/** More than one pepper, or one that does not belong to the database. */
+export class PepperError extends Error {
+  override readonly name = 'PepperError'
 }

@@ -6,7 +6,8 @@
  *   folder of its own and only then puts it in place; what was there is kept.
  *   `migrate` goes forward only, after a copy.
  * NOTES
- *   The pepper is no part of a copy: kept together they would prove every key.
+ *   The pepper is no part of a copy: kept together they would prove every key. A
+ *   copy knows the mark of its pepper, and is not restored beside another one.
  */
 import {
   chmodSync,
@@ -21,6 +22,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
+import { findPeppers, pepperFile } from '../config/pepper.js'
 import type { Store } from '../store/port.js'
 import { command } from './command.js'
 import { configOf, openStore } from './context.js'
@@ -64,24 +66,36 @@ export const backupCommand = command({
     await backup(source, file)
     const record = { file, bytes: statSync(file).size, schema_version: await schemaOf(file) }
     terminal.data(record, () => `${file}  ${bytesText(record.bytes)}`)
-    terminal.say(`keep ${join(config.data_dir, 'pepper')} too, and apart: without it no key verifies`)
+    terminal.say(`keep ${pepperFile(config)} too, and apart: without it no key verifies`)
   },
 })
 
-/** Opens a copy as a store of its own: too new, damaged or no database at all is refused here. */
-const upToDate = async (name: string, folder: string, file: string): Promise<void> => {
-  const store: Store = await openStore(folder)
+/** Opens a copy as a store of its own: too new, damaged or no database at all is refused here. Its pepper's mark. */
+const upToDate = async (name: string, folder: string, file: string): Promise<string | null> => {
+  const store: Store = await openStore({ data_dir: folder })
   try {
     await store.open()
     const faults = await store.check()
     if (faults.length > 0) throw new Refusal(74, `${name} is damaged: ${faults[0]}`)
     await store.backup(file)
+    return await store.pepperMark()
   } catch (error) {
     if (!(error instanceof Error) || !/not a database|malformed/.test(error.message)) throw error
     throw new Refusal(74, `${name}: ${error.message}`)
   } finally {
     await store.close()
   }
+}
+
+/** A copy under another pepper would be a house full of wrong keys. */
+const checkPepper = (config: Config, name: string, mark: string | null): void => {
+  const [here] = findPeppers(config, process.env.CREDENTIALS_DIRECTORY)
+  if (mark === null || here === undefined || here.mark === mark) return
+  throw new Refusal(
+    78,
+    `${name} belongs to another pepper (${mark}) than ${here.file} (${here.mark}); ` +
+      'put that pepper there first, or add --any-pepper when it is lost',
+  )
 }
 
 /** Moves the database and its two companions into a folder; its path, or null when there was none. */
@@ -101,6 +115,7 @@ export const restoreCommand = command({
   summary: 'Put a copy in the place of the database; the daemon must be down',
   positionals: { file: { type: 'string', demandOption: true, describe: 'A copy made by postern backup' } },
   destroys: true,
+  options: { 'any-pepper': { type: 'boolean', describe: 'Although its pepper is lost: see postern pepper' } },
   run: async (args, terminal) => {
     const config = configOf(args)
     const { data_dir: dataDir } = config
@@ -112,7 +127,8 @@ export const restoreCommand = command({
       copyFileSync(args.file, join(work, DATABASE))
       chmodSync(join(work, DATABASE), 0o600)
       const ready = join(work, 'ready.db')
-      await upToDate(args.file, work, ready)
+      const mark = await upToDate(args.file, work, ready)
+      if (!args.anyPepper) checkPepper(config, args.file, mark)
       const record = {
         file: resolve(args.file),
         database: join(dataDir, DATABASE),
@@ -143,7 +159,7 @@ export const migrateCommand = command({
     await backup(file, copy)
     let kept = false
     try {
-      const store = await openStore(config.data_dir)
+      const store = await openStore(config)
       await store.open().finally(() => store.close())
       const to = await schemaOf(file)
       kept = to !== from

@@ -80,6 +80,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./session.js')).sessionSubject,
   },
   {
+    name: 'pepper',
+    summary: 'The secret under which keys are hashed: show, accept',
+    load: async () => (await import('./pepper.js')).pepperSubject,
+  },
+  {
     name: 'config',
     summary: 'The settings: check, print, reference',
     load: async () => (await import('./config.js')).configSubject,

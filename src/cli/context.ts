@@ -10,9 +10,9 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { systemClock } from '../base/clock.js'
 import { makeDataFolder } from '../base/folder.js'
-import { loadPepper } from '../base/secret.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
+import { loadPepper, type PepperPlace } from '../config/pepper.js'
 import type { Store } from '../store/port.js'
 import type { AccountRow } from '../store/port-tenants.js'
 import { ensureAccount } from '../tenant/account.js'
@@ -30,12 +30,17 @@ export interface House {
 export const configOf = ({ config: file }: Pick<Globals, 'config'>): Config =>
   loadConfig({ file: file ?? null, env: process.env })
 
+/** The pepper of an installation; see config/pepper.ts. */
+export const pepperOf = (place: PepperPlace, firstRun: boolean): Buffer =>
+  loadPepper(place, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun })
+
 /** The store of a data folder, not yet open; a command that needs none does not pay for loading its driver. */
-export const openStore = async (dataDir: string): Promise<Store> => {
+export const openStore = async (place: PepperPlace): Promise<Store> => {
+  const { data_dir: dataDir } = place
   makeDataFolder(dataDir)
   const { databaseFile } = await import('../store/sqlite/connect.js')
   // with a database there must be a pepper; without one it is the first run, and makes it
-  if (!existsSync(databaseFile(dataDir))) loadPepper(dataDir)
+  if (!existsSync(databaseFile(dataDir))) pepperOf(place, true)
   const { openSqliteStore } = await import('../store/sqlite/open.js')
   return openSqliteStore({ dataDir, daemon: false })
 }
@@ -46,7 +51,7 @@ export const withStore = async <T>(
   use: (store: Store, config: Config) => Promise<T>,
 ): Promise<T> => {
   const config = configOf(args)
-  const store = await openStore(config.data_dir)
+  const store = await openStore(config)
   try {
     await store.open()
     return await use(store, config)
@@ -60,7 +65,7 @@ export const withHouse = async <T>(args: Globals, use: (house: House) => Promise
   withStore(args, async (store, config) => {
     const ground: TenantGround = {
       store,
-      pepper: loadPepper(config.data_dir, false),
+      pepper: pepperOf(config, false),
       clock: systemClock,
       perMinute: config.rate_limit.per_minute,
       authFailures: config.rate_limit.auth_failures,

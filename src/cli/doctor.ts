@@ -16,6 +16,7 @@ import { checkDisk, checkModes } from './doctor/files.js'
 import { type Check, type Finding, fail, ok, type Result, type Scene } from './doctor/finding.js'
 import { checkClock, checkLimits } from './doctor/machine.js'
 import { checkNames } from './doctor/names.js'
+import { checkPepper } from './doctor/pepper.js'
 import { checkDaemon, checkPorts } from './doctor/ports.js'
 import { checkNewest, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { endingOf } from './exit.js'
@@ -53,6 +54,7 @@ const isRunning = async (dataDir: string): Promise<boolean> => {
 const CHECKS: readonly Check[] = [
   checkConfig,
   checkModes,
+  checkPepper,
   checkDisk,
   checkClock,
   checkLimits,

@@ -24,6 +24,8 @@ export interface Config {
   readonly hostname: string
   readonly base_url: string
   readonly data_dir: string
+  /** Where the pepper is kept; null: in data_dir. */
+  readonly pepper_file: string | null
   readonly http: ListenAddress & {
     readonly trusted_proxies: readonly string[]
     readonly max_body: number

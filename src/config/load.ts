@@ -8,12 +8,12 @@
  *   wherever it is called from.
  */
 import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type Joi from 'joi'
 import type { Config } from './config.js'
 import { ConfigError, type ConfigProblem, closest, expectation, shownValue } from './problem.js'
 import { SUBMISSION_DEFAULT, schema } from './schema.js'
-import { type FileText, readSources, type Sourced } from './source.js'
+import { CREDENTIALS, type FileText, readSources, type Sourced } from './source.js'
 
 export const DEFAULT_FILE = '/etc/postern/postern.yaml'
 
@@ -52,7 +52,9 @@ export const readConfig = (file: FileText | null, env: Words = {}, flags: Words 
   if (sourced.problems.length > 0) throw new ConfigError(sourced.problems)
   const { value, error } = schema.validate(sourced.tree, { abortEarly: false, errors: { label: 'path' } })
   if (error !== undefined) throw new ConfigError(error.details.map((detail) => problemOf(detail, sourced)))
-  return freeze(complete(value as Config, file === null ? '.' : dirname(file.name)))
+  return freeze(
+    complete(value as Config, file === null ? '.' : dirname(file.name), env.CREDENTIALS_DIRECTORY),
+  )
 }
 
 const problemOf = (detail: Joi.ValidationErrorItem, sourced: Sourced): ConfigProblem => {
@@ -88,14 +90,21 @@ const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : ho
 export const ownUrl = ({ host, port, tls }: Pick<Config['http'], 'host' | 'port' | 'tls'>): string =>
   `${tls ? 'https' : 'http'}://${urlHost(host)}:${port}`
 
+/** Where systemd puts the credentials of our unit; a command outside of it is told of the same files. */
+const UNIT_CREDENTIALS = '/run/credentials/postern.service'
+
 /** Fills in what depends on other settings, and makes paths absolute. */
-const complete = (config: Config, folder: string): Config => {
+const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS): Config => {
   const { http, bounce, tls, store } = config
-  const path = (name: string | null): string | null => (name === null ? null : resolve(folder, name))
+  const path = (name: string | null): string | null => {
+    if (name?.startsWith(CREDENTIALS)) return join(credentials, name.slice(CREDENTIALS.length))
+    return name === null ? null : resolve(folder, name)
+  }
   return {
     ...config,
     base_url: config.base_url ?? ownUrl(http),
     data_dir: resolve(folder, config.data_dir),
+    pepper_file: path(config.pepper_file),
     bounce: {
       ...bounce,
       domain: bounce.domain ?? config.hostname,

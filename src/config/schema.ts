@@ -116,6 +116,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   data_dir: Joi.string()
     .default('data')
     .description('Database, pepper and self-signed certificate; mode 0700'),
+  pepper_file: file().description(
+    'File of the pepper, the secret under which keys are hashed; null: in data_dir. A credential "pepper" of systemd wins',
+  ) as never,
   http: group(
     Joi.object<Config['http'], true>({
       host: host('127.0.0.1'),

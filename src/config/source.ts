@@ -55,11 +55,21 @@ const index = (part: string): string | number => (/^\d+$/.test(part) ? Number(pa
 /** Text stays text (joi converts it); only what looks like a list or group is read as YAML. */
 const readValue = (text: string): unknown => (/^\s*[[{]/.test(text) ? parse(text) : text)
 
-const PATHS = ['data_dir', 'tls.cert_file', 'tls.key_file', 'store.url_file', 'bounce.rules_file']
+/** Files that the service manager hands in, see systemd.exec(5): `$CREDENTIALS_DIRECTORY/tls.key`. */
+export const CREDENTIALS = '$CREDENTIALS_DIRECTORY/'
+
+const PATHS = [
+  'data_dir',
+  'pepper_file',
+  'tls.cert_file',
+  'tls.key_file',
+  'store.url_file',
+  'bounce.rules_file',
+]
 
 /** Relative paths outside the file mean the current folder; inside it, the folder of the file (load.ts). */
 const settingOf = ({ path, value }: Written): unknown =>
-  PATHS.includes(path.join('.')) ? resolve(value) : readValue(value)
+  PATHS.includes(path.join('.')) && !value.startsWith(CREDENTIALS) ? resolve(value) : readValue(value)
 
 const put = (tree: Tree, path: Path, value: unknown, defaults: Tree): void => {
   let at: Tree | unknown[] = tree

@@ -162,6 +162,9 @@ export interface Tenants {
   /** An account with its default workspace, in one verb. */
   createAccount(account: AccountRow, workspace: WorkspaceRow): Promise<void>
   accounts(): Promise<readonly AccountRow[]>
+  /** The mark of the pepper that this database belongs to; null before anybody said. */
+  pepperMark(): Promise<string | null>
+  setPepperMark(mark: string): Promise<void>
 
   createWorkspace(workspace: WorkspaceRow): Promise<Written>
   /** What waits in the pool `moving.from` goes along to `moving.to`. */

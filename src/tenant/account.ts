@@ -7,6 +7,8 @@
  *   of workspaces that have no pool of their own. The latter is empty at first.
  */
 import { newId } from '../base/id.js'
+import { PepperError } from '../base/secret.js'
+import { pepperMark } from '../config/pepper.js'
 import type { AccountRow } from '../store/port-tenants.js'
 import { builtInPool, DEFAULT_POOL, SANDBOX_POOL } from './built-in.js'
 import type { TenantGround } from './principal.js'
@@ -29,8 +31,25 @@ export const createAccount = async (ground: TenantGround, name: string): Promise
   return account
 }
 
+/**
+ * Keys, upstream passwords and DKIM keys of a database open under one pepper only. The first that comes marks
+ * it; any other is turned away, and would otherwise look like a house full of wrong keys.
+ */
+const checkPepper = async ({ store, pepper }: TenantGround): Promise<void> => {
+  const mark = pepperMark(pepper)
+  const known = await store.pepperMark()
+  if (known === null) await store.setPepperMark(mark)
+  else if (known !== mark) {
+    throw new PepperError(
+      'the pepper is not the one of this database, so no key of it would work; ' +
+        'put the right one back, or start over with new keys: postern pepper accept',
+    )
+  }
+}
+
 /** The first account, made if there is none: a fresh installation is ready to use. */
 export const ensureAccount = async (ground: TenantGround): Promise<AccountRow> => {
+  await checkPepper(ground)
   const [first] = [...(await ground.store.accounts())].sort((a, b) => (a.id < b.id ? -1 : 1))
   if (first === undefined) return createAccount(ground, 'default')
   await ensurePools(ground, first.id)

@@ -139,6 +139,18 @@ t.test('which file', async (t) => {
   })
 })
 
+t.test('a file may be a credential of the service manager', async (t) => {
+  const text = 'tls: { cert_file: c.pem, key_file: $CREDENTIALS_DIRECTORY/tls.key }\npepper_file: p\n'
+  const file = { name: '/etc/x/p.yaml', text }
+  t.match(readConfig(file, { CREDENTIALS_DIRECTORY: '/run/c' }), {
+    pepper_file: '/etc/x/p',
+    tls: { cert_file: '/etc/x/c.pem', key_file: '/run/c/tls.key' },
+  })
+  t.equal(readConfig(file).tls.key_file, '/run/credentials/postern.service/tls.key', 'outside of the unit')
+  const env = { POSTERN_TLS__KEY_FILE: '$CREDENTIALS_DIRECTORY/k', CREDENTIALS_DIRECTORY: '/run/c' }
+  t.equal(readConfig(null, env).tls.key_file, '/run/c/k')
+})
+
 t.test('the manual and the printed settings come from the schema', async (t) => {
   const manual = configReference()
   for (const { key, description } of settings()) {

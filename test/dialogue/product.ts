@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
-import { loadPepper } from '../../src/base/secret.js'
+import { loadPepper } from '../../src/config/pepper.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
 import type { Store } from '../../src/store/port.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
@@ -28,7 +28,13 @@ const openStore = async () => {
   const store = openSqliteStore({ dataDir, daemon: true })
   await store.open()
   await store.migrate()
-  const ground = { store, pepper: loadPepper(dataDir), clock: systemClock, perMinute: 600, authFailures: 3 }
+  const ground = {
+    store,
+    pepper: loadPepper({ data_dir: dataDir }),
+    clock: systemClock,
+    perMinute: 600,
+    authFailures: 3,
+  }
   const { id } = await createAccount(ground, 'printers')
   // one for all dialogues: bcrypt takes its time
   await createTenants(ground).createCredential(id, {

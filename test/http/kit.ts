@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../src/base/clock.js'
 import { silentLog } from '../../src/base/log.js'
-import { loadPepper } from '../../src/base/secret.js'
 import type { Config } from '../../src/config/config.js'
 import { readConfig } from '../../src/config/load.js'
+import { loadPepper } from '../../src/config/pepper.js'
 import type { Ground } from '../../src/http/ground.js'
 import { createHttp, endpoints, type Http } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
@@ -106,7 +106,7 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const clock = handClock()
   const store = openSqliteStore({ dataDir, daemon: true })
   await store.open()
-  const pepper = loadPepper(dataDir)
+  const pepper = loadPepper({ data_dir: dataDir })
   const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit
   const tenants = createTenants({ store, pepper, clock, perMinute, authFailures })
   const { id: accountId } = await tenants.ensureAccount()

@@ -39,17 +39,6 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
       )
     }
   }
-  const pepper = join(dataDir, 'pepper')
-  if (existsSync(pepper) && statSync(pepper).size < 32) {
-    found.push(
-      fail(
-        'pepper',
-        `${pepper} is damaged`,
-        'restore it from where you keep it: no key verifies without',
-        74,
-      ),
-    )
-  }
   return found.length > 0 ? found : [ok('file modes', `${dataDir} is private`)]
 }
 

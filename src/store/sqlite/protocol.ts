@@ -50,6 +50,7 @@ export interface QueueWrites {
 
 export interface TenantWrites {
   createAccount(account: AccountRow, workspace: WorkspaceRow): void
+  setPepperMark(mark: string): void
   createWorkspace(workspace: WorkspaceRow): Written
   updateWorkspace(id: string, change: WorkspaceChange): Written
   createKey(key: KeyRow): void

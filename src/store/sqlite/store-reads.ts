@@ -19,6 +19,7 @@ type TenantReads = Pick<
   Tenants,
   | 'account'
   | 'accounts'
+  | 'pepperMark'
   | 'workspace'
   | 'workspaces'
   | 'keyByLookup'
@@ -44,6 +45,7 @@ type MailReads = Omit<Ledger, 'onSettled'> &
 const tenantReads = (current: () => Session): TenantReads => ({
   account: async (id) => current().reads.account(id),
   accounts: async () => current().reads.accounts(),
+  pepperMark: async () => current().reads.pepperMark(),
   workspace: async (accountId, ref) => current().reads.workspace(accountId, ref),
   workspaces: async (accountId, page) => current().reads.workspaces(accountId, page),
   keyByLookup: async (lookup) => current().reads.keyByLookup(lookup),
@@ -67,7 +69,6 @@ const mailReads = (current: () => Session): MailReads => ({
   nextDue: async (poolIds) => current().reads.nextDue(poolIds),
   email: async (scope, id) => current().reads.email(scope, id),
   content: async (emailId) => current().reads.content(emailId),
-  trace: async (emailId) => current().reads.trace(emailId),
   emails: async (filter, page) => current().reads.emails(filter, page),
   events: async (emailId, page) => current().reads.events(emailId, page),
   recipient: async (recipientId) => current().reads.recipient(recipientId),

@@ -14,6 +14,7 @@ import type { Session } from './session.js'
 type TenantWrites = Pick<
   Tenants,
   | 'createAccount'
+  | 'setPepperMark'
   | 'createWorkspace'
   | 'updateWorkspace'
   | 'createKey'
@@ -71,6 +72,7 @@ const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'ope
 
 const tenantWrites = (current: () => Session): TenantWrites => ({
   createAccount: async (account, workspace) => current().line.call('createAccount', account, workspace),
+  setPepperMark: async (mark) => current().line.call('setPepperMark', mark),
   createWorkspace: async (workspace) => current().line.call('createWorkspace', workspace),
   async updateWorkspace(id, change, moving) {
     const written = await current().line.call('updateWorkspace', id, change)

@@ -43,6 +43,8 @@ export const createTenantReads = (sql: Statements) => {
 
   return {
     account: (id: string): AccountRow | null => one(ACCOUNTS, 'id = ?', id),
+    pepperMark: (): string | null =>
+      (sql('SELECT mark FROM pepper').get() as { mark: string } | undefined)?.mark ?? null,
     accounts: (): readonly AccountRow[] => all(ACCOUNTS, 'true ORDER BY id'),
     /** No slug begins like an id. */
     workspace: (accountId: string, ref: string): WorkspaceRow | null =>

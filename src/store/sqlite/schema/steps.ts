@@ -15,6 +15,7 @@
 import { DOMAINS_STEP } from './domains.js'
 import { LISTS } from './lists.js'
 import { OPERATIONS } from './operations.js'
+import { PEPPER_STEP } from './pepper.js'
 
 const TENANTS = `
 CREATE TABLE accounts (
@@ -235,4 +236,4 @@ CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 `
 
 /** Position i holds the step to version i + 1. */
-export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS, LISTS, DOMAINS_STEP]
+export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS, LISTS, DOMAINS_STEP, PEPPER_STEP]

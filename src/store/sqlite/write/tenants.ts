@@ -42,6 +42,7 @@ const inserter = <T>(db: Db, table: Table<T>): ((row: T) => unknown) => {
 type RowWrites = Pick<
   TenantWrites,
   | 'createAccount'
+  | 'setPepperMark'
   | 'createWorkspace'
   | 'updateWorkspace'
   | 'createKey'
@@ -80,6 +81,10 @@ export const createTenantWrites = (db: Db): RowWrites => {
       add.account(account)
       add.workspace(workspace)
       add.pool(sandboxPool(newId('pool', account.createdAt), account.id, account.createdAt))
+    },
+    setPepperMark(mark) {
+      db.prepare('DELETE FROM pepper').run()
+      db.prepare('INSERT INTO pepper VALUES (?)').run(mark)
     },
     createWorkspace: (workspace) => unlessTaken(() => add.workspace(workspace)),
     updateWorkspace(id, change) {
