@@ -12,7 +12,8 @@ import { readCrashPoint } from './base/crash-point.js'
 import { createDiskWatch, type DiskWatch } from './base/disk.js'
 import type { Listen } from './base/listen.js'
 import type { Log } from './base/log.js'
-import { type Service, startAll, stopAll } from './base/service.js'
+import { findSpans } from './base/observe/trace.js'
+import { besides, type Service, startAll, stopAll } from './base/service.js'
 import { createNotifier, type Notifier } from './base/systemd.js'
 import { loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
@@ -30,6 +31,7 @@ import { rulesIn } from './outcome/rules.js'
 import { suppressRefused } from './outcome/suppress.js'
 import { createRelay, type Relay } from './relay/relay.js'
 import type { CrashPoint } from './relay/settings.js'
+import { attemptSpans } from './relay/span.js'
 import { createSandbox } from './sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import type { BounceIntake } from './smtp/ports.js'
@@ -180,6 +182,7 @@ const watchDisk = (state: State, log: Log): DiskWatch =>
 
 interface Observed {
   readonly disk: DiskWatch
+  readonly flow: FlowMetrics
   readonly relay: Relay
   /** Attempts of the last run whose end nobody knows. */
   readonly ambiguous: number
@@ -188,8 +191,7 @@ interface Observed {
 /** Health and metrics; it also logs what became of mail. */
 const observe = (store: Store, options: DaemonOptions, state: State, observed: Observed): Management => {
   const { config, log, listen } = options
-  const { disk, relay, ambiguous } = observed
-  const flow = new FlowMetrics()
+  const { disk, flow, relay, ambiguous } = observed
   store.onSettled((settled) => {
     flow.note(settled, systemClock.now())
     if (options.mode === 'serve') logSettled(log, settled)
@@ -225,6 +227,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const keys = returnPathKeys(config.data_dir, pepper)
   const tenants = createTenants(ground)
   const disk = watchDisk(state, log)
+  const flow = new FlowMetrics()
+  const spans = await findSpans(options.version)
   // draining is the doors' business: they take nothing new, and what is coming in is finished
   const submission = createSubmission({
     store,
@@ -232,6 +236,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     clock,
     accepting: () => !disk.isLow,
     senderAllowed: createSenderAllowed(store),
+    spans,
+    accepted: (mails) => flow.accepted(mails),
   })
   const rules = rulesIn(config.bounce.rules_file)
   const reports: ReportParts = { store, keys, clock, rules, lifetime: config.relay.lifetime }
@@ -247,15 +253,29 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     rules,
     capture: options.mode === 'dev',
     crashAt,
+    attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
     onDead: (recipientId, reason) =>
       void suppressRefused({ store, clock }, recipientId, reason).catch((error: Error) =>
         log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
       ),
   })
-  const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen })
+  const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen, spans })
   const tls = config.http.tls ? certificate : null
-  const http = createHttp({ store, tenants, submission, config, clock, log, pepper, tls, relay, listen })
-  const management = observe(store, options, state, { disk, relay, ambiguous })
+  const http = createHttp({
+    store,
+    tenants,
+    submission,
+    config,
+    clock,
+    log,
+    pepper,
+    tls,
+    relay,
+    listen,
+    spans,
+  })
+  const management = observe(store, options, state, { disk, flow, relay, ambiguous })
+  // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
   // management is up first and gone last, so that it can tell
   const services = [
@@ -270,22 +290,6 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     launched,
   ]
   return { store, ground, state, relay, http, door, bounce, management, services }
-}
-
-/** The relay thread takes a while to load: it does so while the doors open, and is waited for at the end. */
-const besides = (relay: Relay, before: () => void): readonly [Service, Service] => {
-  let launch = Promise.resolve()
-  return [
-    {
-      ...relay,
-      async start() {
-        before()
-        launch = relay.start()
-        launch.catch(() => {})
-      },
-    },
-    { name: 'relay is there', start: () => launch, async stop() {} },
-  ]
 }
 
 const groundOf = (store: Store, config: Config, pepper: Buffer, clock: Clock): TenantGround => ({

@@ -69,6 +69,7 @@ const mailReads = (current: () => Session): MailReads => ({
   nextDue: async (poolIds) => current().reads.nextDue(poolIds),
   email: async (scope, id) => current().reads.email(scope, id),
   content: async (emailId) => current().reads.content(emailId),
+  trace: async (emailId) => current().reads.trace(emailId),
   emails: async (filter, page) => current().reads.emails(filter, page),
   events: async (emailId, page) => current().reads.events(emailId, page),
   recipient: async (recipientId) => current().reads.recipient(recipientId),
