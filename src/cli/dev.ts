@@ -9,7 +9,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { idTime } from '../base/id.js'
-import { createLog } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import { type Daemon, runDaemon } from '../daemon.js'
 import type { Settled, Store } from '../store/port.js'
@@ -18,6 +17,7 @@ import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
+import { openLog } from './log.js'
 import { type Paint, paintStatus, type Terminal } from './terminal.js'
 import { versionText } from './version.js'
 
@@ -119,7 +119,7 @@ export const devCommand = command({
     const level = config.log.level === 'info' ? 'warn' : config.log.level
     const daemon = await runDaemon({
       config,
-      log: createLog(level),
+      log: openLog(config.log, level),
       version: versionText(),
       mode: 'dev',
       reload: null,

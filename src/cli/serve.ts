@@ -9,7 +9,7 @@
  */
 import { crashFacts } from '../base/crash.js'
 import { createListen } from '../base/listen.js'
-import { createLog, type Log } from '../base/log.js'
+import type { Log } from '../base/log.js'
 import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/systemd.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
@@ -17,6 +17,7 @@ import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
+import { openLog } from './log.js'
 import { versionText } from './version.js'
 
 /** The configuration with the sockets that are really open, when it may be served. */
@@ -41,7 +42,7 @@ export const serveCommand = command({
   run: async (args) => {
     const inherited = inheritedSockets(process.env, process.pid)
     const { config, sockets } = safeConfig(args, inherited)
-    const log = createLog(config.log.level)
+    const log = openLog(config.log, config.log.level)
     dieOfSurprises(log)
     const daemon = await runDaemon({
       config,

@@ -1,0 +1,18 @@
+/**
+ * NAME      escape - text of strangers, fit for a line
+ * DESCRIPTION
+ *   What JSON leaves as it is and a terminal, a pager or a log reader does not:
+ *   C1 controls (an ANSI introducer among them), the line separators of Unicode,
+ *   marks that turn the direction of text, half a surrogate pair. JSON takes the
+ *   escapes back, so nothing is lost. Outside of JSON the C0 controls go, too.
+ */
+const WILD = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu
+const CONTROLS = /[\u0000-\u001f]/g
+
+const escapeOf = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** For a text that is JSON, where C0 controls are escaped already. */
+export const escapeWild = (json: string): string => json.replace(WILD, escapeOf)
+
+/** For any text that must stay on its line. */
+export const escapeText = (text: string): string => escapeWild(text).replace(CONTROLS, escapeOf)

@@ -1,0 +1,80 @@
+/** Log lines: one JSON object each, whatever strangers write; pretty ones stay on their line, too. */
+import t from 'tap'
+import { createLog } from '../../src/base/log.js'
+
+const HOSTILE = [
+  'a\nb\r\nc',
+  '\u001b[31mred\u001b[0m',
+  '\u009b31mred',
+  'x\u2028y\u2029z\u0085',
+  '\u202egnp.exe\u2066\u200f\ufeff',
+  'half \ud800 a pair \udc00',
+  'nul \u0000 del \u007f tab \t',
+  '{"level":"info","msg":"settled"}\n{"level":"fatal"}',
+  '12:00:00.000 INFO  settled  email=em_1',
+  'key=value  other=1',
+  '"quoted\\"',
+  'é😀',
+  '-',
+]
+const WILD =
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/u
+
+const lines: string[] = []
+const out = { write: (line: string) => void lines.push(line) }
+const written = (): string => lines.splice(0).join('')
+
+t.test('JSON: one line, one object, and the text comes back as it was', async (t) => {
+  const log = createLog('debug', out)
+  for (const text of HOSTILE) {
+    log.info({ subject: text, [text]: 1, list: [text], deep: { of: text } }, 'fact')
+    const line = written()
+    t.equal(line.indexOf('\n'), line.length - 1)
+    t.notMatch(line, WILD)
+    const read = JSON.parse(line)
+    t.same([read.subject, read.list[0], read.deep.of, read[text]], [text, text, text, 1])
+    log.info(text)
+    t.equal(JSON.parse(written()).msg, text)
+  }
+})
+
+t.test('pretty: one line, nothing wild, and a value can not pass for a field', async (t) => {
+  for (const coloured of [false, true]) {
+    const log = createLog('debug', out, { format: 'pretty', coloured })
+    for (const text of HOSTILE) {
+      for (const write of [() => log.info({ subject: text, [text]: 1 }, 'fact'), () => log.info(text)]) {
+        write()
+        const line = written()
+        t.equal(line.indexOf('\n'), line.length - 1, JSON.stringify(line))
+        t.notMatch(line, WILD)
+        t.match(line, /^\d\d:\d\d:\d\d\.\d{3} INFO {2}/)
+      }
+    }
+    log.warn({ email: 'em_1', from: 'queued', note: 'a=b  c', n: 1, none: null }, 'settled')
+    const line = written().slice(13)
+    const level = coloured ? '\u001b[33mWARN \u001b[39m' : 'WARN '
+    t.equal(line, `${level} settled  email=em_1  from=queued  note="a=b  c"  n=1  none=null\n`)
+  }
+})
+
+t.test('secrets by their name are cut, and errors tell no more than they must', async (t) => {
+  const log = createLog('debug', out)
+  log.info({ password: 'canary1', row: { token: 'canary2', hash: 'canary3' } }, 'x')
+  const error = Object.assign(
+    new Error('smtp://gw:canary4@mta1 refused canary5@example.com svc_live_canary60000000'),
+    {
+      config: { pass: 'canary7' },
+      code: 'EX',
+    },
+  )
+  log.error({ err: error }, 'x')
+  log.error({ error: error.message }, 'x')
+  log.error({ err: new Error('Authorization: Bearer canary8888') }, 'x')
+  const text = written()
+  t.notMatch(text, /canary/)
+  t.match(JSON.parse(text.split('\n')[1] ?? '').err, {
+    error: /^Error: .*refused/,
+    code: 'EX',
+    stack: /^at /,
+  })
+})
