@@ -39,6 +39,7 @@ import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-doo
 import type { Settled, Store } from './store/port.js'
 import { databaseFile } from './store/sqlite/connect.js'
 import { openSqliteStore, shareSqliteQueue } from './store/sqlite/open.js'
+import { createSenderDsns } from './submission/sender-dsn.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
 import { createSenderAllowed } from './tenant/domain/domain.js'
@@ -230,11 +231,16 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const flow = new FlowMetrics()
   const spans = await findSpans(options.version)
   // draining is the doors' business: they take nothing new, and what is coming in is finished
+  let broken = false
+  void store.broken.then(() => {
+    broken = true
+  })
+  const accepting = (): boolean => !disk.isLow && !broken
   const submission = createSubmission({
     store,
     config,
     clock,
-    accepting: () => !disk.isLow,
+    accepting,
     senderAllowed: createSenderAllowed(store),
     spans,
     accepted: (mails) => flow.accepted(mails),
@@ -285,6 +291,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     bounce,
     sandbox,
     launching,
+    createSenderDsns({ store, config, clock, log, accepting }),
     door,
     http,
     launched,

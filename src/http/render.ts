@@ -121,6 +121,7 @@ export const workspace = (row: WorkspaceRow) => ({
   egress_pool_id: row.poolId,
   default_from: row.defaultFrom,
   restrict_senders: row.restrictSenders,
+  sender_dsn: row.senderDsn,
   created_at: toRfc3339(row.createdAt),
 })
 

@@ -361,7 +361,9 @@ export class Flow {
     this.#around.crash('relay.before-settle')
     const outcome = recorded(end, { ...settings, random }, this.stats, log)
     journal.settle(outcome)
-    if (isDead(outcome)) this.#parts.dead(outcome.recipientId, outcome.reason)
+    // where our own report is refused, no address of a mailing has died
+    if (isDead(outcome) && end.claimed.nullSender !== true)
+      this.#parts.dead(outcome.recipientId, outcome.reason)
   }
 
   #giveBack({ recipientId, leaseGen }: Claimed, delayMs: number): void {

@@ -73,9 +73,11 @@ const flow = new Flow({
     now: systemClock.now,
     tick: systemClock.tick,
     returnPath: (claimed: Claimed, pool: Pool) =>
-      pool.row.returnPath === 'verp'
-        ? makeReturnPath(keys, bounceDomain, subject(claimed))
-        : `bounces@${bounceDomain}`,
+      claimed.nullSender === true
+        ? ''
+        : pool.row.returnPath === 'verp'
+          ? makeReturnPath(keys, bounceDomain, subject(claimed))
+          : `bounces@${bounceDomain}`,
     envid: (claimed: Claimed) => makeRef(keys, 'envid', subject(claimed)),
     sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, systemClock.now()),
     receivedToken: `by ${settings.hostname} with `,

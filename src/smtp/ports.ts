@@ -14,7 +14,7 @@ export type DoorTenants = Pick<
   readonly sendWindow: Pick<Tenancy['sendWindow'], 'consume' | 'exceeded'>
 }
 
-export type DoorSubmission = Pick<Submission, 'submitMessage'>
+export type DoorSubmission = Pick<Submission, 'submitMessage' | 'accepting' | 'checkSender'>
 
 export interface BounceIntake {
   /** True when the address is a return path that we signed. */

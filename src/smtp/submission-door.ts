@@ -50,6 +50,8 @@ export interface SubmissionDoor extends Service {
   renew(certificate: Certificate): void
 }
 
+/** What a client is told when the disk is full. */
+const RETRY_AFTER_S = 5
 /** A session can last for days: after this long its workspace is read again, so that changes reach it. */
 const STALE = 1000
 /** Bytes of all messages on their way in, over all listeners. */
@@ -131,14 +133,17 @@ const submissionRules = (
   },
   async mail(sender, visit) {
     if (sender.address === '') throw new Refusal(SAY.nullSender)
+    if (!submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
     const { login, readAt } = visitorOf(visit)
     if (!(await tenants.stillValid(login))) throw revoked()
+    let { workspace } = login
     if (clock.tick() - readAt > STALE) {
-      const workspace = await tenants.workspaceForSend(login, login.workspace.id)
+      workspace = await tenants.workspaceForSend(login, workspace.id)
       visit.who = { login: { ...login, workspace }, readAt: clock.tick() }
     }
     const state = await tenants.sendWindow.consume(login, 1)
     if (!state.allowed) throw tenants.sendWindow.exceeded(state)
+    if (workspace.restrictSenders) await submission.checkSender(workspace, sender.address)
   },
   recipient() {},
   async message(envelope, raw, visit) {

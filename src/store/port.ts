@@ -17,9 +17,11 @@ import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
 import type { Domains } from './port-domains.js'
 import type { Operations } from './port-operations.js'
+import type { DsnPayment, SenderDsns } from './port-sender-dsns.js'
 import type { Hooks, Tenants } from './port-tenants.js'
 
-export type Source = 'api' | 'smtp'
+/** `system`: reports that we write ourselves. */
+export type Source = 'api' | 'smtp' | 'system'
 export type RecipientKind = 'to' | 'cc' | 'bcc'
 
 /** What the submitting client asked of DSNs for one recipient (RFC 3461), kept as received. */
@@ -84,6 +86,8 @@ export interface NewEmail extends EmailFacts {
   readonly ret: string | null
   /** The W3C traceparent of the request that brought it, kept for the spans of its attempts; absent when nobody traces. */
   readonly trace?: string | null | undefined
+  /** MAIL FROM of the submitting client; '' goes out from the null sender, and is never reported on. */
+  readonly mailFrom?: string | null
 }
 
 /** The finished answer of an idempotent request, stored with the mail that it answers. */
@@ -100,10 +104,12 @@ export interface IdempotentAnswer {
 export interface Acceptance {
   readonly mails: readonly NewEmail[]
   readonly idempotency: IdempotentAnswer | null
+  /** The report that the first of the mails is: paid with it, or nothing is stored. */
+  readonly pays?: DsnPayment | null
   readonly now: number
 }
 
-/** `lock_lost`: another request holds or finished this idempotency key; nothing was stored. */
+/** `lock_lost`: another request holds or finished this idempotency key, or paid; nothing was stored. */
 export type AcceptResult = 'accepted' | 'lock_lost'
 
 export interface IdempotencyClaim {
@@ -145,6 +151,8 @@ export interface Claimed {
   readonly size: number
   /** What the workspace wants done when a broken connection hides whether the mail was taken; retry when absent. */
   readonly ambiguous?: 'retry' | 'hold'
+  /** True for a report of our own: it leaves from `<>`. */
+  readonly nullSender?: boolean
   /** The bytes, when they are small or still at hand; else fetch them with body(). */
   readonly raw: Uint8Array | null
 }
@@ -363,4 +371,13 @@ export interface Lifecycle {
   readonly broken: Promise<Error>
 }
 
-export type Store = Queue & Ledger & Schedule & Tenants & Domains & Operations & Hooks & Upkeep & Lifecycle
+export type Store = Queue &
+  Ledger &
+  Schedule &
+  Tenants &
+  Domains &
+  Operations &
+  SenderDsns &
+  Hooks &
+  Upkeep &
+  Lifecycle

@@ -187,6 +187,7 @@ const toEmail = async (
     envid: message.envid,
     ret: message.ret,
     trace: message.trace,
+    mailFrom: message.mailFrom,
   }
 }
 

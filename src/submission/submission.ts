@@ -14,7 +14,7 @@ import type { Login, Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import { type Watch, watched } from './accepting.js'
 import type { Answer, BatchItem, BatchOptions, Draft, SubmitOptions } from './draft.js'
-import type { SenderAllowed, SubmissionGround, SubmissionStore } from './ground.js'
+import { demandSender, type SenderAllowed, type SubmissionGround, type SubmissionStore } from './ground.js'
 import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './message.js'
 import { createRoute } from './route.js'
 import { submit, submitBatch } from './submit.js'
@@ -44,6 +44,10 @@ export interface Submission {
     items: readonly BatchItem[],
     options: BatchOptions,
   ): Promise<Answer>
+  /** True while mail can be taken; a door may say so before it takes the bytes. */
+  accepting(): boolean
+  /** Throws email.sender_not_allowed where a workspace limits its senders. */
+  checkSender(workspace: WorkspaceRow, address: string): Promise<void>
   /** A message that came over SMTP, byte for byte. Its send was counted at MAIL. */
   submitMessage(login: Login, message: EnvelopedMessage): Promise<MessageAnswer>
 }
@@ -69,6 +73,8 @@ export const createSubmission = (parts: SubmissionParts): Submission => {
     submit: (principal, workspace, draft, options) => submit(ground, principal, workspace, draft, options),
     submitBatch: (principal, workspace, items, options) =>
       submitBatch(ground, principal, workspace, items, options),
+    accepting: () => ground.accepting(),
+    checkSender: (workspace, address) => demandSender(ground, workspace, address),
     submitMessage: (login, message) => submitMessage(ground, login, message),
   }
 }

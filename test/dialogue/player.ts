@@ -11,6 +11,7 @@
  *   CLOSED           the server closes the connection
  *   TAKEN n          n mails (or reports) were kept so far
  *   REVOKE id        that login is revoked
+ *   FULL, ROOM       from now on nothing can be stored; it can again
  * In what the client sends, \r \n \0 \xHH are octets, {x100 TEXT} is TEXT a hundred times,
  * and {b64 TEXT} is base64. $WORD stands for what the door says of it ($PASSWORD is the right
  * password), or for what a group (?<WORD>...) of an earlier pattern matched.
@@ -111,7 +112,15 @@ const openNamed = async (name: string) => {
   if (name === 'product') return openProduct()
   if (name === 'bounce') {
     const { door, reports, port } = await openBounceDoor()
-    return { port, words: {}, count: () => reports.length, revoke: () => {}, close: () => door.stop() }
+    const nothing = (): void => {}
+    return {
+      port,
+      words: {},
+      count: () => reports.length,
+      revoke: nothing,
+      fill: nothing,
+      close: () => door.stop(),
+    }
   }
   const { door, taken, port } = await openDoor(name as ListenerName)
   return {
@@ -119,6 +128,9 @@ const openNamed = async (name: string) => {
     words: { PASSWORD },
     count: () => taken.mails.length,
     revoke: (id: string) => taken.revoked.add(id),
+    fill: (full: boolean) => {
+      taken.full = full
+    },
     close: () => door.stop(),
   }
 }
@@ -169,6 +181,7 @@ export const play = async (script: string): Promise<Played> => {
       const count = await door.count()
       check(at, count === Number(text.slice(6)), String(count))
     } else if (text.startsWith('REVOKE ')) await door.revoke(text.slice(7))
+    else if (text === 'FULL' || text === 'ROOM') door.fill(text === 'FULL')
     else check(at, false, `an unknown step: ${text}`)
     if (faults.length > 0) break
   }

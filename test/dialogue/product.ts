@@ -87,6 +87,7 @@ export const openProduct = async () => {
   const stored = async () =>
     (await store.depth()).reduce((sum, { due, leased, waiting }) => sum + due + leased + waiting, 0)
   const before = await stored()
+  let full = false
   const door = createSubmissionDoor({
     config: { hostname: HOSTNAME, submission: [LISTENERS.clear], limits: LIMITS },
     certificate: await certificate(),
@@ -95,6 +96,7 @@ export const openProduct = async () => {
       store,
       config: { hostname: HOSTNAME, limits: LIMITS, default_from: null },
       clock: systemClock,
+      accepting: () => !full,
     }),
     clock: systemClock,
     log: silentLog(),
@@ -105,6 +107,9 @@ export const openProduct = async () => {
     words,
     revoke: (name: string) => tenants.revokeKey(account, ids.get(name) ?? ''),
     count: async () => (await stored()) - before,
+    fill: (now: boolean) => {
+      full = now
+    },
     close: () => door.stop(),
   }
 }

@@ -50,6 +50,8 @@ const loginAs = (id: string): Login => ({
 export interface Taken {
   readonly mails: EnvelopedMessage[]
   readonly revoked: Set<string>
+  /** True when nothing can be stored. */
+  full: boolean
   /** What submitMessage waits for before it answers. */
   gate: Promise<void>
 }
@@ -78,6 +80,8 @@ export const tenantsIn = (taken: Taken): DoorTenants => {
 }
 
 export const submissionIn = (taken: Taken): DoorSubmission => ({
+  accepting: () => !taken.full,
+  async checkSender() {},
   async submitMessage(_login, message) {
     const text = Buffer.from(message.raw).toString('latin1')
     const wish = /^X-Test-Fault: (\S+)/m.exec(text)?.[1]
@@ -123,7 +127,7 @@ export const certificate = (): Promise<{ key: string; cert: string }> => {
 }
 
 export const openDoor = async (name: ListenerName, limits: Partial<Config['limits']> = {}) => {
-  const taken: Taken = { mails: [], revoked: new Set(), gate: Promise.resolve() }
+  const taken: Taken = { mails: [], revoked: new Set(), full: false, gate: Promise.resolve() }
   const door = createSubmissionDoor({
     config: {
       hostname: 'mx.postern.test',

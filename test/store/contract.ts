@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import { ledgerContract } from './contract-ledger.js'
 import { operationsContract } from './contract-operations.js'
 import { queueContract } from './contract-queue.js'
+import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
 import { tenantsContract } from './contract-tenants.js'
 import { upkeepContract } from './contract-upkeep.js'
@@ -21,5 +22,6 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('ledger', (t) => ledgerContract(t, store))
   await t.test('tenants', (t) => tenantsContract(t, store, open))
   await t.test('operations', (t) => operationsContract(t, store, open))
+  await t.test('sender dsns', (t) => senderDsnsContract(t, store))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

@@ -18,6 +18,7 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   pool: body.egress_pool_id,
   defaultFrom: body.default_from,
   restrictSenders: body.restrict_senders,
+  senderDsn: body.sender_dsn,
 })
 
 /** One row as a page of a list of one. */

@@ -115,7 +115,7 @@ const summary = {
   last_event: Joi.string().required(),
   workspace_id: id('ws'),
   mode: Joi.string().valid('live', 'test').required(),
-  source: Joi.string().valid('api', 'smtp').required(),
+  source: Joi.string().valid('api', 'smtp', 'system').required(),
   from: Joi.string().required(),
   to: strings(),
   cc: strings(),

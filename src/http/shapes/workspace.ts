@@ -10,6 +10,7 @@ export interface WorkspaceBody {
   readonly egress_pool_id?: string | null
   readonly default_from?: string | null
   readonly restrict_senders?: boolean
+  readonly sender_dsn?: boolean
 }
 
 const fields = {
@@ -17,6 +18,7 @@ const fields = {
   egress_pool_id: Joi.string().max(100).allow(null),
   default_from: Joi.string().max(1_000).allow(null),
   restrict_senders: orNull(Joi.boolean()),
+  sender_dsn: orNull(Joi.boolean()),
 }
 
 export const workspaceBody = body(
@@ -42,6 +44,7 @@ export const workspace = Joi.object({
   egress_pool_id: nullable(Joi.string()),
   default_from: nullable(Joi.string()),
   restrict_senders: Joi.boolean().required(),
+  sender_dsn: Joi.boolean().required(),
   created_at: time(),
 }).meta({ name: 'Workspace' })
 

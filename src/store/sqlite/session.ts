@@ -9,6 +9,7 @@ import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
 import { createDomainReads } from './operate/domains.js'
 import { createQueueReads } from './operate/queue-reads.js'
+import { createOwedReads } from './owed/owed.js'
 import type { FaultPoint } from './protocol.js'
 import { createQueueWrites, type QueueWrites } from './queue-client.js'
 import { createDepthReads } from './read/depth.js'
@@ -41,6 +42,7 @@ const createReads = (db: Db) => {
     ...createDepthReads(sql),
     ...createQueueReads(sql),
     ...createDomainReads(sql),
+    ...createOwedReads(sql),
   }
 }
 

@@ -8,6 +8,7 @@ import { systemClock } from '../../base/clock.js'
 import type { Ledger, Queue, Upkeep } from '../port.js'
 import type { Domains } from '../port-domains.js'
 import type { Operations } from '../port-operations.js'
+import type { SenderDsns } from '../port-sender-dsns.js'
 import type { Tenants } from '../port-tenants.js'
 import { backup, integrityFaults } from './backup.js'
 import type { Session } from './session.js'
@@ -83,7 +84,8 @@ const mailReads = (current: () => Session): MailReads => ({
 })
 
 type OperationReads = Omit<Operations, 'hold' | 'operate'> &
-  Pick<Domains, 'domain' | 'domains' | 'allDomains'>
+  Pick<Domains, 'domain' | 'domains' | 'allDomains'> &
+  SenderDsns
 
 const operationReads = (current: () => Session): OperationReads => ({
   domain: async (accountId, ref) => current().reads.domain(accountId, ref),
@@ -93,6 +95,7 @@ const operationReads = (current: () => Session): OperationReads => ({
   queueCount: async (scope) => current().reads.queueCount(scope),
   queueEntries: async (scope, limit) => current().reads.queueEntries(scope, limit),
   heldDepth: async () => current().reads.heldDepth(),
+  owedDsns: async (before, limit) => current().reads.owedDsns(before, limit),
 })
 
 export const readsOf = (current: () => Session): TenantReads & MailReads & OperationReads => ({

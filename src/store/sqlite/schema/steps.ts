@@ -12,6 +12,7 @@
  *   Both states have a partial index, so their cost follows the queue and not
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
+import { OWED_STEP } from '../owed/step.js'
 import { DOMAINS_STEP } from './domains.js'
 import { LISTS } from './lists.js'
 import { OPERATIONS } from './operations.js'
@@ -236,4 +237,11 @@ CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 `
 
 /** Position i holds the step to version i + 1. */
-export const STEPS: readonly string[] = [TENANTS + MAIL, OPERATIONS, LISTS, DOMAINS_STEP, PEPPER_STEP]
+export const STEPS: readonly string[] = [
+  TENANTS + MAIL,
+  OPERATIONS,
+  LISTS,
+  DOMAINS_STEP,
+  PEPPER_STEP,
+  OWED_STEP,
+]

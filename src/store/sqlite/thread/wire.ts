@@ -7,6 +7,7 @@
  *   each buffer costs more than its bytes. Large bodies keep their own.
  */
 import type { Acceptance, Claimed, DsnRequest, IdempotentAnswer, NewEmail } from '../../port.js'
+import type { DsnPayment } from '../../port-sender-dsns.js'
 
 /** Above this a body is not copied into the shared buffer. */
 const OWN_BUFFER = 64 * 1024
@@ -36,6 +37,7 @@ export interface WireMail {
   readonly tags: readonly string[]
   readonly recipients: WireRecipients
   readonly raw: Uint8Array
+  readonly mailFrom: string | null
 }
 
 /** WireMail in this order. */
@@ -58,12 +60,14 @@ export type MailArray = [
   tags: readonly string[],
   recipients: WireRecipients,
   raw: Uint8Array,
+  mailFrom: string | null,
 ]
 const RAW = 17
 
 export interface WireAcceptance {
   readonly mails: readonly MailArray[]
   readonly idempotency: IdempotentAnswer | null
+  readonly pays: DsnPayment | null
   readonly now: number
 }
 
@@ -105,6 +109,7 @@ const toMailArray = (mail: NewEmail): MailArray => [
   mail.tags.flatMap((tag) => [tag.name, tag.value]),
   recipientsOf(mail),
   mail.raw,
+  mail.mailFrom ?? null,
 ]
 
 export const fromMailArray = (mail: MailArray): WireMail => ({
@@ -126,11 +131,13 @@ export const fromMailArray = (mail: MailArray): WireMail => ({
   tags: mail[15],
   recipients: mail[16],
   raw: mail[RAW],
+  mailFrom: mail[18],
 })
 
 export const toWire = (batch: Acceptance): WireAcceptance => ({
   mails: batch.mails.map(toMailArray),
   idempotency: batch.idempotency,
+  pays: batch.pays ?? null,
   now: batch.now,
 })
 
@@ -178,6 +185,7 @@ export type ClaimedArray = readonly [
   size: number,
   raw: Uint8Array | null,
   ambiguous: 'retry' | 'hold',
+  nullSender: boolean,
 ]
 
 export const RAW_OF_CLAIMED = 18
@@ -205,4 +213,5 @@ export const fromClaimedArray = (one: ClaimedArray): Claimed => ({
   size: one[17],
   raw: one[RAW_OF_CLAIMED],
   ambiguous: one[19],
+  nullSender: one[20],
 })

@@ -10,6 +10,7 @@
 import { aggregate, emptyCounts } from '../../../mail/status.js'
 import type { AcceptResult, IdempotentAnswer } from '../../port.js'
 import type { Parking } from '../operate/park.js'
+import type { Owing } from '../owed/owe.js'
 import { createSkew } from '../skew.js'
 import {
   type ClaimedArray,
@@ -75,14 +76,15 @@ const claimedOf = (
   mail.raw.byteLength,
   mail.raw,
   ambiguous,
+  mail.mailFrom === '',
 ]
 
 const prepare = (desk: Desk) => ({
   body: desk.db.prepare('INSERT INTO bodies (email_id, created_at, content, raw) VALUES (?, ?, ?, ?)'),
   email: desk.db.prepare(
     `INSERT INTO emails (id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
-       pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists, mail_from)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_id) VALUES (?, ?, ?, ?)'),
   recipient: desk.db.prepare(
@@ -96,7 +98,7 @@ const prepare = (desk: Desk) => ({
   ),
 })
 
-export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking) => {
+export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, owing: Owing) => {
   const sql = prepare(desk)
   const noteSkew = createSkew(desk)
 
@@ -141,9 +143,12 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking) =
       recipient.orcpt,
       reason,
     )
-    addEvent(
+    const eventId = addEvent(
       plainEvent(mail.id, recipient.id, status, recipient.suppressed ? 'system' : mail.source, now, reason),
     )
+    if (recipient.suppressed) {
+      owing.owe({ recipientId: recipient.id, seen: 'suppressed', at: now, detail: null }, mail.id, eventId)
+    }
     if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
     else if (hot) desk.effects.leased.push(claimedOf(mail, recipient, desk.names.ambiguous(workspace), now))
     else if (dueAt !== null && desk.hot.wants(mail.poolId)) desk.effects.due = true
@@ -180,6 +185,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking) =
       mail.from,
       mail.subject,
       mail.lists,
+      mail.mailFrom,
     )
     for (let i = 0; i < mail.tags.length; i += 2)
       sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], mail.id)
@@ -188,6 +194,8 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking) =
 
   return (batch: WireAcceptance): AcceptResult => {
     if (batch.idempotency !== null && !answered(batch.idempotency, batch.now)) return 'lock_lost'
+    const [first] = batch.mails
+    if (batch.pays !== null && !owing.pay(batch.pays, first?.[0] ?? '', batch.now)) return 'lock_lost'
     for (const flat of batch.mails) {
       const mail = fromMailArray(flat)
       noteSkew(mail.id, mail.createdAt)

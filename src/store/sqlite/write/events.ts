@@ -23,7 +23,8 @@ export interface EventDraft {
   readonly more: string | null
 }
 
-export type AddEvent = (draft: EventDraft) => void
+/** Answers with the event's id. */
+export type AddEvent = (draft: EventDraft) => string
 
 /** The JSON of what an outcome tells beyond its status; null when there is nothing. */
 export const moreOf = (of: Pick<Outcome, 'reply' | 'mta' | 'detail'>): string | null =>
@@ -37,9 +38,10 @@ export const createAddEvent = (db: Db): AddEvent => {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return (draft) => {
+    const id = newId('evt', draft.now)
     insert.run(
       draft.emailId,
-      newId('evt', draft.now),
+      id,
       `email.${draft.status}`,
       draft.recipientId,
       draft.source,
@@ -51,6 +53,7 @@ export const createAddEvent = (db: Db): AddEvent => {
       draft.dedupe,
       draft.more,
     )
+    return id
   }
 }
 

@@ -75,7 +75,7 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
   const sql = prepare(desk)
   let earliest = Number.POSITIVE_INFINITY
 
-  const ambiguousEvent = (row: Lost, now: number): void =>
+  const ambiguousEvent = (row: Lost, now: number): string =>
     addEvent({
       emailId: row.email_id,
       recipientId: row.id,

@@ -11,6 +11,7 @@
 import { nextStatus, type Observation, STATUSES, type Status } from '../../../mail/status.js'
 import type { Outcome, Settled } from '../../port.js'
 import { AMBIGUOUS } from '../../port-operations.js'
+import type { Owing } from '../owed/owe.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, moreOf } from './events.js'
 import type { Fold } from './fold.js'
@@ -157,7 +158,7 @@ const prepare = (desk: Desk) => ({
   held: desk.db.prepare('UPDATE recipients SET held = ?, held_due = NULL WHERE id = ?'),
 })
 
-export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, now: () => number) => {
+export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: Owing, now: () => number) => {
   const sql = prepare(desk)
 
   const settled = (
@@ -219,7 +220,7 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, now: ()
     if (next !== null || standing === 'ours') write(outcome, row, changeOf(outcome, row, standing, next), at)
     const email = { id: row.email_id, status: row.email_status, total: row.total }
     const emailStatus = next === null ? row.email_status : fold.move(email, row.status, next, at)
-    addEvent({
+    const eventId = addEvent({
       emailId: row.email_id,
       recipientId: outcome.recipientId,
       status: next ?? meaning(outcome.seen, row.status),
@@ -232,6 +233,7 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, now: ()
       dedupe,
       more: moreOf(outcome),
     })
+    if (next !== null) owing.owe(outcome, row.email_id, eventId)
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
     if (next !== null) desk.effects.settled.push(result)
     return result

@@ -39,6 +39,7 @@ const prepare = (desk: Desk) => {
     ),
     dropEmail: [
       "DELETE FROM tags WHERE (workspace, name, value, email_id) IN (SELECT e.workspace, json_extract(t.value, '$.name'), json_extract(t.value, '$.value'), e.id FROM emails e, json_each(e.lists, '$.tags') t WHERE e.id = ?)",
+      'DELETE FROM owed_dsns WHERE email_id = ?',
       'DELETE FROM events WHERE email_id = ?',
       'DELETE FROM recipients WHERE email_id = ?',
       'DELETE FROM emails WHERE id = ?',

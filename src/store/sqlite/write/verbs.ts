@@ -10,6 +10,7 @@ import { durabilityFaults } from '../connect.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createOrders } from '../operate/orders.js'
 import { createParking } from '../operate/park.js'
+import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
@@ -27,12 +28,13 @@ import { createPoolWrites, createTenantWrites } from './tenants.js'
 export const createVerbs = (desk: Desk): WriterVerbs => {
   const addEvent = createAddEvent(desk.db)
   const fold = createFold(desk.db)
+  const owing = createOwing(desk.db, addEvent)
   const parking = createParking(desk, addEvent)
   const leases = createLeases(desk, addEvent)
   const appointments = createAppointments(desk, addEvent, fold)
-  const settle = createSettle(desk, addEvent, fold, systemClock.now)
+  const settle = createSettle(desk, addEvent, fold, owing, systemClock.now)
   return {
-    accept: createAccept(desk, addEvent, parking),
+    accept: createAccept(desk, addEvent, parking, owing),
     claim: createClaim(desk, leases, appointments, parking),
     settle: (outcomes) => outcomes.map(settle).filter((one): one is Settled => one !== null),
     attempting: leases.attempting,

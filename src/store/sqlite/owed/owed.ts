@@ -1,0 +1,56 @@
+/**
+ * NAME      owed - reading the reports that senders are owed
+ * DESCRIPTION
+ *   The table holds seconds' worth of rows, in the order in which they are
+ *   grouped: a report is one email and one action.
+ */
+import type { Action } from '../../../mail/report/report.js'
+import type { OwedDsn, OwedRecipient } from '../../port-sender-dsns.js'
+import type { Row } from '../connect.js'
+import type { Statements } from '../read/statements.js'
+
+type More = Pick<OwedRecipient, 'reply' | 'mta' | 'detail'>
+const NOTHING: More = { reply: null, mta: null, detail: null }
+
+const toRecipient = (row: Row): OwedRecipient => ({
+  recipientId: row.id as string,
+  address: row.address as string,
+  dsn: { notify: row.notify as string | null, orcpt: row.orcpt as string | null },
+  queuedAt: row.queued_at as number,
+  occurredAt: row.occurred_at as number,
+  reason: row.reason as string | null,
+  ...(row.more === null ? NOTHING : (JSON.parse(row.more as string) as More)),
+})
+
+export const createOwedReads = (sql: Statements) => ({
+  owedDsns: (before: number, limit: number): readonly OwedDsn[] =>
+    sql(
+      `SELECT o.action, e.id, e.test, e.mail_from, e.envid, e.ret, e.message_id, e.subject, e.created_at, e.size,
+         w.id AS workspace_id, w.account_id
+       FROM (SELECT email_id, action FROM owed_dsns GROUP BY email_id, action HAVING max(at) <= ? LIMIT ?) o
+         JOIN emails e ON e.id = o.email_id JOIN workspaces w ON w.n = e.workspace`,
+    )
+      .all(before, limit)
+      .map((row) => ({
+        emailId: row.id as string,
+        accountId: row.account_id as string,
+        workspaceId: row.workspace_id as string,
+        mode: row.test === 1 ? 'test' : 'live',
+        action: row.action as Action,
+        mailFrom: row.mail_from as string,
+        envid: row.envid as string | null,
+        ret: row.ret as string | null,
+        messageId: row.message_id as string,
+        subject: row.subject as string,
+        createdAt: row.created_at as number,
+        size: row.size as number,
+        recipients: sql(
+          `SELECT r.id, r.address, r.notify, r.orcpt, r.queued_at, v.occurred_at, v.reason, v.more
+           FROM owed_dsns o JOIN recipients r ON r.id = o.recipient_id
+             JOIN events v ON v.email_id = o.email_id AND v.id = o.event_id
+           WHERE o.email_id = ? AND o.action = ? ORDER BY r.id`,
+        )
+          .all(row.id, row.action)
+          .map(toRecipient),
+      })),
+})
