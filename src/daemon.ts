@@ -19,6 +19,7 @@ import { loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
 import { loadPepper } from './config/pepper.js'
 import { changesOf } from './config/reload.js'
+import { formatSize } from './config/units.js'
 import { createHttp, type Http } from './http/http.js'
 import { createManagement, type Management } from './http/management.js'
 import { FlowMetrics } from './http/measure/flow.js'
@@ -181,6 +182,9 @@ const watchDisk = (state: State, log: Log): DiskWatch =>
     },
   })
 
+const diskText = ({ limits, data_dir }: Config, free: number): string =>
+  `low: ${Math.floor(free / 2 ** 20)}MiB are free in ${data_dir}, limits.min_free_disk is ${formatSize(limits.min_free_disk)}`
+
 interface Observed {
   readonly disk: DiskWatch
   readonly flow: FlowMetrics
@@ -204,8 +208,8 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
     draining: () => state.phase === 'draining',
     checks: {
       migrations: () => 'ok', // open() migrated, or refused
-      listeners: () => (state.phase === 'starting' ? 'starting' : 'ok'),
-      disk: () => (disk.isLow ? 'low' : 'ok'),
+      listeners: () => (state.phase === 'starting' ? 'starting: not all of them are open yet' : 'ok'),
+      disk: () => (disk.isLow ? diskText(state.config, disk.free ?? 0) : 'ok'),
     },
     metrics: () => [
       ...flow.metrics(),

@@ -3,11 +3,12 @@
  * DESCRIPTION
  *   For supervisors and scrapers on this machine: no authentication, so it belongs
  *   on loopback. /healthz says that the process answers, /readyz whether it should
- *   be sent work (503 with the reason when not; red before anything else stops),
- *   /metrics the state of the queue and the process in Prometheus text format.
+ *   be sent work (503 when not, with a word for each check and a sentence for each
+ *   that fails; red before anything else stops), /metrics the state of the queue and the process in Prometheus text format.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { scrub } from '../base/crash.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
@@ -17,12 +18,14 @@ import { Lag } from './measure/lag.js'
 import { queueMetrics } from './measure/queue.js'
 import { gauge, type Metric, metricsText } from './metrics.js'
 
+type Check = () => string | Promise<string>
+
 export interface ManagementOptions {
   readonly config: Pick<Config, 'management'>
   readonly store: Pick<Upkeep, 'depth'> & Pick<Operations, 'heldDepth'> & Pick<Queue, 'nextDue'>
   readonly draining: () => boolean
-  /** Further parts to ask; each answers `ok` or a word that says what is wrong. */
-  readonly checks?: Readonly<Record<string, () => string | Promise<string>>>
+  /** Further parts to ask; each answers `ok`, or a word and a sentence: `low: 3MiB are free`. */
+  readonly checks?: Readonly<Record<string, Check>>
   /** Further numbers of the moment. */
   readonly metrics?: () => readonly Metric[] | Promise<readonly Metric[]>
   /** How to get its socket, `management`; by default it is bound here. */
@@ -45,28 +48,40 @@ const json = (status: number, body: object): Reply => ({
   body: JSON.stringify(body),
 })
 
-const asked = async (check: () => string | Promise<string>): Promise<string> => {
+/** A part that does not answer is no better than one that says no. */
+const PATIENCE_MS = 2_000
+
+const asked = async (check: Check): Promise<string> => {
+  let timer: NodeJS.Timeout | undefined
+  const patience = new Promise<string>((resolve) => {
+    timer = setTimeout(() => resolve(`slow: no answer within ${PATIENCE_MS / 1e3} seconds`), PATIENCE_MS)
+  })
   try {
-    return await check()
-  } catch {
-    return 'fail'
+    return await Promise.race([check(), patience])
+  } catch (error) {
+    return `fail: ${error instanceof Error ? scrub(error.message) : 'for no reason that was told'}`
+  } finally {
+    clearTimeout(timer)
   }
 }
 
 const ready = async ({ store, draining, checks }: ManagementOptions): Promise<Reply> => {
-  const all: Record<string, () => string | Promise<string>> = {
+  const all: Record<string, Check> = {
     db: async () => {
       await store.nextDue()
       return 'ok'
     },
     ...checks,
-    ...(draining() && { daemon: () => 'draining' }),
+    ...(draining() && { daemon: () => 'draining: it was told to stop' }),
   }
-  const words = await Promise.all(
+  const answers = await Promise.all(
     Object.entries(all).map(async ([name, check]) => [name, await asked(check)] as const),
   )
-  const ok = words.every(([, word]) => word === 'ok')
-  return json(ok ? 200 : 503, { status: ok ? 'ok' : 'fail', checks: Object.fromEntries(words) })
+  const words = Object.fromEntries(answers.map(([name, answer]) => [name, answer.split(':')[0] ?? '']))
+  const failing = answers.filter(([, answer]) => answer !== 'ok')
+  if (failing.length === 0) return json(200, { status: 'ok', checks: words })
+  const reasons = failing.map(([name, answer]) => `${name} is ${answer}`)
+  return json(503, { status: 'fail', checks: words, reasons })
 }
 
 const measure = async ({ store, metrics }: ManagementOptions, late: Lag): Promise<Reply> => {

@@ -119,11 +119,12 @@ t.test('management', async (t) => {
   const kit = await openKit()
   t.teardown(() => kit.stop())
   let draining = false
+  let smtp: () => string | Promise<string> = () => 'ok'
   const management = createManagement({
     config: { management: { host: '127.0.0.1', port: 0 } },
     store: kit.store,
     draining: () => draining,
-    checks: { smtp: () => 'ok' },
+    checks: { smtp: () => smtp() },
   })
   await management.start()
   t.teardown(() => management.stop())
@@ -135,6 +136,22 @@ t.test('management', async (t) => {
   t.match(metrics.headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
   t.match(metrics.text, /^# HELP postern_queue_recipients .+\n# TYPE postern_queue_recipients gauge\n/m)
   t.match(metrics.text, /^process_resident_memory_bytes \d+$/m)
+  smtp = () => 'full: 2000 of 2000 connections are taken'
+  const full = await ask(`${url}/readyz`)
+  t.equal(full.status, 503)
+  t.strictSame(full.json, {
+    status: 'fail',
+    checks: { db: 'ok', smtp: 'full' },
+    reasons: ['smtp is full: 2000 of 2000 connections are taken'],
+  })
+  smtp = () => Promise.reject(new Error('smtp://a:canary@b is gone'))
+  t.match((await ask(`${url}/readyz`)).json, {
+    checks: { smtp: 'fail' },
+    reasons: [/^smtp is fail: .* is gone$/],
+  })
+  smtp = () => new Promise(() => {})
+  t.match((await ask(`${url}/readyz`)).json, { checks: { smtp: 'slow' } })
+  smtp = () => 'ok'
   draining = true
   const red = await ask(`${url}/readyz`)
   t.strictSame([red.status, red.json.status, red.json.checks.daemon], [503, 'fail', 'draining'])
