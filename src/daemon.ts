@@ -25,6 +25,7 @@ import { createManagement, type Management } from './http/management.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { gauge } from './http/metrics.js'
+import { liveUpstream } from './http/render.js'
 import { createIntake } from './outcome/intake.js'
 import { returnPathKeys } from './outcome/keys.js'
 import type { ReportParts } from './outcome/report.js'
@@ -211,6 +212,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       listeners: () => (state.phase === 'starting' ? 'starting: not all of them are open yet' : 'ok'),
       disk: () => (disk.isLow ? diskText(state.config, disk.free ?? 0) : 'ok'),
     },
+    upstreams: () => relay.upstreams().map((one) => ({ id: one.upstreamId, ...liveUpstream(one) })),
     metrics: () => [
       ...flow.metrics(),
       ...relayMetrics(relay, ambiguous),

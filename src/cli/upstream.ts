@@ -4,6 +4,8 @@
  *   `test` opens a connection as relay/ does (resolve, connect, greeting, EHLO,
  *   TLS, AUTH) and says what is offered; no mail is sent. A paused upstream gets no
  *   new mail and keeps its connections' work; a draining one finishes what it has.
+ *   `list` asks the running daemon's management listener how each of them is doing;
+ *   without a daemon it shows what is configured.
  */
 import { unseal } from '../base/secret.js'
 import { openSession, SetupFailure, type SetupStage } from '../relay/dialogue/session.js'
@@ -17,6 +19,7 @@ import { upstreamText } from './pool.js'
 import { upstreamRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
+import { ago } from './time.js'
 
 export interface Trial {
   readonly pool: string
@@ -110,15 +113,82 @@ const placeTable = (paint: Paint, places: readonly Place[]): string =>
     ]),
   )
 
+/** What the daemon knows of an upstream now, as its management listener tells it. */
+interface Live {
+  readonly breaker: string | null
+  readonly connections: number | null
+  readonly under_way: number | null
+  readonly limit: number | null
+  readonly last_success_at: string | null
+  readonly last_error: { readonly at: string; readonly stage: string; readonly message: string } | null
+}
+
+const LIVE_MS = 2_000
+
+/** By upstream id; null when no daemon answers. */
+const liveOf = async ({ config }: House, given: string | undefined): Promise<Map<string, Live> | null> => {
+  const { host, port } = config.management
+  const at =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+  try {
+    const answer = await fetch(new URL('/upstreams', given ?? `http://${at}:${port}`), {
+      signal: AbortSignal.timeout(LIVE_MS),
+    })
+    const { data } = (await answer.json()) as { readonly data: readonly (Live & { readonly id: string })[] }
+    return new Map(data.map(({ id, ...live }) => [id, live]))
+  } catch {
+    return null
+  }
+}
+
+/** The later of its last success and its last failure, in words. */
+const lately = (live: Live | undefined): string | null => {
+  const { last_success_at: took = null, last_error: error = null } = live ?? {}
+  const [tookAt, failedAt] = [Date.parse(took ?? ''), Date.parse(error?.at ?? '')]
+  if (error !== null && !(tookAt > failedAt)) return `${error.stage}: ${error.message}, ${ago(failedAt)}`
+  return took === null ? null : `took a mail ${ago(tookAt)}`
+}
+
+const liveTable = (paint: Paint, places: readonly Place[], live: ReadonlyMap<string, Live>): string =>
+  table(
+    paint,
+    ['upstream', 'pool', 'state', 'breaker', 'open', 'at once', 'tls', 'lately', 'id'],
+    places.map(({ pool, upstream: row }) => {
+      const now = live.get(row.id)
+      const { limit = null, under_way: busy = null } = now ?? {}
+      return [
+        upstreamText(row),
+        pool.name,
+        row.state,
+        now?.breaker ?? null,
+        now?.connections ?? null,
+        limit === null ? `- of ${row.maxConnections}` : `${busy} of ${limit}, at most ${row.maxConnections}`,
+        row.tls,
+        lately(now),
+        row.id,
+      ]
+    }),
+    (text, column) => (column !== 3 || text === 'closed' ? text : paint.red(text)),
+  )
+
 const placeRecord = ({ pool, upstream }: Place) => upstreamRecord(pool, upstream)
 
 const list = command({
   usage: 'list',
-  summary: 'All upstreams of all pools',
+  summary: 'All upstreams of all pools, and how they are doing',
+  options: { management: { type: 'string', describe: "URL of the daemon's management listener" } },
   run: (args, terminal) =>
     withHouse(args, async (house) => {
       const places = await allUpstreams(house)
-      terminal.data(places.map(placeRecord), (paint) => placeTable(paint, places))
+      const live = await liveOf(house, args.management)
+      if (live === null) terminal.say('no daemon answers: what is configured, not how it is doing')
+      const records = places.map((place) => ({
+        ...placeRecord(place),
+        live: live?.get(place.upstream.id) ?? null,
+      }))
+      terminal.data(records, (paint) =>
+        live === null ? placeTable(paint, places) : liveTable(paint, places, live),
+      )
     }),
 })
 

@@ -4,7 +4,9 @@
  *   For supervisors and scrapers on this machine: no authentication, so it belongs
  *   on loopback. /healthz says that the process answers, /readyz whether it should
  *   be sent work (503 when not, with a word for each check and a sentence for each
- *   that fails; red before anything else stops), /metrics the state of the queue and the process in Prometheus text format.
+ *   that fails; red before anything else stops), /upstreams how each upstream is
+ *   doing (`postern upstream list` shows it), /metrics the state of the queue and
+ *   the process in Prometheus text format.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,6 +30,8 @@ export interface ManagementOptions {
   readonly checks?: Readonly<Record<string, Check>>
   /** Further numbers of the moment. */
   readonly metrics?: () => readonly Metric[] | Promise<readonly Metric[]>
+  /** The upstreams as they are now, ready to be shown. */
+  readonly upstreams?: () => readonly object[]
   /** How to get its socket, `management`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -109,6 +113,7 @@ const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessag
   if (req.method !== 'GET' && req.method !== 'HEAD') return json(405, { status: 'fail' })
   if (path === '/healthz') return json(200, { status: 'ok' })
   if (path === '/readyz') return ready(options)
+  if (path === '/upstreams') return json(200, { data: options.upstreams?.() ?? [] })
   if (path === '/metrics') return measure(options, late)
   return json(404, { status: 'fail' })
 }

@@ -9,6 +9,7 @@
  */
 import { toRfc3339 } from '../base/clock.js'
 import { eventName } from '../mail/status.js'
+import type { UpstreamHealth } from '../relay/watch/health.js'
 import type { EmailRecord, EmailRow, EventRow, RecipientRow } from '../store/port.js'
 import type {
   CredentialRow,
@@ -186,6 +187,16 @@ const upstream = (row: UpstreamRow) => ({
   max_connections: row.maxConnections,
   messages_per_connection: row.messagesPerConnection,
   rate: row.rate,
+})
+
+/** What the relay last saw of an upstream; nulls when it is not known to it. */
+export const liveUpstream = (health: UpstreamHealth | undefined) => ({
+  breaker: health?.breaker ?? null,
+  connections: health?.connections ?? null,
+  under_way: health?.underWay ?? null,
+  limit: health?.limit ?? null,
+  last_success_at: health?.lastSuccessAt == null ? null : toRfc3339(health.lastSuccessAt),
+  last_error: health?.lastError == null ? null : { ...health.lastError, at: toRfc3339(health.lastError.at) },
 })
 
 export const pool = (row: PoolRow) => ({

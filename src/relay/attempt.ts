@@ -173,7 +173,7 @@ export class Attempt {
       // about this connection or our login, not about this mail
       const stale = connection.used > 1 && reply.code === 421 && !this.#item.stale
       connection.abort('refused')
-      if (!stale) upstream.failed()
+      if (!stale) upstream.failed(stage, `${reply.code} ${reply.text}`)
       return { kind: 'again', end: this.#end(stage, reply, null, connection), stale }
     }
     upstream.succeeded()
@@ -201,7 +201,7 @@ export class Attempt {
     const sent = stage === 'body' || stage === 'dot'
     if (!sent && this.#around.stopping()) return { kind: 'released' }
     const stale = !sent && connection.used > 1 && !this.#item.stale
-    if (!stale) this.#upstream.failed()
+    if (!stale) this.#upstream.failed(stage, error)
     const end = this.#end(stage, null, error, connection)
     return sent ? this.#settled(end, refused, connection) : { kind: 'again', end, stale }
   }
@@ -211,7 +211,7 @@ export class Attempt {
       if (this.#around.stopping()) return { kind: 'released' }
       throw error
     }
-    this.#upstream.failed()
+    this.#upstream.failed(error.stage, error.message)
     return { kind: 'again', end: this.#end(error.stage, error.reply, error.message, null), stale: false }
   }
 

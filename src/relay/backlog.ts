@@ -102,3 +102,25 @@ export class Backlog {
     return all
   }
 }
+
+/** Where a pool stands with its mail. */
+export interface Lane {
+  readonly backlog: Backlog
+  claiming: boolean
+  /** The last claim was filled: there is more. */
+  more: boolean
+  /** A look came while there was no room, or during a claim. */
+  missed: boolean
+  warned: boolean
+  /** When a mail last began, on the tick clock. */
+  begunAt: number
+}
+
+export const newLane = (now: number): Lane => ({
+  backlog: new Backlog(),
+  claiming: false,
+  more: false,
+  missed: false,
+  warned: false,
+  begunAt: now,
+})

@@ -14,7 +14,7 @@
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
 import { Attempt, type Surroundings } from './attempt.js'
-import { Backlog, type Item, recipientsOf } from './backlog.js'
+import { type Item, type Lane, newLane, recipientsOf } from './backlog.js'
 import type { Journal } from './journal.js'
 import { Lookout } from './lookout.js'
 import { recorded } from './outcomes.js'
@@ -23,6 +23,7 @@ import type { LogLine, RelaySettings, RelayStats } from './settings.js'
 import { emptyStats } from './settings.js'
 import { Throttles } from './throttle/throttles.js'
 import type { Upstream } from './upstream.js'
+import { expireSome } from './watch/expiry.js'
 
 export type RelayQueue = Pick<
   Queue,
@@ -51,19 +52,8 @@ const MOST_AT_HAND = 256
 /** Fresh mail that may wait in memory, per pool. */
 const MOST_FRESH = 2_000
 const PARKED_MS = 30_000
-const EXPIRE_AT_ONCE = 100
 /** Messages in flight may hold this much; one larger than that still goes, alone. */
 const MOST_BYTES = 64 * 1024 * 1024
-
-interface Lane {
-  readonly backlog: Backlog
-  claiming: boolean
-  /** The last claim was filled: there is more. */
-  more: boolean
-  /** A look came while there was no room, or during a claim. */
-  missed: boolean
-  warned: boolean
-}
 
 export class Flow {
   readonly stats: RelayStats = emptyStats()
@@ -172,39 +162,24 @@ export class Flow {
 
   /** While nothing can be sent, mails still come to the end of their time. */
   async expire(): Promise<void> {
+    const parts = {
+      queue: this.#parts.queue,
+      now: this.#around.now,
+      lifetime: this.#parts.settings.lifetime,
+      lease: LEASE_MS,
+      giveBack: (claimed: Claimed) => this.#giveBack(claimed, 0),
+      conclude: (end: AttemptEnd) => this.#conclude(end),
+    }
     for (const pool of this.#parts.pools.all()) {
       if (pool.isUp) continue
-      while (!this.#stopping && (await this.#expireSome(pool))) {}
+      while (!this.#stopping && (await expireSome(parts, pool.row.id))) {}
     }
-  }
-
-  async #expireSome(pool: Pool): Promise<boolean> {
-    const now = this.#around.now()
-    const claimed = await this.#parts.queue.claim(pool.row.id, EXPIRE_AT_ONCE, now + LEASE_MS, now)
-    let dead = 0
-    for (const one of claimed) {
-      if (now < one.queuedAt + this.#parts.settings.lifetime) {
-        this.#giveBack(one, 0)
-        continue
-      }
-      dead++
-      this.#conclude({
-        claimed: one,
-        at: now,
-        upstreamId: null,
-        host: null,
-        stage: 'connect',
-        reply: null,
-        error: 'no upstream was up',
-      })
-    }
-    return dead > 0 && dead === claimed.length
   }
 
   #lane(poolId: string): Lane {
     let lane = this.#lanes.get(poolId)
     if (lane === undefined) {
-      lane = { backlog: new Backlog(), claiming: false, more: false, missed: false, warned: false }
+      lane = newLane(this.#around.tick())
       this.#lanes.set(poolId, lane)
     }
     return lane
@@ -229,7 +204,8 @@ export class Flow {
       const claimed = await claim
       lane.more = claimed.length === room || lane.missed
       for (const one of claimed) lane.backlog.add(one, pool.isShared)
-      if (this.#stopping) this.#giveBackAll(pool.row.id, lane)
+      const left = this.#lanes.get(pool.row.id) !== lane
+      if (this.#stopping || left) this.#giveBackAll(pool.row.id, lane)
     } finally {
       lane.claiming = false
       this.#claims.delete(claim)
@@ -303,6 +279,7 @@ export class Flow {
     this.#inFlight++
     this.#bytes += item.claimed.size
     this.stats.attempts += 1 + item.others.length
+    this.#lane(pool.row.id).begunAt = this.#around.tick()
     let ends: readonly AttemptEnd[] = []
     this.#throttles.begun(item)
     new Attempt(item, pool, upstream, this.#around)
@@ -386,6 +363,22 @@ export class Flow {
     const why =
       pool === undefined ? 'unknown pool' : pool.upstreams.length === 0 ? 'no upstream' : 'no upstream is up'
     this.#parts.log('warn', 'pool can not carry mail', { pool: poolId, why })
+  }
+
+  begunAt(poolId: string): number {
+    return this.#lane(poolId).begunAt
+  }
+
+  waiting(poolId: string): number {
+    return this.#lane(poolId).backlog.size
+  }
+
+  /** Begins anew with a pool that does nothing, whatever it may be waiting for. */
+  restart(pool: Pool): void {
+    this.#giveBackAll(pool.row.id, this.#lane(pool.row.id))
+    this.#lanes.delete(pool.row.id)
+    this.resume(pool)
+    this.#lookout.restart()
   }
 
   /** A snapshot for the main side. */

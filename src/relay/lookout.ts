@@ -40,6 +40,12 @@ export class Lookout {
       })
   }
 
+  /** Looks although an earlier look has not come to an end, and perhaps never will. */
+  restart(): void {
+    this.#busy = null
+    this.look()
+  }
+
   /** Resolves when no look is under way. */
   async stop(): Promise<void> {
     this.#stopped = true

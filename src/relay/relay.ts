@@ -22,10 +22,11 @@ import {
   type RelayStats,
   RFC_TIMEOUTS,
   type ToWorker,
-  type UpstreamHealth,
   type WorkerStart,
 } from './settings.js'
 import type { AttemptTold } from './span.js'
+import type { UpstreamHealth } from './watch/health.js'
+import type { PoolHealth } from './watch/watchdog.js'
 
 export interface RelayParts {
   /** A fresh port to the store's queue, given away to the thread. */
@@ -42,6 +43,8 @@ export interface RelayParts {
   /** How long an unused connection is kept, in milliseconds. */
   readonly idle?: number
   readonly drain?: number
+  /** For how long a pool may have due mail and begin nothing, before that is an alert. */
+  readonly watchdog?: number
   /** An upstream said that this recipient's address is dead (see outcome/suppress.ts). */
   readonly onDead?: (recipientId: string, reason: string | null) => void
   /** Told of each attempt's end, when somebody makes spans. */
@@ -56,6 +59,8 @@ export interface Relay extends Service {
   /** Counters since the start; at most a second old. */
   stats(): RelayStats
   upstreams(): readonly UpstreamHealth[]
+  /** What the watchdog found. */
+  pools(): readonly PoolHealth[]
   /** Pools have changed: read them now instead of within a second. */
   reload(): void
   /** The sandbox listens there from now on. */
@@ -77,6 +82,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   timeouts: { ...RFC_TIMEOUTS, ...parts.timeouts },
   idle: parts.idle ?? 30_000,
   drain: parts.drain ?? 25_000,
+  watchdog: parts.watchdog ?? 60_000,
   capture: parts.capture ?? false,
   crashAt: parts.crashAt ?? null,
   traced: parts.attempted !== undefined,
@@ -86,6 +92,7 @@ export const createRelay = (parts: RelayParts): Relay => {
   let worker: Worker | null = null
   let stats = emptyStats()
   let upstreams: readonly UpstreamHealth[] = []
+  let pools: readonly PoolHealth[] = []
   let sandbox = parts.sandboxAddress ?? null
   let stopping = false
   let gone = false
@@ -116,6 +123,7 @@ export const createRelay = (parts: RelayParts): Relay => {
         else if (message.say === 'stats') {
           stats = message.stats
           upstreams = message.upstreams
+          pools = message.pools
         }
       })
       started.on('error', (error) => {
@@ -156,6 +164,7 @@ export const createRelay = (parts: RelayParts): Relay => {
     },
     stats: () => ({ ...stats }),
     upstreams: () => upstreams,
+    pools: () => pools,
     reload: () => order({ say: 'reload' }),
     useSandbox(address) {
       sandbox = address

@@ -9,6 +9,8 @@ import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import type { AttemptTold } from './span.js'
+import type { UpstreamHealth } from './watch/health.js'
+import type { PoolHealth } from './watch/watchdog.js'
 
 /** Places where a test may kill the process. */
 export type CrashPoint = 'relay.before-data' | 'relay.after-dot' | 'relay.before-settle'
@@ -41,6 +43,8 @@ export interface RelaySettings {
   readonly idle: number
   /** How long stop() waits for messages in DATA. */
   readonly drain: number
+  /** For how long a pool may have due mail and begin nothing, before the watchdog barks. */
+  readonly watchdog: number
   /** Every pool ends at the sandbox: nothing leaves this machine. */
   readonly capture: boolean
   readonly crashAt: CrashPoint | null
@@ -83,17 +87,6 @@ export const emptyStats = (): RelayStats => ({
   connections: 0,
 })
 
-export interface UpstreamHealth {
-  readonly poolId: string
-  readonly upstreamId: string
-  readonly host: string
-  readonly port: number
-  readonly state: string
-  readonly breaker: 'closed' | 'open' | 'half-open'
-  readonly connections: number
-  readonly idle: number
-}
-
 export interface WorkerStart {
   readonly settings: RelaySettings
   readonly queue: MessagePort
@@ -114,7 +107,12 @@ export type LogLine = {
 export type FromWorker =
   | { readonly say: 'ready' }
   | { readonly say: 'stopped' }
-  | { readonly say: 'stats'; readonly stats: RelayStats; readonly upstreams: readonly UpstreamHealth[] }
   | { readonly say: 'attempts'; readonly attempts: readonly AttemptTold[] }
+  | {
+      readonly say: 'stats'
+      readonly stats: RelayStats
+      readonly upstreams: readonly UpstreamHealth[]
+      readonly pools: readonly PoolHealth[]
+    }
   | { readonly say: 'dead'; readonly recipientId: string; readonly reason: string | null }
   | LogLine

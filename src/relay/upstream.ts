@@ -11,6 +11,13 @@ import { Breaker } from './breaker.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
 import { openSession, SetupFailure, type SetupTimeouts, type Target } from './dialogue/session.js'
 
+interface Failure {
+  /** On the tick clock. */
+  readonly at: number
+  readonly stage: string
+  readonly message: string
+}
+
 export interface UpstreamSettings {
   readonly hostname: string
   readonly timeouts: Timeouts & SetupTimeouts
@@ -37,6 +44,9 @@ export class Upstream {
   #movedAt: number
   #retired = false
   #probing = false
+  /** When it last dealt with a message, on the tick clock. */
+  succeededAt: number | null = null
+  lastError: Failure | null = null
 
   constructor(row: UpstreamRow, settings: UpstreamSettings) {
     this.row = row
@@ -52,6 +62,10 @@ export class Upstream {
 
   get idle(): number {
     return this.#idle.length
+  }
+
+  get underWay(): number {
+    return this.#taken
   }
 
   /** True when a message could start now without breaking a limit. */
@@ -119,12 +133,15 @@ export class Upstream {
   }
 
   /** The host failed us. */
-  failed(): void {
-    this.breaker.failed(this.#settings.tick(), this.#connections.size)
+  failed(stage: string, message: string): void {
+    const at = this.#settings.tick()
+    this.lastError = { at, stage, message }
+    this.breaker.failed(at, this.#connections.size)
   }
 
   succeeded(): void {
     this.#movedAt = this.#settings.tick()
+    this.succeededAt = this.#movedAt
     this.breaker.succeeded(this.#movedAt)
   }
 
@@ -144,7 +161,12 @@ export class Upstream {
           this.giveBack(connection)
           changed()
         },
-        () => this.breaker.probeFailed(this.#settings.tick()),
+        (error: Error) => {
+          const at = this.#settings.tick()
+          const stage = error instanceof SetupFailure ? error.stage : 'connect'
+          this.lastError = { at, stage, message: error.message }
+          this.breaker.probeFailed(at)
+        },
       )
       .finally(() => {
         this.#probing = false

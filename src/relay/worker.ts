@@ -16,9 +16,11 @@ import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import { Flow } from './flow.js'
 import { Journal } from './journal.js'
 import { type Pool, Pools } from './pools.js'
-import type { CrashPoint, FromWorker, LogLine, ToWorker, UpstreamHealth, WorkerStart } from './settings.js'
+import type { CrashPoint, FromWorker, LogLine, ToWorker, WorkerStart } from './settings.js'
 import { Signing } from './signing.js'
 import { toldOf } from './span.js'
+import { healthOf } from './watch/health.js'
+import { Watchdog } from './watch/watchdog.js'
 
 const { settings, queue: queuePort } = workerData as WorkerStart
 const port = parentPort as MessagePort
@@ -107,21 +109,22 @@ const reloadSoon = (): void => {
   }, SOON_MS)
 }
 
-const health = (): UpstreamHealth[] =>
-  [...pools.all()].flatMap((pool) =>
-    pool.upstreams.map(({ row, breaker, open, idle }) => ({
-      poolId: pool.row.id,
-      upstreamId: row.id,
-      host: row.host,
-      port: row.port,
-      state: row.state,
-      breaker: breaker.state,
-      connections: open,
-      idle,
-    })),
-  )
+const watchdog = new Watchdog({
+  pools: () => pools.all(),
+  nextDue: (poolIds) => queue.nextDue(poolIds),
+  now: systemClock.now,
+  tick: systemClock.tick,
+  begunAt: (poolId) => flow.begunAt(poolId),
+  waiting: (poolId) => flow.waiting(poolId),
+  restart: (pool) => flow.restart(pool),
+  log,
+  patience: settings.watchdog,
+})
 
-const tellStats = (): void => tell({ say: 'stats', stats: flow.measure(), upstreams: health() })
+const tellStats = (): void => {
+  const upstreams = healthOf(pools.all(), systemClock.now() - systemClock.tick())
+  tell({ say: 'stats', stats: flow.measure(), upstreams, pools: watchdog.pools })
+}
 
 await reload()
 const sweeping = setInterval(() => {
@@ -131,6 +134,12 @@ const sweeping = setInterval(() => {
 const expiring = setInterval(() => {
   flow.expire().catch((error: Error) => log('warn', 'expiry failed', { error: error.message }))
 }, EXPIRE_MS)
+const watching = setInterval(
+  () => {
+    watchdog.look().catch((error: Error) => log('warn', 'watchdog failed', { error: error.message }))
+  },
+  Math.min(settings.watchdog / 4, 10_000),
+)
 const reloading = setInterval(() => {
   void reload().then(() => flow.look())
   tellStats()
@@ -145,6 +154,7 @@ port.on('message', (message: ToWorker) => {
     clearInterval(sweeping)
     clearInterval(reloading)
     clearInterval(expiring)
+    clearInterval(watching)
     void flow.stop().then(() => {
       tellStats()
       tell({ say: 'stopped' })
@@ -152,4 +162,5 @@ port.on('message', (message: ToWorker) => {
   }
 })
 flow.start()
+void watchdog.look().catch(() => {})
 tell({ say: 'ready' })

@@ -56,6 +56,23 @@ t.test('upstreams change under way', async (t) => {
   await daemon.until(key, id, ['sent'])
   t.equal(one.server.received.length, before + 1)
 
+  const management = ['--management', `http://127.0.0.1:${daemon.ports.management}`]
+  const liveOne = async () => {
+    const live = await json('upstream', 'list', ...management)
+    return live.find(({ port }: { port: number }) => port === one.port).live
+  }
+  // it is told once a second
+  let live = await liveOne()
+  while (live.last_success_at === null) live = await liveOne()
+  t.match(live, { breaker: 'closed', last_success_at: /^20/, last_error: null, under_way: 0 })
+  t.match(await json('upstream', 'list'), [{ live: null }, { live: null }], 'no daemon where the config says')
+  const { code, stdout } = await here(['upstream', 'list', '--config', daemon.configFile, ...management])
+  t.equal(code, 0)
+  t.match(stdout, /closed.*took a mail/)
+  const metrics = await (await fetch(`http://127.0.0.1:${daemon.ports.management}/metrics`)).text()
+  t.match(metrics, /postern_pool_stalled\{pool="[^"]+"\} 0/)
+  t.match(metrics, /postern_upstream_limit\{[^}]*\} \d/)
+
   const three = await started()
   await json('pool', 'update', 'main', '--upstream', three.url)
   await pause()

@@ -8,10 +8,11 @@ const STATES = ['closed', 'half-open', 'open'] as const
 
 /** `ambiguous`: attempts of an earlier run whose end nobody knows. */
 export const relayMetrics = (
-  relay: Pick<Relay, 'stats' | 'upstreams'>,
+  relay: Pick<Relay, 'stats' | 'upstreams' | 'pools'>,
   recoveredAmbiguous: number,
 ): readonly Metric[] => {
   const { inFlight, waiting, connections, ambiguous, throttledDomains, ...counted } = relay.stats()
+  const pools = relay.pools()
   const upstreams = relay.upstreams().map((one) => ({
     ...one,
     labels: { pool: one.poolId, upstream: one.upstreamId, host: `${one.host}:${one.port}` },
@@ -50,6 +51,27 @@ export const relayMetrics = (
       help: 'Open connections to each upstream',
       type: 'gauge',
       samples: upstreams.map(({ labels, connections: value }) => ({ labels, value })),
+    },
+    {
+      name: 'postern_upstream_limit',
+      help: 'How many messages at once its breaker allows each upstream',
+      type: 'gauge',
+      samples: upstreams.map(({ labels, limit: value }) => ({ labels, value })),
+    },
+    {
+      name: 'postern_pool_stalled',
+      help: '1 while a pool has had due mail and begun nothing for a minute',
+      type: 'gauge',
+      samples: pools.map(({ poolId: pool, stalled }) => ({
+        labels: { pool },
+        value: stalled === null ? 0 : 1,
+      })),
+    },
+    {
+      name: 'postern_pool_restarts_total',
+      help: 'How often the watchdog started the loop of a pool anew',
+      type: 'counter',
+      samples: pools.map(({ poolId: pool, restarts: value }) => ({ labels: { pool }, value })),
     },
   ]
 }

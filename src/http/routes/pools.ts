@@ -46,8 +46,7 @@ const health = async ({ store, relay }: Ground, pool: PoolRow) => {
   const oldest = Math.min(...depths.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
   const seen = new Map((relay?.upstreams() ?? []).map((one) => [one.upstreamId, one]))
   const members = pool.upstreams.map(({ id, host, port, tls, state }) => {
-    const { breaker = null, connections = null } = seen.get(id) ?? {}
-    return { id, host, port, tls, state, breaker, connections }
+    return { id, host, port, tls, state, ...render.liveUpstream(seen.get(id)) }
   })
   const usable = members.filter(({ breaker, state }) => breaker !== 'open' && state === 'active').length
   const status = usable === members.length ? 'ok' : usable > 0 ? 'degraded' : 'down'

@@ -125,6 +125,16 @@ export const poolHealth = Joi.object({
         ...memberRecord,
         breaker: nullable(Joi.string().valid('closed', 'open', 'half-open')),
         connections: nullable(Joi.number().integer()),
+        under_way: nullable(Joi.number().integer()),
+        limit: nullable(Joi.number().integer()),
+        last_success_at: nullable(Joi.string()),
+        last_error: nullable(
+          Joi.object({
+            at: time(),
+            stage: Joi.string().required(),
+            message: Joi.string().required(),
+          }),
+        ),
       }),
     )
     .required(),

@@ -1,0 +1,95 @@
+/**
+ * NAME      watchdog - a pool that has mail and does nothing
+ * DESCRIPTION
+ *   Looks now and then at the pools in which nothing has begun for a while
+ *   although mail is due. Each such standstill is one line in the log that says why,
+ *   and a gauge for as long as it lasts: no member is up, or all their
+ *   connections wait for answers. When neither is so, the fault is ours: the
+ *   pool's loop is started anew (RELAY.md §2).
+ */
+import type { Pool } from '../pools.js'
+
+export interface WatchdogParts {
+  readonly pools: () => Iterable<Pool>
+  readonly nextDue: (poolIds: readonly string[]) => Promise<number | null>
+  readonly now: () => number
+  readonly tick: () => number
+  /** When something last began in a pool, on the tick clock. */
+  readonly begunAt: (poolId: string) => number
+  /** Mails at hand that have not begun. */
+  readonly waiting: (poolId: string) => number
+  readonly restart: (pool: Pool) => void
+  readonly log: (
+    level: 'info' | 'error',
+    fact: string,
+    fields: Readonly<Record<string, string | number>>,
+  ) => void
+  /** For how long nothing may begin, in milliseconds. */
+  readonly patience: number
+}
+
+export interface PoolHealth {
+  readonly poolId: string
+  /** Why nothing begins although mail is due; null when all is well. */
+  readonly stalled: string | null
+  readonly restarts: number
+}
+
+export class Watchdog {
+  readonly #parts: WatchdogParts
+  #seen = new Map<string, PoolHealth>()
+  #looking = false
+
+  constructor(parts: WatchdogParts) {
+    this.#parts = parts
+  }
+
+  /** What it found when it last looked. */
+  get pools(): readonly PoolHealth[] {
+    return [...this.#seen.values()]
+  }
+
+  async look(): Promise<void> {
+    if (this.#looking) return
+    this.#looking = true
+    try {
+      const before = this.#seen
+      const seen = new Map<string, PoolHealth>()
+      for (const pool of this.#parts.pools()) {
+        const { stalled = null, restarts = 0 } = before.get(pool.row.id) ?? {}
+        seen.set(pool.row.id, await this.#judge(pool, stalled, restarts))
+      }
+      this.#seen = seen
+    } finally {
+      this.#looking = false
+    }
+  }
+
+  async #judge(pool: Pool, before: string | null, restarts: number): Promise<PoolHealth> {
+    const { tick, begunAt, restart, log } = this.#parts
+    const poolId = pool.row.id
+    const quiet = tick() - begunAt(poolId)
+    const stalled = quiet > this.#parts.patience && (await this.#hasMail(poolId)) ? this.#why(pool) : null
+    if (stalled === 'unknown') {
+      log('error', 'pool stands still', { pool: poolId, why: stalled, quiet_s: Math.round(quiet / 1_000) })
+      restart(pool)
+      return { poolId, stalled, restarts: restarts + 1 }
+    }
+    if (stalled !== null && before === null) {
+      log('error', 'pool stands still', { pool: poolId, why: stalled, quiet_s: Math.round(quiet / 1_000) })
+    } else if (stalled === null && before !== null) log('info', 'pool moves again', { pool: poolId })
+    return { poolId, stalled, restarts }
+  }
+
+  async #hasMail(poolId: string): Promise<boolean> {
+    const { nextDue, now, waiting, patience } = this.#parts
+    if (waiting(poolId) > 0) return true
+    const due = await nextDue([poolId])
+    return due !== null && due < now() - patience
+  }
+
+  #why(pool: Pool): string {
+    if (!pool.isUp) return pool.upstreams.length === 0 ? 'no upstream' : 'no upstream is up'
+    return pool.choose(() => 0) === 'busy' ? 'all connections wait' : 'unknown'
+  }
+}

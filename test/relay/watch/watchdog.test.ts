@@ -1,0 +1,96 @@
+import t, { type Test } from 'tap'
+import { systemClock } from '../../../src/base/clock.js'
+import { healthOf } from '../../../src/relay/watch/health.js'
+import { Watchdog } from '../../../src/relay/watch/watchdog.js'
+import type { Claimed } from '../../../src/store/port.js'
+import { mail, POOL, poolRow, startFlow, upstreamRow } from '../parts.js'
+import { UpstreamServer } from '../upstream-server.js'
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, 5))
+
+const start = async (t: Test) => {
+  const server = new UpstreamServer()
+  const port = await server.listen()
+  const parts = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  const { queue, flow, pools } = parts
+  const barks: { fact: string; why: unknown }[] = []
+  const watchdog = new Watchdog({
+    pools: () => pools.all(),
+    nextDue: () => queue.nextDue(),
+    now: systemClock.now,
+    tick: systemClock.tick,
+    begunAt: (poolId) => flow.begunAt(poolId),
+    waiting: (poolId) => flow.waiting(poolId),
+    restart: (pool) => flow.restart(pool),
+    log: (_level, fact, { why }) => barks.push({ fact, why }),
+    patience: 50,
+  })
+  t.teardown(async () => {
+    server.script = {}
+    await parts.stop()
+    await server.close()
+  })
+  const until = async (holds: () => boolean) => {
+    for (await watchdog.look(); !holds(); await watchdog.look()) await soon()
+  }
+  return { ...parts, server, port, watchdog, barks, until }
+}
+
+t.test('a loop that waits for an answer that never comes is started anew', async (t) => {
+  const { queue, watchdog, barks, until, server } = await start(t)
+  const claim = queue.claim.bind(queue)
+  let late: (claimed: readonly Claimed[]) => void = () => {}
+  queue.claim = () => new Promise((resolve) => (late = resolve))
+  const lost = mail()
+  queue.add(lost)
+  await queue.until(() => true)
+  while (queue.rows.get(lost.recipientId)?.leased) await soon()
+  // from now on the store answers again, but nobody asks
+  await soon()
+  queue.claim = claim
+  await until(() => (watchdog.pools[0]?.restarts ?? 0) > 0)
+  await queue.settled(1)
+  t.match(barks[0], { fact: 'pool stands still', why: 'unknown' })
+  t.equal(server.received.length, 1)
+  const straggler = { ...mail(), leaseGen: 7 }
+  queue.rows.set(straggler.recipientId, { claimed: straggler, dueAt: null, leased: true, status: 'queued' })
+  late([straggler])
+  await queue.until(() => queue.releases > 0)
+  t.pass('what the lost claim leased after all goes back')
+  await until(() => watchdog.pools[0]?.stalled === null)
+})
+
+t.test('an upstream that keeps everybody waiting is told, and not restarted', async (t) => {
+  const { queue, watchdog, barks, until, server } = await start(t)
+  let go: () => void = () => {}
+  server.script.hold = (stage, answer) => {
+    if (stage === 'dot') go = answer
+    return stage === 'dot'
+  }
+  queue.add(mail(), mail(), mail(), mail())
+  await until(() => watchdog.pools[0]?.stalled !== null)
+  t.match(watchdog.pools, [{ poolId: POOL, stalled: 'all connections wait', restarts: 0 }])
+  await watchdog.look()
+  t.equal(barks.length, 1, 'once')
+  delete server.script.hold
+  go()
+  await queue.settled(4)
+  await until(() => watchdog.pools[0]?.stalled === null)
+  t.match(barks.at(-1), { fact: 'pool moves again' })
+})
+
+t.test('no upstream is up; and what an upstream tells about itself', async (t) => {
+  const { queue, pools, watchdog, until, server, port } = await start(t)
+  const health = () => healthOf(pools.all(), systemClock.now() - systemClock.tick())[0]
+  t.match(health(), { breaker: 'closed', lastSuccessAt: null, lastError: null, underWay: 0, limit: 1 })
+  const before = Date.now() - 1
+  queue.add(mail())
+  await queue.settled(1)
+  t.ok((health()?.lastSuccessAt ?? 0) >= before)
+  await server.close()
+  queue.add(...Array.from({ length: 10 }, () => mail()))
+  await until(() => watchdog.pools[0]?.stalled !== null)
+  t.match(watchdog.pools, [{ stalled: 'no upstream is up', restarts: 0 }])
+  t.match(health(), { breaker: 'open', lastError: { stage: 'connect', message: /ECONNREFUSED/ } })
+  t.equal(health()?.port, port)
+})
