@@ -4,9 +4,11 @@
  *   Replaces smtp-server's parser, whose data mode copies through a PassThrough
  *   and whose command mode works on strings. One command or body at a time is
  *   handed out; the next follows when its `done` was called, and the socket is
- *   held back meanwhile. `onidle` is called whenever the input has nothing more
- *   to give now: the moment to send the replies of a pipelined group in one go.
+ *   held back when it runs too far ahead. `onidle` is called whenever the input has
+ *   nothing more to give now: the moment to send the replies of a pipelined group in one go.
  * NOTES
+ *   Chunks do not pass through Writable's own queue: its callbacks cost more than
+ *   most commands.
  *   Commands may end in a bare LF (telnet, old scripts): without a line mode
  *   inside a body there is nothing to smuggle them past. A line over the limit is read
  *   to its end, without keeping it, and reported as too long.
@@ -19,6 +21,8 @@ const CR = 13
 const NOTHING = Buffer.alloc(0)
 /** Lines handled in one go before other connections get their turn. */
 const SYNC_LINES = 100
+/** A client may be so many bytes ahead of its replies before its socket is held back. */
+const AHEAD = 16 * 1024
 
 type Done = () => void
 
@@ -34,7 +38,10 @@ export class DoorStream extends SMTPStream {
   private again = false
   private body: Body | null = null
   private onbody: ((done: Done) => void) | null = null
-  private wantMore: Done | null = null
+  /** A command or body is with its reader. */
+  private handedOut = false
+  private holding = false
+  private onend: Done | null = null
   private readonly lineLimit: number
 
   constructor(lineLimit: number) {
@@ -48,17 +55,23 @@ export class DoorStream extends SMTPStream {
     this.onbody = onbody
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding | 'buffer', next: Done): void {
-    if (this.isClosed) {
-      next()
-      return
-    }
+  /** False holds the socket back until `drain`. */
+  override write(chunk: Buffer): boolean {
+    if (this.isClosed) return true
     this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
-    this.wantMore = next
     this.turn()
+    this.holding = this.pending.length > AHEAD && (this.handedOut || this.again)
+    return !this.holding
+  }
+
+  /** The end comes after what was sent before it. */
+  override _final(done: Done): void {
+    if (this.handedOut || this.again) this.onend = done
+    else done()
   }
 
   private turn(): void {
+    if (this.handedOut) return
     if (this.busy) {
       this.again = true
       return
@@ -79,9 +92,11 @@ export class DoorStream extends SMTPStream {
   /** Everything usable is used: asks the socket for more. */
   private starve(): void {
     if (this.isClosed) this.pending = NOTHING
-    const next = this.wantMore
-    this.wantMore = null
-    next?.()
+    this.onend?.()
+    this.onend = null
+    if (!this.holding) return
+    this.holding = false
+    this.emit('drain')
   }
 
   /** Hands out one body or line; false when there is none complete. */
@@ -127,9 +142,11 @@ export class DoorStream extends SMTPStream {
 
   private doneOnce(): Done {
     let called = false
+    this.handedOut = true
     return () => {
       if (called) return
       called = true
+      this.handedOut = false
       this.turn()
     }
   }

@@ -8,6 +8,7 @@
  *   is a second lock on the same door, since a bare line end before a dot is how
  *   one message smuggles in another.
  */
+import { isAscii } from 'node:buffer'
 import { parseReply, type Reply } from '../../mail/reply.js'
 
 const CR = 13
@@ -46,23 +47,33 @@ export interface Scan {
   readonly eightBit: boolean
 }
 
-/** One look at every byte of a message. */
-export const scan = (raw: Uint8Array): Scan => {
-  let dots = raw[0] === DOT ? 1 : 0
-  let dirty = false
-  let high = 0
-  let last = 0
-  for (let i = 0; i < raw.length; i++) {
-    const byte = raw[i] as number
-    high |= byte
-    if (byte === LF) {
-      if (last !== CR) dirty = true
-      if (raw[i + 1] === DOT) dots++
-    } else if (last === CR || byte === 0) dirty = true
-    last = byte
+const CRLF_DOT = Buffer.from('\r\n.')
+
+/** How often a byte or a run of them is there. Native searches: a loop over all bytes takes twice as long. */
+const count = (raw: Buffer, what: number | Buffer): number => {
+  const step = typeof what === 'number' ? 1 : what.length
+  let found = 0
+  for (let at = raw.indexOf(what); at !== -1; at = raw.indexOf(what, at + step)) found++
+  return found
+}
+
+/** Every CR has its LF, every LF its CR, and there is no NUL. */
+const isClean = (raw: Buffer): boolean => {
+  let pairs = 0
+  for (let at = raw.indexOf(LF); at !== -1; at = raw.indexOf(LF, at + 1)) {
+    if (raw[at - 1] !== CR) return false
+    pairs++
   }
-  if (last === CR) dirty = true
-  return { dots, dirty, eightBit: high > 127 }
+  return count(raw, CR) === pairs && !raw.includes(0)
+}
+
+export const scan = (message: Uint8Array): Scan => {
+  const raw = Buffer.from(message.buffer, message.byteOffset, message.byteLength)
+  return {
+    dots: (raw[0] === DOT ? 1 : 0) + count(raw, CRLF_DOT),
+    dirty: !isClean(raw),
+    eightBit: !isAscii(raw),
+  }
 }
 
 /** Every line end becomes CRLF, NUL goes. */

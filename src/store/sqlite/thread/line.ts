@@ -45,8 +45,10 @@ const promised = <T>(): { readonly promise: Promise<T>; readonly resolve: (value
 }
 
 const flushed = (port: MessagePort, calls: readonly Call[]): void => {
-  packBodies(calls.filter((call) => call[1] === 'accept').map((call) => call[2][0] as WireAcceptance))
-  port.postMessage({ kind: 'calls', calls } satisfies ToWriter)
+  const bodies = packBodies(
+    calls.filter((call) => call[1] === 'accept').map((call) => call[2][0] as WireAcceptance),
+  )
+  port.postMessage({ kind: 'calls', calls } satisfies ToWriter, bodies)
 }
 
 /** Calls on their way out and back. */

@@ -142,11 +142,11 @@ export const toWire = (batch: Acceptance): WireAcceptance => ({
 })
 
 /**
- * Gives the bodies of all these acceptances one buffer. A body is copied in any
- * case: cloning a view would clone everything under it, and small Buffers are
- * views of a pool.
+ * Gives the bodies of all these acceptances one buffer, which is to be handed over
+ * with them. A body is copied once in any case: cloning a view would clone
+ * everything under it, and small Buffers are views of a pool.
  */
-export const packBodies = (acceptances: readonly WireAcceptance[]): void => {
+export const packBodies = (acceptances: readonly WireAcceptance[]): ArrayBuffer[] => {
   const mails = acceptances.flatMap((acceptance) => acceptance.mails)
   const small = mails.filter((mail) => mail[RAW].byteLength <= OWN_BUFFER)
   const shared = new Uint8Array(small.reduce((sum, mail) => sum + mail[RAW].byteLength, 0))
@@ -161,6 +161,7 @@ export const packBodies = (acceptances: readonly WireAcceptance[]): void => {
     const raw = mail[RAW]
     if (raw.byteLength > OWN_BUFFER && raw.byteLength < raw.buffer.byteLength) mail[RAW] = new Uint8Array(raw)
   }
+  return offset === 0 ? [] : [shared.buffer]
 }
 
 /** Claimed in a fixed order. */
