@@ -42,6 +42,6 @@ export const main = (argv: readonly string[]): Promise<ExitCode> => {
   // databases, locks, keys, copies: nothing that Postern writes is for others to read
   process.umask(0o077)
   process.on('uncaughtException', (error) => process.exit(complain(error, process)))
-  const linked = basename(process.argv[1] ?? '') === 'sendmail'
+  const linked = [process.argv[1] ?? '', process.argv0].some((name) => basename(name) === 'sendmail')
   return run(linked ? ['sendmail', ...argv] : argv, process)
 }

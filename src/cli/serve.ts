@@ -10,7 +10,7 @@
 import { crashFacts } from '../base/crash.js'
 import { createListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
-import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/systemd.js'
+import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/host/systemd.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
 import { type Adopted, adoptSockets } from '../config/sockets.js'

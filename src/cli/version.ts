@@ -4,8 +4,12 @@
 import { readFileSync } from 'node:fs'
 import { command } from './command.js'
 
-/** The version of the package, read from its package.json. */
+/** Put in by the bundler; in a checkout there is none. */
+declare const POSTERN_VERSION: string | undefined
+
+/** The version of the package: what the bundle was made of, or what its package.json says. */
 export const versionText = (): string => {
+  if (typeof POSTERN_VERSION === 'string') return POSTERN_VERSION
   const file = new URL('../../../package.json', import.meta.url)
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

@@ -6,7 +6,8 @@
  *   accepted. When it dies unasked, `failed` resolves: the daemon then exits, and
  *   a restart takes over its leases.
  */
-import { type MessagePort, Worker } from 'node:worker_threads'
+import type { MessagePort, Worker } from 'node:worker_threads'
+import { startThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
@@ -106,11 +107,10 @@ export const createRelay = (parts: RelayParts): Relay => {
     new Promise((resolve, reject) => {
       const queue = parts.queuePort()
       const data: WorkerStart = { settings: { ...settingsOf(parts), sandboxAddress: sandbox }, queue }
-      const started = new Worker(new URL('./worker.js', import.meta.url), {
+      const started = startThread(new URL('./worker.js', import.meta.url), {
         workerData: data,
         transferList: [queue],
         name: 'relay',
-        execArgv: [],
         // messages live outside of this heap, and what surrounds them dies young
         resourceLimits: { maxYoungGenerationSizeMb: 4 },
       })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readProcAddress } from '../../src/base/systemd.js'
+import { readProcAddress } from '../../src/base/host/systemd.js'
 import { readConfig } from '../../src/config/load.js'
 import { changesOf } from '../../src/config/reload.js'
 import { safetyProblems } from '../../src/config/safety.js'

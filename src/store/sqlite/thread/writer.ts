@@ -4,7 +4,8 @@
  *   Start resolves when the database is open, durable and migrated. If the
  *   thread ends without being told to, the store is broken.
  */
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { startThread } from '../../../base/host/thread.js'
 import type { Notice, Order, WriterSettings } from '../protocol.js'
 import { NewerDatabaseError } from '../schema/migrate.js'
 
@@ -18,10 +19,8 @@ export interface Writer {
 }
 
 export const startWriter = async (settings: WriterSettings): Promise<Writer> => {
-  // no flags of the main thread: a test runner's import hooks would be loaded here too
-  const worker = new Worker(new URL('./writer-thread.js', import.meta.url), {
+  const worker = startThread(new URL('./writer-thread.js', import.meta.url), {
     workerData: settings,
-    execArgv: [],
     // what a batch leaves behind dies young; more room would only be held longer
     resourceLimits: { maxYoungGenerationSizeMb: 4 },
   })

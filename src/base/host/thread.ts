@@ -1,0 +1,17 @@
+/**
+ * NAME      thread - starting one, wherever the program lies
+ * DESCRIPTION
+ *   In a checkout and in a package a thread is a file beside the one that starts
+ *   it. The single executable has no files: there it is an asset of that name,
+ *   and a data: URL, since only a module may wait at its top level.
+ *   No flags of the main thread: a test runner's import hooks would be loaded there, too.
+ */
+import { basename } from 'node:path'
+import { getAsset, isSea } from 'node:sea'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
+
+const assetUrl = (name: string): URL =>
+  new URL(`data:text/javascript;base64,${Buffer.from(getAsset(name)).toString('base64')}`)
+
+export const startThread = (file: URL, options: WorkerOptions): Worker =>
+  new Worker(isSea() ? assetUrl(basename(file.pathname)) : file, { ...options, execArgv: [] })

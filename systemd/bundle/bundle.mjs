@@ -1,0 +1,78 @@
+#!/usr/bin/env node
+// Puts the compiled program and the packages that it needs into a few files, with esbuild.
+//   node systemd/bundle/bundle.mjs OUT          a folder for a package: postern.js, its threads, chunks, native modules
+//   node systemd/bundle/bundle.mjs OUT --sea    what the single executable is made of: postern.cjs, threads, assets
+// Run in the top folder after `npm ci && npm run build`. Prints the packages that went in, one a line.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
+
+const top = process.cwd()
+const [out = 'bundle', flag] = process.argv.slice(2)
+const sea = flag === '--sea'
+const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
+const compiled = (file) => join(top, 'dist', 'src', file)
+const NATIVE = join(top, 'systemd', 'bundle', 'native.cjs')
+const STANDS_IN = { bindings: 'better_sqlite3.node', 'node-gyp-build': 'bcrypt.node' }
+
+/** Where the compiled program is, and who loads native modules. */
+const pieces = {
+  name: 'pieces',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@postern\/main$/ }, () => ({ path: compiled('cli/main.js') }))
+    onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }))
+    onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
+      contents: `module.exports = () => require(${JSON.stringify(NATIVE)}).native(${JSON.stringify(STANDS_IN[path])})`,
+      resolveDir: top,
+    }))
+  },
+}
+
+const common = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  outdir: out,
+  metafile: true,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none', // every licence goes along whole
+  logLevel: 'warning',
+  plugins: [pieces],
+  nodePaths: [join(top, 'node_modules')],
+}
+const define = { POSTERN_VERSION: JSON.stringify(version), __dirname: '""' }
+const modules = (from) => ({
+  ...common,
+  define,
+  format: 'esm',
+  // packages in CommonJS ask for what Node brings
+  banner: { js: `import{createRequire as __from}from'node:module';const require=__from(${from});` },
+})
+const threads = { worker: compiled('relay/worker.js'), 'writer-thread': compiled('store/sqlite/thread/writer-thread.js') }
+const entry = { postern: join(top, 'systemd', 'bundle', 'entry.js') }
+
+const results = sea
+  ? [
+      await build({
+        ...common,
+        entryPoints: entry,
+        format: 'cjs',
+        outExtension: { '.js': '.cjs' },
+        define: { ...define, 'import.meta.url': '__self' },
+        banner: { js: "const __self=require('node:url').pathToFileURL(process.execPath).href;" },
+      }),
+      await build({ ...modules('process.execPath'), entryPoints: threads }),
+    ]
+  : [await build({ ...modules('import.meta.url'), entryPoints: { ...entry, ...threads }, splitting: true })]
+
+const libc = existsSync('/etc/alpine-release') ? 'musl' : 'glibc'
+const prebuilt = `node_modules/bcrypt/prebuilds/${process.platform}-${process.arch}/bcrypt.${libc}.node`
+mkdirSync(out, { recursive: true })
+copyFileSync(resolve('node_modules/better-sqlite3/build/Release/better_sqlite3.node'), join(out, 'better_sqlite3.node'))
+copyFileSync(resolve(prebuilt), join(out, 'bcrypt.node'))
+if (!sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
+
+const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs))
+const packages = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])
+console.log([...new Set(packages)].sort().join('\n'))
