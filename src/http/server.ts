@@ -15,7 +15,7 @@ import type { Spans } from '../base/observe/trace.js'
 import { check } from './check.js'
 import type { Answer, Call, Endpoint, Method } from './endpoint.js'
 import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
-import type { Listener } from './wire/listener.js'
+import { headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
 import { problemHeaders, toFault, toProblem } from './wire/problem.js'
 import { rateHeaders } from './wire/rate.js'
 import { beginSpan, endSpan } from './wire/span.js'
@@ -34,8 +34,6 @@ export interface ServerGround extends GateGround {
   readonly spans: Spans | null
 }
 
-const MAX_URL = 8_192
-
 const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) => {
   request.app.id = newRequestId()
   request.app.address = ground.addressOf(request)
@@ -49,7 +47,8 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
     request.raw.res.setHeader('connection', 'close')
     throw new Fault('service.unavailable')
   }
-  if ((request.raw.req.url?.length ?? 0) > MAX_URL) throw new Fault('request.uri_too_long')
+  if ((request.raw.req.url?.length ?? 0) > MAX_TARGET) throw new Fault('request.uri_too_long')
+  if (headersTooLarge(request.raw.req)) throw new Fault('request.headers_too_large')
   return h.continue
 }
 

@@ -236,6 +236,16 @@ const rows: readonly Row[] = [
   },
   { name: 'long URI', code: 'request.uri_too_long', send: [get(`/v1/emails?to=${'a'.repeat(9_000)}`, AUTH)] },
   {
+    name: 'URI of 30 kB',
+    code: 'request.uri_too_long',
+    send: [get(`/v1/emails?to=${'a'.repeat(30_000)}`, AUTH)],
+  },
+  {
+    name: 'URI without end',
+    code: 'request.uri_too_long',
+    send: [`GET /v1/emails?to=${'a'.repeat(60_000)}`],
+  },
+  {
     name: 'bad escape',
     code: 'request.malformed',
     send: [get('/v1/emails/%zz', AUTH)],
@@ -265,6 +275,17 @@ const rows: readonly Row[] = [
     name: 'huge header',
     code: 'request.headers_too_large',
     send: [get('/v1/emails', `X-A: ${'a'.repeat(20_000)}`)],
+  },
+  {
+    name: 'header beyond what Node reads',
+    code: 'request.headers_too_large',
+    send: [get('/v1/emails', `X-A: ${'a'.repeat(60_000)}`)],
+    instance: '/v1/emails',
+  },
+  {
+    name: 'many headers',
+    code: 'request.headers_too_large',
+    send: [get('/v1/emails', ...Array.from({ length: 500 }, (_, i) => `X-${i}: ${'a'.repeat(40)}`))],
   },
   {
     name: 'expectation',

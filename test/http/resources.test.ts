@@ -147,6 +147,67 @@ t.test('egress pools', async (t) => {
   ])
 })
 
+t.test('what was read may be sent back, with a change in it', async (t) => {
+  const ask = (path: string, body?: unknown, method?: string) =>
+    kit.ask(path, { key: kit.session, body, ...(method && { method }) })
+  const members = [
+    { host: 'mta1.test', auth: { user: 'u', pass: 'p4ss' } },
+    { host: 'mta2.test', tls: 'opportunistic' },
+  ]
+  const made = (await ask('/v1/egress-pools', { name: 'round', members })).json
+  const path = `/v1/egress-pools/${made.id}`
+  const whole = await ask(path, (await ask(path)).json, 'PATCH')
+  t.equal(whole.status, 200, whole.text)
+  t.strictSame({ ...whole.json, updated_at: made.updated_at }, made, 'nothing has changed')
+  const [first, second] = made.members
+  const changed = await ask(path, { ...made, members: [{ ...first, weight: 7 }, second] }, 'PATCH')
+  t.match(changed.json.members, [{ id: first.id, weight: 7, has_auth: true }, { id: second.id }])
+  const out = await ask(
+    path,
+    {
+      members: [
+        { ...first, auth: null },
+        { ...second, auth: { user: 'v', pass: 'x' }, tls: 'required' },
+      ],
+    },
+    'PATCH',
+  )
+  t.match(
+    out.json.members,
+    [{ has_auth: false }, { has_auth: true }],
+    'what was read does not outweigh what is said',
+  )
+  const lies = {
+    ...made,
+    id: 'pool_other',
+    kind: 'sandbox',
+    members: [
+      { ...second, has_auth: true, has_ca: true },
+      { host: 'new.test', has_auth: true },
+    ],
+  }
+  t.strictSame(fieldsOf(await ask(path, lies, 'PATCH')), [
+    'body.id forbidden',
+    'body.kind forbidden',
+    'body.members[0].has_ca forbidden',
+    'body.members[1].has_auth forbidden',
+  ])
+  t.strictSame(
+    fieldsOf(await ask('/v1/egress-pools', { name: 'y', members: [{ host: 'a.test', has_auth: true }] })),
+    ['body.members[0].has_auth unknown'],
+  )
+  t.equal((await ask(path, { name: 'sandbox2', colour: 'red' }, 'PATCH')).status, 422)
+
+  const at = `/v1/workspaces/${kit.workspaceId}`
+  const read = (await ask(at)).json
+  t.strictSame((await ask(at, read, 'PATCH')).json, read)
+  t.strictSame((await ask(at, { ...read, name: 'Renamed' }, 'PATCH')).json, { ...read, name: 'Renamed' })
+  t.strictSame(fieldsOf(await ask(at, { ...read, is_default: !read.is_default }, 'PATCH')), [
+    'body.is_default forbidden',
+  ])
+  await ask(at, read, 'PATCH')
+})
+
 t.test('the catalogue, for programs and for people', async (t) => {
   const all = await kit.ask('/errors', { key: null })
   t.equal(all.json.object, 'error_catalog')

@@ -5,6 +5,7 @@
  *   goes. Its health joins what the queue holds for it with what relay/ last saw.
  */
 import { toRfc3339 } from '../../base/clock.js'
+import { type FieldError, invalid } from '../../base/fault.js'
 import type { PoolRow } from '../../store/port-tenants.js'
 import type { PoolWish } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
@@ -12,6 +13,7 @@ import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/pool.js'
+import { notAsRead } from '../shapes/read-back.js'
 import { removed } from '../shapes/removed.js'
 import { pageOnly } from '../shapes/workspace.js'
 
@@ -39,6 +41,21 @@ const wishOf = (body: Partial<shapes.PoolBody>): PoolWish => ({
   notifySuccess: body.notify_success,
   relayedMeans: body.relayed_means,
 })
+
+/** What of the sent record contradicts the stored one. A member may also say what it is about to become. */
+const contradictions = (sent: Partial<shapes.PoolBody>, old: PoolRow): readonly FieldError[] => {
+  const record = render.pool(old)
+  const errors = [...notAsRead(sent, shapes.READ_POOL, [record])]
+  for (const [i, member] of (sent.members ?? []).entries()) {
+    const { id, host, port } = member
+    const was = record.members.find((one) =>
+      id === undefined ? one.host === host.toLowerCase() && one.port === (port ?? one.port) : one.id === id,
+    ) ?? { has_auth: false, has_ca: false, has_client_certificate: false }
+    const becomes = { has_auth: member.auth === undefined ? was.has_auth : member.auth !== null }
+    errors.push(...notAsRead(member, shapes.READ_MEMBER, [was, becomes], `body.members[${i}]`))
+  }
+  return errors
+}
 
 const health = async ({ store, relay }: Ground, pool: PoolRow) => {
   const depths = (await store.depth()).filter((depth) => depth.poolId === pool.id)
@@ -90,7 +107,10 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     faults: ['egress_pool.not_found', 'resource.conflict'],
     async handle(call) {
       const { accountId } = call.principal
-      const row = await ground.tenants.updatePool(accountId, param(call, 'id'), wishOf(call.body))
+      const old = await ground.tenants.findPool(accountId, param(call, 'id'))
+      const wrong = contradictions(call.body, old)
+      if (wrong.length > 0) throw invalid(wrong)
+      const row = await ground.tenants.updatePool(accountId, old.id, wishOf(call.body))
       ground.relay?.reload()
       return { status: 200, body: render.pool(row) }
     },

@@ -3,13 +3,14 @@
  * DESCRIPTION
  *   A workspace's own key sees its workspace and nothing of the others.
  */
-import { Fault } from '../../base/fault.js'
+import { Fault, invalid } from '../../base/fault.js'
 import type { Page, Rows } from '../../store/page.js'
 import type { WorkspaceRow } from '../../store/port-tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
+import { notAsRead } from '../shapes/read-back.js'
 import * as shapes from '../shapes/workspace.js'
 
 const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
@@ -107,7 +108,10 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     faults: ['workspace.not_found'],
     async handle(call) {
       const { accountId } = call.principal
-      const row = await ground.tenants.updateWorkspace(accountId, param(call, 'id'), wishOf(call.body))
+      const old = await ground.tenants.findWorkspace(accountId, param(call, 'id'))
+      const wrong = notAsRead(call.body, shapes.READ_WORKSPACE, [render.workspace(old)])
+      if (wrong.length > 0) throw invalid(wrong)
+      const row = await ground.tenants.updateWorkspace(accountId, old.id, wishOf(call.body))
       return { status: 200, body: render.workspace(row) }
     },
   }),

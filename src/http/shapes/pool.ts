@@ -9,6 +9,7 @@ import Joi from 'joi'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import { TLS_MODES } from '../../tenant/upstream.js'
 import { body, id, listOf, nullable, orNull, time } from './common.js'
+import { asRead } from './read-back.js'
 
 const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
 
@@ -35,7 +36,7 @@ export interface PoolBody {
   readonly relayed_means?: PoolRow['relayedMeans']
 }
 
-const member = Joi.object<MemberBody>({
+const memberFields = {
   id: orNull(Joi.string().max(100)),
   host: orNull(Joi.string().max(255)).required(),
   port: orNull(Joi.number().integer().min(1).max(65_535)),
@@ -51,10 +52,21 @@ const member = Joi.object<MemberBody>({
   messages_per_connection: orNull(Joi.number().integer().min(1).max(1_000_000)),
   rate: Joi.number().min(0.001).max(100_000).allow(null),
   state: orNull(Joi.string().valid(...STATES)),
+}
+
+export const READ_MEMBER = ['has_auth', 'has_ca', 'has_client_certificate'] as const
+export const READ_POOL = ['id', 'object', 'kind'] as const
+
+const member = Joi.object<MemberBody>(memberFields)
+const changedMember: Joi.ObjectSchema<MemberBody> = Joi.object({
+  ...memberFields,
+  has_auth: asRead.flag(),
+  has_ca: asRead.flag(),
+  has_client_certificate: asRead.flag(),
 })
 
+const members = (item: Joi.ObjectSchema<MemberBody>) => orNull(Joi.array().items(item).max(100))
 const fields = {
-  members: orNull(Joi.array().items(member).max(100)),
   return_path: orNull(Joi.string().valid('verp', 'fixed')),
   notify_success: orNull(Joi.boolean()),
   relayed_means: orNull(Joi.string().valid('delivered', 'sent')),
@@ -62,8 +74,21 @@ const fields = {
 
 const name = () => orNull(Joi.string().max(63))
 
-export const poolBody = body(Joi.object<PoolBody>({ name: name().required(), ...fields }))
-export const poolChange = body(Joi.object<Partial<PoolBody>>({ name: name(), ...fields }))
+export const poolBody = body(
+  Joi.object<PoolBody>({ name: name().required(), members: members(member), ...fields }),
+)
+export const poolChange = body<Partial<PoolBody>>(
+  Joi.object({
+    id: asRead.text(),
+    object: asRead.text(),
+    name: name(),
+    kind: asRead.text(),
+    members: members(changedMember),
+    ...fields,
+    created_at: asRead.text(),
+    updated_at: asRead.text(),
+  }),
+)
 
 const memberRecord = {
   id: id('up'),

@@ -3,6 +3,7 @@
  */
 import Joi from 'joi'
 import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
+import { asRead } from './read-back.js'
 
 export interface WorkspaceBody {
   readonly name: string
@@ -28,12 +29,18 @@ export const workspaceBody = body(
   }),
 )
 
-export const workspaceChange = body(
-  Joi.object<Partial<WorkspaceBody>>({
+export const workspaceChange = body<Partial<WorkspaceBody>>(
+  Joi.object({
+    id: asRead.text(),
+    object: asRead.text(),
     name: orNull(Joi.string().max(200)),
+    is_default: asRead.flag(),
     ...fields,
+    created_at: asRead.text(),
   }),
 )
+
+export const READ_WORKSPACE = ['id', 'object', 'is_default'] as const
 
 export const workspace = Joi.object({
   id: id('ws'),

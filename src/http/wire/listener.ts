@@ -29,7 +29,11 @@ export interface ListenerOptions {
 }
 
 const LINGER_MS = 1_000
+/** Node's bound is for both; ours are told apart, and answered as what they are. */
+const MAX_HEAD = 49_152
 const MAX_HEADERS = 16_384
+/** Longer request targets get 414. */
+export const MAX_TARGET = 8_192
 
 const OF_PARSER: Record<string, FaultCode> = {
   HPE_HEADER_OVERFLOW: 'request.headers_too_large',
@@ -46,6 +50,19 @@ const linger = (socket: Duplex): void => {
 function lingeringClose(this: Socket): void {
   this.end()
   linger(this)
+}
+
+/** Beside the request line, as Node counts: without colons and line ends. */
+export const headersTooLarge = ({ rawHeaders }: IncomingMessage): boolean => {
+  let size = 0
+  for (const text of rawHeaders) size += text.length
+  return size > MAX_HEADERS
+}
+
+/** True when the request line alone was more than Node reads: no line of it ends within its bound. */
+const isEndlessTarget = (packet: Buffer | undefined): boolean => {
+  const start = packet?.subarray(0, MAX_TARGET).toString('latin1') ?? ''
+  return /^[A-Z]+ \S{8}/.test(start) && !start.includes('\n')
 }
 
 /** The path of a request line that may be nonsense. */
@@ -65,7 +82,7 @@ export class Listener {
     this.#options = options
     const settings = {
       requireHostHeader: false,
-      maxHeaderSize: MAX_HEADERS,
+      maxHeaderSize: MAX_HEAD,
       requestTimeout: options.requestTimeoutMs,
       headersTimeout: Math.min(options.requestTimeoutMs, 15_000),
       connectionsCheckingInterval: Math.min(1_000, Math.max(100, options.requestTimeoutMs / 4)),
@@ -129,7 +146,9 @@ export class Listener {
     this.#answered.add(socket)
     const res = this.#underWay.get(socket)
     const reply = (id: string, path: string): void => {
-      const fault = new Fault(OF_PARSER[error.code ?? ''] ?? 'request.malformed')
+      const code = OF_PARSER[error.code ?? ''] ?? 'request.malformed'
+      const endless = code === 'request.headers_too_large' && isEndlessTarget(error.rawPacket)
+      const fault = new Fault(endless ? 'request.uri_too_long' : code)
       if (!socket.writable) socket.destroy()
       else this.#write(socket, this.#answer(fault, id, path, (socket as Socket).remoteAddress))
     }
