@@ -252,7 +252,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     accepted: (mails) => flow.accepted(mails),
   })
   const rules = rulesIn(config.bounce.rules_file)
-  const reports: ReportParts = { store, keys, clock, rules, lifetime: config.relay.lifetime }
+  const { lifetime } = config.relay
+  const reports: ReportParts = { store, keys, clock, rules, lifetime, domain: config.bounce.domain }
   const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(reports, log) })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.address })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null

@@ -5,10 +5,14 @@
  *   door: `bounce ingest --recipient ADDRESS` in a pipe transport. Does what the door
  *   does, with or without a running daemon. A return path that we did not sign
  *   is refused with 65, as the door refuses it at RCPT.
+ *   A mail that came to another address is believed as far as what it returns is signed (T2), kept
+ *   as an unverified event when only its Message-ID fits (T3), and else dropped (T4): with 0 where
+ *   a pipe named the recipient, since a refusal would be mailed to somebody who wrote nothing.
  */
 import { systemClock } from '../base/clock.js'
 import { parseAddressList } from '../mail/address.js'
 import { fieldValue, scanHeader } from '../mail/header.js'
+import type { ReportKind } from '../mail/report/report.js'
 import { readReturnPath } from '../mail/return-path.js'
 import { createIntake, type Intake } from '../outcome/intake.js'
 import { returnPathKeys } from '../outcome/keys.js'
@@ -39,6 +43,7 @@ const intakeOf = ({ store, ground, config }: House): Intake =>
     store,
     keys: returnPathKeys(config.data_dir, ground.pepper),
     clock: systemClock,
+    domain: config.bounce.domain,
     lifetime: config.relay.lifetime,
     rules: rulesIn(config.bounce.rules_file),
   })
@@ -46,6 +51,13 @@ const intakeOf = ({ store, ground, config }: House): Intake =>
 const ownAmong = async (intake: Intake, addresses: readonly string[]): Promise<string | null> => {
   for (const address of addresses) if (await intake.verifyRecipient(address)) return address
   return null
+}
+
+const STRANGE =
+  'the mail names no return path of ours, and nothing in it is signed by us; give its envelope recipient with --recipient'
+const UNKNOWN: Partial<Record<ReportKind, string>> = {
+  none: 'the mail reports nothing',
+  autoreply: 'an automatic reply, which says nothing about delivery',
 }
 
 export const ingestCommand = command({
@@ -60,14 +72,10 @@ export const ingestCommand = command({
       const named = args.recipient === undefined ? candidates(raw) : [args.recipient]
       const intake = intakeOf(house)
       const address = await ownAmong(intake, named)
-      if (address === null) {
-        throw badInput(
-          named.length === 0
-            ? 'the mail names no return path of ours; give its envelope recipient with --recipient'
-            : `${named[0]} is no return path that we signed; nothing was taken in`,
-        )
-      }
-      const made = await intake.ingest(address, raw)
+      if (address === null && named[0] !== undefined && readReturnPath(named[0]) !== null)
+        throw badInput(`${named[0]} is no return path that we signed; nothing was taken in`)
+      const made = await intake.ingest(address ?? '', raw)
+      if (made.tier === 'T4' && args.recipient === undefined) throw badInput(UNKNOWN[made.kind] ?? STRANGE)
       const record = {
         kind: made.kind,
         trust: made.tier,

@@ -36,7 +36,25 @@ const TOLD = [
   'category',
   'fault',
   'tier',
+  'unapplied',
 ]
+
+/** Why an event changed nothing, in words. */
+const UNAPPLIED: Readonly<Record<string, string>> = {
+  other_recipient: 'it is about somebody else',
+  groups_disagree: 'it names none of ours, and tells of several fates',
+  never_sent: 'nothing had left yet',
+  unverified: 'nobody signed for it',
+  relayed_means_sent: 'in this pool relayed means sent',
+  unknown_action: 'nobody knows such an action',
+  not_a_complaint: 'this kind of feedback is no complaint',
+  stale_attempt: 'the attempt had been given up',
+}
+
+const whyNot = (unapplied: unknown): string => {
+  if (typeof unapplied !== 'string') return ''
+  return `: ${UNAPPLIED[unapplied] ?? unapplied.replace(/^already_/, 'already ').replaceAll('_', ' ')}`
+}
 
 const replyText = ({ code, enhanced, text }: NonNullable<EventRow['reply']>): string => {
   const start = [code, enhanced].filter((part) => part !== null).join(' ')
@@ -59,14 +77,13 @@ const said = (row: EventRow, detail: Detail): string => {
   return [words, asides.length === 0 ? '' : `(${asides.join('; ')})`].filter((part) => part !== '').join('  ')
 }
 
-const nameOf = (row: EventRow): string =>
-  row.source === 'arf' ? 'complained' : row.type.replace(/^email\./, '')
+const nameOf = (row: EventRow): string => row.type.replace(/^email\./, '')
 
 const eventLine = (paint: Paint, row: EventRow, lastDay: string): string => {
   const today = day(row.occurredAt)
   const at = today === lastDay ? clock(row.occurredAt) : `${today} ${clock(row.occurredAt)}`
   const name = nameOf(row)
-  const applied = row.applied || row.source === 'arf' ? '' : paint.dim('  (noted, not applied)')
+  const applied = row.applied ? '' : paint.dim(`  (noted, not applied${whyNot(row.detail?.unapplied)})`)
   const text = [where(row, row.detail ?? {}), said(row, row.detail ?? {})]
     .filter((part) => part !== '')
     .map(clean)

@@ -113,19 +113,44 @@ export const verifyRef = (
 export const makeReturnPath = (keys: ReturnPathKeys, domain: string, subject: TokenSubject): string =>
   `${makeRef(keys, 'return-path', subject)}@${domain}`
 
+const WRAPPED = /^(?:srs[01][=+-]|prvs=)/i
+
+const partsOf = (text: string): { local: string; domain: string } => {
+  const bare = text.trim().slice(0, 400).replace(/^<|>$/g, '')
+  const at = bare.lastIndexOf('@')
+  return at < 0
+    ? { local: bare, domain: '' }
+    : {
+        local: bare.slice(0, at),
+        domain: bare
+          .slice(at + 1)
+          .toLowerCase()
+          .replace(/\.$/, ''),
+      }
+}
+
 /**
  * Reads a return path from a local part or a whole address, in any case. A
  * forwarder may have wrapped it: `SRS0=hash=tt=domain=b…@forwarder`, or
  * `prvs=tag=b…` (BATV); the token is what follows the last `=`.
  */
 export const readReturnPath = (text: string): Token | null => {
-  const bare = text.trim().replace(/^<|>$/g, '')
-  const at = bare.lastIndexOf('@')
-  const local = at < 0 ? bare : bare.slice(0, at)
-  return readRef(
-    'return-path',
-    /^(?:srs[01][=+-]|prvs=)/i.test(local) ? (local.split('=').at(-1) ?? '') : local,
-  )
+  const { local } = partsOf(text)
+  return readRef('return-path', WRAPPED.test(local) ? (local.split('=').at(-1) ?? '') : local)
+}
+
+/** The same from an envelope: at our own domain, or, when a forwarder has wrapped it, at any that comes in. */
+export const returnPathAt = (address: string, bounceDomain: string): Token | null => {
+  const { local, domain } = partsOf(address)
+  return domain === bounceDomain.toLowerCase() || WRAPPED.test(local) ? readReturnPath(address) : null
+}
+
+/** Where reports go when a pool wants one return path for all of its mail. */
+export const fixedReturnPath = (bounceDomain: string): string => `bounces@${bounceDomain}`
+
+export const isFixedReturnPath = (address: string, bounceDomain: string): boolean => {
+  const { local, domain } = partsOf(address)
+  return local.toLowerCase() === 'bounces' && domain === bounceDomain.toLowerCase()
 }
 
 /** True when the return path (as text, or as read) is ours and speaks for this address of this workspace. */

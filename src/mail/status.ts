@@ -8,6 +8,8 @@
  *   Reports only raise the rank queued < sent < deferred < delivered < bounced;
  *   the one permitted fall, deferred to sent, belongs to our own successful
  *   attempt. `bounced` and `canceled` are final.
+ *   What fails for good fails from any state that mail under way can have, whoever says so: then
+ *   our own reply and the reports about it end alike, in whatever order they are written down.
  */
 export const STATUSES = [
   'scheduled',
@@ -35,6 +37,9 @@ export const OBSERVATIONS = [
   'dsn-expanded',
   'dsn-delayed',
   'dsn-failed',
+  // what is told of a recipient and moves nothing, so no row is theirs
+  'complained', // the recipient called it spam
+  'reported', // something was reported that is neither news of delivery nor a complaint
 ] as const
 export type Observation = (typeof OBSERVATIONS)[number]
 
@@ -46,8 +51,8 @@ const TABLE: Record<Observation, Partial<Record<Status, Status>>> = {
   canceled: on('canceled', 'scheduled'),
   accepted: on('sent', 'queued', 'deferred'),
   postponed: on('deferred', 'queued', 'deferred'),
-  rejected: on('bounced', 'queued', 'deferred'),
-  expired: on('bounced', 'queued', 'sent', 'deferred'),
+  rejected: on('bounced', 'queued', 'sent', 'deferred', 'delivered'),
+  expired: on('bounced', 'queued', 'sent', 'deferred', 'delivered'),
   suppressed: on('bounced', 'scheduled', 'queued', 'deferred'),
   purged: { ...on('bounced', 'queued', 'deferred'), ...on('canceled', 'scheduled') },
   'dsn-delivered': on('delivered', 'queued', 'sent', 'deferred'),
@@ -55,7 +60,17 @@ const TABLE: Record<Observation, Partial<Record<Status, Status>>> = {
   'dsn-expanded': on('delivered', 'queued', 'sent', 'deferred'),
   'dsn-delayed': on('deferred', 'queued', 'sent'),
   'dsn-failed': on('bounced', 'queued', 'sent', 'deferred', 'delivered'),
+  complained: {},
+  reported: {},
 }
+
+/** True for what is an event of its own name, and no change of status. */
+export const isRemark = (seen: Observation): seen is 'complained' | 'reported' =>
+  seen === 'complained' || seen === 'reported'
+
+/** What the events of a timeline are called, after `email.`: a status, or a remark. */
+export const EVENTS = [...STATUSES, 'complained', 'reported'] as const
+export type EventKind = (typeof EVENTS)[number]
 
 /** The status after an observation, or null when the table does not list it. A repeat of the same status is listed only for `postponed`. */
 export const nextStatus = (from: Status, seen: Observation): Status | null => TABLE[seen][from] ?? null

@@ -1,12 +1,14 @@
 /**
  * NAME      intake - what the bounce door asks, answered
  * DESCRIPTION
- *   `verifyRecipient` says at RCPT whether an address is a return path of ours,
- *   so that nothing is taken that would have to be sent back; `ingest` records
+ *   `verifyRecipient` says at RCPT whether reports may come to an address, so that nothing is
+ *   taken that would have to be sent back: a return path that we signed, or the fixed one while
+ *   a pool uses it (reports to that one must carry a signed reference to be believed).
+ *   `ingest` records
  *   the report and resolves when that is on disk. The door and the command line
  *   (`postern bounce ingest`) take reports in by the same two verbs.
  */
-import { readReturnPath, verifyReturnPath } from '../mail/return-path.js'
+import { isFixedReturnPath, returnPathAt, verifyReturnPath } from '../mail/return-path.js'
 import { type Recorded, type ReportParts, recordReport } from './report.js'
 
 export interface Intake {
@@ -14,11 +16,16 @@ export interface Intake {
   ingest(address: string, raw: Uint8Array): Promise<Recorded>
 }
 
+const isFixedInUse = async ({ store, domain }: ReportParts, address: string): Promise<boolean> =>
+  isFixedReturnPath(address, domain) &&
+  (await store.allPools()).some(({ returnPath }) => returnPath === 'fixed')
+
 export const createIntake = (parts: ReportParts): Intake => ({
   async verifyRecipient(address) {
-    const token = readReturnPath(address)
-    const owner = token === null ? null : await parts.store.recipient(token.recipientId)
-    return token !== null && owner !== null && verifyReturnPath(parts.keys, token, owner, parts.clock.now())
+    const token = returnPathAt(address, parts.domain)
+    if (token === null) return isFixedInUse(parts, address)
+    const owner = await parts.store.recipient(token.recipientId)
+    return owner !== null && verifyReturnPath(parts.keys, token, owner, parts.clock.now())
   },
   ingest: (address, raw) => recordReport(parts, address, raw),
 })

@@ -2,37 +2,40 @@
  * NAME      report - from a mail that came back to outcomes
  * DESCRIPTION
  *   What the bounce door hands in is read (mail/report), believed as far as it
- *   is signed (trust.ts), and settled for the one recipient it may speak for.
+ *   is signed (trust.ts), and settled for the recipients it may speak for.
  *   When the promise resolves, events and suppressions are on disk, so the door
  *   may answer 250; when it rejects, the door answers 452 and the sender tries again.
- *   A report twice is a report once: the dedupe key is made of the recipient,
- *   the action, the status, the reporting MTA and the report's Message-ID.
- *   What cannot be about us is kept as an event and not applied, and its detail
- *   says why (`unapplied`): nothing has been sent yet (`never_sent`), nobody
- *   signed for it (`unverified`), or the pool says so (`relayed_means_sent`).
+ *   A report that reaches a recipient of ours always leaves an event, though it may be about
+ *   somebody else: case.ts knows why it is then not applied.
  * NOTES
  *   Only a trusted report that says that the address itself is dead, or a
  *   complaint, puts an address on the suppression list (suppress.ts). The event
  *   tells whether it did (`suppression`).
  */
-import { createHash } from 'node:crypto'
 import type { Clock } from '../base/clock.js'
 import { parseReply, type Reply } from '../mail/reply.js'
 import { type Rule, suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Action, Report, ReportKind, ReportRecipient } from '../mail/report/report.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
-import type { Observation, Status } from '../mail/status.js'
+import type { Observation } from '../mail/status.js'
 import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
-import { groupsFor } from './groups.js'
+import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
+import { recordComplaint } from './complaint.js'
+import { groupsFor, groupsNaming, type NotOurs, type OurGroups } from './groups.js'
 import { observed, settle } from './settle.js'
 import { type Suppression, speaksForAddress, suppress } from './suppress.js'
 import { standingOf, type Tier } from './trust.js'
 
 export interface ReportParts {
-  readonly store: Pick<Store, 'recipient' | 'email' | 'findEmails' | 'pool' | 'settle' | 'addSuppression'>
+  readonly store: Pick<
+    Store,
+    'recipient' | 'email' | 'findEmails' | 'pool' | 'allPools' | 'events' | 'settle' | 'addSuppression'
+  >
   readonly keys: ReturnPathKeys
   readonly clock: Clock
+  /** Where return paths live, so that a token counts at no other domain. */
+  readonly domain: string
   /** How long other servers may hold a mail that they reported as delayed, in milliseconds. */
   readonly lifetime?: number
   /** A site's own lines before the table that tells hard from soft. */
@@ -61,51 +64,11 @@ const SEEN: Record<Action, Observation> = {
 const DAY = 86_400_000
 const CODE_OF: Record<string, number> = { '2': 250, '4': 450, '5': 550 }
 
-const digest = (...parts: readonly (string | null)[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32)
-
-/** Why a report of an event is kept and not applied. */
-type Unapplied = 'never_sent' | 'unverified' | 'relayed_means_sent'
-
-interface Case {
-  readonly report: Report
-  readonly raw: Uint8Array
-  readonly owner: RecipientOwner
-  readonly tier: Tier
-  readonly now: number
-  readonly lifetime: number
-  /** The pool says that what it reports as relayed is still on its way. */
-  readonly relayedIsSent: boolean
-}
-
-const BEFORE: readonly Status[] = ['scheduled', 'queued', 'canceled']
-
-/** Nobody can report on what never left: its first attempt has not even reached the journal. */
-const isUnsent = ({ status, tried }: RecipientOwner): boolean => !tried && BEFORE.includes(status)
-
-const isBelieved = ({ tier, owner }: Pick<Case, 'tier' | 'owner'>): boolean =>
-  (tier === 'T1' || tier === 'T2') && !isUnsent(owner)
-
-const whyUnapplied = (at: Case, action: Action | null): Unapplied | null => {
-  if (isUnsent(at.owner)) return 'never_sent'
-  if (!isBelieved(at)) return 'unverified'
-  return action === 'relayed' && at.relayedIsSent ? 'relayed_means_sent' : null
-}
-
-const keyOf = ({ report, raw, owner }: Case, word: string, status: string | null): string => {
-  // without a Message-ID the report is known by its bytes
-  const name = report.messageId ?? createHash('sha256').update(raw).digest('base64url')
-  return `report:${digest(owner.recipientId, word, status, report.reportingMta, name)}`
-}
-
-/** Only what there is to tell. */
-const told = (facts: Readonly<Record<string, string | null>>): Record<string, string | null> =>
-  Object.fromEntries(Object.entries(facts).filter(([, fact]) => fact !== null))
-
 /** The far server's reply, its codes taken out of its text; a report without codes gets those of its action. */
-const replyOf = (group: ReportRecipient, action: Action): Reply => {
+const replyOf = (group: ReportRecipient): Reply | null => {
+  if (group.status === null && group.diagnostic === null) return null
   const said = parseReply(group.diagnostic ?? '')
-  const byAction = action === 'failed' ? 550 : action === 'delayed' ? 450 : 250
+  const byAction = group.action === 'failed' ? 550 : group.action === 'delayed' ? 450 : 250
   return {
     code: group.code ?? CODE_OF[group.status?.charAt(0) ?? ''] ?? byAction,
     enhanced: group.status,
@@ -113,60 +76,59 @@ const replyOf = (group: ReportRecipient, action: Action): Reply => {
   }
 }
 
-const outcomeOf = (at: Case, group: ReportRecipient, suppression: Suppression | null): Outcome | null => {
-  if (group.action === null) return null
+/** Whom a group names, where that is not simply our recipient: a forward, a member of a list, somebody else. */
+const namedBy = ({ finalRecipient, address }: ReportRecipient, ours: string): string | null => {
+  const name = finalRecipient ?? address
+  return name === null || name.toLowerCase() === ours.toLowerCase() ? null : name.slice(0, 320)
+}
+
+const whyUnapplied = (at: Case, { action }: ReportRecipient): Unapplied | null =>
+  whyDoubted(at) ??
+  (action === null
+    ? 'unknown_action'
+    : action === 'relayed' && at.relayedIsSent
+      ? 'relayed_means_sent'
+      : null)
+
+const outcomeOf = (
+  at: Case,
+  group: ReportRecipient,
+  notOurs: NotOurs | null,
+  suppression: Suppression | null,
+): Outcome => {
   const { report, owner, tier, now } = at
-  const unapplied = whyUnapplied(at, group.action)
+  const { action } = group
+  const unapplied = notOurs ?? whyUnapplied(at, group)
   return observed({
     recipientId: owner.recipientId,
-    seen: SEEN[group.action],
+    seen: action === null ? 'reported' : SEEN[action],
     at: now,
     source: 'dsn',
-    deadline: group.action === 'delayed' ? now + at.lifetime + DAY : null,
-    reply: group.status === null && group.diagnostic === null ? null : replyOf(group, group.action),
+    deadline: action === 'delayed' ? now + at.lifetime + DAY : null,
+    reply: replyOf(group),
     mta: { poolId: owner.poolId, upstreamId: null, host: report.reportingMta },
-    dedupe: keyOf(at, group.action, group.status),
-    reason: group.action === 'failed' ? group.category : null,
+    dedupe: keyOf(at, action, group.status, unapplied),
+    reason: action === 'failed' ? group.category : null,
     detail: {
       tier,
-      action: group.action,
+      action: action ?? group.unknownAction ?? null,
       status: group.status,
       class: group.class,
       category: group.category,
       fault: group.fault,
       remote_mta: group.remoteMta,
       diagnostic: group.diagnostic,
-      ...told({ unapplied, suppression }),
+      ...told({ final_recipient: namedBy(group, owner.address), unapplied, suppression }),
     },
     trusted: unapplied === null,
   })
 }
 
-const COMPLAINTS = new Set(['abuse', 'fraud'])
-
-const complaintOf = (at: Case, suppression: Suppression | null): Outcome =>
-  observed({
-    recipientId: at.owner.recipientId,
-    // a complaint proves delivery and no more: the table decides whether that is news
-    seen: 'dsn-delivered',
-    at: at.now,
-    source: 'arf',
-    mta: { poolId: at.owner.poolId, upstreamId: null, host: at.report.reportingMta },
-    dedupe: keyOf(at, 'complaint', at.report.feedbackType ?? null),
-    reason: at.report.feedbackType ?? 'complaint',
-    detail: {
-      tier: at.tier,
-      feedback_type: at.report.feedbackType ?? null,
-      ...told({ unapplied: whyUnapplied(at, null), suppression }),
-    },
-    trusted: false,
-  })
-
 /** True for an address that this account has written to, in this mail or another. */
 const isKnown =
   ({ store }: ReportParts, owner: RecipientOwner) =>
   async (address: string): Promise<boolean> => {
-    const found = await store.findEmails(address, 5)
+    const found = await store.findEmails(address, 20)
     return found.some(({ accountId }) => accountId === owner.accountId)
   }
 
@@ -190,17 +152,6 @@ const open = async (
   }
 }
 
-/** A complaint changes no status; it may put the address on the list, unless it names somebody else we write to. */
-const recordComplaint = async (parts: ReportParts, at: Case): Promise<boolean> => {
-  const type = at.report.feedbackType ?? null
-  const named = at.report.recipients
-  const ours = await groupsFor(named, at.owner.address, isKnown(parts, at.owner))
-  const meant = isBelieved(at) && COMPLAINTS.has(type ?? '') && (named.length === 0 || ours.length > 0)
-  const suppression = meant ? await suppress(parts, at.owner, 'complaint', type) : null
-  await settle(parts.store, [complaintOf(at, suppression)])
-  return suppression === 'added'
-}
-
 /** Puts a dead address on the list, or says why not; null when no group says that it is dead. */
 const bury = async (
   parts: ReportParts,
@@ -209,9 +160,47 @@ const bury = async (
 ): Promise<Suppression | null> => {
   const dead = groups.filter(suppresses)
   // a report that comes again later does not undo an operator's removal
-  if (dead.length === 0 || !isBelieved(at) || at.owner.status === 'bounced') return null
+  if (dead.length === 0 || whyDoubted(at) !== null || at.owner.status === 'bounced') return null
   const one = dead.find((group) => speaksForAddress(group, at.owner.address, at.raw))
   return one === undefined ? 'other_address' : suppress(parts, at.owner, 'bounce', one.category)
+}
+
+const WORST: readonly (Action | null)[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded', null]
+
+/** The group by which a report about others is remembered. */
+const worst = (groups: readonly ReportRecipient[]): readonly ReportRecipient[] =>
+  [...groups].sort((a, b) => WORST.indexOf(a.action) - WORST.indexOf(b.action)).slice(0, 1)
+
+/** One report for one recipient of ours. */
+const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise<Partial<Recorded>> => {
+  const groups = ours.why === null ? ours.groups : worst(at.report.recipients)
+  // first the list, then the status that says so: a crash between them repeats it
+  const suppression = ours.why === null ? await bury(parts, at, groups) : null
+  const settled = await settle(
+    parts.store,
+    groups.map((group) => outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null)),
+  )
+  return {
+    status: settled.filter((one) => one.applied).at(-1)?.to ?? null,
+    suppressed: suppression === 'added',
+  }
+}
+
+/** Recipients that share one mail share its report too: it is about those whom it names. */
+const amongOurs = async (
+  parts: ReportParts,
+  report: Report,
+  owners: readonly RecipientOwner[],
+): Promise<readonly (readonly [RecipientOwner, OurGroups])[]> => {
+  const [first] = owners
+  if (first === undefined) return []
+  if (owners.length === 1)
+    return [[first, await groupsFor(report.recipients, first.address, isKnown(parts, first))]]
+  const named = owners.flatMap((owner) => {
+    const groups = groupsNaming(report.recipients, owner.address)
+    return groups.length === 0 ? [] : [[owner, { groups, why: null }] as const]
+  })
+  return named.length > 0 ? named : [[first, { groups: [], why: 'other_recipient' }]]
 }
 
 /** Reads, believes, settles. Resolves when all of it is on disk. */
@@ -221,28 +210,29 @@ export const recordReport = async (
   raw: Uint8Array,
 ): Promise<Recorded> => {
   const report = await readReport(raw, parts.rules)
+  const { kind, recipients } = report
   const nothing: Recorded = {
-    kind: report.kind,
+    kind,
     tier: 'T4',
     recipientId: null,
     emailId: null,
     status: null,
     suppressed: false,
   }
-  if (report.kind === 'none' || report.kind === 'autoreply') return nothing
-  const { tier, owner } = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
-  if (owner === null) return { ...nothing, tier }
-  const at = await open(parts, report, raw, owner, tier)
-  const known: Recorded = { ...nothing, tier, recipientId: owner.recipientId, emailId: owner.emailId }
-  if (report.kind === 'arf') return { ...known, suppressed: await recordComplaint(parts, at) }
-
-  const groups = await groupsFor(report.recipients, owner.address, isKnown(parts, owner))
-  // first the list, then the status that says so: a crash between them repeats it
-  const suppression = await bury(parts, at, groups)
-  const settled = await settle(
-    parts.store,
-    groups.flatMap((group) => outcomeOf(at, group, suppresses(group) ? suppression : null) ?? []),
-  )
-  const applied = settled.filter((one) => one.applied).at(-1)
-  return { ...known, status: applied?.to ?? null, suppressed: suppression === 'added' }
+  if (kind === 'autoreply' || (kind === 'none' && recipients.length === 0)) return nothing
+  const { tier, owners } = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
+  const [first] = owners
+  if (first === undefined) return { ...nothing, tier }
+  const known: Recorded = { ...nothing, tier, recipientId: first.recipientId, emailId: first.emailId }
+  if (kind === 'arf') {
+    const at = await open(parts, report, raw, first, tier)
+    return { ...known, suppressed: await recordComplaint(parts, at, isKnown(parts, first)) }
+  }
+  let made: Recorded = known
+  for (const [owner, ours] of await amongOurs(parts, report, owners)) {
+    const at = await open(parts, report, raw, owner, tier)
+    const { recipientId, emailId } = owner
+    made = { ...known, recipientId, emailId, ...(await recordFor(parts, at, ours)) }
+  }
+  return made
 }

@@ -12,6 +12,7 @@ import {
   type ReturnPathKeys,
   readRef,
   readReturnPath,
+  returnPathAt,
   type Token,
   type TokenPurpose,
   verifyRef,
@@ -22,12 +23,14 @@ export type Tier = 'T1' | 'T2' | 'T3' | 'T4'
 
 export interface Standing {
   readonly tier: Tier
-  readonly owner: RecipientOwner | null
+  /** Several only when one mail went to several and carries a signed reference for each. */
+  readonly owners: readonly RecipientOwner[]
 }
 
 interface TrustParts {
   readonly store: Pick<Ledger, 'recipient' | 'findEmails' | 'email'>
   readonly keys: ReturnPathKeys
+  readonly domain: string
 }
 
 const ownerOf = async (
@@ -57,6 +60,21 @@ const guess = async ({ store }: TrustParts, report: Report): Promise<RecipientOw
   return found === undefined ? null : store.recipient(found.id)
 }
 
+/** Who signed references in the report itself; each recipient once. */
+const referred = async (parts: TrustParts, report: Report, now: number): Promise<RecipientOwner[]> => {
+  const candidates: readonly (readonly [TokenPurpose, Token | null])[] = [
+    ['envid', report.envid === null ? null : readRef('envid', report.envid)],
+    ...report.refs.map((ref) => ['ref', readRef('ref', ref)] as const),
+    ...report.returnPathHints.map((hint) => ['return-path', readReturnPath(hint)] as const),
+  ]
+  const owners = new Map<string, RecipientOwner>()
+  for (const [purpose, token] of candidates) {
+    const owner = await ownerOf(parts, purpose, token, now)
+    if (owner !== null) owners.set(owner.recipientId, owner)
+  }
+  return [...owners.values()]
+}
+
 /** `envelopeRecipient` is where the report was delivered to: the only address that counts for T1. */
 export const standingOf = async (
   parts: TrustParts,
@@ -64,17 +82,11 @@ export const standingOf = async (
   report: Report,
   now: number,
 ): Promise<Standing> => {
-  const first = await ownerOf(parts, 'return-path', readReturnPath(envelopeRecipient), now)
-  if (first !== null) return { tier: 'T1', owner: first }
-  const candidates: readonly (readonly [TokenPurpose, Token | null])[] = [
-    ['envid', report.envid === null ? null : readRef('envid', report.envid)],
-    ...report.refs.map((ref) => ['ref', readRef('ref', ref)] as const),
-    ...report.returnPathHints.map((hint) => ['return-path', readReturnPath(hint)] as const),
-  ]
-  for (const [purpose, token] of candidates) {
-    const owner = await ownerOf(parts, purpose, token, now)
-    if (owner !== null) return { tier: 'T2', owner }
-  }
+  const path = returnPathAt(envelopeRecipient, parts.domain)
+  const first = await ownerOf(parts, 'return-path', path, now)
+  if (first !== null) return { tier: 'T1', owners: [first] }
+  const owners = await referred(parts, report, now)
+  if (owners.length > 0) return { tier: 'T2', owners }
   const owner = await guess(parts, report)
-  return owner === null ? { tier: 'T4', owner: null } : { tier: 'T3', owner }
+  return owner === null ? { tier: 'T4', owners: [] } : { tier: 'T3', owners: [owner] }
 }

@@ -8,7 +8,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
 import { unseal } from '../base/secret.js'
-import { makeRef, makeReturnPath } from '../mail/return-path.js'
+import { fixedReturnPath, makeRef, makeReturnPath } from '../mail/return-path.js'
 import type { Claimed } from '../store/port.js'
 import { connectQueue } from '../store/sqlite/queue-client.js'
 import { DKIM_SEAL } from '../tenant/domain/keys.js'
@@ -79,7 +79,7 @@ const flow = new Flow({
         ? ''
         : pool.row.returnPath === 'verp'
           ? makeReturnPath(keys, bounceDomain, subject(claimed))
-          : `bounces@${bounceDomain}`,
+          : fixedReturnPath(bounceDomain),
     envid: (claimed: Claimed) => makeRef(keys, 'envid', subject(claimed)),
     sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, systemClock.now()),
     receivedToken: `by ${settings.hostname} with `,

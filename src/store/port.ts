@@ -197,7 +197,7 @@ export interface Outcome {
   readonly reason: string | null
   /** More for the timeline: stage, TLS version, milliseconds, verbatim diagnostic. Small, JSON-able. */
   readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
-  /** False records the event with applied:false whatever the table says (unverified reports). */
+  /** False records the event with applied:false whatever the table says (unverified reports); its detail says why. */
   readonly trusted: boolean
 }
 
@@ -264,7 +264,7 @@ export interface EmailRecord extends EmailRow {
 
 export interface EventRow {
   readonly id: string
-  /** `email.` and a status; for what was not applied, the status it would have been. */
+  /** `email.` and a status, for what was not applied the one it would have been; or `email.complained`, `email.reported`. */
   readonly type: string
   readonly emailId: string
   readonly recipientId: string | null

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { deriveKeys, makeReturnPath } from '../../src/mail/return-path.js'
+import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { observed } from '../../src/outcome/settle.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { ROOT } from '../parts/postern.js'
@@ -74,6 +74,7 @@ const dsn = (to: string): string =>
 
 t.test('ingest does what the bounce door does, signed reports only', async (t) => {
   const desk = openDesk(t)
+  desk.file('postern.yaml', `${readFileSync(desk.configFile, 'utf8')}bounce: { domain: bounces.test }\n`)
   const workspace = (await desk.json(['workspace', 'list']))[0]
   const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
   await store.open()
@@ -111,6 +112,26 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
     { email_id: mail.id, status: null },
     'twice is once',
   )
+  const signed = (id: string, part: string): string =>
+    dsn('bounces@bounces.test')
+      .replace(/^/, `Message-ID: ${id}\r\n`)
+      .replace('--x--', `--x\r\nContent-Type: text/rfc822-headers\r\n\r\n${part}\r\n\r\n--x--`)
+  const ref = makeRef(keys, 'ref', { recipientId, workspaceId: row.id, address: 'ana@example.com' })
+  const fixed = ['bounce', 'ingest', '--recipient', 'bounces@bounces.test']
+  t.match(
+    await desk.json(fixed, signed('<2@mx.test>', `X-Postern-Ref: ${ref}`)),
+    { trust: 'T2', email_id: mail.id },
+    'a signed reference in what is returned',
+  )
+  t.match(
+    await desk.json(fixed, signed('<3@mx.test>', `Message-ID: ${mail.messageId}`)),
+    { trust: 'T3', email_id: mail.id, status: null },
+    'a Message-ID that nobody signed',
+  )
+  t.match(await desk.json(fixed, signed('<4@mx.test>', 'Subject: x')), { trust: 'T4', email_id: null })
+  const shown = (await desk.run(['email', 'show', mail.id])).stdout
+  t.match(shown, /trust T3.*noted, not applied: nobody signed for it/)
+  t.match(shown, /trust T2.*noted, not applied: already bounced/)
 })
 
 t.test("a site's own rules come first", async (t) => {

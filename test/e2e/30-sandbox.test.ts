@@ -138,7 +138,8 @@ t.test('complained: in the timeline, and delivered it stays', async (t) => {
   const id = await send('complained@example.com')
   const complaint = await event(id, ({ source }) => source === 'arf')
   t.match(complaint, {
-    applied: false,
+    type: 'email.complained',
+    applied: true,
     reason: 'abuse',
     detail: { feedback_type: 'abuse', tier: 'T1', suppression: 'test_mode' },
   })

@@ -17,6 +17,7 @@ import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-
 import { arf, dsn, HARD } from './mails.js'
 
 const keys = deriveKeys(randomBytes(32))
+const DOMAIN = 'bounces.test'
 const DEAD = { final: 'a@example.com', ...HARD }
 
 /** A mail to a@ and b@, both sent; a third one to q@ that is still queued; and the door. */
@@ -31,7 +32,7 @@ const setUp = async (t: Test) => {
     ),
   )
   const recorded: Recorded[] = []
-  const intake = createIntake({ store, keys, clock: systemClock })
+  const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })
   const door = createBounceDoor({
     config: {
       hostname: 'mx.postern.test',
@@ -195,7 +196,7 @@ untouched('a report on a mail that is still queued', async ({ deliver, path, rec
 
 untouched('a Message-ID that nobody signed', async ({ store, mail }, t) => {
   // no token in its envelope: the door would not take it, but a pipe of a mail server may
-  const intake = createIntake({ store, keys, clock: systemClock })
+  const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })
   const raw = dsn({ groups: [DEAD], returned: `Message-ID: ${mail.messageId}` })
   t.match(await intake.ingest('postmaster@bounces.test', raw), {
     tier: 'T3',
@@ -249,7 +250,7 @@ untouched('a person who forwards a report', async ({ store, deliver, path, recor
   ].join('\r\n')
   for (const raw of [attached, quoted]) {
     t.equal(await deliver(path('a@example.com'), Buffer.from(raw), 'ana@example.com'), 250)
-    const intake = createIntake({ store, keys, clock: systemClock })
+    const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })
     t.match(await intake.ingest('support@gw.test', Buffer.from(raw)), { status: null })
   }
   t.match(recorded, [{ status: null }, { status: null }])
@@ -259,7 +260,7 @@ untouched('a token that stands only in To:', async ({ store, deliver, path }, t)
   const raw = dsn({ groups: [DEAD], to: path('a@example.com') })
   t.equal(await deliver('postmaster@bounces.test', raw), 550)
   t.equal(await deliver(path('b@example.com'), raw), 250, "with somebody else's token in the envelope")
-  const intake = createIntake({ store, keys, clock: systemClock })
+  const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })
   t.match(await intake.ingest('postmaster@bounces.test', raw), { tier: 'T4', status: null })
 })
 

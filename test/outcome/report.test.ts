@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
+import { createIntake } from '../../src/outcome/intake.js'
 import { recordReport } from '../../src/outcome/report.js'
 import { observed } from '../../src/outcome/settle.js'
 import type { NewEmail, Store } from '../../src/store/port.js'
@@ -11,6 +12,7 @@ import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-
 import { arf, dsn, type Group, HARD } from './mails.js'
 
 const keys = deriveKeys(randomBytes(32))
+const DOMAIN = 'bounces.test'
 
 const setUp = async (t: Test, change: Parameters<typeof poolRow>[1] = {}) => {
   const store = await openStore(t, [poolRow([], change)])
@@ -32,7 +34,8 @@ const setUp = async (t: Test, change: Parameters<typeof poolRow>[1] = {}) => {
     path: makeReturnPath(keys, 'bounces.test', subject(0)),
     envid: makeRef(keys, 'envid', subject(0)),
     ref: makeRef(keys, 'ref', subject(0)),
-    record: (to: string, raw: Uint8Array) => recordReport({ store, keys, clock: systemClock }, to, raw),
+    record: (to: string, raw: Uint8Array) =>
+      recordReport({ store, keys, clock: systemClock, domain: DOMAIN }, to, raw),
   }
 }
 
@@ -86,10 +89,10 @@ t.test('test mail never suppresses', async (t) => {
     address: 't@example.com',
   })
   const raw = dsn({ groups: [{ final: 't@example.com', ...HARD }] })
-  const said = await recordReport({ store, keys, clock: systemClock }, path, raw)
+  const said = await recordReport({ store, keys, clock: systemClock, domain: DOMAIN }, path, raw)
   t.match(said, { status: 'bounced', suppressed: false })
   t.equal(await store.suppression(WORKSPACE, 't@example.com'), null)
-  t.match(await recordReport({ store, keys, clock: systemClock }, path, arf('abuse')), {
+  t.match(await recordReport({ store, keys, clock: systemClock, domain: DOMAIN }, path, arf('abuse')), {
     kind: 'arf',
     suppressed: false,
   })
@@ -163,6 +166,130 @@ t.test('a token speaks for its own recipient only', async (t) => {
   t.same(await touched(t, split), ['sent', 'sent'], 'they do not')
 })
 
+t.test('what a token brings home always leaves an event, and says why it changed nothing', async (t) => {
+  const b = { final: 'b@example.com', ...HARD }
+  const odd = { final: 'a@example.com', action: 'pondered', status: '5.1.1' }
+  const split = [
+    { final: 'l1@else.test', ...HARD },
+    { final: 'l2@else.test', action: 'delivered', status: '2.0.0' },
+  ]
+  for (const [title, groups, type, unapplied] of [
+    ['somebody else', [b], 'email.bounced', 'other_recipient'],
+    ['somebody else by ORCPT', [{ ...b, original: 'b@example.com' }], 'email.bounced', 'other_recipient'],
+    ['two strangers, two fates', split, 'email.bounced', 'groups_disagree'],
+    ['an Action that nobody knows', [odd], 'email.reported', 'unknown_action'],
+  ] as const) {
+    const { store, mail, path, record } = await setUp(t)
+    t.match(await record(path, dsn({ groups })), { tier: 'T1', status: null, suppressed: false }, title)
+    t.same(await statuses(store, mail), ['sent', 'sent'], title)
+    const told = (await eventsOf(store, mail)).filter(({ source }) => source === 'dsn')
+    t.match(
+      told,
+      [{ type, applied: false, recipientId: mail.recipients[0]?.id, detail: { unapplied, tier: 'T1' } }],
+      title,
+    )
+    t.equal(told.length, 1)
+    t.match(told[0]?.detail, { action: title === 'an Action that nobody knows' ? 'pondered' : 'failed' })
+  }
+})
+
+t.test('who was expanded to several fails with the first of them; the timeline names it', async (t) => {
+  const list = 'a@example.com'
+  const dead = { original: list, final: 'dead@else.test', ...HARD }
+  const fine = { original: list, final: 'alive@else.test', action: 'delivered', status: '2.0.0' }
+  for (const reports of [[[dead, fine]], [[fine, dead]], [[dead], [fine]], [[fine], [dead]]]) {
+    const { store, mail, path, record } = await setUp(t)
+    for (const [n, groups] of reports.entries()) await record(path, dsn({ id: `<${n}@mx.test>`, groups }))
+    t.same(await statuses(store, mail), ['bounced', 'sent'], 'in one report or in two, in any order')
+    t.equal(await store.suppression(WORKSPACE, list), null)
+    const told = (await eventsOf(store, mail)).filter(
+      ({ type, source }) => `${source} ${type}` === 'dsn email.bounced',
+    )
+    t.match(told, [{ detail: { final_recipient: 'dead@else.test', suppression: 'other_address' } }])
+  }
+})
+
+t.test('the address that a report came to names the recipient, where the report names nobody', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const raw = [
+    'From: MAILER-DAEMON@mx.test',
+    'Subject: Undelivered Mail Returned to Sender',
+    'Message-ID: <bare@mx.test>',
+    '',
+    'Your message could not be delivered.',
+    '',
+    '550 5.1.1 no such user here',
+    '',
+  ].join('\r\n')
+  t.match(await record(path, Buffer.from(raw)), { status: 'bounced', suppressed: true })
+  t.same(await statuses(store, mail), ['bounced', 'sent'])
+})
+
+t.test(
+  'a report that nobody vouched for does not keep the same one from coming by a better way',
+  async (t) => {
+    const { store, mail, path, record } = await setUp(t)
+    const raw = dsn({
+      groups: [{ final: 'a@example.com', ...HARD }],
+      returned: `Message-ID: ${mail.messageId}`,
+    })
+    t.match(await record('postmaster@bounces.test', raw), { tier: 'T3', status: null })
+    t.match(await record(path, raw), { tier: 'T1', status: 'bounced' })
+    t.same(await statuses(store, mail), ['bounced', 'sent'])
+  },
+)
+
+t.test('a token counts at our own domain only, unless a forwarder has wrapped it', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const raw = dsn({ groups: [{ final: 'a@example.com', ...HARD }] })
+  const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })
+  const [local = ''] = path.split('@')
+  for (const [address, known] of [
+    [`${local}@bounces.test`, true],
+    [`${local}@BOUNCES.test.`, true],
+    [`${local}@elsewhere.test`, false],
+    [local, false],
+    [`SRS0=ab=cd=bounces.test=${local}@forwarder.test`, true],
+    [`prvs=0123456789=${local}@bounces.test`, true],
+    ['bounces@bounces.test', false],
+  ] as const)
+    t.equal(await intake.verifyRecipient(address), known, address)
+  t.match(await record(`${local}@elsewhere.test`, raw), { tier: 'T4', status: null })
+  t.same(await statuses(store, mail), ['sent', 'sent'])
+})
+
+t.test('the fixed return path is open while a pool uses it, and asks for a signature inside', async (t) => {
+  const { store, mail, ref, envid, record } = await setUp(t, { returnPath: 'fixed' })
+  const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })
+  t.ok(await intake.verifyRecipient('Bounces@bounces.test'))
+  t.notOk(await intake.verifyRecipient('bounces@elsewhere.test'))
+  const fixed = 'bounces@bounces.test'
+  const group = { final: 'a@example.com', ...HARD }
+  t.match(await record(fixed, dsn({ groups: [group] })), { tier: 'T4', status: null })
+  const other = makeRef(keys, 'ref', {
+    recipientId: mail.recipients[1]?.id ?? '',
+    workspaceId: WORKSPACE,
+    address: 'b@example.com',
+  })
+  const both = `X-Postern-Ref: ${ref}\r\nX-Postern-Ref: ${other}`
+  const fate = { original: 'b@example.com', final: 'b@example.com', action: 'delivered', status: '2.0.0' }
+  await record(fixed, dsn({ id: '<2@mx.test>', groups: [fate], envid, returned: both }))
+  t.same(await statuses(store, mail), ['sent', 'delivered'], 'about the one that it names')
+  await record(fixed, dsn({ id: '<3@mx.test>', groups: [group, fate], envid, returned: both }))
+  t.same(await statuses(store, mail), ['bounced', 'delivered'])
+  const before = (await eventsOf(store, mail)).length
+  await record(
+    fixed,
+    dsn({
+      id: '<4@mx.test>',
+      groups: [{ ...fate, original: 'c@else.test', final: 'c@else.test' }],
+      returned: both,
+    }),
+  )
+  t.same(await statuses(store, mail), ['bounced', 'delivered'])
+  t.equal((await eventsOf(store, mail)).length, before + 1, 'and about a stranger there is an event')
+})
+
 t.test('complaints', async (t) => {
   for (const [type, suppressed] of [
     ['abuse', true],
@@ -178,7 +305,31 @@ t.test('complaints', async (t) => {
       suppressed ? 'complaint' : undefined,
     )
     t.same(await statuses(store, mail), ['sent', 'sent'])
+    const [event] = await eventsOf(store, mail)
+    t.match(event, {
+      type: suppressed ? 'email.complained' : 'email.reported',
+      source: 'arf',
+      applied: suppressed,
+      reason: type,
+      detail: suppressed ? { suppression: 'added' } : { unapplied: 'not_a_complaint' },
+    })
+    t.match(await record(path, arf(type)), { suppressed: false }, 'twice is once')
+    t.equal((await eventsOf(store, mail)).filter(({ source }) => source === 'arf').length, 1)
   }
+  const { store, mail, path, record } = await setUp(t)
+  const about = (address: string): Buffer =>
+    Buffer.from(
+      arf('abuse')
+        .toString()
+        .replace(/Feedback-Type: abuse/, `$&\r\nOriginal-Rcpt-To: ${address}`),
+    )
+  t.match(await record(path, about('b@example.com')), { suppressed: false })
+  t.match((await eventsOf(store, mail))[0], {
+    type: 'email.complained',
+    applied: false,
+    detail: { unapplied: 'other_recipient' },
+  })
+  t.match(await record(path, about('redacted@isp.test')), { suppressed: true }, 'a name blacked out')
 })
 
 t.test('relayed may mean sent', async (t) => {
@@ -255,7 +406,7 @@ t.test('who never hears again of a delayed mail has a deadline of our own', asyn
   const { store, mail, path } = await setUp(t)
   const now = Date.now()
   const lifetime = 3_600_000
-  const parts = { store, keys, clock: systemClock, lifetime }
+  const parts = { store, keys, clock: systemClock, domain: DOMAIN, lifetime }
   const delayed = { final: 'a@example.com', action: 'delayed', status: '4.4.1' }
   t.match(await recordReport(parts, path, dsn({ groups: [delayed] })), { status: 'deferred' })
   const keep = { bodiesMs: 1e12, emailsMs: 1e12 }
@@ -277,7 +428,7 @@ t.test("a site's own rules decide", async (t) => {
   const { store, path } = await setUp(t)
   const rules = [{ category: 'policy', text: /no such user/ }] as const
   const raw = dsn({ groups: [{ final: 'a@example.com', ...HARD }] })
-  t.match(await recordReport({ store, keys, clock: systemClock, rules }, path, raw), {
+  t.match(await recordReport({ store, keys, clock: systemClock, domain: DOMAIN, rules }, path, raw), {
     status: 'bounced',
     suppressed: false,
   })

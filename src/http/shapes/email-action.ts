@@ -50,7 +50,10 @@ export const event = Joi.object({
   object: Joi.string().valid('event').required(),
   type: Joi.string()
     .pattern(/^email\./)
-    .required(),
+    .required()
+    .description(
+      '`email.` and a status; of what was not applied, the status it would have been. Two kinds move no status: email.complained (the recipient called it spam) and email.reported (feedback that is no complaint, or a report that nobody can read)',
+    ),
   email_id: id('em'),
   recipient: nullable(Joi.string()),
   source: Joi.string()
@@ -73,12 +76,14 @@ export const event = Joi.object({
     }),
   ),
   attempt: nullable(Joi.number().integer()),
-  applied: Joi.boolean().required(),
+  applied: Joi.boolean()
+    .required()
+    .description('false: noted, and nothing changed; detail.unapplied says why'),
   reason: Joi.string(),
   detail: Joi.object()
     .pattern(Joi.string(), Joi.alternatives(Joi.string().allow(''), Joi.number(), Joi.boolean()).allow(null))
     .description(
-      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, unapplied (why it changed nothing), suppression (what became of it)',
+      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address)',
     ),
 }).meta({ name: 'Event' })
 

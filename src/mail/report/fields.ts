@@ -131,6 +131,6 @@ export const actionOf = (value: string | undefined): Action | null => {
   const word = /^[a-z]+/.exec(withoutComments(value ?? '').toLowerCase())?.[0] ?? ''
   const found = ACTIONS.find((action) => action === word)
   if (found !== undefined) return found
-  if (/^(?:fail|failure|undeliver|expired|rejected|bounced)/.test(word)) return 'failed'
-  return /^(?:delay|deferred|warning)/.test(word) ? 'delayed' : null
+  if (/^(?:fail|undeliver|expire|reject|bounce|error)/.test(word)) return 'failed'
+  return /^(?:delay|defer|warning)/.test(word) ? 'delayed' : null
 }

@@ -23,12 +23,13 @@ import {
   hostOf,
   readGroups,
   statusOf,
+  withoutComments,
 } from './fields.js'
 import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
 import { headedIn, type Mention, namesIn } from './notice/prose.js'
 import { type Said, saidAbout, saidIn } from './notice/said.js'
 import { addressees, isAutoReply, isForwarded, isMachine, isNotice } from './notice/sender.js'
-import { makeRecipient } from './recipient.js'
+import { makeRecipient, oneLine } from './recipient.js'
 import { kindOf, type Report, type ReportRecipient } from './report.js'
 
 const MAX_MAILS = 20
@@ -53,13 +54,16 @@ const fromFields = (
     finalRecipient ??
     originalRecipient
   const status = statusOf(fields.get('status'))
+  const stated = withoutComments(fields.get('action') ?? '')
   const byStatus = status?.startsWith('5') ? 'failed' : status?.startsWith('2') ? 'delivered' : said.action
   return makeRecipient(
     {
       address,
       finalRecipient,
       originalRecipient,
-      action: actionOf(fields.get('action')) ?? byStatus,
+      // a word that nobody knows is not replaced by a guess
+      action: stated === '' ? byStatus : actionOf(stated),
+      ...(stated === '' || actionOf(stated) !== null ? {} : { unknownAction: oneLine(stated).slice(0, 40) }),
       status,
       diagnostic: diagnosticOf(fields.get('diagnostic-code')) ?? commentOf(fields.get('status')),
       remoteMta: hostOf(fields.get('remote-mta')),
@@ -91,17 +95,17 @@ const inTurns = async <T, R>(list: readonly T[], make: (one: T, at: number) => R
   return made
 }
 
+/** A report that names nobody may have come to an address that does (RELAY.md §4): what it says is kept. */
 const fromMentions = (
   addresses: readonly string[],
   said: Said,
   rules: readonly Rule[],
-): Promise<ReportRecipient[]> =>
-  inTurns(addresses, (address) =>
-    makeRecipient(
-      { address, action: said.action, ...saidAbout(said, address, addresses.length === 1) },
-      rules,
-    ),
+): Promise<ReportRecipient[]> => {
+  const named: readonly (string | null)[] = addresses.length === 0 && said.clear ? [null] : addresses
+  return inTurns(named, (address) =>
+    makeRecipient({ address, action: said.action, ...saidAbout(said, address, named.length === 1) }, rules),
   )
+}
 
 const unique = (list: readonly string[]): string[] => uniqueBy(list, (one) => one).slice(0, 100)
 
@@ -252,7 +256,7 @@ const aboutOriginal = (mail: Mail): Pick<Report, 'originalMessageId' | 'refs' | 
   )
   return {
     originalMessageId: id ?? back?.[0] ?? null,
-    refs: (headers.get('x-postern-ref') ?? []).slice(0, 4).map((ref) => ref.slice(0, 200)),
+    refs: (headers.get('x-postern-ref') ?? []).slice(0, 100).map((ref) => ref.slice(0, 200)),
     returnPathHints: findAddresses(header(headers, 'return-path')).map((found) => found.address),
   }
 }

@@ -17,7 +17,9 @@ export interface Known {
   readonly address: string | null
   readonly finalRecipient?: string | null
   readonly originalRecipient?: string | null
-  readonly action: Action
+  /** Null when the report gives one that nobody knows. */
+  readonly action: Action | null
+  readonly unknownAction?: string
   readonly status?: string | null
   readonly diagnostic?: string | null
   readonly remoteMta?: string | null
@@ -29,7 +31,7 @@ export interface Known {
 
 const MAX_DIAGNOSTIC = 1_000
 
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
+export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
 
 /**
  * The remote server's own code first, then what the report states (unless it
@@ -39,7 +41,7 @@ const statusFrom = (
   said: string | null,
   stated: string | null,
   told: string | null,
-  action: Action,
+  action: Action | null,
 ): string | null => {
   if (action !== 'failed' && action !== 'delayed') return stated
   const believed = stated?.startsWith('2') ? null : stated
@@ -71,7 +73,7 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
   const inContext = codesIn(known.context)
   const gone =
     known.action === 'delayed' && EXPIRED_DELAY.test(`${said ?? ''}\n${known.context}`.replace(/\s+/g, ' '))
-  const action: Action = gone ? 'failed' : known.action
+  const action = gone ? 'failed' : known.action
   const failing = action === 'failed' || action === 'delayed'
   const status = statusFrom(inSaid.enhanced, known.status ?? null, inContext.enhanced, action)
   const reply = failing ? replyIn(known.context) : ''
@@ -81,6 +83,7 @@ export const makeRecipient = (known: Known, rules: readonly Rule[]): ReportRecip
     finalRecipient: known.finalRecipient ?? null,
     originalRecipient: known.originalRecipient ?? null,
     action,
+    ...(known.unknownAction === undefined ? {} : { unknownAction: known.unknownAction }),
     status,
     diagnostic: oneLine(said ?? (failing ? reply || opening(known.own) : '')) || null,
     code,

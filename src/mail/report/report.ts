@@ -4,8 +4,8 @@
  *   The reading of one bounce, delay notice, delivery report, complaint or
  *   auto-reply, as a value. It says only what the mail says: whom to believe,
  *   and whose group is ours, is for outcome/ to decide (RELAY.md §4).
- *   `action` is null only in a complaint (RFC 5965), which tells nothing of
- *   delivery. `class` is null unless the recipient failed.
+ *   `action` is null in a complaint (RFC 5965), which tells nothing of
+ *   delivery, and where the report gives one that nobody knows. `class` is null unless the recipient failed.
  */
 import type { Category, Fault, Severity } from './category.js'
 
@@ -27,6 +27,8 @@ export interface ReportRecipient {
   readonly finalRecipient: string | null
   readonly originalRecipient: string | null
   readonly action: Action | null
+  /** What the report gave as Action, when that is no word of RFC 3464: then `action` is null. */
+  readonly unknownAction?: string
   /** `5.1.1`; null when the report gives no enhanced code. */
   readonly status: string | null
   /** The remote server's words, on one line, cut to a bounded length. */

@@ -17,6 +17,8 @@ export interface Said {
   readonly notice: Notice
   readonly mentions: readonly Mention[]
   readonly action: Action
+  /** False when the words tell of no failure and it is merely assumed. */
+  readonly clear: boolean
 }
 
 export interface About {
@@ -34,11 +36,14 @@ const actionIn = (flat: string, late: boolean): Action => {
 
 export const saidIn = (mail: Mail): Said => {
   const notice = noticeOf(mail)
-  const late = DELAY.test(notice.flat) || DELAY_SUBJECT.test(words(mail.headers, 'subject'))
+  const subject = words(mail.headers, 'subject')
+  const action = actionIn(notice.flat, DELAY.test(notice.flat) || DELAY_SUBJECT.test(subject))
   return {
     notice,
     mentions: mentionsIn(notice, addressees(mail.headers)),
-    action: actionIn(notice.flat, late),
+    action,
+    clear:
+      action !== 'failed' || [notice.flat, subject].some((text) => FAILURE.test(text) || GAVE_UP.test(text)),
   }
 }
 

@@ -5,14 +5,14 @@
  *   timeline is one seek; the parts that nothing searches by are one JSON text.
  */
 import { newId } from '../../../base/id.js'
-import type { Status } from '../../../mail/status.js'
+import type { EventKind } from '../../../mail/status.js'
 import type { EventSource, Outcome } from '../../port.js'
 import type { Db } from '../connect.js'
 
 export interface EventDraft {
   readonly emailId: string
   readonly recipientId: string | null
-  readonly status: Status
+  readonly status: EventKind
   readonly source: EventSource
   readonly occurredAt: number
   readonly now: number
@@ -61,7 +61,7 @@ export const createAddEvent = (db: Db): AddEvent => {
 export const plainEvent = (
   emailId: string,
   recipientId: string | null,
-  status: Status,
+  status: EventKind,
   source: EventSource,
   now: number,
   reason: string | null = null,

@@ -6,9 +6,18 @@
  *   generation of an attempt (an older one is recorded and not applied), and
  *   the cleared lease, which shows that this very attempt has settled before.
  *   The lease ends even when the table refuses the observation: a report may
- *   have overtaken our own 250.
+ *   have overtaken our own 250. What was not applied says why (`unapplied`).
+ *   A deadline marks a mail that another server reported as delayed. It outlasts
+ *   our own 250 and 4xx, so that the report may come before them or after.
  */
-import { nextStatus, type Observation, STATUSES, type Status } from '../../../mail/status.js'
+import {
+  type EventKind,
+  isRemark,
+  nextStatus,
+  type Observation,
+  STATUSES,
+  type Status,
+} from '../../../mail/status.js'
 import type { Outcome, Settled } from '../../port.js'
 import { AMBIGUOUS } from '../../port-operations.js'
 import type { Owing } from '../owed/owe.js'
@@ -77,8 +86,9 @@ const toFound = (row: FoundArray): Found => ({
   held: row[15],
 })
 
-/** The status an observation stands for, also when it is not applied. */
-const meaning = (seen: Observation, fallback: Status): Status => {
+/** The status an observation stands for, also when it is not applied; a remark stands for itself. */
+const meaning = (seen: Observation, fallback: Status): EventKind => {
+  if (isRemark(seen)) return seen
   for (const from of STATUSES) {
     const to = nextStatus(from, seen)
     if (to !== null) return to
@@ -138,10 +148,31 @@ const changeOf = (outcome: Outcome, row: Found, standing: Standing, next: Status
     boot: ours || revoked ? null : row.boot,
     leaseGen: revoked ? row.lease_gen + 1 : row.lease_gen,
     attempting: ours ? null : row.attempting,
-    deadline: applied ? (outcome.seen === 'dsn-delayed' ? outcome.deadline : null) : row.deadline,
+    deadline: WAITING.includes(status) ? (row.deadline ?? outcome.deadline) : null,
     lastResponse: (applied || ours ? responseText(outcome.reply) : null) ?? row.last_response,
     reason: applied ? outcome.reason : row.reason,
   }
+}
+
+/** Somebody else holds this mail and has said so: our own 250 for it is no news. */
+const isHeldElsewhere = (outcome: Outcome, row: Found): boolean =>
+  outcome.seen === 'accepted' && row.status === 'deferred' && row.deadline !== null
+
+/** A delay that is reported while we have deferred the mail ourselves moves nothing, and is remembered. */
+const isNoted = (outcome: Outcome, row: Found): boolean =>
+  outcome.seen === 'dsn-delayed' && outcome.trusted && row.status === 'deferred' && row.deadline === null
+
+const nextOf = (outcome: Outcome, row: Found, standing: Standing): Status | null =>
+  !outcome.trusted || standing === 'stale' || isHeldElsewhere(outcome, row)
+    ? null
+    : nextStatus(row.status, outcome.seen)
+
+/** The detail of an outcome, and why it was not applied where it does not say so itself. */
+const explained = (outcome: Outcome, row: Found, standing: Standing): Outcome => {
+  if (outcome.detail?.unapplied !== undefined) return outcome
+  const why =
+    standing === 'stale' ? 'stale_attempt' : outcome.trusted ? `already_${row.status}` : 'unverified'
+  return { ...outcome, detail: { ...outcome.detail, unapplied: why } }
 }
 
 const prepare = (desk: Desk) => ({
@@ -156,6 +187,7 @@ const prepare = (desk: Desk) => ({
        lease_until = ?, lease_gen = ?, attempting = ?, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
   ),
   held: desk.db.prepare('UPDATE recipients SET held = ?, held_due = NULL WHERE id = ?'),
+  note: desk.db.prepare('UPDATE recipients SET deadline = ? WHERE id = ?'),
 })
 
 export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: Owing, now: () => number) => {
@@ -215,9 +247,11 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
     const unchanged = (): Settled => settled(outcome, row, row.status, row.email_status, false)
     if (standing === 'repeat' || (dedupe !== null && sql.known.get(dedupe) !== undefined)) return unchanged()
 
-    const next = outcome.trusted && standing !== 'stale' ? nextStatus(row.status, outcome.seen) : null
+    const next = nextOf(outcome, row, standing)
+    const applied = next !== null || (outcome.trusted && isRemark(outcome.seen))
     const at = now()
     if (next !== null || standing === 'ours') write(outcome, row, changeOf(outcome, row, standing, next), at)
+    else if (isNoted(outcome, row)) sql.note.run(outcome.deadline, outcome.recipientId)
     const email = { id: row.email_id, status: row.email_status, total: row.total }
     const emailStatus = next === null ? row.email_status : fold.move(email, row.status, next, at)
     const eventId = addEvent({
@@ -228,10 +262,10 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
       occurredAt: outcome.at,
       now: at,
       attempt: outcome.attempt,
-      applied: next !== null,
+      applied,
       reason: outcome.reason,
       dedupe,
-      more: moreOf(outcome),
+      more: moreOf(applied ? outcome : explained(outcome, row, standing)),
     })
     if (next !== null) owing.owe(outcome, row.email_id, eventId)
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)

@@ -1,0 +1,70 @@
+/**
+ * NAME      complaint - what recipients say of our mail to their provider
+ * DESCRIPTION
+ *   Feedback reports (RFC 5965). Abuse and fraud are complaints: an event of
+ *   their own, `email.complained`, and the address goes on the list. Every other kind, such as
+ *   not-spam, opt-out or auth-failure, is `email.reported` and suppresses nobody.
+ *   Neither moves a status: the mail was delivered, or there were nothing to complain of.
+ *   A complaint that names somebody else we write to is an event and no more. One that names a
+ *   stranger counts, since providers black out addresses, and forwards rename them.
+ */
+import type { Clock } from '../base/clock.js'
+import type { Page } from '../store/page.js'
+import type { Outcome, Store } from '../store/port.js'
+import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
+import { groupsFor } from './groups.js'
+import { observed, settle } from './settle.js'
+import { type Suppression, suppress } from './suppress.js'
+
+const COMPLAINTS = new Set(['abuse', 'fraud'])
+
+const outcomeOf = (
+  at: Case,
+  type: string,
+  unapplied: Unapplied | null,
+  suppression: Suppression | null,
+): Outcome =>
+  observed({
+    recipientId: at.owner.recipientId,
+    seen: COMPLAINTS.has(type) ? 'complained' : 'reported',
+    at: at.now,
+    source: 'arf',
+    mta: { poolId: at.owner.poolId, upstreamId: null, host: at.report.reportingMta },
+    dedupe: keyOf(at, 'complaint', type, unapplied),
+    reason: type,
+    detail: { tier: at.tier, feedback_type: type, ...told({ unapplied, suppression }) },
+    trusted: unapplied === null,
+  })
+
+interface Parts {
+  readonly store: Pick<Store, 'addSuppression' | 'settle' | 'events'>
+  readonly clock: Clock
+}
+
+const LATEST: Page = { limit: 100, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 }
+
+/** A complaint that comes again, or is passed on by two providers, does not undo an operator's removal. */
+const isOld = async ({ store }: Parts, { owner }: Case): Promise<boolean> => {
+  const { rows } = await store.events(owner.emailId, LATEST)
+  return rows.some(
+    ({ type, recipientId, applied }) =>
+      type === 'email.complained' && recipientId === owner.recipientId && applied,
+  )
+}
+
+/** True when the address is on the list because of it. */
+export const recordComplaint = async (
+  parts: Parts,
+  at: Case,
+  isOther: (address: string) => Promise<boolean>,
+): Promise<boolean> => {
+  const type = at.report.feedbackType ?? 'abuse'
+  const named = at.report.recipients.map((one) => ({ ...one, originalRecipient: null }))
+  const { why } = named.length === 0 ? { why: null } : await groupsFor(named, at.owner.address, isOther)
+  const unapplied = whyDoubted(at) ?? why ?? (COMPLAINTS.has(type) ? null : 'not_a_complaint')
+  const counts = unapplied === null && !(await isOld(parts, at))
+  // first the list, then the event that says so: a crash between them repeats it
+  const suppression = counts ? await suppress(parts, at.owner, 'complaint', type) : null
+  await settle(parts.store, [outcomeOf(at, type, unapplied, suppression)])
+  return suppression === 'added'
+}
