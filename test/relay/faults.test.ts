@@ -18,11 +18,21 @@ const CASES: readonly (readonly [Stage, Act, Expected])[] = [
   ['connect', '421 4.3.2 not now', 'moved'],
   ['connect', '554 5.3.2 never', 'moved'],
   ['connect', 'HTTP/1.1 200 OK', 'moved'],
+  ['connect', 'endless', 'moved'],
+  ['connect', '220 hello\r\n250 out of turn', 'moved'],
   ['ehlo', 'stall', 'moved'],
   ['ehlo', 'reset', 'moved'],
+  ['ehlo', 'close', 'moved'],
+  ['ehlo', 'endless', 'moved'],
   ['ehlo', '421 4.3.2 not now', 'moved'],
+  ['ehlo', '550 5.7.1 go away', 'moved'],
   ['mail', 'stall', 'moved'],
   ['mail', 'reset', 'moved'],
+  ['mail', 'close', 'moved'],
+  ['mail', 'endless', 'moved'],
+  ['mail', '250-never\r\n250-ends', 'moved'],
+  ['mail', 'not an answer', 'moved'],
+  ['mail', '999 neither', 'moved'],
   ['mail', '421 4.3.2 leaving', 'moved'],
   ['mail', '530 5.7.0 authentication required', 'moved'],
   ['mail', '451 4.3.0 try later', 'postponed'],
@@ -30,11 +40,17 @@ const CASES: readonly (readonly [Stage, Act, Expected])[] = [
   ['rcpt', 'stall', 'moved'],
   ['rcpt', 'reset', 'moved'],
   ['rcpt', 'close', 'moved'],
+  ['rcpt', 'endless', 'moved'],
+  ['rcpt', '250 2.1.5 Ok\r\n354 go\r\n250 2.0.0 taken', 'moved'],
   ['rcpt', '421 4.3.2 leaving', 'moved'],
   ['rcpt', '450 4.2.1 busy', 'postponed'],
   ['rcpt', '550 5.1.1 unknown', 'rejected'],
   ['data', 'stall', 'moved'],
   ['data', 'reset', 'moved'],
+  ['data', 'close', 'moved'],
+  ['data', 'endless', 'moved'],
+  ['data', '421 4.3.2 leaving', 'moved'],
+  ['data', '354 go\r\n250 2.0.0 taken before it came', 'moved'],
   ['data', '451 4.3.0 later', 'postponed'],
   ['data', '554 5.7.1 no', 'rejected'],
   ['body', 'reset', 'ambiguous'],
@@ -42,6 +58,10 @@ const CASES: readonly (readonly [Stage, Act, Expected])[] = [
   ['dot', 'stall', 'ambiguous'],
   ['dot', 'reset', 'ambiguous'],
   ['dot', 'close', 'ambiguous'],
+  ['dot', 'endless', 'ambiguous'],
+  ['dot', 'not an answer', 'ambiguous'],
+  ['dot', '250-taken\r\n550 or not', 'ambiguous'],
+  ['dot', '421 4.3.2 leaving', 'postponed'],
   ['dot', '451 4.3.0 later', 'postponed'],
   ['dot', '554 5.7.1 spam', 'rejected'],
 ]
@@ -105,6 +125,90 @@ t.test('a big body that stops in the middle was not sent', async (t) => {
   await queue.settled(1)
   t.match(queue.outcomes[0], { seen: 'postponed', reason: 'connection', detail: { stage: 'body' } })
   t.notOk(queue.outcomes[0]?.detail?.ambiguous)
+  await stop()
+})
+
+t.test('before MAIL: STARTTLS and AUTH, in every way, and never the message in clear', async (t) => {
+  const acts: readonly Act[] = [
+    'stall',
+    'reset',
+    'close',
+    'endless',
+    '421 4.3.2 leaving',
+    '454 4.7.0 later',
+    '554 5.7.0 no',
+    'not an answer',
+  ]
+  for (const stage of ['starttls', 'auth'] as const) {
+    for (const act of acts) {
+      const { broken, healthy, row, close } = await pair()
+      broken.extensions = ['PIPELINING', stage === 'auth' ? 'AUTH PLAIN LOGIN' : 'STARTTLS']
+      broken.script.act = (at) => (at === stage ? act : undefined)
+      const [first, second] = row.upstreams
+      if (first === undefined || second === undefined) return
+      const change = stage === 'auth' ? { user: 'u', sealedPassword: 'p' } : { tls: 'required' as const }
+      const { queue, stop } = startFlow([{ ...row, upstreams: [{ ...first, ...change }, second] }], {
+        timeouts: FAST,
+      })
+      queue.add(mail())
+      await queue.settled(1)
+      t.match(queue.outcomes, [{ seen: 'accepted', attempt: 1 }], `${stage}: ${act}`)
+      t.equal(healthy.received.length, 1)
+      t.notOk(broken.lines.some((line) => line.startsWith('MAIL')))
+      await stop()
+      await close()
+    }
+  }
+})
+
+t.test('however an upstream parts, nothing stays open', async (t) => {
+  for (const act of ['stall', 'reset', 'close', 'endless', '421 4.3.2 leaving', '502 what'] as const) {
+    const server = new UpstreamServer({ act: (at) => (at === 'quit' ? act : undefined) })
+    const port = await server.listen()
+    const { queue, pools, stop } = startFlow([poolRow([upstreamRow(port)])], { timeouts: FAST, idle: 20 })
+    queue.add(mail())
+    await queue.settled(1)
+    while (pools.upstreams()[0]?.open !== 0 || !server.lines.includes('QUIT')) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    queue.add(mail())
+    await queue.settled(2)
+    t.equal(queue.outcomes.filter(({ seen }) => seen === 'accepted').length, 2, act)
+    await stop()
+    await server.close()
+  }
+})
+
+t.test('an upstream that speaks one octet at a time', async (t) => {
+  const server = new UpstreamServer({ octets: true })
+  server.script.act = (stage, line) =>
+    stage === 'dot'
+      ? '250-2.0.0 taken\r\n250 2.0.0 as \u00fc'
+      : stage === 'rcpt' && line.includes('no@')
+        ? '550-5.1.1 there is\r\n550 5.1.1 no such user'
+        : undefined
+  const port = await server.listen()
+  t.teardown(() => server.close())
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+  queue.add(mail(), mail({ address: 'no@example.com' }), mail())
+  await queue.settled(3)
+  t.same(queue.outcomes.map(({ seen }) => seen).sort(), ['accepted', 'accepted', 'rejected'])
+  t.match(
+    queue.outcomes.find(({ seen }) => seen === 'rejected'),
+    { reply: { code: 550, enhanced: '5.1.1', text: 'there is no such user' } },
+  )
+  await stop()
+})
+
+t.test('taken before it was sent is not taken', async (t) => {
+  const server = new UpstreamServer()
+  const port = await server.listen()
+  t.teardown(() => server.close())
+  server.script.act = (at) => (at === 'body' ? '250 2.0.0 already' : undefined)
+  const { queue, stop } = startFlow([poolRow([upstreamRow(port)])], { timeouts: FAST })
+  queue.add(mail({ raw: Buffer.from(`Subject: big\r\n\r\n${'x'.repeat(76)}\r\n`.repeat(100_000)) }))
+  await queue.settled(1)
+  t.match(queue.outcomes[0], { seen: 'postponed', reply: null, detail: { stage: 'body' } })
   await stop()
 })
 

@@ -9,9 +9,20 @@
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
 
-export type Stage = 'connect' | 'ehlo' | 'mail' | 'rcpt' | 'data' | 'body' | 'dot' | 'quit' | 'rset'
+export type Stage =
+  | 'connect'
+  | 'ehlo'
+  | 'mail'
+  | 'rcpt'
+  | 'data'
+  | 'body'
+  | 'dot'
+  | 'quit'
+  | 'rset'
+  | 'starttls'
+  | 'auth'
 /** A reply to give instead, or what to do to the connection. */
-export type Act = string | 'stall' | 'reset' | 'close'
+export type Act = string | 'stall' | 'reset' | 'close' | 'endless'
 
 export interface Received {
   readonly mail: string
@@ -27,6 +38,8 @@ export interface UpstreamScript {
   /** Returns true to take the answer into its own hands: it is given when `go` is called. */
   hold?: (stage: Stage, go: () => void) => boolean
   extensions?: readonly string[]
+  /** Each octet in a segment of its own. */
+  octets?: boolean
 }
 
 const ORDINARY: Record<Stage, string> = {
@@ -39,6 +52,8 @@ const ORDINARY: Record<Stage, string> = {
   dot: '250 2.0.0 Ok: queued as TEST',
   quit: '221 2.0.0 Bye',
   rset: '250 2.0.0 Ok',
+  starttls: '454 4.7.0 not here',
+  auth: '235 2.7.0 welcome',
 }
 
 export class UpstreamServer {
@@ -84,12 +99,25 @@ export class UpstreamServer {
     let mail = ''
     let rcpt: string[] = []
     let stalled = false
+    const endless = (): void => {
+      if (!socket.destroyed) socket.write('250-and more\r\n'.repeat(500), () => setImmediate(endless))
+    }
+    let saying = Promise.resolve()
+    const say = (text: string): void => {
+      if (this.script.octets !== true) return void socket.write(text)
+      for (const octet of text) {
+        saying = saying
+          .then(() => new Promise((resolve) => setImmediate(resolve)))
+          .then(() => void socket.write(octet))
+      }
+    }
     const answer = (stage: Stage, line: string, ordinary = ORDINARY[stage]): boolean => {
       const act = this.script.act?.(stage, line, connection) ?? ordinary
       if (act === 'stall') stalled = true
       else if (act === 'reset') socket.resetAndDestroy()
       else if (act === 'close') socket.end()
-      else if (act !== '') socket.write(`${act}\r\n`)
+      else if (act === 'endless') endless()
+      else if (act !== '') say(`${act}\r\n`)
       return act === ordinary || /^[23]/.test(act)
     }
     const command = (line: string): void => {
@@ -101,6 +129,8 @@ export class UpstreamServer {
           line,
           ['250-upstream.test', ...this.extensions.map((e) => `250-${e}`), '250 HELP'].join('\r\n'),
         )
+      else if (verb === 'STAR') answer('starttls', line)
+      else if (verb === 'AUTH') answer('auth', line)
       else if (verb === 'HELO') answer('ehlo', line, '250 upstream.test')
       else if (verb === 'MAIL') {
         if (answer('mail', line)) mail = line
@@ -108,13 +138,12 @@ export class UpstreamServer {
       } else if (verb === 'RCPT') {
         if (answer('rcpt', line)) rcpt.push(line)
       } else if (verb === 'DATA') {
-        if (rcpt.length === 0) socket.write('554 5.5.1 no valid recipients\r\n')
+        if (rcpt.length === 0) say('554 5.5.1 no valid recipients\r\n')
         else inData = answer('data', line)
       } else if (verb === 'RSET') answer('rset', line)
       else if (verb === 'QUIT') {
-        answer('quit', line)
-        socket.end()
-      } else socket.write('502 5.5.2 what?\r\n')
+        if (answer('quit', line)) socket.end()
+      } else say('502 5.5.2 what?\r\n')
     }
     answer('connect', '')
     socket.on('data', (chunk) => {
@@ -126,6 +155,11 @@ export class UpstreamServer {
           const act = this.script.act?.('body', '', connection)
           if (act === 'reset') return void socket.resetAndDestroy()
           if (act === 'stall') stalled = true
+          else if (act !== undefined) {
+            stalled = true
+            say(`${act}\r\n`)
+            socket.resume()
+          }
           const end = rest.startsWith('.\r\n') ? 0 : rest.indexOf('\r\n.\r\n') + 2
           if (end === 1 || stalled) return
           const wire = rest.slice(0, end)

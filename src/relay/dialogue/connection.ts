@@ -199,6 +199,8 @@ export class Connection {
   }
 
   async #content({ body, end }: Payload): Promise<Reply> {
+    // it may have died in the same breath as it said 354: then nothing was sent
+    if (this.#closed !== null) throw this.#closed
     this.stage = 'body'
     // an upstream may refuse in the middle of the body; its reply then is the final one
     const reply = this.#next()
@@ -208,6 +210,7 @@ export class Connection {
       for (let at = 0; at < body.length; at += BLOCK) {
         await this.#block(body.subarray(at, at + BLOCK), latest)
       }
+      if (this.#closed !== null) throw this.#closed
       this.stage = 'dot'
       this.#send(end, this.#timeouts.dot)
     } else {
@@ -252,6 +255,8 @@ export class Connection {
       this.#fail(new Error(`unexpected reply ${reply.code}`))
     } else if (reply.code < 200 || reply.code > 599) {
       this.#fail(new Error('not an SMTP reply'), waiting)
+    } else if (this.stage === 'body' && reply.code < 400) {
+      this.#fail(new Error(`${reply.code} before the message was sent`), waiting)
     } else {
       waiting.resolve(reply)
       // 421 means the upstream is leaving (RFC 5321, 3.8): this reply counts, and no other will come

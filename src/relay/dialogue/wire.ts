@@ -16,6 +16,15 @@ const LF = 10
 const DOT = 46
 const LONGEST_REPLY = 64 * 1024
 
+/** True when all lines bear the same code (RFC 5321, 4.2.1): what else could be believed? */
+const agrees = (lines: string): boolean => {
+  const code = lines.slice(0, 3)
+  for (let at = lines.indexOf('\n') + 1; at > 0 && at < lines.length; at = lines.indexOf('\n', at) + 1) {
+    if (!lines.startsWith(code, at)) return false
+  }
+  return true
+}
+
 /** Gathers chunks into replies. Throws for a peer that never comes to an end. */
 export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buffer) => void) => {
   let rest = ''
@@ -32,8 +41,9 @@ export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buf
       lines += line
       if (/^\d{3}-/.test(line)) continue
       const text = Buffer.from(lines, 'latin1').toString('utf8')
+      const said = agrees(lines) ? parseReply(text) : null
       lines = ''
-      onReply(parseReply(text) ?? { code: 0, enhanced: null, text: text.trim().slice(0, 200) })
+      onReply(said ?? { code: 0, enhanced: null, text: text.trim().slice(0, 200) })
     }
     if (rest.length + lines.length > LONGEST_REPLY) throw new Error('reply too long')
   }
