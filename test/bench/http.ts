@@ -4,7 +4,8 @@ import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { Postern } from '../parts/postern.js'
 import { freePort } from '../parts/postfix.js'
-import { now, percentile, Sink, spread } from './load.js'
+import { atLeast, atMost } from './goals.js'
+import { median, now, percentile, Sink, spread } from './load.js'
 
 const CONNECTIONS = 50
 
@@ -61,31 +62,31 @@ const hammer = async (url: string, key: string, count: number): Promise<HttpFigu
   return { rate, p50: percentile(times, 0.5), p99: percentile(times, 0.99) }
 }
 
-const bareRoute = async (count: number): Promise<HttpFigure> => {
+const bareRoute = async (count: number, warm: number): Promise<HttpFigure> => {
   const child = fork(fileURLToPath(new URL('./bare-hapi.js', import.meta.url)))
   const port = await new Promise<number>((resolve) =>
     child.once('message', (message) => resolve(Number(message))),
   )
   try {
-    await hammer(`http://127.0.0.1:${port}/v1/emails`, 'x', count)
+    await hammer(`http://127.0.0.1:${port}/v1/emails`, 'x', warm)
     return await hammer(`http://127.0.0.1:${port}/v1/emails`, 'x', count)
   } finally {
     child.kill()
   }
 }
 
-const postern = async (count: number): Promise<HttpFigure & { readonly endToEnd: number }> => {
+const postern = async (count: number, warm: number): Promise<HttpFigure & { readonly endToEnd: number }> => {
   const sink = new Sink(await freePort())
   const gateway = new Postern({ rate_limit: { per_minute: 100_000_000 } })
   try {
     await gateway.start()
     await gateway.route(`smtp://127.0.0.1:${sink.port}?tls=none&max_connections=20`)
     const key = await gateway.key()
-    await hammer(`${gateway.url}/v1/emails`, key, count)
-    await sink.until(count)
+    await hammer(`${gateway.url}/v1/emails`, key, warm)
+    await sink.until(warm)
     const began = now()
     const figure = await hammer(`${gateway.url}/v1/emails`, key, count)
-    const ended = await sink.until(count * 2)
+    const ended = await sink.until(warm + count)
     return { ...figure, endToEnd: (count / (ended - began)) * 1000 }
   } finally {
     await gateway.remove()
@@ -93,27 +94,25 @@ const postern = async (count: number): Promise<HttpFigure & { readonly endToEnd:
   }
 }
 
-export const httpBench = async (runs: number, count: number): Promise<void> => {
+export const httpBench = async (runs: number, count: number, warm: number): Promise<void> => {
   const bare: HttpFigure[] = []
   const ours: (HttpFigure & { endToEnd: number })[] = []
   for (let run = 0; run < runs; run++) {
-    bare.push(await bareRoute(count))
-    ours.push(await postern(count))
+    bare.push(await bareRoute(count, warm))
+    ours.push(await postern(count, warm))
   }
   const ratio = ours.map((figure, i) => figure.rate / bare[i]!.rate)
   const tail = ours.map((figure, i) => figure.p99 / bare[i]!.p99)
-  console.log(`\nPOST /v1/emails, ${CONNECTIONS} connections, medians [min..max] of ${runs} runs`)
-  console.log(
-    `    accepted        x${spread(ratio, 2)} of a bare hapi route   ${spread(ours.map((f) => f.rate))}/s beside ${spread(bare.map((f) => f.rate))}/s`,
-  )
-  console.log(`    at the upstream ${spread(ours.map((f) => f.endToEnd))}/s`)
-  console.log(
-    `    p99             x${spread(tail, 2)}   ${spread(
-      ours.map((f) => f.p99),
+  const rates = (figures: readonly HttpFigure[]) => spread(figures.map((figure) => figure.rate))
+  const tails = (figures: readonly HttpFigure[]) =>
+    spread(
+      figures.map((figure) => figure.p99),
       1,
-    )} ms beside ${spread(
-      bare.map((f) => f.p99),
-      1,
-    )} ms`,
+    )
+  console.log(
+    `\nPOST /v1/emails beside a bare hapi route, ${CONNECTIONS} connections: medians [min..max] of ${runs} runs, ${count} after ${warm}
+    accepted        x${spread(ratio, 2)}   ${atLeast(0.45, median(ratio))}   ${rates(ours)}/s beside ${rates(bare)}/s
+    at the upstream ${spread(ours.map((figure) => figure.endToEnd))}/s
+    p99             x${spread(tail, 2)}   ${atMost(2.5, median(tail))}   ${tails(ours)} ms beside ${tails(bare)} ms`,
   )
 }

@@ -1,0 +1,22 @@
+/** `--name=value` or `--name value`; a name without a value is 1. */
+export type Options = Readonly<Record<string, string>>
+
+export const readOptions = (words: readonly string[]): Options => {
+  const options: Record<string, string> = {}
+  for (let i = 0; i < words.length; i++) {
+    const [, name, value] = /^--([a-z]+)(?:=(.*))?$/.exec(words[i] ?? '') ?? []
+    if (name === undefined) throw new Error(`what does ${words[i]} mean? see test/bench/main.ts`)
+    const next = words[i + 1]
+    if (value !== undefined) options[name] = value
+    else if (next !== undefined && !next.startsWith('--')) options[name] = words[++i] ?? ''
+    else options[name] = '1'
+  }
+  return options
+}
+
+/** A positive whole number, or the default. */
+export const numberOf = (options: Options, name: string, standard: number): number => {
+  const value = Number(options[name] ?? standard)
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number of 1 or more`)
+  return value
+}
