@@ -81,6 +81,8 @@ export interface NewEmail extends EmailFacts {
   readonly needsSmtpUtf8: boolean
   /** JSON {html, text, headers} of an API mail; null for SMTP mail (read from raw on demand). */
   readonly content: string | null
+  /** True: also to addresses that are suppressed, now or by the time it is sent. */
+  readonly ignoreSuppressions?: boolean
   /** ENVID and RET of the submitting client (SMTP door), else null. */
   readonly envid: string | null
   readonly ret: string | null
@@ -219,7 +221,7 @@ export interface Queue {
   claimKey(claim: IdempotencyClaim): Promise<IdempotencyState>
   /** Frees a key that this token holds and that has no answer yet. */
   releaseKey(claim: Pick<IdempotencyClaim, 'workspaceId' | 'mode' | 'key' | 'token'>): Promise<void>
-  /** Leases due recipients of a pool: oldest first, round-robin between workspaces. */
+  /** Leases due recipients of a pool: oldest first, round-robin between workspaces. Who has been suppressed since ends here. */
   claim(poolId: string, limit: number, leaseUntil: number, now: number): Promise<readonly Claimed[]>
   /** Journals attempts before the message is sent. False at a position: that lease is no longer ours, do not send. */
   attempting(marks: readonly AttemptMark[]): Promise<readonly boolean[]>

@@ -182,6 +182,7 @@ const toEmail = async (
     poolId: await ground.route(workspace, mode),
     recipients,
     raw: prepareForRelay(raw, submitted, { messageId, date: formatDate(now), receivedLine: line }),
+    ignoreSuppressions: submitted.ignoreSuppressions,
     needsSmtpUtf8: submitted.needsSmtpUtf8 || recipients.some(({ address }) => !isAscii(address)),
     content: null,
     envid: message.envid,

@@ -92,6 +92,7 @@ const toEmail = async (
     poolId: await ground.route(workspace, principal.mode),
     recipients: checked.recipients.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
     raw,
+    ignoreSuppressions: checked.ignoreSuppressions,
     needsSmtpUtf8: needsSmtpUtf8(checked),
     content: JSON.stringify({ html, text, headers }),
     envid: null,

@@ -2,7 +2,9 @@
  * NAME      contract-queue - accepting, claiming, leasing, appointments, idempotency
  */
 import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
 import type { IdempotencyClaim, IdempotentAnswer, Store } from '../../src/store/port.js'
+import { suppressionList } from '../../src/store/port-tenants.js'
 import {
   accepted,
   addWorkspace,
@@ -13,6 +15,7 @@ import {
   mailFor,
   type OpenStore,
   ofLease,
+  page,
   scopeOf,
   statusOf,
   T0,
@@ -264,6 +267,49 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.reschedule(scopeOf(at), mail.id, T0, T0), 'not_scheduled')
     const plain = await accepted(store, at)
     t.equal(await store.cancel(scopeOf(at), plain.id, T0), 'not_scheduled')
+  })
+
+  await t.test('who is suppressed while the mail waits is not written to any more', async (t) => {
+    const at = await ground(store)
+    const listed = (list: string, email: string, expiresAt: number | null = null) =>
+      store.addSuppression({
+        id: newId('sup'),
+        accountId: at.accountId,
+        workspaceId: list,
+        email,
+        origin: 'complaint',
+        sourceId: null,
+        reason: null,
+        expiresAt,
+        createdAt: T0,
+      })
+    const to = (...names: readonly string[]) => ({ recipients: names.map((name) => toOne(`${name}@x.test`)) })
+    const planned = await accepted(store, at, { ...later, ...to('Ana', 'bob') })
+    const tried = await accepted(store, at, to('wide'))
+    const claimed = await claimOne(store, at, T0)
+    await store.settle([ofLease(claimed, { seen: 'postponed', retryAt: T0 + HOUR })])
+    const wilful = await accepted(store, at, { ...later, ...to('ana'), ignoreSuppressions: true })
+    const testing = await accepted(store, at, { ...later, ...to('ana'), mode: 'test' })
+    const pardoned = await accepted(store, at, { ...later, ...to('brief') })
+    await listed(at.workspace.id, 'ana@x.test')
+    await listed(at.accountId, 'wide@x.test')
+    await listed(at.workspace.id, 'brief@x.test', T0 + 5)
+    await listed(suppressionList(at.workspace.id, 'test'), 'bob@x.test')
+    const due = await store.claim(at.poolId, 10, T0 + 9 * HOUR, T0 + HOUR)
+    t.same(
+      due.map(({ emailId, address }) => `${emailId} ${address}`).sort(),
+      [
+        `${planned.id} bob@x.test`,
+        `${wilful.id} ana@x.test`,
+        `${testing.id} ana@x.test`,
+        `${pardoned.id} brief@x.test`,
+      ].sort(),
+    )
+    const found = await store.email(scopeOf(at), planned.id)
+    t.match(found, { status: 'bounced', counts: { bounced: 1, queued: 1 } })
+    t.match(found?.recipients[0], { status: 'bounced', reason: 'suppressed', attempts: 0, dueAt: null })
+    t.same(await timeline(store, tried.id), ['queued', 'deferred', 'bounced'])
+    t.match((await store.events(tried.id, page())).rows[0], { source: 'system', reason: 'suppressed' })
   })
 
   await t.test('of a cancel and the dispatcher exactly one wins', async (t) => {

@@ -79,6 +79,7 @@ const listsOf = (mail: NewEmail): string =>
     replyTo: mail.replyTo,
     tags: mail.tags,
     attachments: mail.attachments,
+    ...(mail.ignoreSuppressions === true && { insists: true }),
     ...(mail.trace != null && { trace: mail.trace }),
   })
 

@@ -11,12 +11,13 @@
  */
 import type { Status } from '../../../mail/status.js'
 import type { Parking } from '../operate/park.js'
+import type { Silence } from '../operate/silence.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import type { Desk } from './desk.js'
 import type { Leases } from './lease.js'
 import type { Appointments } from './schedule.js'
 
-/** How many held recipients one claim may put to rest before it lets others write. */
+/** How many held or suppressed recipients one claim may put to rest before it lets others write. */
 const MOST_PARKED = 1_000
 
 /** Larger bodies stay out of the answer; body() fetches them when they are sent. */
@@ -62,7 +63,13 @@ const toClaimed = (desk: Desk, row: unknown[]): ClaimedArray => {
   return row as unknown as ClaimedArray
 }
 
-export const createClaim = (desk: Desk, leases: Leases, appointments: Appointments, parking: Parking) => {
+export const createClaim = (
+  desk: Desk,
+  leases: Leases,
+  appointments: Appointments,
+  parking: Parking,
+  silence: Silence,
+) => {
   const sql = prepare(desk)
   /** Per pool, the workspace served last. */
   const served = new Map<number, number>()
@@ -115,6 +122,7 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
     const claimed: ClaimedArray[] = []
     let waiting = circle(pool, now, limit)
     let rested = 0
+    const held = desk.holds.any
     while (waiting.length > 0 && claimed.length < limit && rested < MOST_PARKED) {
       const share = Math.ceil((limit - claimed.length) / waiting.length)
       const more: number[] = []
@@ -126,7 +134,7 @@ export const createClaim = (desk: Desk, leases: Leases, appointments: Appointmen
         const hand = sql.due.all(pool, workspace, now, wanted)
         for (const { status, email_id } of hand)
           if (status === 'scheduled') appointments.fallDue(email_id, now)
-        const free = desk.holds.any ? hand.filter((one) => !parked(one, workspace, pool, now)) : hand
+        const free = hand.filter((one) => !(held && parked(one, workspace, pool, now)) && !silence(one, now))
         rested += hand.length - free.length
         hands.push(free)
         left -= free.length

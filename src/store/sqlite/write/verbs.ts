@@ -10,6 +10,7 @@ import { durabilityFaults } from '../connect.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createOrders } from '../operate/orders.js'
 import { createParking } from '../operate/park.js'
+import { createSilence } from '../operate/silence.js'
 import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createAccept } from './accept.js'
@@ -35,7 +36,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
   const settle = createSettle(desk, addEvent, fold, owing, systemClock.now)
   return {
     accept: createAccept(desk, addEvent, parking, owing),
-    claim: createClaim(desk, leases, appointments, parking),
+    claim: createClaim(desk, leases, appointments, parking, createSilence(desk.db, settle)),
     settle: (outcomes) => outcomes.map(settle).filter((one): one is Settled => one !== null),
     attempting: leases.attempting,
     release: leases.release,
