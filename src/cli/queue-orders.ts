@@ -29,7 +29,7 @@ interface Plan {
 const concerned = (verb: Verb, { waiting, held, underWay }: QueueCount): number => {
   if (verb === 'release') return held
   if (verb === 'hold' || verb === 'retry') return waiting
-  return verb === 'purge' ? waiting + held + underWay : waiting + held
+  return verb === 'purge' || verb === 'reroute' ? waiting + held + underWay : waiting + held
 }
 
 const matchText = ({ waiting, held, underWay }: QueueCount): string =>

@@ -8,9 +8,9 @@
  *   its promise ends the process with 74, an error that nobody expected with 70.
  */
 import { crashFacts } from '../base/crash.js'
+import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/host/systemd.js'
 import { createListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
-import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/host/systemd.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
 import { type Adopted, adoptSockets } from '../config/sockets.js'

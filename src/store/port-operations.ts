@@ -79,7 +79,7 @@ export interface Operations {
    * Resolves with the number of recipients changed.
    * release  lifts the holds of exactly this scope and sets free what no other hold keeps, ambiguous mail too
    * retry    due now
-   * reroute  to another pool; test mail stays in its sandbox
+   * reroute  to another pool, from the next attempt on; test mail stays in its sandbox
    * purge    bounced, or canceled while scheduled
    */
   operate(order: QueueOrder): Promise<number>

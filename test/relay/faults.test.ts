@@ -204,7 +204,7 @@ t.test('taken before it was sent is not taken', async (t) => {
   const server = new UpstreamServer()
   const port = await server.listen()
   t.teardown(() => server.close())
-  server.script.act = (at) => (at === 'body' ? '250 2.0.0 already' : undefined)
+  server.script.act = (at, line) => (at === 'body' && line !== '' ? '250 2.0.0 already' : undefined)
   const { queue, stop } = startFlow([poolRow([upstreamRow(port)])], { timeouts: FAST })
   queue.add(mail({ raw: Buffer.from(`Subject: big\r\n\r\n${'x'.repeat(76)}\r\n`.repeat(100_000)) }))
   await queue.settled(1)

@@ -152,7 +152,7 @@ export class UpstreamServer {
       for (;;) {
         if (stalled || socket.destroyed) return
         if (inData) {
-          const act = this.script.act?.('body', '', connection)
+          const act = this.script.act?.('body', rest, connection)
           if (act === 'reset') return void socket.resetAndDestroy()
           if (act === 'stall') stalled = true
           else if (act !== undefined) {

@@ -199,6 +199,28 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     t.equal((await claim(store, to)).length, 1)
   })
 
+  await t.test('what is leased follows: at once before DATA, else with its next attempt', async (t) => {
+    const at = await home()
+    const to = await inPool(store, at, 'other')
+    const leased = await accepted(store, at)
+    const idle = await claimOne(store, at, T0)
+    const begun = await accepted(store, at)
+    const busy = await claimOne(store, at, T0)
+    await store.attempting([{ ...busy, attempt: 1, upstreamId: 'up_x', at: T0 }])
+    const moving = { accountId: at.accountId, from: at.poolId, to: to.poolId, now: T0 }
+    t.equal(await store.updateWorkspace(at.workspace.id, { poolId: to.poolId }, moving), 'done')
+    t.same(await store.attempting([{ ...idle, attempt: 1, upstreamId: 'up_x', at: T0 }]), [false])
+    t.same(
+      (await claim(store, to)).map(({ emailId, poolId }) => [emailId, poolId]),
+      [[leased.id, to.poolId]],
+    )
+    await store.release([busy], T0)
+    t.same(
+      (await claim(store, to)).map(({ emailId }) => emailId),
+      [begun.id],
+    )
+  })
+
   await t.test('purge ends what has not begun, with the reason', async (t) => {
     const at = await home()
     const waiting = await accepted(store, at)

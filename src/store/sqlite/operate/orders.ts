@@ -3,9 +3,9 @@
  * DESCRIPTION
  *   Each step inspects a few hundred recipients and is one verb among others, so
  *   the writer goes on serving everybody else in between. What is past the
- *   journal (attempting) is on the wire and is left alone. A lease that has not
- *   come so far can be purged: its generation moves on, and the relay is told so
- *   when it asks to begin.
+ *   journal (attempting) is on the wire and is left alone; only its next attempt
+ *   can be rerouted. A lease that has not come so far can be purged or rerouted: its
+ *   generation moves on, and the relay is told so when it asks to begin.
  */
 import type { Outcome, Settled } from '../../port.js'
 import type { HoldRow, QueueAction, QueueOrder } from '../../port-operations.js'
@@ -31,7 +31,7 @@ export interface OperationWrites {
 const STRANDS: Readonly<Record<QueueAction, readonly Strand[]>> = {
   release: ['held'],
   retry: ['waiting'],
-  reroute: ['waiting', 'held'],
+  reroute: ['waiting', 'held', 'leased'],
   purge: ['waiting', 'held', 'leased'],
 }
 
@@ -61,6 +61,10 @@ const prepare = ({ db }: Desk) => ({
   sandbox: db.prepare<[number], number>("SELECT 1 FROM pools WHERE n = ? AND kind = 'sandbox'").pluck(),
   now: db.prepare('UPDATE recipients SET due_at = ? WHERE id = ?'),
   move: db.prepare('UPDATE recipients SET pool = ? WHERE id = ?'),
+  unlease: db.prepare(
+    `UPDATE recipients SET boot = NULL, lease_until = NULL, lease_gen = lease_gen + 1,
+       due_at = CASE WHEN status IN ('queued', 'deferred') THEN ? END WHERE id = ?`,
+  ),
   moveEmail: db.prepare('UPDATE emails SET pool = ? WHERE id = ?'),
 })
 
@@ -91,6 +95,10 @@ export const createOrders = (
       if (row.pool === target || sql.sandbox.get(row.pool) !== undefined) return false
       sql.move.run(target, row.id)
       sql.moveEmail.run(target, row.email_id)
+      if (row.boot !== null && row.attempting === null) {
+        sql.unlease.run(now, row.id)
+        desk.hot.drop(row.id)
+      }
       const more = { from_pool: desk.names.poolId(row.pool), to_pool: to ?? '' }
       parking.note(row, { action: 'rerouted', reason, now, more })
       return true
