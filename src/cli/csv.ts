@@ -1,5 +1,9 @@
 /**
  * NAME      csv - RFC 4180, both ways
+ * DESCRIPTION
+ *   A spreadsheet runs what begins with `=`, `+`, `-` or `@` as a formula, and addresses may begin
+ *   with any of them. `guarded` puts an apostrophe before such a cell, which spreadsheets take for
+ *   "this is text", and `unguarded` takes it away again, so that an export imports unchanged.
  */
 
 /** Records of fields. Quoted fields may hold commas, quotes and line ends; empty lines are skipped. */
@@ -34,3 +38,10 @@ export const writeCsv = (records: readonly (readonly (string | number | null)[])
         .join(','),
     )
     .join('\r\n')
+
+const RISKY = /^'*[=+\-@\t\r]/
+
+export const guarded = (cell: string): string => (RISKY.test(cell) ? `'${cell}` : cell)
+
+export const unguarded = (cell: string): string =>
+  cell.startsWith("'") && RISKY.test(cell) ? cell.slice(1) : cell

@@ -2,7 +2,8 @@
  * NAME      suppression - addresses not to write to, from the command line
  * DESCRIPTION
  *   CSV in and out: email, reason, origin, created_at, expires_at; only the
- *   first column is needed, and a header line names the others.
+ *   first column is needed, and a header line names the others, also in the words that other
+ *   providers use in their exports.
  */
 import { Fault } from '../base/fault.js'
 import { suppression as suppressionRecord } from '../http/render.js'
@@ -17,7 +18,7 @@ import {
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
-import { readCsv, writeCsv } from './csv.js'
+import { guarded, readCsv, unguarded, writeCsv } from './csv.js'
 import { badInput, usage } from './exit.js'
 import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
@@ -138,15 +139,29 @@ interface Line {
   readonly expiresAt: number | null
 }
 
-/** Columns by header when there is one, else by the order of COLUMNS. */
+/** What other providers call our columns, letters and digits only, the best first. */
+const ALSO = {
+  email: ['email', 'emailaddress', 'address', 'recipient', 'recipientemail', 'mail'],
+  reason: ['reason', 'suppressionreason', 'type', 'description', 'error', 'cause', 'status'],
+  expires_at: ['expiresat', 'expires', 'expiry'],
+} as const
+type Column = keyof typeof ALSO
+
+/** Where each column stands: by header when there is one, else by the order of COLUMNS. */
+const placesIn = (first: readonly string[]): Record<Column, number> | null => {
+  const names = first.map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ''))
+  const place = (column: Column): number =>
+    names.indexOf(ALSO[column].find((name) => names.includes(name)) ?? '?')
+  const found = { email: place('email'), reason: place('reason'), expires_at: place('expires_at') }
+  return found.email < 0 || first.some((name) => name.includes('@')) ? null : found
+}
+
 const readLines = (text: string): readonly Line[] => {
   const records = readCsv(text)
-  const first = records[0]?.map((name) => name.toLowerCase()) ?? []
-  const headed = first.some((name) => name === 'email' || name === 'address')
-  const names: readonly string[] = headed
-    ? first.map((name) => (name === 'address' ? 'email' : name))
-    : COLUMNS
-  const cell = (record: readonly string[], name: string) => record[names.indexOf(name)] ?? ''
+  const places = placesIn(records[0] ?? [])
+  const headed = places !== null
+  const cell = (record: readonly string[], name: Column) =>
+    unguarded(record[places?.[name] ?? COLUMNS.indexOf(name)] ?? '')
   return records.slice(headed ? 1 : 0).map((record, i) => ({
     at: i + (headed ? 2 : 1),
     email: cell(record, 'email'),
@@ -199,8 +214,8 @@ const exportAll = command({
     withHouse(args, async (house) => {
       const rows = await rowsOf(house, args)
       const records = rows.map((row) => [
-        row.email,
-        row.reason,
+        guarded(row.email),
+        guarded(row.reason ?? ''),
         row.origin,
         day(row.createdAt),
         day(row.expiresAt),

@@ -7,6 +7,7 @@
  *   sent only as far as NOTIFY asks for them (RFC 3461): no NOTIFY means
  *   failures only, NEVER means none; complaints and auto-replies come anyway.
  *   `suppressed@` never comes here: in test mode it counts as listed when it is sent.
+ *   Some rows go by a second name, which says the outcome in words.
  */
 
 /** A report that goes back to the envelope sender. */
@@ -95,6 +96,19 @@ export const SIMULATIONS: readonly Simulation[] = [
   }),
 ]
 
+/** Second names, each for a row with or without a detail. */
+export const ALIASES: Readonly<Record<string, string>> = {
+  hard: 'bounced',
+  soft: 'bounced+5.2.2',
+  'hard-bounce': 'bounced',
+  'soft-bounce': 'bounced+5.2.2',
+  'sent-then-bounced': 'bounced-later',
+  'delivered-then-bounced': 'late-bounce',
+  'delayed-then-failed': 'delayed',
+  complaint: 'complained',
+  'out-of-office': 'ooto',
+}
+
 const CODE = /^[45]\.\d{1,3}\.\d{1,3}$/
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -127,9 +141,18 @@ const withCode = (found: Simulation, code: string): Simulation => {
   }
 }
 
+/** The first name; a detail of its own goes before the one that the alias brings. */
+const firstName = (local: string): string => {
+  const plus = local.indexOf('+')
+  const name = plus === -1 ? local : local.slice(0, plus)
+  const first = Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined
+  if (first === undefined) return local
+  return plus === -1 ? first : `${first.split('+')[0]}${local.slice(plus)}`
+}
+
 /** What happens to mail for this address. */
 export const simulationFor = (address: string): Simulation => {
-  const local = address.slice(0, address.lastIndexOf('@')).toLowerCase().replaceAll('"', '')
+  const local = firstName(address.slice(0, address.lastIndexOf('@')).toLowerCase().replaceAll('"', ''))
   const exact = SIMULATIONS.find(({ name }) => name === local)
   if (exact !== undefined) return exact
   const plus = local.indexOf('+')

@@ -1,7 +1,7 @@
 /** CSV both ways. */
 import fc from 'fast-check'
 import t from 'tap'
-import { readCsv, writeCsv } from '../../src/cli/csv.js'
+import { guarded, readCsv, unguarded, writeCsv } from '../../src/cli/csv.js'
 
 t.test('reading', async (t) => {
   t.same(readCsv('a,b\r\nc,d\r\n'), [
@@ -27,4 +27,24 @@ t.test('what is written reads back', async (t) => {
     { maxLength: 5 },
   )
   fc.assert(fc.property(records, (rows) => t.same(readCsv(writeCsv(rows)), rows)))
+})
+
+t.test('no cell is a formula, and every cell comes back', async (t) => {
+  for (const [cell, safe] of [
+    ['=cmd()@x.y', "'=cmd()@x.y"],
+    ["'=x", "''=x"],
+    ['+1@x.y', "'+1@x.y"],
+    ["o'neil@x.y", "o'neil@x.y"],
+    ["'quoted'", "'quoted'"],
+  ] as const) {
+    t.equal(guarded(cell), safe)
+    t.equal(unguarded(safe), cell)
+  }
+  const cell = fc.string({
+    unit: fc.constantFrom("'", '=', '+', '-', '@', '\t', 'a', '"', ','),
+    maxLength: 6,
+  })
+  fc.assert(
+    fc.property(cell, (text) => !/^[=+\-@\t]/.test(guarded(text)) && unguarded(guarded(text)) === text),
+  )
 })

@@ -44,3 +44,35 @@ t.test('lists of their own: for tests, and for the whole account', async (t) => 
     deleted: true,
   })
 })
+
+t.test('what a spreadsheet would run as a formula goes out as text and comes back', async (t) => {
+  const desk = openDesk(t)
+  const odd = ['=1+1@example.com', '+tag@example.com', '-dash@example.com', "'=x@example.com"]
+  const csv = odd.map((email) => `"'${email}","=HYPERLINK(""x"")"`).join('\n')
+  t.match(await desk.run(['suppression', 'import', '-'], csv), { code: 0 })
+  const { stdout } = await desk.run(['suppression', 'export'])
+  t.notMatch(stdout, /(?:^|,|\n)"?[=+@-]/)
+  t.match(await desk.run(['suppression', 'import', '-', '--mode', 'test'], stdout), { code: 0 })
+  const back = await desk.json(['suppression', 'list', '--mode', 'test'])
+  t.same(back.map(({ email }: { email: string }) => email).sort(), [...odd].sort())
+  t.equal(back[0].reason, '=HYPERLINK("x")')
+})
+
+t.test('exports of other providers come in as they are', async (t) => {
+  const desk = openDesk(t)
+  for (const [n, csv] of [
+    'status,reason,email,created\n5.1.1,unknown user,NN@example.com,1700000000\n',
+    'address,code,error,created_at\nNN@example.com,550,unknown user,2026-01-01\n',
+    '"EmailAddress","SuppressionReason","Origin","CreatedAt"\nNN@example.com,unknown user,Recipient,2026-01-01\n',
+    'recipient,type,source\nNN@example.com,unknown user,Bounce Rule\n',
+    'Email Address,Reason\nNN@example.com,unknown user\n',
+    'NN@example.com,unknown user\n',
+    'NN@example.com\n',
+  ].entries()) {
+    const text = csv.replace('NN', `n${n}`)
+    t.match(await desk.run(['suppression', 'import', '-'], text), { code: 0, stdout: /1 of 1/ }, text)
+    const [row] = await desk.json(['suppression', 'list'])
+    t.match(row, { email: `n${n}@example.com` })
+    if (n < 6) t.equal(row.reason, 'unknown user', text)
+  }
+})

@@ -193,6 +193,43 @@ t.test('over SMTP, with a field that insists', async (t) => {
   client.close()
 })
 
+t.test('by the names that say it, over HTTP and SMTP', async (t) => {
+  const client = createTransport({
+    host: '127.0.0.1',
+    port: postern.ports.submission[0] ?? 0,
+    requireTLS: true,
+    tls: { rejectUnauthorized: false },
+    auth: { user: 'apikey', pass: key },
+  })
+  const bySmtp = async (to: string): Promise<string> => {
+    const { response } = await client.sendMail({ from: 'app@gw.test', to, subject: 'x', text: 'x' })
+    return /queued as (em_[0-9a-z]{26})/.exec(response)?.[1] ?? ''
+  }
+  const rows = [
+    ['hard', 'bounced', 'bounced', 'hard'],
+    ['soft', 'bounced', 'bounced', 'soft'],
+    ['delayed-then-failed', 'bounced', 'sent deferred bounced', 'soft'],
+    ['delivered-then-bounced', 'bounced', 'sent delivered bounced', 'soft'],
+    ['complaint', 'delivered', 'sent delivered complained', undefined],
+    ['out-of-office', 'delivered', 'sent delivered', undefined],
+  ] as const
+  const sent = await Promise.all(
+    rows.flatMap(([name]) => [send(`${name}@example.com`), bySmtp(`${name}@example.com`)]),
+  )
+  for (const [at, id] of sent.entries()) {
+    const [name, status, way, verdict] = rows[at >> 1] ?? rows[0]
+    const end = Date.now() + 20_000
+    while ((await steps(id)).join(' ') !== `queued ${way}` && Date.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    t.equal((await steps(id)).join(' '), `queued ${way}`, name)
+    const record = await postern.until(key, id, [status])
+    t.equal(record.status, status, name)
+    if (verdict !== undefined)
+      t.match(await event(id, ({ type }) => type === 'email.bounced'), { detail: { class: verdict } })
+  }
+  client.close()
+})
+
 t.test('slow', async () => {
   await postern.until(key, await send('slow@example.com'), ['delivered'])
 })

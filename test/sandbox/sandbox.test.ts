@@ -7,7 +7,7 @@ import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { silentLog } from '../../src/base/log.js'
 import { createSandbox } from '../../src/sandbox/sandbox.js'
-import { SIMULATIONS, simulationFor } from '../../src/sandbox/simulation.js'
+import { ALIASES, SIMULATIONS, simulationFor } from '../../src/sandbox/simulation.js'
 import { openBounceDoor } from '../smtp/doors.js'
 
 const SENDER = 'btoken1@bounces.test'
@@ -190,4 +190,14 @@ t.test('the table is for people too', async (t) => {
     '550 5.1.1',
     'a code that does not fit is ignored',
   )
+})
+
+t.test('second names', async (t) => {
+  for (const [name, first] of Object.entries(ALIASES)) {
+    t.same(simulationFor(`${name}@x.test`), simulationFor(`${first}@x.test`), name)
+    t.not(simulationFor(`${first}@x.test`), SIMULATIONS[0], `${first} is a row`)
+  }
+  t.match(simulationFor('Hard+5.1.2@x.test').reply, /^550 5\.1\.2 /)
+  t.match(simulationFor('soft+5.3.4@x.test').reply, /^552 5\.3\.4 /)
+  t.match(simulationFor('soft@x.test').reply, /^552 5\.2\.2 /)
 })
