@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Builds postern_VERSION_ARCH.deb in the current folder, from what `npm ci && npm run build` left:
-# the compiled daemon, the packages it needs at run time (no compiler on the target), the units,
-# the manual page and the completion. Installing starts nothing: configure first, then
+# the program in a few files (no node_modules, no compiler on the target), its two native modules,
+# the units, the manual pages and the completion. The native modules fit the Node that builds: the
+# package depends on that major version. Installing makes the user and the pepper and starts nothing:
+# configure first, then
 #   systemctl enable --now postern
-# An upgrade restarts a running daemon; removing keeps /var/lib/postern, purging removes it.
+# An upgrade restarts a running daemon. Removing keeps /etc/postern and /var/lib/postern, purging removes both.
 # Usage: systemd/build-deb.sh [output folder]
 set -euo pipefail
 umask 022
@@ -12,6 +14,8 @@ out=$(cd "${1:-.}" && pwd)
 cd "$top"
 version=$(node -p 'require("./package.json").version')
 arch=$(dpkg --print-architecture)
+node=$(node -p 'const [major] = process.versions.node.split(".").map(Number);
+  `nodejs (>= ${major === 20 ? "20.19" : major}), nodejs (<< ${major === 24 ? "24.19" : major + 1})`')
 maintainer="${DEBFULLNAME:-Postern maintainers} <${DEBEMAIL:-maintainers@postern.test}>"
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
@@ -22,60 +26,27 @@ doc=$stage/usr/share/doc/postern
 mkdir -p "$lib" "$doc" "$stage/usr/bin" "$stage/DEBIAN"
 
 # the program
-mkdir -p "$lib/bin" "$lib/dist"
-install -m 755 bin/postern "$lib/bin/postern"
-(cd dist && find src -name '*.js' -print0 | xargs -0 cp --parents -t "$lib/dist")
-node -e '
-  const { name, version, type } = require("./package.json")
-  console.log(JSON.stringify({ name, version, type }))' >"$lib/package.json"
-ln -s ../lib/postern/bin/postern "$stage/usr/bin/postern"
-
-# packages of the run time, without sources, tests, types and other platforms
-node -e '
-  const { readFileSync } = require("node:fs")
-  const { dirname, join } = require("node:path")
-  const BUILD_ONLY = new Set(["prebuild-install", "node-addon-api"])
-  const found = new Set()
-  const find = (name, from) => {
-    for (let dir = from; ; dir = dirname(dir)) {
-      const at = join(dir, "node_modules", name)
-      try { readFileSync(join(at, "package.json")); return at } catch {}
-      if (dir === dirname(dir)) return null
-    }
-  }
-  const walk = (dir) => {
-    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"))
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
-      const at = BUILD_ONLY.has(name) ? null : find(name, dir)
-      if (at === null || found.has(at)) continue
-      found.add(at)
-      walk(at)
-    }
-  }
-  walk(process.cwd())
-  for (const at of found) console.log(at.slice(process.cwd().length + 1))' |
-  while read -r package; do
-    find "$package" -mindepth 1 -name node_modules -prune -o -type f \
-      \( -name '*.js' -o -name '*.cjs' -o -name '*.mjs' -o -name '*.json' -o -name '*.node' -o -iname 'licen[sc]e*' \) -print
-  done |
-  grep -vE '^node_modules/(@[^/]+/)?[^/]+/(test|tests|__tests__|examples?|docs?|benchmarks?|\.github)/|better-sqlite3/(deps|src)/|better-sqlite3/build/(Makefile|config|deps)|test_extension|obj\.target|joi-browser|encoding\.min|/\.[^/]*$|tsconfig|package-lock' |
-  grep -vE "bcrypt/prebuilds/(darwin|win32|linux-($(node -p 'process.arch === "x64" ? "arm|arm64" : "x64"')))" |
-  tr '\n' '\0' | xargs -0 cp --parents -t "$lib"
-find "$lib/node_modules" -name '*.node' -exec strip --strip-unneeded {} + 2>/dev/null || true
-find "$lib/node_modules" -name '*.musl.node' -delete
-find "$lib" -type f ! -path '*/bin/postern' -exec chmod 644 {} +
-find "$stage" -type d -exec chmod 755 {} +
+node systemd/bundle/bundle.mjs "$lib"
+strip --strip-unneeded "$lib"/*.node
+chmod 644 "$lib"/*
+sed -i '1i #!/usr/bin/node' "$lib/postern.js"
+chmod 755 "$lib/postern.js"
+ln -s ../lib/postern/postern.js "$stage/usr/bin/postern"
+gzip -9n <"$lib/licences.txt" >"$doc/licences.gz"
+rm "$lib/licences.txt"
 
 # the system's side
 install -D -m 640 config/postern.yaml "$stage/etc/postern/postern.yaml"
-sed -i 's|^#data_dir: data$|data_dir: /var/lib/postern|' "$stage/etc/postern/postern.yaml"
-grep -q '^data_dir: /var/lib/postern$' "$stage/etc/postern/postern.yaml"
+sed -i 's|^#data_dir: data$|data_dir: /var/lib/postern|; s|^#\(pepper_file: /etc/postern/pepper\)$|\1|' "$stage/etc/postern/postern.yaml"
+[ "$(grep -cxE 'data_dir: /var/lib/postern|pepper_file: /etc/postern/pepper' "$stage/etc/postern/postern.yaml")" = 2 ]
 install -D -m 644 -t "$stage/usr/lib/systemd/system" systemd/postern.service systemd/postern.socket
 install -D -m 644 systemd/sysusers.d/postern.conf "$stage/usr/lib/sysusers.d/postern.conf"
 install -D -m 644 systemd/tmpfiles.d/postern.conf "$stage/usr/lib/tmpfiles.d/postern.conf"
-mkdir -p "$stage/usr/share/man/man1" "$stage/usr/share/bash-completion/completions"
-"$lib/bin/postern" man | gzip -9n >"$stage/usr/share/man/man1/postern.1.gz"
-"$lib/bin/postern" completion >"$stage/usr/share/bash-completion/completions/postern"
+mkdir -p "$stage/usr/share/man/man1" "$stage/usr/share/man/man5" "$stage/usr/share/bash-completion/completions"
+postern() { node "$lib/postern.js" "$@"; }
+postern man | gzip -9n >"$stage/usr/share/man/man1/postern.1.gz"
+postern man postern.yaml | gzip -9n >"$stage/usr/share/man/man5/postern.yaml.5.gz"
+postern completion >"$stage/usr/share/bash-completion/completions/postern"
 gzip -9n <README.md >"$doc/README.md.gz"
 [ -d systemd/examples ] && cp -r systemd/examples "$doc/examples"
 cat >"$doc/copyright" <<TEXT
@@ -86,9 +57,10 @@ Files: *
 Copyright: $(sed -n 's/^Copyright (c) //p' LICENSE | head -1)
 License: Expat
 
-Files: usr/lib/postern/node_modules/*
-Copyright: the authors named in the licence file of each package
+Files: usr/lib/postern/*
+Copyright: the authors of the packages within, named in licences.gz
 License: Expat
+Comment: each package, its licence and the text of it stand in licences.gz.
 
 License: Expat
 $(sed -n '/^Permission is hereby/,$p' LICENSE | sed 's/^$/./; s/^/ /')
@@ -108,7 +80,7 @@ Version: $version
 Architecture: $arch
 Maintainer: $maintainer
 Installed-Size: $(du -sk "$stage" --exclude=DEBIAN | cut -f1)
-Depends: nodejs (>= 20.19), libc6, libstdc++6, systemd | systemd-standalone-sysusers
+Depends: $node, libc6, libstdc++6, systemd | systemd-standalone-sysusers
 Recommends: ca-certificates
 Section: mail
 Priority: optional
@@ -122,16 +94,31 @@ echo /etc/postern/postern.yaml >"$stage/DEBIAN/conffiles"
 cat >"$stage/DEBIAN/postinst" <<'TEXT'
 #!/bin/sh
 set -e
+# The pepper is made once. One in the data folder moves out, so that a copy of that folder proves no key.
+# A database without its pepper gets no new one: no key would work, and nobody would know why.
+make_pepper() {
+  pepper=$DPKG_ROOT/etc/postern/pepper
+  data=$DPKG_ROOT/var/lib/postern
+  [ ! -e "$pepper" ] || return 0
+  if [ -s "$data/pepper" ]; then
+    (umask 077 && cat "$data/pepper" >"$pepper.new")
+    mv "$pepper.new" "$pepper"
+    rm "$data/pepper"
+  elif [ -e "$data/postern.db" ]; then
+    echo "postern: $data/postern.db is there, but its pepper is not; put it to $pepper" >&2
+  else
+    (umask 077 && head -c 32 /dev/urandom >"$pepper.new")
+    mv "$pepper.new" "$pepper"
+  fi
+}
 if [ "$1" = configure ]; then
   systemd-sysusers ${DPKG_ROOT:+--root="$DPKG_ROOT"} postern.conf
+  make_pepper
   systemd-tmpfiles ${DPKG_ROOT:+--root="$DPKG_ROOT"} --create postern.conf || true
-  if [ -z "$DPKG_ROOT" ]; then
-    chown root:postern /etc/postern/postern.yaml
-    if [ -d /run/systemd/system ]; then
-      systemctl --system daemon-reload
-      # an upgrade: what ran goes on with the new version
-      [ -z "$2" ] || systemctl try-restart postern.service
-    fi
+  if [ -z "$DPKG_ROOT" ] && [ -d /run/systemd/system ]; then
+    systemctl --system daemon-reload
+    # an upgrade: what ran goes on with the new version
+    [ -z "$2" ] || systemctl try-restart postern.service
   fi
 fi
 TEXT

@@ -11,7 +11,7 @@ made=$out/postern-$version-$(node -p 'process.platform + "-" + process.arch')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-node systemd/bundle/bundle.mjs "$work" --sea >/dev/null
+node systemd/bundle/bundle.mjs "$work" --sea
 strip --strip-unneeded "$work"/*.node 2>/dev/null || true
 node -e '
   const [work] = process.argv.slice(1)
@@ -28,4 +28,5 @@ chmod 755 "$work/postern"
 node_modules/.bin/postject "$work/postern" NODE_SEA_BLOB "$work/postern.blob" \
   --sentinel-fuse NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2 >"$work/postject.log" 2>&1 || { cat "$work/postject.log"; exit 1; }
 mv "$work/postern" "$made"
+mv "$work/licences.txt" "$made.licences.txt"
 echo "$made"

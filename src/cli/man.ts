@@ -2,23 +2,15 @@
  * NAME      man - the manual page, made from the commands
  * DESCRIPTION
  *   mdoc would be nicer to write, man(7) is read everywhere. Every command, its
- *   options and its examples stand in one page, so that one search finds them.
+ *   options and its examples stand in one page, so that one search finds them. The
+ *   settings have a page of their own, postern.yaml(5).
  */
 import type { Options } from 'yargs'
 import { type Catalog, type Command, command, GLOBAL_OPTIONS, isSubject, optionsOf } from './command.js'
 import { EXITS } from './exit.js'
+import { configPage } from './man-config.js'
+import { esc } from './roff.js'
 import { versionText } from './version.js'
-
-const esc = (text: string): string =>
-  text
-    .replaceAll('…', '...')
-    .replace(/\\/g, '\\e')
-    .replace(/-/g, '\\-')
-    .replace(/^([.'])/gm, '\\&$1')
-    .replace(
-      /[^\x20-\x7e\n]/g,
-      (char) => `\\[u${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,
-    )
 
 const optionLine = (name: string, { describe = '', type, choices, default: preset }: Options): string[] => {
   const flag = name.length === 1 ? `-${name}` : `--${name}`
@@ -92,13 +84,22 @@ const page = async (catalog: Catalog): Promise<string> =>
     '.SH FILES',
     '.TP\n.I /etc/postern/postern.yaml\nThe configuration.',
     '.SH SEE ALSO',
-    '.BR postfix (1),\n.BR sendmail (8),\n.BR systemd (1)',
+    '.BR postern.yaml (5),\n.BR postfix (1),\n.BR sendmail (8),\n.BR systemd (1)',
   ].join('\n')
+
+const PAGES = ['postern', 'postern.yaml'] as const
 
 export const manFor = (catalog: Catalog): Command =>
   command({
-    usage: 'man',
+    usage: 'man [page]',
     summary: 'Print the manual page',
-    examples: [['postern man | man -l -', 'read it']],
-    run: async (_args, terminal) => terminal.write(await page(catalog)),
+    positionals: {
+      page: { choices: PAGES, default: PAGES[0], describe: 'Of the commands, or of the settings' },
+    },
+    examples: [
+      ['postern man | man -l -', 'read it'],
+      ['postern man postern.yaml | man -l -', 'the settings'],
+    ],
+    run: async (args, terminal) =>
+      terminal.write(args.page === 'postern.yaml' ? configPage() : await page(catalog)),
   })

@@ -2,8 +2,8 @@
 // Puts the compiled program and the packages that it needs into a few files, with esbuild.
 //   node systemd/bundle/bundle.mjs OUT          a folder for a package: postern.js, its threads, chunks, native modules
 //   node systemd/bundle/bundle.mjs OUT --sea    what the single executable is made of: postern.cjs, threads, assets
-// Run in the top folder after `npm ci && npm run build`. Prints the packages that went in, one a line.
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+// Run in the top folder after `npm ci && npm run build`. licences.txt names all packages that went in.
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
@@ -20,6 +20,19 @@ const pieces = {
   name: 'pieces',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^@postern\/main$/ }, () => ({ path: compiled('cli/main.js') }))
+    // import() of a package in CommonJS gives its names, as Node finds them; a chunk of esbuild would have `default` alone
+    onResolve({ filter: /^[a-z@]/ }, ({ path, kind, namespace }) => {
+      const isPackage = !path.startsWith('node:') && path !== '@postern/main'
+      return kind === 'dynamic-import' && namespace !== 'names' && isPackage ? { path, namespace: 'names' } : undefined
+    })
+    onLoad({ filter: /.*/, namespace: 'names' }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((one) => one !== 'default' && one !== 'module.exports')
+      const from = JSON.stringify(path)
+      return {
+        contents: `import*as all from ${from};export default all['default'];export const{${names}}=all;`,
+        resolveDir: top,
+      }
+    })
     onResolve({ filter: /^(bindings|node-gyp-build)$/ }, ({ path }) => ({ path, namespace: 'native' }))
     onLoad({ filter: /.*/, namespace: 'native' }, ({ path }) => ({
       contents: `module.exports = () => require(${JSON.stringify(NATIVE)}).native(${JSON.stringify(STANDS_IN[path])})`,
@@ -73,6 +86,13 @@ copyFileSync(resolve('node_modules/better-sqlite3/build/Release/better_sqlite3.n
 copyFileSync(resolve(prebuilt), join(out, 'bcrypt.node'))
 if (!sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
 
+// every package that went in, with its licence
 const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs))
-const packages = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])
-console.log([...new Set(packages)].sort().join('\n'))
+const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []))
+const licences = [...folders].sort().map((folder) => {
+  const { name: title, version: of, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const file = readdirSync(folder).find((one) => /^licen[sc]e/i.test(one))
+  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim()
+  return `${title} ${of} (${license ?? 'see below'})\n\n${text}\n`
+})
+writeFileSync(join(out, 'licences.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`))

@@ -1,6 +1,4 @@
 /** What is handed out: the npm package in an empty folder, and the Debian package from install to purge. */
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import {
   appendFileSync,
   existsSync,
@@ -9,69 +7,19 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import t from 'tap'
-import { cleanEnv, ROOT } from '../parts/postern.js'
-
-interface Ran {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-const run = (program: string, args: readonly string[], cwd = ROOT): Promise<Ran> =>
-  new Promise((resolve) =>
-    execFile(program, args, { cwd, env: cleanEnv(), maxBuffer: 1 << 26 }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
-    ),
-  )
-
-const must = async (program: string, args: readonly string[], cwd = ROOT): Promise<Ran> => {
-  const ran = await run(program, args, cwd)
-  if (ran.code !== 0)
-    throw new Error(`${program} ${args.join(' ')}: ${ran.code}\n${ran.stdout}\n${ran.stderr}`)
-  return ran
-}
+import { ROOT } from '../parts/postern.js'
+import { must, run, untilSaid } from '../parts/run.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'postern-packages-'))
 t.teardown(() => rmSync(dir, { recursive: true, force: true }))
-
-const FREE = {
-  POSTERN_HTTP__PORT: '0',
-  POSTERN_MANAGEMENT__PORT: '0',
-  POSTERN_BOUNCE__PORT: '0',
-  POSTERN_SUBMISSION__0__PORT: '0',
-  POSTERN_SUBMISSION__1__PORT: '0',
-}
-
-/** Runs a command until it prints a line like this, then stops it with SIGTERM. */
-const untilSaid = async (
-  command: readonly string[],
-  cwd: string,
-  pattern: RegExp,
-  env = {},
-): Promise<Ran> => {
-  const [program = '', ...args] = command
-  const child = spawn(program, args, {
-    cwd,
-    env: cleanEnv({ ...FREE, ...env }),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
-      output += `${line}\n`
-      if (pattern.test(line)) child.kill()
-    })
-  }
-  const [code] = await once(child, 'close')
-  return { code: code as number, stdout: output, stderr: '' }
-}
 
 t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) => {
   const packed = await must('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', dir])
@@ -136,19 +84,42 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
   const unit = readFileSync(join(root, 'usr/lib/systemd/system/postern.service'), 'utf8')
   const exec = /^ExecStart=(.+)$/m.exec(unit)?.[1]?.split(' ') ?? []
   const conf = join(root, 'etc/postern/postern.yaml')
-  const command = exec.map((word) => (word.startsWith('/') ? join(root, word) : word))
-  const env = { POSTERN_DATA_DIR: join(root, 'var/lib/postern') }
+  // by this Node: the native modules are made for it
+  const command = [process.execPath, ...exec.map((word) => (word.startsWith('/') ? join(root, word) : word))]
+  const pepper = join(root, 'etc/postern/pepper')
+  const env = { POSTERN_DATA_DIR: join(root, 'var/lib/postern'), POSTERN_PEPPER_FILE: pepper }
+  t.match(unit, /^LoadCredential=pepper:\/etc\/postern\/pepper$/m)
+  const made = readFileSync(pepper)
+  t.equal(made.length, 32)
+  t.equal(statSync(pepper).mode & 0o777, 0o640)
   const served = await untilSaid(command, root, /"listening"/, env)
   t.equal(served.code, 0, served.stdout)
   t.ok(existsSync(join(root, 'var/lib/postern/postern.db')))
-  t.match((await must('zcat', [join(root, 'usr/share/man/man1/postern.1.gz')])).stdout, /^\.TH/m)
+  t.notOk(existsSync(join(root, 'var/lib/postern/pepper')), 'a copy of the data folder proves no key')
+  for (const page of ['man1/postern.1', 'man5/postern.yaml.5']) {
+    t.match((await must('zcat', [join(root, `usr/share/man/${page}.gz`)])).stdout, /^\.TH/m)
+  }
 
   appendFileSync(conf, '\nlog: {level: debug}\n')
   await dpkg('-i', deb)
   t.match(readFileSync(conf, 'utf8'), /level: debug/, 'an upgrade keeps what was configured')
+  t.same(readFileSync(pepper), made)
   const again = await untilSaid(command, root, /"listening"/, env)
   t.equal(again.code, 0, again.stdout)
 
+  // a database whose pepper is gone gets no other one; one in the data folder moves out of it
+  unlinkSync(pepper)
+  await dpkg('-i', deb)
+  t.notOk(existsSync(pepper))
+  writeFileSync(join(root, 'var/lib/postern/pepper'), made, { mode: 0o600 })
+  await dpkg('-i', deb)
+  t.same(readFileSync(pepper), made)
+  t.notOk(existsSync(join(root, 'var/lib/postern/pepper')))
+
+  await dpkg('--remove', 'postern')
+  t.ok(existsSync(join(root, 'var/lib/postern/postern.db')), 'removing keeps data, pepper and configuration')
+  t.ok(existsSync(pepper))
+  t.ok(existsSync(conf))
   await dpkg('--purge', 'postern')
   const left = (await must('find', [root, '-name', '*postern*', '-not', '-path', '*/dpkg/*'])).stdout
   t.equal(left, '')
