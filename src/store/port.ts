@@ -342,6 +342,25 @@ export interface Schedule {
   cancel(scope: EmailScope, id: string, now: number): Promise<RescheduleResult>
 }
 
+/** How often a value fell under each bound, with those beyond the last one at the end. */
+export interface Distribution {
+  readonly bounds: readonly number[]
+  readonly counts: readonly number[]
+  readonly sum: number
+}
+
+/** A finished backup. */
+export interface Copied {
+  /** Mails whose bodies were not to be found. */
+  readonly missing: readonly string[]
+}
+
+export interface WriterLoad {
+  readonly verbsPerCommit: Distribution
+  /** The fsync, mostly. */
+  readonly commitSeconds: Distribution
+}
+
 export interface QueueDepth {
   readonly poolId: string
   readonly workspaceId: string
@@ -358,11 +377,13 @@ export interface Upkeep {
   check(): Promise<readonly string[]>
   /** Takes over the leases of dead boots. Ambiguous ones (journaled, unsettled) are counted and follow `ambiguous`. */
   recover(now: number): Promise<{ readonly released: number; readonly ambiguous: number }>
-  /** Small steps of housekeeping: retention, dead locks, old windows. Resolves with rows removed. */
+  /** Small steps of housekeeping: retention, dead locks, old windows, unused room. Resolves with rows and files removed. */
   sweep(now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): Promise<number>
-  /** An online copy, consistent and complete. */
-  backup(path: string): Promise<void>
+  /** An online copy, consistent and complete but for the bodies that it names as missing. */
+  backup(path: string): Promise<Copied>
   depth(): Promise<readonly QueueDepth[]>
+  /** Since the store was opened; costs nothing. */
+  load(): WriterLoad
 }
 
 export interface Lifecycle {

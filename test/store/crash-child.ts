@@ -5,13 +5,14 @@
  *   standard output is a promise: `accepted <id>`, `settled <id>`. Written with
  *   writeSync, so that what was promised is read by the parent. A broken store
  *   ends it with 74, as it ends the daemon.
- *   Arguments: folder, point, hit, ambiguous policy.
+ *   Arguments: folder, point, hit, ambiguous policy, bytes of a body. With large
+ *   bodies, what is settled is swept away at once.
  */
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { accepted, type Ground, HOUR, ofLease } from './fixture.js'
 
-const [dataDir = '', name = '', hit = '1', ambiguous = 'retry'] = process.argv.slice(2)
+const [dataDir = '', name = '', hit = '1', ambiguous = 'retry', bytes = ''] = process.argv.slice(2)
 const promise = (what: string): void => {
   writeSync(1, `${what}\n`)
 }
@@ -31,12 +32,14 @@ const at: Ground = { accountId, workspace, poolId: pool.id }
 
 for (let i = 0; i < 100; i++) {
   const now = Date.now()
-  const mail = await accepted(store, at, { createdAt: now })
+  const body = bytes === '' ? {} : { raw: Buffer.alloc(Number(bytes), 'x') }
+  const mail = await accepted(store, at, { createdAt: now, ...body })
   promise(`accepted ${mail.id}`)
   for (const claimed of await store.claim(at.poolId, 10, now + HOUR, now)) {
     await store.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: now }])
     await store.settle([ofLease(claimed, { at: now })])
     promise(`settled ${claimed.emailId}`)
   }
+  if (bytes !== '') await store.sweep(now + 1, { bodiesMs: 0, emailsMs: HOUR })
 }
 process.exit(3) // the point was never passed

@@ -3,6 +3,7 @@
  * is whole or absent, and only a journaled attempt is ambiguous.
  */
 import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Store } from '../../src/store/port.js'
@@ -46,8 +47,13 @@ const run = async (args: readonly string[], blocks: string): Promise<Remains & {
   return { accepted: of('accepted'), settled: of('settled'), broken: of('broken'), end }
 }
 
-const runToDeath = async (dataDir: string, point: string, ambiguous: string): Promise<Remains> => {
-  const remains = await run([dataDir, point, String(HIT), ambiguous], 'unlimited')
+const runToDeath = async (
+  dataDir: string,
+  point: string,
+  ambiguous: string,
+  bytes = '',
+): Promise<Remains> => {
+  const remains = await run([dataDir, point, String(HIT), ambiguous, bytes], 'unlimited')
   if (remains.end !== 'SIGKILL') throw new Error(`the child ended by ${remains.end}, not by SIGKILL`)
   return remains
 }
@@ -111,6 +117,36 @@ for (const expected of EXPECTED) {
     t.equal(waiting.length, expected.stored - expected.settled, 'nothing is stuck')
     t.ok(waiting.every((claimed) => claimed.attempts === ambiguous))
     t.same(await store.check(), [])
+  })
+}
+
+const BYTES = 150_000
+
+const BODY_POINTS = [
+  'body.before-write',
+  'body.after-write',
+  'accept.before-commit',
+  'accept.after-commit',
+  'sweepStep.before-commit',
+  'sweepStep.after-commit',
+  'body.before-drop',
+]
+
+for (const point of BODY_POINTS) {
+  t.test(`large bodies, killed at ${point}`, async (t) => {
+    const dataDir = t.testdir()
+    const { accepted, settled } = await runToDeath(dataDir, point, 'retry', String(BYTES))
+    const store = openSqliteStore({ dataDir, daemon: false })
+    t.teardown(() => store.close())
+    await store.open()
+    t.same(await store.check(), [], 'no row speaks of a file that is not there')
+    for (const id of accepted) {
+      const body = await store.body(id)
+      if (body === null) t.ok(settled.includes(id), 'only what was settled is gone')
+      else t.equal(body.byteLength, BYTES)
+    }
+    const files = readdirSync(join(dataDir, 'bodies'), { recursive: true, withFileTypes: true })
+    t.ok(files.filter((entry) => entry.isFile()).length <= 2, 'at most one orphan, and the mail under way')
   })
 }
 

@@ -211,11 +211,18 @@ const hotTests = async (t: Test): Promise<void> => {
 
 t.test('hot leases and clients', hotTests)
 
+const QUIET = {
+  pass: () => {},
+  tightness: { isTight: false, full: () => {} },
+  fence: () => {},
+  beat: () => {},
+}
+
 t.test('a full disk refuses mail and settles what was sent', async (t) => {
   const db = openWriter(prepareFile(t.testdir()))
-  migrate(db, T0)
+  migrate(db, T0, '0.0.0')
   const desk = createDesk(db)
-  const batch = createBatch(desk, createVerbs(desk), () => {})
+  const batch = createBatch(desk, createVerbs(desk), QUIET)
   const workspace = db.prepare('SELECT id, account_id FROM workspaces').get() as {
     id: string
     account_id: string
@@ -251,7 +258,7 @@ t.test('a full disk refuses mail and settles what was sent', async (t) => {
 
 t.test('an error of the disk is the end', async (t) => {
   const db = openWriter(prepareFile(t.testdir()))
-  migrate(db, T0)
+  migrate(db, T0, '0.0.0')
   const desk = createDesk(db)
   const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
   const verbs = {
@@ -260,7 +267,7 @@ t.test('an error of the disk is the end', async (t) => {
       throw broken
     },
   }
-  const batch = createBatch(desk, verbs, () => {})
+  const batch = createBatch(desk, verbs, QUIET)
   t.throws(() => batch([[1, 'releaseKey', []]]), BrokenStore)
   db.close()
 })

@@ -5,6 +5,7 @@
  */
 import t from 'tap'
 import type { EmailFilter } from '../../src/store/port.js'
+import { createShelf } from '../../src/store/sqlite/body/shelf.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { createWalk } from '../../src/store/sqlite/operate/walk.js'
 import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
@@ -23,7 +24,7 @@ const SMALL =
 t.test('reads', async (t) => {
   const file = prepareFile(t.testdir())
   const writer = openWriter(file)
-  migrate(writer, T0)
+  migrate(writer, T0, '0.0.0')
   const db = openReader(file)
   const statements = createStatements(db)
   const used = new Set<string>()
@@ -63,7 +64,7 @@ t.test('reads', async (t) => {
   }
   emails.email({ accountId: account, workspaceId: null, mode: null }, 'em_0')
   emails.recipient('0')
-  emails.body('em_0')
+  void createShelf('', sql, () => {}).body('em_0')
   emails.findEmails('a@b.c', 5)
   emails.findEmails('<a@b.c>', 5)
   createEventReads(sql).events('em_0', page({ countUpTo: 10 }))
@@ -95,7 +96,7 @@ t.test('reads', async (t) => {
 
 t.test('writes', async (t) => {
   const db = openWriter(prepareFile(t.testdir()))
-  migrate(db, T0)
+  migrate(db, T0, '0.0.0')
   const used: string[] = []
   const prepare = db.prepare.bind(db)
   db.prepare = ((text: string) => {

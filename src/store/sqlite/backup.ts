@@ -3,20 +3,61 @@
  * DESCRIPTION
  *   Copies one snapshot, page by page, from a connection of its own whose open
  *   read transaction keeps the snapshot still: without it every commit of the
- *   writer would start the copy anew. The copy is checked before it gets its
- *   name, so a file with that name is always whole.
+ *   writer would start the copy anew. Large bodies are brought in as rows, so a
+ *   copy is one file whatever stands beside the database. It is checked before it
+ *   gets its name, so a file with that name is always whole.
  */
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
+import { syncFolder } from '../../base/folder.js'
+import type { Copied } from '../port.js'
+import { createBodyFiles, MissingBodyError } from './body/files.js'
 import { type Db, openReader } from './connect.js'
 
-const verify = (path: string): void => {
+/**
+ * Turns bodies beside the database into rows of the copy; the ids of those that are not there. What retention
+ * took meanwhile is gone from the copy too.
+ */
+const bringIn = async (copy: Db, source: Db, dataDir: string): Promise<string[]> => {
+  const files = createBodyFiles(dataDir)
+  const rows = copy.prepare('SELECT n, email_id AS id FROM bodies WHERE beside = 1').all() as Beside[]
+  const put = copy.prepare('UPDATE bodies SET raw = ?, beside = 0 WHERE n = ?')
+  const drop = copy.prepare('DELETE FROM bodies WHERE n = ?')
+  const isKept = source.prepare('SELECT 1 FROM bodies WHERE n = ? AND beside = 1')
+  const missing: string[] = []
+  for (const { n, id } of rows) {
+    try {
+      put.run(await files.read(id), n)
+    } catch (error) {
+      if (!(error instanceof MissingBodyError)) throw error
+      if (isKept.get(n) === undefined) drop.run(n)
+      else missing.push(id)
+    }
+  }
+  return missing
+}
+
+interface Beside {
+  readonly n: number
+  readonly id: string
+}
+
+const hasBeside = (db: Db): boolean =>
+  db.prepare("SELECT 1 FROM pragma_table_info('bodies') WHERE name = 'beside'").get() !== undefined
+
+const complete = async (path: string, file: string): Promise<string[]> => {
   const copy = new Database(path)
+  const live = openReader(file) // not the snapshot: what is there now
   try {
     copy.pragma('journal_mode = DELETE') // one file, no -wal beside it
+    copy.pragma('synchronous = OFF') // it has no name yet, and is synced as a whole
+    const missing = hasBeside(copy) ? await bringIn(copy, live, dirname(file)) : []
     const faults = integrityFaults(copy)
     if (faults.length > 0) throw new Error(`the copy is damaged: ${faults[0]}`)
+    return missing
   } finally {
+    live.close()
     copy.close()
   }
 }
@@ -28,7 +69,7 @@ export const integrityFaults = (db: Db, tables: readonly string[] = []): string[
     .map((row) => row.quick_check)
     .filter((text) => text !== 'ok')
 
-export const backup = async (file: string, path: string): Promise<void> => {
+export const backup = async (file: string, path: string): Promise<Copied> => {
   const partial = `${path}.part`
   rmSync(partial, { force: true })
   closeSync(openSync(partial, 'wx', 0o600))
@@ -37,12 +78,14 @@ export const backup = async (file: string, path: string): Promise<void> => {
     source.exec('BEGIN')
     source.prepare('SELECT count(*) FROM sqlite_master').get()
     await source.backup(partial)
-    verify(partial)
+    const missing = await complete(partial, file)
     chmodSync(partial, 0o600)
     const fd = openSync(partial, 'r')
     fsyncSync(fd)
     closeSync(fd)
     renameSync(partial, path)
+    syncFolder(dirname(path))
+    return { missing }
   } catch (error) {
     rmSync(partial, { force: true })
     throw error

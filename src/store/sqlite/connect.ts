@@ -45,13 +45,15 @@ export const durabilityFaults = (db: Db): string[] => {
 
 export const openWriter = (file: string): Db => {
   const db = new Database(file, { timeout: 5000 })
+  db.pragma('auto_vacuum = INCREMENTAL') // of a new file; an existing one keeps what it has
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   // the edges where mail is written and settled fit; what is beyond is in the system's cache, which is shared
   db.pragma('cache_size = -8192')
   db.pragma('wal_autocheckpoint = 4000')
-  db.pragma('journal_size_limit = 67108864')
+  // what a long reader made it grow to goes back when it is written from its beginning again
+  db.pragma('journal_size_limit = 20971520')
   const faults = durabilityFaults(db)
   if (faults.length > 0) {
     db.close()

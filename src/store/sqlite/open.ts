@@ -45,6 +45,7 @@ export const openSqliteStore = (options: SqliteOptions): Store => {
     }
     session.line.broken.then(report)
     session.writer.died.then(report)
+    session.failed.then(report)
     return session
   }
 

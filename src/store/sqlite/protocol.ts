@@ -71,9 +71,19 @@ export interface TenantWrites {
   addUsed(used: readonly Used[]): void
 }
 
+export interface Swept {
+  /** Rows removed or ended. */
+  readonly removed: number
+  /** Mails whose body files no row names any more. */
+  readonly files: readonly string[]
+  readonly again: boolean
+}
+
 export interface UpkeepWrites {
-  /** One small step; how many rows it removed or ended. 0 means that there is no more to do. */
-  sweepStep(now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): number
+  /** One small step; `again` means that there is more to do. */
+  sweepStep(now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): Swept
+  /** Gives some of the room that nothing uses back to the system; whether there is more. */
+  shrinkStep(): boolean
   durability(): readonly string[]
 }
 
@@ -131,4 +141,8 @@ export interface WriterSettings {
   /** Only the daemon's writer gives out hot leases. */
   readonly daemon: boolean
   readonly faultPoint: FaultPoint | null
+  /** See pulse.ts. */
+  readonly pulse: SharedArrayBuffer
+  /** Of this Postern; it goes into the database with each migration. */
+  readonly version: string
 }

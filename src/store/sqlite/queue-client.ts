@@ -5,10 +5,12 @@
  *   writer; the reads run on a connection of the calling thread, so a large body
  *   never holds up a commit.
  */
+import { dirname } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import type { Queue, RecipientOwner } from '../port.js'
+import type { Acceptance, AcceptResult, Queue, RecipientOwner } from '../port.js'
 import type { DomainRow } from '../port-domains.js'
 import type { PoolRow } from '../port-tenants.js'
+import { type Beside, createShelf } from './body/shelf.js'
 import { type Db, openReader } from './connect.js'
 import { createDomainReads } from './operate/domains.js'
 import { createDepthReads } from './read/depth.js'
@@ -19,10 +21,12 @@ import { createLine, type Line } from './thread/line.js'
 import { fromClaimedArray, toWire } from './thread/wire.js'
 
 /** The half of Queue that writes. */
-export type QueueWrites = Omit<Queue, 'body' | 'nextDue'>
+export type QueueWrites = Omit<Queue, 'accept' | 'body' | 'nextDue'> & {
+  accept(batch: Acceptance, beside?: Beside): Promise<AcceptResult>
+}
 
 export const createQueueWrites = (line: Line): QueueWrites => ({
-  accept: (batch) => line.call('accept', toWire(batch)),
+  accept: (batch, beside) => line.call('accept', toWire(batch, beside)),
   claimKey: (claim) => line.call('claimKey', claim),
   releaseKey: (claim) => line.call('releaseKey', claim),
   claim: async (...args) => (await line.call('claim', ...args)).map(fromClaimedArray),
@@ -57,11 +61,12 @@ export const connectQueue = (port: MessagePort): QueueVerbs => {
       ...createDepthReads(sql),
       ...createTenantReads(sql),
       ...createDomainReads(sql),
+      shelf: createShelf(dirname(file), sql, () => {}),
     }
   })
   return {
     ...createQueueWrites(line),
-    body: async (emailId) => (await reads).body(emailId),
+    body: async (emailId) => (await reads).shelf.body(emailId),
     nextDue: async (poolIds) => (await reads).nextDue(poolIds),
     allPools: async () => (await reads).allPools(),
     allDomains: async () => (await reads).allDomains(),

@@ -5,6 +5,7 @@
  *   that could not begin leaves nothing held.
  */
 import type { Log } from '../../base/log.js'
+import { createShelf, type Shelf } from './body/shelf.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
 import { createDomainReads } from './operate/domains.js'
@@ -15,9 +16,13 @@ import { createQueueWrites, type QueueWrites } from './queue-client.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
 import { createEventReads } from './read/events.js'
-import { createStatements } from './read/statements.js'
+import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
+import { layBallast } from './room/ballast.js'
+import { copyBefore } from './schema/before.js'
+import { createFaultPoint } from './thread/fault-point.js'
 import { createLine, type Line } from './thread/line.js'
+import { createPulse } from './thread/pulse.js'
 import { createWindow, type Window } from './thread/window.js'
 import { startWriter, type Writer } from './thread/writer.js'
 import { createTouches, type Touches } from './touches.js'
@@ -27,14 +32,15 @@ export interface SqliteOptions {
   /** True takes the daemon lock and counts rates in memory. */
   readonly daemon: boolean
   readonly log?: Log
+  /** Of this Postern. */
+  readonly version?: string
   /** Crash tests only. */
   readonly faultPoint?: FaultPoint
 }
 
 export type Reads = ReturnType<typeof createReads>
 
-const createReads = (db: Db) => {
-  const sql = createStatements(db)
+const createReads = (sql: Statements) => {
   return {
     ...createEmailReads(sql),
     ...createEventReads(sql),
@@ -56,33 +62,73 @@ export interface Session {
   readonly queue: QueueWrites
   readonly window: Window
   readonly touches: Touches
+  readonly shelf: Shelf
+  readonly pulse: SharedArrayBuffer
+  /** Resolves when a body could not be written: nothing more can be promised. */
+  readonly failed: Promise<Error>
   readonly unlock: () => void
+  /** Lays the ballast in again when there is room. */
+  readonly keeping: Keeping
+}
+
+const LAY_MS = 2000
+
+interface Keeping {
+  stop(): Promise<void>
+}
+
+/** Looks now and then whether the ballast is there; without it the writer does what it can. */
+const keepBallast = (dataDir: string): Keeping => {
+  let laying: Promise<unknown> = Promise.resolve()
+  const timer = setInterval(() => {
+    laying = laying.then(() => layBallast(dataDir)).catch(() => {})
+  }, LAY_MS).unref()
+  return {
+    async stop() {
+      clearInterval(timer)
+      await laying
+    },
+  }
 }
 
 export const begin = async (options: SqliteOptions): Promise<Session> => {
   const file = prepareFile(options.dataDir)
   const unlock = options.daemon ? takeDaemonLock(options.dataDir) : () => {}
   let writer: Writer | null = null
+  const pulse = createPulse()
   try {
+    const copy = await copyBefore(file)
+    if (copy !== null) options.log?.info({ copy }, 'migrating, after a copy')
     writer = await startWriter({
       file,
       daemon: options.daemon,
       faultPoint: options.faultPoint ?? null,
+      pulse,
+      version: options.version ?? '',
     })
     const line = createLine(writer.connect())
     const db = openReader(file)
-    const reads = createReads(db)
+    const sql = createStatements(db)
+    const reads = createReads(sql)
+    let fail: (error: Error) => void = () => {}
+    const failed = new Promise<Error>((resolve) => {
+      fail = resolve
+    })
+    const shelf = createShelf(options.dataDir, sql, fail, createFaultPoint(options.faultPoint ?? null))
     const window = createWindow(reads.usedIn, (used) => line.post('addUsed', used))
     const touches = createTouches((touched) => line.post('touchAll', touched))
     const writes = createQueueWrites(line)
     const queue: QueueWrites = {
       ...writes,
-      accept: (batch) => {
-        window.flush()
-        return writes.accept(batch)
-      },
+      accept: (batch) =>
+        shelf.accept(batch, (beside) => {
+          window.flush()
+          return writes.accept(batch, beside)
+        }),
     }
-    return { file, daemon: options.daemon, db, reads, writer, line, queue, window, touches, unlock }
+    const keeping = options.daemon ? keepBallast(options.dataDir) : { stop: async () => {} }
+    const parts = { reads, writer, line, queue, window, touches, shelf, failed, pulse, unlock, keeping }
+    return { file, daemon: options.daemon, db, ...parts }
   } catch (error) {
     await writer?.end()
     unlock()
@@ -91,11 +137,12 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
 }
 
 export const finish = async (session: Session): Promise<void> => {
+  await session.keeping.stop()
   session.window.flush()
   session.touches.flush()
   await session.line.idle()
   session.line.close()
+  session.db.close() // before the writer: the last connection empties the log, and only the writer's can
   await session.writer.end()
-  session.db.close()
   session.unlock()
 }

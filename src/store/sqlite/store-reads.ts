@@ -12,6 +12,7 @@ import type { SenderDsns } from '../port-sender-dsns.js'
 import type { Tenants } from '../port-tenants.js'
 import { backup, integrityFaults } from './backup.js'
 import type { Session } from './session.js'
+import { readPulse } from './thread/pulse.js'
 
 /** A daemon checks these and no more: reading ten million mails would keep its doors shut for minutes. */
 const SMALL_TABLES = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'sessions', 'users']
@@ -41,7 +42,7 @@ type TenantReads = Pick<
 
 type MailReads = Omit<Ledger, 'onSettled'> &
   Pick<Queue, 'body' | 'nextDue'> &
-  Pick<Upkeep, 'depth' | 'check' | 'backup'>
+  Pick<Upkeep, 'depth' | 'load' | 'check' | 'backup'>
 
 const tenantReads = (current: () => Session): TenantReads => ({
   account: async (id) => current().reads.account(id),
@@ -66,7 +67,7 @@ const tenantReads = (current: () => Session): TenantReads => ({
 })
 
 const mailReads = (current: () => Session): MailReads => ({
-  body: async (emailId) => current().reads.body(emailId),
+  body: async (emailId) => current().shelf.body(emailId),
   nextDue: async (poolIds) => current().reads.nextDue(poolIds),
   email: async (scope, id) => current().reads.email(scope, id),
   content: async (emailId) => current().reads.content(emailId),
@@ -76,9 +77,11 @@ const mailReads = (current: () => Session): MailReads => ({
   recipient: async (recipientId) => current().reads.recipient(recipientId),
   findEmails: async (text, limit) => current().reads.findEmails(text, limit),
   depth: async () => current().reads.depth(systemClock.now()),
+  load: () => readPulse(current().pulse),
   async check() {
-    const { line, db, daemon } = current()
-    return [...(await line.call('durability')), ...integrityFaults(db, daemon ? SMALL_TABLES : [])]
+    const { line, db, daemon, shelf } = current()
+    const faults = [...(await line.call('durability')), ...integrityFaults(db, daemon ? SMALL_TABLES : [])]
+    return daemon ? faults : [...faults, ...(await shelf.missing())]
   },
   backup: (path) => backup(current().file, path),
 })

@@ -118,12 +118,17 @@ const mailWrites = (current: () => Session): MailWrites => ({
   reschedule: async (...args) => current().line.call('reschedule', ...args),
   cancel: async (...args) => current().line.call('cancel', ...args),
   async sweep(now, keep) {
+    const { line, shelf, daemon } = current()
     let removed = 0
     for (;;) {
-      const step = await current().line.call('sweepStep', now, keep)
-      if (step === 0) return removed
-      removed += step
+      const step = await line.call('sweepStep', now, keep)
+      removed += step.removed
+      await shelf.drop(step.files)
+      if (!step.again) break
     }
+    if (daemon) removed += await shelf.tidy(now)
+    while (await line.call('shrinkStep')) {}
+    return removed
   },
 })
 

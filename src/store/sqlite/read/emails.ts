@@ -179,11 +179,6 @@ export const createEmailReads = (sql: Statements) => {
       (sql('SELECT b.content FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?').get(emailId)
         ?.content as string | null | undefined) ?? null,
 
-    body: (emailId: string): Uint8Array | null =>
-      (sql('SELECT b.raw FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?').get(emailId)?.raw as
-        | Uint8Array
-        | undefined) ?? null,
-
     emails: (filter: EmailFilter, page: Page): Rows<EmailRow> =>
       pageOf(
         sql,

@@ -41,11 +41,23 @@ const addDefaults = (db: Db, now: number): void => {
 
 const versionOf = (db: Db): number => Number(db.pragma('user_version', { simple: true }))
 
-export const migrate = (db: Db, now: number): void => {
+/** Which Postern brought this database where it is; '' when it did not say. */
+const makerOf = (db: Db): string => {
+  try {
+    return String(db.prepare('SELECT version FROM made_by').pluck().get() ?? '')
+  } catch {
+    return ''
+  }
+}
+
+/** `postern` is the version of the program, for those that come to an older one later. */
+export const migrate = (db: Db, now: number, postern: string): void => {
   const refuseNewer = (version: number): void => {
     if (version <= STEPS.length) return
+    const maker = makerOf(db)
     throw new NewerDatabaseError(
-      `the database has schema version ${version}, this Postern knows ${STEPS.length}: install a newer Postern`,
+      `the database has schema version ${version}, this Postern knows ${STEPS.length}: ` +
+        `install ${maker === '' ? 'a newer Postern' : `Postern ${maker} or newer`}`,
     )
   }
   refuseNewer(versionOf(db))
@@ -55,6 +67,7 @@ export const migrate = (db: Db, now: number): void => {
     refuseNewer(version)
     for (const step of STEPS.slice(version)) db.exec(step)
     if (version === 0) addDefaults(db, now)
+    db.prepare('UPDATE made_by SET version = ?').run(postern)
     db.pragma(`user_version = ${STEPS.length}`)
   }).immediate()
 }

@@ -14,6 +14,7 @@
  */
 import { OWED_STEP } from '../owed/step.js'
 import { DOMAINS_STEP } from './domains.js'
+import { KEEPING_STEP } from './keeping.js'
 import { LISTS } from './lists.js'
 import { OPERATIONS } from './operations.js'
 import { PEPPER_STEP } from './pepper.js'
@@ -244,4 +245,5 @@ export const STEPS: readonly string[] = [
   DOMAINS_STEP,
   PEPPER_STEP,
   OWED_STEP,
+  KEEPING_STEP,
 ]

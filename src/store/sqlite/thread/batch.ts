@@ -8,21 +8,28 @@
  * NOTES
  *   Errors of the disk or the file are the end: a failed fsync must not be
  *   retried (the kernel may have dropped the pages), so they are thrown as
- *   BrokenStore. A full disk is not: what could not be stored is refused, what
- *   still fits (settling what was sent) is stored, and the next batch tries anew.
+ *   BrokenStore. A full disk is not: the ballast goes, new work is refused until
+ *   there is room again, and the rest (settling what was sent) is stored.
  */
 import { Fault, toPlainFault } from '../../../base/fault.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
+import type { Tightness } from '../room/ballast.js'
 import type { Desk } from '../write/desk.js'
+import { FencedError } from './fence.js'
 
 export class BrokenStore extends Error {
   override readonly name = 'BrokenStore'
 }
 
-const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN|PROTOCOL|NOMEM)/
+/** Not IOERR_SHMSIZE: that is a full disk met while the index of the log grows. */
+const BROKEN = /^SQLITE_(IOERR(?!_SHMSIZE)|CORRUPT|NOTADB|READONLY|CANTOPEN|PROTOCOL|NOMEM)/
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
-const isPassing = (code: string): boolean => code.startsWith('SQLITE_FULL') || code.startsWith('SQLITE_BUSY')
+const isFull = (code: string): boolean => /^SQLITE_(FULL|IOERR_SHMSIZE)/.test(code)
+const isPassing = (code: string): boolean => isFull(code) || code.startsWith('SQLITE_BUSY')
+
+/** Verbs whose outcome would want room of its own. */
+const NEW_WORK: ReadonlySet<string> = new Set(['accept', 'claimKey', 'claim', 'attempting', 'importMails'])
 
 const unavailable = (id: number): Answer => [
   id,
@@ -35,7 +42,15 @@ const failed = (id: number, error: unknown): Answer =>
     ? [id, 'fault', toPlainFault(error)]
     : [id, 'error', error instanceof Error ? error.message : String(error)]
 
-export const createBatch = (desk: Desk, verbs: WriterVerbs, pass: (point: string) => void) => {
+export interface Round {
+  readonly pass: (point: string) => void
+  readonly tightness: Tightness
+  readonly fence: () => void
+  /** So many verbs were committed, in so many milliseconds. */
+  readonly beat: (verbs: number, commitMs: number) => void
+}
+
+export const createBatch = (desk: Desk, verbs: WriterVerbs, { pass, tightness, fence, beat }: Round) => {
   const { db } = desk
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
@@ -81,45 +96,56 @@ export const createBatch = (desk: Desk, verbs: WriterVerbs, pass: (point: string
   const attempt = (calls: readonly Call[], run: (call: Call) => Answer): Answer[] => {
     try {
       begin.run()
+      fence()
       desk.holds.look()
       const answers = calls.map(run)
       passAll(calls, 'before-commit')
+      const began = performance.now()
       commit.run()
+      beat(calls.length, performance.now() - began)
       passAll(calls, 'after-commit')
       return answers
     } catch (error) {
       abandon()
+      if (error instanceof FencedError) throw new BrokenStore(error.message)
       if (BROKEN.test(codeOf(error))) throw new BrokenStore(`${codeOf(error)}: ${(error as Error).message}`)
       throw error
     }
   }
 
-  /** New mail waits for room; everything else gets another chance. */
-  const withoutAccepts = (calls: readonly Call[]): Answer[] => {
-    const rest = calls.filter((call) => call[1] !== 'accept')
-    const refused = calls.filter((call) => call[1] === 'accept').map((call) => unavailable(call[0]))
-    if (rest.length === 0 || refused.length === 0) return calls.map((call) => unavailable(call[0]))
+  /** New work waits for room; everything else is done. */
+  const onlyEnding = (calls: readonly Call[]): Answer[] => {
+    const rest = calls.filter((call) => !NEW_WORK.has(call[1]))
+    const refused = calls.filter((call) => NEW_WORK.has(call[1])).map((call) => unavailable(call[0]))
+    if (rest.length === 0) return refused
     try {
       return [...refused, ...attempt(rest, guarded)]
     } catch (error) {
       if (!isPassing(codeOf(error))) throw error
+      if (isFull(codeOf(error))) tightness.full()
       return calls.map((call) => unavailable(call[0]))
     }
   }
 
+  const refused = (calls: readonly Call[], error: unknown): Answer[] => {
+    if (isFull(codeOf(error))) tightness.full()
+    return onlyEnding(calls)
+  }
+
   /** Answers come in any order. Throws BrokenStore, and nothing else. */
   return (calls: readonly Call[]): Answer[] => {
+    if (tightness.isTight) return onlyEnding(calls)
     try {
       return attempt(calls, perform)
     } catch (error) {
       if (error instanceof BrokenStore) throw error
-      if (isPassing(codeOf(error))) return withoutAccepts(calls)
+      if (isPassing(codeOf(error))) return refused(calls, error)
     }
     try {
       return attempt(calls, guarded)
     } catch (error) {
       if (error instanceof BrokenStore) throw error
-      if (isPassing(codeOf(error))) return withoutAccepts(calls)
+      if (isPassing(codeOf(error))) return refused(calls, error)
       throw new BrokenStore(error instanceof Error ? error.message : String(error))
     }
   }

@@ -92,7 +92,8 @@ export const createClients = (
       if (!due && leased.length === 0 && settled.length === 0) return
       desk.forgetEffects()
       if (leased.length > 0 && taker !== null) {
-        const buffers = new Set(leased.map((one) => one[RAW_OF_CLAIMED]?.buffer as ArrayBuffer))
+        const raws = leased.map((one) => one[RAW_OF_CLAIMED]).filter((raw) => raw !== null)
+        const buffers = new Set(raws.map((raw) => raw.buffer as ArrayBuffer))
         taker.port.postMessage({ kind: 'leased', claimed: leased } satisfies FromWriter, [...buffers])
       }
       for (const client of clients) {

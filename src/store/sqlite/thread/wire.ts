@@ -69,6 +69,8 @@ export interface WireAcceptance {
   readonly idempotency: IdempotentAnswer | null
   readonly pays: DsnPayment | null
   readonly now: number
+  /** Mails whose bodies are in files already, and come with empty bytes: their sizes by id. */
+  readonly beside?: Readonly<Record<string, number>>
 }
 
 const listsOf = (mail: NewEmail): string =>
@@ -135,11 +137,16 @@ export const fromMailArray = (mail: MailArray): WireMail => ({
   mailFrom: mail[18],
 })
 
-export const toWire = (batch: Acceptance): WireAcceptance => ({
-  mails: batch.mails.map(toMailArray),
+const NOTHING = new Uint8Array(0)
+
+export const toWire = (batch: Acceptance, beside?: Readonly<Record<string, number>>): WireAcceptance => ({
+  mails: batch.mails.map((mail) =>
+    toMailArray(beside?.[mail.id] === undefined ? mail : { ...mail, raw: NOTHING }),
+  ),
   idempotency: batch.idempotency,
   pays: batch.pays ?? null,
   now: batch.now,
+  ...(beside && { beside }),
 })
 
 /**

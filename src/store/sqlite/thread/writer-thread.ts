@@ -7,15 +7,19 @@
  *   then hints and freshly leased mail, leave after the commit and never before.
  *   When the store breaks, every client is told and the thread ends.
  */
+import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { openWriter } from '../connect.js'
+import { type Db, openWriter } from '../connect.js'
 import type { Call, Notice, Order, WriterSettings } from '../protocol.js'
+import { createTightness } from '../room/ballast.js'
 import { migrate, NewerDatabaseError } from '../schema/migrate.js'
 import { createDesk } from '../write/desk.js'
 import { createVerbs } from '../write/verbs.js'
 import { BrokenStore, createBatch } from './batch.js'
 import { answerAll, type Client, createClients, type Job } from './clients.js'
 import { createFaultPoint } from './fault-point.js'
+import { createFence } from './fence.js'
+import { createBeat } from './pulse.js'
 
 /**
  * So many verbs share a commit, or a few more: beyond it, answers would be late
@@ -34,11 +38,27 @@ const take = (waiting: Job[][]): Job[] => {
   return waiting.splice(0, count === -1 ? waiting.length : count + 1).flat()
 }
 
+/** A clean end leaves no log behind; where somebody still reads, it is left to them. */
+const emptyLog = (db: Db): void => {
+  try {
+    db.pragma('busy_timeout = 0')
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch {
+    // the next start reads the log
+  }
+}
+
 const run = (parent: MessagePort, settings: WriterSettings): void => {
   const db = openWriter(settings.file)
-  migrate(db, Date.now())
+  migrate(db, Date.now(), settings.version)
   const desk = createDesk(db)
-  const batch = createBatch(desk, createVerbs(desk), createFaultPoint(settings.faultPoint))
+  const tightness = createTightness(dirname(settings.file), () => performance.now())
+  const batch = createBatch(desk, createVerbs(desk), {
+    pass: createFaultPoint(settings.faultPoint),
+    tightness,
+    fence: createFence(desk, settings.daemon, tightness.full),
+    beat: createBeat(settings.pulse),
+  })
   let waiting: Job[][] = []
   let closing = false
 
@@ -68,6 +88,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
       return
     }
     if (!closing) return
+    emptyLog(db)
     db.close()
     end()
   }

@@ -53,6 +53,7 @@ const recipientsOf = (mail: WireMail): NewRecipient[] => {
 const claimedOf = (
   mail: WireMail,
   recipient: NewRecipient,
+  size: number,
   ambiguous: 'retry' | 'hold',
   now: number,
 ): ClaimedArray => [
@@ -73,14 +74,16 @@ const claimedOf = (
   mail.createdAt,
   now,
   1,
-  mail.raw.byteLength,
-  mail.raw,
+  size,
+  size === mail.raw.byteLength ? mail.raw : null,
   ambiguous,
   mail.mailFrom === '',
 ]
 
 const prepare = (desk: Desk) => ({
-  body: desk.db.prepare('INSERT INTO bodies (email_id, created_at, content, raw) VALUES (?, ?, ?, ?)'),
+  body: desk.db.prepare(
+    'INSERT INTO bodies (email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?)',
+  ),
   email: desk.db.prepare(
     `INSERT INTO emails (id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
        pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists, mail_from)
@@ -110,7 +113,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
     )
   }
 
-  const addRecipient = (mail: WireMail, recipient: NewRecipient, now: number): void => {
+  const addRecipient = (mail: WireMail, recipient: NewRecipient, size: number, now: number): void => {
     const workspace = desk.names.workspace(mail.workspaceId)
     const status = recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
     const address_lc = recipient.address.toLowerCase()
@@ -150,18 +153,21 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
       owing.owe({ recipientId: recipient.id, seen: 'suppressed', at: now, detail: null }, mail.id, eventId)
     }
     if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
-    else if (hot) desk.effects.leased.push(claimedOf(mail, recipient, desk.names.ambiguous(workspace), now))
+    else if (hot)
+      desk.effects.leased.push(claimedOf(mail, recipient, size, desk.names.ambiguous(workspace), now))
     else if (dueAt !== null && desk.hot.wants(mail.poolId)) desk.effects.due = true
   }
 
-  const addEmail = (mail: WireMail, now: number): void => {
+  /** `size` of the body, which is not in `raw` when it stands in a file. */
+  const addEmail = (mail: WireMail, size: number, now: number): void => {
     const counts = emptyCounts()
     const recipients = recipientsOf(mail)
     for (const recipient of recipients) {
       counts[recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled']++
     }
     const workspace = desk.names.workspace(mail.workspaceId)
-    const body = sql.body.run(mail.id, mail.createdAt, mail.content, mail.raw).lastInsertRowid
+    const beside = size === mail.raw.byteLength ? 0 : 1
+    const body = sql.body.run(mail.id, mail.createdAt, mail.content, mail.raw, beside).lastInsertRowid
     sql.email.run(
       mail.id,
       workspace,
@@ -176,7 +182,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
       mail.scheduledAt,
       desk.names.pool(mail.poolId),
       body,
-      mail.raw.byteLength,
+      size,
       mail.source,
       mail.needsSmtpUtf8 ? 1 : 0,
       mail.envid,
@@ -189,7 +195,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
     )
     for (let i = 0; i < mail.tags.length; i += 2)
       sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], mail.id)
-    for (const recipient of recipients) addRecipient(mail, recipient, now)
+    for (const recipient of recipients) addRecipient(mail, recipient, size, now)
   }
 
   return (batch: WireAcceptance): AcceptResult => {
@@ -199,7 +205,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
     for (const flat of batch.mails) {
       const mail = fromMailArray(flat)
       noteSkew(mail.id, mail.createdAt)
-      addEmail(mail, batch.now)
+      addEmail(mail, batch.beside?.[mail.id] ?? mail.raw.byteLength, batch.now)
     }
     return 'accepted'
   }

@@ -1,13 +1,15 @@
 /**
  * NAME      sweep - housekeeping in small steps
  * DESCRIPTION
- *   Each step is one verb among others, so a purge never holds the writer for
- *   long; the caller repeats until a step removes nothing. Walks go from the
- *   oldest row and stop at the first young one. Mail that is still under way is
- *   never touched, whatever its age. A mail deferred by a report whose deadline
+ *   Each step is one verb among others and looks at a page of rows, so a purge
+ *   never holds the writer for long; the caller repeats while there is more.
+ *   Walks go from the oldest row and stop at the first young one. Mail that is
+ *   still under way is never touched, whatever its age. The caller unlinks body
+ *   files when the step that dropped their rows is committed. A mail deferred by a report whose deadline
  *   passed has expired (4.4.7): some MTAs never report the end.
  */
 import type { Outcome, Settled } from '../../port.js'
+import type { Swept } from '../protocol.js'
 import type { Desk } from './desk.js'
 import { ANSWER_KEPT_MS } from './idempotency.js'
 
@@ -33,7 +35,7 @@ const prepare = (desk: Desk) => {
       `SELECT b.n, e.id, b.created_at, ${OPEN} FROM bodies b JOIN emails e ON e.id = b.email_id
        WHERE b.n > ? ORDER BY b.n LIMIT ${STEP}`,
     ),
-    dropBody: db.prepare('DELETE FROM bodies WHERE n = ?'),
+    dropBody: db.prepare<[number], number>('DELETE FROM bodies WHERE n = ? RETURNING beside').pluck(),
     emails: db.prepare<[string], Aged & { body: number }>(
       `SELECT id, created_at, body, ${OPEN} FROM emails WHERE id > ? ORDER BY id LIMIT ${STEP}`,
     ),
@@ -71,64 +73,79 @@ const expiry = (recipientId: string, now: number): Outcome => ({
   trusted: true,
 })
 
+/** Goes over aged rows a page at a time, and remembers where it was until it has met a young one. */
+const createWalk = <T extends Aged, K>(
+  page: (after: K) => readonly T[],
+  keyOf: (row: T) => K,
+  start: K,
+  drop: (row: T) => void,
+) => {
+  let after = start
+  return (before: number): { readonly removed: number; readonly again: boolean } => {
+    const rows = page(after)
+    let removed = 0
+    for (const row of rows) {
+      after = keyOf(row)
+      if (row.created_at >= before) {
+        after = start
+        return { removed, again: false }
+      }
+      if (row.open !== 0) continue
+      drop(row)
+      removed++
+    }
+    const again = rows.length > 0
+    if (!again) after = start
+    return { removed, again }
+  }
+}
+
 export const createSweepStep = (desk: Desk, settle: (outcome: Outcome) => Settled | null) => {
   const sql = prepare(desk)
+  let files: string[] = []
 
-  /** Walks aged rows in order; `drop` takes those that are old and at rest. */
-  const walk = <T extends Aged, K>(
-    page: (after: K) => readonly T[],
-    keyOf: (row: T) => K,
-    start: K,
-    before: number,
-    drop: (row: T) => void,
-  ): number => {
-    let removed = 0
-    let after = start
-    for (;;) {
-      const rows = page(after)
-      for (const row of rows) {
-        if (row.created_at >= before) return removed
-        if (row.open === 0) {
-          drop(row)
-          removed++
-        }
-      }
-      const last = rows.at(-1)
-      if (last === undefined || removed > 0) return removed
-      after = keyOf(last)
-    }
+  const dropBody = (n: number, emailId: string): void => {
+    if (sql.dropBody.get(n) === 1) files.push(emailId)
   }
+  const bodies = createWalk(
+    (after: number) => sql.bodies.all(after),
+    (row) => row.n,
+    0,
+    (row) => dropBody(row.n, row.id),
+  )
+  const emails = createWalk(
+    (after: string) => sql.emails.all(after),
+    (row) => row.id,
+    '',
+    (row) => {
+      dropBody(row.body, row.id)
+      for (const statement of sql.dropEmail) statement.run(row.id)
+    },
+  )
 
-  const dropEmail = (row: Aged & { body: number }): void => {
-    sql.dropBody.run(row.body)
-    for (const statement of sql.dropEmail) statement.run(row.id)
-  }
-
-  return (now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): number => {
+  const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
     for (const id of overdue) {
       settle(expiry(id, now))
       sql.rested.run(id) // also when the table refused: a deadline is met once
     }
-    const bodies = walk(
-      (after: number) => sql.bodies.all(after),
-      (row) => row.n,
-      0,
-      now - keep.bodiesMs,
-      (row) => sql.dropBody.run(row.n),
-    )
-    const emails = walk(
-      (after: string) => sql.emails.all(after),
-      (row) => row.id,
-      '',
-      now - keep.emailsMs,
-      dropEmail,
-    )
+    return overdue.length
+  }
+
+  return (now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): Swept => {
+    files = []
+    const overdue = expire(now)
+    const agedBodies = bodies(now - keep.bodiesMs)
+    const agedEmails = emails(now - keep.emailsMs)
     const others =
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
       sql.sessions.run(now).changes +
       sql.suppressions.run(now).changes
-    return overdue.length + bodies + emails + others
+    return {
+      removed: overdue + agedBodies.removed + agedEmails.removed + others,
+      files,
+      again: overdue > 0 || agedBodies.again || agedEmails.again || others > 0,
+    }
   }
 }

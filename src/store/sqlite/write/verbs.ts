@@ -13,6 +13,7 @@ import { createParking } from '../operate/park.js'
 import { createSilence } from '../operate/silence.js'
 import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
+import { createShrinkStep } from '../room/shrink.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
 import type { Desk } from './desk.js'
@@ -44,6 +45,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
     sweepStep: createSweepStep(desk, settle),
+    shrinkStep: createShrinkStep(desk.db),
     durability: () => durabilityFaults(desk.db),
     ...createOrders(desk, parking, settle),
     ...createIdempotency(desk),

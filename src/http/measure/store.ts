@@ -1,0 +1,23 @@
+/**
+ * NAME      store - how the writer of the store is doing, as metrics
+ */
+import type { Distribution, WriterLoad } from '../../store/port.js'
+import type { Metric } from '../metrics.js'
+
+const histogram = (name: string, help: string, { bounds, counts, sum }: Distribution): Metric => {
+  let below = 0
+  const buckets = counts.map((count, i) => {
+    below += count
+    return { suffix: '_bucket', labels: { le: String(bounds[i] ?? '+Inf') }, value: below }
+  })
+  const whole = [
+    { suffix: '_sum', value: sum },
+    { suffix: '_count', value: below },
+  ]
+  return { name, help, type: 'histogram', samples: [...buckets, ...whole] }
+}
+
+export const writerMetrics = ({ verbsPerCommit, commitSeconds }: WriterLoad): readonly Metric[] => [
+  histogram('postern_store_batch_verbs', 'Verbs that shared a commit of the writer', verbsPerCommit),
+  histogram('postern_store_commit_seconds', 'Time of a commit, nearly all of it fsync', commitSeconds),
+]

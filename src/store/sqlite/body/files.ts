@@ -1,0 +1,131 @@
+/**
+ * NAME      files - large bodies, each a file beside the database
+ * DESCRIPTION
+ *   data_dir/bodies/<last two letters of the id>/<id>, mode 0600, never changed
+ *   once it has its name. A body is written and fsynced under another name,
+ *   renamed, its folder fsynced, and only then is the row committed that speaks
+ *   of it; it is unlinked after the commit that drops the row. So a crash leaves
+ *   at worst a file that no row names, and orphans.ts takes that away.
+ * NOTES
+ *   Everything here waits on the system's threads and never on the caller's, and
+ *   the writer's thread has no part in it: a large mail holds up no small one.
+ *   An id is random in its last letters, which spread over 1024 folders.
+ */
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Up to this size a row is cheaper. */
+export const LARGE = 64 * 1024
+
+/** A row says that its body is in a file, and it is not there. */
+export class MissingBodyError extends Error {
+  override readonly name = 'MissingBodyError'
+}
+
+const PART = '.part'
+
+export interface BodyFiles {
+  write(emailId: string, raw: Uint8Array): Promise<void>
+  /** Rejects with MissingBodyError. */
+  read(emailId: string): Promise<Uint8Array>
+  has(emailId: string): Promise<boolean>
+  /** Removing what is not there is fine. */
+  drop(emailId: string): Promise<void>
+  /** The folders there are; each is one step of a walk over all files. */
+  shards(): Promise<readonly string[]>
+  /** Ids in a folder, and the drafts of bodies that never got their name, that were last written before this time. */
+  olderThan(shard: string, before: number): Promise<{ readonly ids: string[]; readonly drafts: string[] }>
+  dropDraft(shard: string, name: string): Promise<void>
+}
+
+const syncFolder = async (path: string): Promise<void> => {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** Makes a folder and its name durable, if it is new. */
+const makeFolder = async (path: string, parent: string): Promise<void> => {
+  if ((await mkdir(path, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(parent)
+}
+
+const writeDurably = async (path: string, raw: Uint8Array): Promise<void> => {
+  const file = await open(path, 'w', 0o600)
+  try {
+    await file.writeFile(raw)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+const listed = async (path: string): Promise<readonly string[]> => {
+  try {
+    return await readdir(path)
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+export const bodiesFolder = (dataDir: string): string => join(dataDir, 'bodies')
+
+export const createBodyFiles = (dataDir: string): BodyFiles => {
+  const root = bodiesFolder(dataDir)
+  const shardOf = (emailId: string): string => join(root, emailId.slice(-2))
+  const fileOf = (emailId: string): string => join(shardOf(emailId), emailId)
+
+  return {
+    async write(emailId, raw) {
+      const shard = shardOf(emailId)
+      await makeFolder(root, dataDir)
+      await makeFolder(shard, root)
+      const draft = `${fileOf(emailId)}${PART}`
+      try {
+        await writeDurably(draft, raw)
+        await rename(draft, fileOf(emailId))
+        await syncFolder(shard)
+      } catch (error) {
+        await rm(draft, { force: true }).catch(() => {}) // a full disk wants it back at once
+        throw error
+      }
+    },
+    async read(emailId) {
+      try {
+        return await readFile(fileOf(emailId))
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        throw new MissingBodyError(
+          `the body of ${emailId} is missing: ${fileOf(emailId)}; restore it from a backup`,
+        )
+      }
+    },
+    has: (emailId) =>
+      stat(fileOf(emailId)).then(
+        () => true,
+        (error) => {
+          if (isMissing(error)) return false
+          throw error
+        },
+      ),
+    drop: (emailId) => rm(fileOf(emailId), { force: true }),
+    shards: () => listed(root),
+    async olderThan(shard, before) {
+      const ids: string[] = []
+      const drafts: string[] = []
+      for (const name of await listed(join(root, shard))) {
+        const found = await stat(join(root, shard, name)).catch(() => null)
+        if (found === null || !found.isFile() || found.mtimeMs >= before) continue
+        if (name.endsWith(PART)) drafts.push(name)
+        else ids.push(name)
+      }
+      return { ids, drafts }
+    },
+    dropDraft: (shard, name) => rm(join(root, shard, name), { force: true }),
+  }
+}

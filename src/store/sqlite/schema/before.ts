@@ -1,0 +1,53 @@
+/**
+ * NAME      before - the copy that is made before a migration
+ * DESCRIPTION
+ *   `before-migration-<schema>-<time>.db` beside the database, whole and checked
+ *   before the first step runs; the newest three are kept. There must be room
+ *   for it, or nothing is migrated.
+ */
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { backup } from '../backup.js'
+import { openReader } from '../connect.js'
+import { STEPS } from './steps.js'
+
+const KEPT = 3
+const NAME = /^before-migration-\d+-.*\.db$/
+
+const versionIn = (file: string): number => {
+  if (!existsSync(file) || statSync(file).size === 0) return 0
+  const db = openReader(file)
+  try {
+    return Number(db.pragma('user_version', { simple: true }))
+  } finally {
+    db.close()
+  }
+}
+
+/** The schema that a migration would start from; null when there is none to make. */
+export const outdated = (file: string): number | null => {
+  const version = versionIn(file)
+  return version > 0 && version < STEPS.length ? version : null
+}
+
+const prune = (folder: string): void => {
+  const copies = readdirSync(folder)
+    .filter((name) => NAME.test(name) || /^before-migration-.*\.part$/.test(name))
+    .map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }))
+    .sort((a, b) => b.at - a.at)
+  for (const { name } of copies.filter((one, i) => i >= KEPT || one.name.endsWith('.part'))) {
+    rmSync(join(folder, name), { force: true })
+  }
+}
+
+/** Copies a database that is about to be migrated; the path of the copy, or null when nothing is to be done. */
+export const copyBefore = async (file: string): Promise<string | null> => {
+  const version = outdated(file)
+  if (version === null) return null
+  const folder = dirname(file)
+  const time = new Date().toISOString().replace(/[:.]/g, '-')
+  const copy = join(folder, `before-migration-${version}-${time}.db`)
+  await backup(file, copy)
+  prune(folder)
+  return copy
+}
