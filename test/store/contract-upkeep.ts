@@ -64,6 +64,26 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await store.sweep(T0 + 49 * HOUR, KEEP), 0, 'nothing more')
   })
 
+  await t.test('a mail whose body is gone never shows, nor takes, the body of a later one', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    const keep = { bodiesMs: 24 * HOUR, emailsMs: 48 * HOUR }
+    const old = await accepted(store, at)
+    await store.settle([ofLease(await claimOne(store, at, T0))])
+    await store.sweep(T0 + 25 * HOUR, keep)
+    const later = await accepted(store, at, {
+      createdAt: T0 + 26 * HOUR,
+      content: '{"secret":true}',
+      raw: Buffer.from('Subject: another\r\n\r\nsecret\r\n'),
+    })
+    t.equal(await store.content(old.id), null)
+    t.equal(await store.body(old.id), null)
+    await store.sweep(T0 + 49 * HOUR, keep)
+    t.equal(await store.email(scopeOf(at), old.id), null)
+    t.same(Buffer.from((await store.body(later.id)) ?? ''), Buffer.from(later.raw))
+    t.match(await claimOne(store, at, T0 + 27 * HOUR), { emailId: later.id })
+  })
+
   await t.test('depth counts due, waiting and leased, by pool and workspace', async (t) => {
     const store = await open(t)
     const at = await ground(store)

@@ -92,7 +92,9 @@ export const createShelf = (
     },
 
     async body(emailId) {
-      const find = sql('SELECT b.raw, b.beside FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?')
+      const find = sql(
+        'SELECT b.raw, b.beside FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?',
+      )
       const row = find.get(emailId)
       if (row === undefined) return null
       if (row.beside !== 1) return row.raw as Uint8Array

@@ -176,8 +176,9 @@ export const createEmailReads = (sql: Statements) => {
         | undefined) ?? null,
 
     content: (emailId: string): string | null =>
-      (sql('SELECT b.content FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?').get(emailId)
-        ?.content as string | null | undefined) ?? null,
+      (sql(
+        'SELECT b.content FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?',
+      ).get(emailId)?.content as string | null | undefined) ?? null,
 
     emails: (filter: EmailFilter, page: Page): Rows<EmailRow> =>
       pageOf(

@@ -35,7 +35,10 @@ const prepare = (desk: Desk) => {
       `SELECT b.n, e.id, b.created_at, ${OPEN} FROM bodies b JOIN emails e ON e.id = b.email_id
        WHERE b.n > ? ORDER BY b.n LIMIT ${STEP}`,
     ),
-    dropBody: db.prepare<[number], number>('DELETE FROM bodies WHERE n = ? RETURNING beside').pluck(),
+    // the number of a body that is gone may be given to a later one: the mail must agree
+    dropBody: db
+      .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
+      .pluck(),
     emails: db.prepare<[string], Aged & { body: number }>(
       `SELECT id, created_at, body, ${OPEN} FROM emails WHERE id > ? ORDER BY id LIMIT ${STEP}`,
     ),
@@ -105,7 +108,7 @@ export const createSweepStep = (desk: Desk, settle: (outcome: Outcome) => Settle
   let files: string[] = []
 
   const dropBody = (n: number, emailId: string): void => {
-    if (sql.dropBody.get(n) === 1) files.push(emailId)
+    if (sql.dropBody.get(n, emailId) === 1) files.push(emailId)
   }
   const bodies = createWalk(
     (after: number) => sql.bodies.all(after),
