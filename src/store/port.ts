@@ -19,6 +19,7 @@ import type { Domains } from './port-domains.js'
 import type { Operations } from './port-operations.js'
 import type { DsnPayment, SenderDsns } from './port-sender-dsns.js'
 import type { Hooks, Tenants } from './port-tenants.js'
+import type { Copied, WriterLoad } from './port-upkeep.js'
 
 /** `system`: reports that we write ourselves. */
 export type Source = 'api' | 'smtp' | 'system'
@@ -340,25 +341,6 @@ export interface Schedule {
   reschedule(scope: EmailScope, id: string, scheduledAt: number, now: number): Promise<RescheduleResult>
   /** Repeating a cancel is `done`. */
   cancel(scope: EmailScope, id: string, now: number): Promise<RescheduleResult>
-}
-
-/** How often a value fell under each bound, with those beyond the last one at the end. */
-export interface Distribution {
-  readonly bounds: readonly number[]
-  readonly counts: readonly number[]
-  readonly sum: number
-}
-
-/** A finished backup. */
-export interface Copied {
-  /** Mails whose bodies were not to be found. */
-  readonly missing: readonly string[]
-}
-
-export interface WriterLoad {
-  readonly verbsPerCommit: Distribution
-  /** The fsync, mostly. */
-  readonly commitSeconds: Distribution
 }
 
 export interface QueueDepth {

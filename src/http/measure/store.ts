@@ -1,7 +1,7 @@
 /**
  * NAME      store - how the writer of the store is doing, as metrics
  */
-import type { Distribution, WriterLoad } from '../../store/port.js'
+import type { Distribution, WriterLoad } from '../../store/port-upkeep.js'
 import type { Metric } from '../metrics.js'
 
 const histogram = (name: string, help: string, { bounds, counts, sum }: Distribution): Metric => {

@@ -11,7 +11,7 @@ import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from 'n
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { syncFolder } from '../../base/folder.js'
-import type { Copied } from '../port.js'
+import type { Copied } from '../port-upkeep.js'
 import { createBodyFiles, MissingBodyError } from './body/files.js'
 import { type Db, openReader } from './connect.js'
 
