@@ -4,13 +4,22 @@
  *   `check` tells every mistake at once, each with file:line:column, the key,
  *   what stands there and what was expected; then what `serve` would refuse.
  */
-import { loadConfig } from '../config/load.js'
+import { loadCertificate } from '../config/certificate.js'
+import { loadConfig, originOf } from '../config/load.js'
 import { ConfigError, type ConfigProblem } from '../config/problem.js'
-import { configReference, plainConfig, printConfig, settings } from '../config/reference.js'
+import {
+  configReference,
+  origins,
+  plainConfig,
+  printConfig,
+  settings,
+  settingsTable,
+} from '../config/reference.js'
 import { safetyProblems } from '../config/safety.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command, type Subject } from './command.js'
 import { configOf } from './context.js'
+import { table } from './terminal.js'
 
 const problemRecord = ({ where, key, value, expected, remedy }: ConfigProblem) => {
   const [, file, line, column] = /^(.*):(\d+):(\d+)$/.exec(where ?? '') ?? []
@@ -27,11 +36,26 @@ const problemRecord = ({ where, key, value, expected, remedy }: ConfigProblem) =
 }
 
 /** The mistakes that these arguments lead to; empty is good. */
-const problemsOf = (file: string | undefined): readonly ConfigProblem[] => {
+const problemsOf = async (file: string | undefined): Promise<readonly ConfigProblem[]> => {
   try {
     const config = loadConfig({ file: file ?? null, env: process.env })
-    rulesIn(config.bounce.rules_file)
-    return safetyProblems(config)
+    const found = [...safetyProblems(config), ...(await mistakesOf(() => rulesIn(config.bounce.rules_file)))]
+    const { cert_file, key_file } = config.tls
+    if (cert_file !== null && key_file !== null)
+      found.push(...(await mistakesOf(() => loadCertificate(config))))
+    return found.map((one) => ({ ...one, where: one.where ?? originOf(config, one.key) }))
+  } catch (error) {
+    return mistakesOf(() => {
+      throw error
+    })
+  }
+}
+
+/** What a reader of further files complains about. */
+const mistakesOf = async (read: () => unknown): Promise<readonly ConfigProblem[]> => {
+  try {
+    await read()
+    return []
   } catch (error) {
     if (error instanceof ConfigError) return error.problems
     throw error
@@ -42,7 +66,7 @@ const check = command({
   usage: 'check',
   summary: 'Find every mistake, each with its line; exit 78 when there is one',
   run: async (args, terminal) => {
-    const problems = problemsOf(args.config)
+    const problems = await problemsOf(args.config)
     terminal.data(problems.map(problemRecord), () =>
       problems.length === 0 ? '' : new ConfigError(problems).message,
     )
@@ -57,19 +81,34 @@ const check = command({
   },
 })
 
+const valueText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
 const print = command({
   usage: 'print',
-  summary: 'The effective configuration, secrets masked',
+  summary: 'The effective configuration, secrets masked, and where each value comes from',
+  options: {
+    origins: { type: 'boolean', describe: 'A row for each setting: its value, and the place it comes from' },
+  },
   run: async (args, terminal) => {
     const config = configOf(args)
-    terminal.data(plainConfig(config), () => printConfig(config))
+    if (args.origins !== true) return terminal.data(plainConfig(config), () => printConfig(config))
+    const rows = origins(config)
+    terminal.data(rows, (paint) =>
+      table(
+        paint,
+        ['setting', 'value', 'comes from'],
+        rows.map(({ key, value, origin }) => [key, valueText(value), origin ?? 'default']),
+      ),
+    )
   },
 })
 
 const reference = command({
   usage: 'reference',
   summary: 'The manual of all settings',
-  run: async (_args, terminal) => terminal.data(settings(), () => configReference()),
+  options: { markdown: { type: 'boolean', describe: 'As the table that stands in README' } },
+  run: async (args, terminal) =>
+    terminal.data(settings(), () => (args.markdown === true ? settingsTable() : configReference())),
 })
 
 export const configSubject: Subject = { name: 'config', commands: [check, print, reference] }

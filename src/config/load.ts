@@ -11,9 +11,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type Joi from 'joi'
 import type { Config } from './config.js'
+import { conflictsIn } from './conflicts.js'
 import { ConfigError, type ConfigProblem, closest, expectation, shownValue } from './problem.js'
+import { CREDENTIALS, readSources, type Sourced } from './read/source.js'
+import type { FileText, Path } from './read/yaml.js'
 import { SUBMISSION_DEFAULT, schema } from './schema.js'
-import { CREDENTIALS, type FileText, readSources, type Sourced } from './source.js'
 
 export const DEFAULT_FILE = '/etc/postern/postern.yaml'
 
@@ -49,13 +51,46 @@ export const loadConfig = (sources: ConfigSources = {}): Config =>
 /** The same from a text at hand. */
 export const readConfig = (file: FileText | null, env: Words = {}, flags: Words = {}): Config => {
   const sourced = readSources(file, env, flags, DEFAULTS)
-  if (sourced.problems.length > 0) throw new ConfigError(sourced.problems)
   const { value, error } = schema.validate(sourced.tree, { abortEarly: false, errors: { label: 'path' } })
-  if (error !== undefined) throw new ConfigError(error.details.map((detail) => problemOf(detail, sourced)))
-  return freeze(
+  const wrong = (error?.details ?? []).map((detail) => problemOf(detail, sourced))
+  const problems = [...sourced.problems, ...wrong]
+  if (problems.length > 0) throw new ConfigError(problems)
+  const clashes = conflictsOf(value as Config, sourced)
+  if (clashes.length > 0) throw new ConfigError(clashes)
+  const config = freeze(
     complete(value as Config, file === null ? '.' : dirname(file.name), env.CREDENTIALS_DIRECTORY),
   )
+  SOURCES.set(config, sourced)
+  return config
 }
+
+/** Where the settings of each loaded configuration were written. */
+const SOURCES = new WeakMap<Config, Sourced>()
+
+/** `file:line:column`, the variable or the flag that a setting comes from; null for a default. */
+export const originOf = (config: Config, key: string): string | null => {
+  const sourced = SOURCES.get(config)
+  if (sourced === undefined) return null
+  return writtenAt(
+    sourced,
+    key.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part)),
+  )
+}
+
+/** The place of a value that somebody wrote; null when it is a default, whatever was written around it. */
+const writtenAt = (sourced: Sourced, path: Path): string | null => {
+  let node: unknown = sourced.tree
+  for (const part of path) node = (node as Record<string | number, unknown> | null | undefined)?.[part]
+  return node === undefined ? null : sourced.whereIs(path, 'value')
+}
+
+/** A default that clashes with what somebody wrote is no mistake of theirs: it gives way. Only ports do not. */
+const conflictsOf = (config: Config, sourced: Sourced): readonly ConfigProblem[] =>
+  conflictsIn(config).flatMap(({ path, value, expected }) => {
+    const where = writtenAt(sourced, path)
+    if (where === null && path.at(-1) !== 'port') return []
+    return [{ where, key: path.join('.'), value: JSON.stringify(value), expected, remedy: null }]
+  })
 
 const problemOf = (detail: Joi.ValidationErrorItem, sourced: Sourced): ConfigProblem => {
   const key = detail.path.join('.')
@@ -84,7 +119,8 @@ const siblingsOf = (path: Joi.ValidationErrorItem['path']): readonly string[] =>
   return Object.keys(node ?? SUBMISSION_DEFAULT[0] ?? {})
 }
 
-const urlHost = (host: string): string => (host.includes(':') ? `[${host}]` : host)
+/** A zone (`fe80::1%eth0`) means something on this machine only, and nothing in a URL. */
+const urlHost = (host: string): string => (host.includes(':') ? `[${host.replace(/%.*/, '')}]` : host)
 
 /** Where the API is reached when nobody said otherwise. */
 export const ownUrl = ({ host, port, tls }: Pick<Config['http'], 'host' | 'port' | 'tls'>): string =>

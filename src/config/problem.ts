@@ -6,6 +6,7 @@
  *   daemon five times to find five typing errors.
  */
 import type Joi from 'joi'
+import { escapeText } from '../base/observe/escape.js'
 
 export interface ConfigProblem {
   /** `postern.yaml:3:9`, `POSTERN_HTTP__PORT`, `--http.port`, or null. */
@@ -18,8 +19,11 @@ export interface ConfigProblem {
   readonly remedy: string | null
 }
 
+/** A key may be anything that somebody mistyped. */
+const shownKey = (key: string): string => escapeText(key.length > 80 ? `${key.slice(0, 77)}...` : key)
+
 const line = ({ where, key, value, expected, remedy }: ConfigProblem): string => {
-  const subject = [where, key].filter((part) => part !== null && part !== '').join(': ')
+  const subject = [where, shownKey(key)].filter((part) => part !== null && part !== '').join(': ')
   const found = value === null ? '' : `, found ${value}`
   return `${subject}: ${expected}${found}${remedy === null ? '' : `; ${remedy}`}`
 }
@@ -41,6 +45,10 @@ const EXPECTED: Record<string, (context: Joi.Context) => string> = {
   'array.base': () => 'expected a list',
   'array.min': ({ limit }) => `expected at least ${limit} in the list`,
   'boolean.base': () => 'expected true or false',
+  'name.ascii': () => 'expected ASCII, as it travels in SMTP: xn--mnchen-3ya.de for münchen.de',
+  'range.form': () => 'expected an address or a range such as 10.0.0.0/8',
+  'sender.form': () => 'expected an address such as Acme <no-reply@acme.test>, on one line',
+  'url.login': () => 'expected a URL without user name and password',
   'host.form': () => 'expected an IP address or a host name',
   'number.base': () => 'expected a number',
   'number.integer': () => 'expected a whole number',
@@ -64,7 +72,11 @@ export const expectation = ({ type, context, message }: Joi.ValidationErrorItem)
 export const shownValue = (key: string, value: unknown): string | null => {
   if (value === undefined) return null
   if (isSecretKey(key)) return '***'
-  const text = JSON.stringify(value) ?? String(value)
+  // even where no URL belongs, its password is none of the log's business
+  const text = escapeText(JSON.stringify(value) ?? String(value)).replace(
+    /(:\/\/[^/\s:@"]*):[^/\s@"]+@/g,
+    '$1:***@',
+  )
   return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }
 
@@ -87,8 +99,9 @@ const distance = (a: string, b: string): number => {
 
 /** The known name that was probably meant, or null. */
 export const closest = (name: string, known: readonly string[]): string | null => {
-  const best = known
-    .map((word) => ({ word, away: distance(name.toLowerCase(), word) }))
-    .sort((a, b) => a.away - b.away)[0]
+  const lower = name.toLowerCase()
+  const begun = known.find((word) => lower.length > 2 && word.startsWith(lower))
+  if (begun !== undefined) return begun
+  const best = known.map((word) => ({ word, away: distance(lower, word) })).sort((a, b) => a.away - b.away)[0]
   return best !== undefined && best.away <= Math.min(2, best.word.length - 2) ? best.word : null
 }

@@ -7,8 +7,9 @@
  *   reading: the effective settings in the form of the file, secrets masked.
  */
 import type Joi from 'joi'
-import { stringify } from 'yaml'
+import { Document, isPair, isScalar, isSeq, visit } from 'yaml'
 import type { Config } from './config.js'
+import { originOf } from './load.js'
 import { isSecretKey } from './problem.js'
 import { schema } from './schema.js'
 import { formatDuration, formatSize } from './units.js'
@@ -115,4 +116,54 @@ const plain = (value: unknown, path: readonly string[]): unknown => {
 export const plainConfig = (config: Config): Record<string, unknown> =>
   plain(config, []) as Record<string, unknown>
 
-export const printConfig = (config: Config): string => stringify(plainConfig(config))
+/** What is in force, in the form of the file; a comment tells where each value that is no default was written. */
+export const printConfig = (config: Config): string => {
+  const document = new Document(plainConfig(config))
+  visit(document, {
+    Scalar(key, node, ancestors) {
+      if (key === 'key') return
+      const origin = originOf(config, pathTo(ancestors, node).join('.'))
+      if (origin !== null) node.comment = ` ${origin}`
+    },
+  })
+  return document.toString()
+}
+
+/** The keys and positions that lead to a node. */
+const pathTo = (ancestors: readonly unknown[], node: unknown): readonly string[] => {
+  const chain = [...ancestors, node]
+  return chain.flatMap((one, i) => {
+    if (isPair(one)) return [String(isScalar(one.key) ? one.key.value : one.key)]
+    return isSeq(one) ? [String(one.items.indexOf(chain[i + 1]))] : []
+  })
+}
+
+export interface Origin {
+  readonly key: string
+  readonly value: unknown
+  /** `file:line:column`, a variable or a flag; null for a default. */
+  readonly origin: string | null
+}
+
+const leaves = (value: unknown, key: string): readonly (readonly [string, unknown])[] =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0
+    ? Object.entries(value).flatMap(([name, part]) => leaves(part, key === '' ? name : `${key}.${name}`))
+    : [[key, value]]
+
+/** Every setting, masked, with the place that it comes from. */
+export const origins = (config: Config): readonly Origin[] =>
+  leaves(plainConfig(config), '').map(([key, value]) => ({ key, value, origin: originOf(config, key) }))
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+/** The settings as a table in Markdown, for README. */
+export const settingsTable = (): string =>
+  [
+    '| setting | default | meaning |',
+    '|---|---|---|',
+    ...settings().map(({ key, description, form, preset }) =>
+      preset === null
+        ? `| **${key}** | | ${cell(description)} |`
+        : `| ${key} | \`${cell(preset)}\` | ${cell(description)}${/^(text|number|boolean|list)$/.test(form) ? '' : ` (${cell(form)})`} |`,
+    ),
+  ].join('\n')

@@ -9,8 +9,10 @@
  *   Durations and sizes are text in the file and numbers in the Config.
  *   Defaults that depend on other settings are filled in by load.ts.
  */
+import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import Joi from 'joi'
+import { parseRange } from '../base/network.js'
 import type { Config, ListenAddress, SubmissionListener } from './config.js'
 import { formatDuration, formatSize, parseDuration, parseSize } from './units.js'
 
@@ -49,8 +51,23 @@ const duration = (min: number, max?: number) =>
   quantity('duration', max === undefined ? { min } : { min, max })
 const size = (min: number, max?: number) => quantity('size', max === undefined ? { min } : { min, max })
 
+const NAME =
+  /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i
+
+/** Four numbers that are no address are no name either. */
 const readHost = (value: string, helpers: Joi.CustomHelpers) =>
-  /^[A-Za-z0-9._:%-]+$/.test(value) ? value : helpers.error('host.form')
+  isIP(value) !== 0 || (NAME.test(value) && !/^[\d.]+$/.test(value)) ? value : helpers.error('host.form')
+
+/** As it travels in SMTP: in ASCII. */
+const readName = (value: string, helpers: Joi.CustomHelpers) =>
+  /[^\u0000-\u007f]/.test(value) ? helpers.error('name.ascii') : value
+
+const readRange = (value: string, helpers: Joi.CustomHelpers) =>
+  parseRange(value) === null ? helpers.error('range.form') : value
+
+/** Only its form: what an address may be is the business of mail/. */
+const readSender = (value: string, helpers: Joi.CustomHelpers) =>
+  /^[^\u0000-\u001f\u007f]*[^\s<>@]@[^\s<>@]+>?$/.test(value) ? value : helpers.error('sender.form')
 
 const host = (value: string) =>
   Joi.string()
@@ -98,14 +115,17 @@ const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
     return helpers.error('url.form')
   }
+  if (url.username !== '' || url.password !== '') return helpers.error('url.login')
   return value.replace(/\/+$/, '')
 }
 
-const group = (schema: Joi.ObjectSchema, text: string) => schema.default().description(text)
+/** A group of which every line is commented out is null in YAML, and as good as absent. */
+const group = (schema: Joi.ObjectSchema, text: string) => schema.empty(null).default().description(text)
 
 export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   hostname: Joi.string()
     .hostname()
+    .custom(readName)
     .default(() => hostname())
     .meta({ shown: 'the name of this machine' })
     .description('Our name towards other mail servers: EHLO, Received, Message-ID'),
@@ -124,7 +144,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       host: host('127.0.0.1'),
       port: port(8080),
       trusted_proxies: Joi.array()
-        .items(Joi.string())
+        .items(Joi.string().custom(readRange))
         .default([])
         .description('Address ranges of reverse proxies whose X-Forwarded-For is believed') as never,
       max_body: size(1024)
@@ -142,6 +162,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   submission: Joi.array()
     .items(listener)
     .default(SUBMISSION_DEFAULT)
+    .meta({ shown: 'STARTTLS on 2587, TLS on 2465' })
     .description('SMTP submission listeners; an empty list switches the door off') as never,
   bounce: group(
     Joi.object<Config['bounce'], true>({
@@ -149,6 +170,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       port: port(2525),
       domain: Joi.string()
         .hostname()
+        .custom(readName)
         .meta({ shown: 'hostname' })
         .description('Domain of the return paths; its MX must lead to this listener'),
       rules_file: file().description(
@@ -193,12 +215,12 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   relay: group(
     Joi.object<Config['relay'], true>({
       retry: Joi.array()
-        .items(duration(1000))
+        .items(duration(1000, 7 * DAY))
         .min(1)
         .default([MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR])
         .meta({ unit: 'duration' })
         .description('Longest waits before each next attempt; the last one repeats') as never,
-      lifetime: duration(MINUTE)
+      lifetime: duration(MINUTE, 30 * DAY)
         .default(5 * DAY)
         .description('How long to try before a mail counts as bounced'),
       poll: duration(50, HOUR)
@@ -245,6 +267,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     'What is forgotten, and when',
   ),
   default_from: Joi.string()
+    .custom(readSender)
     .allow(null)
     .default(null)
     .description('Sender of mail that names none, unless its workspace has one') as never,

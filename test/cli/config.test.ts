@@ -58,7 +58,7 @@ t.test('print shows what is in force, reference explains it', async (t) => {
     hostname: 'gw.postern.test',
     rate_limit: { per_minute: 600 },
   })
-  t.match((await desk.run(['config', 'print'])).stdout, /^hostname: gw.postern.test$/m)
+  t.match((await desk.run(['config', 'print'])).stdout, /^hostname: gw.postern.test # .*postern.yaml:1:11$/m)
   t.match((await desk.run(['config', 'reference'])).stdout, /^bounce\.domain$/m)
   const rows = await desk.json(['config', 'reference'])
   t.ok(rows.every((row: { description: string }) => row.description !== ''))

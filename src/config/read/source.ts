@@ -9,10 +9,10 @@
  *   given as YAML (`[1m, 5m]`).
  */
 import { resolve } from 'node:path'
-import { isMap, isNode, isScalar, isSeq, LineCounter, parse, parseDocument } from 'yaml'
-import { type ConfigProblem, shownValue } from './problem.js'
+import { parse } from 'yaml'
+import { type ConfigProblem, shownValue } from '../problem.js'
+import { type FileText, type Path, readYaml } from './yaml.js'
 
-export type Path = readonly (string | number)[]
 type Tree = Record<string, unknown>
 
 export interface Sourced {
@@ -20,11 +20,6 @@ export interface Sourced {
   readonly problems: readonly ConfigProblem[]
   /** Where the value at this path (or, for an unknown key, the key) stands; null for a default. */
   whereIs(path: Path, what: 'key' | 'value'): string | null
-}
-
-export interface FileText {
-  readonly name: string
-  readonly text: string
 }
 
 const isTree = (value: unknown): value is Tree =>
@@ -35,6 +30,25 @@ interface Written {
   readonly by: string
   readonly value: string
 }
+
+const bare = (name: string): string => name.replace(/[._]/g, '').toLowerCase()
+
+/** `POSTERN_HTTP_PORT` looks like a setting and is none: it would silently not be set. */
+const mistyped = (env: Readonly<Record<string, string | undefined>>, known: readonly string[]) =>
+  Object.entries(env).flatMap(([name, value]): ConfigProblem[] => {
+    const rest = name.replace(/^POSTERN_/, '')
+    if (rest === name || value === undefined || value === '' || rest.includes('__')) return []
+    const meant = known.find((key) => key.includes('.') && bare(key) === bare(rest))
+    if (meant === undefined) return []
+    const remedy = `did you mean POSTERN_${meant.replaceAll('.', '__').toUpperCase()}?`
+    return [{ where: name, key: '', value: null, expected: 'is not a setting', remedy }]
+  })
+
+/** Dotted names of all settings that there are. */
+const namesIn = (tree: Tree, within = ''): readonly string[] =>
+  Object.entries(tree).flatMap(([name, value]) =>
+    isTree(value) ? namesIn(value, `${within}${name}.`) : [`${within}${name}`],
+  )
 
 /** The variables that are settings. Others that begin with POSTERN_ are somebody else's, unless they hold `__`. */
 const fromEnvironment = (env: Readonly<Record<string, string | undefined>>, known: readonly string[]) =>
@@ -90,52 +104,15 @@ const put = (tree: Tree, path: Path, value: unknown, defaults: Tree): void => {
   }
 }
 
-const read = (file: FileText | null) => {
-  const lines = new LineCounter()
-  const document = parseDocument(file?.text ?? '', { lineCounter: lines, prettyErrors: false })
-  const place = (offset: number): string => {
-    const { line, col } = lines.linePos(offset)
-    return `${file?.name ?? ''}:${line}:${col}`
-  }
-  const problems = document.errors.map(
-    (error): ConfigProblem => ({
-      where: place(error.pos[0]),
-      key: '',
-      value: null,
-      expected: `is not valid YAML: ${error.message}`,
-      remedy: null,
-    }),
-  )
-  return { document, place, problems }
-}
-
-const locate = (document: ReturnType<typeof read>['document'], path: Path, what: 'key' | 'value') => {
-  let node: unknown = document.contents
-  let best: number | null = null
-  for (const [depth, part] of path.entries()) {
-    if (isMap(node)) {
-      const pair = node.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(part))
-      if (pair === undefined) break
-      const target = depth === path.length - 1 && what === 'key' ? pair.key : (pair.value ?? pair.key)
-      node = pair.value
-      best = (isNode(target) ? target.range?.[0] : null) ?? best
-    } else if (isSeq(node)) {
-      node = node.items[Number(part)]
-      best = (isNode(node) ? node.range?.[0] : null) ?? best
-    } else break
-  }
-  return best
-}
-
 export const readSources = (
   file: FileText | null,
   env: Readonly<Record<string, string | undefined>>,
   flags: Readonly<Record<string, string | undefined>>,
   defaults: Tree,
 ): Sourced => {
-  const { document, place, problems } = read(file)
+  const { content: read, problems, place, locate } = readYaml(file)
   const found: ConfigProblem[] = [...problems]
-  const content: unknown = problems.length > 0 ? {} : (document.toJS() ?? {})
+  const content = read ?? {}
   if (!isTree(content)) {
     found.push({
       where: place(0),
@@ -146,6 +123,7 @@ export const readSources = (
     })
   }
   const tree: Tree = isTree(content) ? content : {}
+  found.push(...mistyped(env, namesIn(defaults)))
   const written = [...fromEnvironment(env, Object.keys(defaults)), ...fromFlags(flags)]
   for (const one of written) {
     try {
@@ -165,7 +143,7 @@ export const readSources = (
         written.findLast(({ path: by }) => within(text, by.join('.'))) ??
         (what === 'key' ? written.findLast(({ path: by }) => within(by.join('.'), text)) : undefined)
       if (over !== undefined) return over.by
-      const offset = file === null ? null : locate(document, path, what)
+      const offset = file === null ? null : locate(path, what)
       return offset === null ? null : place(offset)
     },
   }

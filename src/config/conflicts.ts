@@ -1,0 +1,63 @@
+/**
+ * NAME      conflicts - settings that are good alone and wrong together
+ */
+import type { Config, ListenAddress } from './config.js'
+import { formatDuration } from './units.js'
+
+export interface Conflict {
+  readonly path: readonly (string | number)[]
+  readonly value: unknown
+  readonly expected: string
+}
+
+const listeners = (config: Config): readonly (readonly [path: Conflict['path'], at: ListenAddress])[] => [
+  [['http'], config.http],
+  [['management'], config.management],
+  [['bounce'], config.bounce],
+  ...config.submission.map((one, i) => [['submission', i], one] as const),
+]
+
+const isWild = (host: string): boolean => host === '0.0.0.0' || host === '::'
+
+const takenPorts = (config: Config): readonly Conflict[] => {
+  const all = listeners(config)
+  return all.flatMap(([path, { host, port }], i) => {
+    const first = all
+      .slice(0, i)
+      .find(([, one]) => one.port === port && (one.host === host || isWild(one.host) || isWild(host)))
+    if (port === 0 || first === undefined) return []
+    return [
+      { path: [...path, 'port'], value: port, expected: `is the port of ${first[0].join('.')} already` },
+    ]
+  })
+}
+
+const waits = ({ relay }: Config): readonly Conflict[] =>
+  relay.retry.flatMap((wait, i) =>
+    wait <= relay.lifetime
+      ? []
+      : [
+          {
+            path: ['relay', 'retry', i],
+            value: formatDuration(wait),
+            expected: `expected at most relay.lifetime, ${formatDuration(relay.lifetime)}: no such attempt would be made`,
+          },
+        ],
+  )
+
+const keeping = ({ retention: { bodies, emails } }: Config): readonly Conflict[] =>
+  bodies <= emails
+    ? []
+    : [
+        {
+          path: ['retention', 'bodies'],
+          value: formatDuration(bodies),
+          expected: `expected at most retention.emails, ${formatDuration(emails)}: a body goes with its mail`,
+        },
+      ]
+
+export const conflictsIn = (config: Config): readonly Conflict[] => [
+  ...takenPorts(config),
+  ...waits(config),
+  ...keeping(config),
+]
