@@ -10,11 +10,11 @@ import { existsSync } from 'node:fs'
 import { type Clock, systemClock } from './base/clock.js'
 import { readCrashPoint } from './base/crash-point.js'
 import { createDiskWatch, type DiskWatch } from './base/disk.js'
+import { createNotifier, type Notifier } from './base/host/systemd.js'
 import type { Listen } from './base/listen.js'
 import type { Log } from './base/log.js'
 import { findSpans } from './base/observe/trace.js'
 import { besides, type Service, startAll, stopAll } from './base/service.js'
-import { createNotifier, type Notifier } from './base/host/systemd.js'
 import { loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
 import { loadPepper } from './config/pepper.js'
@@ -24,11 +24,12 @@ import { createHttp, type Http } from './http/http.js'
 import { createManagement, type Management } from './http/management.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
+import { ReportMetrics } from './http/measure/reports.js'
 import { gauge } from './http/metrics.js'
 import { liveUpstream } from './http/render.js'
+import type { Rule } from './mail/report/category.js'
 import { createIntake } from './outcome/intake.js'
 import { returnPathKeys } from './outcome/keys.js'
-import type { ReportParts } from './outcome/report.js'
 import { rulesIn } from './outcome/rules.js'
 import { suppressRefused } from './outcome/suppress.js'
 import { createRelay, type Relay } from './relay/relay.js'
@@ -36,9 +37,8 @@ import type { CrashPoint } from './relay/settings.js'
 import { attemptSpans } from './relay/span.js'
 import { createSandbox } from './sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
-import type { BounceIntake } from './smtp/ports.js'
 import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-door.js'
-import type { Settled, Store } from './store/port.js'
+import type { Store } from './store/port.js'
 import { databaseFile } from './store/sqlite/connect.js'
 import { openSqliteStore, shareSqliteQueue } from './store/sqlite/open.js'
 import { createSenderDsns } from './submission/sender-dsn.js'
@@ -77,14 +77,6 @@ export interface Daemon {
   readonly ended: Promise<Error | null>
 }
 
-const bounceIntake = (parts: ReportParts, log: Log): BounceIntake => {
-  const intake = createIntake(parts)
-  return {
-    verifyRecipient: intake.verifyRecipient,
-    ingest: async (address, raw) => log.info({ ...(await intake.ingest(address, raw)) }, 'report'),
-  }
-}
-
 const SWEEP_MS = 60_000
 
 /** Housekeeping once a minute: retention, dead locks, deadlines of mail that others hold. */
@@ -105,12 +97,6 @@ const createUpkeep = (store: Store, state: State, log: Log, clock: Clock): Servi
       if (timer !== null) clearInterval(timer)
       timer = null
     },
-  }
-}
-
-const logSettled = (log: Log, settled: readonly Settled[]): void => {
-  for (const { emailId, recipientId, from, to, applied } of settled) {
-    if (applied) log.info({ email: emailId, recipient: recipientId, from, to }, 'settled')
   }
 }
 
@@ -146,6 +132,8 @@ export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
 interface State {
   /** Replaced by SIGHUP; only the settings that reload.ts calls live are read from here. */
   config: Config
+  /** What `bounce.rules_file` holds; read again by SIGHUP. */
+  rules: readonly Rule[]
   phase: 'starting' | 'running' | 'draining'
 }
 
@@ -190,6 +178,7 @@ interface Observed {
   readonly disk: DiskWatch
   readonly flow: FlowMetrics
   readonly relay: Relay
+  readonly reported: ReportMetrics
   /** Attempts of the last run whose end nobody knows. */
   readonly ambiguous: number
 }
@@ -197,10 +186,11 @@ interface Observed {
 /** Health and metrics; it also logs what became of mail. */
 const observe = (store: Store, options: DaemonOptions, state: State, observed: Observed): Management => {
   const { config, log, listen } = options
-  const { disk, flow, relay, ambiguous } = observed
+  const { disk, flow, relay, ambiguous, reported } = observed
   store.onSettled((settled) => {
     flow.note(settled, systemClock.now())
-    if (options.mode === 'serve') logSettled(log, settled)
+    for (const { emailId: email, recipientId: recipient, from, to, applied } of settled)
+      if (applied && options.mode === 'serve') log.info({ email, recipient, from, to }, 'settled')
   })
   return createManagement({
     config,
@@ -215,6 +205,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
     upstreams: () => relay.upstreams().map((one) => ({ id: one.upstreamId, ...liveUpstream(one) })),
     metrics: () => [
       ...flow.metrics(),
+      ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),
       gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
     ],
@@ -228,7 +219,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
   const ground = groundOf(store, config, pepper, clock)
   await ensureAccount(ground)
-  const state: State = { config, phase: 'starting' }
+  const state: State = { config, rules: rulesIn(config.bounce.rules_file), phase: 'starting' }
 
   const certificate = await loadCertificate(config)
   const keys = returnPathKeys(config.data_dir, pepper)
@@ -251,10 +242,16 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     spans,
     accepted: (mails) => flow.accepted(mails),
   })
-  const rules = rulesIn(config.bounce.rules_file)
+  const reported = new ReportMetrics()
   const { lifetime } = config.relay
-  const reports: ReportParts = { store, keys, clock, rules, lifetime, domain: config.bounce.domain }
-  const bounce = createBounceDoor({ config, clock, log, listen, ...bounceIntake(reports, log) })
+  const intake = createIntake(
+    { store, keys, clock, rules: () => state.rules, lifetime, domain: config.bounce.domain },
+    (made) => {
+      reported.note(made)
+      log.info({ ...made }, 'report')
+    },
+  )
+  const bounce = createBounceDoor({ config, clock, log, listen, ...intake })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.address })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
   const relay = createRelay({
@@ -263,7 +260,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     log,
     keys,
     pepper,
-    rules,
+    rules: state.rules,
     capture: options.mode === 'dev',
     crashAt,
     attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
@@ -287,7 +284,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     listen,
     spans,
   })
-  const management = observe(store, options, state, { disk, flow, relay, ambiguous })
+  const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
   // management is up first and gone last, so that it can tell
@@ -378,17 +375,20 @@ const drain = async ({ services, store, relay }: Parts, notifier: Notifier, log:
 
 /** SIGHUP: certificate and live settings take effect together; anything wrong keeps what was and says so. */
 const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier): Promise<void> => {
-  const { state, door, http } = parts
+  const { state, door, http, relay } = parts
   const { log } = options
   notifier.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
   try {
     const fresh = options.reload?.() ?? state.config
     const certificate = await loadCertificate(fresh)
+    const rules = rulesIn(fresh.bounce.rules_file)
     const { live: now, restart } = changesOf(state.config, fresh)
     door.renew(certificate)
     http.renew(certificate)
     log.level = fresh.log.level
     state.config = fresh
+    state.rules = rules
+    relay.useRules(rules)
     log.info({ changed: now, certificate_expires: new Date(certificate.expiresAt).toISOString() }, 'reloaded')
     if (restart.length > 0) log.warn({ keys: restart }, 'these settings take effect after a restart')
   } catch (error) {

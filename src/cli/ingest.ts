@@ -45,7 +45,7 @@ const intakeOf = ({ store, ground, config }: House): Intake =>
     clock: systemClock,
     domain: config.bounce.domain,
     lifetime: config.relay.lifetime,
-    rules: rulesIn(config.bounce.rules_file),
+    rules: () => rulesIn(config.bounce.rules_file),
   })
 
 const ownAmong = async (intake: Intake, addresses: readonly string[]): Promise<string | null> => {

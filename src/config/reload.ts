@@ -7,7 +7,7 @@
 import type { Config } from './config.js'
 
 /** Settings, or groups of them, that take effect without a restart. */
-const LIVE = ['tls', 'log.level', 'retention', 'limits.min_free_disk']
+const LIVE = ['tls', 'log.level', 'retention', 'limits.min_free_disk', 'bounce.rules_file']
 
 const flat = (value: unknown, key = ''): readonly (readonly [string, string])[] =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -52,12 +52,11 @@ const isOld = async ({ store }: Parts, { owner }: Case): Promise<boolean> => {
   )
 }
 
-/** True when the address is on the list because of it. */
 export const recordComplaint = async (
   parts: Parts,
   at: Case,
   isOther: (address: string) => Promise<boolean>,
-): Promise<boolean> => {
+): Promise<{ readonly suppressed: boolean; readonly did: 'applied' | 'noted' }> => {
   const type = at.report.feedbackType ?? 'abuse'
   const named = at.report.recipients.map((one) => ({ ...one, originalRecipient: null }))
   const { why } = named.length === 0 ? { why: null } : await groupsFor(named, at.owner.address, isOther)
@@ -66,5 +65,5 @@ export const recordComplaint = async (
   // first the list, then the event that says so: a crash between them repeats it
   const suppression = counts ? await suppress(parts, at.owner, 'complaint', type) : null
   await settle(parts.store, [outcomeOf(at, type, unapplied, suppression)])
-  return suppression === 'added'
+  return { suppressed: suppression === 'added', did: unapplied === null ? 'applied' : 'noted' }
 }

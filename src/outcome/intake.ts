@@ -20,12 +20,17 @@ const isFixedInUse = async ({ store, domain }: ReportParts, address: string): Pr
   isFixedReturnPath(address, domain) &&
   (await store.allPools()).some(({ returnPath }) => returnPath === 'fixed')
 
-export const createIntake = (parts: ReportParts): Intake => ({
+/** `note` hears what was made of each report. */
+export const createIntake = (parts: ReportParts, note: (made: Recorded) => void = () => {}): Intake => ({
   async verifyRecipient(address) {
     const token = returnPathAt(address, parts.domain)
     if (token === null) return isFixedInUse(parts, address)
     const owner = await parts.store.recipient(token.recipientId)
     return owner !== null && verifyReturnPath(parts.keys, token, owner, parts.clock.now())
   },
-  ingest: (address, raw) => recordReport(parts, address, raw),
+  async ingest(address, raw) {
+    const made = await recordReport(parts, address, raw)
+    note(made)
+    return made
+  },
 })

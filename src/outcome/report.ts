@@ -38,8 +38,8 @@ export interface ReportParts {
   readonly domain: string
   /** How long other servers may hold a mail that they reported as delayed, in milliseconds. */
   readonly lifetime?: number
-  /** A site's own lines before the table that tells hard from soft. */
-  readonly rules?: readonly Rule[]
+  /** A site's own lines before the table that tells hard from soft; asked at each report, since they may change. */
+  readonly rules?: () => readonly Rule[]
 }
 
 /** What was made of a report; ids and words only, fit for a log. */
@@ -51,6 +51,8 @@ export interface Recorded {
   /** The status it led to; null when it changed nothing. */
   readonly status: Settled['to'] | null
   readonly suppressed: boolean
+  /** `applied` also for a complaint that counts; `nothing` when there is not even an event. */
+  readonly did: 'applied' | 'noted' | 'nothing'
 }
 
 const SEEN: Record<Action, Observation> = {
@@ -180,10 +182,8 @@ const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise
     parts.store,
     groups.map((group) => outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null)),
   )
-  return {
-    status: settled.filter((one) => one.applied).at(-1)?.to ?? null,
-    suppressed: suppression === 'added',
-  }
+  const status = settled.filter((one) => one.applied).at(-1)?.to ?? null
+  return { status, suppressed: suppression === 'added', did: status === null ? 'noted' : 'applied' }
 }
 
 /** Recipients that share one mail share its report too: it is about those whom it names. */
@@ -209,7 +209,7 @@ export const recordReport = async (
   envelopeRecipient: string,
   raw: Uint8Array,
 ): Promise<Recorded> => {
-  const report = await readReport(raw, parts.rules)
+  const report = await readReport(raw, parts.rules?.())
   const { kind, recipients } = report
   const nothing: Recorded = {
     kind,
@@ -218,15 +218,17 @@ export const recordReport = async (
     emailId: null,
     status: null,
     suppressed: false,
+    did: 'nothing',
   }
   if (kind === 'autoreply' || (kind === 'none' && recipients.length === 0)) return nothing
   const { tier, owners } = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
   const [first] = owners
   if (first === undefined) return { ...nothing, tier }
-  const known: Recorded = { ...nothing, tier, recipientId: first.recipientId, emailId: first.emailId }
+  const { recipientId, emailId } = first
+  const known: Recorded = { ...nothing, tier, recipientId, emailId, did: 'noted' }
   if (kind === 'arf') {
     const at = await open(parts, report, raw, first, tier)
-    return { ...known, suppressed: await recordComplaint(parts, at, isKnown(parts, first)) }
+    return { ...known, ...(await recordComplaint(parts, at, isKnown(parts, first))) }
   }
   let made: Recorded = known
   for (const [owner, ours] of await amongOurs(parts, report, owners)) {

@@ -64,6 +64,8 @@ export interface Relay extends Service {
   pools(): readonly PoolHealth[]
   /** Pools have changed: read them now instead of within a second. */
   reload(): void
+  /** A site's own rules have changed; the next reply is judged by these. */
+  useRules(rules: readonly Rule[]): void
   /** The sandbox listens there from now on. */
   useSandbox(address: { readonly host: string; readonly port: number }): void
   /** Resolves, with the reason, when the thread has died unasked. */
@@ -166,6 +168,7 @@ export const createRelay = (parts: RelayParts): Relay => {
     upstreams: () => upstreams,
     pools: () => pools,
     reload: () => order({ say: 'reload' }),
+    useRules: (rules) => order({ say: 'rules', rules }),
     useSandbox(address) {
       sandbox = address
       order({ say: 'sandbox', address })

@@ -8,6 +8,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
 import { unseal } from '../base/secret.js'
+import type { Rule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath } from '../mail/return-path.js'
 import type { Claimed } from '../store/port.js'
 import { connectQueue } from '../store/sqlite/queue-client.js'
@@ -16,7 +17,7 @@ import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import { Flow } from './flow.js'
 import { Journal } from './journal.js'
 import { type Pool, Pools } from './pools.js'
-import type { CrashPoint, FromWorker, LogLine, ToWorker, WorkerStart } from './settings.js'
+import type { CrashPoint, FromWorker, LogLine, RelaySettings, ToWorker, WorkerStart } from './settings.js'
 import { Signing } from './signing.js'
 import { toldOf } from './span.js'
 import { healthOf } from './watch/health.js'
@@ -59,11 +60,13 @@ const signing = new Signing(
 
 const subject = ({ recipientId, workspaceId, address }: Claimed) => ({ recipientId, workspaceId, address })
 const { keys, bounceDomain } = settings
+/** A reload may change the rules; they are asked at each reply. */
+const live: { rules: readonly Rule[] } & RelaySettings = { ...settings }
 const flow = new Flow({
   queue,
   pools,
   journal,
-  settings,
+  settings: live,
   random: Math.random,
   dead: (recipientId, reason) => tell({ say: 'dead', recipientId, reason }),
   unknownPool: () => reloadSoon(),
@@ -147,6 +150,7 @@ const reloading = setInterval(() => {
 
 port.on('message', (message: ToWorker) => {
   if (message.say === 'reload') void reload().then(() => flow.look())
+  else if (message.say === 'rules') live.rules = message.rules
   else if (message.say === 'sandbox') {
     sandboxAddress = message.address
     void reload().then(() => flow.look())

@@ -20,5 +20,5 @@ export interface BounceIntake {
   /** True when the address is a return path that we signed. */
   verifyRecipient(address: string): Promise<boolean> | boolean
   /** Resolves once what the report says is committed. */
-  ingest(address: string, raw: Uint8Array): Promise<void>
+  ingest(address: string, raw: Uint8Array): Promise<unknown>
 }

@@ -144,6 +144,34 @@ t.test(
   },
 )
 
+t.test(
+  'SIGHUP: own bounce rules count for the next reply and the next report; bad ones change nothing',
+  async (t) => {
+    const postern = new Postern()
+    t.teardown(() => postern.remove())
+    const rules = join(postern.dir, 'rules.yaml')
+    writeFileSync(rules, '[]')
+    configure(postern, { bounce: { host: '127.0.0.1', port: 0, rules_file: rules } })
+    await postern.start()
+    const key = await postern.key('--mode', 'test')
+    const why = async (to: string): Promise<string> => {
+      const mail = { from: 'a@acme.test', to, subject: 'x', text: 'x' }
+      const { id } = (await postern.api('POST', '/v1/emails', key, mail)).body
+      return (await postern.until(key, id, ['bounced'])).recipients[0].reason
+    }
+    const both = async () => [await why('bounced@example.com'), await why('bounced-later@example.com')]
+    t.strictSame(await both(), ['unknown_user', 'unknown_user'])
+    writeFileSync(rules, '- category: policy\n  text: no such user\n')
+    process.kill(postern.pid, 'SIGHUP')
+    await line(postern, /"reloaded"/)
+    t.strictSame(await both(), ['policy', 'policy'])
+    writeFileSync(rules, '- category: nonsense\n  text: no such user\n')
+    process.kill(postern.pid, 'SIGHUP')
+    t.match(JSON.parse(await line(postern, /reload refused/)).error, /nonsense/)
+    t.strictSame(await both(), ['policy', 'policy'])
+  },
+)
+
 t.test('a nearly full disk: 503 and 452, reads go on, and it recovers by itself', async (t) => {
   const postern = new Postern({ limits: { min_free_disk: '900000GiB' } })
   t.teardown(() => postern.remove())

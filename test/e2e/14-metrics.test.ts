@@ -37,6 +37,8 @@ t.test('mail that passed is counted and timed', async (t) => {
   t.match(text, /^postern_queue_recipients\{pool="pool_[^"]+",state="waiting"\} 1$/m)
   t.match(text, /^postern_upstream_breaker\{[^}]*state="closed"\} 1$/m)
   t.match(text, /^postern_ambiguous_attempts_total 0$/m)
+  t.match(text, /^postern_reports_total\{kind="delivered",tier="T1",did="applied"\} [12]$/m)
+  t.match(text, /^postern_reports_suppressed_total 0$/m)
   t.notMatch(text, /example\.com|acme\.test/, 'nobody can be found in them')
 })
 

@@ -428,8 +428,11 @@ t.test("a site's own rules decide", async (t) => {
   const { store, path } = await setUp(t)
   const rules = [{ category: 'policy', text: /no such user/ }] as const
   const raw = dsn({ groups: [{ final: 'a@example.com', ...HARD }] })
-  t.match(await recordReport({ store, keys, clock: systemClock, domain: DOMAIN, rules }, path, raw), {
-    status: 'bounced',
-    suppressed: false,
-  })
+  t.match(
+    await recordReport({ store, keys, clock: systemClock, domain: DOMAIN, rules: () => rules }, path, raw),
+    {
+      status: 'bounced',
+      suppressed: false,
+    },
+  )
 })
