@@ -15,6 +15,7 @@ import { type Db, openReader } from './connect.js'
 import { createDomainReads } from './operate/domains.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
+import { createMemory } from './read/memory.js'
 import { createStatements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { createLine, type Line } from './thread/line.js'
@@ -59,7 +60,7 @@ export const connectQueue = (port: MessagePort): QueueVerbs => {
     return {
       ...createEmailReads(sql),
       ...createDepthReads(sql),
-      ...createTenantReads(sql),
+      ...createTenantReads(sql, createMemory(db)),
       ...createDomainReads(sql),
       shelf: createShelf(dirname(file), sql, () => {}),
     }

@@ -16,6 +16,7 @@ import { createQueueWrites, type QueueWrites } from './queue-client.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
 import { createEventReads } from './read/events.js'
+import { createMemory } from './read/memory.js'
 import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
@@ -40,11 +41,11 @@ export interface SqliteOptions {
 
 export type Reads = ReturnType<typeof createReads>
 
-const createReads = (sql: Statements) => {
+const createReads = (db: Db, sql: Statements) => {
   return {
     ...createEmailReads(sql),
     ...createEventReads(sql),
-    ...createTenantReads(sql),
+    ...createTenantReads(sql, createMemory(db)),
     ...createDepthReads(sql),
     ...createQueueReads(sql),
     ...createDomainReads(sql),
@@ -109,7 +110,7 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
     const line = createLine(writer.connect())
     const db = openReader(file)
     const sql = createStatements(db)
-    const reads = createReads(sql)
+    const reads = createReads(db, sql)
     let fail: (error: Error) => void = () => {}
     const failed = new Promise<Error>((resolve) => {
       fail = resolve

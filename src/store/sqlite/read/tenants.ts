@@ -1,8 +1,9 @@
 /**
  * NAME      tenants - reading who is who
  * DESCRIPTION
- *   Point reads and short lists. Nothing is cached: a revoked key is gone from
- *   the very next read, whichever process revoked it.
+ *   Point reads and short lists. What every mail asks for is remembered until
+ *   the next commit (memory.ts), so a revoked key is gone from the very next
+ *   read, whichever process revoked it.
  */
 import type { Page, Rows } from '../../page.js'
 import type {
@@ -16,10 +17,11 @@ import type {
 } from '../../port-tenants.js'
 import type { Table } from '../schema/record.js'
 import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, SUPPRESSIONS, WORKSPACES } from '../schema/tables.js'
+import type { Remember } from './memory.js'
 import { pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
-export const createTenantReads = (sql: Statements) => {
+export const createTenantReads = (sql: Statements, remember: Remember) => {
   const all = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T[] =>
     sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where}`)
       .all(...params)
@@ -40,6 +42,8 @@ export const createTenantReads = (sql: Statements) => {
   const workspaceById = reader(WORKSPACES, 'id = ? AND account_id = ?')
   const workspaceBySlug = reader(WORKSPACES, 'slug = ? AND account_id = ?')
   const keyByLookup = reader(KEYS, 'lookup = ?')
+  const keyById = reader(KEYS, 'account_id = ? AND id = ?')
+  const credentialById = reader(CREDENTIALS, 'id = ?')
 
   return {
     account: (id: string): AccountRow | null => one(ACCOUNTS, 'id = ?', id),
@@ -48,14 +52,16 @@ export const createTenantReads = (sql: Statements) => {
     accounts: (): readonly AccountRow[] => all(ACCOUNTS, 'true ORDER BY id'),
     /** No slug begins like an id. */
     workspace: (accountId: string, ref: string): WorkspaceRow | null =>
-      ref.startsWith('ws_') ? workspaceById(ref, accountId) : workspaceBySlug(ref, accountId),
+      remember(`workspace ${accountId} ${ref}`, () =>
+        ref.startsWith('ws_') ? workspaceById(ref, accountId) : workspaceBySlug(ref, accountId),
+      ),
     workspaces: (accountId: string, page: Page): Rows<WorkspaceRow> =>
       list(WORKSPACES, 'account_id = ?', [accountId], page),
-    keyByLookup: (lookup: string): KeyRow | null => keyByLookup(lookup),
+    keyByLookup: (lookup: string): KeyRow | null => remember(`lookup ${lookup}`, () => keyByLookup(lookup)),
     key: (accountId: string, id: string): KeyRow | null =>
-      one(KEYS, 'account_id = ? AND id = ?', accountId, id),
+      remember(`key ${accountId} ${id}`, () => keyById(accountId, id)),
     keys: (accountId: string, page: Page): Rows<KeyRow> => list(KEYS, 'account_id = ?', [accountId], page),
-    credential: (id: string): CredentialRow | null => one(CREDENTIALS, 'id = ?', id),
+    credential: (id: string): CredentialRow | null => remember(`credential ${id}`, () => credentialById(id)),
     credentialsByUsername: (username: string): readonly CredentialRow[] =>
       all(CREDENTIALS, 'username = ? ORDER BY id', username),
     credentialsByRange: (): readonly CredentialRow[] => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY id'),

@@ -1,0 +1,76 @@
+/** What is remembered is as fresh as what is read, whoever wrote. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { createMemory } from '../../src/store/sqlite/read/memory.js'
+import { ground } from './fixture.js'
+
+const folder = (test: Test): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'postern-memory-'))
+  test.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+t.test('one read serves until somebody commits', async (t) => {
+  const file = prepareFile(folder(t))
+  const writer = openWriter(file)
+  writer.exec('CREATE TABLE things (name TEXT)')
+  const reader = openReader(file)
+  const remember = createMemory(reader)
+  const count = reader.prepare<[], number>('SELECT count(*) FROM things').pluck()
+  let reads = 0
+  const things = (): number | undefined =>
+    remember('things', () => {
+      reads++
+      return count.get()
+    })
+  t.equal(things(), 0)
+  t.equal(things(), 0)
+  t.equal(reads, 1)
+  writer.exec("INSERT INTO things VALUES ('a')")
+  t.equal(things(), 1, 'the very next look sees it')
+  t.equal(things(), 1)
+  t.equal(reads, 2)
+  writer.exec("BEGIN; INSERT INTO things VALUES ('b')")
+  t.equal(things(), 1, 'what is not committed is not there')
+  writer.exec('ROLLBACK')
+  t.equal(things(), 1)
+  reader.close()
+  writer.close()
+})
+
+t.test('it forgets rather than grow without end', async (t) => {
+  const file = prepareFile(folder(t))
+  const writer = openWriter(file)
+  writer.exec('CREATE TABLE things (name TEXT)')
+  const reader = openReader(file)
+  const remember = createMemory(reader)
+  let reads = 0
+  for (let i = 0; i < 5_000; i++) remember(`guess ${i}`, () => reads++)
+  remember('guess 0', () => reads++)
+  t.equal(reads, 5_001, 'the first guess was forgotten')
+  reader.close()
+  writer.close()
+})
+
+t.test('what another process changes is seen by the next read', async (t) => {
+  const dataDir = folder(t)
+  const daemon = openSqliteStore({ dataDir, daemon: true })
+  const other = openSqliteStore({ dataDir, daemon: false })
+  await daemon.open()
+  await other.open()
+  t.teardown(async () => {
+    await other.close()
+    await daemon.close()
+  })
+  const { accountId, workspace } = await ground(daemon)
+  t.equal((await daemon.workspace(accountId, workspace.id))?.name, 'Default')
+  for (let i = 0; i < 20; i++) {
+    await other.updateWorkspace(workspace.id, { name: `Name ${i}` })
+    t.equal((await daemon.workspace(accountId, workspace.id))?.name, `Name ${i}`)
+    t.equal((await daemon.workspace(accountId, 'default'))?.name, `Name ${i}`, 'by its slug too')
+  }
+})
