@@ -56,7 +56,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'email',
-    summary: 'Mails and what became of them: list, show, events, cancel, tail',
+    summary: 'Mails and what became of them: list, show, events, reschedule, cancel, tail',
     load: async () => (await import('./email.js')).emailSubject,
   },
   {
@@ -71,7 +71,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'suppression',
-    summary: 'Addresses not to write to: list, add, remove, import, export',
+    summary: 'Addresses not to write to: list, show, add, remove, import, export',
     load: async () => (await import('./suppression.js')).suppressionSubject,
   },
   {

@@ -5,11 +5,12 @@
  *   recipient: every attempt and every report, what was applied and what was not.
  *   `tail` follows by polling, so it works beside any daemon.
  */
-import { Fault } from '../base/fault.js'
+import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
 import { email as emailRecord, emailSummary, event as eventRecord } from '../http/render.js'
 import { STATUSES } from '../mail/status.js'
-import type { EmailFilter, EmailRecord, EmailRow } from '../store/port.js'
+import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/port.js'
+import { readSchedule } from '../submission/schedule.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { readContent } from './content.js'
@@ -166,6 +167,15 @@ const events = command({
     }),
 })
 
+/** The record as the API answers it. */
+const fresh = async ({ store }: House, scope: EmailScope, found: EmailRecord) => {
+  const after = (await store.email(scope, found.id)) ?? found
+  return emailRecord(after, await readContent(store, after))
+}
+
+const notScheduled = ({ id, status }: EmailRecord): Fault =>
+  new Fault('resource.conflict', { reason: 'not_scheduled', detail: `${id} is ${status}, not scheduled` })
+
 const cancel = command({
   usage: 'cancel <id>',
   summary: 'Take a scheduled mail back',
@@ -181,14 +191,38 @@ const cancel = command({
       await terminal.confirm(`cancel ${found.id} (${found.status})`, args.yes)
       const result = await house.store.cancel(scope, args.id, Date.now())
       if (result === 'not_found') throw new Fault('email.not_found')
-      if (result === 'not_scheduled') {
-        throw new Fault('resource.conflict', {
-          reason: 'not_scheduled',
-          detail: `${args.id} is ${found.status}, not scheduled`,
-        })
-      }
-      const after = (await house.store.email(scope, args.id)) ?? found
-      terminal.data(emailSummary(after), () => `canceled ${after.id}`)
+      if (result === 'not_scheduled') throw notScheduled(found)
+      terminal.data(await fresh(house, scope, found), () => `canceled ${found.id}`)
+    }),
+})
+
+const reschedule = command({
+  usage: 'reschedule <id>',
+  summary: 'Send a scheduled mail at another time',
+  positionals: ID,
+  options: {
+    at: {
+      type: 'string',
+      demandOption: true,
+      describe: 'An RFC 3339 time with a zone, at most 30 days ahead',
+    },
+  },
+  examples: [['$0 email reschedule em_01… --at 2026-12-01T08:00:00Z', 'on the first of December']],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const scope = { accountId: house.account.id, workspaceId: null, mode: null }
+      const found = await house.store.email(scope, args.id)
+      if (found === null) throw new Fault('email.not_found')
+      const now = Date.now()
+      const errors: FieldError[] = []
+      const at = readSchedule(args.at, now, '--at', errors) ?? now
+      if (errors.length > 0) throw invalid(errors)
+      const result = await house.store.reschedule(scope, args.id, at, now)
+      if (result === 'not_scheduled') throw notScheduled(found)
+      terminal.data(
+        await fresh(house, scope, found),
+        () => `${found.id} goes at ${new Date(at).toISOString()}`,
+      )
     }),
 })
 
@@ -202,5 +236,5 @@ const follow = command({
 
 export const emailSubject: Subject = {
   name: 'email',
-  commands: [list, show, events, cancel, follow],
+  commands: [list, show, events, reschedule, cancel, follow],
 }

@@ -5,7 +5,7 @@
  *   take it (`KEY=$(postern key create ...)`); what is said about it goes to stderr.
  */
 import { Fault } from '../base/fault.js'
-import { apiKey } from '../http/render.js'
+import { apiKey, createdKey } from '../http/render.js'
 import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
@@ -67,7 +67,7 @@ const create = command({
         expiresAt,
         rateLimitPerMinute: args.rateLimit ?? null,
       })
-      terminal.data({ ...apiKey(row), secret }, () => secret)
+      terminal.data(createdKey(row, secret), () => secret)
       terminal.say(`${row.id}: a ${row.mode} key, shown this once; keep it where only its user can read it`)
     })
   },

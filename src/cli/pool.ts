@@ -75,7 +75,7 @@ const list = command({
 
 const show = command({
   usage: 'show <ref>',
-  summary: 'One pool',
+  summary: 'One pool and its upstreams',
   positionals: REF,
   run: (args, terminal) =>
     withHouse(args, async ({ ground, account }) =>

@@ -78,6 +78,18 @@ const list = command({
     }),
 })
 
+const show = command({
+  usage: 'show <ref>',
+  summary: 'One suppressed address',
+  positionals: { ref: { type: 'string', demandOption: true, describe: 'Its address, or its id, sup_…' } },
+  options: PLACE,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await findSuppression(house.ground, (await placeOf(house, args)).id, args.ref)
+      terminal.data(suppressionRecord(row), (paint) => rowsTable(paint, [row]))
+    }),
+})
+
 const instantOf = (text: string | undefined, name: string): number | null => {
   if (text === undefined || text === '') return null
   const at = readInstant(text)
@@ -226,5 +238,5 @@ const exportAll = command({
 
 export const suppressionSubject: Subject = {
   name: 'suppression',
-  commands: [list, add, remove, importAll, exportAll],
+  commands: [list, show, add, remove, importAll, exportAll],
 }

@@ -1,0 +1,89 @@
+/** The command line is a door like the API: each operation has its verb, or a reason to have none. */
+import t from 'tap'
+import { CATALOG } from '../../src/cli/catalog.js'
+import { type Command, GLOBAL_OPTIONS, isSubject, optionsOf, verbOf } from '../../src/cli/command.js'
+import type { openApi } from '../../src/http/openapi/document.js'
+import { openKit } from '../http/kit.js'
+import { here } from './desk.js'
+
+const VERBS: Readonly<Record<string, string>> = {
+  sendEmail: 'send',
+  getEmail: 'email show',
+  listEmails: 'email list',
+  rescheduleEmail: 'email reschedule',
+  cancelEmail: 'email cancel',
+  listEmailEvents: 'email events',
+  createWorkspace: 'workspace create',
+  listWorkspaces: 'workspace list',
+  getWorkspace: 'workspace show',
+  updateWorkspace: 'workspace update',
+  createApiKey: 'key create',
+  listApiKeys: 'key list',
+  revokeApiKey: 'key revoke',
+  createCredential: 'credential create',
+  listCredentials: 'credential list',
+  revokeCredential: 'credential revoke',
+  addSuppression: 'suppression add',
+  addSuppressions: 'suppression add',
+  listSuppressions: 'suppression list',
+  getSuppression: 'suppression show',
+  removeSuppression: 'suppression remove',
+  createEgressPool: 'pool create',
+  updateEgressPool: 'pool update',
+  deleteEgressPool: 'pool delete',
+  listEgressPools: 'pool list',
+  getEgressPool: 'pool show',
+  getEgressPoolHealth: 'upstream list',
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  sendBatch: 'a shell has loops, and one command sends one mail',
+  removeSuppressions: 'a shell has loops, and what destroys names what it destroys',
+  listErrors: 'documentation, for whoever programs against the API',
+  getError: 'documentation, for whoever programs against the API',
+  getOpenApi: 'documentation, for whoever programs against the API',
+}
+
+const commands = new Map<string, Command>()
+for (const entry of CATALOG) {
+  const loaded = await entry.load()
+  if (isSubject(loaded)) for (const one of loaded.commands) commands.set(`${loaded.name} ${verbOf(one)}`, one)
+  else commands.set(entry.name, loaded)
+}
+
+t.test('every operation has a verb, or a reason', async (t) => {
+  const kit = await openKit()
+  t.teardown(() => kit.stop())
+  const { paths } = (await kit.ask('/v1/openapi.json')).json as ReturnType<typeof openApi>
+  const operations = Object.values(paths as Record<string, Record<string, { operationId?: string }>>)
+    .flatMap((path) => Object.values(path).map(({ operationId }) => operationId))
+    .filter((id) => id !== undefined)
+  t.ok(operations.length > 25)
+  t.strictSame(operations.sort(), [...Object.keys(VERBS), ...Object.keys(REASONS)].sort())
+  for (const [id, verb] of Object.entries(VERBS)) t.ok(commands.has(verb), `${id}: ${verb}`)
+})
+
+t.test('what each command has in common', async (t) => {
+  t.ok(commands.size > 60)
+  for (const [name, one] of commands) {
+    const options = optionsOf(one)
+    t.match(one.summary, /^[A-Z].{8,}[^.]$/, `${name} says what it does`)
+    for (const [option, { describe, hidden }] of Object.entries({ ...options, ...one.positionals })) {
+      t.ok(describe || hidden, `${name} ${option} is described`)
+    }
+    for (const option of Object.keys(options)) {
+      t.notMatch(option, /^(password|secret|token|pass|key)$/, `${name}: no secret on a command line`)
+      t.notOk(option in GLOBAL_OPTIONS, `${name}: --${option} means everywhere the same`)
+    }
+    const destroys = /^(delete|remove|revoke|purge|cancel|restore|reroute)$/.test(
+      name.split(' ').at(-1) ?? '',
+    )
+    if (destroys) t.ok('yes' in options && 'dry-run' in options, `${name} asks, or shows what it would do`)
+    if (name.startsWith('queue ') && one.destroys) t.ok('reason' in options, `${name} wants a reason`)
+    t.match(
+      (await here([...name.split(' '), '--help'])).stdout,
+      /--config[\s\S]*--json[\s\S]*Exit codes:[\s\S]* 64 {2}usage/,
+      name,
+    )
+  }
+})
