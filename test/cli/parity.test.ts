@@ -68,8 +68,8 @@ t.test('what each command has in common', async (t) => {
   for (const [name, one] of commands) {
     const options = optionsOf(one)
     t.match(one.summary, /^[A-Z].{8,}[^.]$/, `${name} says what it does`)
-    for (const [option, { describe, hidden }] of Object.entries({ ...options, ...one.positionals })) {
-      t.ok(describe || hidden, `${name} ${option} is described`)
+    for (const [option, shape] of Object.entries({ ...options, ...one.positionals })) {
+      t.ok(shape.describe || 'hidden' in shape, `${name} ${option} is described`)
     }
     for (const option of Object.keys(options)) {
       t.notMatch(option, /^(password|secret|token|pass|key)$/, `${name}: no secret on a command line`)
