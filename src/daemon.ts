@@ -25,6 +25,7 @@ import { createManagement, type Management } from './http/management.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
+import { writerMetrics } from './http/measure/store.js'
 import { gauge } from './http/metrics.js'
 import { liveUpstream } from './http/render.js'
 import type { Rule } from './mail/report/category.js'
@@ -41,6 +42,7 @@ import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-doo
 import type { Store } from './store/port.js'
 import { databaseFile } from './store/sqlite/connect.js'
 import { openSqliteStore, shareSqliteQueue } from './store/sqlite/open.js'
+import { createUpkeep } from './store/upkeep.js'
 import { createSenderDsns } from './submission/sender-dsn.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
@@ -77,29 +79,6 @@ export interface Daemon {
   readonly ended: Promise<Error | null>
 }
 
-const SWEEP_MS = 60_000
-
-/** Housekeeping once a minute: retention, dead locks, deadlines of mail that others hold. */
-const createUpkeep = (store: Store, state: State, log: Log, clock: Clock): Service => {
-  let timer: NodeJS.Timeout | null = null
-  const sweep = (): void => {
-    const { bodies, emails } = state.config.retention
-    store
-      .sweep(clock.now(), { bodiesMs: bodies, emailsMs: emails })
-      .catch((error: Error) => log.error({ error: error.message }, 'sweep failed'))
-  }
-  return {
-    name: 'upkeep',
-    async start() {
-      timer ??= setInterval(sweep, SWEEP_MS).unref()
-    },
-    async stop() {
-      if (timer !== null) clearInterval(timer)
-      timer = null
-    },
-  }
-}
-
 /** The store can no longer keep its promise: the process ends with 74, and a restart may mend it. */
 export class StoreFailed extends Error {
   override readonly name = 'StoreFailed'
@@ -115,6 +94,7 @@ export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
     dataDir: config.data_dir,
     daemon: true,
     log,
+    version: options.version,
     ...(faultPoint && { faultPoint }),
   })
   await store.open()
@@ -207,6 +187,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       ...flow.metrics(),
       ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),
+      ...writerMetrics(store.load()),
       gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
     ],
   })
@@ -291,7 +272,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const services = [
     management,
     disk,
-    createUpkeep(store, state, log, clock),
+    createUpkeep({ store, retention: () => state.config.retention, log, clock }),
     bounce,
     sandbox,
     launching,

@@ -1,13 +1,13 @@
 /**
- * NAME      backup - copies of the database, and back
+ * NAME      backup - a copy of the database, and back
  * DESCRIPTION
  *   `backup` works under load: one consistent snapshot, checked before it gets
  *   its name. `restore` refuses a running daemon, brings the copy up to date in a
  *   folder of its own and only then puts it in place; what was there is kept.
- *   `migrate` goes forward only, after a copy.
  * NOTES
- *   The pepper is no part of a copy: kept together they would prove every key. A
- *   copy knows the mark of its pepper, and is not restored beside another one.
+ *   Large bodies and the return-path ring are in the copy; the pepper only when
+ *   asked for: kept together they would prove every key. A copy knows the mark of
+ *   its pepper, and is not restored beside another one.
  */
 import {
   chmodSync,
@@ -19,12 +19,13 @@ import {
   rmSync,
   statSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { makeDataFolder } from '../base/folder.js'
+import { join, resolve } from 'node:path'
+import { makeDataFolder, syncFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { findPeppers, pepperFile } from '../config/pepper.js'
 import type { Store } from '../store/port.js'
 import { command } from './command.js'
+import { companionsOf, putBack } from './companions.js'
 import { configOf, openStore } from './context.js'
 import { Refusal } from './exit.js'
 
@@ -35,7 +36,7 @@ const stamp = (): string => new Date().toISOString().replace(/[:.]/g, '-')
 const bytesText = (bytes: number): string =>
   bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
-const schemaOf = async (file: string): Promise<number> => {
+export const schemaOf = async (file: string): Promise<number> => {
   const { openReader } = await import('../store/sqlite/connect.js')
   const db = openReader(file)
   try {
@@ -45,7 +46,7 @@ const schemaOf = async (file: string): Promise<number> => {
   }
 }
 
-const needDatabase = (config: Config): string => {
+export const needDatabase = (config: Config): string => {
   const file = join(config.data_dir, DATABASE)
   if (!existsSync(file)) throw new Refusal(74, `${file}: there is no database yet; postern serve makes one`)
   return file
@@ -55,27 +56,49 @@ export const backupCommand = command({
   usage: 'backup <file>',
   summary: 'Copy the database while it is in use, checked',
   positionals: { file: { type: 'string', demandOption: true, describe: 'The copy to make' } },
-  options: { yes: { type: 'boolean', describe: 'Replace a file that exists' } },
+  options: {
+    yes: { type: 'boolean', describe: 'Replace a file that exists' },
+    'with-secrets': {
+      type: 'boolean',
+      describe: 'Also the pepper and the self-made certificate: all a new machine needs',
+    },
+  },
   run: async (args, terminal) => {
     const config = configOf(args)
     const source = needDatabase(config)
     const file = resolve(args.file)
     if (existsSync(file) && !args.yes) throw new Refusal(73, `${file}: exists already; --yes replaces it`)
     terminal.say(`copying ${bytesText(statSync(source).size)} ...`)
+    const withSecrets = args.withSecrets === true
+    const files = companionsOf(config, withSecrets)
     const { backup } = await import('../store/sqlite/backup.js')
-    await backup(source, file)
-    const record = { file, bytes: statSync(file).size, schema_version: await schemaOf(file) }
+    const { missing } = await backup(source, file, files)
+    const record = {
+      file,
+      bytes: statSync(file).size,
+      schema_version: await schemaOf(file),
+      files: files.map(({ name }) => name),
+      missing_bodies: missing,
+    }
     terminal.data(record, () => `${file}  ${bytesText(record.bytes)}`)
-    terminal.say(`keep ${pepperFile(config)} too, and apart: without it no key verifies`)
+    for (const id of missing) terminal.say(`the body of ${id} is missing, and missing in the copy`)
+    terminal.say(
+      withSecrets
+        ? 'this copy holds the pepper and opens every door: keep it as you keep a password'
+        : `keep ${pepperFile(config)} too, and apart: without it no key verifies (or --with-secrets)`,
+    )
   },
 })
+
+/** Says check() of a body that the copy never had: the rest is worth having. */
+const MISSING = 'is missing in bodies/'
 
 /** Opens a copy as a store of its own: too new, damaged or no database at all is refused here. Its pepper's mark. */
 const upToDate = async (name: string, folder: string, file: string): Promise<string | null> => {
   const store: Store = await openStore({ data_dir: folder })
   try {
     await store.open()
-    const faults = await store.check()
+    const faults = (await store.check()).filter((fault) => !fault.endsWith(MISSING))
     if (faults.length > 0) throw new Refusal(74, `${name} is damaged: ${faults[0]}`)
     await store.backup(file)
     return await store.pepperMark()
@@ -98,9 +121,9 @@ const checkPepper = (config: Config, name: string, mark: string | null): void =>
   )
 }
 
-/** Moves the database and its two companions into a folder; its path, or null when there was none. */
+/** Moves the database and what belongs to it into a folder; its path, or null when there was none. */
 const setAside = (dataDir: string): string | null => {
-  const files = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`].filter((name) =>
+  const files = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, 'bodies'].filter((name) =>
     existsSync(join(dataDir, name)),
   )
   if (files.length === 0) return null
@@ -133,41 +156,21 @@ export const restoreCommand = command({
         file: resolve(args.file),
         database: join(dataDir, DATABASE),
         previous: null as string | null,
+        files: [] as readonly string[],
       }
       if (args.dryRun) return terminal.data(record, () => `${args.file} is whole and would be restored`)
       await terminal.confirm(`replace ${record.database} by ${args.file}`, args.yes)
+      const { takeFiles } = await import('../store/sqlite/kept-files.js')
+      const files = takeFiles(ready)
       record.previous = setAside(dataDir)
       renameSync(ready, record.database)
+      record.files = putBack(config, files, record.previous)
+      syncFolder(dataDir)
       terminal.data(record, () => `restored ${record.database}`)
       if (record.previous !== null) terminal.say(`what was there is in ${record.previous}`)
     } finally {
       rmSync(work, { recursive: true, force: true })
       unlock()
-    }
-  },
-})
-
-export const migrateCommand = command({
-  usage: 'migrate',
-  summary: 'Bring the database up to date, after a copy',
-  run: async (args, terminal) => {
-    const config = configOf(args)
-    const file = needDatabase(config)
-    const from = await schemaOf(file)
-    const copy = join(dirname(file), `before-migration-${from}-${stamp()}.db`)
-    const { backup } = await import('../store/sqlite/backup.js')
-    await backup(file, copy)
-    let kept = false
-    try {
-      const store = await openStore(config)
-      await store.open().finally(() => store.close())
-      const to = await schemaOf(file)
-      kept = to !== from
-      terminal.data({ from, to, copy: kept ? copy : null }, () =>
-        kept ? `schema ${from} is now ${to}; the copy is ${copy}` : `schema ${to}: nothing to do`,
-      )
-    } finally {
-      if (!kept) rmSync(copy, { force: true })
     }
   },
 })

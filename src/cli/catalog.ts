@@ -112,7 +112,7 @@ export const CATALOG: Catalog = [
   {
     name: 'migrate',
     summary: 'Bring the database up to date, after a copy',
-    load: async () => (await import('./backup.js')).migrateCommand,
+    load: async () => (await import('./migrate.js')).migrateCommand,
   },
   {
     name: 'completion',

@@ -18,6 +18,7 @@ import type { AccountRow } from '../store/port-tenants.js'
 import { ensureAccount } from '../tenant/account.js'
 import type { TenantGround } from '../tenant/principal.js'
 import type { Globals } from './command.js'
+import { versionText } from './version.js'
 
 export interface House {
   readonly config: Config
@@ -42,7 +43,7 @@ export const openStore = async (place: PepperPlace): Promise<Store> => {
   // with a database there must be a pepper; without one it is the first run, and makes it
   if (!existsSync(databaseFile(dataDir))) pepperOf(place, true)
   const { openSqliteStore } = await import('../store/sqlite/open.js')
-  return openSqliteStore({ dataDir, daemon: false })
+  return openSqliteStore({ dataDir, daemon: false, version: versionText() })
 }
 
 /** Opens the store of a configuration, uses it, closes it. */

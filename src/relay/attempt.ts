@@ -12,6 +12,7 @@ import { downgradeHeader } from '../mail/downgrade.js'
 import type { Reply } from '../mail/reply.js'
 import type { AttemptEnd } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
+import { MissingBodyError } from '../store/port-upkeep.js'
 import { type Item, recipientsOf } from './backlog.js'
 import type { Connection, Refused, Verdict } from './dialogue/connection.js'
 import { type Envelope, toEnvelope } from './dialogue/envelope.js'
@@ -49,6 +50,7 @@ export type AttemptResult =
 
 const OUR_LOGIN = new Set([530, 534, 535, 538])
 const LOOP: Reply = { code: 554, enhanced: '5.4.6', text: 'Mail loop: this message has been here before' }
+const LOST: Reply = { code: 451, enhanced: '4.3.0', text: 'The stored message is missing' }
 const GONE: Reply = { code: 554, enhanced: '5.3.0', text: 'The message is no longer stored' }
 
 const NONE_REFUSED: Refused = new Map()
@@ -89,6 +91,8 @@ export class Attempt {
     try {
       raw = claimed.raw ?? (await this.#around.queue.body(claimed.emailId))
     } catch (error) {
+      // it may come back from a backup before the mail's time is over
+      if (error instanceof MissingBodyError) return this.#refused(kept, LOST)
       if (kept !== null) this.#upstream.giveBack(kept)
       throw error
     }

@@ -1,6 +1,18 @@
 /**
  * NAME      port-upkeep - what the housekeeping verbs of the store answer
  */
+
+/** A row says that its body is in a file, and it is not there. */
+export class MissingBodyError extends Error {
+  override readonly name = 'MissingBodyError'
+}
+
+/** For whoever can go on without: `store.body(id).catch(nullWhenMissing)`. */
+export const nullWhenMissing = (error: unknown): null => {
+  if (error instanceof MissingBodyError) return null
+  throw error
+}
+
 /** How often a value fell under each bound, with those beyond the last one at the end. */
 export interface Distribution {
   readonly bounds: readonly number[]

@@ -1,5 +1,5 @@
 /** Copies of the database: made, refused, put back; and what a newer version left behind. */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openWriter } from '../../src/store/sqlite/connect.js'
@@ -45,6 +45,46 @@ t.test('what is no copy is refused, and nothing is touched', async (t) => {
   t.equal((await desk.json(['workspace', 'list'])).length, 2)
 })
 
+t.test('with its secrets, a copy is all that a new machine needs', async (t) => {
+  const here = openDesk(t)
+  await here.json(['workspace', 'create', 'Moved'])
+  await here.json(['bounce', 'rotate-key', '--yes'])
+  const [plain, whole] = [join(here.dir, 'plain.db'), join(here.dir, 'whole.db')]
+  t.same((await here.json(['backup', plain])).files, ['return-path.json'])
+  const said = await here.run(['backup', whole, '--with-secrets'])
+  t.match(said, { code: 0, stderr: /holds the pepper/ })
+  t.equal(statSync(whole).mode & 0o777, 0o600)
+  const pepper = readFileSync(join(here.dir, 'data', 'pepper'))
+  t.notOk(readFileSync(plain).includes(pepper))
+  t.ok(readFileSync(whole).includes(pepper))
+
+  const there = openDesk(t)
+  await there.json(['restore', whole, '--yes'])
+  const data = join(there.dir, 'data')
+  t.same(readFileSync(join(data, 'pepper')), pepper)
+  t.equal(statSync(join(data, 'pepper')).mode & 0o777, 0o600)
+  t.ok(existsSync(join(data, 'return-path.json')))
+  t.notOk(readFileSync(join(data, 'postern.db')).includes(pepper), 'no secret stays in the database')
+  t.equal((await there.json(['workspace', 'list'])).length, 2)
+})
+
+t.test('an older schema is copied first, and the newest copies are kept', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'list'])
+  const data = join(desk.dir, 'data')
+  const copies = () => readdirSync(data).filter((name) => name.startsWith('before-migration-'))
+  for (let i = 0; i < 5; i++) {
+    const db = openWriter(join(data, 'postern.db'))
+    db.exec(
+      'DROP INDEX bodies_beside; ALTER TABLE bodies DROP COLUMN beside; DROP TABLE made_by; DROP TABLE fence',
+    )
+    db.pragma('user_version = 6')
+    db.close()
+    t.match(await desk.json(['migrate']), { from: 6, copy: /before-migration-6-/ })
+  }
+  t.equal(copies().length, 3)
+})
+
 t.test('migrate goes forward only', async (t) => {
   const desk = openDesk(t)
   await desk.json(['workspace', 'list'])
@@ -52,7 +92,7 @@ t.test('migrate goes forward only', async (t) => {
   const db = openWriter(join(desk.dir, 'data', 'postern.db'))
   db.pragma('user_version = 99')
   db.close()
-  t.match(await desk.run(['migrate']), { code: 78, stderr: /install a newer Postern/ })
+  t.match(await desk.run(['migrate']), { code: 78, stderr: /install Postern \d+\.\d+\.\d+ or newer/ })
   t.match(await desk.run(['workspace', 'list']), {
     code: 78,
     stderr: /^postern: the database has schema version 99/,

@@ -6,7 +6,9 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { integrityFaults } from '../../store/sqlite/backup.js'
+import { createShelf } from '../../store/sqlite/body/shelf.js'
 import { type Db, openReader } from '../../store/sqlite/connect.js'
+import { createStatements } from '../../store/sqlite/read/statements.js'
 import { STEPS } from '../../store/sqlite/schema/steps.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
@@ -31,6 +33,14 @@ const checkWhole = (db: Db): Finding | null => {
     : fail('database', `damaged: ${fault}`, 'postern restore FILE, from the last backup', 74)
 }
 
+const checkBodies = async (dataDir: string, db: Db): Promise<Finding | null> => {
+  if (Number(db.pragma('user_version', { simple: true })) !== STEPS.length) return null
+  const missing = await createShelf(dataDir, createStatements(db), () => {}).missing()
+  if (missing.length === 0) return null
+  const detail = `${missing[0]}${missing.length > 1 ? `, and ${missing.length - 1} more at least` : ''}`
+  return fail('bodies', detail, `put the files back into ${join(dataDir, 'bodies')} from a file backup`, 74)
+}
+
 const checkWal = (file: string): Finding | null => {
   const wal = `${file}-wal`
   const size = existsSync(wal) ? statSync(wal).size : 0
@@ -51,7 +61,9 @@ export const checkDatabase: Check = async ({ config: { data_dir: dataDir } }) =>
   let db: Db | null = null
   try {
     db = openReader(file)
-    const found = [checkSchema(db), checkWhole(db), checkWal(file)].filter((one) => one !== null)
+    const found = [checkSchema(db), checkWhole(db), await checkBodies(dataDir, db), checkWal(file)].filter(
+      (one) => one !== null,
+    )
     return found.length > 0 ? found : [ok('database', `${file} is whole`)]
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)

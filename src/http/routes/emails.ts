@@ -9,6 +9,7 @@ import { parseContent } from '../../mail/parse.js'
 import type { Status } from '../../mail/status.js'
 import type { Mode } from '../../store/page.js'
 import type { EmailFilter, EmailRecord, EmailScope, Tag } from '../../store/port.js'
+import { nullWhenMissing } from '../../store/port-upkeep.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { visibleMode } from '../../tenant/principal.js'
 import { alsoWrong } from '../also-wrong.js'
@@ -36,7 +37,7 @@ export const findEmail = async ({ store }: Ground, call: Call): Promise<EmailRec
 const contentOf = async ({ store }: Ground, record: EmailRecord): Promise<render.Content> => {
   const stored = await store.content(record.id)
   if (stored !== null) return JSON.parse(stored) as render.Content
-  const raw = record.source === 'smtp' ? await store.body(record.id) : null
+  const raw = record.source === 'smtp' ? await store.body(record.id).catch(nullWhenMissing) : null
   return raw === null ? render.NO_CONTENT : parseContent(raw)
 }
 

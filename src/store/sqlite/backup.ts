@@ -11,9 +11,10 @@ import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from 'n
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { syncFolder } from '../../base/folder.js'
-import type { Copied } from '../port-upkeep.js'
-import { createBodyFiles, MissingBodyError } from './body/files.js'
+import { type Copied, MissingBodyError } from '../port-upkeep.js'
+import { createBodyFiles } from './body/files.js'
 import { type Db, openReader } from './connect.js'
+import { type KeptFile, keepFiles } from './kept-files.js'
 
 /**
  * Turns bodies beside the database into rows of the copy; the ids of those that are not there. What retention
@@ -69,7 +70,12 @@ export const integrityFaults = (db: Db, tables: readonly string[] = []): string[
     .map((row) => row.quick_check)
     .filter((text) => text !== 'ok')
 
-export const backup = async (file: string, path: string): Promise<Copied> => {
+/** `files` go into the copy too: see kept-files.ts. */
+export const backup = async (
+  file: string,
+  path: string,
+  files: readonly KeptFile[] = [],
+): Promise<Copied> => {
   const partial = `${path}.part`
   rmSync(partial, { force: true })
   closeSync(openSync(partial, 'wx', 0o600))
@@ -79,6 +85,7 @@ export const backup = async (file: string, path: string): Promise<Copied> => {
     source.prepare('SELECT count(*) FROM sqlite_master').get()
     await source.backup(partial)
     const missing = await complete(partial, file)
+    if (files.length > 0) keepFiles(partial, files)
     chmodSync(partial, 0o600)
     const fd = openSync(partial, 'r')
     fsyncSync(fd)

@@ -13,14 +13,10 @@
  */
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { MissingBodyError } from '../../port-upkeep.js'
 
 /** Up to this size a row is cheaper. */
 export const LARGE = 64 * 1024
-
-/** A row says that its body is in a file, and it is not there. */
-export class MissingBodyError extends Error {
-  override readonly name = 'MissingBodyError'
-}
 
 const PART = '.part'
 

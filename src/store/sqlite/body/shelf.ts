@@ -8,8 +8,9 @@
  */
 import { Fault } from '../../../base/fault.js'
 import type { Acceptance, AcceptResult, NewEmail } from '../../port.js'
+import { MissingBodyError } from '../../port-upkeep.js'
 import type { Statements } from '../read/statements.js'
-import { createBodyFiles, LARGE, MissingBodyError } from './files.js'
+import { createBodyFiles, LARGE } from './files.js'
 import { removeOrphans } from './orphans.js'
 
 const FULL = /^(ENOSPC|EDQUOT)$/

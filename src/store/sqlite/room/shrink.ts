@@ -6,7 +6,7 @@
  *   takes a database made with auto_vacuum; an older one is converted once by
  *   `postern migrate --compact`, and until then only uses its room again.
  */
-import type { Db } from '../connect.js'
+import { type Db, openWriter } from '../connect.js'
 
 const STEP_PAGES = 256
 const KEPT_PAGES = 1024
@@ -14,6 +14,18 @@ const KEPT_SHARE = 1 / 8
 const INCREMENTAL = 2
 
 export const canShrink = (db: Db): boolean => db.pragma('auto_vacuum', { simple: true }) === INCREMENTAL
+
+/** Rewrites the whole file; wants as much room again. Nobody else may have it open. */
+export const compactFile = (file: string): void => {
+  const db = openWriter(file)
+  try {
+    db.pragma('auto_vacuum = INCREMENTAL')
+    db.exec('VACUUM')
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } finally {
+    db.close()
+  }
+}
 
 export const createShrinkStep = (db: Db): (() => boolean) => {
   const free = db.prepare<[], number>('PRAGMA freelist_count').pluck()

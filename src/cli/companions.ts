@@ -1,0 +1,48 @@
+/**
+ * NAME      companions - the files that go with a database into a backup, and back
+ * DESCRIPTION
+ *   The ring of return-path keys always goes along: it holds no secret, and
+ *   without it the bounces of older mail are strangers. With --with-secrets the
+ *   pepper and the certificate that was made here go too: such a copy opens every
+ *   door, and is all that a new machine needs.
+ */
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config/config.js'
+import { findPeppers, pepperFile } from '../config/pepper.js'
+import type { KeptFile } from '../store/sqlite/kept-files.js'
+
+const OPEN = ['return-path.json']
+const SECRET = ['self-signed.key', 'self-signed.crt']
+const PEPPER = 'pepper'
+
+const readFrom = (dataDir: string, name: string): KeptFile[] => {
+  const path = join(dataDir, name)
+  return existsSync(path) ? [{ name, mode: statSync(path).mode & 0o777, bytes: readFileSync(path) }] : []
+}
+
+export const companionsOf = (config: Config, withSecrets: boolean): readonly KeptFile[] => {
+  const { data_dir: dataDir } = config
+  const open = OPEN.flatMap((name) => readFrom(dataDir, name))
+  if (!withSecrets) return open
+  const [pepper] = findPeppers(config, process.env.CREDENTIALS_DIRECTORY)
+  return [
+    ...open,
+    ...SECRET.flatMap((name) => readFrom(dataDir, name)),
+    ...(pepper === undefined ? [] : [{ name: PEPPER, mode: 0o600, bytes: pepper.pepper }]),
+  ]
+}
+
+/** Puts each in its place, unless one is there: what belongs to the database replaces it, secrets never do. */
+export const putBack = (config: Config, files: readonly KeptFile[], asideFolder: string | null): string[] => {
+  const written: string[] = []
+  for (const { name, mode, bytes } of files) {
+    const path = name === PEPPER ? pepperFile(config) : join(config.data_dir, name)
+    const isKnown = name === PEPPER || OPEN.includes(name) || SECRET.includes(name)
+    if (!isKnown || (existsSync(path) && !OPEN.includes(name))) continue
+    if (existsSync(path) && asideFolder !== null) renameSync(path, join(asideFolder, name))
+    writeFileSync(path, bytes, { mode, flush: true })
+    written.push(path)
+  }
+  return written
+}

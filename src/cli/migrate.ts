@@ -1,0 +1,55 @@
+/**
+ * NAME      migrate - the database, brought up to date
+ * DESCRIPTION
+ *   Forward only, in one transaction, after a copy that stays beside it. A daemon
+ *   does the same when it starts; the command is for doing it before. `--compact`
+ *   rewrites the file, so that it gives room back from then on: databases made by
+ *   Postern 0.1 do not do so by themselves.
+ */
+import { readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { needDatabase, schemaOf } from './backup.js'
+import { command } from './command.js'
+import { configOf, openStore } from './context.js'
+
+/** The newest copy made before a migration from this schema. */
+const copyOf = (folder: string, from: number): string | null =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith(`before-migration-${from}-`) && name.endsWith('.db'))
+    .map((name) => join(folder, name))
+    .sort()
+    .at(-1) ?? null
+
+const compact = async (dataDir: string, file: string): Promise<void> => {
+  const { takeDaemonLock } = await import('../store/sqlite/lock.js')
+  const { compactFile } = await import('../store/sqlite/room/shrink.js')
+  const unlock = takeDaemonLock(dataDir)
+  try {
+    compactFile(file)
+  } finally {
+    unlock()
+  }
+}
+
+export const migrateCommand = command({
+  usage: 'migrate',
+  summary: 'Bring the database up to date, after a copy',
+  options: {
+    compact: { type: 'boolean', describe: 'Also rewrite it without unused room; the daemon must be down' },
+  },
+  run: async (args, terminal) => {
+    const config = configOf(args)
+    const file = needDatabase(config)
+    const from = await schemaOf(file)
+    const before = statSync(file).size
+    const store = await openStore(config)
+    await store.open().finally(() => store.close())
+    if (args.compact) await compact(config.data_dir, file)
+    const to = await schemaOf(file)
+    const copy = to === from ? null : copyOf(dirname(file), from)
+    terminal.data({ from, to, copy, bytes_before: before, bytes: statSync(file).size }, () =>
+      copy === null ? `schema ${to}: nothing to do` : `schema ${from} is now ${to}; the copy is ${copy}`,
+    )
+    if (args.compact) terminal.say(`${before} bytes are now ${statSync(file).size}`)
+  },
+})
