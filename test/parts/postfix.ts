@@ -39,6 +39,8 @@ export interface PostfixOptions {
   readonly delayWarning?: string
   readonly lifetime?: string
   readonly retry?: string
+  /** More for main.cf, or something else there. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 const MASTER_SERVICES = [
@@ -144,6 +146,7 @@ export class Postfix {
       transport_retry_time: retry,
       maximal_queue_lifetime: options.lifetime ?? '12s',
       bounce_queue_lifetime: options.lifetime ?? '12s',
+      ...options.settings,
     }
     return `${Object.entries(settings)
       .map(([name, value]) => `${name} = ${value}`)
