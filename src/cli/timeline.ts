@@ -43,6 +43,7 @@ const TOLD = [
 const UNAPPLIED: Readonly<Record<string, string>> = {
   other_recipient: 'it is about somebody else',
   groups_disagree: 'it names none of ours, and tells of several fates',
+  unclear: 'it does not say what happened, or to whom',
   never_sent: 'nothing had left yet',
   unverified: 'nobody signed for it',
   relayed_means_sent: 'in this pool relayed means sent',

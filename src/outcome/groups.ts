@@ -14,7 +14,7 @@ import { normalizeAddress } from '../mail/address.js'
 import type { ReportRecipient } from '../mail/report/report.js'
 
 /** Why no group is ours. */
-export type NotOurs = 'other_recipient' | 'groups_disagree'
+export type NotOurs = 'other_recipient' | 'groups_disagree' | 'unclear'
 
 export interface OurGroups {
   readonly groups: readonly ReportRecipient[]
@@ -33,6 +33,7 @@ const ofUs = (groups: readonly ReportRecipient[]): OurGroups =>
 const agreed = (groups: readonly ReportRecipient[]): OurGroups => {
   const [first] = groups
   const one = first !== undefined && groups.every(({ action }) => action === first.action)
+  if (first === undefined) return { groups: [], why: 'unclear' }
   return one ? ofUs([first]) : { groups: [], why: 'groups_disagree' }
 }
 

@@ -169,9 +169,26 @@ const bury = async (
 
 const WORST: readonly (Action | null)[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded', null]
 
+/** What is left of a report that names nobody and does not say what happened. */
+const UNSAID: ReportRecipient = {
+  address: null,
+  finalRecipient: null,
+  originalRecipient: null,
+  action: null,
+  status: null,
+  diagnostic: null,
+  code: null,
+  remoteMta: null,
+  class: null,
+  category: null,
+  fault: null,
+}
+
 /** The group by which a report about others is remembered. */
 const worst = (groups: readonly ReportRecipient[]): readonly ReportRecipient[] =>
-  [...groups].sort((a, b) => WORST.indexOf(a.action) - WORST.indexOf(b.action)).slice(0, 1)
+  [...(groups.length > 0 ? groups : [UNSAID])]
+    .sort((a, b) => WORST.indexOf(a.action) - WORST.indexOf(b.action))
+    .slice(0, 1)
 
 /** One report for one recipient of ours. */
 const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise<Partial<Recorded>> => {

@@ -193,6 +193,24 @@ t.test('what a token brings home always leaves an event, and says why it changed
   }
 })
 
+t.test('a report that does not say what happened is an event, too', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const cut = dsn({ groups: [{ final: 'a@example.com', ...HARD }] }).toString()
+  for (const [end, unapplied] of [
+    ['Reporting-MTA', 'unclear'],
+    ['Action:', 'unknown_action'],
+  ] as const) {
+    const raw = cut.slice(0, cut.indexOf(end)).replace('dsn-1@', `${unapplied}@`)
+    t.match(await record(path, Buffer.from(raw)), { tier: 'T1', status: null, did: 'noted' })
+    t.same(await statuses(store, mail), ['sent', 'sent'])
+    t.match((await eventsOf(store, mail))[0], {
+      type: 'email.reported',
+      applied: false,
+      detail: { unapplied },
+    })
+  }
+})
+
 t.test('who was expanded to several fails with the first of them; the timeline names it', async (t) => {
   const list = 'a@example.com'
   const dead = { original: list, final: 'dead@else.test', ...HARD }

@@ -83,7 +83,7 @@ export const event = Joi.object({
   detail: Joi.object()
     .pattern(Joi.string(), Joi.alternatives(Joi.string().allow(''), Joi.number(), Joi.boolean()).allow(null))
     .description(
-      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address)',
+      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address)',
     ),
 }).meta({ name: 'Event' })
 

@@ -55,7 +55,8 @@ const fromFields = (
     originalRecipient
   const status = statusOf(fields.get('status'))
   const stated = withoutComments(fields.get('action') ?? '')
-  const byStatus = status?.startsWith('5') ? 'failed' : status?.startsWith('2') ? 'delivered' : said.action
+  const byWords = said.clear ? said.action : null
+  const byStatus = status?.startsWith('5') ? 'failed' : status?.startsWith('2') ? 'delivered' : byWords
   return makeRecipient(
     {
       address,

@@ -74,6 +74,7 @@ export const WEAK: readonly Rule[] = [
   { category: 'security', text: words.SECURE },
   { category: 'protocol', text: words.PROTOCOL },
   { category: 'system', text: words.SYSTEM },
+  { category: 'policy', text: words.BY_POLICY },
   { category: 'content', text: words.CONTENT },
   { category: 'policy', enhanced: ['5.7.', '4.7.'] },
   { category: 'policy', text: words.POLICY },

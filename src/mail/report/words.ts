@@ -32,7 +32,8 @@ export const BLOCKED = anyOf(
   /use the smtp server of your isp|smtp service of your isp|bad sender(?:'s)? (?:ip|host)/,
   /access (?:denied|blocked)[^.]{0,40}\b(?:ip|host|client)|too many spam/,
   /not accepting (?:mail|messages|connections) from|refused to talk/,
-  /your e-?mail (?:was|has been) (?:blocked|rejected) (?:by|because|for|due)/,
+  /your e-?mail (?:was|has been) (?:blocked|rejected) (?:by|because|for|due)|\bblocked - |your access to (?:submit|this mail)/,
+  /will not accept delivery of this message|dns (?:mx|ptr|a)\b.{0,20}resource record/,
 )
 
 /** The sender address, or anything said at MAIL FROM. */
@@ -62,7 +63,7 @@ export const RATE = anyOf(
   /(?:hourly|daily|connection|sending|message|email|rate|send|recipient) (?:rate |sending )?(?:limit|quota|threshold)s?[^.]{0,30}(?:exceed|reach|over|hit)/,
   /exceed(?:ed|s|ing)?[^.]{0,30}(?:rate|sending limit|hourly|daily|messages? per|connections?\b|allowed number)/,
   /sending (?:too )?(?:much|fast|rate|limit)|slow down|grey ?list|gray ?list|unusual rate/,
-  /receiving mail at a rate|messages? temporarily deferred due to/,
+  /receiving mail (?:at a rate|too quickly)|temporarily deferred due to|unexpected volume|frequency limit/,
   /number of (?:recipients|messages|connections)|per (?:hour|minute|day|session|connection)/,
   /google:(?:ratelimit|receivingrate|unsolicitedrate)|try again later because/,
 )
@@ -134,7 +135,7 @@ export const FOR_NOW = anyOf(
 /** Said of our account or our message, not of the recipient. */
 export const OUR_SIDE = anyOf(
   /\b(?:your|sending|sender(?:'s)?|the account sending) (?:account|mailbox|e-?mail account|ip)\b|account sending this/,
-  /\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|message-id|attachment|recipient header/,
+  /\b(?:tls|starttls|authentication) (?:is )?required|\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|message-id|attachment|recipient header/,
 )
 export const BY_POLICY =
   /polic(?:y|ies) (?:violation|reasons?)|(?:as|due to|violates?|by|per) (?:a |our |local |the )?policy/
@@ -198,7 +199,7 @@ export const RESTRICTED = anyOf(
   /(?:recipient|user|mailbox|he|she|they)[^.]{0,30}(?:not (?:accept|want|allow)|refus(?:es|ed)|does ?n[o']t accept|only accept)/,
   /refused by (?:the )?recipient|not accept(?:ing)? (?:mail|messages|e-?mail)/,
   /delivery not authori[sz]ed|moderat|rejected by (?:the )?(?:recipient|user)|block-send-er/,
-  /group you tried|auth(?:orization)?required|not authorized/,
+  /group you tried|auth(?:orization)?required|not authorized|sendernotauthenticated|delivery restriction check|has no permission/,
   /google groups/,
 )
 
@@ -231,7 +232,7 @@ export const SYSTEM = anyOf(
   /system (?:error|failure|config|problem)|internal (?:server )?error/,
   /server (?:error|configuration|busy|down|problem)|configuration error/,
   /service (?:not available|unavailable|temporarily)|local (?:error|configuration)|i\/o error/,
-  /input\/output|out of memory|resources? (?:temporarily|restricted|unavailable)/,
+  /input\/output|out of memory|resources? (?:are )?(?:temporarily|restricted|unavailable)/,
   /insufficient (?:system )?resources|can'?t (?:create|open|write|allocate)/,
   /cannot (?:create|open|write|append)|read-only|permission denied|command died/,
   /exit(?:ed)? (?:status|with)|process|crash|error writing|lmtp|mailer error/,

@@ -28,6 +28,17 @@ t.test('cut at any byte', async (t) => {
   t.pass('800 cuts')
 })
 
+t.test('a delay or a success that is cut short never becomes a failure', async (t) => {
+  const living = fixtures.filter(({ expected: { kind } }) => kind === 'delay' || kind === 'delivered')
+  t.ok(living.length > 20)
+  for (const { name, raw } of living) {
+    for (let part = 1; part < 60; part++) {
+      const report = await readReport(raw.subarray(0, Math.floor((raw.length * part) / 60)))
+      if (report.recipients.some(({ action }) => action === 'failed')) t.fail(`${name} cut at ${part}/60`)
+    }
+  }
+})
+
 t.test('bytes changed at random', async (t) => {
   await fc.assert(
     fc.asyncProperty(

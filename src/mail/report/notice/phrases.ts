@@ -100,6 +100,8 @@ export const EXPIRED_DELAY = anyOf(
 export const SUCCESS = anyOf(
   /(?:was|were|has been|have been) successfully (?:delivered|relayed)|successful delivery notif/i,
   /successfully delivered to the (?:destination|following)|delivered to the following recipients/i,
+  /message was (?:relayed|delivered) to these recipients|wurde erfolgreich zugestellt|entregado correctamente/i,
+  /(?:delivery to|deliver(?:ed|y) of) [^.]{0,120}(?:is complete|was successful|succeeded)|a bien été remis/i,
 )
 /** Words of failure; the standing remark of Postfix about later errors elsewhere is none. */
 export const FAILURE = anyOf(
