@@ -11,6 +11,7 @@ import { FAULTS, Fault, type FaultCode, type FieldError } from '../base/fault.js
 import { isLoopback } from '../base/network.js'
 import type { Config } from '../config/config.js'
 import { Refusal, usage } from './exit.js'
+import { asListening } from './listening.js'
 
 export interface ApiCall {
   readonly method: string
@@ -27,7 +28,7 @@ export const apiBase = (config: Config, given: string | undefined): string => {
     if (!URL.canParse(given)) throw usage(`--url: ${given} is no URL such as http://127.0.0.1:8080`)
     return given.replace(/\/(v1\/?)?$/, '')
   }
-  const { host, port, tls } = config.http
+  const { host, port, tls } = asListening(config).http
   if (port === 0)
     throw usage('http.port is 0, any free one: name the real one with --url http://127.0.0.1:PORT')
   const name =

@@ -17,6 +17,7 @@ import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
+import { noteListening } from './listening.js'
 import { openLog } from './log.js'
 import { type Paint, paintStatus, type Terminal } from './terminal.js'
 import { versionText } from './version.js'
@@ -128,7 +129,9 @@ export const devCommand = command({
     const key = await devKey(daemon.ground, file)
     const stopWatching = watch(daemon.store, terminal.paint, (text) => terminal.write(text))
     terminal.write(banner(config, daemon, terminal, key, file))
+    const forget = noteListening(config, daemon.ports)
     const reason = await daemon.ended
+    forget()
     stopWatching()
     if (reason !== null) throw reason
   },

@@ -20,6 +20,7 @@ import { checkPepper } from './doctor/pepper.js'
 import { checkDaemon, checkPorts } from './doctor/ports.js'
 import { checkNewest, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { endingOf } from './exit.js'
+import { asListening } from './listening.js'
 import type { Paint } from './terminal.js'
 
 const configFailures = (error: ConfigError): readonly Finding[] =>
@@ -113,8 +114,9 @@ const findAll = async (
   resolver: string | undefined,
 ): Promise<readonly Finding[]> => {
   try {
-    const config = configOf({ config: configFile })
-    const running = await isRunning(config.data_dir)
+    const configured = configOf({ config: configFile })
+    const running = await isRunning(configured.data_dir)
+    const config = running ? asListening(configured) : configured
     return await examine({ config, configFile, running, resolver, now: Date.now() })
   } catch (error) {
     if (error instanceof ConfigError) return configFailures(error)

@@ -18,6 +18,7 @@ import { command } from './command.js'
 import { badInput, type ExitCode, Refusal, usage } from './exit.js'
 import { STDIN } from './input.js'
 import { type Letter, prepareLetter } from './letter.js'
+import { asListening } from './listening.js'
 import { readKey } from './send.js'
 import { submit } from './submit.js'
 import type { Terminal } from './terminal.js'
@@ -138,8 +139,10 @@ export const sendmail = async (words: readonly string[], terminal: Terminal): Pr
   if (flags.server !== null && host === undefined)
     throw usage(`sendmail: --server ${flags.server} is not HOST:PORT`)
   const wanted = key === null ? ['none'] : ['starttls', 'implicit', 'none']
-  const listener = config.submission
-    .filter((one) => wanted.includes(one.tls) && (key !== null || one.ip_credentials) && one.port !== 0)
+  const listener = asListening(config)
+    .submission.filter(
+      (one) => wanted.includes(one.tls) && (key !== null || one.ip_credentials) && one.port !== 0,
+    )
     .sort((a, b) => wanted.indexOf(a.tls) - wanted.indexOf(b.tls))[0]
   if (listener === undefined && host === undefined) {
     throw new Refusal(

@@ -17,6 +17,7 @@ import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
+import { noteListening } from './listening.js'
 import { openLog } from './log.js'
 import { versionText } from './version.js'
 
@@ -54,7 +55,9 @@ export const serveCommand = command({
       listen: createListen(sockets),
     })
     log.info({ ...daemon.ports, version: versionText() }, 'listening')
+    const forget = noteListening(config, daemon.ports)
     const reason = await daemon.ended
+    forget()
     if (reason !== null) throw reason
   },
 })

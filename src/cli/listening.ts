@@ -1,0 +1,55 @@
+/**
+ * NAME      listening - where the daemon really listens
+ * DESCRIPTION
+ *   Ports come from the configuration, from systemd, or from the system (0). The
+ *   daemon notes the real ones in its data folder as long as it runs, so that
+ *   doctor, send and sendmail on the same folder find it. Whoever may not look in
+ *   there, as cron jobs of other users, goes by the configuration.
+ */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config/config.js'
+import type { Ports } from '../daemon.js'
+
+const fileIn = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'listening.json')
+
+/** Writes the note; the answer takes it away again. */
+export const noteListening = (config: Config, ports: Ports): (() => void) => {
+  const file = fileIn(config)
+  writeFileSync(`${file}.new`, JSON.stringify({ hosts: hostsOf(config), ports }), { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+  return () => rmSync(file, { force: true })
+}
+
+const hostsOf = ({ http, management, submission, bounce }: Config) => ({
+  http: http.host,
+  management: management.host,
+  submission: submission.map(({ host }) => host),
+  bounce: bounce.host,
+})
+
+interface Note {
+  readonly hosts: ReturnType<typeof hostsOf>
+  readonly ports: Ports
+}
+
+/** The configuration with the addresses of the running daemon; as it is, when nobody left a note. */
+export const asListening = (config: Config): Config => {
+  try {
+    const { hosts, ports } = JSON.parse(readFileSync(fileIn(config), 'utf8')) as Note
+    const at = (key: 'http' | 'management' | 'bounce') => ({ host: hosts[key], port: ports[key] })
+    return {
+      ...config,
+      http: { ...config.http, ...at('http') },
+      management: { ...config.management, ...at('management') },
+      bounce: { ...config.bounce, ...at('bounce') },
+      submission: config.submission.map((one, i) => ({
+        ...one,
+        host: hosts.submission[i] ?? one.host,
+        port: ports.submission[i] ?? one.port,
+      })),
+    }
+  } catch {
+    return config
+  }
+}
