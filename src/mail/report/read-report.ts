@@ -26,9 +26,9 @@ import {
   withoutComments,
 } from './fields.js'
 import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
-import { headedIn, type Mention, namesIn } from './notice/prose.js'
+import { headedIn, type Mention, namesIn, onlyOne } from './notice/prose.js'
 import { type Said, saidAbout, saidIn } from './notice/said.js'
-import { addressees, isAutoReply, isForwarded, isMachine, isNotice } from './notice/sender.js'
+import { addressees, isAutoReply, isForwarded, isMachine, isNotice, isRobot } from './notice/sender.js'
 import { makeRecipient, oneLine } from './recipient.js'
 import { kindOf, type Report, type ReportRecipient } from './report.js'
 
@@ -126,6 +126,8 @@ const inText = (mail: Mail, said: Said): string[] => {
   const headed = headedIn(said.notice.returned)
   if (headed !== null) return [headed]
   const ours = addressees(mail.headers)
+  const only = onlyOne(said.notice, [...ours, reporter])
+  if (only !== null) return [only]
   const subject = findAddresses(words(mail.headers, 'subject')).map((one) => one.address)
   return subject.filter((address) => !ours.some((own) => sameAddress(own, address))).slice(0, 1)
 }
@@ -231,7 +233,9 @@ const readOne = async (mail: Mail, rules: readonly Rule[]): Promise<Reading> => 
     return silent('none')
   const said = saidIn(mail)
   const groups = groupsOf(mail)
-  const notice = isNotice(mail, said.notice.flat)
+  // an answer in somebody's own name is no report, however it quotes one
+  const answer = groups === null && !isRobot(mail.headers) && isAutoReply(mail.headers)
+  const notice = !answer && isNotice(mail, said.notice.flat)
   if (groups !== null && (notice || isMachine(mail.headers) || !isForwarded(mail.headers)))
     return fromGroups(mail, groups, said, 'status-part', rules)
   if (!notice) return silent(isAutoReply(mail.headers) ? 'autoreply' : 'none')

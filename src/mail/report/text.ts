@@ -14,9 +14,17 @@ const ascii = (text: string): boolean => !/[^\x00-\x7f]/.test(text)
 
 const bytesOf = (binary: string): Buffer => Buffer.from(binary, 'latin1')
 
+/** UTF-16 of either order: by its mark, or by the half that is empty in Western text. */
+const wideName = (name: string, binary: string): string => {
+  if (!/^utf-?16(?:le|be)?$/.test(name)) return name
+  const big = binary.startsWith('\xfe\xff') || (!binary.startsWith('\xff\xfe') && binary.startsWith('\0'))
+  return big || name.endsWith('be') ? 'utf-16be' : 'utf-16le'
+}
+
 /** Bytes to text in a named charset; a wrong or missing name falls back. */
 export const decodeCharset = (binary: string, charset: string): string => {
-  const name = charset.toLowerCase()
+  const name = wideName(charset.toLowerCase(), binary)
+  if (name.startsWith('utf-16')) return new TextDecoder(name).decode(bytesOf(binary))
   if (ascii(binary) && !(name.startsWith('iso-2022') && binary.includes('\x1b'))) return binary
   for (const label of [name, 'utf-8']) {
     if (label === '' || label === 'us-ascii') continue

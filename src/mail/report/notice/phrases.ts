@@ -33,7 +33,13 @@ export const BOUNCE_SUBJECT = anyOf(
   /nicht (?:zugestellt|ausgeliefert)|retourn|non (?:remis|distribu|deliv)|échec|mancata consegna/i,
   /rückmeldung|no (?:se (?:ha )?pudo |)entrega|notificaci[oó]n de (?:estado|entrega)|devuel/i,
   /nicht zustellbar|недостав|не доставлен|доставк|退信|失败|失敗|配信|エラー|配達|送信|送達|返送|système de/i,
-  /delivery status|not member article|mail delivery problem/i,
+  /delivery status|not member article|mail delivery problem|^(?:relayed|delivered|expanded|delayed): /i,
+  // Exchange and others, in the language of the reader
+  /onbestelbaar|niet (?:bezorgd|afgeleverd)|non recapit|consegna (?:fallita|non riuscita)|no se (?:puede|pudo) entregar/i,
+  /não (?:é possível entregar|foi possível|entreg)|nie można dostarczyć|niedostarcz|nedoručiteln|nedoručen/i,
+  /olevererba|kunde inte levereras|kan ikke leveres|ikke levert|ei voi(?:tu|da) toimittaa|toimittamat/i,
+  /teslim edilemedi|kézbesít|配信不能|無法|无法(?:送达|投递)|未送达|退回|반송|배달되지|전송 실패|не удалось доставить/i,
+  /retard|retraso|vertraagd|vertraagde|ritard|atrasad|adiad|försenad|forsinket|opóźni|zpožd|遅延|遅れ|延迟|задерж|지연/i,
 )
 
 export const FORWARDED_SUBJECT = /^\s*(?:re|fw|fwd|aw|wg|tr|rv|enc|sv|vs|antw|odp|i|r)\s*(?:\[\d+\])?\s*:/i
@@ -70,12 +76,14 @@ export const DELAY = anyOf(
   /transient (?:non-fatal |failure|delivery)|temporarily unable to deliver|automatically retr/i,
   /(?:hasn't|not) been delivered yet|noch nicht (?:zugestellt|ausgeliefert)|n'a pas encore/i,
   /ainda não|todavía no|aún no|non è ancora|ещё не|まだ(?:配信|配送|送信)|再送を(?:続|試|行)|再試行|wird weiter/i,
-  /verzögert|retardé|en attente|se ha retrasado|retraso/i,
+  /verzögert|retardé|en attente|se ha retrasado|retraso|vertraagd|nog niet|ritardat|adiada|atrasada/i,
+  /försenad|forsinket|ännu inte|endnu ikke|opóźni|jeszcze nie|zpožd|ještě ne|遅れて|延迟|задерж|ещё пыта|지연/i,
 )
 
 export const DELAY_SUBJECT = anyOf(
   /\(delay\)|delay(?:ed)?\b|^warning\b|:? ?warning:|delivery warning|still (?:being|trying|not)/i,
-  /deferred|not yet delivered|queued|verzögert|temporar/i,
+  /deferred|not yet delivered|queued|verzögert|temporar|retard|retraso|vertraagd|ritard|atrasad|adiad/i,
+  /försenad|forsinket|opóźni|zpožd|遅延|延迟|задерж|지연/i,
 )
 
 /** The sender has given up, whatever else is said. */

@@ -25,6 +25,8 @@ type Form = (typeof FORMS)[number] | 'none'
 interface Sight {
   readonly address: string
   readonly form: Form
+  /** Said to be a sender's or a helper's. */
+  readonly denied: boolean
   readonly line: number
   readonly indent: number
 }
@@ -54,11 +56,15 @@ const entryTail = (after: string): boolean =>
   VERDICT.test(after) ||
   /^[>"')\]]*\s+(?:invalid|error|user|unknown|no such|message|account|\d{3}\b)/i.test(after)
 
+const isDenied = (before: string, previous: string): boolean =>
+  NOT_THEIRS.test(before) ||
+  (bare(before) && LEADS_TO_OTHERS.test(previous)) ||
+  /^(?:\s*>>>)?\s*mail from/i.test(before)
+
 const formOf = (line: string, found: FoundAddress, previous: string): Form => {
   const before = line.slice(0, found.start)
   const after = line.slice(found.end)
-  if (NOT_THEIRS.test(before) || (bare(before) && LEADS_TO_OTHERS.test(previous))) return 'none'
-  if (/^(?:\s*>>>)?\s*mail from/i.test(before)) return 'none'
+  if (isDenied(before, previous)) return 'none'
   if (/rcpt to:?\s*<?$/i.test(before)) return 'transcribed'
   if (REPLY.test(before)) return /^[>\s]*(?:\.\.\.|:|\()/.test(after) || bare(after) ? 'transcribed' : 'none'
   const lead = before.replace(/^[\s>]*(?:\d{1,3}[.)]|o\b)?\s*/, '')
@@ -79,9 +85,11 @@ const sightsIn = (lines: readonly string[]): Sight[] => {
     if (sights.length < MAX_SIGHTS && line.includes('@')) {
       for (const found of findAddresses(line)) {
         if (!/[.\]]/.test(found.address.slice(found.address.lastIndexOf('@')))) continue
+        const form = formOf(line, found, previous)
         sights.push({
           address: found.address,
-          form: formOf(line, found, previous),
+          form,
+          denied: form === 'none' && isDenied(line.slice(0, found.start), previous),
           line: at,
           indent: line.search(/\S/),
         })
@@ -170,6 +178,15 @@ export const namesIn = (notice: Notice, domain: string): string[] => {
     else if (line.trim() !== '' || names.length > 0) break
   }
   return names
+}
+
+/** Where no known form of words stands about it: the one address of the notice that is nobody else's. */
+export const onlyOne = (notice: Notice, ours: readonly string[]): string | null => {
+  const sights = sightsIn(notice.lines).filter(
+    ({ address, denied }) => !denied && !ours.some((own) => sameAddress(own, address)),
+  )
+  const [one, another] = uniqueBy(withoutHelpers(sights), ({ address }) => address)
+  return one === undefined || another !== undefined || HELPERS.test(one.address) ? null : one.address
 }
 
 /** To: of the summary that some notices put below their "Original message" line. */

@@ -19,7 +19,7 @@ const nullSender = (headers: Headers): boolean => {
 
 export const isForwarded = (headers: Headers): boolean => FORWARDED_SUBJECT.test(words(headers, 'subject'))
 
-const isRobot = (headers: Headers): boolean => {
+export const isRobot = (headers: Headers): boolean => {
   const from = words(headers, 'from').trim()
   if (/^(?:.{0,60}<\s*@?>)?$/.test(from)) return headers.has('from')
   return ROBOT.test(from.replace(/@[^\s>]+/g, '@'))
@@ -41,7 +41,9 @@ const marks = (headers: Headers): number => {
   if (nullSender(headers)) weight += 1
   if (headers.has('x-failed-recipients')) weight += 2
   if (TELLING.some((name) => headers.has(name))) weight += 2
-  if (/^multipart\/report\b(?!.{0,300}(?:disposition|feedback))/i.test(header(headers, 'content-type')))
+  if (
+    /^multipart\/report\b(?!.{0,300}(?:disposition|feedback|tlsrpt))/i.test(header(headers, 'content-type'))
+  )
     weight += 2
   if (/smtp32/i.test(header(headers, 'x-mailer'))) weight += 2
   return weight
