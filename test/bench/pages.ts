@@ -1,6 +1,8 @@
-/** The first page of GET /v1/emails with a few mails and with many, over HTTP. */
+/** Pages of GET /v1/emails with a few mails and with many, over HTTP, asked in turns on one machine. */
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { newId, newRecipientId } from '../../src/base/id.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { Postern } from '../parts/postern.js'
 import { mailFor, toOne } from '../store/fixture.js'
@@ -35,6 +37,41 @@ const fill = async (postern: Postern, count: number): Promise<void> => {
   await store.close()
 }
 
+type Row = Record<string, unknown>
+
+const inserter = (db: Database.Database, table: string, row: Row): ((changed: Row) => unknown) => {
+  const names = Object.keys(row)
+  const sql = db.prepare(
+    `INSERT INTO ${table} (${names.join()}) VALUES (${names.map((name) => `@${name}`).join()})`,
+  )
+  return (changed) => sql.run({ ...row, ...changed })
+}
+
+/** Many more like the newest, older than all: rows of the lists and of the queue, without bodies and events. */
+const swell = (postern: Postern, count: number): void => {
+  const db = new Database(join(postern.dir, 'data', 'postern.db'))
+  db.pragma('synchronous = OFF')
+  db.pragma('cache_size = -400000')
+  const email = db.prepare('SELECT * FROM emails ORDER BY id DESC LIMIT 1').get() as Row
+  const recipient = db.prepare('SELECT * FROM recipients WHERE email_id = ?').get(email.id) as Row
+  const addEmail = inserter(db, 'emails', { ...email, status: 'delivered', scheduled: 0, delivered: 1 })
+  const addRecipient = inserter(db, 'recipients', { ...recipient, status: 'delivered', due_at: null })
+  let at = Date.now() - LATER
+  for (let made = 0; made < count; ) {
+    db.transaction(() => {
+      for (const end = Math.min(count, made + 100_000); made < end; made++) {
+        if (made % 100 === 0) at += 1
+        const id = newId('em', at)
+        const address = `u${made % 100_000}@dest.test`
+        addEmail({ id, created_at: at, updated_at: at, message_id: `<${id}@x.test>` })
+        addRecipient({ id: newRecipientId(at), email_id: id, address, address_lc: address, queued_at: at })
+      }
+    })()
+  }
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE); ANALYZE')
+  db.close()
+}
+
 const ask = (agent: Agent, url: string, key: string): Promise<void> =>
   new Promise((resolve, reject) => {
     get(url, { agent, headers: { authorization: `Bearer ${key}` } }, (answer) => {
@@ -45,34 +82,78 @@ const ask = (agent: Agent, url: string, key: string): Promise<void> =>
     }).once('error', reject)
   })
 
-/** Milliseconds of a first page. */
-const measure = async (postern: Postern): Promise<{ p50: number; p99: number }> => {
-  await postern.start()
-  const key = await postern.key()
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const times: number[] = []
-  for (let i = 0; i < 2 * REQUESTS; i++) {
-    const began = now()
-    await ask(agent, `${postern.url}/v1/emails`, key)
-    if (i >= REQUESTS) times.push(now() - began)
-  }
-  agent.destroy()
-  await postern.stop()
-  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) }
+interface Side {
+  readonly postern: Postern
+  readonly key: string
+  readonly agent: Agent
+  readonly deep: string
 }
 
-export const pagesBench = async (rows: number): Promise<void> => {
-  const postern = new Postern()
+const open = async (postern: Postern): Promise<Side> => {
   await postern.start()
-  await postern.stop()
-  await fill(postern, FEW)
-  const few = await measure(postern)
-  await fill(postern, rows - FEW)
-  const many = await measure(postern)
-  await postern.remove()
-  const ratio = many.p50 / few.p50
-  console.log(`\nfirst page of GET /v1/emails, medians of ${REQUESTS}`)
+  const key = await postern.key()
+  let cursor = ''
+  // as deep as both sides go
+  for (let i = 0; i < 8; i++) {
+    const path = `/v1/emails?limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`
+    cursor = (await postern.api('GET', path, key)).body.pagination.next_cursor
+  }
+  return {
+    postern,
+    key,
+    agent: new Agent({ keepAlive: true, maxSockets: 1 }),
+    deep: `?limit=100&cursor=${cursor}`,
+  }
+}
+
+/** Milliseconds of each request, the sides in turns, so that the machine's moods meet both. */
+const measure = async (
+  sides: readonly Side[],
+  query: (side: Side) => string,
+): Promise<readonly number[][]> => {
+  const times: number[][] = sides.map(() => [])
+  for (let i = 0; i < REQUESTS + 100; i++) {
+    // whoever is asked second finds the machine warmer, or busier: they change places
+    const order = [...sides.entries()]
+    if (i % 2 === 1) order.reverse()
+    for (const [at, side] of order) {
+      const began = now()
+      await ask(side.agent, `${side.postern.url}/v1/emails${query(side)}`, side.key)
+      if (i >= 100) times[at]?.push(now() - began)
+    }
+  }
+  return times
+}
+
+const PAGES: readonly (readonly [name: string, query: (side: Side) => string])[] = [
+  ['first page', () => ''],
+  ['page behind a cursor', ({ deep }) => deep],
+  ['status=scheduled', () => '?status=scheduled'],
+  ['to=', () => '?to=u77@dest.test'],
+]
+
+export const pagesBench = async (rows: number): Promise<void> => {
+  const both = [new Postern(), new Postern()] as const
+  for (const postern of both) {
+    await postern.start()
+    await postern.stop()
+    await fill(postern, FEW)
+  }
+  const began = now()
+  swell(both[1], rows - FEW)
   console.log(
-    `    ${rows} rows beside ${FEW}   x${ratio.toFixed(2)}   ${atMost(1.5, ratio)}   ${many.p50.toFixed(2)} ms (p99 ${many.p99.toFixed(1)}) beside ${few.p50.toFixed(2)} ms (p99 ${few.p99.toFixed(1)})`,
+    `\nGET /v1/emails, medians of ${REQUESTS} (${rows} rows made in ${Math.round((now() - began) / 1e3)} s)`,
   )
+  const sides = [await open(both[0]), await open(both[1])]
+  for (const [name, query] of PAGES) {
+    const [few = [], many = []] = await measure(sides, query)
+    const ratio = percentile(many, 0.5) / percentile(few, 0.5)
+    const shown = (times: readonly number[]) =>
+      `${percentile(times, 0.5).toFixed(2)} ms (p99 ${percentile(times, 0.99).toFixed(1)})`
+    console.log(
+      `    ${name.padEnd(22)} ${rows} rows beside ${FEW}   x${ratio.toFixed(2)}   ${atMost(1.5, ratio)}   ${shown(many)} beside ${shown(few)}`,
+    )
+  }
+  for (const { agent } of sides) agent.destroy()
+  for (const postern of both) await postern.remove()
 }
