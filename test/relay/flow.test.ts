@@ -299,3 +299,23 @@ t.test('a pool that is taken away gives its mail back', async (t) => {
   t.equal(flow.measure().waiting, 0)
   await stop()
 })
+
+t.test('a member that is taken away while it sends finishes, and gets no more', async (t) => {
+  const [old, next] = [await upstream(t), await upstream(t)]
+  const held: (() => void)[] = []
+  old.server.script.hold = (stage, go) => stage === 'dot' && held.push(go) > 0
+  const { queue, pools, flow, stop } = startFlow([poolRow([upstreamRow(old.port, { maxConnections: 2 })])])
+  queue.hand(...Array.from({ length: 6 }, () => mail()))
+  while (held.length < 2) await soon()
+  pools.update([poolRow([upstreamRow(next.port)])])
+  flow.look()
+  await queue.settled(4)
+  t.equal(next.server.received.length, 4, 'what had not begun goes to the new one')
+  for (const go of held) go()
+  await queue.settled(6)
+  t.equal(old.server.received.length, 2)
+  t.ok(queue.outcomes.every(({ seen }) => seen === 'accepted'))
+  while (pools.upstreams().length > 1) await soon()
+  t.ok(old.server.lines.includes('QUIT'), 'and it is left politely')
+  await stop()
+})
