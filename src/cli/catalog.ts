@@ -66,7 +66,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'queue',
-    summary: 'What waits: top, list, holds, hold, release, retry, reroute, purge',
+    summary: 'What waits: top, list, holds, hold, release, retry, reroute, purge, export, import, take-back',
     load: async () => (await import('./queue.js')).queueSubject,
   },
   {

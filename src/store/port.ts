@@ -15,6 +15,7 @@
 import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
+import type { Carry } from './port-carry.js'
 import type { Domains } from './port-domains.js'
 import type { Operations } from './port-operations.js'
 import type { DsnPayment, SenderDsns } from './port-sender-dsns.js'
@@ -382,6 +383,7 @@ export type Store = Queue &
   Tenants &
   Domains &
   Operations &
+  Carry &
   SenderDsns &
   Hooks &
   Upkeep &

@@ -31,6 +31,7 @@ import type {
   WorkspaceRow,
   Written,
 } from '../port-tenants.js'
+import type { CarryWrites } from './carry/in.js'
 import type { DomainWrites } from './operate/domains.js'
 import type { OperationWrites } from './operate/orders.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
@@ -87,7 +88,12 @@ export interface UpkeepWrites {
   durability(): readonly string[]
 }
 
-export type WriterVerbs = QueueWrites & TenantWrites & DomainWrites & OperationWrites & UpkeepWrites
+export type WriterVerbs = QueueWrites &
+  CarryWrites &
+  TenantWrites &
+  DomainWrites &
+  OperationWrites &
+  UpkeepWrites
 export type Verb = keyof WriterVerbs
 
 export type Touch = readonly [kind: 'key' | 'credential', id: string, at: number]

@@ -6,6 +6,7 @@
  */
 import type { Log } from '../../base/log.js'
 import { createShelf, type Shelf } from './body/shelf.js'
+import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
 import { createDomainReads } from './operate/domains.js'
@@ -49,6 +50,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createDepthReads(sql),
     ...createQueueReads(sql),
     ...createDomainReads(sql),
+    ...createCarryReads(sql),
     ...createOwedReads(sql),
   }
 }

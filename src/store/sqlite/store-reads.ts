@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import type { Ledger, Queue, Upkeep } from '../port.js'
+import type { Carry } from '../port-carry.js'
 import type { Domains } from '../port-domains.js'
 import type { Operations } from '../port-operations.js'
 import type { SenderDsns } from '../port-sender-dsns.js'
@@ -87,6 +88,7 @@ const mailReads = (current: () => Session): MailReads => ({
 })
 
 type OperationReads = Omit<Operations, 'hold' | 'operate'> &
+  Omit<Carry, 'carryIn'> &
   Pick<Domains, 'domain' | 'domains' | 'allDomains'> &
   SenderDsns
 
@@ -98,6 +100,12 @@ const operationReads = (current: () => Session): OperationReads => ({
   queueCount: async (scope) => current().reads.queueCount(scope),
   queueEntries: async (scope, limit) => current().reads.queueEntries(scope, limit),
   heldDepth: async () => current().reads.heldDepth(),
+  exported: async (scope, after) => current().reads.exported(scope, after),
+  knownEmails: async (ids) => current().reads.knownEmails(ids),
+  async carried(emailId) {
+    const mail = current().reads.carried(emailId)
+    return mail === null ? null : { ...mail, raw: await current().shelf.body(emailId) }
+  },
   owedDsns: async (before, limit) => current().reads.owedDsns(before, limit),
 })
 

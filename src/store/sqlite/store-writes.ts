@@ -5,6 +5,7 @@
  *   wait: consume() of the daemon answers from memory, and touch() never waits.
  */
 import type { Ledger, Queue, Schedule, Upkeep } from '../port.js'
+import type { Carry } from '../port-carry.js'
 import type { Domains } from '../port-domains.js'
 import type { Operations, QueueOrder } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
@@ -52,7 +53,9 @@ const inSteps = async (current: () => Session, order: QueueOrder): Promise<numbe
 
 type DomainWrites = Pick<Domains, 'createDomain' | 'updateDomain' | 'removeDomain'>
 
-const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'operate'> & DomainWrites => ({
+const operationWrites = (
+  current: () => Session,
+): Pick<Operations, 'hold' | 'operate'> & Pick<Carry, 'carryIn'> & DomainWrites => ({
   createDomain: async (row) => current().line.call('createDomain', row),
   updateDomain: async (row) => current().line.call('updateDomain', row),
   removeDomain: async (accountId, id) => current().line.call('removeDomain', accountId, id),
@@ -68,6 +71,16 @@ const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'ope
     return resting
   },
   operate: (order) => inSteps(current, order),
+  async carryIn(mail, to, now) {
+    const { id, raw } = mail
+    const { line, shelf, reads } = current()
+    if (reads.knownEmails([id]).length > 0) return 'known' // before its file would be written anew
+    if (raw === null) return line.call('carryIn', mail, to, now, null)
+    return shelf.accept<'known'>({ mails: [{ id, raw }] }, (beside) => {
+      const size = beside?.[id] ?? null
+      return line.call('carryIn', size === null ? mail : { ...mail, raw: new Uint8Array(0) }, to, now, size)
+    })
+  },
 })
 
 const tenantWrites = (current: () => Session): TenantWrites => ({
@@ -134,7 +147,11 @@ const mailWrites = (current: () => Session): MailWrites => ({
 
 export const writesOf = (
   current: () => Session,
-): TenantWrites & MailWrites & Pick<Operations, 'hold' | 'operate'> & DomainWrites => ({
+): TenantWrites &
+  MailWrites &
+  Pick<Operations, 'hold' | 'operate'> &
+  Pick<Carry, 'carryIn'> &
+  DomainWrites => ({
   ...tenantWrites(current),
   ...mailWrites(current),
   ...operationWrites(current),

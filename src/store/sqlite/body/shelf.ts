@@ -7,7 +7,7 @@
  *   more can be promised, as in the database itself.
  */
 import { Fault } from '../../../base/fault.js'
-import type { Acceptance, AcceptResult, NewEmail } from '../../port.js'
+import type { NewEmail } from '../../port.js'
 import { MissingBodyError } from '../../port-upkeep.js'
 import type { Statements } from '../read/statements.js'
 import { createBodyFiles, LARGE } from './files.js'
@@ -21,9 +21,14 @@ const EVERY_MS = 3600_000
 /** Ids of the mails whose bodies are in files, with their sizes. */
 export type Beside = Readonly<Record<string, number>>
 
+type Body = Pick<NewEmail, 'id' | 'raw'>
+
 export interface Shelf {
   /** Accepts a batch; if it has large bodies, these are in their files before `accept` is called. */
-  accept(batch: Acceptance, accept: (beside?: Beside) => Promise<AcceptResult>): Promise<AcceptResult>
+  accept<R extends string>(
+    batch: { readonly mails: readonly Body[] },
+    accept: (beside?: Beside) => Promise<R | 'accepted'>,
+  ): Promise<R | 'accepted'>
   body(emailId: string): Promise<Uint8Array | null>
   /** The rows of these mails are gone. */
   drop(emailIds: readonly string[]): Promise<void>
@@ -57,14 +62,14 @@ export const createShelf = (
   }
 
   /** What was refused takes no room; whose fate is unknown is left to orphans.ts. */
-  const takeBack = async (mails: readonly NewEmail[]): Promise<void> => {
+  const takeBack = async (mails: readonly Body[]): Promise<void> => {
     for (const { id } of mails) if (!isNamed(id)) await files.drop(id).catch(() => {})
   }
 
-  const acceptLarge = async (
-    large: readonly NewEmail[],
-    accept: (beside: Beside) => Promise<AcceptResult>,
-  ): Promise<AcceptResult> => {
+  const acceptLarge = async <R extends string>(
+    large: readonly Body[],
+    accept: (beside: Beside) => Promise<R | 'accepted'>,
+  ): Promise<R | 'accepted'> => {
     for (const { id } of large) inFlight.add(id)
     try {
       pass('body.before-write')

@@ -29,7 +29,7 @@ const isFull = (code: string): boolean => /^SQLITE_(FULL|IOERR_SHMSIZE)/.test(co
 const isPassing = (code: string): boolean => isFull(code) || code.startsWith('SQLITE_BUSY')
 
 /** Verbs whose outcome would want room of its own. */
-const NEW_WORK: ReadonlySet<string> = new Set(['accept', 'claimKey', 'claim', 'attempting', 'importMails'])
+const NEW_WORK: ReadonlySet<string> = new Set(['accept', 'claimKey', 'claim', 'attempting', 'carryIn'])
 
 const unavailable = (id: number): Answer => [
   id,

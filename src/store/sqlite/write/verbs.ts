@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../port.js'
+import { createCarryIn } from '../carry/in.js'
 import { durabilityFaults } from '../connect.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createOrders } from '../operate/orders.js'
@@ -47,6 +48,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     sweepStep: createSweepStep(desk, settle),
     shrinkStep: createShrinkStep(desk.db),
     durability: () => durabilityFaults(desk.db),
+    carryIn: createCarryIn(desk, parking),
     ...createOrders(desk, parking, settle),
     ...createIdempotency(desk),
     ...createTenantWrites(desk.db),
