@@ -69,7 +69,7 @@ t.test('a reader that goes away ends the program quietly', async (t) => {
 t.test('no failure shows a trace, unless it is asked for', async (t) => {
   const env = { POSTERN_DATA_DIR: '/dev/null/x' }
   const plain = await postern(['key', 'list'], '', undefined, env)
-  t.match(plain, { code: 74, stdout: '', stderr: /^postern: .*is not a folder\n$/ })
+  t.match(plain, { code: 73, stdout: '', stderr: /^postern: data_dir: .*a part of it is no folder; .*\n$/ })
   const traced = await postern(['key', 'list'], '', undefined, { ...env, POSTERN_DEBUG: '1' })
   t.match(traced.stderr, /\n +at /)
 })
