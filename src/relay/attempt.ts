@@ -33,6 +33,8 @@ export interface Surroundings {
   readonly returnPath: (claimed: Claimed, pool: Pool) => string
   /** Our ENVID: the same on every attempt. */
   readonly envid: (claimed: Claimed) => string
+  /** Our signed reference for a header, by which a report about a fixed return path is known; `X-Postern-Ref: …`. */
+  readonly ref?: (claimed: Claimed) => string
   /** Puts the signatures of its sending domain on top. */
   readonly sign?: (claimed: Claimed, pool: Pool, raw: Uint8Array) => Uint8Array
   readonly receivedToken: string
@@ -107,6 +109,7 @@ export class Attempt {
     // an upstream without SMTPUTF8 may still take it with encoded words in its header
     const ascii = claimed.needsSmtpUtf8 && !connection.offers.smtpUtf8 ? downgradeHeader(raw) : null
     raw = this.#around.sign?.(claimed, this.#pool, ascii ?? raw) ?? ascii ?? raw
+    raw = this.#referenced(raw)
     const seen = scan(raw)
     const envelope = this.#envelope(connection, raw, seen, ascii === null && claimed.needsSmtpUtf8)
     if ('code' in envelope) {
@@ -117,6 +120,14 @@ export class Attempt {
       this.#mayGo(refused),
     )
     return this.#judge(connection, verdict)
+  }
+
+  /** Only in a message of its own: whoever reads a reference could report in the name of its recipient. */
+  #referenced(raw: Uint8Array): Uint8Array {
+    const { claimed, others } = this.#item
+    const { ref } = this.#around
+    if (ref === undefined || others.length > 0 || this.#pool.row.returnPath !== 'fixed') return raw
+    return claimed.nullSender === true ? raw : Buffer.concat([Buffer.from(`${ref(claimed)}\r\n`), raw])
   }
 
   #open(): Promise<Connection> {

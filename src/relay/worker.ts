@@ -9,7 +9,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
 import { unseal } from '../base/secret.js'
 import type { Rule } from '../mail/report/category.js'
-import { fixedReturnPath, makeRef, makeReturnPath } from '../mail/return-path.js'
+import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
 import type { Claimed } from '../store/port.js'
 import { connectQueue } from '../store/sqlite/queue-client.js'
 import { DKIM_SEAL } from '../tenant/domain/keys.js'
@@ -84,6 +84,7 @@ const flow = new Flow({
           ? makeReturnPath(keys, bounceDomain, subject(claimed))
           : fixedReturnPath(bounceDomain),
     envid: (claimed: Claimed) => makeRef(keys, 'envid', subject(claimed)),
+    ref: (claimed: Claimed) => `${REF_HEADER}: ${makeRef(keys, 'ref', subject(claimed))}`,
     sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, systemClock.now()),
     receivedToken: `by ${settings.hostname} with `,
     crash: (point: CrashPoint) => {

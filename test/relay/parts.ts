@@ -121,6 +121,7 @@ export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): 
       returnPath: ({ recipientId }, { row }) =>
         row.returnPath === 'fixed' ? 'fixed@bounces.test' : `b1${recipientId}@bounces.test`,
       envid: ({ recipientId }) => `e1${recipientId}`,
+      ref: ({ recipientId }) => `X-Postern-Ref: r1${recipientId}`,
       receivedToken: 'by postern.test with ',
       crash: () => {},
     },

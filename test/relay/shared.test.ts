@@ -176,3 +176,17 @@ t.test('a throttled domain steps out of the group', async (t) => {
   t.same(rcptsOf(server), [2])
   await queue.until(() => queue.releases >= 1)
 })
+
+t.test('a message of one recipient carries a signed reference, a shared one none', async (t) => {
+  const { server, queue } = await start(t)
+  const [alone] = group(['alone'])
+  const shared = group(['a', 'b'])
+  if (alone === undefined) throw new Error('nobody')
+  queue.hand(alone)
+  await queue.settled(1)
+  queue.hand(...shared)
+  await queue.settled(3)
+  const [first, second] = server.received.map(({ wire }) => wire.toString())
+  t.match(first, `X-Postern-Ref: r1${alone.recipientId}\r\n`)
+  t.notMatch(second, /X-Postern-Ref/i, 'who gets one could report for the others')
+})

@@ -86,15 +86,21 @@ const membersOf = (groups: FieldGroups, said: Said): readonly Mention[] => {
   return paired && said.mentions.length === groups.recipients.length ? said.mentions : []
 }
 
-/** Lets others have the thread now and then: a hundred recipients may cost tens of milliseconds. */
+/** Lets others have the thread for a moment. */
+const breath = (): Promise<void> => new Promise((resume) => setImmediate(resume))
+
+/** A hundred recipients may cost tens of milliseconds, so each has its turn. */
 const inTurns = async <T, R>(list: readonly T[], make: (one: T, at: number) => R): Promise<R[]> => {
   const made: R[] = []
   for (const one of list) {
-    if (made.length % 4 === 3) await new Promise((resume) => setImmediate(resume))
+    if (made.length > 0) await breath()
     made.push(make(one, made.length))
   }
   return made
 }
+
+/** Above this a mail is read in several turns. */
+const LARGE = 48_000
 
 /** A report that names nobody may have come to an address that does (RELAY.md §4): what it says is kept. */
 const fromMentions = (
@@ -226,12 +232,14 @@ const fromGroups = async (
   }
 }
 
-const readOne = async (mail: Mail, rules: readonly Rule[]): Promise<Reading> => {
+const readOne = async (mail: Mail, isLarge: boolean, rules: readonly Rule[]): Promise<Reading> => {
   const feedback = complaint(mail)
   if (feedback !== null) return feedback
   if (mail.parts.some((part) => /^message\/(?:global-)?disposition-notification$/.test(part.type)))
     return silent('none')
+  if (isLarge) await breath()
   const said = saidIn(mail)
+  if (isLarge) await breath()
   const groups = groupsOf(mail)
   // an answer in somebody's own name is no report, however it quotes one
   const answer = groups === null && !isRobot(mail.headers) && isAutoReply(mail.headers)
@@ -268,7 +276,7 @@ const aboutOriginal = (mail: Mail): Pick<Report, 'originalMessageId' | 'refs' | 
 
 const readText = async (text: string, rules: readonly Rule[]): Promise<Report> => {
   const mail = readMail(text)
-  const reading = await readOne(mail, rules)
+  const reading = await readOne(mail, text.length > LARGE, rules)
   const about = aboutOriginal(mail)
   // Who answers or forwards may enclose our tokens; that is no report.
   const reports = reading.kind !== 'none' && reading.kind !== 'autoreply'
