@@ -68,7 +68,7 @@ const swell = (postern: Postern, count: number): void => {
       }
     })()
   }
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE); ANALYZE')
+  db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
 }
 
