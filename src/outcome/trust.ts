@@ -18,17 +18,19 @@ import {
   verifyRef,
 } from '../mail/return-path.js'
 import type { Ledger, RecipientOwner } from '../store/port.js'
+import type { Tenants } from '../store/port-tenants.js'
+import { groupsNaming } from './groups.js'
 
 export type Tier = 'T1' | 'T2' | 'T3' | 'T4'
 
 export interface Standing {
   readonly tier: Tier
-  /** Several only when one mail went to several and carries a signed reference for each. */
+  /** Several only when one mail went to several at once. */
   readonly owners: readonly RecipientOwner[]
 }
 
 interface TrustParts {
-  readonly store: Pick<Ledger, 'recipient' | 'findEmails' | 'email'>
+  readonly store: Pick<Ledger, 'recipient' | 'findEmails' | 'email'> & Pick<Tenants, 'pool'>
   readonly keys: ReturnPathKeys
   readonly domain: string
 }
@@ -60,6 +62,28 @@ const guess = async ({ store }: TrustParts, report: Report): Promise<RecipientOw
   return found === undefined ? null : store.recipient(found.id)
 }
 
+/**
+ * Where recipients share a transaction, its ENVID is signed for the first of them and
+ * returns with the reports of all: it then speaks for those whom the report names.
+ */
+const addSiblings = async (
+  { store }: TrustParts,
+  report: Report,
+  owners: Map<string, RecipientOwner>,
+): Promise<void> => {
+  const [first] = owners.values()
+  if (first === undefined) return
+  const pool = await store.pool(first.accountId, first.poolId)
+  if (pool?.returnPath !== 'fixed') return
+  const { accountId, workspaceId } = first
+  const record = await store.email({ accountId, workspaceId, mode: null }, first.emailId)
+  for (const { id, address } of record?.recipients ?? []) {
+    if (owners.has(id) || groupsNaming(report.recipients, address).length === 0) continue
+    const owner = await store.recipient(id)
+    if (owner !== null) owners.set(id, owner)
+  }
+}
+
 /** Who signed references in the report itself; each recipient once. */
 const referred = async (parts: TrustParts, report: Report, now: number): Promise<RecipientOwner[]> => {
   const candidates: readonly (readonly [TokenPurpose, Token | null])[] = [
@@ -72,6 +96,7 @@ const referred = async (parts: TrustParts, report: Report, now: number): Promise
     const owner = await ownerOf(parts, purpose, token, now)
     if (owner !== null) owners.set(owner.recipientId, owner)
   }
+  await addSiblings(parts, report, owners)
   return [...owners.values()]
 }
 

@@ -308,6 +308,26 @@ t.test('the fixed return path is open while a pool uses it, and asks for a signa
   t.equal((await eventsOf(store, mail)).length, before + 1, 'and about a stranger there is an event')
 })
 
+t.test('recipients that shared a transaction share its ENVID', async (t) => {
+  const fate = { original: 'b@example.com', final: 'b@example.com', action: 'delivered', status: '2.0.0' }
+  const shared = await setUp(t, { returnPath: 'fixed' })
+  await shared.record('bounces@bounces.test', dsn({ groups: [fate], envid: shared.envid }))
+  t.same(await statuses(shared.store, shared.mail), ['sent', 'delivered'], 'it names the second')
+  const stranger = { ...fate, original: 'c@else.test', final: 'c@else.test', ...HARD }
+  await shared.record(
+    'bounces@bounces.test',
+    dsn({ id: '<2@mx.test>', groups: [stranger], envid: shared.envid }),
+  )
+  t.same(await statuses(shared.store, shared.mail), ['sent', 'delivered'])
+  const apart = await setUp(t)
+  await apart.record('bounces@bounces.test', dsn({ groups: [fate], envid: apart.envid }))
+  t.same(
+    await statuses(apart.store, apart.mail),
+    ['sent', 'sent'],
+    'elsewhere a token is for its own recipient',
+  )
+})
+
 t.test('complaints', async (t) => {
   for (const [type, suppressed] of [
     ['abuse', true],
