@@ -85,6 +85,9 @@ else {
     const id = await send(['one@deliver.test', 'nobody@deliver.test', 'two@deliver.test'])
     const record = await postern.until(key, id, ['sent', 'delivered', 'bounced'])
     t.match(record.counts, { bounced: 1 })
+    const counts = async () => (await postern.api('GET', `/v1/emails/${id}`, key)).body.counts
+    while ((await counts()).delivered < 2) await new Promise((resolve) => setTimeout(resolve, 50))
+    t.match(await counts(), { delivered: 2, bounced: 1 }, 'its report speaks for both')
     const copies = () => upstream.delivered().filter((raw) => raw.includes(record.message_id))
     while (copies().length < 1) await new Promise((resolve) => setTimeout(resolve, 50))
     t.equal(upstream.log().match(new RegExp(`id=${id}@`, 'g'))?.length, 1, 'one message for two')
