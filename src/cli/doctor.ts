@@ -12,6 +12,7 @@ import { command } from './command.js'
 import { configOf, withHouse } from './context.js'
 import { checkCertificate } from './doctor/certificate.js'
 import { checkDatabase } from './doctor/database.js'
+import { checkDomains } from './doctor/domains.js'
 import { checkDisk, checkModes } from './doctor/files.js'
 import { type Check, type Finding, fail, ok, type Result, type Scene } from './doctor/finding.js'
 import { checkClock, checkLimits } from './doctor/machine.js'
@@ -90,6 +91,7 @@ const examine = async (scene: Scene): Promise<readonly Finding[]> => {
       ...(await checkNewest(house, scene.now)),
       ...(await checkWorkspaces(house)),
       ...(await checkUpstreams(house)),
+      ...(await checkDomains(house, scene)),
     ]),
   )
   return [...found, ...inside]

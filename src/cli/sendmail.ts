@@ -27,6 +27,8 @@ export interface SendmailFlags {
   readonly recipients: string[]
   fromHeader: boolean
   ignoreDots: boolean
+  /** `-q`: run the queue. Ours runs by itself. */
+  queue: boolean
   sender: string | null
   fullName: string | null
   config: string | null
@@ -46,6 +48,7 @@ const setLetter = (flags: SendmailFlags, letter: string, value: string): void =>
   if (letter === 't') flags.fromHeader = true
   if (letter === 'i' || (letter === 'o' && value === 'i')) flags.ignoreDots = true
   if (letter === 'f' || letter === 'r') flags.sender = value.replace(/^<|>$/g, '')
+  if (letter === 'q') flags.queue = true
   if (letter === 'F') flags.fullName = value
   if (letter === 'b' && value !== 'm') {
     const instead = value === 'p' ? '; postern queue list shows what waits' : ''
@@ -59,6 +62,7 @@ export const readFlags = (words: readonly string[]): SendmailFlags => {
     recipients: [],
     fromHeader: false,
     ignoreDots: false,
+    queue: false,
     sender: null,
     fullName: null,
     config: null,
@@ -131,6 +135,7 @@ const letterOf = (flags: SendmailFlags, config: Config, stdin: Buffer): Letter =
 /** Runs the shim on sendmail's own arguments. */
 export const sendmail = async (words: readonly string[], terminal: Terminal): Promise<ExitCode> => {
   const flags = readFlags(words)
+  if (flags.queue && !flags.fromHeader && flags.recipients.length === 0) return 0
   const config = loadConfig({ file: flags.config, env: process.env })
   const named = flags.keyFile ?? process.env.POSTERN_KEY_FILE ?? null
   const key = named === null || named === '' ? null : await readKey(terminal.readInput, named)

@@ -1,10 +1,11 @@
 /** The sendmail shim: its flags, what it does to a message, and PHP and cron style input to a real door. */
-import { writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { prepareLetter } from '../../src/cli/letter.js'
 import { readFlags } from '../../src/cli/sendmail.js'
-import { Postern } from '../parts/postern.js'
+import { BIN, cleanEnv, Postern } from '../parts/postern.js'
 import { here } from './desk.js'
 
 t.test('flags, as sendmail has them', async (t) => {
@@ -108,6 +109,34 @@ t.test('to a real door', async (t) => {
     code: 65,
     stderr: /no recipient/,
   })
+  t.match(await here(['sendmail', '-q15m']), { code: 0, stderr: '' }, 'a queue run has nothing to do')
   const down = ['--server', '127.0.0.1:1', '--config', daemon.configFile]
   t.match(await here(['sendmail', 'a@b.test', ...down], 'Subject: x\n\nx\n'), { code: 75 })
+})
+
+const PHP = '/usr/bin/php'
+t.test('mail() of PHP', { skip: existsSync(PHP) ? false : `${PHP} is not installed` }, async (t) => {
+  const daemon = new Postern()
+  t.teardown(() => daemon.remove())
+  await daemon.start()
+  const keyFile = join(daemon.dir, 'key')
+  const key = await daemon.key('--mode', 'test')
+  writeFileSync(keyFile, key, { mode: 0o600 })
+  const php = (path: string, script: string): Promise<string> =>
+    new Promise((resolve) =>
+      execFile(PHP, ['-d', `sendmail_path=${path}`, '-r', script], { env: cleanEnv() }, (_error, stdout) =>
+        resolve(stdout),
+      ),
+    )
+  const shim = `${process.execPath} ${BIN} sendmail -t -i --key-file ${keyFile} --config ${daemon.configFile}`
+  const script = `
+    $headers = "From: Zo\u{eb} <shop@acme.test>\\r\\nBcc: delivered+2@example.com\\r\\nContent-Type: text/plain; charset=utf-8";
+    var_dump(mail('Ann <delivered@example.com>', 'Order 42', "Hello\\n.\\nbye", $headers, '-fbounce@acme.test'));`
+  t.equal(await php(shim, script), 'bool(true)\n')
+  const { data } = (await daemon.api('GET', '/v1/emails', key)).body
+  t.match(data, [{ subject: 'Order 42', to: [/delivered@example\.com/], bcc: ['delivered+2@example.com'] }])
+  const { body } = await daemon.api('GET', `/v1/emails/${data[0].id}`, key)
+  t.match(body.text, /Hello\r?\n\.\r?\nbye/, 'a lone dot is text, with -i')
+  await daemon.stop()
+  t.equal(await php(shim, script), 'bool(false)\n', 'the application hears when the queue is down')
 })

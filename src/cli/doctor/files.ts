@@ -19,7 +19,13 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
       fail('data folder', `${dataDir} is open to others (${octal(folder.mode)})`, `chmod 700 ${dataDir}`, 77),
     )
   }
-  const user = process.getuid?.()
+  // one user owns it all: the daemon, which could not write what a command of root has left
+  const owner = folder.uid
+  const user = process.getuid?.() ?? owner
+  if (user !== 0 && owner !== user) {
+    const remedy = `sudo -u '#${owner}' postern doctor`
+    found.push(fail('file owner', `${dataDir} belongs to user ${owner}, not ${user}`, remedy, 77))
+  }
   for (const name of readdirSync(dataDir)) {
     const path = join(dataDir, name)
     const stat = statSync(path)
@@ -28,15 +34,9 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
         fail('file modes', `${path} can be read by others (${octal(stat.mode)})`, `chmod 600 ${path}`, 77),
       )
     }
-    if (user !== undefined && user !== 0 && stat.uid !== user) {
-      found.push(
-        fail(
-          'file owner',
-          `${path} belongs to user ${stat.uid}, not ${user}`,
-          `chown -R ${user} ${dataDir}`,
-          77,
-        ),
-      )
+    if (stat.uid !== owner) {
+      const detail = `${path} belongs to user ${stat.uid}, the folder to ${owner}`
+      found.push(fail('file owner', detail, `chown -R ${owner} ${dataDir}`, 77))
     }
   }
   return found.length > 0 ? found : [ok('file modes', `${dataDir} is private`)]

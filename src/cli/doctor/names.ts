@@ -22,7 +22,7 @@ const ask = async <T>(query: Promise<T>): Promise<Answer<T>> => {
   }
 }
 
-const resolverOf = ({ resolver: server }: Scene): Resolver => {
+export const resolverOf = ({ resolver: server }: Scene): Resolver => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   if (server !== undefined) resolver.setServers([server])
   return resolver
@@ -65,7 +65,7 @@ const checkMx = async (resolver: Resolver, domain: string, hostname: string): Pr
     : [ok('bounce domain', `${domain} has MX ${exchanges.map(({ exchange }) => exchange).join(', ')}`)]
 }
 
-const checkSpf = async (resolver: Resolver, domain: string): Promise<readonly Finding[]> => {
+export const checkSpf = async (resolver: Resolver, domain: string): Promise<readonly Finding[]> => {
   const txt = await ask(resolver.resolveTxt(domain))
   if ('error' in txt) return []
   const spf =

@@ -90,13 +90,17 @@ export interface DomainCheck {
   readonly records: readonly CheckedRecord[]
 }
 
+/** What DNS says of each record; nothing is written down. */
+export const lookUp = (row: DomainRow, lookup: TxtLookup): Promise<readonly CheckedRecord[]> =>
+  Promise.all(dnsRecords(row).map((record) => look(lookup, record)))
+
 /** Looks everything up and writes down what follows from it. */
 export const checkDomain = async (
   { store, clock }: DomainGround,
   row: DomainRow,
   lookup: TxtLookup,
 ): Promise<DomainCheck> => {
-  const records = await Promise.all(dnsRecords(row).map((record) => look(lookup, record)))
+  const records = await lookUp(row, lookup)
   const of = (state: DkimKeyRow['state']) => records.filter((record) => record.state === state)
   const all = (list: readonly CheckedRecord[], seen: Seen) => list.every((record) => record.seen === seen)
   const now = clock.now()
