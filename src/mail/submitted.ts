@@ -157,6 +157,8 @@ export interface RelayFields {
   readonly receivedLine: string
   /** True turns lone CR and LF into CRLF and drops NUL, for a door that is kind to old clients. */
   readonly normalize?: boolean
+  /** So many octets before the message, in the same memory, may be overwritten, and its header: a large one is not copied. */
+  readonly headroom?: number
 }
 
 /** Lone CR and LF become CRLF, NUL is dropped. */
@@ -196,8 +198,13 @@ export const prepareForRelay = (
     pieces.push(raw.subarray(kept, field.start))
     kept = field.end
   }
-  pieces.push(raw.subarray(kept))
-  return Buffer.concat(pieces)
+  const rest = raw.subarray(kept)
+  const top = Buffer.concat(pieces)
+  const room = fields.headroom ?? 0
+  if (room === 0 || top.length - kept > room) return Buffer.concat([top, rest])
+  const whole = Buffer.from(raw.buffer, raw.byteOffset + kept - top.length, top.length + rest.length)
+  whole.set(top)
+  return whole
 }
 
 /** `From ann Mon Jan …`: the separator of an mbox file, which some programs leave on top. */

@@ -6,42 +6,34 @@
  *   LF.CRLF, CRLF.LF and CR.CR are content, so nothing can be smuggled behind
  *   them. A dot that begins a line is taken away (section 4.5.2); all other
  *   bytes are kept as they came. Beyond `limit` bytes are counted, not kept; so
- *   they are when the door has no more room for messages on their way in.
+ *   they are when the door had no room for them for too long (room.ts).
+ *   A large message has memory of its own, which is given back at once, and
+ *   before it some free octets, for what the message gets on top.
  */
+import { Growing } from '../base/host/growing.js'
+import type { Guest, Room } from './room.js'
+
 const CR = 13
 const LF = 10
 const DOT = 46
 const CRLF_DOT = Buffer.from('\r\n.')
+/** Up to this size a message is kept in pieces, and never waits for room. */
+const SMALL = 64 * 1024
+/** Octets before a large message; a trace line with a long name takes some hundred. */
+const HEADROOM = 4096
 
 /** Where the last byte left us. */
 type Place = 'text' | 'cr' | 'start' | 'dot' | 'dot-cr'
 
-/** Memory that the messages of a door share while they come in. */
-export class Room {
-  private free: number
-
-  constructor(bytes: number) {
-    this.free = bytes
-  }
-
-  take(bytes: number): boolean {
-    if (bytes > this.free) return false
-    this.free -= bytes
-    return true
-  }
-
-  give(bytes: number): void {
-    this.free += bytes
-  }
-}
-
-export class Body {
+export class Body implements Guest {
   /** Bytes of content so far, kept or not. */
   size = 0
   private parts: Buffer[] = []
+  private large: Growing | null = null
   private place: Place = 'start'
   private taken = 0
   private lost = false
+  private wake: (() => void) | null = null
   private readonly limit: number
   private readonly room: Room
 
@@ -57,6 +49,30 @@ export class Body {
   /** True when bytes were dropped for want of room. */
   get crowdedOut(): boolean {
     return this.lost
+  }
+
+  /** Calls back when the next chunk may come: at once, or when there is room for it. */
+  whenRoom(go: () => void): void {
+    if (this.taken <= SMALL || this.room.mayGrow(this)) go()
+    else this.wake = go
+  }
+
+  /** True while it waits for room. */
+  get isWaiting(): boolean {
+    return this.wake !== null
+  }
+
+  proceed(): void {
+    const go = this.wake
+    this.wake = null
+    go?.()
+  }
+
+  /** It has waited long enough: what follows is only counted. */
+  crowdOut(): void {
+    this.lost = true
+    this.release()
+    this.proceed()
   }
 
   /** Takes a chunk; answers the offset just after the final dot's line, or -1 when it has not come. */
@@ -101,28 +117,46 @@ export class Body {
     return -1
   }
 
-  /** The message, in one piece. */
+  /** Octets before the message that are free to be written. */
+  get headroom(): number {
+    return this.large === null ? 0 : HEADROOM
+  }
+
+  /** The message, in one piece; gone with the release. */
   bytes(): Buffer {
+    if (this.large !== null) return this.large.bytes(HEADROOM)
     return this.parts.length === 1 ? this.parts[0]! : Buffer.concat(this.parts)
   }
 
   /** Gives the room back; the bytes are gone. Twice is fine. */
   release(): void {
-    this.room.give(this.taken)
+    const { taken } = this
     this.taken = 0
     this.parts = []
+    this.large?.free()
+    this.large = null
+    this.room.leave(this, taken)
   }
 
   private keep(part: Buffer): void {
     if (part.length === 0) return
     this.size += part.length
-    if (!this.oversized && !this.lost && this.room.take(part.length)) {
-      this.taken += part.length
-      this.parts.push(part)
-    } else {
-      this.lost ||= !this.oversized
-      this.release()
+    if (this.oversized) this.release()
+    if (this.oversized || this.lost) return
+    this.room.take(part.length)
+    if (this.taken + part.length > SMALL) this.append(part)
+    else this.parts.push(part)
+    this.taken += part.length
+  }
+
+  private append(part: Buffer): void {
+    if (this.large === null) {
+      this.large = new Growing(HEADROOM + this.limit)
+      this.large.append(Buffer.alloc(HEADROOM))
+      for (const piece of this.parts) this.large.append(piece)
+      this.parts = []
     }
+    this.large.append(part)
   }
 }
 

@@ -8,9 +8,9 @@
  */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import type { Room } from './body.js'
 import type { EnvelopeRecipient, Sender } from './envelope.js'
 import type { Credentials } from './login.js'
+import type { Room } from './room.js'
 
 /** The client, as far as it is known. */
 export interface Visit<Who> {
@@ -30,6 +30,8 @@ export interface Visit<Who> {
 export interface Envelope {
   readonly sender: Sender
   readonly recipients: readonly EnvelopeRecipient[]
+  /** Octets before the message that may be overwritten. */
+  readonly headroom: number
 }
 
 export interface Rules<Who> {

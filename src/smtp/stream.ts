@@ -4,7 +4,7 @@
  *   Replaces smtp-server's parser, whose data mode copies through a PassThrough
  *   and whose command mode works on strings. One command or body at a time is
  *   handed out; the next follows when its `done` was called, and the socket is
- *   held back when it runs too far ahead. `onidle` is called whenever the input has
+ *   held back when it runs too far ahead, or waits for room. `onidle` is called whenever the input has
  *   nothing more to give now: the moment to send the replies of a pipelined group in one go.
  * NOTES
  *   Chunks do not pass through Writable's own queue: its callbacks cost more than
@@ -60,7 +60,8 @@ export class DoorStream extends SMTPStream {
     if (this.isClosed) return true
     this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
     this.turn()
-    this.holding = this.pending.length > AHEAD && (this.handedOut || this.again)
+    const ahead = this.pending.length > AHEAD && (this.handedOut || this.again)
+    this.holding = ahead || this.body?.isWaiting === true
     return !this.holding
   }
 
@@ -85,8 +86,10 @@ export class DoorStream extends SMTPStream {
     } while (this.again && !starved && ++lines < SYNC_LINES)
     this.busy = false
     this.onidle()
-    if (starved) this.starve()
-    else if (this.again) setImmediate(() => this.turn())
+    if (starved) {
+      if (this.body === null) this.starve()
+      else this.body.whenRoom(() => this.starve())
+    } else if (this.again) setImmediate(() => this.turn())
   }
 
   /** Everything usable is used: asks the socket for more. */

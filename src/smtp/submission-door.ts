@@ -17,9 +17,9 @@ import type { Service } from '../base/service.js'
 import type { Config, SubmissionListener } from '../config/config.js'
 import type { EnvelopedMessage } from '../submission/message.js'
 import type { Login } from '../tenant/principal.js'
-import { Room } from './body.js'
 import type { DoorSubmission, DoorTenants } from './ports.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
+import { Room } from './room.js'
 import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer } from './server.js'
 import { traced } from './span.js'
@@ -54,8 +54,8 @@ export interface SubmissionDoor extends Service {
 const RETRY_AFTER_S = 5
 /** A session can last for days: after this long its workspace is read again, so that changes reach it. */
 const STALE = 1000
-/** Bytes of all messages on their way in, over all listeners. */
-const ROOM = 256 * 1024 * 1024
+/** Bytes of all messages on their way in, over all listeners; large ones wait for it. */
+const ROOM = 64 * 1024 * 1024
 /** How long a stop waits for messages that are on their way in. */
 const GRACE = 10_000
 
@@ -69,7 +69,7 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   const { config, clock, log } = options
   let servers: DoorServer<Visitor>[] = []
   let certificate = options.certificate
-  const room = new Room(Math.max(ROOM, 4 * config.limits.message_size))
+  const room = new Room(ROOM)
   const build = (listener: SubmissionListener, i: number): DoorServer<Visitor> =>
     new DoorServer({
       ...listener,
@@ -168,7 +168,7 @@ const revoked = (): Refusal =>
   new Refusal(recode('421 4.7.0', faultReply(new Fault('auth.credentials_invalid'), newRequestId())))
 
 const enveloped = <Who>(
-  { sender, recipients }: Envelope,
+  { sender, recipients, headroom }: Envelope,
   raw: Buffer,
   { ip, hello, tls, extended, loggedIn }: Visit<Who>,
 ): EnvelopedMessage => ({
@@ -180,6 +180,7 @@ const enveloped = <Who>(
   ret: sender.ret,
   envid: sender.envid,
   raw,
+  headroom,
   received: {
     ip,
     hello,

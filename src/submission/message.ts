@@ -31,6 +31,8 @@ export interface EnvelopedMessage {
   /** xtext, as received. */
   readonly envid: string | null
   readonly raw: Uint8Array
+  /** Octets before `raw`, in the same memory, that may be overwritten; `raw` itself may be, then. */
+  readonly headroom?: number
   /** The traceparent of the span that took it in, when somebody traces. */
   readonly trace?: string | null | undefined
   readonly received: {
@@ -181,7 +183,13 @@ const toEmail = async (
     createdAt: now,
     poolId: await ground.route(workspace, mode),
     recipients,
-    raw: prepareForRelay(raw, submitted, { messageId, date: formatDate(now), receivedLine: line }),
+    raw: prepareForRelay(raw, submitted, {
+      messageId,
+      date: formatDate(now),
+      receivedLine: line,
+      // a key may have the work done again, and then the message must be as it was
+      headroom: submitted.idempotencyKey === null && raw === message.raw ? (message.headroom ?? 0) : 0,
+    }),
     ignoreSuppressions: submitted.ignoreSuppressions,
     needsSmtpUtf8: submitted.needsSmtpUtf8 || recipients.some(({ address }) => !isAscii(address)),
     content: null,

@@ -4,7 +4,8 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { Body, Room } from '../../src/smtp/body.js'
+import { Body } from '../../src/smtp/body.js'
+import { Room } from '../../src/smtp/room.js'
 
 const room = (): Room => new Room(1e9)
 
@@ -95,20 +96,59 @@ t.test('beyond the limit bytes are counted, not kept', async (t) => {
   t.ok(body.oversized)
   t.equal(body.size, 1000)
   t.equal(body.bytes().length, 0)
-  t.ok(shared.take(1000), 'all the room was given back')
+  shared.take(1000)
+  t.notOk(shared.isFull, 'all the room was given back')
 })
 
-t.test('messages that come in together share the room', async (t) => {
-  const shared = new Room(150)
-  const one = new Body(1000, shared)
-  const two = new Body(1000, shared)
-  one.feed(Buffer.alloc(100, 'a'))
-  two.feed(Buffer.alloc(100, 'b'))
-  t.notOk(one.crowdedOut)
-  t.ok(two.crowdedOut)
-  t.notOk(two.oversized)
-  one.release()
-  one.release()
-  t.ok(shared.take(150))
-  t.notOk(shared.take(1))
+const KB = 1024
+
+t.test('a large message is one, however it came', async (t) => {
+  for (const lines of [900, 910, 920, 8000]) {
+    const message = Buffer.from(`${'0123456789'.repeat(7)}\r\n`.repeat(lines))
+    const wire = Buffer.concat([message, Buffer.from('.\r\n')])
+    const { body, rest } = feedAll(wire, [1000, 1, 70_000], new Body(900 * KB, room()))
+    t.equal(rest, '')
+    const bytes = body.bytes()
+    t.ok(bytes.equals(message))
+    t.ok(bytes.byteOffset >= body.headroom)
+    body.release()
+    if (body.headroom > 0 || lines === 8000) t.equal(bytes.length, 0, 'its memory is given back at once')
+  }
+})
+
+/** A body that has taken so much, and whether it may go on. */
+const grown = (shared: Room, bytes: number) => {
+  const body = new Body(10_000 * KB, shared)
+  body.feed(Buffer.alloc(bytes, 'a'))
+  const state = { body, goes: 0 }
+  body.whenRoom(() => state.goes++)
+  return state
+}
+
+t.test('large messages wait for room in line; the first may always go on', async (t) => {
+  const shared = new Room(150 * KB)
+  const one = grown(shared, 100 * KB)
+  t.equal(one.goes, 1, 'there is room')
+  const two = grown(shared, 100 * KB)
+  t.equal(two.goes, 1, 'there is none, but nobody waits')
+  const three = grown(shared, 100 * KB)
+  const four = grown(shared, 100 * KB)
+  t.same([three.goes, four.goes], [0, 0])
+  t.ok(three.body.isWaiting)
+  t.equal(grown(shared, 10 * KB).goes, 1, 'a small one never waits')
+  one.body.whenRoom(() => one.goes++)
+  t.equal(one.goes, 1, 'nor may one that was there grow')
+  two.body.whenRoom(() => two.goes++)
+  t.equal(two.goes, 2)
+  two.body.release()
+  two.body.release()
+  t.same([one.goes, three.goes, four.goes], [1, 1, 0], 'the next in line')
+  four.body.crowdOut()
+  t.equal(four.goes, 1)
+  t.ok(four.body.crowdedOut)
+  four.body.feed(Buffer.alloc(100, 'a'))
+  t.equal(four.body.bytes().length, 0)
+  three.body.release()
+  t.equal(one.goes, 2)
+  one.body.release()
 })
