@@ -33,6 +33,7 @@ export class Body implements Guest {
   private place: Place = 'start'
   private taken = 0
   private lost = false
+  private released = false
   private wake: (() => void) | null = null
   private readonly limit: number
   private readonly room: Room
@@ -131,6 +132,7 @@ export class Body implements Guest {
   /** Gives the room back; the bytes are gone. Twice is fine. */
   release(): void {
     const { taken } = this
+    this.released = true
     this.taken = 0
     this.parts = []
     this.large?.free()
@@ -142,7 +144,8 @@ export class Body implements Guest {
     if (part.length === 0) return
     this.size += part.length
     if (this.oversized) this.release()
-    if (this.oversized || this.lost) return
+    // a connection that is gone may still hand in what it had read
+    if (this.released) return
     this.room.take(part.length)
     if (this.taken + part.length > SMALL) this.append(part)
     else this.parts.push(part)

@@ -36,7 +36,8 @@ export interface EnvelopeRecipient {
 const LONGEST_PATH = 254
 const HEAD = /^(?:MAIL FROM|RCPT TO)\s*:\s*/i
 const SOURCE_ROUTE = /^@[^\s,:@]+(?:,@[^\s,:@]+)*:/
-const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff]/
+/** With U+FFFD: octets that were no UTF-8. */
+const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ufffd]/
 const ATOMS = /^[^\s()<>[\]:;@\\,."]+(?:\.[^\s()<>[\]:;@\\,."]+)*$/
 const QUOTED = /^"(?:[^"\\]|\\.)*"$/
 const LABEL = /^(?!-)[a-z0-9_\-\u0080-\u{10ffff}]{1,63}(?<!-)$/iu

@@ -152,3 +152,12 @@ t.test('large messages wait for room in line; the first may always go on', async
   t.equal(one.goes, 2)
   one.body.release()
 })
+
+t.test('what comes after a release takes no room', async (t) => {
+  const shared = new Room(0)
+  const body = new Body(1000 * KB, shared)
+  body.feed(Buffer.alloc(100, 'a'))
+  body.release()
+  body.feed(Buffer.alloc(100 * KB, 'a'))
+  t.notOk(shared.isFull)
+})
