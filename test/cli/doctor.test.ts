@@ -144,7 +144,10 @@ t.test('7 the certificate that a library publishes', async (t) => {
 t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', async (t) => {
   const { look, run, file } = await examine(t)
   const plain = new UpstreamServer({ extensions: ['PIPELINING'] })
-  const strict = new UpstreamServer({ extensions: ['AUTH PLAIN', 'DSN'] })
+  const strict = new UpstreamServer({
+    extensions: ['AUTH PLAIN', 'DSN'],
+    act: (stage) => (stage === 'auth' ? '535 5.7.8 not you' : undefined),
+  })
   const [noDsn, noLogin] = [await plain.listen(), await strict.listen()]
   t.teardown(() => Promise.all([plain.close(), strict.close()]))
   const secret = file('mta', 'sesame\n')

@@ -1,0 +1,193 @@
+/**
+ * Every command of the README is run, with a real daemon: each fenced `sh` block must have its trial here,
+ * or a reason why it cannot be run. A new block without either fails. And its chapters stand in order.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { BIN, cleanEnv, Postern, ROOT } from '../parts/postern.js'
+import { FREE, type Ran, untilSaid } from '../parts/run.js'
+import { UpstreamServer } from '../relay/upstream-server.js'
+
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+const blocks = [...README.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text)
+const folder = (t: Test): string => {
+  const dir = mkdtempSync(join(tmpdir(), 'postern-readme-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+const shell = (script: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> =>
+  new Promise((resolve) =>
+    execFile('/bin/sh', ['-ec', script], { cwd, env: cleanEnv(env) }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    ),
+  )
+
+/** A block against a daemon on free ports: only the ports are changed in it. */
+const sends = async (t: Test, block: string): Promise<Ran> => {
+  const postern = new Postern()
+  t.teardown(() => postern.remove())
+  await postern.start()
+  const script = block
+    .replaceAll(':8080', `:${postern.ports.http}`)
+    .replaceAll(':2587', `:${postern.ports.submission[0]}`)
+  const key = await postern.key('--mode', 'test')
+  const ran = await shell(script, folder(t), { KEY: key })
+  t.equal(ran.code, 0, ran.stderr)
+  const { data } = (await postern.api('GET', '/v1/emails', key)).body
+  t.equal(data.length, 1)
+  t.match(await postern.until(key, data[0].id, ['sent', 'delivered']), { to: ['you@example.com'] })
+  return ran
+}
+
+/** The five steps in a folder that stands for the machine: its paths, an upstream of ours, free ports. */
+const goesLive = async (t: Test, block: string): Promise<void> => {
+  const dir = folder(t)
+  const upstream = new UpstreamServer({ extensions: ['AUTH PLAIN', 'DSN'] })
+  const port = await upstream.listen()
+  t.teardown(() => upstream.close())
+  for (const name of ['etc/postern', 'run/secrets', 'bin']) mkdirSync(join(dir, name), { recursive: true })
+  writeFileSync(join(dir, 'run/secrets/mta1'), 'sesame\n', { mode: 0o600 })
+  symlinkSync(join(ROOT, 'config'), join(dir, 'config'))
+  const shim = join(dir, 'bin', 'postern')
+  writeFileSync(shim, `#!/bin/sh\nexec ${process.execPath} ${BIN} "$@"\n`)
+  chmodSync(shim, 0o755)
+  const lines = block
+    .replaceAll('/etc/postern', join(dir, 'etc/postern'))
+    .replaceAll('/run/secrets', join(dir, 'run/secrets'))
+    // its certificate is not to be verified: the test's upstream has none
+    .replace('mta1.example.com:587?tls=verify', `127.0.0.1:${port}?tls=none`)
+    .trim()
+    .split('\n')
+  const env = {
+    ...FREE,
+    POSTERN_CONFIG: join(dir, 'etc/postern/postern.yaml'),
+    PATH: `${join(dir, 'bin')}:${process.env.PATH}`,
+  }
+  let key = ''
+  for (const line of lines.slice(0, -1)) {
+    const ran = await shell(line, dir, env)
+    t.equal(ran.code, 0, `${line}\n${ran.stderr}`)
+    key = ran.stdout.trim()
+  }
+  t.match(key, /^svc_live_/)
+  const child = spawn('/bin/sh', ['-c', `exec ${lines.at(-1)}`], {
+    cwd: dir,
+    env: cleanEnv(env),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (!line.includes('"listening"')) continue
+    const { http } = JSON.parse(line) as { http: number }
+    const body = JSON.stringify({ from: 'a@acme.test', to: 'you@example.com', subject: 'x', text: 'x' })
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    t.equal(
+      (await fetch(`http://127.0.0.1:${http}/v1/emails`, { method: 'POST', headers, body })).status,
+      202,
+    )
+    for (const end = Date.now() + 30_000; upstream.received.length === 0 && Date.now() < end; )
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    child.kill()
+  }
+  t.match(upstream.received, [{ rcpt: [/you@example\.com/] }], 'the upstream has the mail')
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+}
+
+/** `npm start`, less the installation and the build that this test itself comes from. */
+const starts = async (t: Test): Promise<void> => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  t.equal(scripts.start, 'npm run build && node bin/postern dev')
+  const ran = await untilSaid([process.execPath, BIN, 'dev'], folder(t), /^Watch:/)
+  t.equal(ran.code, 0, ran.stdout)
+  // what the README shows is what is seen
+  const shown = /^```\n(Postern .*?)^```$/ms.exec(README)?.[1] ?? ''
+  for (const line of shown.split('\n').filter((one) => one !== '')) {
+    const word = line.trim().split(/\s+/)[0] ?? ''
+    t.ok(
+      ran.stdout.split('\n').some((said) => said.trim().startsWith(word)),
+      `it says ${word}`,
+    )
+  }
+}
+
+const programs = (block: string): string | false => {
+  const lacking = ['curl', 'swaks'].filter(
+    (name) => block.startsWith(name) && !existsSync(`/usr/bin/${name}`),
+  )
+  return lacking.length > 0 ? `${lacking.join()} is not installed` : false
+}
+
+interface Trial {
+  readonly begins: string
+  /** Tries it, or says why it can not be run here. */
+  readonly run: ((t: Test, block: string) => Promise<unknown>) | string
+}
+
+const TRIALS: readonly Trial[] = [
+  { begins: 'npm ci && npm start', run: starts },
+  {
+    begins: 'npm ci && npm test',
+    run: 'it is the command that runs this test; .ci/run runs it in a clean tree',
+  },
+  {
+    begins: 'curl http://127.0.0.1:8080/v1/emails',
+    run: async (t, block) => t.match((await sends(t, block)).stdout, /"id":"em_/),
+  },
+  {
+    begins: 'swaks --server 127.0.0.1:2587',
+    run: async (t, block) => t.match((await sends(t, block)).stdout, /queued as em_/),
+  },
+  { begins: 'npm run deb', run: 'test/e2e/13-packages, 15-executable and 16-walk build and use them' },
+  { begins: 'cp config/postern.yaml', run: goesLive },
+]
+
+for (const block of blocks) {
+  const name = block.split('\n')[0] ?? ''
+  const trial = TRIALS.find(({ begins }) => block.startsWith(begins))
+  t.test(name, { skip: programs(block) }, async (t) => {
+    if (trial === undefined) t.fail('a block of the README without a trial')
+    else if (typeof trial.run === 'string') t.pass(`not run here: ${trial.run}`)
+    else await trial.run(t, block)
+  })
+}
+
+t.test('one command to a sent mail, a second one to a green test run', async (t) => {
+  t.match(blocks[0], /^npm ci && npm start\n$/)
+  t.match(blocks[1], /^npm ci && npm test\n$/)
+  for (const { begins } of TRIALS)
+    t.ok(
+      blocks.some((block) => block.startsWith(begins)),
+      `there still is ${begins}`,
+    )
+})
+
+t.test('its chapters, in order', async (t) => {
+  const ORDER = [
+    'Start',
+    'Send',
+    'Go live',
+    'How it compares',
+    'Where to look',
+    'Operations',
+    'Scale-out',
+    'Security',
+    'Licence',
+  ]
+  const chapters = [...README.matchAll(/^## (.*)$/gm)].map(([, title = '']) => title)
+  const known = chapters.flatMap((title) => ORDER.find((word) => title.startsWith(word)) ?? [])
+  t.strictSame(known, ORDER)
+})
