@@ -22,7 +22,7 @@ export interface Balance {
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A small deterministic random source, so that a seed names a run. */
-const seeded = (seed: number) => (): number => {
+export const seeded = (seed: number) => (): number => {
   seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
   return seed / 2 ** 32
 }

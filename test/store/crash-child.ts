@@ -5,14 +5,15 @@
  *   standard output is a promise: `accepted <id>`, `settled <id>`. Written with
  *   writeSync, so that what was promised is read by the parent. A broken store
  *   ends it with 74, as it ends the daemon.
- *   Arguments: folder, point, hit, ambiguous policy, bytes of a body. With large
- *   bodies, what is settled is swept away at once.
+ *   Arguments: folder, point, hit, ambiguous policy, bytes of a body, `keep`.
+ *   With large bodies, what is settled is swept away at once, unless it is kept.
+ *   Then it goes on until somebody ends it.
  */
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { accepted, type Ground, HOUR, ofLease } from './fixture.js'
 
-const [dataDir = '', name = '', hit = '1', ambiguous = 'retry', bytes = ''] = process.argv.slice(2)
+const [dataDir = '', name = '', hit = '1', ambiguous = 'retry', bytes = '', keep = ''] = process.argv.slice(2)
 const promise = (what: string): void => {
   writeSync(1, `${what}\n`)
 }
@@ -30,7 +31,7 @@ if (workspace === null || pool === null) throw new Error('no ground')
 await store.updateWorkspace(workspace.id, { ambiguous: ambiguous === 'hold' ? 'hold' : 'retry' })
 const at: Ground = { accountId, workspace, poolId: pool.id }
 
-for (let i = 0; i < 100; i++) {
+for (let i = 0; keep !== '' || i < 100; i++) {
   const now = Date.now()
   const body = bytes === '' ? {} : { raw: Buffer.alloc(Number(bytes), 'x') }
   const mail = await accepted(store, at, { createdAt: now, ...body })
@@ -40,6 +41,6 @@ for (let i = 0; i < 100; i++) {
     await store.settle([ofLease(claimed, { at: now })])
     promise(`settled ${claimed.emailId}`)
   }
-  if (bytes !== '') await store.sweep(now + 1, { bodiesMs: 0, emailsMs: HOUR })
+  if (bytes !== '' && keep === '') await store.sweep(now + 1, { bodiesMs: 0, emailsMs: HOUR })
 }
 process.exit(3) // the point was never passed

@@ -2,7 +2,7 @@
  * What only the SQLite adapter promises: files, lock, durability, group commit,
  * hot leases, two clients, backup, and its behaviour when the disk is full.
  */
-import { statSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
@@ -19,7 +19,19 @@ import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/batch.js
 import { type ClaimedArray, fromClaimedArray, toWire } from '../../src/store/sqlite/thread/wire.js'
 import { createDesk } from '../../src/store/sqlite/write/desk.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
-import { accepted, addWorkspace, claimOne, ground, HOUR, mailFor, ofLease, scopeOf, T0 } from './fixture.js'
+import {
+  accepted,
+  addWorkspace,
+  claimOne,
+  filterOf,
+  ground,
+  HOUR,
+  mailFor,
+  ofLease,
+  page,
+  scopeOf,
+  T0,
+} from './fixture.js'
 
 const openOn = async (t: Test, dataDir: string, daemon = true): Promise<Store> => {
   const store = openSqliteStore({ dataDir, daemon })
@@ -254,6 +266,19 @@ t.test('a full disk refuses mail and settles what was sent', async (t) => {
   db.pragma('max_page_count = 1000000')
   t.match(batch([accept(4, 1_000_000)]), [[4, 'value', 'accepted']], 'room again')
   db.close()
+})
+
+t.test('a daemon that was taken for dead writes no more', async (t) => {
+  const dataDir = t.testdir()
+  const zombie = await openOn(t, dataDir)
+  const at = await ground(zombie)
+  const kept = await accepted(zombie, at)
+  rmSync(join(dataDir, 'daemon.lock')) // or else the lock would keep the other one out
+  const heir = await openOn(t, dataDir)
+  await t.rejects(accepted(zombie, at), { message: /another daemon has opened this database/ })
+  t.match((await zombie.broken).message, /another daemon/)
+  t.equal((await heir.emails(filterOf(at), page())).rows.length, 1)
+  t.match(await claimOne(heir, at, T0), { emailId: kept.id })
 })
 
 t.test('an error of the disk is the end', async (t) => {
