@@ -117,7 +117,8 @@ const checkPepper = (config: Config, name: string, mark: string | null): void =>
   throw new Refusal(
     78,
     `${name} belongs to another pepper (${mark}) than ${here.file} (${here.mark}); ` +
-      'put that pepper there first, or add --any-pepper when it is lost',
+      'put that pepper there first (take a new one away when the copy was made --with-secrets), ' +
+      'or add --any-pepper when it is lost',
   )
 }
 

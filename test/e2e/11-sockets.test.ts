@@ -58,14 +58,23 @@ const portsSaid = async ({ output }: Activated): Promise<Ports> => {
 t.test('by name: the client that started it is answered', { skip }, async (t) => {
   const postern = new Postern()
   t.teardown(() => postern.remove())
-  const [http = 0, smtp = 0, bounce = 0] = [await freePort(), await freePort(), await freePort()]
-  const run = activate(postern, [http, smtp, bounce], ['http', 'submission-0', 'bounce'])
+  const free = await Promise.all(Array.from({ length: 5 }, freePort))
+  const [http = 0, smtp = 0, bounce = 0, smtps = 0, management = 0] = free
+  const names = ['http', 'submission-0', 'bounce', 'submission-1', 'management']
+  const run = activate(postern, free, names)
   t.teardown(() => run.child.kill('SIGKILL'))
   t.match(await greeting(smtp), /^220 gw\.postern\.test /)
   const ports = await portsSaid(run)
   t.equal(ports.http, http)
   t.equal(ports.submission[0], smtp)
   t.equal(ports.bounce, bounce)
+  t.equal(ports.submission[1], smtps)
+  t.equal(ports.management, management)
+  t.equal((await fetch(`http://127.0.0.1:${management}/readyz`)).status, 200)
+  // what was configured is 0, any port: the note of the daemon tells doctor the real ones
+  const { stdout } = await postern.cli('doctor', '--json')
+  const found = JSON.parse(stdout).find(({ check }: { check: string }) => check === 'ports')
+  t.match(found, { result: 'ok', detail: 'all 5 listeners answer' })
   t.match(await greeting(bounce), /^220 /)
   const answer = await fetch(`http://127.0.0.1:${http}/v1/nothing`)
   t.match(await answer.json(), { type: `http://127.0.0.1:${http}/errors/` })
