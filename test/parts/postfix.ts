@@ -176,6 +176,13 @@ export class Postfix {
     return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(-40).join('\n') : ''
   }
 
+  /** Reads its files and tables again, and tries what waits. */
+  reload(): void {
+    const etc = join(this.dir, 'etc')
+    spawnSync('postfix', ['-c', etc, 'reload'])
+    spawnSync('postqueue', ['-c', etc, '-f'])
+  }
+
   stop(): void {
     spawnSync('postfix', ['-c', join(this.dir, 'etc'), 'stop'])
     rmSync(this.dir, { recursive: true, force: true })
