@@ -61,6 +61,6 @@ t.test(
     }
     const [code] = await once(child, 'close')
     if (code !== 0) t.comment(rest.slice(-6000))
-  t.equal(code, 0, 'and all of it')
+    t.equal(code, 0, 'and all of it')
   },
 )
