@@ -50,11 +50,16 @@ t.test('only what is offered is used', async (t) => {
   t.notMatch(commands({}), /SMTPUTF8|8BITMIME/)
 })
 
-t.test('what the client asked of DSNs goes on', async (t) => {
+t.test('the name that a client gave its mail goes on; who hears of it is ours to ask', async (t) => {
   const dsn = { notify: 'NEVER', orcpt: 'rfc822;first+2Btag@example.com' }
   const asked = commands({ claimed: mail({ dsn, envid: 'QQ314+2B159', ret: 'full' }) })
   t.match(asked, 'RET=FULL ENVID=QQ314+2B159')
-  t.match(asked, 'NOTIFY=NEVER ORCPT=rfc822;first+2Btag@example.com')
+  t.match(
+    asked,
+    'NOTIFY=SUCCESS,FAILURE,DELAY ORCPT=rfc822;first+2Btag@example.com',
+    'NEVER is for its sender',
+  )
+  t.match(commands({ returnPath: '' }), 'NOTIFY=NEVER', 'no report about a report')
   const smuggled = commands({
     claimed: mail({ dsn: { notify: 'SUCCESS', orcpt: 'a b\r\nDATA' }, envid: 'x\r\ny' }),
   })

@@ -109,16 +109,19 @@ const refuse = (needs: EnvelopeNeeds, offers: Offers): Reply | null => {
   return null
 }
 
-const notifyOf = ({ dsn }: Claimed, success: boolean): string => {
-  // the client's NEVER goes on to the end (RFC 3461, 5.2.2); all else is ours to ask
-  if (dsn?.notify?.toUpperCase() === 'NEVER') return 'NEVER'
-  return success ? 'SUCCESS,FAILURE,DELAY' : 'FAILURE,DELAY'
+/**
+ * Reports come to our return path, so what to ask is ours: a client's NEVER keeps them from its sender, not from us.
+ * About a report nobody wants another (RFC 3461, 6.2).
+ */
+const notifyOf = ({ returnPath, notifySuccess }: EnvelopeNeeds): string => {
+  if (returnPath === '') return 'NEVER'
+  return notifySuccess ? 'SUCCESS,FAILURE,DELAY' : 'FAILURE,DELAY'
 }
 
-const rcptOf = (claimed: Claimed, { notifySuccess }: EnvelopeNeeds, { dsn }: Offers): string => {
+const rcptOf = (claimed: Claimed, needs: EnvelopeNeeds, { dsn }: Offers): string => {
   const rcpt = `RCPT TO:<${claimed.address}>`
   if (!dsn) return rcpt
-  return `${rcpt} NOTIFY=${notifyOf(claimed, notifySuccess)} ORCPT=${originalRecipient(claimed)}`
+  return `${rcpt} NOTIFY=${notifyOf(needs)} ORCPT=${originalRecipient(claimed)}`
 }
 
 /** The commands without their CRLF, or the refusal. */
