@@ -27,6 +27,8 @@ import { asBuffer, type Field, fieldValue, type HeaderSection, scanHeader } from
 export interface Submitted {
   /** The first mailbox of From. */
   readonly from: Mailbox | null
+  /** Each of them: a reader believes that all have written it. */
+  readonly authors: readonly Mailbox[]
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
   readonly replyTo: readonly Mailbox[]
@@ -36,6 +38,7 @@ export interface Submitted {
   readonly messageId: string | null
   readonly date: string | null
   readonly tags: readonly HeaderTag[]
+  /** null without one; empty, and so not valid, when there are several. */
   readonly idempotencyKey: string | null
   readonly scheduledAt: string | null
   readonly ignoreSuppressions: boolean
@@ -105,6 +108,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
   const first = new Map<string, Field>()
   const repeated = new Set<string>()
   const tags: HeaderTag[] = []
+  const keys = new Set<string>()
   let received = 0
   let loops = 0
   for (const field of section.fields) {
@@ -117,16 +121,20 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     } else {
       first.set(name, field)
     }
-    if (isControlHeader(name)) tags.push(...readTags(name, decodeWords(fromRaw(fieldValue(raw, field)))))
+    if (!isControlHeader(name)) continue
+    const value = decodeWords(fromRaw(fieldValue(raw, field)))
+    if (IDEMPOTENCY_FIELDS.includes(name)) keys.add(value)
+    else tags.push(...readTags(name, value))
   }
   const textOf = (name: string): string => {
     const field = first.get(name)
     return field === undefined ? '' : fromRaw(fieldValue(raw, field))
   }
   const listOf = (name: string): readonly Mailbox[] => (first.has(name) ? parseAddressList(textOf(name)) : [])
-  const keyField = IDEMPOTENCY_FIELDS.find((name) => first.has(name))
+  const authors = listOf('from')
   return {
-    from: listOf('from')[0] ?? null,
+    from: authors[0] ?? null,
+    authors,
     to: listOf('to'),
     cc: listOf('cc'),
     replyTo: listOf('reply-to'),
@@ -134,7 +142,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     messageId: textOf('message-id') || null,
     date: textOf('date') || null,
     tags,
-    idempotencyKey: keyField === undefined ? null : decodeWords(textOf(keyField)),
+    idempotencyKey: keys.size > 1 ? '' : (keys.values().next().value ?? null),
     scheduledAt: textOf(SCHEDULE_FIELD) || null,
     ignoreSuppressions: /^\s*(?:true|yes|1)\s*$/i.test(textOf(IGNORE_SUPPRESSIONS_FIELD)),
     received,

@@ -35,9 +35,10 @@ export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly reply: string
 
+  /** May repeat what the client said, which can be long. */
   constructor(reply: string) {
     super(reply)
-    this.reply = reply
+    this.reply = reply.slice(0, LONGEST)
   }
 }
 

@@ -215,7 +215,7 @@ export const submitMessage = async (
   const { mode } = login
   const now = clock.now()
   const parts = read(ground, login, message, now)
-  await demandSender(ground, workspace, parts.from.address)
+  for (const { address } of parts.submitted.authors) await demandSender(ground, workspace, address)
   const listed = listRecipients(message, parts.submitted)
   const most = ground.config.limits.recipients
   if (listed.length === 0 || listed.length > most) {

@@ -37,6 +37,7 @@ t.test('the header section', async (t) => {
   const { section, ...seen } = readSubmitted(raw, 'id em_')
   t.strictSame(seen, {
     from: { name: 'Shop, Inc.', address: 'No-Reply@shop.test' },
+    authors: [{ name: 'Shop, Inc.', address: 'No-Reply@shop.test' }],
     to: [
       { name: 'Ana', address: 'ana@example.com' },
       { name: 'Zoë', address: 'zoe@example.com' },

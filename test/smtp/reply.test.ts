@@ -33,6 +33,10 @@ t.test('whatever the detail, one line of at most 512 octets', async () => {
   )
 })
 
+t.test('a refusal that repeats what the client said is no longer than that', async (t) => {
+  t.equal(new Refusal(`555 5.5.4 Parameter ${'X'.repeat(2000)} is not supported`).reply.length, 510)
+})
+
 t.test('fields and waiting times are said', async (t) => {
   const fault = new Fault('validation.request_invalid', {
     errors: [

@@ -82,6 +82,15 @@ t.test('one email per idempotency key, whatever clients make anew', async (t) =>
   t.equal(office.accepted.length, 1)
 })
 
+t.test('two keys are none', async (t) => {
+  const office = await openOffice(t)
+  const send = (...keys: string[]) =>
+    codeOf(office.submission.submitMessage(loginOf(office), message([...HEAD, ...keys, '', 'Hi'])))
+  t.equal(await send('Idempotency-Key: one', 'Idempotency-Key: two'), 'idempotency.key_invalid')
+  t.equal(await send('Idempotency-Key: one', 'Resend-Idempotency-Key: two'), 'idempotency.key_invalid')
+  t.equal(await send('Idempotency-Key: one', 'Resend-Idempotency-Key: one'), null)
+})
+
 t.test('what is refused, and what is mended', async (t) => {
   const office = await openOffice(t)
   const send = (one: EnvelopedMessage, login = loginOf(office)) =>
@@ -119,6 +128,10 @@ t.test('what is refused, and what is mended', async (t) => {
     workspace: { ...office.workspace, restrictSenders: true, defaultFrom: 'x@else.test' },
   }
   t.equal(await send(message([...HEAD, '', 'Hi']), strict), 'email.sender_not_allowed')
+  const own = { ...strict, workspace: { ...strict.workspace, defaultFrom: 'x@acme.test' } }
+  t.equal(await send(message([...HEAD, '', 'Hi']), own), null)
+  const two = ['From: no-reply@acme.test, boss@bank.test', '', 'Hi']
+  t.equal(await send(message(two), own), 'email.sender_not_allowed', 'each author must be allowed')
 })
 
 t.test('scheduled and suppressed, as over HTTP', async (t) => {
