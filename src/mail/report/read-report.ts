@@ -243,7 +243,7 @@ const readOne = async (mail: Mail, isLarge: boolean, rules: readonly Rule[]): Pr
   const groups = groupsOf(mail)
   // an answer in somebody's own name is no report, however it quotes one
   const answer = groups === null && !isRobot(mail.headers) && isAutoReply(mail.headers)
-  const notice = !answer && isNotice(mail, said.notice.flat)
+  const notice = !answer && isNotice(mail, said.notice)
   if (groups !== null && (notice || isMachine(mail.headers) || !isForwarded(mail.headers)))
     return fromGroups(mail, groups, said, 'status-part', rules)
   if (!notice) return silent(isAutoReply(mail.headers) ? 'autoreply' : 'none')

@@ -45,13 +45,14 @@ export const BAD_SENDER = anyOf(
   /from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
   /return[- ]path[^.]{0,30}(?:not|invalid|reject)|envelope sender|senderfilter/,
   /not (?:a )?valid sender|invalid sender|originator (?:unknown|invalid|not)/,
-  /exp[ée]diteur|\babsender|remitente|mittente|отправител|发件人|送信者/,
+  /exp[ée]diteur|\babsender|remitente|remetente|mittente|afzender|avsändar|afsender|avsender|nadawc|odes[íi]latel/,
+  /lähettäj|feladó|gönderen|отправител|发件人|寄件者|送信者|差出人|보낸 사람|발신자/,
 )
 
 export const SPAM = anyOf(
   /\bspam|(?:anti|no)-?spam|junk ?mail|unsolicited|bulk e?-?mail|\bube\b|\buce\b|phish|surbl|uribl/,
   /dbl\.|message (?:content )?(?:looks|appears)[^.]{0,30}like|high probability|bayes|scored/,
-  /content (?:filter|reject|analysis|scan)|fraudulent|suspicious|mail reje(?:te|cted)\. |ofr_\d/,
+  /content (?:filter|reject|analysis|scan)|fraudulent|suspicious|mail reje(?:te|cted)\. |ofr_(?!41)\d/,
 )
 
 export const VIRUS = /\bvirus(?:es)?\b|malware|infected|trojan|\bworm\b|virus-/
@@ -79,9 +80,15 @@ export const FULL = anyOf(
   /too many (?:messages|mails) (?:in|on) (?:mailbox|server|folder)/,
   /not enough (?:storage|space|disk|room)|no (?:more )?(?:space|room) (?:left|for|in|on)/,
   /cannot store|blocks limit|inode limit|maildir[^.]{0,20}(?:over|full)|full bo[xî]/,
-  /boite (?:pleine|du destinataire)|buz[oó]n lleno|casella piena|postfach (?:ist )?voll/,
-  /volles postfach|google:overquota/,
-  /(?:postfach|bo[iî]te|buz[oó]n|casella)[^.]{0,20}(?:voll|überfüllt|pleine|lleno|piena)|переполнен|已满/,
+  /volles postfach|google:overquota|boite du destinataire\b/,
+  /(?:postfach|bo[iî]te|buz[oó]n|casella|caixa)[^.]{0,50}(?:voll\b|überfüllt|pleine|llen[oa]|piena|cheia)/,
+  /speicher(?:limit|platz|grenze|plat)\S*[^.]{0,40}(?:überschritten|erschöpft|voll\b)|kontingent[^.]{0,30}überschritten/,
+  /(?:superad|excedid|rebasad|excedeu|ultrapass|dépass|superat)[^.]{0,30}(?:cuota|cota\b|espaci|capacidad)/,
+  /(?:postvak|mailbox|brievenbus)[^.]{0,40}\bvol\b|(?:post|brev)(?:lådan?|kassen?|boksen?)[^.]{0,30}\b(?:full|fuld)\b/,
+  /skrzynk\S*[^.]{0,40}(?:pełna|przepełnion|zapełnion)|schránka[^.]{0,30}(?:plná|přeplněn|zaplněn)/,
+  /postilaatikk\S*[^.]{0,20}täynnä|postafiók\S*[^.]{0,20}megtelt|posta kutusu[^.]{0,20}dol/,
+  /переполнен|превышен\S* квот|已满|(?:空间|空間|容量)(?:已)?不足|(?:メールボックス|受信箱|容量)[^。]{0,15}(?:いっぱい|超え|超過|満杯)/,
+  /(?:사서함|메일함|편지함|용량)[^.]{0,20}(?:가득|초과|부족)/,
 )
 
 export const BIG = anyOf(
@@ -129,7 +136,8 @@ export const ABOUT_US =
 
 /** Trouble of the moment, whatever the code says: address verification that could not verify, a directory that is down. */
 export const FOR_NOW = anyOf(
-  /temporar(?:y|ily)|try again|(?:address|user|alias|recipient) lookup fail|servfail|callout|unverified address|undeliverable address: (?:connect|host)/,
+  /temporar(?:y|ily)|vorübergehend|temporairement|temporalmente|tijdelijk|tillfällig|tymczasow|временно|一時的|暂时|일시적/,
+  /try again|(?:address|user|alias|recipient) lookup fail|servfail|callout|unverified address|undeliverable address: (?:connect|host)/,
   /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:is )?(?:temporarily )?unavailable/,
 )
 /** Said of our account or our message, not of the recipient. */
@@ -226,6 +234,26 @@ export const UNKNOWN = anyOf(
   /account unavailable|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
   /n'existe pas|inconnue?\b|inexistente|no existe|desconocid[oa]|sconosciut[oa]|non esiste|unbekannt/,
   /existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません|宛先不明/,
+  // what Exchange and others say to the reader, where no code stands beside it
+  /(?:empfänger|adresse|benutzer|konto|postfach)[^.]{0,90}nicht [^.]{0,40}(?:gefunden|vorhanden|bekannt|aufgelistet|registriert)/,
+  /(?:adresse|utilisateur|destinataire|compte|bo[iî]te)[^.]{0,60}(?:introuvable|n.est pas (?:répertorié|connu|valide)|n.a pas été trouvé)/,
+  /no se (?:ha encontrado|encontró)[^.]{0,20}(?:direcci[oó]n|usuario|destinatario|cuenta|buz[oó]n)/,
+  /(?:direcci[oó]n|usuario|destinatario|cuenta|buz[oó]n)[^.]{0,40}no se (?:ha encontrado|encontró)/,
+  /(?:indirizzo|utente|destinatario|casella|account)[^.]{0,40}(?:non (?:è stat[oa] )?trovat|inesistente)/,
+  /(?:endereço|usu[áa]rio|utilizador|destinat[áa]rio|conta|caixa)[^.]{0,40}não (?:foi )?(?:encontrad|existe|localizad)/,
+  /(?:mailadres|gebruiker|ontvanger|geadresseerde|postvak|mailbox)[^.]{0,60}(?:niet gevonden|onbekend|bestaat niet)/,
+  /(?:adress|användar|mottagar|konto|låda)\S*[^.]{0,40}(?:hittades inte|finns inte)|okänd (?:mottagare|användare|adress)/,
+  /(?:adress|bruger|bruker|modtager|mottaker|konto)\S*[^.]{0,40}(?:ikke fu[nd]net|ikke fundet|fin[dn]es ikke|eksisterer ikke)/,
+  /(?:ukendt|ukjent) (?:modtager|mottaker|bruger|bruker)|nieznany (?:użytkownik|odbiorca|adresat)/,
+  /nie (?:znaleziono|istnieje|ma takie\S+)[^.]{0,20} (?:adres|użytkownik|skrzynk|kont|odbiorc)/,
+  /(?:adres|użytkownik|skrzynka|konto|odbiorca)[^.]{0,60}nie (?:istnieje|został\S* znalezion|znaleziono)/,
+  /(?:adresa|uživatel|schránka|příjemce|účet)[^.]{0,40}(?:nebyl\S* nalezen|neexistuje)|neznámý (?:uživatel|příjemce)/,
+  /(?:osoite|käyttäj|vastaanottaj)\S*[^.]{0,30}(?:ei löyty|ei ole olemassa)|tuntematon (?:vastaanottaja|käyttäjä)/,
+  /(?:cím|felhasználó|címzett|postafiók)\S*[^.]{0,30}(?:nem található|nem létezik)/,
+  /(?:adres|kullanıcı|alıcı|hesa[pb])\S*[^.]{0,30}(?:bulunamadı|mevcut değil|\byok\b)/,
+  /нет такого (?:пользовател|адрес|получател|ящик)|не удалось найти [^.]{0,30}адрес/,
+  /(?:找不到|没有找到|找不著)[^。]{0,15}(?:地址|用户|收件人|邮箱|使用者)|(?:无此|查无此)(?:用户|人|邮箱)/,
+  /(?:주소|사용자|수신자|계정|사서함)[^.]{0,20}(?:찾을 수 없|존재하지 않)|존재하지 않는 (?:사용자|주소|계정|메일)/,
 )
 
 export const SYSTEM = anyOf(

@@ -15,7 +15,7 @@ export const ROBOT = anyOf(
   /delivery[-_. ](?:system|subsystem|agent|notification|failure|status|service)/i,
   /^<?(?:ndr|bounces?|daemon|mta|root|no-?reply-?bounce|system-?administrator|maildelivery|autoreply-bounce|non-?delivery)@/i,
   /system administrator|mail system|undeliver|interscan|anti-?virus|\bndr\b|smtp gateway|gateways?@/i,
-  /mail ?sweeper|returned mail|bounce|\bdaemon|mail ?(?:router|server|gateway)|\bmta\b|\bsmtp\b/i,
+  /mail ?sweeper|memo service|\bmmdf\b|returned mail|bounce|\bdaemon|mail ?(?:router|server|gateway)|\bmta\b|\bsmtp\b/i,
   /^<?(?:administrator|mailadmin|mail-?system|mailmaster|hostmaster|smtp)@|e-?mail (?:delivery|system)/i,
 )
 
@@ -38,11 +38,27 @@ export const BOUNCE_SUBJECT = anyOf(
   /onbestelbaar|niet (?:bezorgd|afgeleverd)|non recapit|consegna (?:fallita|non riuscita)|no se (?:puede|pudo) entregar/i,
   /não (?:é possível entregar|foi possível|entreg)|nie można dostarczyć|niedostarcz|nedoručiteln|nedoručen/i,
   /olevererba|kunde inte levereras|kan ikke leveres|ikke levert|ei voi(?:tu|da) toimittaa|toimittamat/i,
+  /[ée]chec d|g[åa]r inte att leverera|kunne ikke leveres|kon niet worden (?:bezorgd|afgeleverd)|nelze doručit|(?:error|fallo)[^.]{0,20} entrega/i,
   /teslim edilemedi|kézbesít|配信不能|無法|无法(?:送达|投递)|未送达|退回|반송|배달되지|전송 실패|не удалось доставить/i,
-  /retard|retraso|vertraagd|vertraagde|ritard|atrasad|adiad|försenad|forsinket|opóźni|zpožd|遅延|遅れ|延迟|задерж|지연/i,
+  /retard|retraso|vertraagd|vertraagde|ritard|atrasad|adiad|försenad|forsinket|opóźni|zpožd|opozdil|gecik|viivästy|késik|遅延|遅れ|延迟|задерж|지연/i,
 )
 
 export const FORWARDED_SUBJECT = /^\s*(?:re|fw|fwd|aw|wg|tr|rv|enc|sv|vs|antw|odp|i|r)\s*(?:\[\d+\])?\s*:/i
+
+/** What machines tell of other things than our mail, often from the postmaster's or the robot's own name. */
+export const OTHER_SUBJECT = anyOf(
+  /^\s*(?:\[?cron\b|anacron|logwatch|\*+ (?:problem|recovery)|problem\b|recovery\b|welcome\b|willkommen|bienvenu)/i,
+  /quarantine (?:notif|report|summar|digest|release)|(?:spam|junk|quarantine) (?:digest|report|summary|quarantine)|newsletter/i,
+  /quota (?:warning|alert|notification|report)|(?:mailbox|quota)\b.{0,20}(?:almost|nearly) (?:full|exceeded)|password (?:expir|reset)/i,
+)
+
+/** People speak of themselves and to each other; a server that signs with no robot's name does not. */
+export const PERSONAL = anyOf(
+  /\bmy (?:e-?mails?|mails?|messages?|letters?|parcels?|orders?|packages?)\b|\b(?:do|did|can|could|would) you\b/i,
+  /\bi (?:tried|got|just|think|hope|need|sent|wrote)\b|\b(?:kind|best|warm) regards|\bcheers\b|please (?:call|ring)\b|\b(?:hello|hi|dear \w{1,20}),/i,
+  /\bmein(?:e|er|en)? (?:e-?mails?|nachricht|paket|bestellung)|kannst du|können sie mir|(?:viele|liebe|freundliche\w*) gr(?:ü|ue)(?:ß|ss)e/i,
+  /\bmon (?:message|mail|colis)|pouvez-vous|cordialement|\bmi (?:mensaje|correo|pedido)\b|saludos|\bmio messaggio|cordiali saluti/i,
+)
 
 export const AUTOREPLY_SUBJECT =
   /^(?:auto(?:matic|mated|mated? )?[- ]?(?:reply|response|respond|answer|antwort)|autom?atische (?:antwort|beantwoording)|auto:|out of (?:the )?office|ooo\b|away (?:from|until|till|on)|i am (?:away|out|on)|i'm (?:away|out|on)|vacation|on (?:vacation|holiday|leave)|abwesen|absen[ct]e?|r[ée]ponse automatique|respuesta autom[aá]tica|risposta automatica|resposta autom[aá]tica|automatiskt? svar|automatisch antwoord|autosvar|fuera de (?:la )?oficina|自動応答|自動返信|不在|自动回复|автоответ)/i
@@ -58,6 +74,8 @@ export const OPENING = anyOf(
   /no valid recipients|reporting-mta|wasn't able|unsent message|may not exist|not (?:be )?delivered/i,
   /delivery failure|bounce message|trouble delivering|could not be sent|delivery report|送信できません/i,
   /配信できません|届けることができません|送信に失敗|не может быть доставлено|не удалось|não (?:pode|foi)/i,
+  /n.a pas été (?:distribu|remis|livr)|leveransen misslyckades|kunne ikke leveres|kon niet worden (?:bezorgd|afgeleverd)/i,
+  /no se pudo|nepodařilo doručit|nelze doručit|inte levereras|ei voitu toimittaa|teslim edilemedi|nie została dostarczona/i,
   /no (?:pudo|se ha podido)|n'a pas pu|nicht (?:zugestellt|zustell|ausgeliefert)|non (?:è|può)/i,
 )
 
@@ -78,12 +96,13 @@ export const DELAY = anyOf(
   /ainda não|todavía no|aún no|non è ancora|ещё не|まだ(?:配信|配送|送信)|再送を(?:続|試|行)|再試行|wird weiter/i,
   /verzögert|retardé|en attente|se ha retrasado|retraso|vertraagd|nog niet|ritardat|adiada|atrasada/i,
   /försenad|forsinket|ännu inte|endnu ikke|opóźni|jeszcze nie|zpožd|ještě ne|遅れて|延迟|задерж|ещё пыта|지연/i,
+  /zatím (?:ne|bud)|opozdil|henüz|gecik|viivästy|ei ole vielä|késik|még nem sikerült|계속 전송|尚未送达/i,
 )
 
 export const DELAY_SUBJECT = anyOf(
   /\(delay\)|delay(?:ed)?\b|^warning\b|:? ?warning:|delivery warning|still (?:being|trying|not)/i,
   /deferred|not yet delivered|queued|verzögert|temporar|retard|retraso|vertraagd|ritard|atrasad|adiad/i,
-  /försenad|forsinket|opóźni|zpožd|遅延|延迟|задерж|지연/i,
+  /försenad|forsinket|opóźni|zpožd|opozdil|gecik|viivästy|késik|遅延|延迟|задерж|지연/i,
 )
 
 /** The sender has given up, whatever else is said. */

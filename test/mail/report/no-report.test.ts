@@ -1,0 +1,65 @@
+/** Mail that speaks of bounces and is none: people with an empty return path, and machines with other news. */
+import t from 'tap'
+import { readReport } from '../../../src/mail/report/read-report.js'
+
+const read = (from: string, subject: string, text: string) =>
+  readReport(
+    Buffer.from(
+      `Return-Path: <>\nFrom: ${from}\nTo: b3x9@bounce.shop.test\nSubject: ${subject}\n\n${text}\n`,
+    ),
+  )
+
+const NEWS: readonly (readonly [string, string, string])[] = [
+  [
+    'Sue <sue@peer.test>',
+    'Undeliverable',
+    'My message to ann@peer.test could not be delivered, user unknown. Do you have her new address?',
+  ],
+  [
+    'Sue <sue@peer.test>',
+    'Mail delivery failed',
+    'I tried to write to ann@peer.test but it could not be delivered:\n\n  550 5.1.1 <ann@peer.test>: User unknown\n\nSue',
+  ],
+  [
+    'Sue <sue@peer.test>',
+    'Delivery failure',
+    'Hello,\nthe parcel could not be delivered. Returned to sender, they say.',
+  ],
+  [
+    'System <postmaster@peer.test>',
+    'Quota warning',
+    'Your mailbox ann@peer.test is 95% full. Soon new messages could not be delivered.',
+  ],
+  [
+    'postmaster@peer.test',
+    'Spam quarantine notification',
+    'You have new messages in quarantine:\n\nfrom ann@peer.test  Undeliverable: Hello',
+  ],
+  [
+    'root@peer.test (Cron Daemon)',
+    'Cron <root@peer> /usr/bin/backup',
+    'backup: cannot write to ann@peer.test: permanent error',
+  ],
+  [
+    'Mail System <postmaster@peer.test>',
+    'Welcome to your new mailbox',
+    'Your mailbox ann@peer.test is ready. If mail cannot be delivered, ask support@peer.test.',
+  ],
+]
+
+t.test('names nobody', async (t) => {
+  for (const [from, subject, text] of NEWS) {
+    const { kind, recipients } = await read(from, subject, text)
+    t.same([kind, recipients], ['none', []], `${from} ${subject}`)
+  }
+})
+
+t.test('but a server that signs with a strange name is heard', async (t) => {
+  const { kind, recipients } = await read(
+    'Relay4 <relay4@peer.test>',
+    'Mail could not be delivered',
+    'Unable to deliver message to <ann@peer.test>.\n\n550 5.1.1 <ann@peer.test>... User Unknown',
+  )
+  t.equal(kind, 'bounce')
+  t.equal(recipients[0]?.address, 'ann@peer.test')
+})
