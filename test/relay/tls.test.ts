@@ -215,4 +215,10 @@ t.test('opportunistic goes on in clear, but never with a password', async (t) =>
   const outcome = await send(guarded.port, { tls: 'opportunistic', user: 'u', sealedPassword: 'p' })
   t.match(outcome, { seen: 'postponed', stage: 'tls' })
   t.same(inClear(guarded.heard), [])
+  const stripped = await liar(t, (line) =>
+    line.startsWith('EHLO') ? '250-liar.test\r\n250 AUTH PLAIN\r\n' : '502 5.5.1 what?\r\n',
+  )
+  const silent = await send(stripped.port, { tls: 'opportunistic', user: 'u', sealedPassword: 'p' })
+  t.match(silent, { seen: 'postponed', stage: 'tls' }, 'not offered at all')
+  t.same(inClear(stripped.heard), [])
 })

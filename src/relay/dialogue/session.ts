@@ -118,6 +118,10 @@ const takeOver = (connection: SMTPConnection, socket: Socket, offers: Offers): S
   return { socket, offers, tls: socket instanceof TLSSocket ? socket.getProtocol() : null }
 }
 
+/** With a password `opportunistic` is no less: who strips STARTTLS from the offers must not be given it. */
+const mustUpgrade = ({ tls, login }: Target): boolean =>
+  tls === 'required' || tls === 'verify' || (tls === 'opportunistic' && login !== null)
+
 const open = async (
   target: Target,
   hostname: string,
@@ -136,7 +140,7 @@ const open = async (
     name: hostname,
     secure: target.tls === 'implicit',
     ignoreTLS: ignoreTls,
-    requireTLS: target.tls === 'required' || target.tls === 'verify',
+    requireTLS: mustUpgrade(target),
     allowInternalNetworkInterfaces: true,
     connectionTimeout: timeouts.connect + timeouts.greeting,
     greetingTimeout: timeouts.greeting,
