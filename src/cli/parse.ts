@@ -101,12 +101,24 @@ const nothingToRun = ({ subject }: Place): never => {
   throw usage(`${subject.name} needs a verb: ${subject.commands.map(verbOf).join(', ')}`)
 }
 
-/** yargs loses a lone `-` among the positionals, so it travels under another name. */
-const SHIELD = '\u0000-'
-const shield = (word: string): string => (word === STDIN ? SHIELD : word)
+/** yargs loses a lone `-` among the positionals, and whatever follows `--`, so these travel under another name. */
+const SHIELD = '\u0000'
+const shielded = (argv: readonly string[]): string[] => {
+  const end = argv.indexOf('--')
+  const options = end < 0 ? argv : argv.slice(0, end)
+  const others = end < 0 ? [] : argv.slice(end + 1)
+  return [
+    ...options.map((word) => (word === STDIN ? SHIELD + word : word)),
+    ...others.map((word) => SHIELD + word),
+  ]
+}
 const unshield = (args: Readonly<Record<string, unknown>>): Record<string, unknown> => {
   const plain = (value: unknown): unknown =>
-    Array.isArray(value) ? value.map(plain) : value === SHIELD ? STDIN : value
+    Array.isArray(value)
+      ? value.map(plain)
+      : typeof value === 'string' && value.startsWith(SHIELD)
+        ? value.slice(SHIELD.length)
+        : value
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, plain(value)]))
 }
 
@@ -117,7 +129,7 @@ export const parse = async (argv: readonly string[], catalog: Catalog): Promise<
   for (const entry of catalog) await addEntry(parser, entry, argv, at)
   let text: string | null = null
   const read = await parser.parseAsync(
-    argv.map(shield),
+    shielded(argv),
     {},
     (_error: unknown, _args: unknown, output: string) => {
       if (output !== '') text = output

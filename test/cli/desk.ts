@@ -67,7 +67,7 @@ export const openDesk = (
     return join(dir, name)
   }
   const configFile = file('postern.yaml', settings)
-  const cli: Desk['run'] = (args, input = '') => here([...args, '--config', configFile], input)
+  const cli: Desk['run'] = (args, input = '') => here(['--config', configFile, ...args], input)
   return {
     dir,
     configFile,

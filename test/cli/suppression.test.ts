@@ -45,6 +45,26 @@ t.test('lists of their own: for tests, and for the whole account', async (t) => 
   })
 })
 
+t.test('what follows -- is an address, whatever it begins with', async (t) => {
+  const desk = openDesk(t)
+  const added = await desk.run([
+    'suppression',
+    'add',
+    'ana@example.com',
+    '--',
+    '-dash@example.com',
+    '--x@example.com',
+  ])
+  t.match(added, { code: 0 })
+  const listed = await desk.json(['suppression', 'list'])
+  t.same(listed.map(({ email }: { email: string }) => email).sort(), [
+    '--x@example.com',
+    '-dash@example.com',
+    'ana@example.com',
+  ])
+  t.match(await desk.run(['suppression', 'remove', '--yes', '--', '-dash@example.com']), { code: 0 })
+})
+
 t.test('what a spreadsheet would run as a formula goes out as text and comes back', async (t) => {
   const desk = openDesk(t)
   const odd = ['=1+1@example.com', '+tag@example.com', '-dash@example.com', "'=x@example.com"]
