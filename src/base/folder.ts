@@ -7,7 +7,16 @@
  *   Not `mkdir` with `recursive`: where a parent takes no folders (/proc) Node 20
  *   tries for ever.
  */
-import { accessSync, closeSync, constants, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** The data folder can not be made or not be used; `code` is the system's. */
@@ -48,6 +57,7 @@ const SAID: Readonly<Record<string, string>> = {
   ENOENT: 'nothing can be made there',
   EACCES: 'permission denied',
   EPERM: 'not permitted',
+  EEXIST: 'it is no folder',
   ENOTDIR: 'a part of it is no folder',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
@@ -57,6 +67,7 @@ const SAID: Readonly<Record<string, string>> = {
 export const makeDataFolder = (dataDir: string): void => {
   try {
     makeFolder(resolve(dataDir))
+    if (!statSync(dataDir).isDirectory()) throw Object.assign(new Error(), { code: 'EEXIST' })
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException

@@ -26,7 +26,7 @@ import { findPeppers, pepperFile } from '../config/pepper.js'
 import type { Store } from '../store/port.js'
 import { command } from './command.js'
 import { companionsOf, putBack } from './companions.js'
-import { configOf, openStore } from './context.js'
+import { configOf, keepRootOut, openStore } from './context.js'
 import { Refusal } from './exit.js'
 
 const DATABASE = 'postern.db'
@@ -48,7 +48,9 @@ export const schemaOf = async (file: string): Promise<number> => {
 
 export const needDatabase = (config: Config): string => {
   const file = join(config.data_dir, DATABASE)
-  if (!existsSync(file)) throw new Refusal(74, `${file}: there is no database yet; postern serve makes one`)
+  // unlike existsSync, this tells a folder of another user from one without a database
+  if (statSync(file, { throwIfNoEntry: false }) === undefined)
+    throw new Refusal(74, `${file}: there is no database yet; postern serve makes one`)
   return file
 }
 
@@ -93,10 +95,24 @@ export const backupCommand = command({
 /** Says check() of a body that the copy never had: the rest is worth having. */
 const MISSING = 'is missing in bodies/'
 
+/** An empty file, or the database of another program, would open without complaint and be put in place. */
+const needCopy = async (name: string, file: string): Promise<void> => {
+  const { openReader } = await import('../store/sqlite/connect.js')
+  const db = openReader(file)
+  try {
+    const tables = "SELECT count(*) FROM sqlite_master WHERE name IN ('accounts', 'emails', 'recipients')"
+    if (db.prepare(tables).pluck().get() === 3) return
+  } finally {
+    db.close()
+  }
+  throw new Refusal(74, `${name} is no copy made by postern backup`)
+}
+
 /** Opens a copy as a store of its own: too new, damaged or no database at all is refused here. Its pepper's mark. */
 const upToDate = async (name: string, folder: string, file: string): Promise<string | null> => {
   const store: Store = await openStore({ data_dir: folder })
   try {
+    await needCopy(name, join(folder, DATABASE))
     await store.open()
     const faults = (await store.check()).filter((fault) => !fault.endsWith(MISSING))
     if (faults.length > 0) throw new Refusal(74, `${name} is damaged: ${faults[0]}`)
@@ -143,6 +159,7 @@ export const restoreCommand = command({
   run: async (args, terminal) => {
     const config = configOf(args)
     const { data_dir: dataDir } = config
+    keepRootOut(dataDir)
     makeDataFolder(dataDir)
     const { takeDaemonLock } = await import('../store/sqlite/lock.js')
     const unlock = takeDaemonLock(dataDir)

@@ -6,8 +6,9 @@
  *   What was opened is closed again, however the command ends. Only this folder
  *   and daemon.ts look at the environment.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
@@ -18,6 +19,7 @@ import type { AccountRow } from '../store/port-tenants.js'
 import { ensureAccount } from '../tenant/account.js'
 import type { TenantGround } from '../tenant/principal.js'
 import type { Globals } from './command.js'
+import { Refusal } from './exit.js'
 import { versionText } from './version.js'
 
 export interface House {
@@ -31,13 +33,47 @@ export interface House {
 export const configOf = ({ config: file }: Pick<Globals, 'config'>): Config =>
   loadConfig({ file: file ?? null, env: process.env })
 
+/** The key of `postern dev`, and the mark of a data folder that is dev's own. */
+export const devKeyFile = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'dev.key')
+
 /** The pepper of an installation; see config/pepper.ts. */
 export const pepperOf = (place: PepperPlace, firstRun: boolean): Buffer =>
   loadPepper(place, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun })
 
+/** Undefined where nothing is, or nothing can be seen. */
+const uidOf = (path: string): number | undefined => {
+  try {
+    return statSync(path).uid
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The user whose data this is when it is not for us: root, too, would leave a pepper, a database or bodies that the
+ * daemon could not open. Where root owns the database, in a container, root is the daemon. Null: go on.
+ */
+export const strangersOwner = (dataDir: string): number | null => {
+  const user = process.getuid?.()
+  const folder = uidOf(dataDir)
+  const owner = user === 0 ? (uidOf(join(dataDir, 'postern.db')) ?? folder) : folder
+  return user === undefined || owner === undefined || owner === user || owner === 0 ? null : owner
+}
+
+/** Throws when root would work in somebody else's data; other users are told by the system. */
+export const keepRootOut = (dataDir: string): void => {
+  const owner = process.getuid?.() === 0 ? strangersOwner(dataDir) : null
+  if (owner === null) return
+  throw new Refusal(
+    77,
+    `${dataDir} belongs to user ${owner}; run this as that user: sudo -u '#${owner}' postern ...`,
+  )
+}
+
 /** The store of a data folder, not yet open; a command that needs none does not pay for loading its driver. */
 export const openStore = async (place: PepperPlace): Promise<Store> => {
   const { data_dir: dataDir } = place
+  keepRootOut(dataDir)
   makeDataFolder(dataDir)
   const { databaseFile } = await import('../store/sqlite/connect.js')
   // with a database there must be a pepper; without one it is the first run, and makes it

@@ -5,8 +5,10 @@
  *   sandbox, a test key, the lines to paste, and one line for each recipient as
  *   its mail goes its way. The key is printed on a terminal only; elsewhere the
  *   lines name the file (mode 0600) that holds it, since output may end up in a journal.
+ *   That file marks a folder of dev's own; in any other no mail may wait, since the
+ *   sandbox would "deliver" it. `serve` takes the mark away.
  */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { idTime } from '../base/id.js'
 import type { Config } from '../config/config.js'
@@ -15,8 +17,9 @@ import type { Settled, Store } from '../store/port.js'
 import { ensureAccount } from '../tenant/account.js'
 import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantGround } from '../tenant/principal.js'
-import { command } from './command.js'
-import { configOf } from './context.js'
+import { command, type Globals } from './command.js'
+import { configOf, devKeyFile, withStore } from './context.js'
+import { Refusal } from './exit.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
 import { type Paint, paintStatus, type Terminal } from './terminal.js'
@@ -45,6 +48,26 @@ const devKey = async (ground: TenantGround, file: string): Promise<string> => {
   const { secret } = await createKey(ground, account.id, { name: 'dev', mode: 'test', workspace: 'default' })
   writeFileSync(file, `${secret}\n`, { mode: 0o600 })
   return secret
+}
+
+/** Throws where mail of a service waits: the sandbox would take it, and it would look delivered. */
+const keepOff = async (args: Globals, { data_dir: dataDir }: Config, mark: string): Promise<void> => {
+  if (!existsSync(join(dataDir, 'postern.db')) || existsSync(mark)) return
+  const waits = await withStore(args, async (store) => {
+    let sum = 0
+    for (const { id } of await store.accounts()) {
+      const scope = { accountId: id, workspaceId: null, poolId: null, domain: null, emailId: null }
+      const { waiting, held, underWay } = await store.queueCount(scope)
+      sum += waiting + held + underWay
+    }
+    return sum
+  })
+  if (waits === 0) return
+  throw new Refusal(
+    78,
+    `${dataDir} is a service's: ${waits} recipients wait there for mail that the sandbox would take; ` +
+      'name another folder: POSTERN_DATA_DIR=FOLDER postern dev',
+  )
 }
 
 const near = (path: string): string => {
@@ -117,6 +140,8 @@ export const devCommand = command({
   summary: 'Try it: loopback only, mail goes to the built-in sandbox',
   run: async (args, terminal) => {
     const config = onLoopback(configOf(args))
+    const file = devKeyFile(config)
+    await keepOff(args, config, file)
     const level = config.log.level === 'info' ? 'warn' : config.log.level
     const daemon = await runDaemon({
       config,
@@ -125,7 +150,6 @@ export const devCommand = command({
       mode: 'dev',
       reload: null,
     })
-    const file = join(config.data_dir, 'dev.key')
     const key = await devKey(daemon.ground, file)
     const stopWatching = watch(daemon.store, terminal.paint, (text) => terminal.write(text))
     terminal.write(banner(config, daemon, terminal, key, file))

@@ -13,7 +13,7 @@ import { configOf, withHouse } from './context.js'
 import { checkCertificate } from './doctor/certificate.js'
 import { checkDatabase } from './doctor/database.js'
 import { checkDomains } from './doctor/domains.js'
-import { checkDisk, checkModes } from './doctor/files.js'
+import { checkDisk, checkModes, checkOwner } from './doctor/files.js'
 import { type Check, type Finding, fail, ok, type Result, type Scene } from './doctor/finding.js'
 import { checkClock, checkLimits } from './doctor/machine.js'
 import { checkNames } from './doctor/names.js'
@@ -54,7 +54,6 @@ const isRunning = async (dataDir: string): Promise<boolean> => {
 }
 
 const CHECKS: readonly Check[] = [
-  checkConfig,
   checkModes,
   checkPepper,
   checkDisk,
@@ -80,7 +79,10 @@ const attempt = async (
 }
 
 const examine = async (scene: Scene): Promise<readonly Finding[]> => {
-  const found: Finding[] = []
+  const found: Finding[] = [...(await attempt('doctor', () => checkConfig(scene)))]
+  const stranger = await attempt('doctor', () => checkOwner(scene))
+  found.push(...stranger)
+  if (stranger.length > 0) return found
   for (const check of CHECKS) found.push(...(await attempt('doctor', () => check(scene))))
   const database = await attempt('database', () => checkDatabase(scene))
   found.push(...database)

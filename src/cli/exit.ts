@@ -112,6 +112,10 @@ const wordsOfSystem = ({ code = '', message, path, ...rest }: NodeJS.ErrnoExcept
   return where === undefined || said === undefined ? message || code : `${where}: ${said}`
 }
 
+/** Where SQLite says neither which file nor what to do. */
+const DOCTORS = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|PERM|IOERR)/
+const SEE_DOCTOR = '; postern doctor names the file and what mends it'
+
 export interface Ending {
   readonly exit: ExitCode
   /** One line, or one per mistake; without the leading `postern: ` of the first. */
@@ -133,6 +137,7 @@ export const endingOf = (error: unknown): Ending => {
   const cause = error.cause instanceof Error ? error.cause : error
   const { code } = cause as NodeJS.ErrnoException
   const exit = typeof code === 'string' ? exitOfCode(code) : null
-  if (exit !== null) return { exit, message: wordsOfSystem(cause) }
+  if (exit !== null)
+    return { exit, message: wordsOfSystem(cause) + (DOCTORS.test(`${code}`) ? SEE_DOCTOR : '') }
   return { exit: 70, message: `unexpected: ${error.message} (a bug; POSTERN_DEBUG=1 shows where)` }
 }

@@ -45,14 +45,23 @@ const refuseOddValues = (command: Command, args: Readonly<Record<string, unknown
   }
 }
 
+/** Each on lines of its own, to be copied: in columns, as yargs would, a long command is cut up. */
+const exampleText = ({ examples }: Command): string => {
+  if (examples.length === 0) return ''
+  const lines = examples.flatMap(([example, meaning]) => [
+    ...(meaning === '' ? [] : [`  # ${meaning}`]),
+    `  ${example.replaceAll('$0', 'postern')}`,
+  ])
+  return `Examples:\n${lines.join('\n')}\n\n`
+}
+
 const declare = (onto: Argv, command: Command): Argv => {
   for (const [name, shape] of Object.entries(command.positionals)) onto.positional(name, shape)
   for (const [name, option] of Object.entries(optionsOf(command))) {
     const valued = option.type === 'boolean' ? {} : { requiresArg: true }
     onto.option(name, { ...valued, ...option, group: 'Options:' })
   }
-  for (const [example, meaning] of command.examples) onto.example(example, meaning)
-  return onto.epilogue(EXIT_HELP)
+  return onto.epilogue(`${exampleText(command)}${EXIT_HELP}`)
 }
 
 const add = (onto: Argv, one: Command, at: Place): Argv =>

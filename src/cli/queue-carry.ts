@@ -18,7 +18,7 @@ import { dirname, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { systemClock, toRfc3339 } from '../base/clock.js'
 import { syncFolder } from '../base/folder.js'
-import type { CarriedMail } from '../store/port-carry.js'
+import { type CarriedMail, EXPORTED } from '../store/port-carry.js'
 import type { QueueScope } from '../store/port-operations.js'
 import { queueMatches } from '../tenant/queue/orders.js'
 import { command } from './command.js'
@@ -53,11 +53,18 @@ const exportedOf = async function* ({ store }: House, scope: QueueScope): AsyncG
   }
 }
 
-const writeMails = async (house: House, scope: QueueScope, file: string): Promise<number> => {
+interface Written {
+  readonly mails: number
+  /** Those of their recipients that had not settled. */
+  readonly recipients: number
+}
+
+const writeMails = async (house: House, scope: QueueScope, file: string): Promise<Written> => {
   const draft = `${file}.part`
   await rm(draft, { force: true })
   const out = await open(draft, 'wx', 0o600)
   let mails = 0
+  let recipients = 0
   try {
     const line = (value: object) => out.write(`${JSON.stringify(value)}\n`)
     await line({ postern_queue: FORMAT, exported_at: toRfc3339(systemClock.now()) })
@@ -66,6 +73,7 @@ const writeMails = async (house: House, scope: QueueScope, file: string): Promis
       if (mail === null) continue
       await line({ ...mail, raw: mail.raw === null ? null : Buffer.from(mail.raw).toString('base64') })
       mails++
+      recipients += mail.recipients.filter(({ held }) => held === EXPORTED).length
     }
     await line({ end: true, mails })
     await out.sync()
@@ -74,7 +82,7 @@ const writeMails = async (house: House, scope: QueueScope, file: string): Promis
   }
   await rename(draft, file)
   syncFolder(dirname(file))
-  return mails
+  return { mails, recipients }
 }
 
 export const exportQueue = command({
@@ -101,14 +109,18 @@ export const exportQueue = command({
       await terminal.confirm(`export ${where}; this machine will not send it`, args.yes)
       const reason = `exported to ${file}`
       await house.store.operate({ action: 'export', scope, to: null, reason, now: systemClock.now() })
-      const mails = await writeMails(house, scope, file)
+      const { mails, recipients } = await writeMails(house, scope, file)
       const left = await queueMatches(queueGround(house), scope)
-      const record = { file, mails, waiting: left.waiting, under_way: left.underWay, dry_run: false }
+      const held = left.held - recipients // what has left is held here, too
+      const record = { file, mails, waiting: left.waiting, under_way: left.underWay, held, dry_run: false }
       terminal.data(record, () => `${file}  ${mails} mails`)
-      if (left.waiting + left.underWay > 0)
+      const stayed = left.waiting + left.underWay + held
+      if (stayed > 0)
         terminal.say(
-          `${left.waiting + left.underWay} recipients stayed here: under way, or mail of theirs is held`,
+          `${stayed} recipients stayed here: mail that is held, or under way; ` +
+            'postern queue release --help, then export to another file',
         )
+      if (mails === 0) return
       terminal.say(`next, on the other machine: postern queue import ${args.file}`)
       terminal.say('if that does not happen: postern queue take-back, with the same scope')
     }),

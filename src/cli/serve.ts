@@ -6,7 +6,9 @@
  *   configuration and the certificate again; a bad file keeps the old one.
  *   Sockets that systemd opened are taken over. A store that can no longer keep
  *   its promise ends the process with 74, an error that nobody expected with 70.
+ *   A folder that it served is no longer dev's (dev.ts).
  */
+import { rmSync } from 'node:fs'
 import { crashFacts } from '../base/crash.js'
 import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/host/systemd.js'
 import { createListen } from '../base/listen.js'
@@ -16,7 +18,7 @@ import { safetyProblems } from '../config/safety.js'
 import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon.js'
 import { command } from './command.js'
-import { configOf } from './context.js'
+import { configOf, devKeyFile } from './context.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
 import { versionText } from './version.js'
@@ -54,6 +56,7 @@ export const serveCommand = command({
       notifier: createNotifier(process.env, process.pid),
       listen: createListen(sockets),
     })
+    rmSync(devKeyFile(config), { force: true })
     log.info({ ...daemon.ports, version: versionText() }, 'listening')
     const forget = noteListening(config, daemon.ports)
     const reason = await daemon.ended

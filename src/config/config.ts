@@ -40,7 +40,7 @@ export interface Config {
     readonly rules_file: string | null
   }
   readonly tls: { readonly cert_file: string | null; readonly key_file: string | null }
-  readonly store: { readonly driver: 'sqlite' | 'postgres'; readonly url_file: string | null }
+  readonly store: { readonly driver: 'sqlite' }
   readonly rate_limit: { readonly per_minute: number; readonly auth_failures: number }
   readonly relay: { readonly retry: readonly number[]; readonly lifetime: number; readonly poll: number }
   readonly limits: {

@@ -29,6 +29,11 @@ export interface ConfigSources {
   readonly flags?: Words | undefined
 }
 
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOENT: 'name another file with --config',
+  EACCES: 'use a user who may read it: sudo -u postern postern ...',
+}
+
 /** The file that these sources name, or null: built-in defaults. */
 const fileOf = ({ file, env }: ConfigSources): FileText | null => {
   const named = file ?? env?.POSTERN_CONFIG
@@ -38,7 +43,7 @@ const fileOf = ({ file, env }: ConfigSources): FileText | null => {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' && name !== named) return null
-    const remedy = code === 'ENOENT' ? 'name another file with --config' : null
+    const remedy = REMEDIES[code ?? ''] ?? null
     throw new ConfigError([
       { where: name, key: '', value: null, expected: `cannot be read: ${code ?? message}`, remedy },
     ])
@@ -131,7 +136,7 @@ const UNIT_CREDENTIALS = '/run/credentials/postern.service'
 
 /** Fills in what depends on other settings, and makes paths absolute. */
 const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS): Config => {
-  const { http, bounce, tls, store } = config
+  const { http, bounce, tls } = config
   const path = (name: string | null): string | null => {
     if (name?.startsWith(CREDENTIALS)) return join(credentials, name.slice(CREDENTIALS.length))
     return name === null ? null : resolve(folder, name)
@@ -147,7 +152,6 @@ const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS
       rules_file: path(bounce.rules_file ?? null),
     },
     tls: { cert_file: path(tls.cert_file), key_file: path(tls.key_file) },
-    store: { ...store, url_file: path(store.url_file) },
   }
 }
 

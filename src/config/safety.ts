@@ -78,11 +78,6 @@ export const safetyProblems = (config: Config): readonly ConfigProblem[] => {
     const missing = tls.cert_file === null ? 'tls.cert_file' : 'tls.key_file'
     found.push(problem(missing, 'null', 'a certificate and its key go together', `set ${missing}`))
   }
-  if (config.store.driver === 'postgres' && config.store.url_file === null) {
-    found.push(
-      problem('store.url_file', 'null', 'postgres needs the file that holds its URL', 'set store.url_file'),
-    )
-  }
   const hosts = [http.host, bounce.host, ...submission.map(({ host }) => host)]
   if (!hosts.every(isLoopback)) found.push(...checkNames(config))
   return found

@@ -188,10 +188,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   ),
   store: group(
     Joi.object<Config['store'], true>({
-      driver: Joi.string().valid('sqlite', 'postgres').default('sqlite').description('Where facts are kept'),
-      url_file: file().description(
-        'File with the URL of the PostgreSQL database, password included',
-      ) as never,
+      driver: Joi.string().valid('sqlite').default('sqlite').description('Where facts are kept'),
     }),
     'The database',
   ),

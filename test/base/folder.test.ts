@@ -24,6 +24,7 @@ t.test('a place that takes no folder is told in one line', async (t) => {
     }
   }
   refused(join(dir, 'file', 'x'), 'ENOTDIR', /no folder/)
+  refused(join(dir, 'file'), 'EEXIST', /it is no folder/)
   if (process.platform === 'linux') refused('/proc/nope', 'ENOENT', /nothing can be made there/)
   const locked = join(dir, 'locked')
   mkdirSync(locked, { mode: 0o500 })

@@ -42,7 +42,15 @@ t.test('what is no copy is refused, and nothing is touched', async (t) => {
     code: 74,
     stderr: /no such file/,
   })
+  const foreign = join(desk.dir, 'foreign.db')
+  const db = openWriter(foreign)
+  db.exec('CREATE TABLE bookmarks (url TEXT)')
+  db.close()
+  for (const file of [desk.file('empty', ''), foreign]) {
+    t.match(await desk.run(['restore', file, '--yes']), { code: 74, stderr: /is no copy made by postern/ })
+  }
   t.equal((await desk.json(['workspace', 'list'])).length, 2)
+  t.notOk(readdirSync(join(desk.dir, 'data')).some((name) => name.startsWith('before-restore')))
 })
 
 t.test('with its secrets, a copy is all that a new machine needs', async (t) => {

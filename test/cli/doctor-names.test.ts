@@ -1,5 +1,5 @@
 /** doctor on the sending domains, against a name server of our own, and on files that belong to somebody else. */
-import { chownSync, mkdirSync } from 'node:fs'
+import { chownSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { DnsServer } from '../parts/dns-server.js'
@@ -72,6 +72,27 @@ t.test(
     t.equal(code, 77)
     const found = (JSON.parse(stdout) as Row[]).find(({ check }) => check === 'file owner')
     t.match(found, { result: 'fail', detail: /belongs to user 0/, remedy: `chown -R 65534 ${data}` })
+  },
+)
+
+t.test(
+  'root is sent to the user whose data it is',
+  { skip: process.getuid?.() === 0 ? false : 'only root can give files away' },
+  async (t) => {
+    const desk = openDesk(t, SETTINGS)
+    const data = join(desk.dir, 'data')
+    mkdirSync(data, { mode: 0o700 })
+    chownSync(data, 65534, 65534)
+    const sent = { code: 77, stderr: /belongs to user 65534; .*sudo -u '#65534' postern/ }
+    t.match(await desk.run(['key', 'list']), sent)
+    t.match(await desk.run(['restore', desk.configFile, '--yes']), sent)
+    t.same(readdirSync(data), [], 'and leaves nothing')
+    const { code, stdout } = await desk.run(['doctor', '--json'])
+    t.equal(code, 77)
+    t.match(JSON.parse(stdout), [
+      { check: 'configuration' },
+      { check: 'file owner', result: 'fail', remedy: "sudo -u '#65534' postern doctor" },
+    ])
   },
 )
 

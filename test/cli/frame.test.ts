@@ -45,6 +45,8 @@ t.test('help lists the commands and the exit codes', async (t) => {
   const one = await postern(['key', 'revoke', '--help'])
   t.match(one.stdout, /--dry-run/)
   t.match(one.stdout, /^ +64 {2}usage/m)
+  const { stdout: help } = await postern(['send', '--help'])
+  t.match(help, /^ {2}# the text from a pipe\n {2}date \| postern send .*--key-file key$/m)
 })
 
 t.test('version', async (t) => {

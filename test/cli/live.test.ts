@@ -44,7 +44,9 @@ t.test('send', async (t) => {
   t.match(await run(['send', '--url', 'http://127.0.0.1:1', '--key-file', keyFile, '--to', 'b@b.test']), {
     code: 69,
   })
-  t.match(await run(['send', '--to', 'b@b.test']), { code: 64, stderr: /--url/ })
+  t.match(await run(['send', '--url', daemon.url, '--to', 'b@b.test']), { code: 64, stderr: /--key-file/ })
+  // the daemon has any free port, and tells the command line which
+  t.match(await run(['send', '--key-file', keyFile, '--to', 'b@b.test']), { code: 65, stderr: /from/ })
 })
 
 t.test('the records are those of the API', async (t) => {

@@ -90,6 +90,19 @@ t.test('an export that did not happen is taken back; one that was cut off is rep
   t.equal((await due(here)).length, 1)
 })
 
+t.test('what is held stays, and that is said', async (t) => {
+  const here = openDesk(t)
+  await here.json(['workspace', 'list'])
+  await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
+  await here.json(['queue', 'hold', '--all', '--reason', 'moving', '--yes'])
+  const said = await here.run(['queue', 'export', join(here.dir, 'a.jsonl'), '--all', '--yes'])
+  t.match(said, { code: 0, stdout: / 0 mails/, stderr: /1 recipients stayed here.*queue release/ })
+  t.notMatch(said.stderr, /next, on the other machine/)
+  await here.json(['queue', 'release', '--all', '--reason', 'moving', '--yes'])
+  const file = join(here.dir, 'b.jsonl')
+  t.match(await here.json(['queue', 'export', file, '--all', '--yes']), { mails: 1, held: 0 })
+})
+
 t.test('a file that is not whole, or does not fit, changes nothing', async (t) => {
   const [here, there] = [openDesk(t), openDesk(t)]
   await here.json(['workspace', 'list'])
@@ -108,4 +121,12 @@ t.test('a file that is not whole, or does not fit, changes nothing', async (t) =
   truncateSync(file, whole.length - 20)
   t.match(await there.run(['queue', 'import', file, '--yes']), { code: 65 })
   t.same(await due(there), [])
+})
+
+t.test("dev takes no service's mail", async (t) => {
+  const here = openDesk(t)
+  await here.json(['workspace', 'list'])
+  await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
+  t.match(await here.run(['dev']), { code: 78, stderr: /1 recipients wait there.*POSTERN_DATA_DIR=/ })
+  t.equal((await due(here)).length, 1, 'it waits still')
 })

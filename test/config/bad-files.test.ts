@@ -51,6 +51,7 @@ const BAD: readonly (readonly [text: string, says: RegExp])[] = [
   ['http: []', /^p\.yaml:1:7: http: expected a group of settings, found \[\]$/],
   ['submission: {}', /^p\.yaml:1:13: submission: expected a list, found \{\}$/],
   ['submission: [1]', /^p\.yaml:1:14: submission\.0: expected a group of settings, found 1$/],
+  ['store: {driver: postgres}', /store\.driver: expected .*sqlite.*, found "postgres"$/],
   ['submission: [{tls: maybe}]', /expected one of starttls, implicit, none, found "maybe"$/],
   ['http: {port: -1}', /^p\.yaml:1:14: http\.port: expected at least 0, found -1$/],
   ['http: {port: 65536}', /expected at most 65535, found 65536$/],

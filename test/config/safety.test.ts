@@ -20,7 +20,6 @@ t.test('what serve refuses', async (t) => {
   t.strictSame(keysOf('hostname: vm\nhttp: { host: "::", tls: true }'), ['hostname', 'base_url'])
   t.strictSame(keysOf('management: { host: 10.0.0.1 }'), ['management.host'])
   t.strictSame(keysOf('tls: { cert_file: a.pem }'), ['tls.key_file'])
-  t.strictSame(keysOf('store: { driver: postgres }'), ['store.url_file'])
   const listener = (host: string, more: string) =>
     keysOf(`${NAMES}submission: [{ host: "${host}", ${more} }]`)
   t.strictSame(listener('127.0.0.1', 'tls: none'), [])

@@ -34,6 +34,7 @@ t.test('what V8 and the exit codes need', async (t) => {
   t.match(unit, /^SystemCallFilter=@system-service @pkey$/m)
   t.notMatch(unit, /^MemoryDenyWriteExecute=/m)
   t.match(unit, /^RestartPreventExitStatus=64 77 78$/m)
+  t.match(unit, /^StartLimitIntervalSec=0$/m)
   t.match(unit, /^Type=notify$/m)
   t.match(unit, /^WatchdogSec=/m)
 })

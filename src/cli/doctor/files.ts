@@ -3,9 +3,18 @@
  */
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { strangersOwner } from '../context.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
+
+/** Whoever may not look into the data folder would see faults where none are. */
+export const checkOwner: Check = async ({ config: { data_dir: dataDir } }) => {
+  const owner = strangersOwner(dataDir)
+  if (owner === null) return []
+  const remedy = `sudo -u '#${owner}' postern doctor`
+  return [fail('file owner', `${dataDir} belongs to user ${owner}, not ${process.getuid?.()}`, remedy, 77)]
+}
 
 /** The data folder and all in it belong to one user alone. */
 export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
@@ -21,11 +30,6 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
   }
   // one user owns it all: the daemon, which could not write what a command of root has left
   const owner = folder.uid
-  const user = process.getuid?.() ?? owner
-  if (user !== 0 && owner !== user) {
-    const remedy = `sudo -u '#${owner}' postern doctor`
-    found.push(fail('file owner', `${dataDir} belongs to user ${owner}, not ${user}`, remedy, 77))
-  }
   for (const name of readdirSync(dataDir)) {
     const path = join(dataDir, name)
     const stat = statSync(path)

@@ -72,14 +72,7 @@ const readValue = (text: string): unknown => (/^\s*[[{]/.test(text) ? parse(text
 /** Files that the service manager hands in, see systemd.exec(5): `$CREDENTIALS_DIRECTORY/tls.key`. */
 export const CREDENTIALS = '$CREDENTIALS_DIRECTORY/'
 
-const PATHS = [
-  'data_dir',
-  'pepper_file',
-  'tls.cert_file',
-  'tls.key_file',
-  'store.url_file',
-  'bounce.rules_file',
-]
+const PATHS = ['data_dir', 'pepper_file', 'tls.cert_file', 'tls.key_file', 'bounce.rules_file']
 
 /** Relative paths outside the file mean the current folder; inside it, the folder of the file (load.ts). */
 const settingOf = ({ path, value }: Written): unknown =>
