@@ -63,12 +63,9 @@ export const sendCommand = command({
   summary: 'Send one mail through the API',
   options: OPTIONS,
   examples: [
+    ['$0 send --to you@example.com --subject Hello --text "It works" --key-file key', ''],
     [
-      '$0 send --from me@example.com --to you@example.com --subject Hello --text "It works" --key-file key',
-      '',
-    ],
-    [
-      'date | $0 send --from me@example.com --to you@example.com --subject Now --text-file - --key-file key',
+      'date | $0 send --to you@example.com --subject Now --text-file - --key-file key',
       'the text from a pipe',
     ],
   ],
