@@ -36,16 +36,13 @@ const stamp = (): string => new Date().toISOString().replace(/[:.]/g, '-')
 const bytesText = (bytes: number): string =>
   bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
+/** The schema of a database file. */
 export const schemaOf = async (file: string): Promise<number> => {
-  const { openReader } = await import('../store/sqlite/connect.js')
-  const db = openReader(file)
-  try {
-    return Number(db.pragma('user_version', { simple: true }))
-  } finally {
-    db.close()
-  }
+  const { versionIn } = await import('../store/sqlite/schema/before.js')
+  return versionIn(file)
 }
 
+/** Where the database is; refuses (exit 74) when there is none. */
 export const needDatabase = (config: Config): string => {
   const file = join(config.data_dir, DATABASE)
   // unlike existsSync, this tells a folder of another user from one without a database

@@ -6,13 +6,14 @@
  *   clients already have, so that moving in changes only their host name.
  */
 import { Fault } from '../base/fault.js'
+import { credential as credentialRecord } from '../http/render.js'
 import type { CredentialRow } from '../store/port-tenants.js'
 import { createCredential, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { readCsv } from './csv.js'
 import { badInput, usage } from './exit.js'
-import { credentialRecord, deletedRecord } from './record.js'
+import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { ago } from './time.js'

@@ -4,6 +4,7 @@
  *   Turns what yargs complains about into a sentence that names the word and the
  *   remedy. An unknown option or command is answered with the nearest known one.
  */
+import { editDistance } from '../base/spelling.js'
 import { type Catalog, type Command, GLOBAL_OPTIONS, optionsOf, type Subject, verbOf } from './command.js'
 import { usage } from './exit.js'
 
@@ -13,24 +14,10 @@ export interface Place {
   command: Command | null
 }
 
-/** Edits from one word to another (Levenshtein). */
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
-}
-
 /** The known word that was probably meant, or null. */
-export const nearest = (word: string, known: readonly string[]): string | null => {
+const nearest = (word: string, known: readonly string[]): string | null => {
   const ranked = known
-    .map((name) => ({ name, edits: name.startsWith(word) ? 0.5 : distance(word, name) }))
+    .map((name) => ({ name, edits: name.startsWith(word) ? 0.5 : editDistance(word, name) }))
     .filter(({ name, edits }) => edits <= 1 + Math.floor(Math.min(name.length, word.length) / 3))
     .sort((a, b) => a.edits - b.edits)
   return ranked[0]?.name ?? null

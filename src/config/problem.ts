@@ -7,6 +7,7 @@
  */
 import type Joi from 'joi'
 import { escapeText } from '../base/observe/escape.js'
+import { editDistance } from '../base/spelling.js'
 
 export interface ConfigProblem {
   /** `postern.yaml:3:9`, `POSTERN_HTTP__PORT`, `--http.port`, or null. */
@@ -84,24 +85,13 @@ export const shownValue = (key: string, value: unknown): string | null => {
 export const isSecretKey = (key: string): boolean =>
   /(?:secret|password|token|pepper)(?!.*_file$)/i.test(key.split('.').at(-1) ?? '')
 
-const distance = (a: string, b: string): number => {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + same))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
-}
-
 /** The known name that was probably meant, or null. */
 export const closest = (name: string, known: readonly string[]): string | null => {
   const lower = name.toLowerCase()
   const begun = known.find((word) => lower.length > 2 && word.startsWith(lower))
   if (begun !== undefined) return begun
-  const best = known.map((word) => ({ word, away: distance(lower, word) })).sort((a, b) => a.away - b.away)[0]
+  const best = known
+    .map((word) => ({ word, away: editDistance(lower, word) }))
+    .sort((a, b) => a.away - b.away)[0]
   return best !== undefined && best.away <= Math.min(2, best.word.length - 2) ? best.word : null
 }

@@ -219,5 +219,15 @@ export const decodeXtext = (xtext: string): string => {
   return Buffer.from(bytes, 'latin1').toString('utf8')
 }
 
-/** True for text that may stand as an xtext parameter without being changed. */
-export const isXtext = (text: string): boolean => /^(?:[!-*,-<>-~]|\+[0-9A-F]{2})*$/.test(text)
+/** What may stand as an xtext parameter unchanged; never empty. */
+export const XTEXT = /^(?:[!-*,-<>-~]|\+[0-9A-F]{2})+$/
+
+/** An international address in printable ASCII: `\x{F6}` for what is not (RFC 6533, section 3, utf-8-addr-xtext). */
+export const encodeUtf8Xtext = (address: string): string =>
+  [...address]
+    .map((char) => {
+      const point = char.codePointAt(0) ?? 0
+      const plain = point > 0x20 && point < 0x7f && !'\\+='.includes(char)
+      return plain ? char : `\\x{${point.toString(16).toUpperCase()}}`
+    })
+    .join('')

@@ -9,11 +9,12 @@
  *   stranger counts, since providers black out addresses, and forwards rename them.
  */
 import type { Clock } from '../base/clock.js'
+import { observed } from '../store/observed.js'
 import type { Page } from '../store/page.js'
 import type { Outcome, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { groupsFor } from './groups.js'
-import { observed, settle } from './settle.js'
+import { settle } from './settle.js'
 import { type Suppression, suppress } from './suppress.js'
 
 const COMPLAINTS = new Set(['abuse', 'fraud'])

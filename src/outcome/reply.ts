@@ -17,8 +17,8 @@
 import { retryDelayMs } from '../base/backoff.js'
 import type { Reply } from '../mail/reply.js'
 import { classify, type Rule, suppresses, type Verdict } from '../mail/report/classify.js'
+import { observed } from '../store/observed.js'
 import type { Claimed, Outcome } from '../store/port.js'
-import { observed } from './settle.js'
 
 export interface RetryPlan {
   /** Ceilings of the backoff, in milliseconds. */

@@ -16,14 +16,21 @@ import type { Clock } from '../base/clock.js'
 import { parseReply, type Reply } from '../mail/reply.js'
 import { type Rule, suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
-import type { Action, Report, ReportKind, ReportRecipient } from '../mail/report/report.js'
+import {
+  type Action,
+  type Report,
+  type ReportKind,
+  type ReportRecipient,
+  UNSAID,
+} from '../mail/report/report.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Observation } from '../mail/status.js'
+import { observed } from '../store/observed.js'
 import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { recordComplaint } from './complaint.js'
 import { groupsFor, groupsNaming, type NotOurs, type OurGroups } from './groups.js'
-import { observed, settle } from './settle.js'
+import { settle } from './settle.js'
 import { type Suppression, speaksForAddress, suppress } from './suppress.js'
 import { standingOf, type Tier } from './trust.js'
 
@@ -168,21 +175,6 @@ const bury = async (
 }
 
 const WORST: readonly (Action | null)[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded', null]
-
-/** What is left of a report that names nobody and does not say what happened. */
-const UNSAID: ReportRecipient = {
-  address: null,
-  finalRecipient: null,
-  originalRecipient: null,
-  action: null,
-  status: null,
-  diagnostic: null,
-  code: null,
-  remoteMta: null,
-  class: null,
-  category: null,
-  fault: null,
-}
 
 /** The group by which a report about others is remembered. */
 const worst = (groups: readonly ReportRecipient[]): readonly ReportRecipient[] =>

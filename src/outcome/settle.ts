@@ -9,23 +9,6 @@
  */
 import type { Outcome, Queue, Settled } from '../store/port.js'
 
-/** What every outcome must say; the rest is empty unless given. */
-export type Seen = Pick<Outcome, 'recipientId' | 'seen' | 'at' | 'source'> & Partial<Outcome>
-
-export const observed = (seen: Seen): Outcome => ({
-  leaseGen: null,
-  attempt: null,
-  retryAt: null,
-  deadline: null,
-  reply: null,
-  mta: null,
-  dedupe: null,
-  reason: null,
-  detail: null,
-  trusted: true,
-  ...seen,
-})
-
 export const settle = async (
   queue: Pick<Queue, 'settle'>,
   outcomes: readonly Outcome[],

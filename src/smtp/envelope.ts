@@ -8,6 +8,7 @@
  *   they came. An unknown or repeated parameter is refused.
  */
 import { isIP } from 'node:net'
+import { XTEXT } from '../mail/encoding.js'
 import { Refusal } from './reply.js'
 
 /** A path with its parameters: keyword in upper case → value, '' when it had none. */
@@ -42,7 +43,6 @@ const ATOMS = /^[^\s()<>[\]:;@\\,."]+(?:\.[^\s()<>[\]:;@\\,."]+)*$/
 const QUOTED = /^"(?:[^"\\]|\\.)*"$/
 const LABEL = /^(?!-)[a-z0-9_\-\u0080-\u{10ffff}]{1,63}(?<!-)$/iu
 const KEYWORD = /^[A-Za-z0-9][A-Za-z0-9-]*$/
-const XTEXT = /^(?:[!-*,-<>-~]|\+[0-9A-F]{2})+$/
 const ORCPT = /^[a-z0-9!#$%&'*+/?^_`{|}~-]+;.+$/i
 const NOTIFY = /^(?:NEVER|(?:SUCCESS|FAILURE|DELAY)(?:,(?:SUCCESS|FAILURE|DELAY))*)$/
 

@@ -7,9 +7,10 @@
  *   acknowledged is never thrown away for want of a route.
  *   The ids of the two built-in pools never change, so they are remembered.
  */
+
+import { DEFAULT_POOL, SANDBOX_POOL } from '../store/built-in.js'
 import type { Mode } from '../store/page.js'
 import type { Tenants, WorkspaceRow } from '../store/port-tenants.js'
-import { DEFAULT_POOL, SANDBOX_POOL } from '../tenant/built-in.js'
 
 export type Route = (workspace: WorkspaceRow, mode: Mode) => string | Promise<string>
 

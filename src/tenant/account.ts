@@ -9,10 +9,9 @@
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../config/pepper.js'
+import { builtInPool, DEFAULT_POOL, defaultWorkspace, SANDBOX_POOL } from '../store/built-in.js'
 import type { AccountRow } from '../store/port-tenants.js'
-import { builtInPool, DEFAULT_POOL, SANDBOX_POOL } from './built-in.js'
 import type { TenantGround } from './principal.js'
-import { freshWorkspace } from './workspace.js'
 
 /** Makes what is missing of the built-in pools; a crash may have come between. */
 const ensurePools = async ({ store, clock }: TenantGround, accountId: string): Promise<void> => {
@@ -25,8 +24,7 @@ const ensurePools = async ({ store, clock }: TenantGround, accountId: string): P
 export const createAccount = async (ground: TenantGround, name: string): Promise<AccountRow> => {
   const now = ground.clock.now()
   const account: AccountRow = { id: newId('acct', now), name, createdAt: now }
-  const workspace = freshWorkspace(account.id, now, { name: 'Default', slug: 'default', isDefault: true })
-  await ground.store.createAccount(account, workspace)
+  await ground.store.createAccount(account, defaultWorkspace(account.id, now))
   await ensurePools(ground, account.id)
   return account
 }

@@ -10,8 +10,8 @@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
+import { DEFAULT_POOL } from '../store/built-in.js'
 import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
-import { DEFAULT_POOL } from './built-in.js'
 import type { TenantGround } from './principal.js'
 import { checkMember, type Member, normalFingerprint } from './upstream.js'
 

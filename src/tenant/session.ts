@@ -14,7 +14,7 @@ import type { TenantGround } from './principal.js'
 const SHAPE = /^ses_([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
 const NOBODY = Buffer.alloc(32)
 
-export const SESSION_MS = 12 * 3_600_000
+const SESSION_MS = 12 * 3_600_000
 
 const hashToken = (pepper: Uint8Array, token: string): Buffer => keyedHash(pepper, 'session', token)
 

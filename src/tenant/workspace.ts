@@ -6,10 +6,9 @@
  *   malformed references are one answer: nobody learns of another tenant's ids.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
-import { newId } from '../base/id.js'
 import { parseAddress } from '../mail/address.js'
+import { DEFAULT_POOL, freshWorkspace } from '../store/built-in.js'
 import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
-import { DEFAULT_POOL } from './built-in.js'
 import type { Principal, TenantGround } from './principal.js'
 
 export interface WorkspaceWish {
@@ -70,24 +69,6 @@ const judge = async (
   if (errors.length > 0) throw invalid(errors)
   return pool?.id ?? null
 }
-
-/** A workspace row with the defaults of a new one. */
-export const freshWorkspace = (
-  accountId: string,
-  now: number,
-  facts: Pick<WorkspaceRow, 'name' | 'slug' | 'isDefault'>,
-): WorkspaceRow => ({
-  id: newId('ws', now),
-  accountId,
-  ...facts,
-  poolId: null,
-  defaultFrom: null,
-  ambiguous: 'retry',
-  lineEndings: 'strict',
-  senderDsn: false,
-  restrictSenders: false,
-  createdAt: now,
-})
 
 const changeOf = (wish: WorkspaceWish): WorkspaceChange => ({
   ...(wish.name === undefined ? {} : { name: wish.name.trim() }),

@@ -8,7 +8,7 @@
  *   would not stay on its line goes in as it came, still encoded.
  */
 import { isAscii } from '../address.js'
-import { decodeXtext } from '../encoding.js'
+import { decodeXtext, encodeUtf8Xtext } from '../encoding.js'
 
 const LONGEST = 900
 
@@ -26,19 +26,10 @@ export const shownXtext = (given: string): string => {
   return printable(text) ? text : oneLine(given, false)
 }
 
-const utf8Xtext = (address: string): string =>
-  [...address]
-    .map((char) => {
-      const point = char.codePointAt(0) ?? 0
-      const plain = point > 0x20 && point < 0x7f && !'\\+='.includes(char)
-      return plain ? char : `\\x{${point.toString(16).toUpperCase()}}`
-    })
-    .join('')
-
 /** `rfc822; ann@example.com`. */
 export const addressField = (address: string, unicode: boolean): string => {
   if (isAscii(address)) return `rfc822; ${oneLine(address, false)}`
-  return `utf-8; ${unicode ? oneLine(address, true) : utf8Xtext(address)}`
+  return `utf-8; ${unicode ? oneLine(address, true) : encodeUtf8Xtext(address)}`
 }
 
 /** `Original-Recipient` from the ORCPT that the client gave. */

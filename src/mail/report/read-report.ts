@@ -30,7 +30,7 @@ import { headedIn, type Mention, namesIn, onlyOne } from './notice/prose.js'
 import { type Said, saidAbout, saidIn } from './notice/said.js'
 import { addressees, isAutoReply, isForwarded, isMachine, isNotice, isRobot } from './notice/sender.js'
 import { makeRecipient, oneLine } from './recipient.js'
-import { kindOf, type Report, type ReportRecipient } from './report.js'
+import { kindOf, type Report, type ReportRecipient, UNSAID } from './report.js'
 
 const MAX_MAILS = 20
 
@@ -167,19 +167,7 @@ const silent = (kind: Report['kind']): Reading => ({
 const complaint = (mail: Mail): Reading | null => {
   const feedback = readFeedback(mail)
   if (feedback === null) return null
-  const recipients = feedback.addresses.map((address) => ({
-    address,
-    finalRecipient: null,
-    originalRecipient: address,
-    action: null,
-    status: null,
-    diagnostic: null,
-    code: null,
-    remoteMta: null,
-    class: null,
-    category: null,
-    fault: null,
-  }))
+  const recipients = feedback.addresses.map((address) => ({ ...UNSAID, address, originalRecipient: address }))
   return {
     kind: 'arf',
     feedbackType: feedback.type,

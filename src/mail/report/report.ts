@@ -41,6 +41,21 @@ export interface ReportRecipient {
   readonly fault: Fault | null
 }
 
+/** A group that says nothing: of a report that names nobody, and what a complaint leaves open. */
+export const UNSAID: ReportRecipient = {
+  address: null,
+  finalRecipient: null,
+  originalRecipient: null,
+  action: null,
+  status: null,
+  diagnostic: null,
+  code: null,
+  remoteMta: null,
+  class: null,
+  category: null,
+  fault: null,
+}
+
 export interface Report {
   readonly kind: ReportKind
   /** RFC 5965 Feedback-Type in lower case; only when kind is `arf`. */

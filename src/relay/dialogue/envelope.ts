@@ -12,6 +12,7 @@
  *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
  *   content, and no MTA of this century lacks 8BITMIME.
  */
+import { encodeUtf8Xtext, encodeXtext } from '../../mail/encoding.js'
 import type { Reply } from '../../mail/reply.js'
 import type { Claimed } from '../../store/port.js'
 import type { Offers } from './offers.js'
@@ -48,37 +49,15 @@ export const isPlain = (address: string): boolean =>
   /^[\x21-\x7e]+@[\x21-\x7e]+$/.test(address) && !isUnsafe(address)
 
 const NOT_ASCII = /[^\x20-\x7e]/
-const PLAIN_XTEXT = /^[\x21-\x2a\x2c-\x3c\x3e-\x7e]*$/
-const XTEXT = /^[\x21-\x7e]{1,500}$/
-
-/** RFC 3461, section 4: `+`, `=` and what is not printable ASCII become +XX. */
-export const xtext = (text: string): string =>
-  PLAIN_XTEXT.test(text)
-    ? text
-    : [...Buffer.from(text)]
-        .map((byte) =>
-          byte < 0x21 || byte > 0x7e || byte === 0x2b || byte === 0x3d
-            ? `+${byte.toString(16).toUpperCase().padStart(2, '0')}`
-            : String.fromCharCode(byte),
-        )
-        .join('')
-
-/** RFC 6533, section 3: an internationalised address as utf-8-addr-xtext. */
-const utf8Xtext = (text: string): string =>
-  [...text]
-    .map((char) => {
-      const point = char.codePointAt(0) ?? 0
-      const plain = point > 0x20 && point < 0x7f && !'\\+='.includes(char)
-      return plain ? char : `\\x{${point.toString(16).toUpperCase()}}`
-    })
-    .join('')
+/** What a client gave was xtext when the door took it; here it must only not end the command. */
+const PRINTABLE = /^[\x21-\x7e]{1,500}$/
 
 const originalRecipient = (claimed: Claimed): string => {
   const given = claimed.dsn?.orcpt
-  if (given && XTEXT.test(given) && given.includes(';')) return given
+  if (given && PRINTABLE.test(given) && given.includes(';')) return given
   return NOT_ASCII.test(claimed.address)
-    ? `utf-8;${utf8Xtext(claimed.address)}`
-    : `rfc822;${xtext(claimed.address)}`
+    ? `utf-8;${encodeUtf8Xtext(claimed.address)}`
+    : `rfc822;${encodeXtext(claimed.address)}`
 }
 
 const refusal = (code: number, enhanced: string, text: string): Reply => ({ code, enhanced, text })
@@ -135,7 +114,8 @@ export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Rep
   if (international) mail += ' SMTPUTF8'
   if (offers.eightBitMime && (needs.eightBit || international)) mail += ' BODY=8BITMIME'
   if (offers.dsn) {
-    const envid = claimed.envid !== null && XTEXT.test(claimed.envid) ? claimed.envid : xtext(needs.envid())
+    const envid =
+      claimed.envid !== null && PRINTABLE.test(claimed.envid) ? claimed.envid : encodeXtext(needs.envid())
     mail += ` RET=${claimed.ret?.toUpperCase() === 'FULL' ? 'FULL' : 'HDRS'} ENVID=${envid}`
   }
   const rcpt = [rcptOf(claimed, needs, offers)]

@@ -24,7 +24,7 @@ export const RETIRED_KEPT_MS = 7 * 86_400_000
 
 const NAME = /^(?=.{3,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
 
-export const normalDomain = (text: string): string => {
+const normalDomain = (text: string): string => {
   const name = domainToASCII(text.trim().replace(/\.$/, '')).toLowerCase()
   if (NAME.test(name)) return name
   throw invalid([{ field: 'body.name', kind: 'format', message: 'must be a domain such as shop.example' }])

@@ -7,6 +7,7 @@
  *   can be rerouted. A lease that has not come so far can be purged or rerouted: its
  *   generation moves on, and the relay is told so when it asks to begin.
  */
+import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import { EXPORTED } from '../../port-carry.js'
 import type { HoldRow, QueueAction, QueueMove, QueueOrder } from '../../port-operations.js'
@@ -38,22 +39,15 @@ const STRANDS: Readonly<Record<QueueAction | QueueMove, readonly Strand[]>> = {
   purge: ['waiting', 'held', 'leased'],
 }
 
-const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome => ({
-  recipientId,
-  seen: 'purged',
-  at: now,
-  source: 'operator',
-  leaseGen: null,
-  attempt: null,
-  retryAt: null,
-  deadline: null,
-  reply: null,
-  mta: null,
-  dedupe: null,
-  reason,
-  detail: { action: 'purged' },
-  trusted: true,
-})
+const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
+  observed({
+    recipientId,
+    seen: 'purged',
+    at: now,
+    source: 'operator',
+    reason,
+    detail: { action: 'purged' },
+  })
 
 type Sibling = Pick<Found, 'id' | 'email_id' | 'status' | 'due_at' | 'boot' | 'held'>
 

@@ -8,6 +8,7 @@
  *   never comes this way.
  */
 import { normalizeAddress } from '../../../mail/address.js'
+import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import type { Db } from '../connect.js'
 
@@ -21,22 +22,8 @@ const LISTED = `SELECT 1 FROM emails e JOIN workspaces w ON w.n = e.workspace
     AND s.workspace_id IN (CASE WHEN e.test THEN w.id || '/test' ELSE w.id END, CASE WHEN e.test THEN NULL ELSE w.account_id END)
   WHERE e.id = ? AND e.source != 'system' AND json_extract(e.lists, '$.insists') IS NULL`
 
-const silenced = (recipientId: string, now: number): Outcome => ({
-  recipientId,
-  seen: 'suppressed',
-  at: now,
-  source: 'system',
-  leaseGen: null,
-  attempt: null,
-  retryAt: null,
-  deadline: null,
-  reply: null,
-  mta: null,
-  dedupe: null,
-  reason: 'suppressed',
-  detail: null,
-  trusted: true,
-})
+const silenced = (recipientId: string, now: number): Outcome =>
+  observed({ recipientId, seen: 'suppressed', at: now, source: 'system', reason: 'suppressed' })
 
 /** Ends a recipient whose address is on a list by now; true when it did. */
 export const createSilence = (db: Db, settle: (outcome: Outcome) => Settled | null): Silence => {

@@ -14,7 +14,8 @@ import { STEPS } from './steps.js'
 const KEPT = 3
 const NAME = /^before-migration-\d+-.*\.db$/
 
-const versionIn = (file: string): number => {
+/** The schema of a database file; 0 for one that is empty or not there. */
+export const versionIn = (file: string): number => {
   if (!existsSync(file) || statSync(file).size === 0) return 0
   const db = openReader(file)
   try {
@@ -25,7 +26,7 @@ const versionIn = (file: string): number => {
 }
 
 /** The schema that a migration would start from; null when there is none to make. */
-export const outdated = (file: string): number | null => {
+const outdated = (file: string): number | null => {
   const version = versionIn(file)
   return version > 0 && version < STEPS.length ? version : null
 }

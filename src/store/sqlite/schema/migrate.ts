@@ -7,36 +7,21 @@
  *   workspace and its sandbox pool, so that a fresh install can send at once.
  */
 import { newId } from '../../../base/id.js'
-import type { WorkspaceRow } from '../../port-tenants.js'
+import { builtInPool, defaultWorkspace, SANDBOX_POOL } from '../../built-in.js'
 import type { Db } from '../connect.js'
 import { STEPS } from './steps.js'
-import { ACCOUNTS, POOLS, sandboxPool, WORKSPACES } from './tables.js'
+import { ACCOUNTS, POOLS, WORKSPACES } from './tables.js'
 
 /** The database was written by a newer Postern than this one. */
 export class NewerDatabaseError extends Error {
   override readonly name = 'NewerDatabaseError'
 }
 
-const defaultWorkspace = (accountId: string, now: number): WorkspaceRow => ({
-  id: newId('ws', now),
-  accountId,
-  name: 'Default',
-  slug: 'default',
-  isDefault: true,
-  poolId: null,
-  defaultFrom: null,
-  ambiguous: 'retry',
-  lineEndings: 'strict',
-  senderDsn: false,
-  restrictSenders: false,
-  createdAt: now,
-})
-
 const addDefaults = (db: Db, now: number): void => {
   const accountId = newId('acct', now)
   db.prepare(ACCOUNTS.insert).run(ACCOUNTS.encode({ id: accountId, name: 'default', createdAt: now }))
   db.prepare(WORKSPACES.insert).run(WORKSPACES.encode(defaultWorkspace(accountId, now)))
-  db.prepare(POOLS.insert).run(POOLS.encode(sandboxPool(newId('pool', now), accountId, now)))
+  db.prepare(POOLS.insert).run(POOLS.encode(builtInPool(accountId, SANDBOX_POOL, now)))
 }
 
 const versionOf = (db: Db): number => Number(db.pragma('user_version', { simple: true }))

@@ -104,17 +104,3 @@ export const SUPPRESSIONS = table<SuppressionRow>('suppressions', {
   expiresAt: 'plain',
   createdAt: 'plain',
 })
-
-/** Every account has one: the pool of its test-mode mail, whose upstream the daemon supplies. */
-export const sandboxPool = (id: string, accountId: string, now: number): PoolRow => ({
-  id,
-  accountId,
-  name: 'sandbox',
-  kind: 'sandbox',
-  returnPath: 'verp',
-  notifySuccess: true,
-  relayedMeans: 'delivered',
-  upstreams: [],
-  createdAt: now,
-  updatedAt: now,
-})

@@ -8,6 +8,7 @@
  *   files when the step that dropped their rows is committed. A mail deferred by a report whose deadline
  *   passed has expired (4.4.7): some MTAs never report the end.
  */
+import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import type { Swept } from '../protocol.js'
 import type { Desk } from './desk.js'
@@ -59,22 +60,15 @@ const prepare = (desk: Desk) => {
   }
 }
 
-const expiry = (recipientId: string, now: number): Outcome => ({
-  recipientId,
-  seen: 'expired',
-  at: now,
-  source: 'system',
-  leaseGen: null,
-  attempt: null,
-  retryAt: null,
-  deadline: null,
-  reply: { code: 550, enhanced: '4.4.7', text: 'no final report arrived in time' },
-  mta: null,
-  dedupe: null,
-  reason: 'lifetime',
-  detail: null,
-  trusted: true,
-})
+const expiry = (recipientId: string, now: number): Outcome =>
+  observed({
+    recipientId,
+    seen: 'expired',
+    at: now,
+    source: 'system',
+    reply: { code: 550, enhanced: '4.4.7', text: 'no final report arrived in time' },
+    reason: 'lifetime',
+  })
 
 /** Goes over aged rows a page at a time, and remembers where it was until it has met a young one. */
 const createWalk = <T extends Aged, K>(

@@ -5,21 +5,12 @@
  *   and not an error: the failed statement leaves nothing behind, so the batch
  *   around it goes on.
  */
-import { newId } from '../../../base/id.js'
+import { builtInPool, SANDBOX_POOL } from '../../built-in.js'
 import type { CredentialRow, PoolRow, WorkspaceRow, Written } from '../../port-tenants.js'
 import type { Db } from '../connect.js'
 import type { TenantWrites } from '../protocol.js'
 import type { Table } from '../schema/record.js'
-import {
-  ACCOUNTS,
-  CREDENTIALS,
-  KEYS,
-  POOLS,
-  SESSIONS,
-  sandboxPool,
-  USERS,
-  WORKSPACES,
-} from '../schema/tables.js'
+import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, USERS, WORKSPACES } from '../schema/tables.js'
 
 const UNIQUE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
 
@@ -80,7 +71,7 @@ export const createTenantWrites = (db: Db): RowWrites => {
     createAccount(account, workspace) {
       add.account(account)
       add.workspace(workspace)
-      add.pool(sandboxPool(newId('pool', account.createdAt), account.id, account.createdAt))
+      add.pool(builtInPool(account.id, SANDBOX_POOL, account.createdAt))
     },
     setPepperMark(mark) {
       db.prepare('DELETE FROM pepper').run()
