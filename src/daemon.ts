@@ -80,7 +80,7 @@ export interface Daemon {
 }
 
 /** The store can no longer keep its promise: the process ends with 74, and a restart may mend it. */
-export class StoreFailed extends Error {
+class StoreFailed extends Error {
   override readonly name = 'StoreFailed'
 }
 

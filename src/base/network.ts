@@ -12,7 +12,7 @@ export const plainAddress = (ip: string): string => {
   return /^::ffff:\d+\.\d+\.\d+\.\d+$/i.test(bare) ? bare.slice(7) : bare
 }
 
-export interface Range {
+interface Range {
   readonly address: string
   readonly prefix: number
   readonly family: 'ipv4' | 'ipv6'

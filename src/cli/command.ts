@@ -88,7 +88,7 @@ export const GLOBAL_OPTIONS = {
   json: { type: 'boolean', describe: 'Print one JSON document' },
 } as const satisfies Named<Options>
 
-export const CONSENT_OPTIONS = {
+const CONSENT_OPTIONS = {
   yes: { type: 'boolean', describe: 'Do it without asking' },
   'dry-run': { type: 'boolean', describe: 'Only say what would be done' },
 } as const satisfies Named<Options>

@@ -9,7 +9,7 @@
 import { isIP } from 'node:net'
 import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
 import type { Config, SubmissionListener } from './config.js'
-import { ConfigError, type ConfigProblem } from './problem.js'
+import type { ConfigProblem } from './problem.js'
 
 const isPrivate = (host: string): boolean => {
   const range = isIP(host) === 0 ? null : parseRange(host)
@@ -81,10 +81,4 @@ export const safetyProblems = (config: Config): readonly ConfigProblem[] => {
   const hosts = [http.host, bounce.host, ...submission.map(({ host }) => host)]
   if (!hosts.every(isLoopback)) found.push(...checkNames(config))
   return found
-}
-
-/** Throws ConfigError when `serve` must refuse this configuration. */
-export const checkSafety = (config: Config): void => {
-  const found = safetyProblems(config)
-  if (found.length > 0) throw new ConfigError(found)
 }

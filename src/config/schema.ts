@@ -16,7 +16,7 @@ import { parseRange } from '../base/network.js'
 import type { Config, ListenAddress, SubmissionListener } from './config.js'
 import { formatDuration, formatSize, parseDuration, parseSize } from './units.js'
 
-export const DAY = 86_400_000
+const DAY = 86_400_000
 const HOUR = 3_600_000
 const MINUTE = 60_000
 const MIB = 1024 ** 2

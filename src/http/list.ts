@@ -12,7 +12,7 @@ import { sameBytes } from '../base/secret.js'
 import type { Page, Rows } from '../store/page.js'
 import { type Cursor, type CursorCodec, type Filters, filterHash, type Position } from './cursor.js'
 
-export const TOTAL_CAP = 10_000
+const TOTAL_CAP = 10_000
 const DEFAULT_LIMIT = 20
 
 /** As they stand in the query, where a repeated parameter is an array. The schema lets no other limit through than 1 to 100. */

@@ -87,9 +87,6 @@ export const domainOf = (address: string): string => {
   return asciiDomain(domain) ?? domain.toLowerCase()
 }
 
-/** True when the domain has at least two labels, or is a literal: `ann@intranet` is legal, but seldom meant. */
-export const isFullyQualified = (address: string): boolean => /[.[]/.test(domainOf(address))
-
 /** The form for the wire: the domain in A-labels, so that only a non-ASCII local part needs SMTPUTF8. */
 export const wireAddress = (address: string): string => {
   if (isAscii(address)) return address

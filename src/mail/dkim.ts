@@ -91,7 +91,7 @@ export const relaxedBody = (body: string): string => {
 }
 
 /** RFC 6376, section 3.4.2, without the CRLF. */
-export const relaxedField = (name: string, value: string): string =>
+const relaxedField = (name: string, value: string): string =>
   `${name}:${trimBlanks(value.replace(/\r?\n/g, '').replace(/[ \t]+/g, ' '))}`
 
 /** The fields to sign in the order of `h=`: of several with one name, the last comes first (section 5.4.2). */

@@ -10,7 +10,7 @@
 import { encodeWords } from './encoding.js'
 
 /** Fields that Postern writes itself; a caller may not (API: 422 `forbidden`). `content-*` is refused by prefix. */
-export const FORBIDDEN_HEADERS: ReadonlySet<string> = new Set([
+const FORBIDDEN_HEADERS: ReadonlySet<string> = new Set([
   'from',
   'to',
   'cc',

@@ -30,6 +30,3 @@ export const parseReply = (response: string): Reply | null => {
   })
   return { code, enhanced, text: texts.join(' ').replace(/\s+/g, ' ').trim() }
 }
-
-export const isPositive = (reply: Reply): boolean => reply.code >= 200 && reply.code < 300
-export const isPermanent = (reply: Reply): boolean => reply.code >= 500

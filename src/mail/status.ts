@@ -69,13 +69,11 @@ export const isRemark = (seen: Observation): seen is 'complained' | 'reported' =
   seen === 'complained' || seen === 'reported'
 
 /** What the events of a timeline are called, after `email.`: a status, or a remark. */
-export const EVENTS = [...STATUSES, 'complained', 'reported'] as const
+const EVENTS = [...STATUSES, 'complained', 'reported'] as const
 export type EventKind = (typeof EVENTS)[number]
 
 /** The status after an observation, or null when the table does not list it. A repeat of the same status is listed only for `postponed`. */
 export const nextStatus = (from: Status, seen: Observation): Status | null => TABLE[seen][from] ?? null
-
-export const isFinal = (status: Status): boolean => status === 'bounced' || status === 'canceled'
 
 export type Counts = Record<Exclude<Status, 'scheduled'>, number> & { scheduled: number }
 

@@ -25,10 +25,9 @@ export interface Reporter {
   stop(): void
 }
 
-/** Milliseconds between tries. */
 /** A real server takes a moment to report, and by then our own 250 is on disk: people see sent before delivered. */
 const SOON_MS = 100
-
+/** Milliseconds between tries. */
 const RETRY = [50, 200, 1000, 3000, 10_000]
 /** RFC 3461 section 4.1 leaves the default to the MTA. */
 const DEFAULT_NOTIFY = ['FAILURE', 'DELAY']

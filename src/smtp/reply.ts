@@ -13,7 +13,7 @@ import { Fault } from '../base/fault.js'
 const UNSAFE = /[^\x20-\x7e]+/g
 const LONGEST = 510
 
-export const oneLine = (text: string): string => text.replace(UNSAFE, ' ').slice(0, LONGEST)
+const oneLine = (text: string): string => text.replace(UNSAFE, ' ').slice(0, LONGEST)
 
 /** The reply to a refusal. Seconds of Retry-After are said in words. */
 export const faultReply = (fault: Fault, requestId: string): string => {

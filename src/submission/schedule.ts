@@ -6,7 +6,7 @@
  */
 import type { FieldError } from '../base/fault.js'
 
-export const MOST_AHEAD_MS = 30 * 86_400_000
+const MOST_AHEAD_MS = 30 * 86_400_000
 const JUST_PAST_MS = 60_000
 
 const ISO =

@@ -42,7 +42,7 @@ const EVERY_MS = 2_000
 const AT_ONCE = 50
 /** RET=FULL gets at most this much back; more would be refused where reports are taken. */
 const LARGEST_RETURNED = 8 * 1024 * 1024
-export const DSN_TAG = 'dsn_for'
+const DSN_TAG = 'dsn_for'
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
@@ -129,7 +129,7 @@ const pay = async (parts: SenderDsnParts, route: Route, owed: OwedDsn): Promise<
 }
 
 /** Looks for what is owed until there is no more. */
-export const payOwed = async (parts: SenderDsnParts, route: Route, before: number): Promise<void> => {
+const payOwed = async (parts: SenderDsnParts, route: Route, before: number): Promise<void> => {
   const tried = new Set<string>()
   for (;;) {
     const owed = parts.accepting() ? await parts.store.owedDsns(before, AT_ONCE) : []

@@ -30,7 +30,6 @@ t.test('offers', async (t) => {
     dsn: true,
     smtpUtf8: true,
     eightBitMime: true,
-    requireTls: false,
     size: true,
     maxSize: 1000,
   })

@@ -73,5 +73,3 @@ export const fieldsOf = async (work: Promise<unknown>): Promise<readonly string[
     return (error.options.errors ?? []).map(({ field, kind }) => `${field} ${kind}`)
   }
 }
-
-export const WHOLE = { limit: 100, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const

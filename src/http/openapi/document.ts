@@ -30,7 +30,7 @@ const WITH_CREDENTIAL: readonly FaultCode[] = [
 ]
 
 /** Every code that an endpoint may answer: its own, and those of the gate before it. */
-export const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
+const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
   const codes = new Set<FaultCode>([...endpoint.faults, ...ANYWHERE])
   const add = (when: unknown, ...more: readonly FaultCode[]): void => {
     if (when) for (const code of more) codes.add(code)

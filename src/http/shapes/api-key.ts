@@ -40,7 +40,7 @@ const fields = {
   rate_limit_per_minute: nullable(Joi.number().integer()),
 }
 
-export const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
+const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
 export const createdKey = Joi.object({ ...fields, secret: Joi.string().required() }).meta({
   name: 'CreatedApiKey',
 })

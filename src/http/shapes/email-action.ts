@@ -9,7 +9,7 @@ import Joi from 'joi'
 import { body, id, listOf, nullable, orNull, time, timestamp } from './common.js'
 import { sendBody } from './email.js'
 
-export const BATCH_MAX = 100
+const BATCH_MAX = 100
 
 export const batchBody = Joi.array<readonly unknown[]>()
   .items(Joi.any().meta({ like: sendBody }))
@@ -45,7 +45,7 @@ export const nothing = Joi.object(repeatedId).empty(null)
 
 const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
 
-export const event = Joi.object({
+const event = Joi.object({
   id: id('evt'),
   object: Joi.string().valid('event').required(),
   type: Joi.string()

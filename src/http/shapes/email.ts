@@ -154,7 +154,7 @@ const accepted = {
   recipients: Joi.array().items(recipient).required(),
 }
 
-export const emailSummary = Joi.object(summary).meta({ name: 'EmailSummary' })
+const emailSummary = Joi.object(summary).meta({ name: 'EmailSummary' })
 export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
 export const email = Joi.object({
   ...accepted,

@@ -14,7 +14,7 @@ import { Fault } from '../../base/fault.js'
 const TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i
 const ENCODINGS = new Set(['gzip', 'deflate', 'identity'])
 
-export const hasBody = (headers: IncomingHttpHeaders): boolean =>
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /** What the headers alone can tell, before a byte of the body is asked for. */

@@ -23,7 +23,7 @@ export interface Problem {
   readonly errors?: readonly FieldError[]
 }
 
-export const PROBLEM_TYPE = 'application/problem+json'
+const PROBLEM_TYPE = 'application/problem+json'
 
 /** Seconds to wait where the fault itself does not say. */
 const RETRY_AFTER: Partial<Record<FaultCode, number>> = {

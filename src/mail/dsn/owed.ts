@@ -12,7 +12,7 @@ import type { Action } from '../report/report.js'
 import type { Observation } from '../status.js'
 
 /** How long a mail waits before its sender hears that it does, in milliseconds. */
-export const TELL_DELAY_AFTER_MS = 4 * 3_600_000
+const TELL_DELAY_AFTER_MS = 4 * 3_600_000
 
 const TOLD: Partial<Record<Observation, Action>> = {
   rejected: 'failed',

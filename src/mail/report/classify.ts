@@ -31,7 +31,7 @@ const GUESS = /\b\d\.\d\.\d - [A-Za-z ]{3,60}(?=\d{3}[ -]')/g
 /** Google's links name the reason, and the text around them is sometimes empty. */
 const GOOGLE_REASON = /https?:\/\/support\.google\.com\/mail\/\?p=(\w{1,40})/g
 
-export const readyText = (text: string): string =>
+const readyText = (text: string): string =>
   text
     .slice(0, MAX_TEXT)
     .replace(GUESS, ' ')

@@ -117,7 +117,7 @@ const split = (body: string, boundary: string): string[] => {
 }
 
 /** The direct children of a multipart; none when it is not one or its boundary is nowhere. */
-export const childrenOf = (part: Part): Part[] => {
+const childrenOf = (part: Part): Part[] => {
   if (!part.type.startsWith('multipart/')) return []
   const named = parameter(header(part.headers, 'content-type'), 'boundary')
   const texts = named === '' ? [] : split(part.body, named)

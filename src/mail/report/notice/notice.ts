@@ -67,7 +67,7 @@ const readable = (mail: Mail): string => {
   return texts.join('\n\n')
 }
 
-export const noticeOfText = (text: string): Notice => {
+const noticeOfText = (text: string): Notice => {
   const lines = split(text)
   const cut = cutAt(lines)
   const kept = lines.slice(0, cut).filter((line) => !quoted(line))

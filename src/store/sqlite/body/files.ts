@@ -69,7 +69,7 @@ const listed = async (path: string): Promise<readonly string[]> => {
   }
 }
 
-export const bodiesFolder = (dataDir: string): string => join(dataDir, 'bodies')
+const bodiesFolder = (dataDir: string): string => join(dataDir, 'bodies')
 
 export const createBodyFiles = (dataDir: string): BodyFiles => {
   const root = bodiesFolder(dataDir)

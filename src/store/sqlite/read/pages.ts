@@ -87,7 +87,7 @@ const ahead = (page: Page): Side | null => {
 const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** One page of ids, newest first, and what surrounds it. */
-export const pageOfIds = (sql: Statements, strands: readonly Strand[], page: Page): Rows<string> => {
+const pageOfIds = (sql: Statements, strands: readonly Strand[], page: Page): Rows<string> => {
   const descending = page.direction === 'older'
   const merged = strands.flatMap((strand) => idsOf(sql, strand, ahead(page), descending, page.limit + 1))
   const sorted = strands.length > 1 ? [...new Set(merged)].sort(byCodeUnit) : merged

@@ -18,10 +18,10 @@ const SHARE = 1 / 32
 
 const fileIn = (dataDir: string): string => join(dataDir, 'ballast')
 
-export const hasBallast = (dataDir: string): boolean => existsSync(fileIn(dataDir))
+const hasBallast = (dataDir: string): boolean => existsSync(fileIn(dataDir))
 
 /** True when there was one. */
-export const dropBallast = (dataDir: string): boolean => {
+const dropBallast = (dataDir: string): boolean => {
   const had = hasBallast(dataDir)
   rmSync(fileIn(dataDir), { force: true })
   return had

@@ -13,7 +13,7 @@ const KEPT_PAGES = 1024
 const KEPT_SHARE = 1 / 8
 const INCREMENTAL = 2
 
-export const canShrink = (db: Db): boolean => db.pragma('auto_vacuum', { simple: true }) === INCREMENTAL
+const canShrink = (db: Db): boolean => db.pragma('auto_vacuum', { simple: true }) === INCREMENTAL
 
 /** Rewrites the whole file; wants as much room again. Nobody else may have it open. */
 export const compactFile = (file: string): void => {

@@ -96,7 +96,7 @@ const meaning = (seen: Observation, fallback: Status): EventKind => {
   return fallback
 }
 
-export const responseText = (reply: Outcome['reply']): string | null =>
+const responseText = (reply: Outcome['reply']): string | null =>
   reply === null
     ? null
     : [String(reply.code), reply.enhanced, reply.text]
