@@ -17,7 +17,39 @@ import { prettyLine } from './observe/pretty.js'
 export type Log = Pino
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent'
 
-const SECRET_NAMES = ['password', 'pass', 'secret', 'authorization', 'token', 'pepper', 'hash']
+const SECRET_NAMES: ReadonlySet<string> = new Set([
+  'password',
+  'pass',
+  'secret',
+  'authorization',
+  'token',
+  'pepper',
+  'hash',
+])
+
+type Fields = Record<string, unknown>
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * The fields without secrets, and without those of an object among them. pino's own redaction makes a
+ * copy of each value of each line, a fifth of what a mail costs in memory; here a line without secrets
+ * is looked at and left as it is.
+ */
+const withoutSecrets = (fields: Fields, depth = 2): Fields => {
+  let told = fields
+  for (const name in fields) {
+    const value = fields[name]
+    const safe = SECRET_NAMES.has(name)
+      ? '[cut]'
+      : depth > 1 && isObject(value) && !(value instanceof Error)
+        ? withoutSecrets(value, depth - 1)
+        : value
+    if (safe !== value) told = { ...told, [name]: safe }
+  }
+  return told
+}
 
 const gathered = (out: DestinationStream): DestinationStream & { flush(): void } => {
   let lines = ''
@@ -64,9 +96,8 @@ export const createLog = (
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
+      formatters: { level: (label) => ({ level: label }), log: withoutSecrets, bindings: withoutSecrets },
       serializers: { err: safeError, error: safeError },
-      redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`]), censor: '[cut]' },
     },
     styled(destination ?? gathered(pino.destination({ dest: 1, sync: true })), style),
   )
