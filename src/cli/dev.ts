@@ -18,7 +18,7 @@ import { ensureAccount } from '../tenant/account.js'
 import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { command, type Globals } from './command.js'
-import { configOf, devKeyFile, withStore } from './context.js'
+import { configOf, devKeyFile, keepRootOut, withStore } from './context.js'
 import { Refusal } from './exit.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
@@ -141,6 +141,7 @@ export const devCommand = command({
   run: async (args, terminal) => {
     const config = onLoopback(configOf(args))
     const file = devKeyFile(config)
+    keepRootOut(config.data_dir)
     await keepOff(args, config, file)
     const level = config.log.level === 'info' ? 'warn' : config.log.level
     const daemon = await runDaemon({

@@ -37,8 +37,13 @@ const refuseOddValues = (command: Command, args: Readonly<Record<string, unknown
   for (const [name, option] of Object.entries(known) as [string, Options][]) {
     const value = args[name]
     if (Array.isArray(value) && option.array !== true) throw usage(`--${name} is given twice; once is enough`)
-    if (option.type === 'number' && value !== undefined && !Number.isFinite(value)) {
-      throw usage(`--${name}: expected a number`)
+    // each number here counts something: mails, rows, sends
+    if (
+      option.type === 'number' &&
+      value !== undefined &&
+      !(Number.isSafeInteger(value) && Number(value) > 0)
+    ) {
+      throw usage(`--${name}: expected a whole number above 0`)
     }
     if (value === '' && option.type === 'string')
       throw usage(`--${name}: expected a value, found an empty one`)

@@ -18,7 +18,7 @@ import { safetyProblems } from '../config/safety.js'
 import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon.js'
 import { command } from './command.js'
-import { configOf, devKeyFile } from './context.js'
+import { configOf, devKeyFile, keepRootOut } from './context.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
 import { versionText } from './version.js'
@@ -45,6 +45,7 @@ export const serveCommand = command({
   run: async (args) => {
     const inherited = inheritedSockets(process.env, process.pid)
     const { config, sockets } = safeConfig(args, inherited)
+    keepRootOut(config.data_dir)
     const log = openLog(config.log, config.log.level)
     dieOfSurprises(log)
     const daemon = await runDaemon({

@@ -93,6 +93,33 @@ t.test('an older schema is copied first, and the newest copies are kept', async 
   t.equal(copies().length, 3)
 })
 
+t.test('migrate --compact gives room back, now and from then on', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'create', 'Kept'])
+  const data = join(desk.dir, 'data')
+  const file = join(data, 'postern.db')
+  const db = openWriter(file) // as Postern 0.1 made them
+  db.pragma('journal_mode = DELETE')
+  db.pragma('auto_vacuum = NONE')
+  db.exec(
+    'VACUUM; CREATE TABLE ballast (bytes BLOB); INSERT INTO ballast VALUES (zeroblob(4000000)); DROP TABLE ballast',
+  )
+  t.equal(db.pragma('auto_vacuum', { simple: true }), 0)
+  db.close()
+  const unlock = takeDaemonLock(data)
+  t.match(await desk.run(['migrate', '--compact']), { code: 75, stderr: /another daemon is running/ })
+  unlock()
+  const before = statSync(file).size
+  const { bytes_before, bytes } = await desk.json(['migrate', '--compact'])
+  t.equal(bytes_before, before)
+  t.equal(bytes, statSync(file).size)
+  t.ok(bytes < before - 3_900_000, `${before} became ${bytes}`)
+  const after = openWriter(file)
+  t.equal(after.pragma('auto_vacuum', { simple: true }), 2)
+  after.close()
+  t.equal((await desk.json(['workspace', 'list'])).length, 2)
+})
+
 t.test('migrate goes forward only', async (t) => {
   const desk = openDesk(t)
   await desk.json(['workspace', 'list'])

@@ -86,6 +86,8 @@ t.test(
     const sent = { code: 77, stderr: /belongs to user 65534; .*sudo -u '#65534' postern/ }
     t.match(await desk.run(['key', 'list']), sent)
     t.match(await desk.run(['restore', desk.configFile, '--yes']), sent)
+    t.match(await desk.run(['serve']), sent)
+    t.match(await desk.run(['dev']), sent)
     t.same(readdirSync(data), [], 'and leaves nothing')
     const { code, stdout } = await desk.run(['doctor', '--json'])
     t.equal(code, 77)

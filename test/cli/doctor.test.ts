@@ -89,6 +89,27 @@ t.test('2 a secret that others can read, 3 a database from a newer version', asy
   t.match(newer.of('database'), { result: 'fail', detail: /newer Postern/ })
 })
 
+t.test('what its own user may not open is opened again, not restored', async (t) => {
+  const { look, run, dir } = await examine(t)
+  await run(['key', 'list'])
+  const data = join(dir, 'data')
+  const database = join(data, 'postern.db')
+  chmodSync(database, 0o400)
+  const { code, of } = await look()
+  t.equal(code, 77)
+  t.match(of('file modes'), { detail: /closed to its own user \(0400\)/, remedy: `chmod 600 ${database}` })
+  chmodSync(database, 0o600)
+  chmodSync(data, 0o500)
+  t.match((await look()).of('data folder'), { result: 'fail', remedy: `chmod 700 ${data}` })
+  chmodSync(data, 0o700)
+  t.equal((await look()).code, 0, 'mended')
+})
+
+t.test('less room than the daemon wants', async (t) => {
+  const { look } = await examine(t, `${SETTINGS}limits: { min_free_disk: 9007199254740991 }\n`)
+  t.match((await look()).of('disk'), { result: 'fail', detail: /below limits.min_free_disk/ })
+})
+
 t.test('4 a damaged database', async (t) => {
   const { look, dir, file } = await examine(t)
   mkdirSync(join(dir, 'data'), { mode: 0o700 })
@@ -293,5 +314,5 @@ t.test('14 a disk that is nearly full', { skip }, async (t) => {
   t.teardown(() => execFileSync('umount', [data]))
   const { code, of } = await look()
   t.equal(code, 74)
-  t.match(of('disk'), { result: 'fail', detail: /8 MiB free .*nearly full/ })
+  t.match(of('disk'), { result: 'fail', detail: /8 MiB free .*below limits.min_free_disk/ })
 })

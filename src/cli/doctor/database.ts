@@ -12,6 +12,7 @@ import { createStatements } from '../../store/sqlite/read/statements.js'
 import { STEPS } from '../../store/sqlite/schema/steps.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
+const CLOSED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM)/
 const WAL_LARGE = 256 * 1024 ** 2
 
 const checkSchema = (db: Db): Finding | null => {
@@ -67,6 +68,9 @@ export const checkDatabase: Check = async ({ config: { data_dir: dataDir } }) =>
     return found.length > 0 ? found : [ok('database', `${file} is whole`)]
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
+    // a sound file that this user may not open is not to be replaced by an old copy
+    if (CLOSED.test(`${(error as { code?: unknown }).code}`))
+      return [fail('database', `${file}: ${said}`, `chmod -R u+rwX ${dataDir}`, 77)]
     return [fail('database', `${file}: ${said}`, 'postern restore FILE, from the last backup', 74)]
   } finally {
     db?.close()

@@ -16,6 +16,12 @@ export const checkOwner: Check = async ({ config: { data_dir: dataDir } }) => {
   return [fail('file owner', `${dataDir} belongs to user ${owner}, not ${process.getuid?.()}`, remedy, 77)]
 }
 
+/** What is wrong with a mode where `full` is all that others may have and the least that the owner needs. */
+const wrongMode = (mode: number, full: number): string | null => {
+  if ((mode & 0o077 & ~full) !== 0) return `open to others (${octal(mode)})`
+  return (mode & full & 0o700) === (full & 0o700) ? null : `closed to its own user (${octal(mode)})`
+}
+
 /** The data folder and all in it belong to one user alone. */
 export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
   if (!existsSync(dataDir)) {
@@ -23,21 +29,16 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
   }
   const folder = statSync(dataDir)
   const found: Finding[] = []
-  if ((folder.mode & 0o077) !== 0) {
-    found.push(
-      fail('data folder', `${dataDir} is open to others (${octal(folder.mode)})`, `chmod 700 ${dataDir}`, 77),
-    )
-  }
+  const wrong = wrongMode(folder.mode, 0o700)
+  if (wrong !== null) found.push(fail('data folder', `${dataDir} is ${wrong}`, `chmod 700 ${dataDir}`, 77))
+  if ((folder.mode & 0o500) !== 0o500) return found
   // one user owns it all: the daemon, which could not write what a command of root has left
   const owner = folder.uid
   for (const name of readdirSync(dataDir)) {
     const path = join(dataDir, name)
     const stat = statSync(path)
-    if (stat.isFile() && (stat.mode & 0o077) !== 0 && !name.endsWith('.crt')) {
-      found.push(
-        fail('file modes', `${path} can be read by others (${octal(stat.mode)})`, `chmod 600 ${path}`, 77),
-      )
-    }
+    const wrong = stat.isFile() ? wrongMode(stat.mode, name.endsWith('.crt') ? 0o644 : 0o600) : null
+    if (wrong !== null) found.push(fail('file modes', `${path} is ${wrong}`, `chmod 600 ${path}`, 77))
     if (stat.uid !== owner) {
       const detail = `${path} belongs to user ${stat.uid}, the folder to ${owner}`
       found.push(fail('file owner', detail, `chown -R ${owner} ${dataDir}`, 77))
@@ -50,15 +51,18 @@ const MIB = 1024 ** 2
 const text = (bytes: number): string =>
   bytes < 1024 * MIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / 1024 / MIB).toFixed(1)} GiB`
 
-/** Room for the database to grow; below 64 MiB there is none to speak of. */
-export const checkDisk: Check = async ({ config: { data_dir: dataDir } }) => {
+/** Room for the database to grow: below the limit the daemon accepts nothing, and below 64 MiB there is none to speak of. */
+export const checkDisk: Check = async ({ config: { data_dir: dataDir, limits } }) => {
   const path = existsSync(dataDir) ? dataDir : '.'
   const disk = statfsSync(path)
   const free = disk.bavail * disk.bsize
   const share = disk.blocks === 0 ? 1 : disk.bavail / disk.blocks
   const detail = `${text(free)} free for ${path} (${Math.round(share * 100)} %)`
-  if (free < 64 * MIB)
-    return [fail('disk', `${detail}, nearly full`, 'free some space, or move data_dir', 74)]
+  if (free < Math.max(limits.min_free_disk, 64 * MIB)) {
+    const why =
+      free < limits.min_free_disk ? 'below limits.min_free_disk: nothing more is accepted' : 'nearly full'
+    return [fail('disk', `${detail}, ${why}`, 'free some space, or move data_dir', 74)]
+  }
   if (share < 0.05) return [warn('disk', detail, 'free some space, or shorten retention.bodies')]
   if (disk.files > 0 && disk.ffree / disk.files < 0.01) {
     return [fail('disk', `${path} is nearly out of inodes`, 'remove small files there, or move data_dir', 74)]
