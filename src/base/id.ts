@@ -95,16 +95,5 @@ export const idTime = (id: string): number => {
   return time
 }
 
-const REQUEST_BYTES = 15
-const noise = new Uint8Array(REQUEST_BYTES * 256)
-let spent = noise.length
-
-/** A request id: random, for logs and problem details. Drawn from a pool, since one small draw costs as much as a large one. */
-export const newRequestId = (): string => {
-  if (spent === noise.length) {
-    randomFillSync(noise)
-    spent = 0
-  }
-  spent += REQUEST_BYTES
-  return `req_${toBase32(noise.subarray(spent - REQUEST_BYTES, spent))}`
-}
+/** A request id, for logs and problem details. */
+export const newRequestId = (): string => newId('req')

@@ -42,6 +42,9 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   request.app.workspace = null
   request.app.body = undefined
   request.raw.res.setHeader('x-request-id', request.app.id)
+  const { headers } = request.raw.req
+  // codings have no case (RFC 9110, section 8.4.1); hapi unpacks lower-case ones only
+  if (headers['content-encoding']) headers['content-encoding'] = headers['content-encoding'].toLowerCase()
   request.app.span = ground.spans && beginSpan(ground.spans, request)
   if (ground.draining()) {
     request.raw.res.setHeader('connection', 'close')

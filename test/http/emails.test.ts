@@ -99,6 +99,9 @@ t.test('lists by filter', async (t) => {
     (await kit.ask(`/v1/emails?${query}`)).json.data.map((one: { id: string }) => one.id)
   t.strictSame(await only('to=bob@EXAMPLE.com'), [id])
   t.strictSame(await only('tag=kind:a:b'), [id])
+  const { json: abroad } = await kit.ask('/v1/emails', { body: { ...MAIL, to: 'x@b\u00fccher.example' } })
+  for (const to of ['x@b\u00fccher.example', 'X@B\u00dcCHER.example', 'x@xn--bcher-kva.example'])
+    t.strictSame(await only(`to=${encodeURIComponent(to)}`), [abroad.id], to)
   t.ok((await only('status=queued')).includes(id))
   t.strictSame(await only('status=bounced'), [])
   t.strictSame(
@@ -157,6 +160,7 @@ t.test('scheduled mail: reschedule, cancel, then too late', async (t) => {
     events.data.map((one: { type: string }) => one.type),
     ['email.canceled', 'email.scheduled', 'email.scheduled'],
   )
+  t.strictSame(events.data[1].detail, { scheduled_at: later })
 })
 
 t.test('mail that came over SMTP reads the same', async (t) => {

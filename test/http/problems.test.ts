@@ -331,7 +331,7 @@ const isProblem = (
   t.equal(reply.headers['cache-control'], 'no-store')
   t.strictSame(Object.keys(problem).sort(), [...MEMBERS, ...(row.more ?? [])].sort())
   t.equal(problem.type, `https://mail.test/errors/${row.code}`)
-  t.match(problem.request_id, /^req_[0-9a-z]{24}$/)
+  t.match(problem.request_id, /^req_[0-9a-z]{26}$/)
   t.equal(problem.request_id, reply.headers['x-request-id'])
   if (row.instance !== undefined) t.equal(problem.instance, row.instance)
   for (const name of ['limit', 'remaining', 'reset']) t.match(reply.headers[`x-ratelimit-${name}`], /^\d+$/)
@@ -395,7 +395,9 @@ t.test('a body is taken in every honest form', async (t) => {
     [mail, `${JSON_TYPE}; charset=UTF-8`],
     [mail, `${JSON_TYPE};charset="utf-8"`],
     [mail, 'content-type: Application/JSON'],
+    [mail, `${JSON_TYPE}; profile="x"; charset=utf-8`],
     [gzipSync(mail), JSON_TYPE, 'Content-Encoding: gzip'],
+    [gzipSync(mail), JSON_TYPE, 'Content-Encoding: GZip'],
     [deflateSync(mail), JSON_TYPE, 'Content-Encoding: deflate'],
     [mail, JSON_TYPE, 'Content-Encoding: identity'],
     [JSON.stringify({ ...MAIL, subject: 'caf\u00e9 \ud83d\ude00' }), JSON_TYPE],

@@ -4,7 +4,7 @@ import t from 'tap'
 import { FAULTS, Fault, type FaultCode } from '../../src/base/fault.js'
 import { faultReply, Refusal, recode, replyTo, SAY } from '../../src/smtp/reply.js'
 
-const REQUEST = 'req_000000000000000000000000'
+const REQUEST = 'req_00000000000000000000000000'
 const ONE = /^[245]\d\d [245]\.\d{1,3}\.\d{1,3} [ -~]+$/
 
 t.test('every fault has a reply', async (t) => {

@@ -11,7 +11,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Fault } from '../../base/fault.js'
 
-const TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i
+const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/i
+
+/** `application/json`, whatever its parameters, except for a charset that is not ours. */
+const isJson = (type: string): boolean => {
+  const [name = '', ...parameters] = type.split(';').map((part) => part.trim())
+  return name.toLowerCase() === 'application/json' && !parameters.some((one) => OTHER_CHARSET.test(one))
+}
+
 const ENCODINGS = new Set(['gzip', 'deflate', 'identity'])
 
 const hasBody = (headers: IncomingHttpHeaders): boolean =>
@@ -22,8 +29,8 @@ export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number): v
   if (Number(headers['content-length'] ?? 0) > maxBytes) throw new Fault('request.body_too_large')
   if (!hasBody(headers)) return
   const type = headers['content-type']
-  const encoding = headers['content-encoding']?.trim().toLowerCase()
-  if ((type && !TYPE.test(type)) || (encoding && !ENCODINGS.has(encoding))) {
+  const encoding = headers['content-encoding']
+  if ((type && !isJson(type)) || (encoding && !ENCODINGS.has(encoding))) {
     throw new Fault('request.media_type_unsupported')
   }
 }

@@ -7,6 +7,7 @@
  *   Time filters narrow the id range by as much as id and created_at ever
  *   differed (skew.ts), which is milliseconds unless the clock was set back.
  */
+import { wireAddress } from '../../../mail/address.js'
 import { STATUSES, type Status } from '../../../mail/status.js'
 import type { Mode, Page, Rows } from '../../page.js'
 import type {
@@ -92,12 +93,15 @@ const strand = (from: string, id: string, clauses: Clauses): Strand => ({
   params: clauses.params,
 })
 
+/** An address as `address_lc` has it, however its domain is written. */
+const addressLc = (address: string): string => wireAddress(address).toLowerCase()
+
 /** Strands of one workspace that start from a recipient's address or a tag, and look the rest up. */
 const searched = (filter: EmailFilter, skew: Skew, workspace: number): Strand => {
   const clauses = new Clauses()
   const { to, tag } = filter
   const id = to !== null ? 'r.email_id' : 't.email_id'
-  if (to !== null) clauses.add('r.workspace = ? AND r.address_lc = ?', workspace, to.toLowerCase())
+  if (to !== null) clauses.add('r.workspace = ? AND r.address_lc = ?', workspace, addressLc(to))
   if (tag !== null) {
     const table = to === null ? '' : ' AND t.email_id = r.email_id'
     clauses.add(`t.workspace = ? AND t.name = ? AND t.value = ?${table}`, workspace, tag.name, tag.value)
@@ -213,7 +217,7 @@ export const createEmailReads = (sql: Statements) => {
     },
 
     findEmails(text: string, limit: number): readonly EmailRow[] {
-      const ids = text.startsWith('<') ? idsByMessage(text, limit) : idsByAddress(text.toLowerCase(), limit)
+      const ids = text.startsWith('<') ? idsByMessage(text, limit) : idsByAddress(addressLc(text), limit)
       return [...new Set(ids)]
         .sort()
         .reverse()

@@ -5,6 +5,7 @@
  *   them leave that status in one step (due or canceled), so client and
  *   dispatcher compare and set the same fact and exactly one of them wins.
  */
+import { toRfc3339 } from '../../../base/clock.js'
 import { nextStatus, type Observation, type Status } from '../../../mail/status.js'
 import type { EmailScope, EventSource, RescheduleResult } from '../../port.js'
 import type { Row } from '../connect.js'
@@ -95,7 +96,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
       sql.moveEmail.run(scheduledAt, now, id)
       addEvent({
         ...plainEvent(id, null, 'scheduled', 'api', now),
-        more: JSON.stringify({ reply: null, mta: null, detail: { scheduled_at: scheduledAt } }),
+        more: JSON.stringify({ reply: null, mta: null, detail: { scheduled_at: toRfc3339(scheduledAt) } }),
       })
       desk.effects.due = true
       return 'done'
