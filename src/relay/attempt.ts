@@ -153,6 +153,7 @@ export class Attempt {
         size: raw.length,
         eightBit: seen.eightBit,
         needsSmtpUtf8,
+        verified: connection.verified,
       },
       connection.offers,
     )

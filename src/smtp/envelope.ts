@@ -2,7 +2,7 @@
  * NAME      envelope - MAIL FROM and RCPT TO as values
  * DESCRIPTION
  *   Reads a path and its parameters (RFC 5321 section 4.1.2, 3461, 1870, 6152,
- *   6531, 4954). Case of verbs and keywords is free, a space after the colon
+ *   6531, 4954, 8689). Case of verbs and keywords is free, a space after the colon
  *   and a missing pair of angle brackets are forgiven, since old software does
  *   both; a source route is read and dropped. ENVID and ORCPT stay in xtext, as
  *   they came. An unknown or repeated parameter is refused.
@@ -24,6 +24,8 @@ export interface Sender {
   readonly ret: 'FULL' | 'HDRS' | null
   /** xtext, as received. */
   readonly envid: string | null
+  /** RFC 8689. */
+  readonly requireTls: boolean
 }
 
 export interface EnvelopeRecipient {
@@ -122,7 +124,7 @@ const matching = (
   return value
 }
 
-const MAIL_PARAMS = ['SIZE', 'BODY', 'SMTPUTF8', 'AUTH', 'RET', 'ENVID']
+const MAIL_PARAMS = ['SIZE', 'BODY', 'SMTPUTF8', 'AUTH', 'RET', 'ENVID', 'REQUIRETLS']
 const RCPT_PARAMS = ['NOTIFY', 'ORCPT']
 
 /** The meaning of MAIL FROM's parameters. BODY, SMTPUTF8 and AUTH= are checked and forgotten: the bytes tell what they are. */
@@ -131,6 +133,7 @@ export const readSender = ({ address, params }: Path): Sender => {
   matching(params, 'BODY', /^(?:7BIT|8BITMIME)$/i, 8)
   matching(params, 'AUTH', /^\S+$/, 500)
   matching(params, 'SMTPUTF8', /^$/, 0)
+  matching(params, 'REQUIRETLS', /^$/, 0)
   const size = matching(params, 'SIZE', /^\d{1,20}$/, 20)
   return {
     address,
@@ -142,6 +145,7 @@ export const readSender = ({ address, params }: Path): Sender => {
           ? 'FULL'
           : null,
     envid: matching(params, 'ENVID', XTEXT, 100),
+    requireTls: params.has('REQUIRETLS'),
   }
 }
 

@@ -71,6 +71,7 @@ export const SAY = {
   helloFirst: '503 5.5.1 Send EHLO or HELO first',
   nestedMail: '503 5.5.1 A transaction is already open; RSET ends it',
   startTlsFirst: '530 5.7.0 Must issue a STARTTLS command first',
+  requireTlsInClear: '555 5.5.4 REQUIRETLS needs TLS on this connection',
   unknown: '500 5.5.2 Command not recognized',
   notImplemented: '502 5.5.1 Command not implemented',
   lineTooLong: '500 5.5.2 Line too long',

@@ -171,6 +171,7 @@ export class Session<Who> {
       'ENHANCEDSTATUSCODES',
       'DSN',
       ...(rules.startTls && !this.wire.secure ? ['STARTTLS'] : []),
+      ...(this.wire.secure ? ['REQUIRETLS'] : []),
       ...(this.loginOffered() ? [`AUTH ${MECHANISMS}`] : []),
     ]
   }
@@ -225,6 +226,8 @@ export class Session<Who> {
     const path = readPath(line, SAY.badSender)
     if (path.address !== '' && !isMailbox(path.address)) throw new Refusal(SAY.badSender)
     const sender = readSender(path)
+    // what came in clear has been seen already (RFC 8689, section 2)
+    if (sender.requireTls && !this.wire.secure) throw new Refusal(SAY.requireTlsInClear)
     const accept = (): void => {
       if (sender.size !== null && sender.size > this.rules.size) throw this.tooBig()
       this.sender = sender

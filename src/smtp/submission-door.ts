@@ -179,6 +179,7 @@ const enveloped = <Who>(
   })),
   ret: sender.ret,
   envid: sender.envid,
+  requireTls: sender.requireTls,
   raw,
   headroom,
   received: {

@@ -40,6 +40,7 @@ export interface OwedDsn {
   readonly subject: string
   readonly createdAt: number
   readonly size: number
+  readonly requireTls: boolean
   readonly recipients: readonly OwedRecipient[]
 }
 

@@ -90,6 +90,8 @@ export interface NewEmail extends EmailFacts {
   readonly ret: string | null
   /** The W3C traceparent of the request that brought it, kept for the spans of its attempts; absent when nobody traces. */
   readonly trace?: string | null | undefined
+  /** True when the client said REQUIRETLS: it travels under verified TLS, or not at all (RFC 8689). */
+  readonly requireTls?: boolean
   /** MAIL FROM of the submitting client; '' goes out from the null sender, and is never reported on. */
   readonly mailFrom?: string | null
 }
@@ -157,6 +159,8 @@ export interface Claimed {
   readonly ambiguous?: 'retry' | 'hold'
   /** True for a report of our own: it leaves from `<>`. */
   readonly nullSender?: boolean
+  /** True when only verified TLS, to a server that goes on like this, is good enough. */
+  readonly requireTls?: boolean
   /** The bytes, when they are small or still at hand; else fetch them with body(). */
   readonly raw: Uint8Array | null
 }

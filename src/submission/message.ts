@@ -30,6 +30,8 @@ export interface EnvelopedMessage {
   readonly ret: string | null
   /** xtext, as received. */
   readonly envid: string | null
+  /** It may go on under verified TLS only (RFC 8689). */
+  readonly requireTls?: boolean
   readonly raw: Uint8Array
   /** Octets before `raw`, in the same memory, that may be overwritten; `raw` itself may be, then. */
   readonly headroom?: number
@@ -197,6 +199,7 @@ const toEmail = async (
     ret: message.ret,
     trace: message.trace,
     mailFrom: message.mailFrom,
+    requireTls: message.requireTls ?? false,
   }
 }
 

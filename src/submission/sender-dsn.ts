@@ -68,7 +68,9 @@ const toEmail = async (parts: SenderDsnParts, route: Route, owed: OwedDsn): Prom
   const now = clock.now()
   const id = newId('em', now)
   const messageId = `<${id}@${config.hostname}>`
-  const whole = owed.action === 'failed' && owed.ret === 'FULL' && owed.size <= LARGEST_RETURNED
+  // what may not travel without TLS is not sent around whole (RFC 8689, section 5)
+  const mayBeWhole = owed.ret === 'FULL' && !owed.requireTls && owed.size <= LARGEST_RETURNED
+  const whole = owed.action === 'failed' && mayBeWhole
   const { subject } = owed
   const raw = writeDsn({
     messageId,
@@ -114,6 +116,7 @@ const toEmail = async (parts: SenderDsnParts, route: Route, owed: OwedDsn): Prom
     envid: null,
     ret: null,
     mailFrom: '',
+    requireTls: owed.requireTls,
   }
 }
 

@@ -16,6 +16,7 @@ const needs = (change: Partial<EnvelopeNeeds> = {}): EnvelopeNeeds => ({
   size: 100,
   eightBit: false,
   needsSmtpUtf8: false,
+  verified: false,
   ...change,
 })
 
@@ -30,6 +31,7 @@ t.test('offers', async (t) => {
     dsn: true,
     smtpUtf8: true,
     eightBitMime: true,
+    requireTls: false,
     size: true,
     maxSize: 1000,
   })
@@ -80,6 +82,22 @@ t.test('what is needed and not offered is refused, not bent', async (t) => {
   t.equal(commands({ size: 1001 }), '552 5.3.4')
   t.equal(commands({ size: 1_000_000 }, NONE).slice(0, 4), 'MAIL')
 })
+
+t.test(
+  'what requires TLS goes on under verified TLS to those who require it too, or not at all',
+  async (t) => {
+    const claimed = mail({ requireTls: true, ret: 'FULL' })
+    const strict = { ...ALL, requireTls: true }
+    t.match(commands({ claimed, verified: true }, strict), /^MAIL .* RET=HDRS .* REQUIRETLS\n/)
+    t.equal(commands({ claimed, verified: false }, strict), '550 5.7.30')
+    t.equal(commands({ claimed, verified: true }), '550 5.7.30')
+    t.notMatch(commands({ verified: true }, strict), 'REQUIRETLS', 'nobody asked')
+    const report = { claimed, returnPath: '' }
+    t.notMatch(commands(report), 'REQUIRETLS', 'a report is not thrown away for it')
+    t.match(commands({ ...report, verified: true }, strict), 'REQUIRETLS')
+    t.match(commands({ claimed: mail({ requireTls: true, mode: 'test' }) }), /^MAIL/, 'the sandbox is here')
+  },
+)
 
 t.test('no address can carry a command', async (t) => {
   for (const address of ['', 'a@b>\r\nDATA', 'a b@c', 'a@b\0', '<a@b>']) {

@@ -68,6 +68,14 @@ const acceptTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.body('em_00000000000000000000000000'), null)
   })
 
+  await t.test('what requires TLS is claimed as such', async (t) => {
+    const at = await ground(store)
+    await accepted(store, at, { requireTls: true })
+    t.match(await claimOne(store, at, T0), { requireTls: true })
+    await accepted(store, at)
+    t.match(await claimOne(store, at, T0), { requireTls: false })
+  })
+
   await t.test('a batch is all or nothing', async (t) => {
     const at = await ground(store)
     const good = mailFor(at)

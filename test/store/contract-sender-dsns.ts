@@ -56,7 +56,7 @@ const noted = async (t: Test, store: Store): Promise<void> => {
     const [owed, ...more] = await after(
       store,
       at,
-      { recipients, envid: 'QQ1', ret: 'FULL' },
+      { recipients, envid: 'QQ1', ret: 'FULL', requireTls: true },
       { ...refused, mta },
     )
     t.same(more, [])
@@ -68,6 +68,7 @@ const noted = async (t: Test, store: Store): Promise<void> => {
       mailFrom: 'app@acme.test',
       envid: 'QQ1',
       ret: 'FULL',
+      requireTls: true,
       subject: 'Receipt',
       createdAt: T0,
       recipients: [{ address: 'ana@example.com', dsn, reply: NO, mta, occurredAt: T0 + 5, queuedAt: T0 }],

@@ -65,6 +65,7 @@ interface Waiting {
 export class Connection {
   readonly offers: Offers
   readonly tls: string | null
+  readonly verified: boolean
   /** Messages begun on this connection. */
   used = 0
   stage: MailStage | 'idle' = 'idle'
@@ -82,6 +83,7 @@ export class Connection {
   constructor(session: Session, timeouts: Timeouts, tick: () => number) {
     this.offers = session.offers
     this.tls = session.tls
+    this.verified = session.verified
     this.#socket = session.socket
     this.#timeouts = timeouts
     this.#tick = tick

@@ -2,12 +2,14 @@
  * NAME      envelope - MAIL and RCPT for the recipients of a transaction, or why not
  * DESCRIPTION
  *   Builds the commands from what the mail needs and what the upstream
- *   offers (RFC 5321, 4.1.1.2-3; DSN: RFC 3461; SMTPUTF8: RFC 6531; SIZE: RFC 1870). What is
+ *   offers (RFC 5321, 4.1.1.2-3; DSN: RFC 3461; SMTPUTF8: RFC 6531; SIZE: RFC 1870;
+ *   REQUIRETLS: RFC 8689). What is
  *   needed and not offered is refused here, with the reply that an honest MTA would
  *   give, and never sent as something else: an 8-bit body is not passed to a
  *   7-bit upstream (5.6.3), nor an internationalised address to one
  *   without SMTPUTF8 (5.6.7; mere text in the header was encoded before it comes to
- *   this). Another member of the pool may still take it.
+ *   this), nor what requires TLS to one that is not verified or does not promise to
+ *   require it in turn (5.7.30). Another member of the pool may still take it.
  * NOTES
  *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
  *   content, and no MTA of this century lacks 8BITMIME.
@@ -36,6 +38,8 @@ export interface EnvelopeNeeds {
   readonly eightBit: boolean
   /** Its header is not ASCII. */
   readonly needsSmtpUtf8: boolean
+  /** The connection is under TLS, and we know with whom. */
+  readonly verified: boolean
 }
 
 const CONTROL = /[\x00-\x1f\x7f]/
@@ -69,12 +73,28 @@ const beyondAscii = ({ claimed, returnPath, needsSmtpUtf8 }: EnvelopeNeeds): str
   return needsSmtpUtf8 ? 'An address in the header' : null
 }
 
+const requiresTls = (
+  { claimed, verified }: EnvelopeNeeds,
+  { requireTls }: Offers,
+): 'no' | 'kept' | 'broken' => {
+  if (claimed.requireTls !== true) return 'no'
+  return verified && requireTls ? 'kept' : 'broken'
+}
+
+/** Mail for the sandbox stays within this machine; a report is better told than lost (RFC 8689, section 5). */
+const mayBreakTls = ({ claimed, returnPath }: EnvelopeNeeds): boolean =>
+  claimed.mode === 'test' || returnPath === ''
+
 const refuse = (needs: EnvelopeNeeds, offers: Offers): Reply | null => {
   const { claimed, returnPath } = needs
   if (claimed.address === '' || isUnsafe(claimed.address)) {
     return refusal(553, '5.1.3', 'The recipient address can not be sent')
   }
   if (isUnsafe(returnPath)) return refusal(553, '5.1.7', 'The sender address can not be sent')
+  if (requiresTls(needs, offers) === 'broken' && !mayBreakTls(needs)) {
+    const lack = needs.verified ? 'does not offer it' : 'is not reached by verified TLS'
+    return refusal(550, '5.7.30', `REQUIRETLS support required: the upstream ${lack}`)
+  }
   const international = beyondAscii(needs)
   if (international !== null && !offers.smtpUtf8) {
     return refusal(550, '5.6.7', `${international} needs SMTPUTF8, which the upstream does not offer`)
@@ -116,8 +136,10 @@ export const toEnvelope = (needs: EnvelopeNeeds, offers: Offers): Envelope | Rep
   if (offers.dsn) {
     const envid =
       claimed.envid !== null && PRINTABLE.test(claimed.envid) ? claimed.envid : encodeXtext(needs.envid())
-    mail += ` RET=${claimed.ret?.toUpperCase() === 'FULL' ? 'FULL' : 'HDRS'} ENVID=${envid}`
+    const whole = claimed.ret?.toUpperCase() === 'FULL' && claimed.requireTls !== true
+    mail += ` RET=${whole ? 'FULL' : 'HDRS'} ENVID=${envid}`
   }
+  if (requiresTls(needs, offers) === 'kept') mail += ' REQUIRETLS'
   const rcpt = [rcptOf(claimed, needs, offers)]
   for (const other of needs.others ?? []) rcpt.push(rcptOf(other, needs, offers))
   return { mail, rcpt }

@@ -9,6 +9,7 @@ export interface Offers {
   readonly dsn: boolean
   readonly smtpUtf8: boolean
   readonly eightBitMime: boolean
+  readonly requireTls: boolean
   readonly size: boolean
   /** The largest message it takes, in bytes; 0 when it names none. */
   readonly maxSize: number
@@ -28,6 +29,7 @@ export const parseOffers = (ehlo: string): Offers => {
     dsn: words.has('DSN'),
     smtpUtf8: words.has('SMTPUTF8'),
     eightBitMime: words.has('8BITMIME'),
+    requireTls: words.has('REQUIRETLS'),
     size: words.has('SIZE'),
     maxSize: Number(words.get('SIZE')) || 0,
   }

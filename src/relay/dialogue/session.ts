@@ -55,6 +55,8 @@ export interface Session {
   readonly offers: Offers
   /** `TLSv1.3`, or null in clear. */
   readonly tls: string | null
+  /** True when we know with whom: by chain and name, or by the pinned certificate. */
+  readonly verified: boolean
 }
 
 export class SetupFailure extends Error {
@@ -109,13 +111,20 @@ const checkPin = (socket: Socket, target: Target): void => {
 }
 
 /** From here on the socket is ours: SMTPConnection keeps only its close and error listeners. */
-const takeOver = (connection: SMTPConnection, socket: Socket, offers: Offers): Session => {
+const takeOver = (
+  connection: SMTPConnection,
+  socket: Socket,
+  offers: Offers,
+  { tls, fingerprint }: Target,
+): Session => {
   socket.removeAllListeners('timeout')
   socket.setTimeout(0)
   socket.pause()
   socket.removeAllListeners('data')
   connection.on('error', () => {})
-  return { socket, offers, tls: socket instanceof TLSSocket ? socket.getProtocol() : null }
+  const secure = socket instanceof TLSSocket
+  const checked = tls === 'verify' || tls === 'implicit' || fingerprint !== null
+  return { socket, offers, tls: secure ? socket.getProtocol() : null, verified: secure && checked }
 }
 
 /** With a password `opportunistic` is no less: who strips STARTTLS from the offers must not be given it. */
@@ -170,7 +179,7 @@ const open = async (
           clearTimeout(timer)
           connection.removeListener('error', fail)
           connection.removeListener('end', ended)
-          resolve(takeOver(connection, socket, offers))
+          resolve(takeOver(connection, socket, offers, target))
         }
       }
       const offers = parseOffers(connection.lastServerResponse || '')

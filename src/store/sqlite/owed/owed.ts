@@ -25,7 +25,7 @@ const toRecipient = (row: Row): OwedRecipient => ({
 export const createOwedReads = (sql: Statements) => ({
   owedDsns: (before: number, limit: number): readonly OwedDsn[] =>
     sql(
-      `SELECT o.action, e.id, e.test, e.mail_from, e.envid, e.ret, e.message_id, e.subject, e.created_at, e.size,
+      `SELECT o.action, e.id, e.test, e.mail_from, e.envid, e.ret, e.message_id, e.subject, e.created_at, e.size, e.require_tls,
          w.id AS workspace_id, w.account_id
        FROM (SELECT email_id, action FROM owed_dsns GROUP BY email_id, action HAVING max(at) <= ? LIMIT ?) o
          JOIN emails e ON e.id = o.email_id JOIN workspaces w ON w.n = e.workspace`,
@@ -44,6 +44,7 @@ export const createOwedReads = (sql: Statements) => ({
         subject: row.subject as string,
         createdAt: row.created_at as number,
         size: row.size as number,
+        requireTls: row.require_tls === 1,
         recipients: sql(
           `SELECT r.id, r.address, r.notify, r.orcpt, r.queued_at, v.occurred_at, v.reason, v.more
            FROM owed_dsns o JOIN recipients r ON r.id = o.recipient_id

@@ -18,6 +18,7 @@ import { KEEPING_STEP } from './keeping.js'
 import { LISTS } from './lists.js'
 import { OPERATIONS } from './operations.js'
 import { PEPPER_STEP } from './pepper.js'
+import { REQUIRE_TLS_STEP } from './require-tls.js'
 
 const TENANTS = `
 CREATE TABLE accounts (
@@ -246,4 +247,5 @@ export const STEPS: readonly string[] = [
   PEPPER_STEP,
   OWED_STEP,
   KEEPING_STEP,
+  REQUIRE_TLS_STEP,
 ]

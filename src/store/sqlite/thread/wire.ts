@@ -38,6 +38,7 @@ export interface WireMail {
   readonly recipients: WireRecipients
   readonly raw: Uint8Array
   readonly mailFrom: string | null
+  readonly requireTls: boolean
 }
 
 /** WireMail in this order. */
@@ -61,6 +62,7 @@ export type MailArray = [
   recipients: WireRecipients,
   raw: Uint8Array,
   mailFrom: string | null,
+  requireTls: boolean,
 ]
 const RAW = 17
 
@@ -113,6 +115,7 @@ const toMailArray = (mail: NewEmail): MailArray => [
   recipientsOf(mail),
   mail.raw,
   mail.mailFrom ?? null,
+  mail.requireTls ?? false,
 ]
 
 export const fromMailArray = (mail: MailArray): WireMail => ({
@@ -135,6 +138,7 @@ export const fromMailArray = (mail: MailArray): WireMail => ({
   recipients: mail[16],
   raw: mail[RAW],
   mailFrom: mail[18],
+  requireTls: mail[19],
 })
 
 const NOTHING = new Uint8Array(0)
@@ -195,6 +199,7 @@ export type ClaimedArray = readonly [
   raw: Uint8Array | null,
   ambiguous: 'retry' | 'hold',
   nullSender: boolean,
+  requireTls: boolean,
 ]
 
 export const RAW_OF_CLAIMED = 18
@@ -223,4 +228,5 @@ export const fromClaimedArray = (one: ClaimedArray): Claimed => ({
   raw: one[RAW_OF_CLAIMED],
   ambiguous: one[19],
   nullSender: one[20],
+  requireTls: one[21],
 })

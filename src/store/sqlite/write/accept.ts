@@ -78,6 +78,7 @@ const claimedOf = (
   size === mail.raw.byteLength ? mail.raw : null,
   ambiguous,
   mail.mailFrom === '',
+  mail.requireTls,
 ]
 
 const prepare = (desk: Desk) => ({
@@ -86,8 +87,8 @@ const prepare = (desk: Desk) => ({
   ),
   email: desk.db.prepare(
     `INSERT INTO emails (id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
-       pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists, mail_from)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists, mail_from, require_tls)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_id) VALUES (?, ?, ?, ?)'),
   recipient: desk.db.prepare(
@@ -192,6 +193,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
       mail.subject,
       mail.lists,
       mail.mailFrom,
+      mail.requireTls ? 1 : 0,
     )
     for (let i = 0; i < mail.tags.length; i += 2)
       sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], mail.id)

@@ -35,7 +35,7 @@ interface Candidate {
 const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address, r.notify, r.orcpt, e.envid, e.ret,
     e.message_id, e.sender, e.utf8, r.attempts, e.created_at, r.queued_at, r.lease_gen, e.size,
     CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body AND email_id = e.id) END, w.ambiguous,
-    e.mail_from = ''
+    e.mail_from = '', e.require_tls
   FROM recipients r JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`
 
 const prepare = (desk: Desk) => ({
@@ -60,6 +60,7 @@ const toClaimed = (desk: Desk, row: unknown[]): ClaimedArray => {
   row[4] = row[4] === 1
   row[12] = row[12] === 1
   row[20] = row[20] === 1
+  row[21] = row[21] === 1
   return row as unknown as ClaimedArray
 }
 
