@@ -91,7 +91,7 @@ const STATUS_PAINT: Readonly<Record<string, (paint: Paint) => (text: string) => 
 export const paintStatus = (paint: Paint, status: string): string =>
   STATUS_PAINT[status]?.(paint)(status) ?? status
 
-/** The terminal echoes in its own mode, so raw mode is the only way to hide a secret. */
+/** The terminal echoes in its own mode, so raw mode is the only way to hide a secret; its ^C, ^D, ^U are ours then. */
 const readHidden = async ({ stdin, stderr }: Streams, prompt: string): Promise<string> => {
   stderr.write(prompt)
   stdin.setRawMode?.(true)
@@ -100,8 +100,10 @@ const readHidden = async ({ stdin, stderr }: Streams, prompt: string): Promise<s
     for await (const chunk of stdin) {
       for (const char of String(chunk)) {
         if (char === '\r' || char === '\n') return text
-        if (char === '\u0003') throw usage('interrupted')
-        text = char === '\u007f' ? text.slice(0, -1) : text + char
+        if (char === '\u0003' || char === '\u0004') throw usage('nothing was changed')
+        if (char === '\u007f' || char === '\b') text = text.slice(0, -1)
+        else if (char === '\u0015') text = ''
+        else if (char >= ' ') text += char
       }
     }
     return text

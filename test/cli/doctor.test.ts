@@ -164,10 +164,11 @@ t.test('7 the certificate that a library publishes', async (t) => {
 
 t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', async (t) => {
   const { look, run, file } = await examine(t)
+  const right = Buffer.from('\0gw\0open').toString('base64')
   const plain = new UpstreamServer({ extensions: ['PIPELINING'] })
   const strict = new UpstreamServer({
     extensions: ['AUTH PLAIN', 'DSN'],
-    act: (stage) => (stage === 'auth' ? '535 5.7.8 not you' : undefined),
+    act: (stage, line) => (stage === 'auth' && !line.endsWith(right) ? '535 5.7.8 not you' : undefined),
   })
   const [noDsn, noLogin] = [await plain.listen(), await strict.listen()]
   t.teardown(() => Promise.all([plain.close(), strict.close()]))
@@ -184,7 +185,7 @@ t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', 
   t.match(
     rows.filter(({ check }) => check === 'upstream'),
     [
-      { result: 'fail', detail: /127\.0\.0\.1:1: connect failed/ },
+      { result: 'fail', detail: /127\.0\.0\.1:1: connect failed/, remedy: /--upstream 'smtp:/ },
       { result: 'warn', detail: /offers no DSN/ },
       { result: 'fail', detail: /auth failed/, remedy: /password_file/ },
     ],
@@ -199,6 +200,19 @@ t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', 
     { ok: true, dsn: false },
     { ok: false, stage: 'auth' },
   ])
+
+  // the command, as a shell would take it apart: it mends that one and leaves the others as they were
+  const { remedy } = rows.filter(({ check }) => check === 'upstream')[2] ?? {}
+  const words = `${remedy}`.replaceAll("'", '').replace('FILE', file('new', 'open\n')).split(' ')
+  t.match(await run(words.slice(1)), { code: 0 })
+  t.match(
+    (await look()).rows.filter(({ check }) => check === 'upstream'),
+    [
+      { detail: /connect failed/ },
+      { detail: /offers no DSN/ },
+      { result: 'ok', detail: /in clear, signed in/ },
+    ],
+  )
 })
 
 /** A name server that knows nothing (NXDOMAIN), or answers an MX and the addresses of all. */

@@ -1,8 +1,10 @@
 /** The frame of the command line: help, mistakes and their hints, closed pipes, one document of JSON. */
 import { spawn } from 'node:child_process'
+import { PassThrough, Readable } from 'node:stream'
 import t from 'tap'
 import { CATALOG } from '../../src/cli/catalog.js'
 import { parse } from '../../src/cli/parse.js'
+import { openTerminal } from '../../src/cli/terminal.js'
 import { cleanEnv } from '../parts/postern.js'
 import { command, postern } from './desk.js'
 
@@ -37,6 +39,18 @@ t.test('a wrong command line is one line that names the remedy, and 64', async (
     { code, stdout, stderr },
     { code: 64, stdout: '', stderr: 'postern: unknown command workspac; did you mean workspace?\n' },
   )
+})
+
+t.test('a hidden secret is edited as any line, and given up by ^C and ^D', async (t) => {
+  const typed = (keys: string) => {
+    const stdin = Object.assign(Readable.from([keys]), { isTTY: true, setRawMode: () => {} })
+    const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+    return openTerminal(false, { stdin, stdout, stderr }).readSecret('password: ')
+  }
+  t.equal(await typed('wrong\u0015righx\u007ft\u001b\r'), 'right')
+  for (const key of ['\u0003', '\u0004']) {
+    await t.rejects(typed(`half${key}`), { exit: 64, message: 'nothing was changed' })
+  }
 })
 
 t.test('help lists the commands and the exit codes', async (t) => {

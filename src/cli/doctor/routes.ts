@@ -2,6 +2,7 @@
  * NAME      routes - does every workspace have a way out, and does it work?
  */
 import { idTime } from '../../base/id.js'
+import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import type { House } from '../context.js'
 import { upstreamText } from '../pool.js'
 import { collect } from '../rows.js'
@@ -41,18 +42,32 @@ export const checkWorkspaces = async ({ store, account }: House): Promise<readon
   return found
 }
 
-const REMEDY: Readonly<Record<NonNullable<Trial['stage']>, string>> = {
-  connect: 'start it, open the firewall, or: postern pool update',
-  greeting: 'look into its log: it does not take mail from here',
-  tls: 'renew its certificate, or choose another tls= in: postern pool update',
-  auth: 'give the right user and password_file in: postern pool update',
+/** The whole list of the pool again, since that is what an update takes; what a URL leaves out stays as it was. */
+const updateOf = (pool: PoolRow, wrong: UpstreamRow, query: string): string => {
+  const urls = pool.upstreams.map((one) => {
+    const user = one.user === null ? '' : `${encodeURIComponent(one.user).replaceAll("'", '%27')}@`
+    return `--upstream 'smtp://${user}${upstreamText(one)}${one.id === wrong.id ? query : ''}'`
+  })
+  return ['postern pool update', pool.name, ...urls].join(' ')
 }
 
-const judge = (trial: Trial): Finding => {
+const remedyFor = (stage: NonNullable<Trial['stage']>, pool: PoolRow, wrong: UpstreamRow): string => {
+  if (stage === 'auth') return updateOf(pool, wrong, '?password_file=FILE')
+  if (stage === 'greeting') return 'look into its log: it does not take mail from here'
+  if (stage === 'tls') return `renew its certificate, or: ${updateOf(pool, wrong, '?tls=MODE')}`
+  return `start it, open the firewall, or name another in: ${updateOf(pool, wrong, '')}`
+}
+
+const judge = (trial: Trial, pool: PoolRow): Finding => {
   const name = `${trial.pool}: ${upstreamText(trial.upstream)}`
   if (!trial.ok) {
     const at = trial.stage ?? 'connect'
-    return fail('upstream', `${name}: ${at} failed: ${trial.said}`, REMEDY[at], at === 'auth' ? 77 : 69)
+    return fail(
+      'upstream',
+      `${name}: ${at} failed: ${trial.said}`,
+      remedyFor(at, pool, trial.upstream),
+      at === 'auth' ? 77 : 69,
+    )
   }
   if (!trial.dsn) {
     const detail = `${name} offers no DSN: mail that it takes stays "sent", never "delivered"`
@@ -64,8 +79,9 @@ const judge = (trial: Trial): Finding => {
 /** Opens a session with each upstream; no mail is sent. */
 export const checkUpstreams = async (house: House): Promise<readonly Finding[]> => {
   const places = (await allUpstreams(house)).filter(({ upstream }) => upstream.state !== 'paused')
-  const trials = await Promise.all(
-    places.map(({ pool, upstream }) => tryUpstream(house.ground, house.config.hostname, pool, upstream)),
+  return Promise.all(
+    places.map(async ({ pool, upstream }) =>
+      judge(await tryUpstream(house.ground, house.config.hostname, pool, upstream), pool),
+    ),
   )
-  return trials.map(judge)
 }
