@@ -28,7 +28,15 @@ import {
 import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
 import { headedIn, type Mention, namesIn, onlyOne } from './notice/prose.js'
 import { type Said, saidAbout, saidIn } from './notice/said.js'
-import { addressees, isAutoReply, isForwarded, isMachine, isNotice, isRobot } from './notice/sender.js'
+import {
+  addressees,
+  isAutoReply,
+  isAway,
+  isForwarded,
+  isMachine,
+  isNotice,
+  isRobot,
+} from './notice/sender.js'
 import { makeRecipient, oneLine } from './recipient.js'
 import { kindOf, type Report, type ReportRecipient, UNSAID } from './report.js'
 
@@ -230,7 +238,8 @@ const readOne = async (mail: Mail, isLarge: boolean, rules: readonly Rule[]): Pr
   if (isLarge) await breath()
   const groups = groupsOf(mail)
   // an answer in somebody's own name is no report, however it quotes one
-  const answer = groups === null && !isRobot(mail.headers) && isAutoReply(mail.headers)
+  const answer =
+    groups === null && (isAway(mail.headers) || (!isRobot(mail.headers) && isAutoReply(mail.headers)))
   const notice = !answer && isNotice(mail, said.notice)
   if (groups !== null && (notice || isMachine(mail.headers) || !isForwarded(mail.headers)))
     return fromGroups(mail, groups, said, 'status-part', rules)

@@ -31,7 +31,7 @@ export const BLOCKED = anyOf(
   /not (?:allowed|permitted|authori[sz]ed) to (?:connect|send|deliver)|no access from mail server/,
   /use the smtp server of your isp|smtp service of your isp|bad sender(?:'s)? (?:ip|host)/,
   /access (?:denied|blocked)[^.]{0,40}\b(?:ip|host|client)|too many spam/,
-  /not accepting (?:mail|messages|connections) from|refused to talk/,
+  /not accepting (?:mail|messages|connections) from|configured to reject mail from|refused to talk/,
   /your e-?mail (?:was|has been) (?:blocked|rejected) (?:by|because|for|due)|\bblocked - |your access to (?:submit|this mail)/,
   /will not accept delivery of this message|dns (?:mx|ptr|a)\b.{0,20}resource record/,
 )

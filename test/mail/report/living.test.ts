@@ -14,9 +14,12 @@ const SOFT = [
   '550 the account sending this message is disabled',
   '550 5.2.1 Your account has been closed for sending abuse',
   '550 5.7.1 Your mailbox is disabled for sending',
+  '521 5.2.1 This system is configured to reject mail from 192.0.2.1',
+  '501 5.1.7 Invalid address',
   '550 Could not complete recipient verify callout; user unknown',
 ]
 const HARD = [
+  '550 #5.1.0 Address rejected',
   '550 5.1.1 <x>: Recipient address rejected: User unknown in virtual mailbox table',
   '550 No such user here',
 ]

@@ -33,7 +33,7 @@ export const BOUNCE_SUBJECT = anyOf(
   /nicht (?:zugestellt|ausgeliefert)|retourn|non (?:remis|distribu|deliv)|échec|mancata consegna/i,
   /rückmeldung|no (?:se (?:ha )?pudo |)entrega|notificaci[oó]n de (?:estado|entrega)|devuel/i,
   /nicht zustellbar|недостав|не доставлен|доставк|退信|失败|失敗|配信|エラー|配達|送信|送達|返送|système de/i,
-  /delivery status|not member article|mail delivery problem|^(?:relayed|delivered|expanded|delayed): /i,
+  /delivery status|^\[bounce\]|not member article|mail delivery problem|^(?:relayed|delivered|expanded|delayed): /i,
   // Exchange and others, in the language of the reader
   /onbestelbaar|niet (?:bezorgd|afgeleverd)|non recapit|consegna (?:fallita|non riuscita)|no se (?:puede|pudo) entregar/i,
   /não (?:é possível entregar|foi possível|entreg)|nie można dostarczyć|niedostarcz|nedoručiteln|nedoručen/i,
@@ -49,7 +49,16 @@ export const FORWARDED_SUBJECT = /^\s*(?:re|fw|fwd|aw|wg|tr|rv|enc|sv|vs|antw|od
 export const OTHER_SUBJECT = anyOf(
   /^\s*(?:\[?cron\b|anacron|logwatch|\*+ (?:problem|recovery)|problem\b|recovery\b|welcome\b|willkommen|bienvenu)/i,
   /quarantine (?:notif|report|summar|digest|release)|(?:spam|junk|quarantine) (?:digest|report|summary|quarantine)|newsletter/i,
+  /\blog ?(?:summar|watch|report)|^\s*report domain:|messages? (?:held|quarantined)\b|(?:held|quarantined) (?:messages?|e-?mails?)\b/i,
   /quota (?:warning|alert|notification|report)|(?:mailbox|quota)\b.{0,20}(?:almost|nearly) (?:full|exceeded)|password (?:expir|reset)/i,
+)
+
+/** Said to the owner of a mailbox or of a parcel, never to the sender of a mail. */
+export const TO_OWNER = anyOf(
+  /\b(?:by|in|from) (?:a |the )?(?:message|e-?mail|mail) (?:that was )?sent to you\b|(?:messages?|mails?) (?:in|for|from reaching) your (?:mailbox|inbox)/i,
+  /\byour (?:mailbox|inbox|storage|e-?mail account)(?: \S{1,100})? (?:will (?:be|expire)|is (?:almost|nearly|about|running)|must be)/i,
+  /(?:storage|error|problem) (?:error )?(?:on|with|of|in) your (?:mailbox|inbox)|to your inbox\b|verify your (?:account|mailbox)/i,
+  /\byour (?:parcel|package|shipment|consignment)\b|\b(?:you have|release) (?:\(?\d{1,4}\)? )?(?:undelivered|incoming|pending) (?:messages?|e-?mails?|mails?)\b/i,
 )
 
 /** People speak of themselves and to each other; a server that signs with no robot's name does not. */
@@ -69,7 +78,7 @@ export const OPENING = anyOf(
   /(?:unable|unsuccessful|trouble|error|problem|failed|failure|wasn't able|not able|not possible)[^.!]{0,60}(?:deliver|send)/i,
   /deliver[^.!]{0,60}(?:fail|abort|delay|permanent|error)|undeliverable|returned mail/i,
   /returned to (?:the )?sender|permanent (?:fatal )?error|fatal error/i,
-  /following (?:address|recipient)|did not reach|created automatically by|transcript of session/i,
+  /following (?:address|recipient)|did not reach|error message below:|created automatically by|transcript of session/i,
   /unknown user|user unknown|delivery status notification|failed addresses|mailbox exceeds/i,
   /no valid recipients|reporting-mta|wasn't able|unsent message|may not exist|not (?:be )?delivered/i,
   /delivery failure|bounce message|trouble delivering|could not be sent|delivery report|送信できません/i,
@@ -100,7 +109,7 @@ export const DELAY = anyOf(
 )
 
 export const DELAY_SUBJECT = anyOf(
-  /\(delay\)|delay(?:ed)?\b|^warning\b|:? ?warning:|delivery warning|still (?:being|trying|not)/i,
+  /\(delay\)|delay(?:ed)?\b|^warning\b(?!.{0,40}virus)|:? ?warning:|delivery warning|still (?:being|trying|not)/i,
   /deferred|not yet delivered|queued|verzögert|temporar|retard|retraso|vertraagd|ritard|atrasad|adiad/i,
   /försenad|forsinket|opóźni|zpožd|opozdil|gecik|viivästy|késik|遅延|延迟|задерж|지연/i,
 )
