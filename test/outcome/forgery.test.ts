@@ -209,6 +209,17 @@ untouched('a Message-ID that nobody signed', async ({ store, mail }, t) => {
   t.match(await intake.ingest('postmaster@bounces.test', complaint), { status: null, suppressed: false })
 })
 
+untouched('a Message-ID that two mails have', async ({ store }, t) => {
+  const intake = createIntake({ store, keys, clock: systemClock, domain: DOMAIN })
+  const messageId = '<again@app.test>'
+  const twin = () => newEmail('pool_test', ['a@example.com'], { source: 'smtp', messageId })
+  const raw = dsn({ groups: [DEAD], returned: `Message-ID: ${messageId}` })
+  await accept(store, twin())
+  t.match(await intake.ingest('postmaster@bounces.test', raw), { tier: 'T3', did: 'noted' })
+  await accept(store, twin())
+  t.match(await intake.ingest('postmaster@bounces.test', raw), { tier: 'T4', did: 'nothing' })
+})
+
 untouched('a person who forwards a report', async ({ store, deliver, path, recorded, subject }, t) => {
   const enclosed = dsn({
     groups: [DEAD],

@@ -1,51 +1,13 @@
 /** Reports through the real reader and the real store. */
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
-import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
+import { makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { createIntake } from '../../src/outcome/intake.js'
 import { recordReport } from '../../src/outcome/report.js'
 import { observed } from '../../src/store/observed.js'
-import type { NewEmail, Store } from '../../src/store/port.js'
-import { poolRow } from '../relay/parts.js'
-import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-parts.js'
+import { accept, newEmail, WORKSPACE } from '../relay/store-parts.js'
+import { DOMAIN, eventsOf, keys, setUp, statuses } from './ground.js'
 import { arf, dsn, type Group, HARD } from './mails.js'
-
-const keys = deriveKeys(randomBytes(32))
-const DOMAIN = 'bounces.test'
-
-const setUp = async (t: Test, change: Parameters<typeof poolRow>[1] = {}) => {
-  const store = await openStore(t, [poolRow([], change)])
-  const mail = newEmail('pool_test', ['a@example.com', 'b@example.com'])
-  await accept(store, mail)
-  await store.settle(
-    mail.recipients.map(({ id }) =>
-      observed({ recipientId: id, seen: 'accepted', at: Date.now(), source: 'smtp' }),
-    ),
-  )
-  const subject = (at: number) => ({
-    recipientId: mail.recipients[at]?.id ?? '',
-    workspaceId: WORKSPACE,
-    address: mail.recipients[at]?.address ?? '',
-  })
-  return {
-    store,
-    mail,
-    path: makeReturnPath(keys, 'bounces.test', subject(0)),
-    envid: makeRef(keys, 'envid', subject(0)),
-    ref: makeRef(keys, 'ref', subject(0)),
-    record: (to: string, raw: Uint8Array) =>
-      recordReport({ store, keys, clock: systemClock, domain: DOMAIN }, to, raw),
-  }
-}
-
-const statuses = async (store: Store, mail: NewEmail): Promise<string[]> => {
-  const record = await store.email({ accountId: ACCOUNT, workspaceId: null, mode: null }, mail.id)
-  return record?.recipients.map(({ status }) => status) ?? []
-}
-
-const PAGE = { limit: 50, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const
-const eventsOf = async (store: Store, mail: NewEmail) => (await store.events(mail.id, PAGE)).rows
 
 t.test('each action, at a signed return path', async (t) => {
   for (const [action, status, expected] of [
@@ -326,48 +288,6 @@ t.test('recipients that shared a transaction share its ENVID', async (t) => {
     ['sent', 'sent'],
     'elsewhere a token is for its own recipient',
   )
-})
-
-t.test('complaints', async (t) => {
-  for (const [type, suppressed] of [
-    ['abuse', true],
-    ['fraud', true],
-    ['not-spam', false],
-    ['auth-failure', false],
-    ['opt-out', false],
-  ] as const) {
-    const { store, mail, path, record } = await setUp(t)
-    t.match(await record(path, arf(type)), { kind: 'arf', tier: 'T1', suppressed }, type)
-    t.equal(
-      (await store.suppression(WORKSPACE, 'a@example.com'))?.origin,
-      suppressed ? 'complaint' : undefined,
-    )
-    t.same(await statuses(store, mail), ['sent', 'sent'])
-    const [event] = await eventsOf(store, mail)
-    t.match(event, {
-      type: suppressed ? 'email.complained' : 'email.reported',
-      source: 'arf',
-      applied: suppressed,
-      reason: type,
-      detail: suppressed ? { suppression: 'added' } : { unapplied: 'not_a_complaint' },
-    })
-    t.match(await record(path, arf(type)), { suppressed: false }, 'twice is once')
-    t.equal((await eventsOf(store, mail)).filter(({ source }) => source === 'arf').length, 1)
-  }
-  const { store, mail, path, record } = await setUp(t)
-  const about = (address: string): Buffer =>
-    Buffer.from(
-      arf('abuse')
-        .toString()
-        .replace(/Feedback-Type: abuse/, `$&\r\nOriginal-Rcpt-To: ${address}`),
-    )
-  t.match(await record(path, about('b@example.com')), { suppressed: false })
-  t.match((await eventsOf(store, mail))[0], {
-    type: 'email.complained',
-    applied: false,
-    detail: { unapplied: 'other_recipient' },
-  })
-  t.match(await record(path, about('redacted@isp.test')), { suppressed: true }, 'a name blacked out')
 })
 
 t.test('relayed may mean sent', async (t) => {

@@ -3,7 +3,7 @@
  * kept in memory. User names, passwords and headers choose what those answer.
  */
 import { generate } from 'selfsigned'
-import { systemClock } from '../../src/base/clock.js'
+import { type Clock, systemClock } from '../../src/base/clock.js'
 import { Fault, type FaultCode } from '../../src/base/fault.js'
 import { newId } from '../../src/base/id.js'
 import { silentLog } from '../../src/base/log.js'
@@ -52,6 +52,8 @@ export interface Taken {
   readonly revoked: Set<string>
   /** True when nothing can be stored. */
   full: boolean
+  /** True when the workspace says that its senders are restricted; then `stranger@` is none. */
+  restricted: boolean
   /** What submitMessage waits for before it answers. */
   gate: Promise<void>
 }
@@ -71,7 +73,7 @@ export const tenantsIn = (taken: Taken): DoorTenants => {
     },
     authenticateRange: async (ip) => (ip === '127.0.0.1' ? loginAs('range') : null),
     stillValid: async ({ id }) => !taken.revoked.has(id),
-    workspaceForSend: async () => workspace,
+    workspaceForSend: async () => ({ ...workspace, restrictSenders: taken.restricted }),
     sendWindow: {
       consume: async ({ id }) => ({ allowed: id !== 'limited', limit: 600, remaining: 0, reset: 0 }),
       exceeded: () => new Fault('rate_limit.exceeded', { retryAfter: 11.2 }),
@@ -81,7 +83,9 @@ export const tenantsIn = (taken: Taken): DoorTenants => {
 
 export const submissionIn = (taken: Taken): DoorSubmission => ({
   accepting: () => !taken.full,
-  async checkSender() {},
+  async checkSender(_workspace, address) {
+    if (address.startsWith('stranger@')) throw new Fault('email.sender_not_allowed')
+  },
   async submitMessage(_login, message) {
     const text = Buffer.from(message.raw).toString('latin1')
     const wish = /^X-Test-Fault: (\S+)/m.exec(text)?.[1]
@@ -126,8 +130,18 @@ export const certificate = (): Promise<{ key: string; cert: string }> => {
   return made
 }
 
-export const openDoor = async (name: ListenerName, limits: Partial<Config['limits']> = {}) => {
-  const taken: Taken = { mails: [], revoked: new Set(), full: false, gate: Promise.resolve() }
+export const openDoor = async (
+  name: ListenerName,
+  limits: Partial<Config['limits']> = {},
+  clock: Clock = systemClock,
+) => {
+  const taken: Taken = {
+    mails: [],
+    revoked: new Set(),
+    full: false,
+    restricted: false,
+    gate: Promise.resolve(),
+  }
   const door = createSubmissionDoor({
     config: {
       hostname: 'mx.postern.test',
@@ -137,7 +151,7 @@ export const openDoor = async (name: ListenerName, limits: Partial<Config['limit
     certificate: await certificate(),
     tenants: tenantsIn(taken),
     submission: submissionIn(taken),
-    clock: systemClock,
+    clock,
     log: silentLog(),
   })
   await door.start()

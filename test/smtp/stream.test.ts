@@ -76,6 +76,17 @@ t.test('half a line at the end is no command', async (t) => {
   t.same(heard, ['NOOP'])
 })
 
+t.test('a line without end is not kept', async (t) => {
+  const { stream, heard } = record(() => false)
+  for (let i = 0; i < 100; i++) {
+    stream.write(Buffer.alloc(10, 'x'))
+    // biome-ignore lint/complexity/useLiteralKeys: the bracket is how TypeScript lets one look at what is private
+    t.ok(stream['pending'].length <= 20, 'no more than a line may have')
+  }
+  await writeAll(stream, Buffer.from('\r\nNOOP\r\n'), [100])
+  t.same(heard, ['too long', 'NOOP'])
+})
+
 t.test('nothing is handed out once closed', async (t) => {
   const { stream, heard } = record(() => false)
   const online = stream.online

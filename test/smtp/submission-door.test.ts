@@ -9,6 +9,7 @@ import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } f
 import fc from 'fast-check'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { systemClock } from '../../src/base/clock.js'
 import { certificate, openDoor, PASSWORD } from './doors.js'
 
 /** A raw client whose every received byte is at hand. */
@@ -155,6 +156,21 @@ t.test('one connection too many', async (t) => {
   await first.closed()
   const third = dial(port)
   t.match(await third.until(/\r\n/), /^220 /)
+  await door.stop()
+})
+
+t.test('a session of days hears what its workspace says by now', async (t) => {
+  let ahead = 0
+  const clock = { now: systemClock.now, tick: () => systemClock.tick() + ahead }
+  const { door, taken, port } = await openDoor('clear', {}, clock)
+  const { socket, until, closed } = dial(port)
+  const mail = 'MAIL FROM:<stranger@b.test>\r\n'
+  socket.write(`${HELLO}${mail}RSET\r\n`)
+  t.match(await until(/250 2\.0\.0/), /235 [^\r]*\r\n250 2\.1\.0/)
+  taken.restricted = true
+  ahead = 1_001
+  socket.write(`${mail}QUIT\r\n`)
+  t.match(await closed(), /\r\n550 5\.7\.1 [^\r]*\r\n221 /)
   await door.stop()
 })
 

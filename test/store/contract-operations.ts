@@ -82,6 +82,7 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     t.equal(await store.hold(holdOf(scope)), 1)
     const later = await accepted(store, at)
     t.same(await claim(store, at), [], 'nothing is given out')
+    t.equal(await store.deletePool(at.accountId, at.poolId), 'in_use', 'held mail needs its pool')
     t.same(await store.queueCount(scope), { waiting: 0, held: 2, underWay: 0 })
     t.match(await lastEvent(store, one.id), {
       source: 'operator',

@@ -102,6 +102,11 @@ const attemptTests = async (t: Test, store: Store): Promise<void> => {
     t.match(await store.settle([done, done]), [{ applied: false }, { applied: false }])
     t.same(await timeline(store, mail.id), ['queued', 'sent'])
     t.equal((await store.email(scopeOf(at), mail.id))?.recipients[0]?.attempts, 1)
+    t.same(
+      await store.attempting([{ ...claimed, attempt: 2, upstreamId: 'up_1', at: T0 }]),
+      [false],
+      'and its lease begins nothing more',
+    )
   })
 
   await t.test('a stale lease is recorded and not applied', async (t) => {

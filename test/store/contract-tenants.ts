@@ -140,6 +140,7 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
     t.same(await store.credentialsByRange(), [range])
     t.same(await store.credential(one.id), one)
     t.equal((await store.credentials(at.accountId, page())).rows.length, 3)
+    t.equal(await store.revokeCredential('acct_x', one.id), false)
     t.equal(await store.revokeCredential(at.accountId, one.id), true)
     t.equal(await store.credential(one.id), null)
   })

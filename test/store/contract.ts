@@ -6,6 +6,7 @@
  *   account of their own; those that look at the whole store open a fresh one.
  */
 import type { Test } from 'tap'
+import { idempotencyContract } from './contract-idempotency.js'
 import { ledgerContract } from './contract-ledger.js'
 import { operationsContract } from './contract-operations.js'
 import { queueContract } from './contract-queue.js'
@@ -18,6 +19,7 @@ import type { OpenStore } from './fixture.js'
 export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   const store = await open(t)
   await t.test('queue', (t) => queueContract(t, store, open))
+  await t.test('idempotency', (t) => idempotencyContract(t, store))
   await t.test('settle', (t) => settleContract(t, store, open))
   await t.test('ledger', (t) => ledgerContract(t, store))
   await t.test('tenants', (t) => tenantsContract(t, store, open))

@@ -29,8 +29,10 @@ import {
   mailFor,
   ofLease,
   page,
+  report,
   scopeOf,
   T0,
+  timeline,
 } from './fixture.js'
 
 const openOn = async (t: Test, dataDir: string, daemon = true): Promise<Store> => {
@@ -116,6 +118,21 @@ t.test('recover takes over what another boot left', async (t) => {
   t.same(await next.recover(T0 + 1), { released: 1, ambiguous: 0 })
   t.match(await next.settle([ofLease(old)]), [{ applied: false }], 'the old boot is fenced off')
   t.equal((await claimOne(next, at, T0 + 1)).attempts, 0)
+})
+
+t.test('an attempt that was told of before the crash is not ambiguous', async (t) => {
+  const dataDir = t.testdir()
+  const store = await openOn(t, dataDir)
+  const at = await ground(store)
+  const mail = await accepted(store, at)
+  const claimed = await claimOne(store, at, T0)
+  await store.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: T0 }])
+  await store.settle([report(claimed.recipientId, { seen: 'dsn-delivered' })])
+  await store.close()
+  const next = await openOn(t, dataDir)
+  t.same(await next.recover(T0 + 1), { released: 1, ambiguous: 0 })
+  t.same(await timeline(next, mail.id), ['queued', 'delivered'])
+  t.same(await next.claim(at.poolId, 9, T0 + 9 * HOUR, T0 + 8 * HOUR), [], 'nor is it sent again')
 })
 
 t.test('a backup under load is whole', async (t) => {

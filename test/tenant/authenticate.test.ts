@@ -62,6 +62,8 @@ t.test('a session acts for its account until it is over', async (t) => {
   const { row, token } = await tenants.createSession(account.id, { lastsMs: 60_000 })
   t.match(token, /^ses_[0-9A-Za-z]{44}$/)
   t.match(await tenants.authenticateBearer(token), { via: 'session', scope: 'platform', workspaceId: null })
+  const guess = `${token.slice(0, -1)}${token.endsWith('a') ? 'b' : 'a'}`
+  t.equal(await codeOf(tenants.authenticateBearer(guess)), 'auth.credentials_invalid', 'a neighbour of it')
   clock.pass(60_000)
   t.equal(await codeOf(tenants.authenticateBearer(token)), 'auth.credentials_invalid')
   const other = await tenants.createSession(account.id)
@@ -126,12 +128,17 @@ t.test('a password credential', async (t) => {
     for (let i = 0; i < 4; i++) await codeOf(login('wrong'))
     t.equal(await codeOf(login('wrong')), 'rate_limit.auth_failures')
     t.equal((await login('correct horse')).id, second.id, 'a proof at hand needs no bcrypt')
+    const fresh = { workspace: 'default', username: 'new', password: 'battery staple' }
+    const { id } = await tenants.createCredential(account.id, fresh)
+    const right = () => tenants.authenticatePassword('new', fresh.password, IP)
+    t.equal(await codeOf(right()), 'rate_limit.auth_failures', 'no guess more, not even a right one')
     t.equal(
       await codeOf(tenants.authenticatePassword('crm', 'wrong', '192.0.2.8')),
       'auth.credentials_invalid',
     )
     clock.pass(60_000)
     t.equal(await codeOf(login('wrong')), 'auth.credentials_invalid')
+    t.equal((await right()).id, id)
   })
 
   t.test('is gone at once when revoked, whatever is cached', async (t) => {
