@@ -54,6 +54,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly body?: Joi.Schema<Body>
   /** True for bodies that the schema would take as they are: the hot path's short way. */
   isPlain?(body: unknown): boolean
+  /** True where a success answers the `Location` of what was made. */
+  readonly locates?: boolean
   /** Request headers of its own, by name, with what they mean. */
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Joi.Schema>>

@@ -4,7 +4,13 @@ import type { JsonSchema } from '../../src/http/openapi/json-schema.js'
 
 interface Operation {
   readonly requestBody?: { readonly content: Record<string, { readonly schema: JsonSchema }> }
-  readonly responses: Record<string, { readonly content: Record<string, { readonly schema: JsonSchema }> }>
+  readonly responses: Record<
+    string,
+    {
+      readonly headers: JsonSchema
+      readonly content: Record<string, { readonly schema: JsonSchema }>
+    }
+  >
 }
 
 interface Answered {
@@ -13,6 +19,9 @@ interface Answered {
   readonly text: string
   readonly json: unknown
 }
+
+/** Whatever a client may act on must be in the document. */
+const TOLD = /^(?:x-(?!content-type-options)|location|idempotent-|retry-after|www-authenticate)/
 
 const pattern = (template: string): RegExp =>
   new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
@@ -53,6 +62,11 @@ export const documented = (document: JsonSchema) => {
     }
     if (type === 'text/html' || reply.text === '') return
     const [template, operation] = found
+    const promised = Object.keys(operation.responses[reply.status]?.headers ?? {}).map((n) => n.toLowerCase())
+    for (const name of reply.headers.keys()) {
+      if (TOLD.test(name) && !promised.includes(name))
+        throw new Error(`${method} ${template} ${reply.status} does not document ${name}`)
+    }
     const content = operation.responses[reply.status]?.content[type]
     if (!content)
       throw new Error(`${method} ${template} does not document ${reply.status} ${type}: ${reply.text}`)

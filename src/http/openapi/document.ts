@@ -53,9 +53,29 @@ const HEADERS: Record<string, JsonSchema> = {
   'X-RateLimit-Reset': { description: 'Unix seconds at which the minute ends.', schema: { type: 'integer' } },
 }
 
-const headers = Object.fromEntries(
-  Object.keys(HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
-)
+/** Those that stand on some responses only. */
+const SPECIAL: Record<string, JsonSchema> = {
+  Location: { description: 'The path of what was made.', schema: { type: 'string' } },
+  'Idempotent-Replayed': {
+    description: '`true` where this is the stored answer of an earlier request.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
+  'WWW-Authenticate': { description: 'The scheme that is wanted.', schema: { type: 'string' } },
+}
+
+const headersWith = (...special: readonly (keyof typeof SPECIAL)[]) =>
+  Object.fromEntries(
+    [...Object.keys(HEADERS), ...special].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  )
+
+const OF_PROBLEM: Record<number, JsonSchema> = {
+  401: headersWith('WWW-Authenticate'),
+  409: headersWith('Retry-After'),
+  429: headersWith('Retry-After'),
+  503: headersWith('Retry-After'),
+}
+const OF_OTHERS = headersWith()
 
 const problems = (codes: readonly FaultCode[]): JsonSchema => {
   const byStatus = new Map<number, FaultCode[]>()
@@ -66,7 +86,7 @@ const problems = (codes: readonly FaultCode[]): JsonSchema => {
       status,
       {
         description: same.map((code) => `\`${code}\``).join(', '),
-        headers,
+        headers: OF_PROBLEM[status] ?? OF_OTHERS,
         content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
       },
     ]),
@@ -102,6 +122,10 @@ const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
 }
 
 const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
+  const headers = headersWith(
+    ...(endpoint.locates ? ['Location'] : []),
+    ...(endpoint.headers?.['Idempotency-Key'] ? ['Idempotent-Replayed'] : []),
+  )
   const answers = Object.entries(endpoint.answers).map(([status, schema]) => [
     status,
     {
@@ -153,7 +177,7 @@ export const openApi = (endpoints: readonly Endpoint[], baseUrl: string, version
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the session of a person.' },
       },
-      headers: HEADERS,
+      headers: { ...HEADERS, ...SPECIAL },
       schemas: Object.fromEntries(named),
     },
   }

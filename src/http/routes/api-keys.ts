@@ -23,6 +23,7 @@ const create = (ground: Ground): Endpoint =>
     method: 'POST',
     path: '/v1/api-keys',
     summary: 'Make an API key; its secret is shown in this answer only',
+    locates: true,
     body: shapes.keyBody,
     answers: { 201: shapes.createdKey },
     faults: ['workspace.not_found'],

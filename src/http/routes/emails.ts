@@ -54,6 +54,7 @@ const send = (ground: Ground): Endpoint =>
     access: 'any',
     workspace: 'required',
     sends: true,
+    locates: true,
     body: shapes.sendBody,
     isPlain: isPlainSend,
     headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },

@@ -88,6 +88,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/egress-pools',
     summary: 'Make an egress pool; passwords are never shown again',
+    locates: true,
     body: shapes.poolBody,
     answers: { 201: shapes.pool },
     faults: [],

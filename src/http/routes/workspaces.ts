@@ -53,6 +53,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     summary: 'Make a workspace',
     access: 'platform',
     workspace: 'none',
+    locates: true,
     body: shapes.workspaceBody,
     answers: { 201: shapes.workspace },
     faults: [],
