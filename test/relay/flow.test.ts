@@ -112,6 +112,21 @@ t.test('after a refused recipient the next mail on the connection is untouched b
   await stop()
 })
 
+t.test('a report of our own that is refused says nothing about the address', async (t) => {
+  const { port } = await upstream(t, {
+    act: (stage) => (stage === 'rcpt' ? '550 5.1.1 no such user' : undefined),
+  })
+  const { queue, logged, stop } = startFlow([poolRow([upstreamRow(port)])])
+  queue.add(mail({ nullSender: true }))
+  await queue.settled(1)
+  t.match(queue.outcomes[0], { seen: 'rejected', detail: { class: 'hard' } })
+  await stop()
+  t.strictSame(
+    logged.filter((line) => line.startsWith('dead')),
+    [],
+  )
+})
+
 t.test('what was not journaled is not sent', async (t) => {
   const { server, port } = await upstream(t)
   const { queue, stop } = startFlow([poolRow([upstreamRow(port)])])
