@@ -308,7 +308,9 @@ export interface PlainFault {
   readonly options: FaultOptions
 }
 
+/** A Fault as plain data, for the way between threads. */
 export const toPlainFault = (fault: Fault): PlainFault => ({ fault: fault.code, options: fault.options })
+/** The Fault on the other side. */
 export const fromPlainFault = (plain: PlainFault): Fault => new Fault(plain.fault, plain.options)
 
 /** Shorthand for a 422 over the given fields. */

@@ -60,6 +60,7 @@ export const isPrivateRange = (range: Range): boolean =>
       listOf(`${wide.address}/${wide.prefix}`).check(range.address, range.family),
   )
 
+/** True for `localhost` and loopback addresses. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, isIPv4(host) ? 'ipv4' : 'ipv6'))
 

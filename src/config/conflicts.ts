@@ -56,6 +56,7 @@ const keeping = ({ retention: { bodies, emails } }: Config): readonly Conflict[]
         },
       ]
 
+/** Settings that are each good and do not go together: shared ports, waits, retention. */
 export const conflictsIn = (config: Config): readonly Conflict[] => [
   ...takenPorts(config),
   ...waits(config),

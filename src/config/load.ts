@@ -50,6 +50,7 @@ const fileOf = ({ file, env }: ConfigSources): FileText | null => {
   }
 }
 
+/** The settings in force, frozen; throws ConfigError with every mistake. */
 export const loadConfig = (sources: ConfigSources = {}): Config =>
   readConfig(fileOf(sources), sources.env ?? {}, sources.flags ?? {})
 

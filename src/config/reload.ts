@@ -19,6 +19,7 @@ export interface Changes {
   readonly restart: readonly string[]
 }
 
+/** The keys that differ, by whether a reload is enough for them. */
 export const changesOf = (before: Config, after: Config): Changes => {
   const old = new Map(flat(before))
   const changed = flat(after).flatMap(([key, value]) => (old.get(key) === value ? [] : [key]))

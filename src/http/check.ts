@@ -67,6 +67,7 @@ export type Checked<T> =
   | { readonly value: T; readonly errors: null }
   | { readonly value: null; readonly errors: readonly FieldError[] }
 
+/** The value as the schema has it, or one mistake for each wrong field. */
 export const check = <T>(root: Root, schema: Joi.Schema<T>, value: unknown): Checked<T> => {
   const result = schema.validate(value, OPTIONS)
   if (!result.error) return { value: result.value, errors: null }

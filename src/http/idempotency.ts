@@ -20,6 +20,7 @@ const textOf = (value: string): string => {
   return isUtf8(bytes) ? bytes.toString() : value
 }
 
+/** The key of a request with the fingerprint of what was sent; null without a key, a Fault for a bad or a second one. */
 export const idempotencyOf = (call: Call, ...variants: readonly string[]): IdempotencyWish | null => {
   const values = headerValues(call.req, 'idempotency-key')
   if (values.length === 0) return null

@@ -73,6 +73,7 @@ const onward = (from: Position, { rows, hasOlder }: Rows<{ readonly id: string }
 
 const TOP: Position = { direction: 'older', inclusive: false, anchor: null }
 
+/** One page as the endpoint answers it; throws validation.cursor_invalid and validation.cursor_filters_mismatch. */
 export const listPage = async <Row extends { readonly id: string }>(
   codec: CursorCodec,
   list: ListRequest<Row>,

@@ -40,6 +40,7 @@ const QUOTED = /^"(?:[^"\\]|\\.)+"$/u
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 const NON_ASCII = /[^\x00-\x7f]/
 
+/** True when an SMTP server without SMTPUTF8 can be given it. */
 export const isAscii = (text: string): boolean => !NON_ASCII.test(text)
 
 const isLiteral = (domain: string): boolean => {

@@ -25,6 +25,7 @@ const FORBIDDEN_HEADERS: ReadonlySet<string> = new Set([
   'mime-version',
 ])
 
+/** True for what a caller may not set; any case. */
 export const isForbiddenHeader = (name: string): boolean => {
   const lower = name.toLowerCase()
   return FORBIDDEN_HEADERS.has(lower) || lower.startsWith('content-')

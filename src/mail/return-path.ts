@@ -148,6 +148,7 @@ export const returnPathAt = (address: string, bounceDomain: string): Token | nul
 /** Where reports go when a pool wants one return path for all of its mail. */
 export const fixedReturnPath = (bounceDomain: string): string => `bounces@${bounceDomain}`
 
+/** True for `bounces@` our bounce domain, in any case. */
 export const isFixedReturnPath = (address: string, bounceDomain: string): boolean => {
   const { local, domain } = partsOf(address)
   return local.toLowerCase() === 'bounces' && domain === bounceDomain.toLowerCase()

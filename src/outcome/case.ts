@@ -54,6 +54,7 @@ export const whyDoubted = ({ tier, owner }: Pick<Case, 'tier' | 'owner'>): Unapp
 /** The reader sees no more of a report than this either. */
 const FIRST_MB = 1 << 20
 
+/** The dedupe key: equal for the same report about the same recipient, believed alike. */
 export const keyOf = (
   { report, raw, owner }: Case,
   word: string | null,

@@ -53,6 +53,7 @@ const isOld = async ({ store }: Parts, { owner }: Case): Promise<boolean> => {
   )
 }
 
+/** Puts the address on the list where that is due, and writes the event; resolves when both are on disk. */
 export const recordComplaint = async (
   parts: Parts,
   at: Case,

@@ -38,6 +38,7 @@ const isRing = (value: unknown): value is KeyRing => {
   )
 }
 
+/** The ring as it stands in the data folder; throws DamagedFileError. */
 export const readKeyRing = (dataDir: string): KeyRing => {
   const file = fileIn(dataDir)
   if (!existsSync(file)) return FIRST
@@ -51,6 +52,7 @@ export const readKeyRing = (dataDir: string): KeyRing => {
   return value
 }
 
+/** The keys of that ring, ready to sign and verify. */
 export const returnPathKeys = (dataDir: string, pepper: Uint8Array): ReturnPathKeys => {
   const { current, retired } = readKeyRing(dataDir)
   return deriveKeys(pepper, current, retired)

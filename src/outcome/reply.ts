@@ -96,6 +96,7 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
 const whyOf = (end: AttemptEnd, rules: readonly Rule[] | undefined): Verdict | null =>
   end.reply === null || !ABOUT_THE_MAIL.has(end.stage) ? null : classify(end.reply, rules)
 
+/** What an attempt means for its recipient: status, next try, reason. */
 export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed } = end
   const seen = verdict(end)

@@ -9,6 +9,7 @@
  */
 import type { Outcome, Queue, Settled } from '../store/port.js'
 
+/** Resolves when all is on disk, with what changed; unknown recipients are left out. */
 export const settle = async (
   queue: Pick<Queue, 'settle'>,
   outcomes: readonly Outcome[],

@@ -66,6 +66,7 @@ export const speaksForAddress = (
   )
 }
 
+/** Lists the address of this recipient; says why where it does not. */
 export const suppress = async (
   { store, clock }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addSuppression'> },
   owner: RecipientOwner,

@@ -8,6 +8,7 @@ import { type AttemptEnd, fromAttempt, type RetryPlan } from '../outcome/reply.j
 import type { Outcome } from '../store/port.js'
 import type { LogLine, RelayStats } from './settings.js'
 
+/** Counts an attempt, logs it, and gives the outcome to write down. */
 export const recorded = (
   end: AttemptEnd,
   plan: RetryPlan,

@@ -20,6 +20,7 @@ const stuffed = (raw: Buffer): string => {
   return `${text}${text.endsWith('\r\n') ? '' : '\r\n'}.\r\n`
 }
 
+/** Sends one mail from the null sender; resolves with the reply that decided it, rejects when the connection breaks. */
 export const dispatch = (to: Address, hostname: string, recipient: string, raw: Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     const script = [

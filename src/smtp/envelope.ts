@@ -149,6 +149,7 @@ export const readSender = ({ address, params }: Path): Sender => {
   }
 }
 
+/** Address, NOTIFY and ORCPT of an RCPT; throws Refusal for what RFC 3461 does not know. */
 export const readRecipient = ({ address, params }: Path): EnvelopeRecipient => {
   refuseUnknown(params, RCPT_PARAMS)
   const notify = params.get('NOTIFY')?.toUpperCase() ?? null

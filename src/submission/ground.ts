@@ -29,6 +29,7 @@ export interface SubmissionGround {
 
 const RETRY_AFTER_S = 5
 
+/** Throws service.unavailable while nothing can be stored. */
 export const demandAccepting = ({ accepting }: SubmissionGround): void => {
   if (!accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
 }
@@ -43,6 +44,7 @@ export const authorise = async (
     ? workspace
     : workspaceForSend({ store }, principal, workspace)
 
+/** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */
 export const demandSender = async (
   { senderAllowed }: SubmissionGround,
   workspace: WorkspaceRow,
@@ -53,6 +55,7 @@ export const demandSender = async (
   }
 }
 
+/** Throws request.body_too_large; `bytes` as MIME. */
 export const demandSize = ({ config }: SubmissionGround, bytes: number): void => {
   const most = config.limits.message_size
   if (bytes > most) {

@@ -203,6 +203,7 @@ const toEmail = async (
   }
 }
 
+/** Resolves when the mail is on disk, or was there before under the same key; throws the Fault to answer with. */
 export const submitMessage = async (
   ground: SubmissionGround,
   session: Login,

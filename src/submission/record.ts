@@ -11,6 +11,7 @@ import type { EmailRecord, NewEmail, NewRecipient } from '../store/port.js'
 const firstStatus = (mail: NewEmail, { suppressed }: NewRecipient): Status =>
   suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
 
+/** The record of a mail as it is at birth, so that the answer need not be read back. */
 export const toRecord = (mail: NewEmail): EmailRecord => {
   const counts = emptyCounts()
   const recipients = mail.recipients.map((recipient) => {

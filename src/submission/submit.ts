@@ -141,6 +141,7 @@ const rulesOf = ({ config, clock }: SubmissionGround, workspace: WorkspaceRow): 
   now: clock.now(),
 })
 
+/** One draft; resolves when the mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
 export const submit = async (
   ground: SubmissionGround,
   principal: Principal,
@@ -189,6 +190,7 @@ const sift = async (ground: SubmissionGround, workspace: WorkspaceRow, items: re
   return { drafts, errors, failures }
 }
 
+/** Up to 100 drafts, all of them, or with `permissive` the good ones; else like submit. */
 export const submitBatch = async (
   ground: SubmissionGround,
   principal: Principal,

@@ -21,6 +21,7 @@ const ensurePools = async ({ store, clock }: TenantGround, accountId: string): P
   }
 }
 
+/** With its default workspace and its two pools. */
 export const createAccount = async (ground: TenantGround, name: string): Promise<AccountRow> => {
   const now = ground.clock.now()
   const account: AccountRow = { id: newId('acct', now), name, createdAt: now }

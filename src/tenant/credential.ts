@@ -63,6 +63,7 @@ const checkWish = (wish: NewCredential): readonly FieldError[] => {
   return errors
 }
 
+/** Throws validation.request_invalid or workspace.not_found; the password is kept as a hash only. */
 export const createCredential = async (
   { store, clock }: TenantGround,
   accountId: string,
@@ -92,6 +93,7 @@ export const createCredential = async (
   return row
 }
 
+/** At once and for good; throws credential.not_found. */
 export const revokeCredential = async (
   { store }: TenantGround,
   accountId: string,

@@ -106,6 +106,7 @@ export const verifyKey = async (ground: TenantGround, text: string): Promise<Key
 export const isCurrent = (row: { readonly expiresAt: number | null }, now: number): boolean =>
   row.expiresAt === null || now < row.expiresAt
 
+/** At once and for good; throws api_key.not_found. */
 export const revokeKey = async ({ store }: TenantGround, accountId: string, id: string): Promise<void> => {
   if (!(await store.revokeKey(accountId, id))) throw new Fault('api_key.not_found')
 }

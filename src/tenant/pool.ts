@@ -107,6 +107,7 @@ const mergeMembers = (
 const nameTaken = () =>
   invalid([{ field: 'body.name', kind: 'not_unique', message: 'is already taken in this account' }])
 
+/** Throws validation.request_invalid, also for a name that is taken. */
 export const createPool = async (
   ground: TenantGround,
   accountId: string,
@@ -144,6 +145,7 @@ export const findPool = async (
 const builtIn = (row: PoolRow): Fault =>
   new Fault('resource.conflict', { reason: 'built_in', detail: `The ${row.name} pool is built in` })
 
+/** What the wish leaves out stays; throws egress_pool.not_found, and resource.conflict for a built-in pool. */
 export const updatePool = async (
   ground: TenantGround,
   accountId: string,
@@ -167,6 +169,7 @@ export const updatePool = async (
   return row
 }
 
+/** Throws resource.conflict while a workspace or mail needs it, and for a built-in pool. */
 export const deletePool = async (ground: TenantGround, accountId: string, ref: string): Promise<PoolRow> => {
   const row = await findPool(ground, accountId, ref)
   if (row.kind === 'sandbox' || row.name === DEFAULT_POOL) throw builtIn(row)

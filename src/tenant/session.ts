@@ -49,5 +49,6 @@ export const verifySession = async (ground: TenantGround, token: string): Promis
   return row !== null && same && isCurrent(row, ground.clock.now()) ? row : null
 }
 
+/** False when there is no such session any more. */
 export const revokeSession = (ground: TenantGround, id: string): Promise<boolean> =>
   ground.store.revokeSession(id)

@@ -37,6 +37,7 @@ export const listOfWorkspace = (
 /** The list that holds for all workspaces. */
 export const listOfAccount = (accountId: string): Place => ({ accountId, id: accountId })
 
+/** True for a row that counts in every workspace of its account. */
 export const isAccountWide = ({ workspaceId, accountId }: SuppressionRow): boolean =>
   workspaceId === accountId
 
@@ -65,6 +66,7 @@ export const suppress = async (
   return { row, added: row.id === id }
 }
 
+/** An address that is listed keeps its row, which is the answer. */
 export const addSuppression = async (
   ground: TenantGround,
   workspace: Place,
@@ -87,6 +89,7 @@ export const findSuppression = async (
   return row
 }
 
+/** Throws suppression.not_found. */
 export const removeSuppression = async (
   { store }: TenantGround,
   workspaceId: string,

@@ -54,6 +54,7 @@ const isPrivateHost = (host: string): boolean => {
   return isLoopback(host) || (range !== null && isPrivateRange(range))
 }
 
+/** Hex in lower case, without colons. */
 export const normalFingerprint = (text: string): string => text.replace(/[:\s]/g, '').toLowerCase()
 
 /** What one member must fulfil, whichever door it came by. `at` is its place, such as `members[0]`. */

@@ -34,6 +34,7 @@ export const consumeWindow = async (
 export const secondsUntil = (reset: number, nowMs: number): number =>
   Math.max(1, Math.ceil(reset - nowMs / 1000))
 
+/** The Fault for a send beyond the window, with the seconds to wait. */
 export const windowExceeded = (state: WindowState, nowMs: number): Fault => {
   const retryAfter = secondsUntil(state.reset, nowMs)
   return new Fault('rate_limit.exceeded', {

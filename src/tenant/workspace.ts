@@ -116,6 +116,7 @@ const movingOf = async (
   return from === undefined || to === undefined ? null : { accountId, from, to, now: clock.now() }
 }
 
+/** What the wish leaves out stays; mail that waits moves along to a new pool. Throws workspace.not_found or validation.request_invalid. */
 export const updateWorkspace = async (
   ground: TenantGround,
   accountId: string,

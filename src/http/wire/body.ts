@@ -78,6 +78,7 @@ const checkKeysAndText = (root: unknown): void => {
   }
 }
 
+/** The value, undefined for no bytes; throws request.body_malformed. */
 export const parseJson = (bytes: Uint8Array): unknown => {
   if (bytes.length === 0) return undefined
   try {

@@ -50,6 +50,7 @@ export const toFault = (error: unknown): Fault => {
 
 export const typeUrl = (baseUrl: string, code: FaultCode): string => `${baseUrl}/errors/${code}`
 
+/** A fault as the body of its answer (RFC 9457). */
 export const toProblem = (fault: Fault, baseUrl: string, requestId: string, instance: string): Problem => {
   const { row, code, options } = fault
   return {

@@ -7,6 +7,7 @@
  */
 import type { WindowState } from '../../tenant/window.js'
 
+/** The three X-RateLimit fields; `reset` in Unix seconds. */
 export const rateHeaders = (window: WindowState): Record<string, string> => ({
   'x-ratelimit-limit': String(window.limit),
   'x-ratelimit-remaining': String(window.remaining),

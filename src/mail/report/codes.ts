@@ -18,6 +18,7 @@ const LONE = /(?<![\w.\-/[@])#?([45]\.\d\.\d{1,3})(?!\.?\d|[\w@/])/
 const BASIC =
   /(?:^|said:|error:|server:|respon\w{0,8}:|returned:?|replied:|was:|code:?|with|[<>"'(:;\n]|\.\.\.)\s{0,3}['"(]?([45]\d\d)(?=[ \-:;.,)'"]|$)(?![.\d]*\.\d)/im
 
+/** Basic and enhanced code of a server's words; null for what they do not have. */
 export const codesIn = (text: string): Codes => {
   const part = text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text
   const pair = PAIR.exec(part)

@@ -26,6 +26,7 @@ const pattern = (source: string, place: string): RegExp => {
   }
 }
 
+/** Throws for a rule that makes no sense, with its number. */
 export const readRules = (plain: readonly PlainRule[]): Rule[] =>
   plain.map(({ category, enhanced, code, text, unless }, at) => {
     const place = `bounce rule ${at + 1}`

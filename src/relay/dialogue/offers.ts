@@ -15,6 +15,7 @@ export interface Offers {
   readonly maxSize: number
 }
 
+/** From the whole reply to EHLO, all its lines. */
 export const parseOffers = (ehlo: string): Offers => {
   const words = new Map<string, string>()
   for (const line of ehlo.split(/\r?\n/).slice(1)) {

@@ -125,6 +125,7 @@ export interface Payload {
   readonly end: Uint8Array
 }
 
+/** The octets of DATA: CRLF throughout, dots stuffed, no NUL, and the closing line. */
 export const toPayload = (raw: Uint8Array, seen: Scan = scan(raw)): Payload => {
   let body = raw
   let dots = seen.dots

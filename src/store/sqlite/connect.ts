@@ -43,6 +43,7 @@ export const durabilityFaults = (db: Db): string[] => {
   return faults
 }
 
+/** WAL with synchronous=FULL, for the one writer; makes the file. */
 export const openWriter = (file: string): Db => {
   const db = new Database(file, { timeout: 5000 })
   db.pragma('auto_vacuum = INCREMENTAL') // of a new file; an existing one keeps what it has
@@ -62,6 +63,7 @@ export const openWriter = (file: string): Db => {
   return db
 }
 
+/** Read-only; throws when there is no such file. */
 export const openReader = (file: string): Db => {
   const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 5000 })
   db.pragma('query_only = ON')

@@ -15,6 +15,7 @@ export interface KeptFile {
 
 const isThere = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept_files'"
 
+/** Puts files into a copy, each in the place of one with its name. */
 export const keepFiles = (copy: string, files: readonly KeptFile[]): void => {
   const db = new Database(copy)
   try {
@@ -30,6 +31,7 @@ export const keepFiles = (copy: string, files: readonly KeptFile[]): void => {
   }
 }
 
+/** The files of a copy, which are gone from it afterwards, overwritten. */
 export const takeFiles = (copy: string): readonly KeptFile[] => {
   const db = new Database(copy)
   try {

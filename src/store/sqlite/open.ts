@@ -23,6 +23,7 @@ export const shareSqliteQueue = (store: Store): MessagePort => {
   return connect()
 }
 
+/** The store of a data folder; nothing is touched before `open`, which throws StoreBusyError or NewerDatabaseError. */
 export const openSqliteStore = (options: SqliteOptions): Store => {
   let opening: Promise<Session> | null = null
   let open: Session | null = null

@@ -30,6 +30,7 @@ const normalDomain = (text: string): string => {
   throw invalid([{ field: 'body.name', kind: 'format', message: 'must be a domain such as shop.example' }])
 }
 
+/** With two fresh signing keys, in force from now on. */
 export const addDomain = async (
   ground: DomainGround,
   accountId: string,
@@ -67,6 +68,7 @@ export const findDomain = async (
   return row
 }
 
+/** Its mail leaves unsigned from now on; throws domain.not_found. */
 export const removeDomain = async (
   ground: DomainGround,
   accountId: string,
