@@ -73,7 +73,14 @@ const headerOf = (model: MessageModel): string => {
 
 const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:\s*;[\x20-\x7e]*)?$/
 
-const attachmentOf = (one: MessageAttachment) => {
+/** nodemailer names a nameless part after its type, and knows `*` as the ending of bytes of any kind. */
+const nameOf = ({ filename }: MessageAttachment, type: string | null, index: number) => {
+  if (filename?.trim()) return { filename: filename.replace(/[\x00-\x1f\x7f]+/g, ' ') }
+  const untyped = type === null || /^(?:application\/octet-stream|multipart\/)/i.test(type)
+  return untyped ? { filename: `attachment-${index + 1}.bin` } : {}
+}
+
+const attachmentOf = (one: MessageAttachment, index: number) => {
   const content = Buffer.from(one.content)
   const type = one.contentType !== null && MEDIA_TYPE.test(one.contentType) ? one.contentType : null
   const text = content.toString('latin1')
@@ -82,7 +89,7 @@ const attachmentOf = (one: MessageAttachment) => {
   return {
     content: asItIs ? toCrlf(text) : content,
     contentTransferEncoding: asItIs && !hasLongLine(toCrlf(text)) ? '7bit' : 'base64',
-    ...(one.filename === null ? {} : { filename: one.filename.replace(/[\x00-\x1f\x7f]+/g, ' ') }),
+    ...nameOf(one, type, index),
     // a container type would make an empty container of it
     ...(type === null ? {} : { contentType: /^multipart\//i.test(type) ? 'application/octet-stream' : type }),
     // without a word, the composer would show a forwarded mail inline, and readers would run it into the text

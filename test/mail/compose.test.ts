@@ -276,6 +276,23 @@ t.test('one attachment and nothing else', async (t) => {
   t.equal(mail.subject, 'Receipt 42')
 })
 
+t.test('an attachment without a name gets one that any system can save', async (t) => {
+  const types = [null, 'application/octet-stream', 'multipart/mixed', 'application/pdf']
+  for (const filename of [null, '', ' ']) {
+    const attachments = types.map((contentType) => ({
+      filename,
+      contentType,
+      contentId: null,
+      content: bytes,
+    }))
+    const mail = await parse(await compose({ attachments }))
+    t.strictSame(
+      mail.attachments.map((one) => one.filename),
+      ['attachment-1.bin', 'attachment-2.bin', 'attachment-3.bin', 'attachment-4.pdf'],
+    )
+  }
+})
+
 t.test('no text takes long', async (t) => {
   for (const piece of [' ', '\t\r', '\r\n', '"', '<', '=?', '=?a?Q?', 'x', 'ü', 'From ', '\ud800']) {
     const long = piece.repeat(100_000 / piece.length)
