@@ -127,6 +127,21 @@ t.test('a report of our own that is refused says nothing about the address', asy
   )
 })
 
+t.test('large mails wait for memory, though there are connections enough', async (t) => {
+  const inFlight: number[] = []
+  const { port } = await upstream(t, {
+    act: (stage) => {
+      if (stage === 'data') inFlight.push(flow.measure().inFlight)
+      return undefined
+    },
+  })
+  const { queue, flow, stop } = startFlow([poolRow([upstreamRow(port)])])
+  queue.add(...Array.from({ length: 4 }, () => mail({ size: 65 * 1024 * 1024 })))
+  await queue.settled(4)
+  await stop()
+  t.strictSame(inFlight, [1, 1, 1, 1])
+})
+
 t.test('what was not journaled is not sent', async (t) => {
   const { server, port } = await upstream(t)
   const { queue, stop } = startFlow([poolRow([upstreamRow(port)])])
