@@ -45,8 +45,19 @@ const ATOMS = /^[^\s()<>[\]:;@\\,."]+(?:\.[^\s()<>[\]:;@\\,."]+)*$/
 const QUOTED = /^"(?:[^"\\]|\\.)*"$/
 const LABEL = /^(?!-)[a-z0-9_\-\u0080-\u{10ffff}]{1,63}(?<!-)$/iu
 const KEYWORD = /^[A-Za-z0-9][A-Za-z0-9-]*$/
-const ORCPT = /^[a-z0-9!#$%&'*+/?^_`{|}~-]+;.+$/i
+const ADDRESS_TYPE = /^[a-z0-9!#$%&'*+/?^_`{|}~-]+$/i
+/** RFC 6533 section 3: `\x{F6}` for what is not ASCII, or the character itself. */
+const UTF8_XTEXT = /^(?:[!-*,-<>-[\]-~\u0080-\u{10ffff}]|\\x\{[0-9A-F]+\})+$/u
 const NOTIFY = /^(?:NEVER|(?:SUCCESS|FAILURE|DELAY)(?:,(?:SUCCESS|FAILURE|DELAY))*)$/
+
+/** `addr-type;address`, the address encoded as its type wants it. */
+const ORCPT = {
+  test(value: string): boolean {
+    const [type = '', ...rest] = value.split(';')
+    const address = type.toLowerCase() === 'utf-8' ? UTF8_XTEXT : XTEXT
+    return ADDRESS_TYPE.test(type) && address.test(rest.join(';'))
+  },
+}
 
 const isDomain = (domain: string): boolean => {
   if (domain.startsWith('[') && domain.endsWith(']'))
@@ -115,7 +126,7 @@ const refuseUnknown = (params: ReadonlyMap<string, string>, known: readonly stri
 const matching = (
   params: ReadonlyMap<string, string>,
   key: string,
-  shape: RegExp,
+  shape: Pick<RegExp, 'test'>,
   longest: number,
 ): string | null => {
   const value = params.get(key)

@@ -62,7 +62,9 @@ export const MECHANISMS = 'PLAIN LOGIN'
 
 /** Begins an exchange from the words after AUTH. */
 export const beginLogin = (words: readonly string[]): { login: Login; step: LoginStep } => {
-  const [mechanism = '', initial, ...rest] = words
+  const [mechanism = '', given, ...rest] = words
+  // how a client writes that it is empty (RFC 4954, section 4)
+  const initial = given === '=' ? '' : given
   if (rest.length > 0 || mechanism === '') throw new Refusal('501 5.5.4 Syntax: AUTH mechanism [response]')
   switch (mechanism.toUpperCase()) {
     case 'PLAIN': {

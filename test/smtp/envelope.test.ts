@@ -13,6 +13,7 @@ t.test('parameters', async (t) => {
     size: null,
     ret: null,
     envid: null,
+    requireTls: false,
   })
   t.match(sender('mail FROM : <a@b.test>  size=12  Ret=full ENVID=a+2Bb smtputf8'), {
     size: 12,
@@ -26,6 +27,23 @@ t.test('parameters', async (t) => {
     notify: 'SUCCESS,FAILURE',
     orcpt: 'RFC822;c+2B@d.test',
   })
+})
+
+t.test('ORCPT is a type and xtext, or an international address', async (t) => {
+  const orcpt = (value: string) => () => recipient(`RCPT TO:<c@d.test> ORCPT=${value}`).orcpt
+  for (const good of ['rfc822;a+2Bb@c.test', 'x400;+2FC+3DDE', 'utf-8;j\\x{F6}@x.test', 'utf-8;jö@x.test']) {
+    t.equal(orcpt(good)(), good)
+  }
+  for (const bad of [
+    'rfc822;a+2',
+    'rfc822;a=b@c.test',
+    'rfc822;a+2b',
+    'rfc822;jö@x.test',
+    'utf-8;a=b',
+    'rfc822;',
+  ]) {
+    t.throws(orcpt(bad), new Refusal('501 5.5.4 Bad value of ORCPT'), bad)
+  }
 })
 
 t.test('mailboxes', async (t) => {

@@ -24,6 +24,13 @@ t.test('the four forms', async (t) => {
   t.same(exchange('LOGIN', b64('ana')), { challenge: b64('Password:') })
 })
 
+t.test('an empty initial response is written as =', async (t) => {
+  t.same(exchange('LOGIN ='), { challenge: b64('Password:') })
+  t.same(exchange('LOGIN =', b64('x')), { credentials: { user: '', password: 'x' } })
+  t.throws(() => exchange('PLAIN ='), /^501/, 'says neither who nor what')
+  t.throws(() => exchange('LOGIN', '='), /^501/, 'only there (RFC 4954, section 4)')
+})
+
 t.test('who is who in PLAIN', async (t) => {
   t.same(exchange(`PLAIN ${b64('boss\0ana\0x')}`), { credentials: { user: 'ana', password: 'x' } })
   t.same(exchange(`PLAIN ${b64('ana\0\0x')}`), { credentials: { user: 'ana', password: 'x' } })
