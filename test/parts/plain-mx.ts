@@ -1,4 +1,4 @@
-/** A far mail server that takes everything, offers no DSN, and keeps what it got. */
+/** A far mail server that takes everything but mail for `nobody@`, offers no DSN, and keeps what it got. */
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 
@@ -10,6 +10,12 @@ export class PlainMx {
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     logger: false,
+    onRcptTo: ({ address }, _session, done) =>
+      done(
+        address.startsWith('nobody@')
+          ? Object.assign(new Error('no such user'), { responseCode: 550 })
+          : null,
+      ),
     onData: (stream, _session, done) => {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
