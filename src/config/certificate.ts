@@ -120,14 +120,31 @@ const makeSelfSigned = async (hostname: string, now: number) => {
   return { key: made.private, cert: made.cert }
 }
 
-const selfSigned = async ({ data_dir, hostname }: Config, now: number): Promise<Certificate> => {
-  const files = { cert: join(data_dir, 'self-signed.crt'), key: join(data_dir, 'self-signed.key') }
+const selfSignedFiles = ({ data_dir }: Config) => ({
+  cert: join(data_dir, 'self-signed.crt'),
+  key: join(data_dir, 'self-signed.key'),
+})
+
+const readSelfSigned = async (config: Config): Promise<Certificate> => {
+  const files = selfSignedFiles(config)
+  const [key, cert] = await Promise.all([readPem('data_dir', files.key), readPem('data_dir', files.cert)])
+  await checkMode('data_dir', files.key)
+  return describe(key, cert, examine(key, cert, files), true)
+}
+
+/** One made under a clock that was ahead is as useless as one that has run out. */
+const isGood = ({ cert, expiresAt }: Certificate, hostname: string, now: number): boolean => {
+  const x509 = new X509Certificate(cert)
+  const isInTime = Date.parse(x509.validFrom) <= now && expiresAt - now > RENEW_BEFORE
+  return isInTime && x509.checkHost(hostname) !== undefined
+}
+
+const selfSigned = async (config: Config, now: number): Promise<Certificate> => {
+  const { data_dir, hostname } = config
+  const files = selfSignedFiles(config)
   try {
-    const [key, cert] = await Promise.all([readFile(files.key, 'utf8'), readFile(files.cert, 'utf8')])
-    await checkMode('data_dir', files.key)
-    const x509 = examine(key, cert, files)
-    const good = Date.parse(x509.validTo) - now > RENEW_BEFORE && x509.checkHost(hostname) !== undefined
-    if (good) return describe(key, cert, x509, true)
+    const found = await readSelfSigned(config)
+    if (isGood(found, hostname, now)) return found
   } catch (error) {
     // a pair that is missing or was torn apart by a crash is made anew; one that others read is not excused
     if (error instanceof ConfigError && error.message.includes('everybody')) throw error
@@ -139,14 +156,20 @@ const selfSigned = async ({ data_dir, hostname }: Config, now: number): Promise<
   return describe(key, cert, new X509Certificate(cert), true)
 }
 
-/** The certificate of this configuration. Throws ConfigError when the configured one can not be served. */
-export const loadCertificate = async (config: Config, now: number = Date.now()): Promise<Certificate> => {
+/** The certificate as it stands, without making one. Throws ConfigError when it can not be served. */
+export const readCertificate = async (config: Config): Promise<Certificate> => {
   const { cert_file, key_file } = config.tls
-  if (cert_file === null || key_file === null) return selfSigned(config, now)
+  if (cert_file === null || key_file === null) return readSelfSigned(config)
   const [key, cert] = await Promise.all([
     readPem('tls.key_file', key_file),
     readPem('tls.cert_file', cert_file),
   ])
   await checkMode('tls.key_file', key_file)
   return describe(key, cert, examine(key, cert, { cert: cert_file, key: key_file }), false)
+}
+
+/** The certificate of this configuration, a self-signed one where none is named. Throws ConfigError as well. */
+export const loadCertificate = async (config: Config, now: number = Date.now()): Promise<Certificate> => {
+  const isNamed = config.tls.cert_file !== null && config.tls.key_file !== null
+  return isNamed ? readCertificate(config) : selfSigned(config, now)
 }

@@ -1,7 +1,7 @@
 /** doctor against planted faults: it finds each, names the remedy, and ends with its exit code. */
 import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { chmodSync, mkdirSync, mkdtempSync, rmdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,8 @@ import { dirname, join } from 'node:path'
 import { generate } from 'selfsigned'
 import t, { type Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import { loadCertificate } from '../../src/config/certificate.js'
+import { loadConfig } from '../../src/config/load.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 import { accepted } from '../store/fixture.js'
@@ -86,7 +88,11 @@ t.test('2 a secret that others can read, 3 a database from a newer version', asy
   db.close()
   const newer = await look()
   t.equal(newer.code, 78)
-  t.match(newer.of('database'), { result: 'fail', detail: /newer Postern/ })
+  t.match(newer.of('database'), {
+    result: 'fail',
+    detail: /newer Postern/,
+    remedy: /^install Postern \d+\.\d+\.\d+ or newer$/,
+  })
 })
 
 t.test('what its own user may not open is opened again, not restored', async (t) => {
@@ -149,6 +155,38 @@ t.test('5 an expired certificate, 6 one for another name, soon over', async (t) 
       { result: 'warn', detail: /does not name gw.postern.test/ },
     ],
   )
+})
+
+t.test('a self-signed one that is no good: doctor changes nothing, the next start does', async (t) => {
+  const now = Date.now()
+  const spans = [
+    [now - 30 * DAY, now - 9 * DAY, /expired 9 d ago/],
+    [now + 9 * DAY, now + 800 * DAY, /is not valid before/],
+  ] as const
+  for (const [from, to, detail] of spans) {
+    const { look, dir } = await examine(t)
+    const data = join(dir, 'data')
+    mkdirSync(data, { mode: 0o700 })
+    const made = await pair(from, to, 'gw.postern.test')
+    writeFileSync(join(data, 'self-signed.crt'), made.cert)
+    writeFileSync(join(data, 'self-signed.key'), made.key, { mode: 0o600 })
+    const { code, of } = await look()
+    t.equal(code, 78)
+    t.match(of('certificate'), { result: 'fail', detail, remedy: 'systemctl reload-or-restart postern' })
+    t.equal(readFileSync(join(data, 'self-signed.crt'), 'utf8'), made.cert, 'as it was')
+    await loadCertificate({ ...loadConfig({ file: join(dir, 'postern.yaml'), env: {} }), data_dir: data })
+    t.match((await look()).of('certificate'), { result: 'warn', detail: /self-signed until/ })
+  }
+})
+
+t.test("a data folder that is none, or everybody's", async (t) => {
+  const { look, dir, file } = await examine(t)
+  const path = file('data', '')
+  t.match((await look()).of('data folder'), { detail: `${path} is no folder`, remedy: /^set data_dir/ })
+  rmSync(path)
+  mkdirSync(join(dir, 'data'))
+  chmodSync(join(dir, 'data'), 0o1777)
+  t.match((await look()).of('data folder'), { detail: /shared by all/, remedy: /^set data_dir/ })
 })
 
 t.test('7 the certificate that a library publishes', async (t) => {

@@ -4,28 +4,34 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Certificate, loadCertificate } from '../../config/certificate.js'
+import { type Certificate, readCertificate } from '../../config/certificate.js'
 import { ConfigError } from '../../config/problem.js'
 import { spanText } from '../time.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 const SOON = 21 * 86_400_000
+/** The daemon makes its own anew when it starts or reloads; doctor changes nothing. */
+const OWN = 'systemctl reload-or-restart postern'
 
 const judge = (certificate: Certificate, hostname: string, now: number): readonly Finding[] => {
   const x509 = new X509Certificate(certificate.cert)
   const left = certificate.expiresAt - now
   const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
-  const renew = 'renew it, then: systemctl reload postern'
+  const renew = certificate.selfSigned ? OWN : 'renew it, then: systemctl reload postern'
   if (left <= 0) return [fail('certificate', `expired ${spanText(-left)} ago, on ${until}`, renew, 78)]
   if (Date.parse(x509.validFrom) > now) {
     const detail = `is not valid before ${x509.validFrom}: wrong certificate, or the clock is off`
-    return [fail('certificate', detail, 'timedatectl set-ntp true', 78)]
+    return [fail('certificate', detail, certificate.selfSigned ? OWN : 'timedatectl set-ntp true', 78)]
   }
   const found: Finding[] = []
   if (left < SOON) found.push(warn('certificate', `expires in ${spanText(left)}, on ${until}`, renew))
   if (x509.checkHost(hostname) === undefined) {
     found.push(
-      warn('certificate', `does not name ${hostname}`, 'use a certificate for that name, or set hostname'),
+      warn(
+        'certificate',
+        `does not name ${hostname}`,
+        certificate.selfSigned ? OWN : 'use a certificate for that name, or set hostname',
+      ),
     )
   }
   if (certificate.selfSigned) {
@@ -47,11 +53,17 @@ export const checkCertificate: Check = async ({ config, now }) => {
     ]
   }
   try {
-    return judge(await loadCertificate(config, now), config.hostname, now)
+    return judge(await readCertificate(config), config.hostname, now)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return error.problems.map(({ key, value, expected, remedy }) =>
-      fail('certificate', `${key}: ${value} ${expected}`, remedy ?? 'postern config check', 78),
+      // a pair of our own that was torn apart is made anew; one that others read waits for its mode
+      fail(
+        'certificate',
+        `${key}: ${value} ${expected}`,
+        configured || expected.includes('everybody') ? (remedy ?? 'postern config check') : OWN,
+        78,
+      ),
     )
   }
 }

@@ -9,6 +9,7 @@ import { integrityFaults } from '../../store/sqlite/backup.js'
 import { createShelf } from '../../store/sqlite/body/shelf.js'
 import { type Db, openReader } from '../../store/sqlite/connect.js'
 import { createStatements } from '../../store/sqlite/read/statements.js'
+import { wantedBy } from '../../store/sqlite/schema/migrate.js'
 import { STEPS } from '../../store/sqlite/schema/steps.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
@@ -20,7 +21,7 @@ const checkSchema = (db: Db): Finding | null => {
   const known = STEPS.length
   if (version > known) {
     const detail = `schema ${version} was made by a newer Postern, this one knows ${known}`
-    return fail('database', detail, 'install the newer Postern again', 78)
+    return fail('database', detail, `install ${wantedBy(db)}`, 78)
   }
   return version < known
     ? warn('database', `schema ${version}, ${known} is current`, 'postern migrate')

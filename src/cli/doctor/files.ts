@@ -28,6 +28,11 @@ export const checkModes: Check = async ({ config: { data_dir: dataDir } }) => {
     return [warn('data folder', `${dataDir} does not exist yet`, 'postern serve makes it on the first start')]
   }
   const folder = statSync(dataDir)
+  // a file, or /tmp and its like: nothing whose mode is ours to change
+  if (!folder.isDirectory() || (folder.mode & 0o1000) !== 0) {
+    const what = folder.isDirectory() ? 'is shared by all users' : 'is no folder'
+    return [fail('data folder', `${dataDir} ${what}`, 'set data_dir to a folder of its own', 73)]
+  }
   const found: Finding[] = []
   const wrong = wrongMode(folder.mode, 0o700)
   if (wrong !== null) found.push(fail('data folder', `${dataDir} is ${wrong}`, `chmod 700 ${dataDir}`, 77))

@@ -26,23 +26,24 @@ const addDefaults = (db: Db, now: number): void => {
 
 const versionOf = (db: Db): number => Number(db.pragma('user_version', { simple: true }))
 
-/** Which Postern brought this database where it is; '' when it did not say. */
-const makerOf = (db: Db): string => {
+/** The Postern that a database from a newer one wants: the one that brought it where it is, when it said so. */
+export const wantedBy = (db: Db): string => {
+  let maker: unknown
   try {
-    return String(db.prepare('SELECT version FROM made_by').pluck().get() ?? '')
+    maker = db.prepare('SELECT version FROM made_by').pluck().get()
   } catch {
-    return ''
+    maker = undefined
   }
+  return typeof maker === 'string' && maker !== '' ? `Postern ${maker} or newer` : 'a newer Postern'
 }
 
 /** `postern` is the version of the program, for those that come to an older one later. */
 export const migrate = (db: Db, now: number, postern: string): void => {
   const refuseNewer = (version: number): void => {
     if (version <= STEPS.length) return
-    const maker = makerOf(db)
     throw new NewerDatabaseError(
       `the database has schema version ${version}, this Postern knows ${STEPS.length}: ` +
-        `install ${maker === '' ? 'a newer Postern' : `Postern ${maker} or newer`}`,
+        `install ${wantedBy(db)}`,
     )
   }
   refuseNewer(versionOf(db))
