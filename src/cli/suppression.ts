@@ -7,19 +7,23 @@
  */
 import { Fault } from '../base/fault.js'
 import { suppression as suppressionRecord } from '../http/render.js'
+import { parseAddress } from '../mail/address.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
 import {
   addSuppression,
   findSuppression,
   listOfAccount,
   listOfWorkspace,
+  type Place,
+  refOf,
   removeSuppression,
+  suppress,
 } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { guarded, readCsv, unguarded, writeCsv } from './csv.js'
-import { badInput, usage } from './exit.js'
+import { badInput, Refusal, usage } from './exit.js'
 import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
@@ -148,7 +152,8 @@ interface Line {
   readonly at: number
   readonly email: string
   readonly reason: string | null
-  readonly expiresAt: number | null
+  /** As it stands in the file. */
+  readonly expires: string
 }
 
 /** What other providers call our columns, letters and digits only, the best first. */
@@ -178,8 +183,31 @@ const readLines = (text: string): readonly Line[] => {
     at: i + (headed ? 2 : 1),
     email: cell(record, 'email'),
     reason: cell(record, 'reason') || null,
-    expiresAt: instantOf(cell(record, 'expires_at'), `record ${i + (headed ? 2 : 1)}: expires_at`),
+    expires: cell(record, 'expires_at'),
   }))
+}
+
+/** True when the line made a row, or would make one; false when its address is listed. */
+const takeLine = async (
+  { ground, store }: House,
+  place: Place,
+  { email, reason, expires }: Line,
+  dry: ReadonlySet<string> | null,
+): Promise<boolean> => {
+  const expiresAt = instantOf(expires, 'expires_at')
+  if (dry === null)
+    return (await suppress(ground, place, { email, reason, expiresAt, origin: 'import' })).added
+  if (parseAddress(email) === null) throw badInput('must be an address')
+  const held = await store.suppression(place.id, refOf(email))
+  const counts = held !== null && (held.expiresAt === null || held.expiresAt > Date.now())
+  return !counts && !dry.has(refOf(email))
+}
+
+/** What is wrong with a line; anything else is thrown on. */
+const complaintOf = (error: unknown): string => {
+  if (error instanceof Fault) return error.options.errors?.[0]?.message ?? error.message
+  if (error instanceof Refusal) return error.message
+  throw error
 }
 
 const importAll = command({
@@ -192,28 +220,27 @@ const importAll = command({
   run: async (args, terminal) => {
     const lines = readLines(String(await terminal.readInput(args.file)))
     return withHouse(args, async (house) => {
-      const { ground } = house
       const place = await placeOf(house, args)
-      const report = {
-        read: lines.length,
-        added: 0,
-        skipped: [] as { line: number; email: string; message: string }[],
-      }
-      for (const { at, email, reason, expiresAt } of lines) {
+      const skipped: { line: number; email: string; message: string }[] = []
+      const seen = new Set<string>()
+      let listed = 0
+      for (const line of lines) {
         try {
-          if (!args.dryRun)
-            await addSuppression(ground, place, { email, reason, expiresAt, origin: 'import' })
-          report.added++
+          if (await takeLine(house, place, line, args.dryRun ? seen : null)) seen.add(refOf(line.email))
+          else listed++
         } catch (error) {
-          if (!(error instanceof Fault)) throw error
-          const message = error.options.errors?.[0]?.message ?? error.message
-          report.skipped.push({ line: at, email, message })
-          terminal.say(`line ${at}: ${email}: ${message}`)
+          const message = complaintOf(error)
+          skipped.push({ line: line.at, email: line.email, message })
+          terminal.say(`line ${line.at}: ${line.email}: ${message}`)
         }
       }
-      const words = args.dryRun ? 'would be added' : 'added'
-      terminal.data(report, () => `${report.added} of ${report.read} ${words}`)
-      return report.skipped.length > 0 ? 65 : 0
+      const read = lines.length
+      const added = read - listed - skipped.length
+      const words = `${added} of ${read} ${args.dryRun ? 'would be added' : 'added'}`
+      terminal.data({ read, added, listed, skipped }, () =>
+        listed > 0 ? `${words}, ${listed} listed already` : words,
+      )
+      return skipped.length > 0 ? 65 : 0
     })
   },
 })

@@ -23,7 +23,7 @@ export interface NewSuppression {
 }
 
 /** A list: `id` is as suppressionList names it. */
-type Place = Pick<SuppressionRow, 'accountId'> & { readonly id: string }
+export type Place = Pick<SuppressionRow, 'accountId'> & { readonly id: string }
 
 /** The list of a workspace, for mail of that mode. */
 export const listOfWorkspace = (

@@ -20,7 +20,33 @@ t.test('suppressions by hand and by CSV', async (t) => {
   t.match(await desk.json(['suppression', 'remove', 'ana@example.com', '--yes']), { deleted: true })
   t.match(await desk.run(['suppression', 'remove', 'ana@example.com', '--yes']), { code: 65 })
   const again = await desk.run(['suppression', 'import', '-'], stdout)
-  t.match(again, { code: 0, stdout: /2 of 2 added/ }, 'an export imports')
+  t.match(again, { code: 0, stdout: /1 of 2 added, 1 listed already/ }, 'an export imports')
+})
+
+t.test('an import counts what it adds, and passes over bad lines', async (t) => {
+  const desk = openDesk(t)
+  const csv = [
+    'email,expires_at',
+    'a@example.com,someday',
+    'b@example.com,90d',
+    'B@Example.com,',
+    'nobody,',
+    'c@example.com,',
+  ].join('\n')
+  for (const more of [['--dry-run'], []]) {
+    const { code, stdout, stderr } = await desk.run(['suppression', 'import', '-', '--json', ...more], csv)
+    t.equal(code, 65)
+    t.match(JSON.parse(stdout), {
+      read: 5,
+      added: 2,
+      listed: 1,
+      skipped: [{ line: 2, email: 'a@example.com', message: /someday/ }, { line: 5 }],
+    })
+    t.match(stderr, /line 2: a@example.com: .*someday/)
+  }
+  t.equal((await desk.json(['suppression', 'list'])).length, 2)
+  const again = await desk.run(['suppression', 'import', '-', '--dry-run'], 'c@example.com\nd@example.com\n')
+  t.match(again, { code: 0, stdout: /1 of 2 would be added, 1 listed already/ })
 })
 
 t.test('lists of their own: for tests, and for the whole account', async (t) => {
