@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { seal, unseal } from '../../src/base/secret.js'
+import { keyedHash, seal, unseal } from '../../src/base/secret.js'
 
 t.test('what is sealed opens with the same pepper and purpose, and with nothing else', async (t) => {
   const pepper = Buffer.alloc(32, 1)
@@ -13,4 +13,20 @@ t.test('what is sealed opens with the same pepper and purpose, and with nothing 
     }),
     { numRuns: 20 },
   )
+})
+
+t.test('no two lists of parts have one hash, nor have two purposes', async (t) => {
+  const key = Buffer.alloc(32, 1)
+  const hash = (purpose: string, ...parts: readonly string[]): string =>
+    keyedHash(key, purpose, ...parts).toString('hex')
+  const lists: readonly (readonly [string, ...string[]])[] = [
+    ['p', 'ab', 'c'],
+    ['p', 'a', 'bc'],
+    ['p', 'abc'],
+    ['pa', 'bc'],
+    ['p', 'abc', ''],
+  ]
+  t.equal(new Set(lists.map((parts) => hash(...parts))).size, lists.length)
+  t.equal(hash('p', 'ab'), hash('p', 'ab'))
+  t.not(hash('p', 'ab'), keyedHash(Buffer.alloc(32, 2), 'p', 'ab').toString('hex'))
 })
