@@ -1,6 +1,7 @@
 /** What is handed out: the npm package in an empty folder, and the Debian package from install to purge. */
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -80,12 +81,31 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
     ])
 
   await dpkg('-i', deb)
-  t.match(readFileSync(join(root, 'etc/passwd'), 'utf8'), /^postern:.*:\/usr\/sbin\/nologin$/m)
+  const user = /^postern:.*:(\d+):(\d+):.*:\/usr\/sbin\/nologin$/m.exec(
+    readFileSync(join(root, 'etc/passwd'), 'utf8'),
+  )
+  const [, uid, gid] = user ?? []
+  t.ok(uid)
+  chmodSync(dir, 0o711) // the daemon's user passes through
   const unit = readFileSync(join(root, 'usr/lib/systemd/system/postern.service'), 'utf8')
   const exec = /^ExecStart=(.+)$/m.exec(unit)?.[1]?.split(' ') ?? []
   const conf = join(root, 'etc/postern/postern.yaml')
-  // by this Node: the native modules are made for it
-  const command = [process.execPath, ...exec.map((word) => (word.startsWith('/') ? join(root, word) : word))]
+  // as its user, whose folder root does not serve, without the hooks of tap, which that user may not write for;
+  // by this Node, since the native modules are made for it
+  const asUser = [
+    'setpriv',
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    '--clear-groups',
+    'env',
+    '-u',
+    'NODE_OPTIONS',
+  ]
+  const command = [
+    ...asUser,
+    process.execPath,
+    ...exec.map((word) => (word.startsWith('/') ? join(root, word) : word)),
+  ]
   const pepper = join(root, 'etc/postern/pepper')
   const env = { POSTERN_DATA_DIR: join(root, 'var/lib/postern'), POSTERN_PEPPER_FILE: pepper }
   t.match(unit, /^LoadCredential=pepper:\/etc\/postern\/pepper$/m)
