@@ -15,6 +15,7 @@ const SWAKS = '/usr/bin/swaks'
 const why = noPostfix() ?? (existsSync(SWAKS) ? null : 'swaks is not installed (apt-get install swaks)')
 if (why !== null) t.plan(0, `skipped: ${why}`)
 else {
+  t.setTimeout(120_000)
   const bouncePort = await freePort()
   const upstream = await new Postfix().start({ bouncePort })
   const postern = new Postern({ bounce: { host: '127.0.0.1', port: bouncePort, domain: 'bounce.test' } })

@@ -48,6 +48,7 @@ const upstream = async (pair: Pair, options: SMTPServerOptions = {}) => {
   return { taken, port: (server.server.address() as { port: number }).port }
 }
 
+t.setTimeout(120_000)
 const { caFile, issue } = await authority(t)
 const pair = await issue('localhost')
 const strict = await upstream(pair, { hideREQUIRETLS: false })
