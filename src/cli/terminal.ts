@@ -57,6 +57,9 @@ const PLAIN = {
 export const clean = (value: unknown): string =>
   (value === null || value === undefined ? '-' : String(value)).replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
 
+/** The library's time grows with the square of the rows, so that a long table is drawn in pieces. */
+const PIECE = 250
+
 /** Rows under a head, without lines around them; control characters of hostile mail are cut. */
 export const table = (
   paint: Paint,
@@ -65,13 +68,28 @@ export const table = (
   colour: (text: string, column: number) => string = (text) => text,
 ): string => {
   if (rows.length === 0) return ''
-  const drawn = new Table({
-    chars: PLAIN,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
-  })
-  drawn.push(head.map((text) => paint.bold(text.toUpperCase())))
-  for (const row of rows) drawn.push(row.map((value, column) => colour(clean(value), column)))
-  return drawn.toString().replace(/ +$/gm, '')
+  const cells = rows.map((row) => row.map(clean))
+  // drawn with every piece, and cut off again, it makes their columns equally wide
+  const widest = head.map((_, column) =>
+    cells.reduce((most, { [column]: text = '' }) => (text.length > most.length ? text : most), ''),
+  )
+  const lines: string[] = []
+  for (let from = 0; from < cells.length; from += PIECE) {
+    const drawn = new Table({
+      chars: PLAIN,
+      style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
+    })
+    drawn.push(widest)
+    drawn.push(head.map((text) => paint.bold(text.toUpperCase())))
+    for (const row of cells.slice(from, from + PIECE)) drawn.push(row.map(colour))
+    lines.push(
+      ...drawn
+        .toString()
+        .split('\n')
+        .slice(from === 0 ? 1 : 2),
+    )
+  }
+  return lines.join('\n').replace(/ +$/gm, '')
 }
 
 /** One record, a line for each field. */

@@ -213,6 +213,7 @@ export interface Settled {
   readonly recipientId: string
   readonly emailId: string
   readonly workspaceId: string
+  readonly mode: Mode
   readonly address: string
   readonly applied: boolean
   readonly from: Status

@@ -27,8 +27,11 @@ t.test('mail that passed is counted and timed', async (t) => {
     await new Promise((resolve) => setTimeout(resolve, 100)) // the relay thread tells once a second
     text = await metrics()
   }
-  t.match(text, /^postern_recipients_settled_total\{workspace="ws_[^"]+",status="delivered"\} 1$/m)
-  t.match(text, /^postern_recipients_settled_total\{workspace="ws_[^"]+",status="bounced"\} 1$/m)
+  t.match(
+    text,
+    /^postern_recipients_settled_total\{workspace="ws_[^"]+",status="delivered",mode="test"\} 1$/m,
+  )
+  t.match(text, /^postern_recipients_settled_total\{workspace="ws_[^"]+",status="bounced",mode="test"\} 1$/m)
   t.match(text, /^postern_accept_to_relay_seconds_count 3$/m)
   t.match(text, /^postern_relay_to_outcome_seconds_count [12]$/m)
   t.match(text, /^postern_emails_accepted_total\{workspace="ws_[^"]+",source="api",mode="test"\} 3$/m)

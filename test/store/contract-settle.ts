@@ -38,6 +38,7 @@ const attemptTests = async (t: Test, store: Store): Promise<void> => {
       recipientId: claimed.recipientId,
       emailId: mail.id,
       workspaceId: at.workspace.id,
+      mode: 'live',
       address: 'ana@example.com',
       applied: true,
       from: 'queued',

@@ -36,7 +36,7 @@ export class FlowMetrics {
   note(settled: readonly Settled[], now: number): void {
     for (const one of settled) {
       if (!one.applied) continue
-      this.#settled.add(one.workspaceId, { status: one.to })
+      this.#settled.add(one.workspaceId, { status: one.to, mode: one.mode })
       if (one.from === 'queued') this.#toRelay.observe(Math.max(0, now - idTime(one.emailId)) / 1_000)
       if (one.to === 'sent') this.#follow(one.recipientId, now)
       else this.#arrived(one.recipientId, now)
@@ -69,7 +69,7 @@ export class FlowMetrics {
       },
       {
         name: 'postern_recipients_settled_total',
-        help: 'Status changes of recipients since the start, by workspace and new status',
+        help: 'Status changes of recipients since the start, by workspace, new status and mode',
         type: 'counter',
         samples: this.#settled.samples(),
       },

@@ -61,6 +61,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
         recipientId: recipient.id,
         emailId: id,
         workspaceId: desk.names.workspaceId(email.workspace as number),
+        mode: email.test === 1 ? 'test' : 'live',
         address: recipient.address,
         applied: true,
         from: 'scheduled',

@@ -42,11 +42,12 @@ interface Found {
   readonly email_status: Status
   readonly total: number
   readonly held: string | null
+  readonly test: number
 }
 
 /** In this order; rows come as arrays, since making twenty named properties costs more than finding the row. */
 const COLUMNS = `r.email_id, r.workspace, r.address, r.status, r.attempts, r.due_at, r.boot, r.lease_until, r.lease_gen,
-  r.attempting, r.deadline, r.last_response, r.reason, e.status, e.total, r.held`
+  r.attempting, r.deadline, r.last_response, r.reason, e.status, e.total, r.held, e.test`
 
 type FoundArray = [
   string,
@@ -65,6 +66,7 @@ type FoundArray = [
   Status,
   number,
   string | null,
+  number,
 ]
 
 const toFound = (row: FoundArray): Found => ({
@@ -84,6 +86,7 @@ const toFound = (row: FoundArray): Found => ({
   email_status: row[13],
   total: row[14],
   held: row[15],
+  test: row[16],
 })
 
 /** The status an observation stands for, also when it is not applied; a remark stands for itself. */
@@ -203,6 +206,7 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
     recipientId: outcome.recipientId,
     emailId: row.email_id,
     workspaceId: desk.names.workspaceId(row.workspace),
+    mode: row.test === 1 ? 'test' : 'live',
     address: row.address,
     applied,
     from: row.status,
