@@ -28,9 +28,5 @@ t.test('nothing is an empty text; control characters are cut; colours count noth
     ],
     red,
   ).split('\n')
-  t.strictSame(lines, [
-    'A        B',
-    '\u001b[31mx?[2J?y\u001b[39m  one',
-    '\u001b[31m-\u001b[39m        two',
-  ])
+  t.strictSame(lines, ['A        B', '\u001b[31mx?[2J?y\u001b[39m  one', '\u001b[31m-\u001b[39m        two'])
 })
