@@ -19,11 +19,12 @@ const PROGRAM = `
   console.log(space.space_size)
 `
 
+/** Without it: 32 or 64 MiB. A page more than 8 is what a collection under way looks like. */
 t.test('a busy main thread beside others keeps a small nursery', async (t) => {
   // tap's import hooks run in a thread of their own, which starts when it likes
   const words = ['-u', 'NODE_OPTIONS', process.execPath, '--input-type=module', '-e', PROGRAM]
   const { stdout, stderr } = spawnSync('env', words, { encoding: 'utf8' })
   const size = Number(stdout)
   t.ok(size > 0, stderr)
-  t.ok(size <= 8 * 1024 * 1024, `${size} bytes`)
+  t.ok(size <= 12 * 1024 * 1024, `${size} bytes`)
 })
