@@ -2,6 +2,7 @@
 import {
   appendFileSync,
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -87,11 +88,13 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
   const [, uid, gid] = user ?? []
   t.ok(uid)
   chmodSync(dir, 0o711) // the daemon's user passes through
+  // by this Node, since the native modules are made for it; where it lies, that user may have no way
+  const node = join(dir, 'node')
+  copyFileSync(process.execPath, node)
   const unit = readFileSync(join(root, 'usr/lib/systemd/system/postern.service'), 'utf8')
   const exec = /^ExecStart=(.+)$/m.exec(unit)?.[1]?.split(' ') ?? []
   const conf = join(root, 'etc/postern/postern.yaml')
-  // as its user, whose folder root does not serve, without the hooks of tap, which that user may not write for;
-  // by this Node, since the native modules are made for it
+  // as its user, whose folder root does not serve, without the hooks of tap, which that user may not write for
   const asUser = [
     'setpriv',
     `--reuid=${uid}`,
@@ -101,11 +104,7 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
     '-u',
     'NODE_OPTIONS',
   ]
-  const command = [
-    ...asUser,
-    process.execPath,
-    ...exec.map((word) => (word.startsWith('/') ? join(root, word) : word)),
-  ]
+  const command = [...asUser, node, ...exec.map((word) => (word.startsWith('/') ? join(root, word) : word))]
   const pepper = join(root, 'etc/postern/pepper')
   const env = { POSTERN_DATA_DIR: join(root, 'var/lib/postern'), POSTERN_PEPPER_FILE: pepper }
   t.match(unit, /^LoadCredential=pepper:\/etc\/postern\/pepper$/m)
