@@ -92,24 +92,12 @@ export const backupCommand = command({
 /** Says check() of a body that the copy never had: the rest is worth having. */
 const MISSING = 'is missing in bodies/'
 
-/** An empty file, or the database of another program, would open without complaint and be put in place. */
-const needCopy = async (name: string, file: string): Promise<void> => {
-  const { openReader } = await import('../store/sqlite/connect.js')
-  const db = openReader(file)
-  try {
-    const tables = "SELECT count(*) FROM sqlite_master WHERE name IN ('accounts', 'emails', 'recipients')"
-    if (db.prepare(tables).pluck().get() === 3) return
-  } finally {
-    db.close()
-  }
-  throw new Refusal(74, `${name} is no copy made by postern backup`)
-}
-
 /** Opens a copy as a store of its own: too new, damaged or no database at all is refused here. Its pepper's mark. */
 const upToDate = async (name: string, folder: string, file: string): Promise<string | null> => {
   const store: Store = await openStore({ data_dir: folder })
   try {
-    await needCopy(name, join(folder, DATABASE))
+    const { isOurs } = await import('../store/sqlite/backup.js')
+    if (!isOurs(join(folder, DATABASE))) throw new Refusal(74, `${name} is no copy made by postern backup`)
     await store.open()
     const faults = (await store.check()).filter((fault) => !fault.endsWith(MISSING))
     if (faults.length > 0) throw new Refusal(74, `${name} is damaged: ${faults[0]}`)

@@ -113,7 +113,7 @@ const wordsOfSystem = ({ code = '', message, path, ...rest }: NodeJS.ErrnoExcept
 }
 
 /** Where SQLite says neither which file nor what to do. */
-const DOCTORS = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|PERM|IOERR)/
+const UNPLACED = /^SQLITE_(CORRUPT|NOTADB|CANTOPEN|READONLY|PERM|IOERR)/
 const SEE_DOCTOR = '; postern doctor names the file and what mends it'
 
 export interface Ending {
@@ -138,6 +138,6 @@ export const endingOf = (error: unknown): Ending => {
   const { code } = cause as NodeJS.ErrnoException
   const exit = typeof code === 'string' ? exitOfCode(code) : null
   if (exit !== null)
-    return { exit, message: wordsOfSystem(cause) + (DOCTORS.test(`${code}`) ? SEE_DOCTOR : '') }
+    return { exit, message: wordsOfSystem(cause) + (UNPLACED.test(`${code}`) ? SEE_DOCTOR : '') }
   return { exit: 70, message: `unexpected: ${error.message} (a bug; POSTERN_DEBUG=1 shows where)` }
 }

@@ -5,8 +5,8 @@
  * stays locked for a minute; all those are asked again together at the end.
  */
 import t, { type Test } from 'tap'
-import { PlainMx } from '../parts/plain-mx.js'
-import { type ApiAnswer, Postern } from '../parts/postern.js'
+import type { ApiAnswer } from '../parts/postern.js'
+import { startRelaying } from './relaying.js'
 
 const LOCK_MS = 60_000
 /** Clocks of threads and the client differ by little. */
@@ -37,14 +37,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 t.setTimeout(280_000)
 t.test('kill -9 at every step of an idempotent send', { timeout: 280_000 }, async (t) => {
-  const mx = await new PlainMx().start()
-  const postern = new Postern({ relay: { retry: ['1s'] } })
-  t.teardown(async () => {
-    await postern.remove()
-    await mx.stop()
-  })
-  await postern.start()
-  await postern.route(`smtp://127.0.0.1:${mx.port}?tls=none`)
+  const { mx, postern } = await startRelaying(t)
   const key = await postern.key()
   await postern.stop()
 

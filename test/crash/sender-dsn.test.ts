@@ -5,8 +5,7 @@
  */
 import { createTransport } from 'nodemailer'
 import t, { type Test } from 'tap'
-import { PlainMx } from '../parts/plain-mx.js'
-import { Postern } from '../parts/postern.js'
+import { startRelaying } from './relaying.js'
 
 interface Step {
   readonly point: string
@@ -23,14 +22,7 @@ const STEPS: readonly Step[] = [
 
 t.setTimeout(240_000)
 t.test('kill -9 between owing a report and paying it', { timeout: 240_000 }, async (t) => {
-  const mx = await new PlainMx().start()
-  const postern = new Postern({ relay: { retry: ['1s'] } })
-  t.teardown(async () => {
-    await postern.remove()
-    await mx.stop()
-  })
-  await postern.start()
-  await postern.route(`smtp://127.0.0.1:${mx.port}?tls=none`)
+  const { mx, postern } = await startRelaying(t)
   await postern.json('workspace', 'update', 'default', '--sender-dsn')
   const key = await postern.key()
   await postern.stop()

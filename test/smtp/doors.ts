@@ -11,6 +11,7 @@ import type { Config, SubmissionListener } from '../../src/config/config.js'
 import { createBounceDoor } from '../../src/smtp/bounce-door.js'
 import type { DoorSubmission, DoorTenants } from '../../src/smtp/ports.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
+import { defaultWorkspace } from '../../src/store/built-in.js'
 import type { WorkspaceRow } from '../../src/store/port-tenants.js'
 import type { EnvelopedMessage } from '../../src/submission/message.js'
 import type { Login } from '../../src/tenant/principal.js'
@@ -19,20 +20,7 @@ export const PASSWORD = 'svc_test_correcthorsebatterystaple'
 
 const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000, min_free_disk: 0 }
 
-const workspace: WorkspaceRow = {
-  id: 'ws_1',
-  accountId: 'acct_1',
-  name: 'Default',
-  slug: 'default',
-  isDefault: true,
-  poolId: null,
-  defaultFrom: null,
-  ambiguous: 'retry',
-  lineEndings: 'strict',
-  senderDsn: false,
-  restrictSenders: false,
-  createdAt: 0,
-}
+const workspace: WorkspaceRow = { ...defaultWorkspace('acct_1', 0), id: 'ws_1' }
 
 /** The user name is the id of the login, so that a test can revoke it. */
 const loginAs = (id: string): Login => ({

@@ -6,6 +6,8 @@
  */
 import type { Test } from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
+import { defaultWorkspace } from '../../src/store/built-in.js'
+import { observed } from '../../src/store/observed.js'
 import type { Mode, Page } from '../../src/store/page.js'
 import type {
   Claimed,
@@ -33,20 +35,7 @@ export interface Ground {
 /** An account of its own for a test, so that tests can share a store. */
 export const ground = async (store: Store): Promise<Ground> => {
   const accountId = newId('acct')
-  const workspace: WorkspaceRow = {
-    id: newId('ws'),
-    accountId,
-    name: 'Default',
-    slug: 'default',
-    isDefault: true,
-    poolId: null,
-    defaultFrom: null,
-    ambiguous: 'retry',
-    lineEndings: 'strict',
-    senderDsn: false,
-    restrictSenders: false,
-    createdAt: T0,
-  }
+  const workspace = defaultWorkspace(accountId, T0)
   await store.createAccount({ id: accountId, name: 'test', createdAt: T0 }, workspace)
   const pool = await store.pool(accountId, 'sandbox')
   if (pool === null) throw new Error('an account has no sandbox pool')
@@ -120,23 +109,8 @@ export const accepted = async (store: Store, at: Ground, over: Partial<NewEmail>
   return mail
 }
 
-export const outcome = (recipientId: string, over: Partial<Outcome> = {}): Outcome => ({
-  recipientId,
-  seen: 'accepted',
-  at: T0 + 1000,
-  source: 'smtp',
-  leaseGen: null,
-  attempt: null,
-  retryAt: null,
-  deadline: null,
-  reply: null,
-  mta: null,
-  dedupe: null,
-  reason: null,
-  detail: null,
-  trusted: true,
-  ...over,
-})
+export const outcome = (recipientId: string, over: Partial<Outcome> = {}): Outcome =>
+  observed({ recipientId, seen: 'accepted', at: T0 + 1000, source: 'smtp', ...over })
 
 export const ofLease = (claimed: Claimed, over: Partial<Outcome> = {}): Outcome =>
   outcome(claimed.recipientId, { leaseGen: claimed.leaseGen, attempt: claimed.attempts + 1, ...over })

@@ -100,3 +100,14 @@ export const backup = async (
     source.close()
   }
 }
+
+/** False for an empty file or the database of another program, which would open without complaint. */
+export const isOurs = (file: string): boolean => {
+  const db = openReader(file)
+  try {
+    const tables = "SELECT count(*) FROM sqlite_master WHERE name IN ('accounts', 'emails', 'recipients')"
+    return db.prepare(tables).pluck().get() === 3
+  } finally {
+    db.close()
+  }
+}
