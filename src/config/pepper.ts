@@ -11,12 +11,15 @@
  */
 import { randomBytes } from 'node:crypto'
 import {
+  chmodSync,
   closeSync,
   fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
+  type Stats,
   statSync,
   unlinkSync,
   writeSync,
@@ -25,6 +28,9 @@ import { dirname, join } from 'node:path'
 import { makeDataFolder } from '../base/folder.js'
 import { DamagedFileError, keyedHash, LooseModeError, PepperError } from '../base/secret.js'
 import type { Config } from './config.js'
+
+/** A folder that all users share, as /tmp is. */
+const STICKY = 0o1000
 
 export type PepperPlace = Pick<Config, 'data_dir'> & Partial<Pick<Config, 'pepper_file'>>
 
@@ -114,11 +120,19 @@ const lost = (file: string): DamagedFileError =>
       `or start over with new keys: postern pepper accept`,
   )
 
+/** Ours, and empty but for what makes git keep it: a checkout and a container volume come open to all. */
+const isUnused = (dataDir: string, { uid, mode }: Stats): boolean =>
+  uid === process.getuid?.() &&
+  (mode & STICKY) === 0 &&
+  readdirSync(dataDir).every((name) => name === '.gitkeep')
+
 const prepareFolder = (dataDir: string): void => {
   makeDataFolder(dataDir)
-  if ((statSync(dataDir).mode & 0o077) !== 0) {
+  const stat = statSync(dataDir)
+  if ((stat.mode & 0o077) === 0) return
+  if (!isUnused(dataDir, stat))
     throw new LooseModeError(`${dataDir} can be entered by others; run: chmod 700 ${dataDir}`)
-  }
+  chmodSync(dataDir, 0o700)
 }
 
 /** The pepper of this installation. Throws LooseModeError, DamagedFileError, and PepperError when there are two. */

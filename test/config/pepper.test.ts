@@ -58,6 +58,25 @@ t.test('damaged, or open to others, as a file or by its folder', async (t) => {
   t.throws(() => loadPepper({ data_dir }), LooseModeError)
 })
 
+t.test(
+  'an unused folder, as a checkout leaves it, becomes private; one with anything in it is left alone',
+  async (t) => {
+    const { data_dir } = scene(t)
+    mkdirSync(data_dir, { recursive: true })
+    writeFileSync(join(data_dir, 'notes.txt'), 'mine')
+    chmodSync(data_dir, 0o755)
+    t.throws(() => loadPepper({ data_dir }), LooseModeError)
+    t.equal(statSync(data_dir).mode & 0o777, 0o755)
+    unlinkSync(join(data_dir, 'notes.txt'))
+    writeFileSync(join(data_dir, '.gitkeep'), '')
+    chmodSync(data_dir, 0o1777)
+    t.throws(() => loadPepper({ data_dir }), LooseModeError, 'shared by all users, as /tmp is')
+    chmodSync(data_dir, 0o755)
+    t.equal(loadPepper({ data_dir }).length, 32)
+    t.equal(statSync(data_dir).mode & 0o777, 0o700)
+  },
+)
+
 t.test('pepper_file: made there, shared with its group at most', async (t) => {
   const { dir, data_dir } = scene(t)
   const place = { data_dir, pepper_file: join(dir, 'etc', 'pepper') }

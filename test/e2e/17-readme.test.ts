@@ -6,6 +6,7 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -111,7 +112,12 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
 const starts = async (t: Test): Promise<void> => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   t.equal(scripts.start, 'npm run build && node bin/postern dev')
-  const ran = await untilSaid([process.execPath, BIN, 'dev'], folder(t), /^Watch:/)
+  // as git leaves it: anybody may look into data/
+  const checkout = folder(t)
+  mkdirSync(join(checkout, 'data'))
+  chmodSync(join(checkout, 'data'), 0o755)
+  copyFileSync(join(ROOT, 'data/.gitkeep'), join(checkout, 'data/.gitkeep'))
+  const ran = await untilSaid([process.execPath, BIN, 'dev'], checkout, /^Watch:/)
   t.equal(ran.code, 0, ran.stdout)
   // what the README shows is what is seen
   const shown = /^```\n(Postern .*?)^```$/ms.exec(README)?.[1] ?? ''
