@@ -15,11 +15,12 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { makeDataFolder, syncFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { findPeppers, pepperFile } from '../config/pepper.js'
@@ -51,6 +52,26 @@ export const needDatabase = (config: Config): string => {
   return file
 }
 
+/** The folder and all above it, symbolic links resolved. */
+const foldersOf = function* (file: string): Generator<string> {
+  let folder = realpathSync(dirname(file))
+  yield folder
+  for (let above = dirname(folder); above !== folder; above = dirname(folder)) {
+    folder = above
+    yield folder
+  }
+}
+
+/** A copy in the data folder would take the name of what is in use there, and be lost with it. */
+const refuseInside = (dataDir: string, file: string): void => {
+  const { dev, ino } = statSync(dataDir)
+  for (const folder of foldersOf(file)) {
+    const at = statSync(folder)
+    if (at.dev === dev && at.ino === ino)
+      throw new Refusal(73, `${file} is inside data_dir (${dataDir}); name a file outside of it`)
+  }
+}
+
 export const backupCommand = command({
   usage: 'backup <file>',
   summary: 'Copy the database while it is in use, checked',
@@ -66,6 +87,7 @@ export const backupCommand = command({
     const config = configOf(args)
     const source = needDatabase(config)
     const file = resolve(args.file)
+    refuseInside(config.data_dir, file)
     if (existsSync(file) && !args.yes) throw new Refusal(73, `${file}: exists already; --yes replaces it`)
     terminal.say(`copying ${bytesText(statSync(source).size)} ...`)
     const withSecrets = args.withSecrets === true

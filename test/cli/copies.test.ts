@@ -1,5 +1,5 @@
 /** Copies of the database: made, refused, put back; and what a newer version left behind. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openWriter } from '../../src/store/sqlite/connect.js'
@@ -32,6 +32,37 @@ t.test('there and back', async (t) => {
     readdirSync(join(desk.dir, 'data')).filter((name) => name.startsWith('restore-')),
     [],
   )
+})
+
+t.test('no copy is made inside the data folder, whatever it is called', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'create', 'Kept'])
+  const data = join(desk.dir, 'data')
+  const database = join(data, 'postern.db')
+  const { ino } = statSync(database)
+  mkdirSync(join(data, 'copies'))
+  symlinkSync(data, join(desk.dir, 'elsewhere'))
+  symlinkSync(join(data, 'copies'), join(desk.dir, 'copies'))
+  for (const target of [
+    database,
+    join(data, 'postern.db-wal'),
+    join(data, 'copy.db'),
+    join(data, 'copies', 'a.db'),
+    join(desk.dir, 'elsewhere', 'postern.db'),
+    join(desk.dir, 'copies', 'a.db'),
+  ]) {
+    t.match(await desk.run(['backup', target, '--yes']), { code: 73, stderr: /is inside data_dir/ }, target)
+  }
+  t.equal(statSync(database).ino, ino)
+  t.same(readdirSync(join(data, 'copies')), [])
+
+  linkSync(database, join(desk.dir, 'second-name.db'))
+  symlinkSync(database, join(desk.dir, 'link.db'))
+  for (const name of ['second-name.db', 'link.db']) {
+    await desk.json(['backup', join(desk.dir, name), '--yes'])
+    t.equal(statSync(database).ino, ino, `${name} was replaced, and not what it named`)
+  }
+  t.equal((await desk.json(['workspace', 'list'])).length, 2)
 })
 
 t.test('what is no copy is refused, and nothing is touched', async (t) => {

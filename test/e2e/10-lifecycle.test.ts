@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -192,6 +192,23 @@ t.test('a nearly full disk: 503 and 452, reads go on, and it recovers by itself'
   await line(postern, /there is room on the disk again/)
   t.equal((await postern.api('POST', '/v1/emails', key, mail)).status, 202)
   t.equal((await ready(postern)).status, 200)
+})
+
+t.test('a database that another file replaces: 74, and nothing is promised that is not in it', async (t) => {
+  const postern = new Postern()
+  t.teardown(() => postern.remove())
+  await postern.start()
+  const key = await postern.key('--mode', 'test')
+  const copy = join(postern.dir, 'copy.db')
+  await postern.json('backup', copy)
+  renameSync(copy, join(postern.dir, 'data', 'postern.db'))
+  const mail = { from: 'a@acme.test', to: 'b@example.test', subject: 'x', text: 'x' }
+  const answered = await postern.api('POST', '/v1/emails', key, mail).catch(() => null) // or the door is closed
+  t.not(answered?.status, 202)
+  t.equal(await postern.ended, 74)
+  await line(postern, /no longer the database that was opened: another file has taken its place/)
+  await postern.start()
+  t.equal((await postern.api('POST', '/v1/emails', key, mail)).status, 202, 'a restart serves what is there')
 })
 
 t.test('an error that nobody expected: 70, one fatal line without secrets', async (t) => {

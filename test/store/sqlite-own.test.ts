@@ -244,6 +244,7 @@ const QUIET = {
   pass: () => {},
   tightness: { isTight: false, full: () => {} },
   fence: () => {},
+  fileFence: () => {},
   beat: () => {},
 }
 

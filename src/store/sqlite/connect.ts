@@ -6,15 +6,45 @@
  *   (WAL with synchronous=NORMAL) lost acknowledged rows in a power cut. A
  *   connection that can not be made durable is refused.
  */
-import { chmodSync, closeSync, existsSync, openSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { makeDataFolder } from '../../base/folder.js'
+import { DamagedFileError } from '../../base/secret.js'
 
 export type Db = Database.Database
 export type Row = Record<string, unknown>
 
 export const databaseFile = (dataDir: string): string => join(dataDir, 'postern.db')
+
+/** The log that SQLite keeps beside a database: commits that are not in the file itself yet. */
+export const logOf = (file: string): string => `${file}-wal`
+
+const LEFT = '-wal.left-'
+
+/** A name for the log of a database that has lost its own. */
+export const leftLogName = (file: string): string =>
+  `${file}${LEFT}${new Date().toISOString().replace(/[:.]/g, '-')}`
+
+/** The newest log that lies beside the name of a database, in use or left behind; null when none holds anything. */
+const logBeside = (file: string): string | null => {
+  const folder = dirname(file)
+  const left = readdirSync(folder)
+    .filter((name) => name.startsWith(`${basename(file)}${LEFT}`))
+    .sort()
+  const logs = [logOf(file), ...left.map((name) => join(folder, name))]
+  return logs.findLast((log) => (statSync(log, { throwIfNoEntry: false })?.size ?? 0) > 0) ?? null
+}
+
+/** SQLite would delete the log and begin anew: mail that was taken would be gone without a word. */
+const refuseToBeginAnew = (file: string): void => {
+  const log = logBeside(file)
+  if (log === null) return
+  throw new DamagedFileError(
+    `${file} is gone, but not the end of it, ${log}; put the database back (that log beside it as ` +
+      `${basename(logOf(file))}), restore a copy with postern restore, or move the log away to begin anew`,
+  )
+}
 
 /**
  * Makes folder and file, readable by their owner only, before SQLite would make
@@ -24,6 +54,7 @@ export const prepareFile = (dataDir: string): string => {
   makeDataFolder(dataDir)
   const file = databaseFile(dataDir)
   if (!existsSync(file)) {
+    refuseToBeginAnew(file)
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
   }

@@ -45,12 +45,19 @@ const failed = (id: number, error: unknown): Answer =>
 export interface Round {
   readonly pass: (point: string) => void
   readonly tightness: Tightness
+  /** Called in each transaction. */
   readonly fence: () => void
+  /** Called after each commit, before it is answered. */
+  readonly fileFence: () => void
   /** So many verbs were committed, in so many milliseconds. */
   readonly beat: (verbs: number, commitMs: number) => void
 }
 
-export const createBatch = (desk: Desk, verbs: WriterVerbs, { pass, tightness, fence, beat }: Round) => {
+export const createBatch = (
+  desk: Desk,
+  verbs: WriterVerbs,
+  { pass, tightness, fence, fileFence, beat }: Round,
+) => {
   const { db } = desk
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
@@ -102,6 +109,7 @@ export const createBatch = (desk: Desk, verbs: WriterVerbs, { pass, tightness, f
       passAll(calls, 'before-commit')
       const began = performance.now()
       commit.run()
+      fileFence()
       beat(calls.length, performance.now() - began)
       passAll(calls, 'after-commit')
       return answers

@@ -1,14 +1,26 @@
 /**
- * NAME      fence - a daemon that was taken for dead writes no more
+ * NAME      fence - a writer that has lost its database writes no more
  * DESCRIPTION
- *   The daemon's lock dies with its process, so two daemons can only meet where
- *   the lock's file was removed or replaced under one that was stopped. Each
- *   daemon writes its boot into the database when it opens it, and every batch
- *   looks whether it is still there: the older one ends instead of writing.
+ *   Two ways to lose it. Another daemon: the lock dies with its process, so two
+ *   can only meet where the lock's file was removed or replaced under one that was
+ *   stopped; each daemon writes its boot into the database when it opens it, and
+ *   every batch looks whether it is still there. Another file: whoever removes,
+ *   renames or replaces postern.db under a writer leaves it an open file without a
+ *   name, which takes every commit and is gone with the process. So the file at
+ *   the path is looked at after each commit, before anybody hears of it, and twice
+ *   a second while nothing is written.
+ * NOTES
+ *   SQLite would play the log of the old file into the one that has come in its
+ *   place. So the log is taken out of its way, under a name of its own.
+ * BUGS
+ *   A copy written into the file itself (cp over it) keeps device and inode, and
+ *   is not seen here.
  */
+import { existsSync, renameSync, statSync } from 'node:fs'
+import { leftLogName, logOf } from '../connect.js'
 import type { Desk } from '../write/desk.js'
 
-/** Another daemon has opened this database. */
+/** The database belongs to another daemon, or another file has its name. */
 export class FencedError extends Error {
   override readonly name = 'FencedError'
 }
@@ -34,5 +46,41 @@ export const createFence = (
   }
   return () => {
     if (read.get() !== boot) throw new FencedError('another daemon has opened this database')
+  }
+}
+
+interface Identity {
+  readonly dev: bigint
+  readonly ino: bigint
+}
+
+const identityOf = (file: string): Identity | null => {
+  try {
+    return statSync(file, { bigint: true })
+  } catch {
+    return null
+  }
+}
+
+const setLogAside = (file: string): string | null => {
+  const aside = leftLogName(file)
+  try {
+    renameSync(logOf(file), aside)
+    return aside
+  } catch {
+    return null // none is there, or the folder has gone too
+  }
+}
+
+/** To be called before the file is opened. The answer throws FencedError once another file, or none, has its name. */
+export const createFileFence = (file: string): (() => void) => {
+  const opened = identityOf(file)
+  return () => {
+    const now = identityOf(file)
+    if (now !== null && now.dev === opened?.dev && now.ino === opened.ino) return
+    const what = existsSync(file) ? 'another file has taken its place' : 'it was moved or removed'
+    const aside = setLogAside(file)
+    const rest = aside === null ? '' : `; what it had last written is in ${aside}`
+    throw new FencedError(`${file} is no longer the database that was opened: ${what}${rest}`)
   }
 }

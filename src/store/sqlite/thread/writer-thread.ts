@@ -18,7 +18,7 @@ import { createVerbs } from '../write/verbs.js'
 import { BrokenStore, createBatch } from './batch.js'
 import { answerAll, type Client, createClients, type Job } from './clients.js'
 import { createFaultPoint } from './fault-point.js'
-import { createFence } from './fence.js'
+import { createFence, createFileFence } from './fence.js'
 import { createBeat } from './pulse.js'
 
 /**
@@ -27,6 +27,11 @@ import { createBeat } from './pulse.js'
  * that leaves with the first mail that goes to the relay.
  */
 const ENOUGH = 1000
+
+/** How often an idle writer looks whether its file is still there. */
+const LOOK_MS = 500
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The messages of the next batch. */
 const take = (waiting: Job[][]): Job[] => {
@@ -49,6 +54,7 @@ const emptyLog = (db: Db): void => {
 }
 
 const run = (parent: MessagePort, settings: WriterSettings): void => {
+  const fileFence = createFileFence(settings.file)
   const db = openWriter(settings.file)
   migrate(db, Date.now(), settings.version)
   const desk = createDesk(db)
@@ -57,6 +63,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
     pass: createFaultPoint(settings.faultPoint),
     tightness,
     fence: createFence(desk, settings.daemon, tightness.full),
+    fileFence,
     beat: createBeat(settings.pulse),
   })
   let waiting: Job[][] = []
@@ -70,9 +77,24 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   const clients = createClients(desk, settings, enqueue)
 
   const end = (): void => {
+    clearInterval(looking)
     clients.closeAll()
     parent.close()
   }
+
+  const breakDown = (error: unknown): void => {
+    waiting = []
+    clients.broken(error instanceof BrokenStore ? error : new BrokenStore(messageOf(error)))
+    end()
+  }
+
+  const looking = setInterval(() => {
+    try {
+      fileFence()
+    } catch (error) {
+      breakDown(error)
+    }
+  }, LOOK_MS).unref()
 
   const pump = (): void => {
     try {
@@ -82,9 +104,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
         clients.publish()
       }
     } catch (error) {
-      waiting = []
-      clients.broken(error instanceof BrokenStore ? error : new BrokenStore(String(error)))
-      end()
+      breakDown(error)
       return
     }
     if (!closing) return
@@ -112,7 +132,7 @@ if (parentPort !== null) {
   } catch (error) {
     notify({
       kind: 'failed',
-      message: error instanceof Error ? error.message : String(error),
+      message: messageOf(error),
       newer: error instanceof NewerDatabaseError,
       code: (error as { code?: string }).code ?? null,
     })
