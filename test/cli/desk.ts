@@ -7,9 +7,10 @@ import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
-import { run } from '../../src/cli/main.js'
-import { BIN, type CliResult, cleanEnv, ROOT } from '../parts/postern.js'
+import { type CliResult, here } from '../parts/here.js'
+import { BIN, cleanEnv, ROOT } from '../parts/postern.js'
+
+export { here }
 
 /** How to start it: tap hands its own loader to every Node it sees, which would cost half a second each time. */
 export const command = (args: readonly string[]): readonly [string, readonly string[]] => [
@@ -26,22 +27,6 @@ export const postern = (args: readonly string[], input = '', cwd = ROOT, env = {
     child.stdin?.on('error', () => {}) // it may end without reading
     child.stdin?.end(input)
   })
-
-const collected = () => {
-  const stream = new PassThrough()
-  let text = ''
-  stream.on('data', (chunk) => {
-    text += chunk
-  })
-  return { stream, text: () => text }
-}
-
-export const here = async (args: readonly string[], input = ''): Promise<CliResult> => {
-  const [stdout, stderr] = [collected(), collected()]
-  const streams = { stdin: Readable.from([Buffer.from(input)]), stdout: stdout.stream, stderr: stderr.stream }
-  const code = await run(args, streams)
-  return { code, stdout: stdout.text(), stderr: stderr.text() }
-}
 
 export interface Desk {
   readonly dir: string

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { eventually } from '../parts/eventually.js'
 import { PlainMx } from '../parts/plain-mx.js'
 import { Postern } from '../parts/postern.js'
 
@@ -26,7 +27,7 @@ t.test('backup under load, restore, count', { timeout: 240_000 }, async (t) => {
       if (answer.status === 202) acknowledged.push(answer.body.id)
     }
   })
-  while (acknowledged.length < 100) await new Promise((resolve) => setTimeout(resolve, 20))
+  await eventually('a hundred mails', () => acknowledged.length >= 100)
   const before = [...acknowledged]
   const file = join(postern.dir, 'copy.db')
   const copied = await postern.json('backup', file, '--with-secrets')

@@ -7,19 +7,12 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { smallDisk } from '../parts/mount.js'
 import { PlainMx } from '../parts/plain-mx.js'
 import { Postern } from '../parts/postern.js'
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-const until = async (what: string, isSo: () => boolean | Promise<boolean>, ms = 60_000): Promise<void> => {
-  const end = Date.now() + ms
-  while (!(await isSo())) {
-    if (Date.now() > end) throw new Error(`waited in vain: ${what}`)
-    await sleep(100)
-  }
-}
 
 /** What the bounce door says to a mail for us: it must not take what it can not keep. */
 const bannerOf = (port: number): Promise<string> =>
@@ -75,8 +68,8 @@ t.test('fill, hold, free', { timeout: 240_000 }, async (t) => {
   const load = [2_000, 2_000, 20_000, 100_000].map(async (size, worker) => {
     while (running) if ((await send(worker, size)) !== 202) await sleep(20)
   })
-  await until('mail flows', () => mx.messages.length > 20)
-  await until('ballast is laid', () => statfsSync(disk.path).bfree > 0 && acknowledged.size > 50)
+  await eventually('mail flows', () => mx.messages.length > 20)
+  await eventually('ballast is laid', () => statfsSync(disk.path).bfree > 0 && acknowledged.size > 50)
 
   const filler = join(disk.path, 'filler')
   const fill = (): void => {
@@ -88,7 +81,7 @@ t.test('fill, hold, free', { timeout: 240_000 }, async (t) => {
     }
   }
   fill()
-  await until('sends are refused', () => (answers.get(503) ?? 0) > 5)
+  await eventually('sends are refused', () => (answers.get(503) ?? 0) > 5)
   const held = Date.now()
   while (Date.now() - held < 5_000) {
     fill()
@@ -112,7 +105,7 @@ t.test('fill, hold, free', { timeout: 240_000 }, async (t) => {
   rmSync(filler)
   const freed = Date.now()
   const before = acknowledged.size
-  await until('sends are taken again', () => acknowledged.size > before)
+  await eventually('sends are taken again', () => acknowledged.size > before)
   t.comment(`taken again ${Date.now() - freed} ms after there was room`)
   running = false
   await Promise.all(load)
@@ -124,7 +117,7 @@ t.test('fill, hold, free', { timeout: 240_000 }, async (t) => {
   )
   const copies = (): Set<string> =>
     new Set(mx.messages.map((raw) => /^message-id:\s*<(em_[0-9a-z]{26})@/im.exec(raw)?.[1] ?? ''))
-  await until('all that was acknowledged is sent', () => {
+  await eventually('all that was acknowledged is sent', () => {
     const sent = copies()
     return [...acknowledged].every((id) => sent.has(id))
   })

@@ -5,6 +5,7 @@
  */
 import { createTransport } from 'nodemailer'
 import t, { type Test } from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { startRelaying } from './relaying.js'
 
 interface Step {
@@ -45,17 +46,16 @@ t.test('kill -9 between owing a report and paying it', { timeout: 240_000 }, asy
   const reports = async (subject: string): Promise<readonly { readonly id: string }[]> => {
     const all = (await list('limit=100')) as { id: string; subject: string }[]
     const mail = all.find((one) => one.subject === subject)
-    for (const end = Date.now() + 30_000; ; ) {
+    return eventually(`a report on ${mail?.id}`, async () => {
       const made = await list(`tag=dsn_for:${mail?.id}`)
-      if (made.length > 0 || Date.now() > end) return made
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+      return made.length > 0 && made
+    })
   }
 
   const demandOne = async (t: Test, { point, ambiguous }: Step): Promise<void> => {
     const [report, ...more] = await reports(point)
     t.same(more, [], 'one report')
-    if (report === undefined) return void t.fail('no report')
+    if (report === undefined) return
     await postern.until(key, report.id, ['sent', 'delivered'])
     const copies = mx.messages.filter((raw) => raw.includes(`<${report.id}@`)).length
     const { text: events } = await postern.api('GET', `/v1/emails/${report.id}/events`, key)

@@ -10,24 +10,17 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
-import { BIN, cleanEnv, Postern } from '../parts/postern.js'
-
-const until = async <T>(look: () => T | Promise<T>, ms = 20_000): Promise<NonNullable<T>> => {
-  const end = Date.now() + ms
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${look}`)
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-}
+import { eventually } from '../parts/eventually.js'
+import { BIN, cleanEnv, Postern, runCli } from '../parts/postern.js'
 
 const settings = (postern: Postern): Record<string, unknown> =>
   JSON.parse(readFileSync(postern.configFile, 'utf8'))
 const configure = (postern: Postern, more: Record<string, unknown>): void =>
   writeFileSync(postern.configFile, JSON.stringify({ ...settings(postern), ...more }))
 const line = (postern: Postern, pattern: RegExp): Promise<string> =>
-  until(() => postern.output.find((one) => pattern.test(one)))
+  eventually(`${pattern} in its log`, () => postern.output.find((one) => pattern.test(one)), {
+    seen: () => postern.output,
+  })
 const ready = async (postern: Postern) => {
   const answer = await fetch(`http://127.0.0.1:${postern.ports.management}/readyz`)
   return { status: answer.status, checks: ((await answer.json()) as { checks: object }).checks }
@@ -45,7 +38,7 @@ const supervisor = async (path: string): Promise<{ heard: string[]; child: Child
   const child = spawn('/usr/bin/python3', ['-c', program, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   const heard: string[] = []
   createInterface({ input: child.stdout }).on('line', (line) => heard.push(line))
-  await until(() => heard.includes('bound'))
+  await eventually('the supervisor hears', () => heard.includes('bound'))
   return { heard, child }
 }
 
@@ -61,12 +54,13 @@ t.test(
     const { heard, child } = await supervisor(path)
     t.teardown(() => child.kill())
     await postern.start({ NOTIFY_SOCKET: path, WATCHDOG_USEC: '600000' })
-    const said = (pattern: RegExp): Promise<string> => until(() => heard.find((one) => pattern.test(one)))
+    const said = (pattern: RegExp): Promise<string> =>
+      eventually(String(pattern), () => heard.find((one) => pattern.test(one)), { seen: () => heard })
     t.match(await said(/READY=1/), /STATUS=http \d+, submission \d+ \d+, bounce \d+/)
     await said(/WATCHDOG=1/)
     process.kill(postern.pid, 'SIGHUP')
     t.match(await said(/RELOADING=1/), /MONOTONIC_USEC=\d+/)
-    await until(() => heard.filter((one) => /^READY=1/.test(one)).length === 2)
+    await eventually('ready again', () => heard.filter((one) => /^READY=1/.test(one)).length === 2)
     t.equal(await postern.stop(), 0)
     const last = await said(/STATUS=stopped/)
     const stopping = await said(/STOPPING=1 STATUS=draining/)
@@ -87,7 +81,7 @@ t.test('a port that is taken: one line with the key and the remedy, and nothing 
   ] as const) {
     const free = settings(postern)
     configure(postern, more)
-    const { code, stderr } = await postern.cli('serve')
+    const { code, stderr } = await runCli(['serve', '--config', postern.configFile])
     t.equal(code, 75, key)
     t.match(stderr, new RegExp(`^postern: ${key}: 127\\.0\\.0\\.1:${port} is in use .* set ${key}\\.port `))
     t.equal(stderr.trim().split('\n').length, 1)
@@ -246,11 +240,11 @@ const inData = async (postern: Postern, key: string): Promise<Socket> => {
   })
   const auth = Buffer.from(`\0apikey\0${key}`).toString('base64')
   const steps = ['EHLO me', `AUTH PLAIN ${auth}`, 'MAIL FROM:<a@acme.test>', 'RCPT TO:<b@acme.test>', 'DATA']
-  await until(() => /^220 /m.test(said))
+  await eventually('a greeting', () => /^220 /m.test(said))
   for (const step of steps) {
     said = ''
     socket.write(`${step}\r\n`)
-    await until(() => /^\d{3} /m.test(said))
+    await eventually(`an answer to ${step}`, () => /^\d{3} /m.test(said))
   }
   socket.write('From: a@acme.test\r\nSubject: half')
   return socket
@@ -266,7 +260,7 @@ t.test('SIGTERM finishes what is coming in; red before anything else', async (t)
     rest += chunk.toString()
   })
   const gone = postern.stop()
-  await until(async () => (await ready(postern)).status === 503)
+  await eventually('readiness is red', async () => (await ready(postern)).status === 503)
   t.match((await ready(postern)).checks, { daemon: 'draining' })
   socket.write('\r\n\r\nwhole\r\n.\r\n')
   t.equal(await gone, 0)
@@ -290,7 +284,7 @@ t.test('a second SIGTERM ends it now', async (t) => {
 t.test('what must not be served ends with 78', async (t) => {
   const postern = new Postern({ management: { host: '0.0.0.0', port: 0 } })
   t.teardown(() => postern.remove())
-  const { code, stderr } = await postern.cli('serve')
+  const { code, stderr } = await runCli(['serve', '--config', postern.configFile])
   t.equal(code, 78)
   t.match(stderr, /management\.host/)
   const child = spawn(process.execPath, [BIN, 'serve', '--config', '/nowhere.yaml'], { env: cleanEnv() })

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { BIN, cleanEnv, type Ports, Postern } from '../parts/postern.js'
 import { freePort } from '../parts/postfix.js'
 
@@ -48,11 +49,10 @@ const greeting = (port: number): Promise<string> =>
   })
 
 const portsSaid = async ({ output }: Activated): Promise<Ports> => {
-  for (;;) {
-    const line = output.find((one) => one.includes('"msg":"listening"'))
-    if (line !== undefined) return JSON.parse(line) as Ports
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
+  const line = await eventually('it listens', () => output.find((one) => one.includes('"msg":"listening"')), {
+    seen: () => output,
+  })
+  return JSON.parse(line) as Ports
 }
 
 t.test('by name: the client that started it is answered', { skip }, async (t) => {

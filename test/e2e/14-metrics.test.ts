@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { eventually } from '../parts/eventually.js'
 import { Postern, ROOT } from '../parts/postern.js'
 
 const EXAMPLES = join(ROOT, 'systemd', 'examples')
@@ -22,11 +23,9 @@ t.test('mail that passed is counted and timed', async (t) => {
   await postern.until(key, await send('delivered@example.com'), ['delivered'])
   await postern.until(key, await send('bounced@example.com'), ['bounced'])
   await postern.until(key, await send('deferred@example.com'), ['deferred'])
-  let text = await metrics()
-  for (let i = 0; i < 100 && !/kind="attempts"} [3-9]/.test(text); i++) {
-    await new Promise((resolve) => setTimeout(resolve, 100)) // the relay thread tells once a second
-    text = await metrics()
-  }
+  // the relay thread tells once a second
+  await eventually('three attempts', async () => /kind="attempts"} [3-9]/.test(await metrics()))
+  const text = await metrics()
   t.match(
     text,
     /^postern_recipients_settled_total\{workspace="ws_[^"]+",status="delivered",mode="test"\} 1$/m,

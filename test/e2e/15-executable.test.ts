@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { cleanEnv, ROOT } from '../parts/postern.js'
 import { FREE, must, type Ran, run, untilSaid } from '../parts/run.js'
 
@@ -60,12 +61,8 @@ const dev = async () => {
   const lines: string[] = []
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
   const said = async (pattern: RegExp): Promise<RegExpExecArray> => {
-    for (const end = Date.now() + 60_000; Date.now() < end; ) {
-      const found = lines.map((line) => pattern.exec(line)).find((one) => one !== null)
-      if (found) return found
-      await new Promise((resolve) => setTimeout(resolve, 25))
-    }
-    throw new Error(`never said ${pattern}:\n${lines.join('\n')}`)
+    const find = () => lines.map((line) => pattern.exec(line)).find((one) => one !== null)
+    return eventually(`it says ${pattern}`, find, { seen: () => lines })
   }
   await said(/^Watch:/)
   return { child, said, temporary }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import type { WrittenSpan } from '../parts/tracing.js'
 
@@ -26,13 +27,9 @@ const spans = (): WrittenSpan[] => {
   }
 }
 const until = async (good: (of: WrittenSpan[]) => boolean, traceId: string): Promise<WrittenSpan[]> => {
-  const end = Date.now() + 30_000
-  for (;;) {
-    const found = spans().filter((span) => span.traceId === traceId)
-    if (good(found)) return found
-    if (Date.now() > end) throw new Error(`not seen: ${JSON.stringify(spans(), null, 1)}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  const found = () => spans().filter((span) => span.traceId === traceId)
+  await eventually('its spans are written', () => good(found()), { seen: spans })
+  return found()
 }
 const named = (of: readonly WrittenSpan[], name: string): WrittenSpan[] =>
   of.filter((one) => one.name === name)

@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { BIN, cleanEnv, Postern, ROOT } from '../parts/postern.js'
 import { FREE, type Ran, untilSaid } from '../parts/run.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
@@ -100,8 +101,7 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
       (await fetch(`http://127.0.0.1:${http}/v1/emails`, { method: 'POST', headers, body })).status,
       202,
     )
-    for (const end = Date.now() + 30_000; upstream.received.length === 0 && Date.now() < end; )
-      await new Promise((resolve) => setTimeout(resolve, 25))
+    await eventually('the upstream has the mail', () => upstream.received.length > 0)
     child.kill()
   }
   t.match(upstream.received, [{ rcpt: [/you@example\.com/] }], 'the upstream has the mail')

@@ -8,6 +8,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { Postern, runCli } from '../parts/postern.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
@@ -198,14 +199,9 @@ t.test('over SMTP: good, bad and hostile', async (t) => {
   }
 })
 
-t.test('faults: an upstream that refuses the login, a bad file on SIGHUP', async (t) => {
-  for (let i = 0; i < 300 && !postern.output.some((line) => line.includes('"attempted"')); i++) {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  t.ok(
-    postern.output.some((line) => line.includes('"attempted"')),
-    'the upstream was asked',
-  )
+t.test('faults: an upstream that refuses the login, a bad file on SIGHUP', async () => {
+  const told = (what: string) => postern.output.some((line) => line.includes(what))
+  await eventually('the upstream was asked', () => told('"attempted"'))
   const before = readFileSync(postern.configFile, 'utf8')
   const bad = {
     ...JSON.parse(before),
@@ -214,10 +210,7 @@ t.test('faults: an upstream that refuses the login, a bad file on SIGHUP', async
   }
   writeFileSync(postern.configFile, JSON.stringify(bad))
   process.kill(postern.pid, 'SIGHUP')
-  for (let i = 0; i < 100 && !postern.output.some((line) => line.includes('reload refused')); i++) {
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  t.ok(postern.output.some((line) => line.includes('reload refused')))
+  await eventually('the reload is refused', () => told('reload refused'))
   const { stdout, stderr } = await postern.cli('config', 'check')
   answers.push(stdout, stderr)
   writeFileSync(postern.configFile, before)

@@ -5,6 +5,7 @@
  */
 import t from 'tap'
 import { here } from '../cli/desk.js'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
@@ -29,11 +30,6 @@ const started = async () => {
   t.teardown(() => server.close())
   return { server, port, url: `smtp://127.0.0.1:${port}?tls=none` }
 }
-const until = async (what: () => boolean): Promise<void> => {
-  while (!what()) await new Promise((resolve) => setTimeout(resolve, 10))
-}
-/** The relay reads its pools once a second; nothing outside tells when it has. */
-const pause = () => new Promise((resolve) => setTimeout(resolve, 1_500))
 
 t.test('upstreams change under way', async (t) => {
   const [one, two] = [await started(), await started()]
@@ -42,14 +38,14 @@ t.test('upstreams change under way', async (t) => {
   t.match(await json('upstream', 'test'), [{ ok: true, dsn: true }, { ok: true }])
 
   await json('upstream', 'pause', `127.0.0.1:${one.port}`)
-  await pause()
+  await daemon.relayHasRead()
   const before = one.server.received.length
   for (let i = 0; i < 6; i++) await daemon.until(key, await send(`p${i}@example.com`), ['sent'])
   t.equal(one.server.received.length, before, 'a paused one gets nothing')
   t.equal(two.server.received.length, 6)
 
   await json('upstream', 'drain', `127.0.0.1:${two.port}`)
-  await pause()
+  await daemon.relayHasRead()
   const id = await send('waits@example.com')
   t.match(await json('queue', 'top'), [{ egress_pool_id: pool.id }], 'it waits: nobody is active')
   await json('upstream', 'resume', `127.0.0.1:${one.port}`)
@@ -62,8 +58,10 @@ t.test('upstreams change under way', async (t) => {
     return live.find(({ port }: { port: number }) => port === one.port).live
   }
   // it is told once a second
-  let live = await liveOne()
-  while (live.last_success_at === null) live = await liveOne()
+  const live = await eventually('its success is told', async () => {
+    const told = await liveOne()
+    return told.last_success_at !== null && told
+  })
   t.match(live, { breaker: 'closed', last_success_at: /^20/, last_error: null, under_way: 0 })
   t.match(await json('upstream', 'list'), [{ live: null }, { live: null }], 'no daemon where the config says')
   const { code, stdout } = await here(['upstream', 'list', '--config', daemon.configFile, ...management])
@@ -75,7 +73,7 @@ t.test('upstreams change under way', async (t) => {
 
   const three = await started()
   await json('pool', 'update', 'main', '--upstream', three.url)
-  await pause()
+  await daemon.relayHasRead()
   await daemon.until(key, await send('new@example.com'), ['sent'])
   t.equal(three.server.received.length, 1)
 })
@@ -95,13 +93,13 @@ t.test('a flood keeps nobody waiting', async (t) => {
     const mails = Array.from({ length: 100 }, (_, i) => body(`f${n}.${i}@example.com`))
     t.equal((await daemon.api('POST', '/v1/emails/batch', flood, mails)).status, 202)
   }
-  await until(() => slow.server.received.length > 20)
+  await eventually('the flood flows', () => slow.server.received.length > 20)
   const before = slow.server.received.length
   const began = Date.now()
   await send('reset@example.com', single)
   const arrived = () =>
     slow.server.received.findIndex(({ rcpt }) => rcpt.join().includes('reset@example.com'))
-  await until(() => arrived() !== -1)
+  await eventually('the single mail arrives', () => arrived() !== -1)
   t.comment(`after ${arrived() - before} others, ${Date.now() - began} ms`)
   t.ok(arrived() - before < 60, `${arrived() - before} of the flood went before it`)
   const waiting = (await json('queue', 'top')) as { due: number; leased: number }[]

@@ -6,6 +6,7 @@ import t from 'tap'
 import { here } from '../cli/desk.js'
 import { publishedKey, verifies } from '../parts/dkim-verify.js'
 import { DnsServer } from '../parts/dns-server.js'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
@@ -49,12 +50,11 @@ const sent = async (from: string) => {
 }
 const selectorsIn = (message: string) => [...message.matchAll(/\bs=(pn\w+);/g)].map((match) => match[1])
 /** The relay reads its domains once a second: sends until a mail is signed as it should be by then. */
-const signedSo = async (from: string, holds: (selectors: readonly (string | undefined)[]) => boolean) => {
-  for (const end = Date.now() + 20_000; ; ) {
+const signedSo = (from: string, holds: (selectors: readonly (string | undefined)[]) => boolean) =>
+  eventually('a mail is signed so', async () => {
     const { message } = await sent(from)
-    if (holds(selectorsIn(message)) || Date.now() > end) return message
-  }
-}
+    return holds(selectorsIn(message)) && message
+  })
 
 let printed: readonly Printed[] = []
 t.test('signed by both keys', async (t) => {
@@ -85,8 +85,7 @@ t.test('checked in DNS; rotated with overlap', async (t) => {
   for (const { name, value } of printed) dns.txt.set(name, value)
   t.match(await json('domain', 'check', 'shop.example', '--resolver', resolver), { verified: true })
   const rotated = await json('domain', 'rotate', 'shop.example')
-  // time enough for the relay to read the new keys, which it must not use yet; nothing outside tells when it has
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await daemon.relayHasRead()
   const fresh = (rotated.records as readonly Printed[]).filter(({ state }) => state === 'next')
   t.equal(fresh.length, 2)
   const before = selectorsIn((await sent('a@shop.example')).message)

@@ -6,6 +6,7 @@
  */
 import t, { type Test } from 'tap'
 import { here } from '../cli/desk.js'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
@@ -46,16 +47,13 @@ server.script.hold = (stage, go) => {
   go()
   return true
 }
-const until = async (holds: () => Promise<boolean> | boolean): Promise<void> => {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 25))
-}
 const entryOf = async (id: string) =>
   (await json('queue', 'list')).find((entry: { email_id: string }) => entry.email_id === id)
 const eventsOf = async (id: string) => (await daemon.api('GET', `/v1/emails/${id}/events`, key)).body.data
 
 /** It rests; nothing sends it but an operator. */
 const rests = async (t: Test, id: string, to: string): Promise<void> => {
-  await until(async () => (await entryOf(id))?.held === 'ambiguous')
+  await eventually('it is held', async () => (await entryOf(id))?.held === 'ambiguous')
   t.match(await entryOf(id), { due_at: null, under_way: false })
   // a mail that came later has gone in the meantime, and one retry step has passed
   fate = undefined
@@ -91,7 +89,7 @@ for (const how of ['fresh', 'claimed'] as const) {
       if (how === 'claimed') await json('queue', 'release', '--all', '--reason', 'test')
       if (word === 'hold') await rests(t, id, to)
       else {
-        await until(() => (dots.get(to) ?? 0) >= 2)
+        await eventually('it goes again', () => (dots.get(to) ?? 0) >= 2)
         fate = undefined
         await daemon.until(key, id, ['sent'])
       }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { here } from '../cli/desk.js'
 import { authority } from '../parts/certificates.js'
+import { eventually } from '../parts/eventually.js'
 import { Exim, noExim } from '../parts/exim.js'
 import { Postern } from '../parts/postern.js'
 import { freePort } from '../parts/postfix.js'
@@ -80,16 +81,15 @@ else {
       postern.configFile,
     ])
     t.equal(pool.code, 0, pool.stderr)
-    // pools are read once a second
-    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await postern.relayHasRead()
     const id = await send(['one@deliver.test', 'nobody@deliver.test', 'two@deliver.test'])
     const record = await postern.until(key, id, ['sent', 'delivered', 'bounced'])
     t.match(record.counts, { bounced: 1 })
     const counts = async () => (await postern.api('GET', `/v1/emails/${id}`, key)).body.counts
-    while ((await counts()).delivered < 2) await new Promise((resolve) => setTimeout(resolve, 50))
+    await eventually('both are delivered', async () => (await counts()).delivered === 2, { seen: counts })
     t.match(await counts(), { delivered: 2, bounced: 1 }, 'its report speaks for both')
     const copies = () => upstream.delivered().filter((raw) => raw.includes(record.message_id))
-    while (copies().length < 1) await new Promise((resolve) => setTimeout(resolve, 50))
+    await eventually('a copy at the upstream', () => copies().length > 0)
     t.equal(upstream.log().match(new RegExp(`id=${id}@`, 'g'))?.length, 1, 'one message for two')
   })
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { here } from '../cli/desk.js'
 import { authority } from '../parts/certificates.js'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
 import { sasl } from '../parts/sasl.js'
@@ -94,7 +95,7 @@ else {
     const id = (await postern.api('POST', '/v1/emails', key, body)).body.id
     const record = await postern.until(key, id, ['sent', 'delivered'])
     const copy = () => upstream.delivered().find((raw) => raw.includes(record.message_id))
-    while (copy() === undefined) await new Promise((resolve) => setTimeout(resolve, 50))
+    await eventually('a copy at the upstream', copy)
     t.match(copy(), /using TLSv1\.3/)
     t.match(copy(), /Authenticated sender: gateway/)
     const timeline = (await here(['email', 'show', id, '--config', postern.configFile])).stdout

@@ -4,6 +4,7 @@
  */
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 
 const postern = new Postern({ relay: { retry: ['1s'], lifetime: '5m' } })
@@ -41,12 +42,9 @@ const eventsOf = async (id: string): Promise<readonly Told[]> =>
 
 /** Waits until the timeline has such an event. */
 const event = async (id: string, wanted: (one: Told) => boolean): Promise<Told> => {
-  for (let tries = 0; tries < 400; tries++) {
-    const found = (await eventsOf(id)).find(wanted)
-    if (found !== undefined) return found
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`no such event in ${JSON.stringify(await eventsOf(id), null, 1)}`)
+  return eventually('such an event', async () => (await eventsOf(id)).find(wanted), {
+    seen: () => eventsOf(id),
+  })
 }
 
 const steps = async (id: string): Promise<string[]> =>
@@ -151,9 +149,7 @@ t.test('complained: in the timeline, and delivered it stays', async (t) => {
 t.test('out of office: delivered, and no word of it', async (t) => {
   const id = await send('ooto@example.com')
   await postern.until(key, id, ['delivered'])
-  const end = Date.now() + 20_000
-  while (!postern.output.some((line) => line.includes('"autoreply"')) && Date.now() < end)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+  await eventually('the reply is read', () => postern.output.some((line) => line.includes('"autoreply"')))
   t.same(await steps(id), ['queued', 'sent', 'delivered'])
   t.equal((await eventsOf(id)).length, 3)
 })
@@ -218,10 +214,10 @@ t.test('by the names that say it, over HTTP and SMTP', async (t) => {
   )
   for (const [at, id] of sent.entries()) {
     const [name, status, way, verdict] = rows[at >> 1] ?? rows[0]
-    const end = Date.now() + 20_000
-    while ((await steps(id)).join(' ') !== `queued ${way}` && Date.now() < end)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    t.equal((await steps(id)).join(' '), `queued ${way}`, name)
+    const walked = async () => (await steps(id)).join(' ')
+    await eventually(`${name}: queued ${way}`, async () => (await walked()) === `queued ${way}`, {
+      seen: walked,
+    })
     const record = await postern.until(key, id, [status])
     t.equal(record.status, status, name)
     if (verdict !== undefined)

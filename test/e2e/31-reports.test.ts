@@ -3,6 +3,7 @@
  * the CLI tell of each, and what becomes of the address.
  */
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { PlainMx } from '../parts/plain-mx.js'
 import { Postern } from '../parts/postern.js'
 import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
@@ -100,13 +101,9 @@ else {
       smtp: { code: 550, enhanced: '5.1.1' },
       detail: { stage: 'rcpt', class: 'hard', ms: Number, port: upstream.port },
     })
-    const end = Date.now() + 20_000
-    while (!(await suppressed()).some(({ email }) => email === 'nobody@deliver.test') && Date.now() < end)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    t.match(
-      (await suppressed()).find(({ email }) => email === 'nobody@deliver.test'),
-      { origin: 'bounce', reason: 'unknown_user', source_id: id },
-    )
+    const listed = async () => (await suppressed()).find(({ email }) => email === 'nobody@deliver.test')
+    const found = await eventually('it is listed', listed)
+    t.match(found, { origin: 'bounce', reason: 'unknown_user', source_id: id })
   })
 
   t.test('over quota: bounced, and the address lives', async (t) => {
@@ -156,18 +153,20 @@ else {
   t.test('a deferral at our door: tried again by us, attempt by attempt', async (t) => {
     const id = await send('busy@deliver.test')
     await postern.until(key, id, ['deferred'])
-    const end = Date.now() + 20_000
-    while ((await eventsOf(id)).filter(({ attempt }) => attempt !== null).length < 2 && Date.now() < end)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    const tries = (await eventsOf(id)).filter(({ attempt }) => attempt !== null)
+    const tries = await eventually('two attempts', async () => {
+      const made = (await eventsOf(id)).filter(({ attempt }) => attempt !== null)
+      return made.length >= 2 && made
+    })
     t.match(tries.slice(0, 2), [
       { attempt: 1, smtp: { code: 451, enhanced: '4.3.0' }, detail: { stage: 'rcpt', ms: Number } },
       { attempt: 2, smtp: { code: 451 }, detail: { stage: 'rcpt' } },
     ])
     const show = async () => (await postern.cli('email', 'show', id)).stdout
-    let stdout = await show()
     // an attempt may be under way just now
-    while (!/next try/.test(stdout) && Date.now() < end) stdout = await show()
+    const stdout = await eventually('it waits for its next try', async () => {
+      const shown = await show()
+      return /next try/.test(shown) && shown
+    })
     t.match(stdout, /attempt 1 at 127\.0\.0\.1:\d+ .*451 4\.3\.0 /)
     t.match(stdout, /next try \d{4}-/)
   })

@@ -8,6 +8,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
 
@@ -43,12 +44,14 @@ else {
     const record = await postern.api('GET', `/v1/emails/${id}`, key)
     const wanted = (raw: string): boolean =>
       raw.includes(`In-Reply-To: ${record.body.message_id}`) && raw.includes(`To: <${sender}>`)
-    for (const end = Date.now() + 40_000; ; ) {
-      const found = upstream.delivered().filter(wanted)
-      if (found.length >= least) return found
-      if (Date.now() > end) throw new Error(`no report on ${id}\n${upstream.log()}`)
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+    return eventually(
+      `a report on ${id}`,
+      () => {
+        const found = upstream.delivered().filter(wanted)
+        return found.length >= least && found
+      },
+      { seen: () => upstream.log(), every: 100 },
+    )
   }
 
   t.test('refused at RCPT: the sender has the report, once', async (t) => {
@@ -106,8 +109,7 @@ else {
   t.test('a report that is refused makes no other report', async (t) => {
     const id = submit('nobody@deliver.test', 'nobody@deliver.test')
     const byTag = async () => (await postern.api('GET', `/v1/emails?tag=dsn_for:${id}`, key)).body.data
-    for (const end = Date.now() + 30_000; (await byTag())[0]?.status !== 'bounced' && Date.now() < end; )
-      await new Promise((resolve) => setTimeout(resolve, 100))
+    await eventually('the report bounces', async () => (await byTag())[0]?.status === 'bounced')
     const [report] = await byTag()
     t.equal(report?.status, 'bounced')
     // a later mail's report shows that there was time for one on this

@@ -7,6 +7,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { PlainMx } from '../parts/plain-mx.js'
 import { Postern } from '../parts/postern.js'
 import { freePort, noPostfix, Postfix } from '../parts/postfix.js'
@@ -67,14 +68,8 @@ else {
     await client.sendMail({ envelope: { from: 'cron@legacy.test', to: [...to] }, raw })
     client.close()
   }
-  const until = async <T>(look: () => Promise<T | null> | T | null): Promise<T> => {
-    for (const end = Date.now() + 60_000; ; ) {
-      const found = await look()
-      if (found !== null) return found
-      if (Date.now() > end) throw new Error(`waited in vain\n${legacy.log()}`)
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-  }
+  const arrived = (subject: string) =>
+    eventually(subject, () => newest(subject), { every: 100, seen: () => legacy.log() })
   const newest = async (wanted: string) => {
     const { body } = await postern.api('GET', '/v1/emails?limit=1', key)
     return body.data[0]?.subject === wanted ? body.data[0] : null
@@ -83,7 +78,7 @@ else {
   t.test('three recipients of one mail: one email, all of its bytes', async (t) => {
     const to = ['ana@example.com', 'ben@example.com', 'audit@example.com']
     await submit(MESSAGE, to)
-    const email = await until(() => newest('nightly report'))
+    const email = await arrived('nightly report')
     const record = await postern.until(key, email.id, ['sent'])
     t.same(
       record.recipients.map((one: { address: string; kind: string }) => [one.address, one.kind]).sort(),
@@ -107,12 +102,14 @@ else {
     await postern.json('key', 'revoke', sender.id, '--yes')
     const later = MESSAGE.replaceAll('nightly', 'morning')
     await submit(later, ['ana@example.com'])
-    await until(() => (/SASL authentication failed.*535 5\.7\.8/.test(legacy.log()) ? true : null))
+    await eventually('the login is refused', () =>
+      /SASL authentication failed.*535 5\.7\.8/.test(legacy.log()),
+    )
     t.equal(mx.messages.length, 3, 'nothing was taken')
     const renewed = await postern.key()
     writeFileSync(logins, `${host} legacy:${renewed}\n`, { mode: 0o600 })
     legacy.reload()
-    const email = await until(() => newest('morning report'))
+    const email = await arrived('morning report')
     await postern.until(key, email.id, ['sent'])
     t.equal(mx.messages.length, 4)
     t.match(mx.messages[3], /^Message-ID: <morning-1@legacy\.test>\r$/m)

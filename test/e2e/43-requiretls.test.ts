@@ -6,6 +6,7 @@ import { createTransport } from 'nodemailer'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import t from 'tap'
 import { authority, type Pair } from '../parts/certificates.js'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 
 interface Taken {
@@ -126,11 +127,9 @@ t.test(
     const id = await submit('nobody@example.com')
     const about = ({ sender, raw }: Taken) => sender === '' && raw.includes('nobody@example.com')
     const all = () => [...strict.taken, ...lax.taken]
-    for (const end = Date.now() + 30_000; !all().some(about) && Date.now() < end; )
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    const report = all().find(about)
-    t.match(report?.raw, 'Subject: Secret')
-    t.notMatch(report?.raw, 'the body', 'RET=FULL counts for nothing')
+    const report = await eventually('a report', () => all().find(about))
+    t.match(report.raw, 'Subject: Secret')
+    t.notMatch(report.raw, 'the body', 'RET=FULL counts for nothing')
     t.equal((await postern.api('GET', `/v1/emails/${id}`, key)).body.status, 'bounced')
   },
 )

@@ -6,11 +6,11 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Pair } from './certificates.js'
-import { freePort } from './postfix.js'
+import { eventually } from './eventually.js'
+import { freePort, listens } from './postfix.js'
 
 const INSTALLED = '/usr/sbin/exim4'
 
@@ -81,18 +81,8 @@ export class Exim {
     const args = ['-C', join(this.dir, 'exim.conf'), '-bdf', '-q2s']
     const [name, words] = command(this.dir, found.path, args)
     this.#child = spawn(name, words, { stdio: 'ignore' })
-    for (let tries = 0; tries < 200; tries++) {
-      const up = await new Promise<boolean>((resolve) => {
-        const socket = connect(this.port, '127.0.0.1', () => {
-          socket.destroy()
-          resolve(true)
-        })
-        socket.once('error', () => resolve(false))
-      })
-      if (up) return this
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-    throw new Error(`Exim did not come up: ${this.log()}`)
+    await eventually('Exim comes up', () => listens(this.port), { every: 50, seen: () => this.log() })
+    return this
   }
 
   #config(path: string, { bouncePort, login }: EximOptions): string {

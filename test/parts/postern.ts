@@ -7,15 +7,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { eventually } from './eventually.js'
+import { type CliResult, here } from './here.js'
 
 export const ROOT = join(import.meta.dirname, '..', '..', '..')
 export const BIN = join(ROOT, 'bin', 'postern')
-
-export interface CliResult {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 /** The environment of a child: ours, less what would steer Postern or tap. */
 export const cleanEnv = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => {
@@ -62,6 +58,7 @@ export class Postern {
   ports: Ports = { http: 0, submission: [], bounce: 0, management: 0 }
   output: string[] = []
   private child: ChildProcess | null = null
+  private marks = 0
   /** The exit code, or null when a signal ended it. */
   ended: Promise<number | null> = Promise.resolve(null)
 
@@ -140,8 +137,9 @@ export class Postern {
     rmSync(this.dir, { recursive: true, force: true })
   }
 
+  /** In this process; `runCli` is for what a process of its own shows. */
   async cli(...args: readonly string[]): Promise<CliResult> {
-    return runCli([...args, '--config', this.configFile])
+    return here([...args, '--config', this.configFile])
   }
 
   /** A command that must succeed; its `--json` document. */
@@ -190,19 +188,34 @@ export class Postern {
     return { status: answer.status, headers: answer.headers, body: parsed, text }
   }
 
+  /**
+   * Resolves when the relay has read every pool and every domain as they are now. It reads first the pools,
+   * then the domains, again and again, and tells of its upstreams: a new pool that came and went again in
+   * what it tells has seen one such reading from its begin to its end.
+   */
+  async relayHasRead(): Promise<void> {
+    const name = `mark-${++this.marks}`
+    const { members } = await this.json('pool', 'create', name, '--upstream', 'smtp://127.0.0.1:9?tls=none')
+    const isTold = async () => {
+      const answer = await fetch(`http://127.0.0.1:${this.ports.management}/upstreams`)
+      return (await answer.text()).includes(members[0].id)
+    }
+    await eventually('the relay has read the pools', isTold)
+    await this.json('pool', 'delete', name, '--yes')
+    await eventually('the relay has read the pools again', async () => !(await isTold()))
+  }
+
   /** Waits until every recipient of an email has a status of `wanted`; resolves with the record, rejects after `ms`. */
   // biome-ignore lint/suspicious/noExplicitAny: the record is whatever the product says; tests look into it
   async until(key: string, id: string, wanted: readonly string[], ms = 30_000): Promise<any> {
-    const end = Date.now() + ms
-    for (;;) {
-      const { body } = await this.api('GET', `/v1/emails/${id}`, key)
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    let body: any = null
+    const isSo = async () => {
+      body = (await this.api('GET', `/v1/emails/${id}`, key)).body
       const recipients = (body?.recipients ?? []) as { status: string }[]
-      if (recipients.length > 0 && recipients.every((one) => wanted.includes(one.status))) return body
-      if (Date.now() > end)
-        throw new Error(
-          `${id} did not become ${wanted.join('|')}: ${JSON.stringify(body)}\n${this.output.slice(-20).join('\n')}`,
-        )
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      return recipients.length > 0 && recipients.every((one) => wanted.includes(one.status)) && body
     }
+    const seen = () => ({ body, output: this.output.slice(-20) })
+    return eventually(`${id} is ${wanted.join('|')}`, isSo, { ms, seen })
   }
 }

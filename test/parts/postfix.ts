@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { eventually } from './eventually.js'
 
 const MASTER = '/usr/lib/postfix/sbin/master'
 
@@ -17,6 +18,16 @@ export const noPostfix = (): string | null => {
   if (process.getuid?.() !== 0) return 'a private Postfix needs root'
   return null
 }
+
+/** Whether somebody takes a connection there now. */
+export const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
 
 /** A free port below the ephemeral range: a connect to a port of that range can meet itself. */
 export const freePort = async (): Promise<number> => {
@@ -83,18 +94,8 @@ export class Postfix {
     )
     const started = spawnSync('postfix', ['-c', etc, 'start'], { encoding: 'utf8' })
     if (started.status !== 0) throw new Error(`postfix start: ${started.stderr}`)
-    for (let tries = 0; tries < 100; tries++) {
-      const up = await new Promise<boolean>((resolve) => {
-        const socket = connect(this.port, '127.0.0.1', () => {
-          socket.destroy()
-          resolve(true)
-        })
-        socket.once('error', () => resolve(false))
-      })
-      if (up) return this
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-    throw new Error(`Postfix did not come up: ${this.log()}`)
+    await eventually('Postfix comes up', () => listens(this.port), { every: 50, seen: () => this.log() })
+    return this
   }
 
   private mainCf(options: PostfixOptions): string {

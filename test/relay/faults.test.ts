@@ -5,6 +5,7 @@
  */
 import t from 'tap'
 import type { PoolRow } from '../../src/store/port-tenants.js'
+import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type Act, type Stage, UpstreamServer } from './upstream-server.js'
 
@@ -168,9 +169,10 @@ t.test('however an upstream parts, nothing stays open', async (t) => {
     const { queue, pools, stop } = startFlow([poolRow([upstreamRow(port)])], { timeouts: FAST, idle: 20 })
     queue.add(mail())
     await queue.settled(1)
-    while (pools.upstreams()[0]?.open !== 0 || !server.lines.includes('QUIT')) {
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+    await eventually(
+      `closed after ${act}`,
+      () => pools.upstreams()[0]?.open === 0 && server.lines.includes('QUIT'),
+    )
     queue.add(mail())
     await queue.settled(2)
     t.equal(queue.outcomes.filter(({ seen }) => seen === 'accepted').length, 2, act)
@@ -219,7 +221,7 @@ t.test('all members down: deferred once, then nothing is tried until one answers
   const { queue, flow, logged, stop } = startFlow([poolRow([upstreamRow(port)])], { timeouts: FAST })
   queue.add(...Array.from({ length: 20 }, () => mail()))
   await queue.until(() => queue.outcomes.length >= 3 && queue.releases > 0)
-  while (flow.measure().inFlight > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  await eventually('nothing is under way', () => flow.measure().inFlight === 0)
   await new Promise((resolve) => setImmediate(resolve))
   t.ok(queue.outcomes.every(({ seen }) => seen === 'postponed'))
   t.match(queue.outcomes[0]?.detail, { stage: 'connect', error: /ECONNREFUSED/ })

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
 
@@ -8,8 +9,6 @@ const upstream = async (t: Test, script: UpstreamScript = {}) => {
   t.teardown(() => server.close())
   return { server, port }
 }
-
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 t.test('a mail goes out, journaled before and settled after', async (t) => {
   const { server, port } = await upstream(t)
@@ -36,7 +35,7 @@ t.test('a mail goes out, journaled before and settled after', async (t) => {
   t.equal(queue.status(one.recipientId), 'sent')
   await stop()
   t.equal(flow.stats.accepted, 1)
-  while (!server.lines.includes('QUIT')) await soon()
+  await eventually('QUIT', () => server.lines.includes('QUIT'))
   t.pass('and left politely')
 })
 
@@ -89,7 +88,7 @@ t.test('idle connections are closed', async (t) => {
   const { queue, pools, stop } = startFlow([poolRow([upstreamRow(port)])], { idle: 30 })
   queue.add(mail())
   await queue.settled(1)
-  while (!server.lines.includes('QUIT')) await soon()
+  await eventually('QUIT', () => server.lines.includes('QUIT'))
   t.equal(pools.upstreams()[0]?.open, 0)
   await stop()
 })
@@ -161,7 +160,7 @@ t.test('a store that can not write stops the sending, and outcomes wait for it',
     return undefined
   }
   queue.hand(mail(), mail())
-  while (!logged.includes('disk full')) await soon()
+  await eventually('it is told', () => logged.includes('disk full'))
   t.equal(server.received.length, 1)
   server.script.act = () => undefined
   queue.failing = false
@@ -198,7 +197,7 @@ t.test('stop does not wait for a stalled upstream before DATA', async (t) => {
   server.script.act = (stage) => (stage === 'rcpt' ? 'stall' : undefined)
   const { queue, stop } = startFlow([poolRow([upstreamRow(port)])])
   queue.add(mail())
-  while (!server.lines.some((line) => line.startsWith('RCPT'))) await soon()
+  await eventually('RCPT', () => server.lines.some((line) => line.startsWith('RCPT')))
   await stop()
   t.equal(queue.releases, 1)
   t.equal(queue.outcomes.length, 0)
@@ -336,7 +335,7 @@ t.test('a member that is taken away while it sends finishes, and gets no more', 
   old.server.script.hold = (stage, go) => stage === 'dot' && held.push(go) > 0
   const { queue, pools, flow, stop } = startFlow([poolRow([upstreamRow(old.port, { maxConnections: 2 })])])
   queue.hand(...Array.from({ length: 6 }, () => mail()))
-  while (held.length < 2) await soon()
+  await eventually('two are held', () => held.length === 2)
   pools.update([poolRow([upstreamRow(next.port)])])
   flow.look()
   await queue.settled(4)
@@ -345,7 +344,7 @@ t.test('a member that is taken away while it sends finishes, and gets no more', 
   await queue.settled(6)
   t.equal(old.server.received.length, 2)
   t.ok(queue.outcomes.every(({ seen }) => seen === 'accepted'))
-  while (pools.upstreams().length > 1) await soon()
+  await eventually('the old one is gone', () => pools.upstreams().length === 1)
   t.ok(old.server.lines.includes('QUIT'), 'and it is left politely')
   await stop()
 })

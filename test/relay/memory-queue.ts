@@ -7,6 +7,7 @@
 import { nextStatus, type Status } from '../../src/mail/status.js'
 import type { RelayQueue } from '../../src/relay/flow.js'
 import type { AttemptMark, Claimed, Outcome, Settled } from '../../src/store/port.js'
+import { eventually } from '../parts/eventually.js'
 
 interface Row {
   claimed: Claimed
@@ -53,7 +54,7 @@ export class MemoryQueue implements RelayQueue {
 
   /** Resolves when the condition holds; it is looked at after each change. */
   async until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise<void>((resolve) => this.#watchers.push(resolve))
+    await eventually(String(holds), holds, { every: 2 })
   }
 
   /** Resolves when that many outcomes were settled. */

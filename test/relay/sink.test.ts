@@ -2,27 +2,19 @@
 import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { connect } from 'node:net'
 import t, { type Test } from 'tap'
+import { eventually } from '../parts/eventually.js'
+import { listens } from '../parts/postfix.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 
 const SINK = '/usr/sbin/smtp-sink'
-
-const isOpen = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.on('error', () => resolve(false))
-  })
 
 const sink = async (t: Test, ...options: string[]): Promise<number> => {
   const port = randomInt(20_000, 32_000)
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn(SINK, [...user, ...options, `127.0.0.1:${port}`, '100'], { stdio: 'ignore' })
   t.teardown(() => child.kill())
-  while (!(await isOpen(port))) await new Promise((resolve) => setTimeout(resolve, 20))
+  await eventually('the sink listens', () => listens(port))
   return port
 }
 

@@ -9,6 +9,7 @@ import { newId, newRecipientId } from '../../src/base/id.js'
 import type { NewEmail, Store } from '../../src/store/port.js'
 import type { PoolRow } from '../../src/store/port-tenants.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { eventually } from '../parts/eventually.js'
 
 export const ACCOUNT = 'acct_test'
 export const WORKSPACE = 'ws_test'
@@ -85,15 +86,8 @@ export const accept = async (store: Store, ...mails: readonly NewEmail[]): Promi
 
 /** Resolves when the recipient has that status. */
 export const untilStatus = async (store: Store, mail: NewEmail, status: string): Promise<void> => {
-  for (;;) {
-    const changed = new Promise<void>((resolve) => {
-      const off = store.onSettled(() => {
-        off()
-        resolve()
-      })
-    })
-    const record = await store.email({ accountId: ACCOUNT, workspaceId: null, mode: null }, mail.id)
-    if (record?.recipients.every((one) => one.status === status)) return
-    await changed
-  }
+  const scope = { accountId: ACCOUNT, workspaceId: null, mode: null }
+  await eventually(`${mail.id} is ${status}`, async () =>
+    (await store.email(scope, mail.id))?.recipients.every((one) => one.status === status),
+  )
 }
