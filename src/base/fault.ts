@@ -278,6 +278,8 @@ export interface FaultOptions {
   /** One sentence about this occurrence; safe to show. */
   readonly detail?: string
   readonly errors?: readonly FieldError[]
+  /** How many mistakes were found beyond those of `errors`. */
+  readonly omitted?: number
   /** Seconds, for Retry-After. */
   readonly retryAfter?: number
   /** The `reason` member of resource.conflict. */
@@ -313,9 +315,16 @@ export const toPlainFault = (fault: Fault): PlainFault => ({ fault: fault.code, 
 /** The Fault on the other side. */
 export const fromPlainFault = (plain: PlainFault): Fault => new Fault(plain.fault, plain.options)
 
-/** Shorthand for a 422 over the given fields. */
-export const invalid = (errors: readonly FieldError[]): Fault =>
-  new Fault('validation.request_invalid', {
-    detail: errors.length === 1 ? '1 field is invalid' : `${errors.length} fields are invalid`,
-    errors,
+/** No answer tells more mistakes than this; the others are counted. */
+export const MOST_ERRORS = 100
+
+/** Shorthand for a 422 over the given fields; `omitted` were found, too, and are not among them. */
+export const invalid = (errors: readonly FieldError[], omitted = 0): Fault => {
+  const told = errors.slice(0, MOST_ERRORS)
+  const count = errors.length + omitted
+  return new Fault('validation.request_invalid', {
+    detail: count === 1 ? '1 field is invalid' : `${count} fields are invalid`,
+    errors: told,
+    ...(count > told.length && { omitted: count - told.length }),
   })
+}

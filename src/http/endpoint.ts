@@ -52,17 +52,15 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly sends?: boolean
   readonly query?: Joi.ObjectSchema<Query>
   readonly body?: Joi.Schema<Body>
-  /** True for bodies that the schema would take as they are: the hot path's short way. */
-  isPlain?(body: unknown): boolean
   /** True where a success answers the `Location` of what was made. */
   readonly locates?: boolean
   /** Request headers of its own, by name, with what they mean. */
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Joi.Schema>>
   readonly faults: readonly FaultCode[]
-  /** Given a body of the wrong shape and what was found: what else is wrong, so that one answer tells all. */
+  /** Given what a body of the wrong shape has left, and what was found: what else is wrong, so that one answer tells all. */
   alsoWrong?(
-    sent: unknown,
+    rest: unknown,
     found: readonly FieldError[],
     workspace: WorkspaceRow | null,
   ): readonly FieldError[]

@@ -8,7 +8,7 @@
  */
 import type { Boom } from '@hapi/boom'
 import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@hapi/hapi'
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, invalid } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
@@ -57,21 +57,19 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
 
 /** Query and body against the schemas of the endpoint, with all that is wrong in one answer. */
 const checkFields = (endpoint: Endpoint, request: Request): { query: unknown; body: unknown } => {
-  const errors: FieldError[] = []
-  const part = (root: 'query' | 'body', value: unknown): unknown => {
-    const schema = endpoint[root]
-    if (!schema) return undefined
-    if (root === 'body' && endpoint.isPlain?.(value)) return value
-    const checked = check<unknown>(root, schema, value)
-    errors.push(...(checked.errors ?? []))
-    return checked.value
+  const { body, workspace } = request.app
+  const query = endpoint.query && check<unknown>('query', endpoint.query, { ...request.query })
+  const checked = endpoint.body && check<unknown>('body', endpoint.body, body)
+  const wrong = [query, checked].flatMap((one) => (one?.errors ? [one] : []))
+  if (wrong.length > 0) {
+    const errors = wrong.flatMap((one) => one.errors)
+    const more = checked?.errors ? (endpoint.alsoWrong?.(checked.rest, errors, workspace) ?? []) : []
+    throw invalid(
+      [...errors, ...more],
+      wrong.reduce((sum, { omitted }) => sum + omitted, 0),
+    )
   }
-  const checked = { query: part('query', { ...request.query }), body: part('body', request.app.body) }
-  if (errors.length > 0) {
-    const { body, workspace } = request.app
-    throw invalid([...errors, ...(endpoint.alsoWrong?.(body, errors, workspace) ?? [])])
-  }
-  return checked
+  return { query: query?.value, body: checked?.value }
 }
 
 const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): ResponseObject => {

@@ -125,7 +125,7 @@ export interface SubmitOptions {
 }
 
 /** One item of a batch: a draft, or what the door found wrong with its types. */
-export type BatchItem = Draft | { readonly errors: readonly FieldError[] }
+export type BatchItem = Draft | { readonly errors: readonly FieldError[]; readonly omitted?: number }
 
 export interface BatchFailure {
   readonly index: number

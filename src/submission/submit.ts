@@ -5,7 +5,7 @@
  *   key, then suppress, compose and accept in a single verb. A mistake in a draft
  *   is found before the key is claimed, so that a corrected request may use it.
  */
-import { Fault, type FieldError, invalid } from '../base/fault.js'
+import { Fault, type FieldError, invalid, MOST_ERRORS } from '../base/fault.js'
 import { newId, newRecipientId } from '../base/id.js'
 import { isAscii, wireAddress } from '../mail/address.js'
 import { composeMessage } from '../mail/compose.js'
@@ -158,6 +158,8 @@ export const submit = async (
 }
 
 const MOST_IN_BATCH = 100
+/** Mistakes of one email that a permissive batch tells in its answer. */
+const MOST_IN_WORDS = 10
 
 /** One mistake as a sentence; some messages name their field already. */
 const inWords = ({ field, message }: FieldError): string =>
@@ -169,14 +171,20 @@ const sift = async (ground: SubmissionGround, workspace: WorkspaceRow, items: re
   const drafts: Checked[] = []
   const errors: FieldError[] = []
   const failures: BatchFailure[] = []
+  let omitted = 0
   const fail = (index: number, code: BatchFailure['code'], message: string) =>
     failures.push({ index, message, code })
   for (const [index, item] of items.entries()) {
     const verdict =
       'errors' in item ? { checked: null, errors: item.errors } : checkDraft(item, rules, `body[${index}]`)
     if (verdict.errors !== null) {
-      errors.push(...verdict.errors)
-      fail(index, 'validation.request_invalid', verdict.errors.map(inWords).join('; '))
+      const count = verdict.errors.length + (('omitted' in item && item.omitted) || 0)
+      const told = verdict.errors.slice(0, MOST_ERRORS)
+      errors.push(...told)
+      omitted += count - told.length
+      const words = told.slice(0, MOST_IN_WORDS).map(inWords)
+      if (count > words.length) words.push(`and ${count - words.length} more`)
+      fail(index, 'validation.request_invalid', words.join('; '))
       continue
     }
     try {
@@ -187,7 +195,7 @@ const sift = async (ground: SubmissionGround, workspace: WorkspaceRow, items: re
       fail(index, error.code, error.message)
     }
   }
-  return { drafts, errors, failures }
+  return { drafts, errors, omitted, failures }
 }
 
 /** Up to 100 drafts, all of them, or with `permissive` the good ones; else like submit. */
@@ -206,9 +214,9 @@ export const submitBatch = async (
   if (items.length > most) {
     throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} emails` }])
   }
-  const { drafts, errors, failures } = await sift(ground, workspace, items)
+  const { drafts, errors, omitted, failures } = await sift(ground, workspace, items)
   if (failures.length > 0 && !(options.permissive && drafts.length > 0)) {
-    throw errors.length > 0 ? invalid(errors) : new Fault('email.sender_not_allowed')
+    throw errors.length > 0 ? invalid(errors, omitted) : new Fault('email.sender_not_allowed')
   }
   if (drafts.length > 1) await options.charge(drafts.length - 1)
   return acceptAll(ground, {

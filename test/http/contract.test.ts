@@ -71,7 +71,7 @@ t.test('errors are printed as field, message, kind, and name their field', async
   for (const error of reply.json.errors) t.strictSame(Object.keys(error), ['field', 'message', 'kind'])
   const said = (name: string) =>
     reply.json.errors.find((one: { field: string }) => one.field === `body.${name}`)?.message
-  t.equal(said('to'), '"to" is not allowed to be empty')
+  t.equal(said('to'), '"to" must not be empty')
   t.equal(said('tags[0].value'), '"value" is required')
   t.equal((await send(null)).json.errors[0].message, '"body" is required')
   t.equal((await send({ ...MAIL, to: [null] })).json.errors[0].message, '"to[0]" must be a string')

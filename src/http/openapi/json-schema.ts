@@ -55,11 +55,12 @@ const KEYWORDS: Record<string, Record<string, string>> = {
   string: { min: 'minLength', max: 'maxLength' },
   array: { min: 'minItems', max: 'maxItems' },
   number: { min: 'minimum', max: 'maximum' },
+  object: { min: 'minProperties', max: 'maxProperties' },
 }
 
 const limits = ({ type, rules = [] }: Description): JsonSchema => {
   const limited = rules.flatMap(({ name, args }): [string, unknown][] => {
-    if (name === 'integer') return []
+    if (name === 'integer' || (name === 'custom' && type === 'object')) return []
     if (name === 'pattern') return [['pattern', args?.regex?.replace(/^\/|\/$/g, '')]]
     if (name === 'length') {
       return [
@@ -112,6 +113,7 @@ const object: Writer = (description, style) => {
     ...(pattern
       ? { propertyNames: write(pattern.schema, style), additionalProperties: write(pattern.rule, style) }
       : !open && { additionalProperties: false }),
+    ...limits(description),
     ...(together && present(together.peers)),
   }
 }

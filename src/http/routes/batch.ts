@@ -17,7 +17,6 @@ import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { sendBody } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
-import { isPlainSend } from '../shapes/plain-send.js'
 
 const isPermissive = (call: Call): boolean => {
   const value = headerValue(call.req, 'x-batch-validation') ?? 'strict'
@@ -30,13 +29,12 @@ const isPermissive = (call: Call): boolean => {
 const toItem =
   (ground: Ground, workspace: WorkspaceRow | null) =>
   (item: unknown, index: number): BatchItem => {
-    if (isPlainSend(item)) return toDraft(item)
-    const { value, errors } = check('body', sendBody, item)
-    if (errors === null) return toDraft(value)
     const at = `body[${index}]`
-    const found = errors.map((one) => ({ ...one, field: one.field.replace(/^body/, at) }))
-    const more = alsoWrong(item, found, workspace, { config: ground.config, now: ground.clock.now() }, at)
-    return { errors: [...found, ...more] }
+    const checked = check(at, sendBody, item)
+    if (checked.errors === null) return toDraft(checked.value)
+    const { errors, omitted, rest } = checked
+    const more = alsoWrong(rest, errors, workspace, { config: ground.config, now: ground.clock.now() }, at)
+    return { errors: [...errors, ...more], omitted }
   }
 
 export const batch = (ground: Ground): Endpoint =>

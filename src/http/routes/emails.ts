@@ -18,7 +18,6 @@ import { type Ground, pageFor } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/email.js'
-import { isPlainSend } from '../shapes/plain-send.js'
 import { readTime } from '../wire/time.js'
 
 /** What this caller may see. */
@@ -56,7 +55,6 @@ const send = (ground: Ground): Endpoint =>
     sends: true,
     locates: true,
     body: shapes.sendBody,
-    isPlain: isPlainSend,
     headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
     answers: { 202: shapes.acceptedEmail },
     faults: [
@@ -65,8 +63,8 @@ const send = (ground: Ground): Endpoint =>
       'idempotency.in_progress',
       'idempotency.body_mismatch',
     ],
-    alsoWrong: (sent, found, workspace) =>
-      alsoWrong(sent, found, workspace, { config: ground.config, now: ground.clock.now() }),
+    alsoWrong: (rest, found, workspace) =>
+      alsoWrong(rest, found, workspace, { config: ground.config, now: ground.clock.now() }),
     async handle(call) {
       const answer = await ground.submission.submit(call.principal, call.workspace, toDraft(call.body), {
         idempotency: idempotencyOf(call),

@@ -36,6 +36,10 @@ export const problem = Joi.object({
         .required(),
     }),
   ),
+  errors_omitted: Joi.number()
+    .integer()
+    .min(1)
+    .description('How many mistakes were found beyond the hundred in `errors`'),
 }).meta({ name: 'Problem' })
 
 export const errorType = Joi.object({

@@ -40,7 +40,7 @@ export const pageQuery = {
     .custom((value: unknown, helpers) =>
       typeof value === 'string' && LIMIT.test(value) ? value : helpers.error('limit.range'),
     )
-    .messages({ 'limit.range': '{#label} must be an integer from 1 to 100' })
+    .meta({ must: 'must be an integer from 1 to 100', kind: 'range' })
     .description('1 to 100, default 20')
     .meta({ schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
   cursor: Joi.any()

@@ -20,6 +20,7 @@ const isByte = (value: unknown): boolean =>
 const bytes = () =>
   Joi.array()
     .custom((value: unknown[], helpers) => (value.every(isByte) ? value : helpers.error('any.invalid')))
+    .meta({ must: 'must be an array of integers from 0 to 255' })
     .meta({ schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: 255 } } })
 
 const attachment = Joi.object({
@@ -29,7 +30,7 @@ const attachment = Joi.object({
       Joi.string().allow(''),
       bytes(),
       Joi.object({ type: Joi.string().valid('Buffer').required(), data: bytes().required() }),
-    ),
+    ).meta({ must: 'must be base64 text, or an array of bytes' }),
   ),
   content_type: orNull(Joi.string().max(255)),
   contentType: orNull(Joi.string().max(255)),
@@ -43,10 +44,25 @@ const tag = Joi.object({
   value: text(256).required(),
 })
 
+const MOST_HEADERS = 200
+const HEADER_BYTES = 65_536
+
+/** Names and values together, as UTF-8. */
+const fitsHeaders = (value: Record<string, unknown>, helpers: Joi.CustomHelpers) => {
+  let bytes = 0
+  for (const [name, text] of Object.entries(value)) {
+    bytes += Buffer.byteLength(name) + (typeof text === 'string' ? Buffer.byteLength(text) : 0)
+  }
+  return bytes > HEADER_BYTES ? helpers.error('any.invalid') : value
+}
+
 /** Some clients write "no headers" as an empty list. */
 const headers = () =>
   Joi.object()
-    .pattern(Joi.string().max(998), Joi.string().allow('').max(65_536))
+    .pattern(Joi.string().max(126), Joi.string().allow('').max(65_536))
+    .max(MOST_HEADERS)
+    .custom(fitsHeaders)
+    .meta({ must: 'must have at most 64 KiB of names and values', kind: 'length' })
     .empty([null, Joi.array().length(0)])
 
 export const sendBody: Joi.ObjectSchema<WireDraft> = body(
@@ -85,7 +101,7 @@ export const emailQuery = Joi.object<EmailQuery>({
     .pattern(/^[^:]+:/)
     .max(600)
     .description('name:value')
-    .messages({ 'string.pattern.base': '{#label} must be name:value' }),
+    .meta({ must: 'must be name:value' }),
   created_after: timestamp(),
   created_before: timestamp(),
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),

@@ -57,6 +57,36 @@ export const collect = (source: Readable, maxBytes: number): Promise<Buffer> =>
     })
   })
 
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Our deepest shape has five levels. */
+const DEEPEST = 20
+
+export interface Weight {
+  /** How many values there are, about: what a reader of them takes time for. */
+  readonly values: number
+  readonly tooDeep: boolean
+}
+
+/** A look at the octets before anybody reads them as JSON. It ends at the first level too deep. */
+export const weigh = (bytes: Uint8Array): Weight => {
+  let values = 0
+  let depth = 0
+  const { length } = bytes
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[i]
+    if (byte === QUOTE) {
+      while (++i < length && bytes[i] !== QUOTE) if (bytes[i] === BACKSLASH) i++
+    } else if (byte === 0x5b || byte === 0x7b) {
+      values++
+      if (++depth > DEEPEST) return { values, tooDeep: true }
+    } else if (byte === 0x5d || byte === 0x7d) depth--
+    else if (byte === 0x2c || byte === 0x3a) values++
+  }
+  return { values, tooDeep: false }
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** Texts in which a `__proto__` key or half a surrogate pair might hide. */
 const SUSPECT = /__proto__|\\u(?:005[fF]|00[67]|[dD][89a-fA-F])/
@@ -81,6 +111,9 @@ const checkKeysAndText = (root: unknown): void => {
 /** The value, undefined for no bytes; throws request.body_malformed. */
 export const parseJson = (bytes: Uint8Array): unknown => {
   if (bytes.length === 0) return undefined
+  if (weigh(bytes).tooDeep) {
+    throw new Fault('request.body_malformed', { detail: `nested deeper than ${DEEPEST} levels` })
+  }
   try {
     const text = utf8.decode(bytes)
     const value: unknown = JSON.parse(text)

@@ -3,8 +3,8 @@
  * DESCRIPTION
  *   RFC 9457 problem details. Whatever went wrong, in hapi, below it or in one of
  *   our stages, first becomes a Fault and then these members, nothing else: type,
- *   title, status, code, request_id, instance; a 422 adds detail and errors, a
- *   resource.conflict its reason. `type` is made of the configured base URL and
+ *   title, status, code, request_id, instance; a 422 adds detail and errors (and
+ *   errors_omitted beyond a hundred), a resource.conflict its reason. `type` is made of the configured base URL and
  *   never of the Host header; `instance` is the path without its query. What the
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
@@ -21,6 +21,7 @@ export interface Problem {
   readonly instance: string
   readonly reason?: string
   readonly errors?: readonly FieldError[]
+  readonly errors_omitted?: number
 }
 
 const PROBLEM_TYPE = 'application/problem+json'
@@ -65,6 +66,7 @@ export const toProblem = (fault: Fault, baseUrl: string, requestId: string, inst
     ...(options.errors && {
       errors: options.errors.map(({ field, message, kind }) => ({ field, message, kind })),
     }),
+    ...(options.omitted !== undefined && { errors_omitted: options.omitted }),
   }
 }
 

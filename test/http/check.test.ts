@@ -1,0 +1,71 @@
+/** Our reading of a schema and joi's own: the same verdict and the same value, on nearly right bodies of every endpoint. */
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import type Joi from 'joi'
+import t from 'tap'
+import { check } from '../../src/http/check.js'
+import type { Ground } from '../../src/http/ground.js'
+import { endpoints } from '../../src/http/http.js'
+import { openApi } from '../../src/http/openapi/document.js'
+import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/json-schema.js'
+import { sendBody } from '../../src/http/shapes/email.js'
+import { nearly } from './arbitrary.js'
+
+const RUNS = process.env.POSTERN_FULL === undefined ? 400 : 20_000
+
+const all = endpoints({} as Ground, () => 'https://mail.test')
+const { components } = openApi(all, 'https://mail.test', 'v1') as {
+  components: { schemas: Record<string, JsonSchema> }
+}
+const resolve = (ref: string): JsonSchema => components.schemas[ref.split('/').at(-1) ?? ''] as JsonSchema
+
+const JOI = { abortEarly: true, convert: false }
+
+/** Values of JSON: no undefined, no -0. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? 'null')
+
+const demandSame = (schema: Joi.Schema, value: unknown): boolean => {
+  const theirs = schema.validate(value, JOI)
+  const ours = check('body', schema, value)
+  if ((theirs.error === undefined) !== (ours.errors === null)) {
+    throw new Error(`joi says ${theirs.error?.message}, we say ${JSON.stringify(ours.errors)}`)
+  }
+  if (ours.errors !== null) {
+    if (ours.errors.length === 0) throw new Error('no mistake told')
+    return false
+  }
+  if (!isDeepStrictEqual(plain(theirs.value), plain(ours.value))) throw new Error('another value')
+  return true
+}
+
+for (const endpoint of all) {
+  const { body } = endpoint
+  if (!body) continue
+  t.test(`${endpoint.id}: joi and we agree`, async (t) => {
+    const shape = toJsonSchema(body, { named: new Map(), closed: true })
+    const values = shape.$ref ? nearly(resolve(String(shape.$ref)), resolve) : nearly(shape, resolve)
+    let right = 0
+    const property = fc.property(values, (value) => {
+      if (demandSame(body, plain(value))) right++
+    })
+    fc.assert(property, { numRuns: RUNS })
+    t.ok(right > 0 && right < RUNS, `${right} of ${RUNS} are right`)
+  })
+}
+
+t.test('what is left of a bad body', async (t) => {
+  const checked = check('body', sendBody, { to: ['a@b.test', 5], tags: [{ name: 'a', value: 1 }], nope: 1 })
+  t.same(
+    checked.errors?.map(({ field, kind }) => `${field} ${kind}`),
+    ['body.to[1] type', 'body.tags[0].value type', 'body.nope unknown'],
+  )
+  t.same(checked.errors && checked.rest, { to: ['a@b.test', undefined], tags: [{ name: 'a' }] })
+})
+
+t.test('a name that a client made up is told in part', async (t) => {
+  const checked = check('body', sendBody, { to: 'a@b.test', ['x'.repeat(5_000)]: 1, headers: { '': 'y' } })
+  t.same(
+    checked.errors?.map(({ field }) => field),
+    ['body.headers[""]', `body["${'x'.repeat(80)}"]`],
+  )
+})
