@@ -233,7 +233,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     },
   )
   const bounce = createBounceDoor({ config, clock, log, listen, ...intake })
-  const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.address })
+  const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.innerAddress })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
   const relay = createRelay({
     queuePort: () => shareSqliteQueue(store),

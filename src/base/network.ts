@@ -4,7 +4,7 @@
  *   What is loopback, what is private, and what lies in a CIDR range: the
  *   questions on which plain-text listeners and passwordless clients hang.
  */
-import { BlockList, isIP, isIPv4 } from 'node:net'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
 /** `::ffff:192.0.2.1` is how a dual-stack socket spells an IPv4 client; a zone id is no part of the address. */
 export const plainAddress = (ip: string): string => {
@@ -51,6 +51,27 @@ const PRIVATE: readonly Range[] = [
 
 const LOOPBACK = listOf('127.0.0.0/8', '::1/128')
 
+/** Tells the addresses that lie in one of these ranges; made once, asked often. */
+export const rangesOf = (ranges: readonly string[]): ((ip: string) => boolean) => {
+  const list = listOf(...ranges)
+  return (ip) => {
+    const plain = plainAddress(ip)
+    return isIP(plain) !== 0 && list.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
+  }
+}
+
+/** What counts as one client: an IPv4 address, or the /64 of an IPv6 address, since one host owns as much. */
+export const clientOf = (ip: string): string => {
+  const plain = plainAddress(ip)
+  if (!isIPv6(plain)) return plain
+  const [head = '', tail = ''] = plain.split('::')
+  const left = head.split(':')
+  const zeros = plain.includes('::') ? 8 - left.length - tail.split(':').filter(Boolean).length : 0
+  return [...left.filter(Boolean), ...Array<string>(Math.max(0, zeros)).fill('0'), ...tail.split(':')]
+    .slice(0, 4)
+    .join(':')
+}
+
 /** True when every address of the range is loopback or private. */
 export const isPrivateRange = (range: Range): boolean =>
   PRIVATE.some(
@@ -65,8 +86,4 @@ export const isLoopback = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, isIPv4(host) ? 'ipv4' : 'ipv6'))
 
 /** True when the address lies in the range. */
-export const inRange = (ip: string, cidr: string): boolean => {
-  const plain = plainAddress(ip)
-  if (isIP(plain) === 0) return false
-  return listOf(cidr).check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6')
-}
+export const inRange = (ip: string, cidr: string): boolean => rangesOf([cidr])(ip)

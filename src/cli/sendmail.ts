@@ -146,7 +146,11 @@ export const sendmail = async (words: readonly string[], terminal: Terminal): Pr
   const wanted = key === null ? ['none'] : ['starttls', 'implicit', 'none']
   const listener = asListening(config)
     .submission.filter(
-      (one) => wanted.includes(one.tls) && (key !== null || one.ip_credentials) && one.port !== 0,
+      (one) =>
+        wanted.includes(one.tls) &&
+        (key !== null || one.ip_credentials) &&
+        !one.proxy_protocol &&
+        one.port !== 0,
     )
     .sort((a, b) => wanted.indexOf(a.tls) - wanted.indexOf(b.tls))[0]
   if (listener === undefined && host === undefined) {

@@ -12,7 +12,14 @@ export interface ListenAddress {
   readonly port: number
 }
 
-export interface SubmissionListener extends ListenAddress {
+/** Connections may come through a TCP proxy. */
+export interface Proxied {
+  /** True: every connection comes from a trusted proxy and begins with its PROXY header. */
+  readonly proxy_protocol: boolean
+  readonly trusted_proxies: readonly string[]
+}
+
+export interface SubmissionListener extends ListenAddress, Proxied {
   readonly tls: 'starttls' | 'implicit' | 'none'
   /** True allows TLS 1.0 and 1.1 for old clients (OpenSSL security level 0). */
   readonly legacy: boolean
@@ -34,11 +41,12 @@ export interface Config {
   }
   readonly management: ListenAddress
   readonly submission: readonly SubmissionListener[]
-  readonly bounce: ListenAddress & {
-    readonly domain: string
-    /** A site's own lines before the table that tells hard from soft. */
-    readonly rules_file: string | null
-  }
+  readonly bounce: ListenAddress &
+    Proxied & {
+      readonly domain: string
+      /** A site's own lines before the table that tells hard from soft. */
+      readonly rules_file: string | null
+    }
   readonly tls: { readonly cert_file: string | null; readonly key_file: string | null }
   readonly store: { readonly driver: 'sqlite' }
   readonly rate_limit: { readonly per_minute: number; readonly auth_failures: number }
@@ -47,6 +55,9 @@ export interface Config {
     readonly message_size: number
     readonly recipients: number
     readonly connections: number
+    /** Of one client: without a login, or at the bounce door. */
+    readonly connections_per_address: number
+    readonly connections_per_credential: number
     readonly idle: number
     /** Below this many free bytes in data_dir nothing more is accepted. */
     readonly min_free_disk: number

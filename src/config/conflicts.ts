@@ -1,7 +1,7 @@
 /**
  * NAME      conflicts - settings that are good alone and wrong together
  */
-import type { Config, ListenAddress } from './config.js'
+import type { Config, ListenAddress, Proxied } from './config.js'
 import { formatDuration } from './units.js'
 
 export interface Conflict {
@@ -32,6 +32,25 @@ const takenPorts = (config: Config): readonly Conflict[] => {
   })
 }
 
+/** A header from anybody could claim any address. */
+const proxies = (config: Config): readonly Conflict[] => {
+  const doors: readonly (readonly [Conflict['path'], Proxied])[] = [
+    [['bounce'], config.bounce],
+    ...config.submission.map((one, i) => [['submission', i], one] as const),
+  ]
+  return doors.flatMap(([path, { proxy_protocol, trusted_proxies }]) =>
+    proxy_protocol && trusted_proxies.length === 0
+      ? [
+          {
+            path: [...path, 'proxy_protocol'],
+            value: true,
+            expected: `needs ${[...path, 'trusted_proxies'].join('.')}, the addresses of the proxies`,
+          },
+        ]
+      : [],
+  )
+}
+
 const waits = ({ relay }: Config): readonly Conflict[] =>
   relay.retry.flatMap((wait, i) =>
     wait <= relay.lifetime
@@ -56,9 +75,10 @@ const keeping = ({ retention: { bodies, emails } }: Config): readonly Conflict[]
         },
       ]
 
-/** Settings that are each good and do not go together: shared ports, waits, retention. */
+/** Settings that are each good and do not go together: shared ports, proxies, waits, retention. */
 export const conflictsIn = (config: Config): readonly Conflict[] => [
   ...takenPorts(config),
+  ...proxies(config),
   ...waits(config),
   ...keeping(config),
 ]

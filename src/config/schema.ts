@@ -86,6 +86,20 @@ const file = () => Joi.string().allow(null).default(null)
 const listenAddress = (defaultPort: number) =>
   Joi.object<ListenAddress, true>({ host: host('127.0.0.1'), port: port(defaultPort) })
 
+const proxied = {
+  proxy_protocol: Joi.boolean()
+    .default(false)
+    .description(
+      'Connections come through a TCP proxy and begin with a PROXY header, version 1 or 2 (send-proxy of HAProxy)',
+    ),
+  trusted_proxies: Joi.array()
+    .items(Joi.string().custom(readRange))
+    .default([])
+    .description(
+      'Address ranges of TCP proxies, needed with proxy_protocol: nobody else may connect then; limits.connections_per_address does not bind them',
+    ) as never,
+}
+
 const listener = Joi.object<SubmissionListener, true>({
   host: host('127.0.0.1'),
   port: port(2587),
@@ -103,11 +117,13 @@ const listener = Joi.object<SubmissionListener, true>({
     .description(
       'Accept clients by address range (postern credential create --cidr); private addresses only',
     ),
+  ...proxied,
 }).description('One SMTP submission listener')
 
+const PLAIN = { legacy: false, ip_credentials: false, proxy_protocol: false, trusted_proxies: [] }
 export const SUBMISSION_DEFAULT: readonly SubmissionListener[] = [
-  { host: '127.0.0.1', port: 2587, tls: 'starttls', legacy: false, ip_credentials: false },
-  { host: '127.0.0.1', port: 2465, tls: 'implicit', legacy: false, ip_credentials: false },
+  { host: '127.0.0.1', port: 2587, tls: 'starttls', ...PLAIN },
+  { host: '127.0.0.1', port: 2465, tls: 'implicit', ...PLAIN },
 ]
 
 const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
@@ -176,6 +192,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       rules_file: file().description(
         'YAML list of rules asked before the built-in table that tells hard bounces from soft ones: category, and enhanced, code, text or unless (postern bounce classify tries them)',
       ) as never,
+      ...proxied,
     }),
     'Where bounces come back',
   ),
@@ -243,9 +260,25 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .max(1_000_000)
         .default(2000)
         .description('Most simultaneous clients of one SMTP listener'),
+      connections_per_address: Joi.number()
+        .integer()
+        .min(1)
+        .max(1_000_000)
+        .default(50)
+        .description(
+          'Most connections of one address (IPv6: of one /64) that have not logged in, at the bounce door of any kind; loopback, trusted_proxies and ranges of credentials are exempt',
+        ),
+      connections_per_credential: Joi.number()
+        .integer()
+        .min(1)
+        .max(1_000_000)
+        .default(1000)
+        .description('Most simultaneous SMTP connections of one key or credential'),
       idle: duration(1000, DAY)
         .default(5 * MINUTE)
-        .description('When a silent SMTP client is dropped'),
+        .description(
+          'When a silent SMTP client is dropped; one without a login or MAIL after 60s at the latest',
+        ),
       min_free_disk: size(0)
         .default(100 * MIB)
         .description('Free space under data_dir below which nothing more is accepted: 503 and 452'),

@@ -6,7 +6,7 @@
  *   100 ms with no option for it, RELAY.md section 5) and never asks the DNS.
  *   Replies to a pipelined group leave in one write. Time is kept here: a client
  *   that owes us a whole command, or the next bytes of a body, for longer than
- *   `idle`, is cut, however it trickles.
+ *   `idle`, is cut, however it trickles; one without a login or MAIL sooner.
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -14,7 +14,7 @@ import type { SMTPServer } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 import type { Body } from './body.js'
 import { SAY } from './reply.js'
-import type { Listener } from './rules.js'
+import type { Arrival, Listener } from './rules.js'
 import { Session, type Wire } from './session.js'
 import { DoorStream } from './stream.js'
 
@@ -25,9 +25,15 @@ const SLOWEST = 256
 /** How long a message may wait for room, in milliseconds; clients have about as much patience. */
 const LONGEST_WAIT = 60_000
 
+/** What server.ts hands in through smtp-server. */
+export interface ArrivedOptions extends SMTPConnectionOptions {
+  readonly arrival: Arrival
+}
+
 export class DoorConnection<Who> extends SMTPConnection implements Wire {
   private readonly door: SMTPServer & Listener<Who>
   private readonly talk: Session<Who>
+  private readonly arrival: Arrival
   private out = ''
   private opening: Promise<void> | null = null
   /** When the client began to owe us something; null while we owe it a reply. */
@@ -37,20 +43,16 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
   private bodySince = 0
   private waitsSince: number | null = null
 
-  constructor(
-    door: SMTPServer & Listener<Who>,
-    socket: Socket | TLSSocket,
-    options?: SMTPConnectionOptions | null,
-  ) {
+  constructor(door: SMTPServer & Listener<Who>, socket: Socket | TLSSocket, options: ArrivedOptions) {
     super(door, socket, options)
     this.door = door
+    this.arrival = options.arrival
     this.owesSince = door.clock.tick()
-    this.talk = new Session(door.rules, this, this.remoteAddress, door.log)
+    this.talk = new Session(door.rules, this, options.arrival, door.log)
   }
 
   override init(): void {
     this._setListeners(() => {
-      if (this.door.connections.size > this.door.mostConnections) return this.say(SAY.busy)
       this._ready = true
       if (this.secure) this.talk.secured(this.tlsName())
       this.owesSince = null
@@ -149,13 +151,31 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
     this.talk.stop()
   }
 
+  begun(): void {
+    this.arrival.isSilent = false
+  }
+
+  known(): void {
+    this.door.known(this.arrival)
+  }
+
+  /** Makes room for others, at once. */
+  evict(): void {
+    this.cut(SAY.busy)
+    this._socket.destroySoon()
+  }
+
   get receiving(): boolean {
     return this.talk.receiving
   }
 
-  /** Cuts a client that has kept us waiting; called every now and then. */
-  sweep(now: number, idle: number): void {
+  /** Cuts a client that has kept us waiting, or has not said who it is; called every now and then. */
+  sweep(now: number, idle: number, silence: number): void {
     if (this.owesSince === null || this._closing) return
+    if (this.arrival.isSilent && now - this.arrival.since > silence) {
+      this.cut(SAY.idle)
+      return
+    }
     if (this.body?.isWaiting === true) {
       this.waitForRoom(this.body, now)
       return
@@ -189,6 +209,7 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
 
   override _onClose(): void {
     this.body?.release()
+    this.talk.leave()
     this.door.left(this)
     super._onClose()
   }

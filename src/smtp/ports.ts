@@ -9,7 +9,7 @@ import type { Tenancy } from '../tenant/tenants.js'
 
 export type DoorTenants = Pick<
   Tenancy,
-  'authenticatePassword' | 'authenticateRange' | 'stillValid' | 'workspaceForSend'
+  'authenticatePassword' | 'authenticateRange' | 'hasRange' | 'stillValid' | 'workspaceForSend'
 > & {
   readonly sendWindow: Pick<Tenancy['sendWindow'], 'consume' | 'exceeded'>
 }

@@ -21,6 +21,8 @@ export interface Visit<Who> {
   extended: boolean
   /** `TLSv1.3 TLS_AES_256_GCM_SHA384`, or null in clear. */
   tls: string | null
+  /** True when a proxy only asks whether we live: its address stands for no client. */
+  readonly isProbe: boolean
   /** Who may send: by login, or by where it comes from; null until known. */
   who: Who | null
   /** True after AUTH. */
@@ -54,6 +56,18 @@ export interface Rules<Who> {
   recipient(recipient: EnvelopeRecipient, visit: Visit<Who>): Promise<void> | void
   /** Keeps the message for good, then answers with the whole reply. */
   message(envelope: Envelope, raw: Buffer, visit: Visit<Who>): Promise<string>
+  /** The client is gone; may be told twice. */
+  left(visit: Visit<Who>): void
+}
+
+/** One accepted socket, from its first moment. */
+export interface Arrival {
+  readonly ip: string
+  readonly isProbe: boolean
+  /** When it came. */
+  readonly since: number
+  /** Until a login or MAIL. */
+  isSilent: boolean
 }
 
 /** What a connection asks of the server that accepted it. */
@@ -61,7 +75,8 @@ export interface Listener<Who> {
   readonly rules: Rules<Who>
   readonly clock: Clock
   readonly log: Log
-  readonly mostConnections: number
+  /** This one logged in or named a recipient of ours: others go before it. */
+  known(arrival: Arrival): void
   /** The socket of that connection is gone. */
   left(connection: object): void
 }

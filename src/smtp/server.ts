@@ -1,7 +1,12 @@
 /**
  * NAME      server - one listener of a door
  * DESCRIPTION
- *   smtp-server's listener with our connections. It never presents the
+ *   smtp-server's listener with our connections. Who comes in is decided before
+ *   TLS and before the greeting: behind a proxy its header is read first; then a
+ *   client may hold so many connections; and when the listener is full, the
+ *   oldest connection that has not shown what it came for goes. Where TLS comes
+ *   first a refusal has no words: nothing can be said before the handshake.
+ *   It never presents the
  *   certificate that smtp-server ships, whose private key is public: contexts
  *   are made from our certificate alone, and a listener without TLS has none.
  *   Stopping: no new connection; 421 4.3.2 to idle sessions; a message that is
@@ -14,8 +19,12 @@ import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 import type { Clock } from '../base/clock.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
-import { DoorConnection } from './connection.js'
-import type { Listener, Rules } from './rules.js'
+import { clientOf, isLoopback, plainAddress, rangesOf } from '../base/network.js'
+import { type ArrivedOptions, DoorConnection } from './connection.js'
+import { takeProxyHeader } from './proxy-header.js'
+import { SAY } from './reply.js'
+import type { Arrival, Listener, Rules } from './rules.js'
+import type { Tally } from './tally.js'
 
 export interface Certificate {
   readonly key: string | Buffer
@@ -34,6 +43,13 @@ export interface ServerOptions<Who> {
   readonly certificate: Certificate | null
   readonly connections: number
   readonly idle: number
+  /** Connections of each client, over all listeners of the door; where a login is asked for, until then. */
+  readonly addresses: Tally
+  /** Clients that `addresses` does not bind; asked only once one has too many. */
+  isExempt(ip: string): Promise<boolean>
+  readonly trusted_proxies: readonly string[]
+  /** Every connection comes from a trusted proxy and begins with its header. */
+  readonly proxy_protocol: boolean
   readonly rules: Rules<Who>
   readonly clock: Clock
   readonly log: Log
@@ -41,15 +57,38 @@ export interface ServerOptions<Who> {
 
 /** Milliseconds that a client has to read the last reply and hang up, once or twice. */
 const LINGER = 250
+/** Milliseconds that a connection may last without a login or MAIL. */
+const SILENCE = 60_000
+/** Milliseconds in which a proxy must have sent its header. */
+const HEADER = 5_000
+
+/** Milliseconds between two complaints of the same kind. */
+const QUIET = 60_000
+
+/** Not let in; the reply is said where it can be. */
+class TurnedAway extends Error {
+  readonly reply: string
+
+  constructor(reply: string) {
+    super(reply)
+    this.reply = reply
+  }
+}
+
+const GONE = new Error('the client is gone')
 
 export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   readonly rules: Rules<Who>
   readonly clock: Clock
   readonly log: Log
-  readonly mostConnections: number
   private readonly setup: ServerOptions<Who>
+  private readonly silence: number
+  private readonly isProxy: (ip: string) => boolean
   /** Every connection whose socket is open; the parent's set leaves out those that are closing. */
   private readonly present = new Set<DoorConnection<Who>>()
+  /** Who has not shown yet what they came for, oldest first; a socket until it has a connection. */
+  private readonly strangers = new Map<Arrival, Socket | DoorConnection<Who>>()
+  private quietUntil = Number.NEGATIVE_INFINITY
   private visits = 0
   private port = 0
   private sweeper: NodeJS.Timeout | null = null
@@ -57,39 +96,133 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   constructor(setup: ServerOptions<Who>) {
     if (setup.tls !== 'none' && setup.certificate === null)
       throw new Error('a TLS listener needs a certificate')
+    const silence = Math.min(setup.idle, SILENCE)
     super({
       ...(setup.tls === 'none' ? {} : tlsOptions(setup)),
       secure: setup.tls === 'implicit',
       name: setup.rules.hostname,
       disabledCommands: setup.tls === 'starttls' ? [] : ['STARTTLS'],
       disableReverseLookup: true,
-      maxClients: setup.connections,
-      socketTimeout: setup.idle,
+      socketTimeout: silence,
       logger: false,
       noDelay: true,
     })
     this.setup = setup
+    this.silence = silence
+    this.isProxy = rangesOf(setup.trusted_proxies)
     this.rules = setup.rules
     this.clock = setup.clock
     this.log = setup.log
-    this.mostConnections = setup.connections
     this.on('error', (error) => this.log.debug({ event: 'smtp_connection_error', err: error }))
   }
 
   override connect(socket: Socket | TLSSocket, options?: SMTPConnectionOptions | null): void {
-    const connection = new DoorConnection(this, socket, options)
+    const arrived = options as ArrivedOptions
+    const connection = new DoorConnection(this, socket, arrived)
     this.connections.add(connection)
     this.present.add(connection)
+    // in its place in the order of coming
+    if (this.strangers.has(arrived.arrival)) this.strangers.set(arrived.arrival, connection)
     connection.on('error', (error) => this._onError(error))
     connection.init()
   }
 
-  /** There is no PROXY header here, and an id needs no randomness: per connection that is time. */
+  /** The parent watches every socket until it is let in, so that a stop ends those, too. */
+  override _expectsProxyHeader(): boolean {
+    return true
+  }
+
+  /** Lets the client in, or turns it away. An id needs no randomness: per connection that is time. */
   override _handleProxy(
-    _socket: Socket,
-    callback: (error: Error | null, options: SMTPConnectionOptions & { id: string }) => void,
+    socket: Socket,
+    callback: (error: Error | null, options?: ArrivedOptions & { id: string }) => void,
   ): void {
-    callback(null, { id: String(++this.visits), localAddress: this.setup.host, localPort: this.port })
+    socket.on('error', () => {})
+    this.admit(socket).then(
+      (arrival) => {
+        const id = String(++this.visits)
+        const { host: localAddress } = this.setup
+        callback(null, { id, localAddress, localPort: this.port, remoteAddress: arrival.ip, arrival })
+      },
+      (error: Error) => {
+        this.turnAway(socket, error)
+        callback(error)
+      },
+    )
+  }
+
+  private async admit(socket: Socket): Promise<Arrival> {
+    const since = this.clock.tick()
+    const peer = plainAddress(socket.remoteAddress ?? '')
+    const client = this.setup.proxy_protocol ? await this.behindProxy(socket, peer) : peer
+    const arrival: Arrival = { ip: client ?? peer, isProbe: client === null, since, isSilent: true }
+    if (socket.destroyed) throw GONE
+    socket.once('close', () => {
+      this.strangers.delete(arrival)
+      this.setup.addresses.release(arrival)
+    })
+    if (!(await this.mayHoldOneMore(arrival))) throw this.tooMany(arrival)
+    if (socket.destroyed) throw GONE
+    this.makeRoom()
+    this.strangers.set(arrival, socket)
+    return arrival
+  }
+
+  /** The address in the header, or null for the proxy itself. */
+  private async behindProxy(socket: Socket, peer: string): Promise<string | null> {
+    if (!this.isProxy(peer)) throw this.noProxy(`${peer} is none of trusted_proxies`)
+    try {
+      return (await takeProxyHeader(socket, HEADER)).client
+    } catch (error) {
+      throw this.noProxy(`${peer}: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+
+  private async mayHoldOneMore(arrival: Arrival): Promise<boolean> {
+    const { ip, isProbe } = arrival
+    if (isProbe || isLoopback(ip) || this.isProxy(ip)) return true
+    return this.setup.addresses.take(clientOf(ip), arrival) || (await this.setup.isExempt(ip))
+  }
+
+  private tooMany({ ip }: Arrival): TurnedAway {
+    if (this.setup.addresses.isNews(clientOf(ip)))
+      this.log.warn({ event: 'smtp_too_many_connections', key: 'limits.connections_per_address', ip })
+    return new TurnedAway(SAY.tooManyFromAddress)
+  }
+
+  /** When the listener is full, the oldest stranger goes; without one, who has just come. */
+  private makeRoom(): void {
+    // whoever is coming in is pending
+    if (this.connections.size + this._pendingSockets.size <= this.setup.connections) return
+    const [oldest] = this.strangers
+    if (oldest === undefined) throw new TurnedAway(SAY.busy)
+    const [arrival, which] = oldest
+    this.strangers.delete(arrival)
+    if (which instanceof DoorConnection) which.evict()
+    else this._pendingSockets.get(which)?.destroy()
+  }
+
+  private turnAway(socket: Socket, error: Error): void {
+    if (this.setup.tls === 'implicit' || !(error instanceof TurnedAway)) socket.destroy()
+    else {
+      socket.end(`${error.reply}\r\n`)
+      socket.destroySoon()
+    }
+  }
+
+  /** A proxy that is set up otherwise would shut everybody out in silence; once a minute is enough to say it. */
+  private noProxy(reason: string): TurnedAway {
+    const now = this.clock.tick()
+    if (now >= this.quietUntil) {
+      this.quietUntil = now + QUIET
+      this.log.warn({ event: 'smtp_no_proxy_header', key: this.setup.key, reason })
+    }
+    return new TurnedAway(SAY.proxiesOnly)
+  }
+
+  known(arrival: Arrival): void {
+    this.strangers.delete(arrival)
+    if (this.rules.mustLogIn) this.setup.addresses.release(arrival)
   }
 
   /** Called by the constructor of the parent too; makes contexts of our own certificate only. */
@@ -140,7 +273,11 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
 
   private sweep(): void {
     const now = this.clock.tick()
-    for (const connection of this.present) connection.sweep(now, this.setup.idle)
+    for (const connection of this.present) connection.sweep(now, this.setup.idle, this.silence)
+    for (const [{ since }, which] of this.strangers) {
+      if (now - since <= this.silence) break
+      if (!(which instanceof DoorConnection)) this._pendingSockets.get(which)?.destroy()
+    }
   }
 }
 

@@ -21,7 +21,7 @@ import {
 } from './envelope.js'
 import { beginLogin, type Login, type LoginStep, MECHANISMS } from './login.js'
 import { Refusal, recode, replyTo, SAY } from './reply.js'
-import type { Rules, Visit } from './rules.js'
+import type { Arrival, Rules, Visit } from './rules.js'
 
 /** The connection as a session sees it. */
 export interface Wire {
@@ -30,6 +30,10 @@ export interface Wire {
   say(reply: string): void
   close(): void
   startTls(): void
+  /** A login, or a MAIL that we took. */
+  begun(): void
+  /** A login, or a recipient that we took. */
+  known(): void
   /** What follows is a body. `onbody` gets the reins until it calls done. */
   collect(body: Body, onbody: (done: () => void) => void): void
 }
@@ -59,17 +63,21 @@ export class Session<Who> {
   /** True while a message is on its way in: such a session may finish it. */
   receiving = false
 
-  constructor(rules: Rules<Who>, wire: Wire, ip: string, log: Log) {
+  private gone = false
+
+  constructor(rules: Rules<Who>, wire: Wire, { ip, isProbe }: Pick<Arrival, 'ip' | 'isProbe'>, log: Log) {
     this.rules = rules
     this.wire = wire
     this.log = log
-    this.visit = { ip, hello: '', extended: false, tls: null, who: null, loggedIn: false }
+    this.visit = { ip, isProbe, hello: '', extended: false, tls: null, who: null, loggedIn: false }
   }
 
   /** Greets, once the listener's rules know the client. */
   async open(): Promise<void> {
     try {
       await this.rules.connected(this.visit)
+      if (this.gone) return this.leave()
+      if (this.visit.who !== null) this.wire.known()
       this.wire.say(`220 ${this.rules.hostname} ESMTP Postern`)
     } catch (error) {
       this.wire.say(recode('421 4.3.0', this.replyTo(error)))
@@ -87,6 +95,12 @@ export class Session<Who> {
   stop(): void {
     this.stopping = true
     if (!this.receiving) this.wire.say(SAY.stopping)
+  }
+
+  /** The client is gone. */
+  leave(): void {
+    this.gone = true
+    this.rules.left(this.visit)
   }
 
   tooLong(done: () => void): void {
@@ -205,6 +219,9 @@ export class Session<Who> {
     return this.rules.authenticate(step.credentials, this.visit).then((who) => {
       this.visit.who = who
       this.visit.loggedIn = true
+      if (this.gone) return this.leave()
+      this.wire.begun()
+      this.wire.known()
       this.ok('235 2.7.0 Authentication successful')
     })
   }
@@ -231,6 +248,7 @@ export class Session<Who> {
     const accept = (): void => {
       if (sender.size !== null && sender.size > this.rules.size) throw this.tooBig()
       this.sender = sender
+      this.wire.begun()
       this.ok(SAY.senderOk)
     }
     const wait = this.rules.mail(sender, this.visit)
@@ -250,6 +268,7 @@ export class Session<Who> {
     const accept = (): void => {
       if (known === -1) this.recipients.push(recipient)
       else this.recipients[known] = recipient
+      this.wire.known()
       this.ok(SAY.recipientOk)
     }
     const wait = this.rules.recipient(recipient, this.visit)

@@ -23,6 +23,7 @@ import { Room } from './room.js'
 import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer } from './server.js'
 import { traced } from './span.js'
+import { Tally } from './tally.js'
 
 export interface DoorOptions {
   readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>
@@ -66,7 +67,10 @@ interface Visitor {
 }
 
 export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
-  const { config, clock, log } = options
+  const { config, clock, log, tenants } = options
+  const { connections_per_address, connections_per_credential } = config.limits
+  const addresses = new Tally(connections_per_address)
+  const logins = new Tally(connections_per_credential)
   let servers: DoorServer<Visitor>[] = []
   let certificate = options.certificate
   const room = new Room(ROOM)
@@ -78,7 +82,9 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
       certificate: listener.tls === 'none' ? null : certificate,
       connections: config.limits.connections,
       idle: config.limits.idle,
-      rules: submissionRules(options, listener, room),
+      addresses,
+      isExempt: tenants.hasRange,
+      rules: submissionRules(options, listener, room, logins),
       clock,
       log,
     })
@@ -114,6 +120,7 @@ const submissionRules = (
   { config, tenants, submission, clock, log, spans }: DoorOptions,
   listener: SubmissionListener,
   room: Room,
+  logins: Tally,
 ): Rules<Visitor> => ({
   hostname: config.hostname,
   size: config.limits.message_size,
@@ -122,15 +129,16 @@ const submissionRules = (
   startTls: listener.tls === 'starttls',
   login: listener.tls === 'none' ? 'clear' : 'tls',
   mustLogIn: true,
-  connected(visit) {
-    if (!listener.ip_credentials) return
-    return tenants.authenticateRange(visit.ip).then((login) => {
-      visit.who = login === null ? null : { login, readAt: clock.tick() }
-    })
+  async connected(visit) {
+    if (!listener.ip_credentials || visit.isProbe) return
+    const login = await tenants.authenticateRange(visit.ip)
+    if (login !== null) visit.who = countedIn(logins, login, visit, log, clock)
   },
-  async authenticate({ user, password }, { ip }) {
-    return { login: await tenants.authenticatePassword(user, password, ip), readAt: clock.tick() }
+  async authenticate({ user, password }, visit) {
+    const login = await tenants.authenticatePassword(user, password, visit.ip)
+    return countedIn(logins, login, visit, log, clock)
   },
+  left: (visit) => logins.release(visit),
   async mail(sender, visit) {
     if (sender.address === '') throw new Refusal(SAY.nullSender)
     if (!submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
@@ -157,6 +165,16 @@ const submissionRules = (
     return `250 2.6.0 Ok: queued as ${id}`
   },
 })
+
+/** Throws when this credential has as many connections as it may. */
+const countedIn = (logins: Tally, login: Login, visit: Visit<Visitor>, log: Log, clock: Clock): Visitor => {
+  if (logins.take(login.id, visit)) return { login, readAt: clock.tick() }
+  if (logins.isNews(login.id)) {
+    const key = 'limits.connections_per_credential'
+    log.warn({ event: 'smtp_too_many_connections', key, credential: login.id, ip: visit.ip })
+  }
+  throw new Refusal(SAY.tooManyOfCredential)
+}
 
 const visitorOf = ({ who }: Visit<Visitor>): Visitor => {
   if (who === null) throw new Fault('auth.credentials_missing')

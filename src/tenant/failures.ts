@@ -7,11 +7,10 @@
  *   one is cheap, and a noisy neighbour behind the same address must not lock
  *   it out. IPv6 clients are counted by their /64, since one host owns as much.
  */
-import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
-import { plainAddress } from '../base/network.js'
+import { clientOf } from '../base/network.js'
 import { secondsUntil, type WindowState } from './window.js'
 
 interface Count {
@@ -27,22 +26,11 @@ export interface Failures {
   count(ip: string): void
 }
 
-const bucketOf = (ip: string): string => {
-  const plain = plainAddress(ip)
-  if (!isIPv6(plain)) return plain
-  const [head = '', tail = ''] = plain.split('::')
-  const left = head.split(':')
-  const zeros = plain.includes('::') ? 8 - left.length - tail.split(':').filter(Boolean).length : 0
-  return [...left.filter(Boolean), ...Array<string>(Math.max(0, zeros)).fill('0'), ...tail.split(':')]
-    .slice(0, 4)
-    .join(':')
-}
-
 export const createFailures = (clock: Clock, limit: number): Failures => {
   const counts = new LRUCache<string, Count>({ max: 100_000 })
   const windowNow = () => Math.floor(clock.now() / 60_000)
   const failedBy = (ip: string): number => {
-    const count = counts.get(bucketOf(ip))
+    const count = counts.get(clientOf(ip))
     return count !== undefined && count.window === windowNow() ? count.failed : 0
   }
   const peek = (ip: string): WindowState => {
@@ -66,7 +54,7 @@ export const createFailures = (clock: Clock, limit: number): Failures => {
       })
     },
     count(ip) {
-      counts.set(bucketOf(ip), { window: windowNow(), failed: failedBy(ip) + 1 })
+      counts.set(clientOf(ip), { window: windowNow(), failed: failedBy(ip) + 1 })
     },
   }
 }

@@ -16,10 +16,11 @@ import { createSubmission } from '../../src/submission/submission.js'
 import { createAccount } from '../../src/tenant/account.js'
 import type { TenantGround } from '../../src/tenant/principal.js'
 import { createTenants } from '../../src/tenant/tenants.js'
+import { limitsWith } from '../parts/settings.js'
 import { certificate, LISTENERS } from '../smtp/doors.js'
 
 const HOSTNAME = 'mx.postern.test'
-const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000, min_free_disk: 0 }
+const LIMITS = limitsWith({ message_size: 100_000, recipients: 5, connections: 50, idle: 5_000 })
 
 let shared: Promise<{ store: Store; ground: TenantGround; dataDir: string }> | null = null
 

@@ -2,6 +2,7 @@
  * What must never move a status: forged, borrowed and misread reports, sent by
  * SMTP to the real bounce door in front of a real store. And two odd ones that must.
  */
+
 import { randomBytes } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import t, { type Test } from 'tap'
@@ -12,6 +13,7 @@ import { createIntake } from '../../src/outcome/intake.js'
 import type { Recorded } from '../../src/outcome/report.js'
 import { createBounceDoor } from '../../src/smtp/bounce-door.js'
 import { observed } from '../../src/store/observed.js'
+import { bounceWith, limitsWith } from '../parts/settings.js'
 import { poolRow } from '../relay/parts.js'
 import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-parts.js'
 import { arf, dsn, HARD } from './mails.js'
@@ -36,8 +38,8 @@ const setUp = async (t: Test) => {
   const door = createBounceDoor({
     config: {
       hostname: 'mx.postern.test',
-      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test', rules_file: null },
-      limits: { message_size: 1e6, recipients: 5, connections: 50, idle: 5_000, min_free_disk: 0 },
+      bounce: bounceWith(),
+      limits: limitsWith(),
     },
     verifyRecipient: intake.verifyRecipient,
     ingest: async (address, raw) => void recorded.push(await intake.ingest(address, raw)),

@@ -5,6 +5,7 @@ import { deriveKeys, readReturnPath, verifyReturnPath } from '../../src/mail/ret
 import { createRelay } from '../../src/relay/relay.js'
 import type { Store } from '../../src/store/port.js'
 import { shareSqliteQueue } from '../../src/store/sqlite/open.js'
+import { bounceWith } from '../parts/settings.js'
 import { poolRow, upstreamRow } from './parts.js'
 import { ACCOUNT, accept, newEmail, openStore, untilStatus } from './store-parts.js'
 import { UpstreamServer } from './upstream-server.js'
@@ -18,7 +19,7 @@ const relayOf = (store: Store) =>
     config: {
       hostname: 'postern.test',
       relay: { retry: [1_000], lifetime: 60_000, poll: 500 },
-      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test', rules_file: null },
+      bounce: bounceWith(),
     },
     keys,
     pepper,

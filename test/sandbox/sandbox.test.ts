@@ -2,12 +2,14 @@
  * The sandbox as an upstream: nodemailer relays to it, the real bounce door
  * takes what comes back. One case per row of its table.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { silentLog } from '../../src/base/log.js'
 import { createSandbox } from '../../src/sandbox/sandbox.js'
 import { ALIASES, SIMULATIONS, simulationFor } from '../../src/sandbox/simulation.js'
+import { bounceWith, limitsWith } from '../parts/settings.js'
 import { openBounceDoor } from '../smtp/doors.js'
 
 const SENDER = 'btoken1@bounces.test'
@@ -162,8 +164,8 @@ t.test('a bounce door that opens late still gets the report', async (t) => {
   const again = createBounceDoor({
     config: {
       hostname: 'mx.test',
-      bounce: { ...address, domain: 'bounces.test', rules_file: null },
-      limits: { message_size: 1e6, recipients: 10, connections: 10, idle: 1000, min_free_disk: 0 },
+      bounce: bounceWith(address),
+      limits: limitsWith(),
     },
     verifyRecipient: () => true,
     ingest: async (to) => {

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../../src/base/clock.js'
 import { Fault, type FaultCode } from '../../src/base/fault.js'
 import { newId } from '../../src/base/id.js'
 import { silentLog } from '../../src/base/log.js'
-import type { Config, SubmissionListener } from '../../src/config/config.js'
+import type { Config } from '../../src/config/config.js'
 import { createBounceDoor } from '../../src/smtp/bounce-door.js'
 import type { DoorSubmission, DoorTenants } from '../../src/smtp/ports.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
@@ -15,10 +15,14 @@ import { defaultWorkspace } from '../../src/store/built-in.js'
 import type { WorkspaceRow } from '../../src/store/port-tenants.js'
 import type { EnvelopedMessage } from '../../src/submission/message.js'
 import type { Login } from '../../src/tenant/principal.js'
+import { bounceWith, limitsWith, listenerWith } from '../parts/settings.js'
 
 export const PASSWORD = 'svc_test_correcthorsebatterystaple'
 
-const LIMITS = { message_size: 100_000, recipients: 5, connections: 50, idle: 5_000, min_free_disk: 0 }
+const LIMITS = limitsWith({ message_size: 100_000, recipients: 5, connections: 50, idle: 5_000 })
+
+/** Clients behind a proxy that need no password. */
+const RANGE = /^10\.7\./
 
 const workspace: WorkspaceRow = { ...defaultWorkspace('acct_1', 0), id: 'ws_1' }
 
@@ -59,7 +63,8 @@ export const tenantsIn = (taken: Taken): DoorTenants => {
       if (++failures > 3) throw new Fault('rate_limit.auth_failures', { retryAfter: 30 })
       throw new Fault('auth.credentials_invalid')
     },
-    authenticateRange: async (ip) => (ip === '127.0.0.1' ? loginAs('range') : null),
+    authenticateRange: async (ip) => (ip === '127.0.0.1' || RANGE.test(ip) ? loginAs('range') : null),
+    hasRange: async (ip) => RANGE.test(ip),
     stillValid: async ({ id }) => !taken.revoked.has(id),
     workspaceForSend: async () => ({ ...workspace, restrictSenders: taken.restricted }),
     sendWindow: {
@@ -88,22 +93,18 @@ export const submissionIn = (taken: Taken): DoorSubmission => ({
   },
 })
 
-const listener = (more: Partial<SubmissionListener>): SubmissionListener => ({
-  host: '127.0.0.1',
-  port: 0,
-  tls: 'none',
-  legacy: false,
-  ip_credentials: false,
-  ...more,
-})
+/** A proxy on this machine stands before it. */
+const BEHIND = { proxy_protocol: true, trusted_proxies: ['127.0.0.1'] }
 
 /** By the names that dialogues use. */
 export const LISTENERS = {
-  starttls: listener({ tls: 'starttls' }),
-  implicit: listener({ tls: 'implicit' }),
-  range: listener({ ip_credentials: true }),
-  clear: listener({}),
-  legacy: listener({ tls: 'starttls', legacy: true }),
+  starttls: listenerWith({ tls: 'starttls' }),
+  implicit: listenerWith({ tls: 'implicit' }),
+  range: listenerWith({ tls: 'none', ip_credentials: true }),
+  clear: listenerWith({ tls: 'none' }),
+  legacy: listenerWith({ tls: 'starttls', legacy: true }),
+  proxied: listenerWith({ tls: 'none', ip_credentials: true, ...BEHIND }),
+  proxiedTls: listenerWith({ tls: 'implicit', ...BEHIND }),
 } as const
 export type ListenerName = keyof typeof LISTENERS
 
@@ -146,12 +147,15 @@ export const openDoor = async (
   return { door, taken, port: door.addresses[0]?.port ?? 0 }
 }
 
-export const openBounceDoor = async (limits: Partial<Config['limits']> = {}) => {
+export const openBounceDoor = async (
+  limits: Partial<Config['limits']> = {},
+  bounce: Partial<Config['bounce']> = {},
+) => {
   const reports: { address: string; raw: Buffer }[] = []
   const door = createBounceDoor({
     config: {
       hostname: 'mx.postern.test',
-      bounce: { host: '127.0.0.1', port: 0, domain: 'bounces.test', rules_file: null },
+      bounce: bounceWith(bounce),
       limits: { ...LIMITS, ...limits },
     },
     verifyRecipient: (address) => /^b[a-z0-9]+@bounces\.test$/i.test(address),

@@ -18,6 +18,7 @@ const RULES: Rules<string> = {
   authenticate: async () => 'somebody',
   mail() {},
   recipient() {},
+  left() {},
   message: async () => '250 2.6.0 Ok: taken',
 }
 
@@ -30,11 +31,18 @@ const converse = (rules: Partial<Rules<string>> = {}) => {
     say: (reply: string) => void said.push(reply),
     close() {},
     startTls() {},
+    begun() {},
+    known() {},
     collect(body: Body, onbody: (done: () => void) => void) {
       collected = { body, end: () => new Promise((done) => onbody(done)) }
     },
   }
-  const session = new Session<string>({ ...RULES, ...rules }, wire, '192.0.2.1', silentLog())
+  const session = new Session<string>(
+    { ...RULES, ...rules },
+    wire,
+    { ip: '192.0.2.1', isProbe: false },
+    silentLog(),
+  )
   const command = (line: string): Promise<void> =>
     new Promise((done) => session.command(Buffer.from(line), done))
   return { said, command, collected: () => collected }

@@ -3,39 +3,15 @@
  * whose certificate is shown.
  */
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls'
 import fc from 'fast-check'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
+import { dial, ENVELOPE, HELLO } from './client.js'
 import { certificate, openDoor, PASSWORD } from './doors.js'
-
-/** A raw client whose every received byte is at hand. */
-const dial = (port: number) => {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  let heard = ''
-  socket.setEncoding('latin1')
-  socket.on('data', (chunk: string) => {
-    heard += chunk
-  })
-  socket.on('error', () => {})
-  const until = async (pattern: RegExp): Promise<string> => {
-    while (!pattern.test(heard) && !socket.closed)
-      await Promise.race([once(socket, 'data'), once(socket, 'close')])
-    return heard
-  }
-  const closed = async (): Promise<string> => {
-    if (!socket.closed) await new Promise((resolve) => socket.on('close', resolve))
-    return heard
-  }
-  return { socket, until, closed, heard: () => heard }
-}
-
-const AUTH = `AUTH PLAIN ${Buffer.from(`\0me\0${PASSWORD}`).toString('base64')}\r\n`
-const HELLO = `EHLO x\r\n${AUTH}`
-const ENVELOPE = 'MAIL FROM:<a@b.test>\r\nRCPT TO:<c@d.test>\r\nDATA\r\n'
 
 t.test('whatever the segments, one submission is one mail with the same bytes', async () => {
   const { door, taken, port } = await openDoor('clear')
@@ -143,19 +119,6 @@ t.test('an idle client is cut, also one that trickles a command or never shakes 
   t.match(await trickled.closed(), /\r\n421 4\.4\.2 Timeout, closing\r\n$/)
   t.match(await handshake.closed(), /Ready to start TLS\r\n$/)
   clearInterval(drip)
-  await door.stop()
-})
-
-t.test('one connection too many', async (t) => {
-  const { door, port } = await openDoor('clear', { connections: 2 })
-  const first = dial(port)
-  const second = dial(port)
-  await Promise.all([first.until(/220/), second.until(/220/)])
-  t.match(await dial(port).closed(), /^421 4\.3\.2 Too many connections/)
-  first.socket.end('QUIT\r\n')
-  await first.closed()
-  const third = dial(port)
-  t.match(await third.until(/\r\n/), /^220 /)
   await door.stop()
 })
 

@@ -6,6 +6,7 @@ import type { WorkspaceRow } from '../../src/store/port-tenants.js'
 import { type Draft, type Render, toDraft, type WireDraft } from '../../src/submission/draft.js'
 import { createSubmission, type Submission, type SubmissionParts } from '../../src/submission/submission.js'
 import type { Principal } from '../../src/tenant/principal.js'
+import { limitsWith } from '../parts/settings.js'
 import { type House, openHouse } from '../tenant/house.js'
 
 export interface Office extends House {
@@ -19,7 +20,7 @@ export interface Office extends House {
   readonly accepted: NewEmail[]
 }
 
-const LIMITS = { message_size: 100_000, recipients: 100, connections: 10, idle: 1000, min_free_disk: 0 }
+const LIMITS = limitsWith({ message_size: 100_000, recipients: 100 })
 
 /** Hands all verbs on to the real store, and remembers what was accepted. */
 const watched = (store: Store, accepted: NewEmail[]): SubmissionParts['store'] => ({
