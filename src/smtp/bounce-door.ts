@@ -15,12 +15,12 @@ import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
+import { Tally } from './admission/tally.js'
 import type { BounceIntake } from './ports.js'
 import { Refusal } from './reply.js'
 import { Room } from './room.js'
 import type { Rules } from './rules.js'
 import { DoorServer } from './server.js'
-import { Tally } from './tally.js'
 
 export interface BounceDoorOptions extends BounceIntake {
   readonly config: Pick<Config, 'hostname' | 'bounce' | 'limits'>

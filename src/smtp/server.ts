@@ -20,11 +20,11 @@ import type { Clock } from '../base/clock.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { clientOf, isLoopback, plainAddress, rangesOf } from '../base/network.js'
+import { takeProxyHeader } from './admission/proxy-header.js'
+import type { Tally } from './admission/tally.js'
 import { type ArrivedOptions, DoorConnection } from './connection.js'
-import { takeProxyHeader } from './proxy-header.js'
 import { SAY } from './reply.js'
 import type { Arrival, Listener, Rules } from './rules.js'
-import type { Tally } from './tally.js'
 
 export interface Certificate {
   readonly key: string | Buffer

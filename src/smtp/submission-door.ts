@@ -17,13 +17,13 @@ import type { Service } from '../base/service.js'
 import type { Config, SubmissionListener } from '../config/config.js'
 import type { EnvelopedMessage } from '../submission/message.js'
 import type { Login } from '../tenant/principal.js'
+import { Tally } from './admission/tally.js'
 import type { DoorSubmission, DoorTenants } from './ports.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
 import { Room } from './room.js'
 import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer } from './server.js'
 import { traced } from './span.js'
-import { Tally } from './tally.js'
 
 export interface DoorOptions {
   readonly config: Pick<Config, 'hostname' | 'submission' | 'limits'>
