@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds postern_VERSION_ARCH.deb in the current folder, from what `npm ci && npm run build` left:
-# the program in a few files (no node_modules, no compiler on the target), its two native modules,
-# the units, the manual pages and the completion. The native modules fit the Node that builds: the
-# package depends on that major version. Installing makes the user and the pepper and starts nothing:
+# the program in a few files (no node_modules, no compiler on the target), its native modules, the units,
+# the manual pages and the completion. It runs on Debian's Node 20 and on every Node from 22.14 on, whichever
+# Node builds it. Installing makes the user and the pepper and starts nothing:
 # configure first, then
 #   systemctl enable --now postern
 # An upgrade restarts a running daemon. Removing keeps /etc/postern and /var/lib/postern, purging removes both.
@@ -14,19 +14,19 @@ out=$(cd "${1:-.}" && pwd)
 cd "$top"
 version=$(node -p 'require("./package.json").version')
 arch=$(dpkg --print-architecture)
-node=$(node -p 'const [major] = process.versions.node.split(".").map(Number);
-  `nodejs (>= ${major === 20 ? "20.19" : major}), nodejs (<< ${major === 24 ? "24.19" : major + 1})`')
 maintainer="${DEBFULLNAME:-Postern maintainers} <${DEBEMAIL:-maintainers@postern.test}>"
-stage=$(mktemp -d)
-trap 'rm -rf "$stage"' EXIT
-chmod 755 "$stage"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+stage=$work/stage
+mkdir -m 755 "$stage" "$work/drivers"
 
 lib=$stage/usr/lib/postern
 doc=$stage/usr/share/doc/postern
 mkdir -p "$lib" "$doc" "$stage/usr/bin" "$stage/DEBIAN"
 
 # the program
-node systemd/bundle/bundle.mjs "$lib"
+systemd/bundle/drivers.sh "$work/drivers"
+node systemd/bundle/bundle.mjs "$lib" "$work/drivers"
 strip --strip-unneeded "$lib"/*.node
 chmod 644 "$lib"/*
 sed -i '1i #!/usr/bin/node' "$lib/postern.js"
@@ -80,7 +80,7 @@ Version: $version
 Architecture: $arch
 Maintainer: $maintainer
 Installed-Size: $(du -sk "$stage" --exclude=DEBIAN | cut -f1)
-Depends: $node, libc6, libstdc++6, systemd | systemd-standalone-sysusers
+Depends: nodejs (>= 20.19), libc6, libstdc++6, systemd | systemd-standalone-sysusers
 Recommends: ca-certificates
 Section: mail
 Priority: optional

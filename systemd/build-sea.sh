@@ -14,8 +14,9 @@ trap 'rm -rf "$work"' EXIT
 node systemd/bundle/bundle.mjs "$work" --sea
 strip --strip-unneeded "$work"/*.node 2>/dev/null || true
 node -e '
+  const { readdirSync } = require("node:fs")
   const [work] = process.argv.slice(1)
-  const assets = ["worker.js", "writer-thread.js", "better_sqlite3.node", "bcrypt.node"]
+  const assets = readdirSync(work).filter((name) => /^(worker|writer-thread)\.js$|\.node$/.test(name))
   console.log(JSON.stringify({
     main: `${work}/postern.cjs`,
     output: `${work}/postern.blob`,

@@ -86,6 +86,7 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   DamagedFileError: 74,
   StoreBusyError: 75,
   NewerDatabaseError: 78,
+  DriverMissingError: 78,
   StoreFailed: 74,
 }
 

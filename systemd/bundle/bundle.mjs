@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Puts the compiled program and the packages that it needs into a few files, with esbuild.
-//   node systemd/bundle/bundle.mjs OUT          a folder for a package: postern.js, its threads, chunks, native modules
+//   node systemd/bundle/bundle.mjs OUT DRIVERS  a folder for a package: postern.js, its threads, chunks, native modules,
+//                                               with both SQLite drivers, as drivers.sh has put them into DRIVERS
 //   node systemd/bundle/bundle.mjs OUT --sea    what the single executable is made of: postern.cjs, threads, assets
 // Run in the top folder after `npm ci && npm run build`. licences.txt names all packages that went in.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -13,12 +14,33 @@ const sea = flag === '--sea'
 const { name, version } = JSON.parse(readFileSync('package.json', 'utf8'))
 const compiled = (file) => join(top, 'dist', 'src', file)
 const NATIVE = join(top, 'systemd', 'bundle', 'native.cjs')
-const STANDS_IN = { bindings: 'better_sqlite3.node', 'node-gyp-build': 'bcrypt.node' }
+const STANDS_IN = { bindings: 'better_sqlite3-12.node', 'node-gyp-build': 'bcrypt.node' }
+
+/** The folders of both SQLite drivers; the single executable needs the one alone that its Node can run. */
+const isOld = Number(process.versions.napi) < 10
+const drivers = sea
+  ? isOld
+    ? { old: join(top, 'native/node20/node_modules/better-sqlite3') }
+    : { new: join(top, 'node_modules/better-sqlite3') }
+  : { old: resolve(flag, 'old/node_modules/better-sqlite3'), new: resolve(flag, 'new/node_modules/better-sqlite3') }
 
 /** Where the compiled program is, and who loads native modules. */
 const pieces = {
   name: 'pieces',
   setup({ onResolve, onLoad }) {
+    // esbuild sees a package in a plain require() only
+    onLoad({ filter: /\/store\/sqlite\/driver\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(/^const require = .*$/m, ''),
+    }))
+    onResolve({ filter: /^(\.\/node20\/node_modules\/)?better-sqlite3$/ }, ({ path }) => {
+      const folder = drivers[path.startsWith('.') ? 'old' : 'new']
+      return folder === undefined ? { path, namespace: 'left-out' } : { path: join(folder, 'lib/index.js') }
+    })
+    onLoad({ filter: /.*/, namespace: 'left-out' }, () => ({ contents: '' }))
+    onLoad({ filter: /\/better-sqlite3\/lib\/binding\.js$/ }, () => ({
+      contents: `exports.getBinding = () => require(${JSON.stringify(NATIVE)}).native('better_sqlite3-13.node')`,
+      resolveDir: top,
+    }))
     onResolve({ filter: /^@postern\/main$/ }, () => ({ path: compiled('cli/main.js') }))
     // import() of a package in CommonJS gives its names, as Node finds them; a chunk of esbuild would have `default` alone
     onResolve({ filter: /^[a-z@]/ }, ({ path, kind, namespace }) => {
@@ -79,10 +101,13 @@ const results = sea
     ]
   : [await build({ ...modules('import.meta.url'), entryPoints: { ...entry, ...threads }, splitting: true })]
 
-const libc = existsSync('/etc/alpine-release') ? 'musl' : 'glibc'
-const prebuilt = `node_modules/bcrypt/prebuilds/${process.platform}-${process.arch}/bcrypt.${libc}.node`
+const isMusl = existsSync('/etc/alpine-release')
+const { platform, arch } = process
+const prebuilt = `node_modules/bcrypt/prebuilds/${platform}-${arch}/bcrypt.${isMusl ? 'musl' : 'glibc'}.node`
 mkdirSync(out, { recursive: true })
-copyFileSync(resolve('node_modules/better-sqlite3/build/Release/better_sqlite3.node'), join(out, 'better_sqlite3.node'))
+const addons = { old: 'build/Release/better_sqlite3.node', new: `prebuilds/${platform}${isMusl ? 'musl' : ''}-${arch}.node` }
+for (const [age, folder] of Object.entries(drivers))
+  copyFileSync(join(folder, addons[age]), join(out, `better_sqlite3-${age === 'old' ? 12 : 13}.node`))
 copyFileSync(resolve(prebuilt), join(out, 'bcrypt.node'))
 if (!sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
 

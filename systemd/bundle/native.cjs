@@ -44,8 +44,8 @@ const unpack = (name) => {
 }
 
 /** Before any thread is started: threads find the file by what was put down here. */
-const prepare = (name) => {
-  if (isSea()) unpack(name)
+const prepareSqlite = () => {
+  if (isSea()) unpack(`better_sqlite3-${Number(process.versions.napi) < 10 ? 12 : 13}.node`)
 }
 
 /** By a call, or the bundler would take all that lies here for meant. */
@@ -53,4 +53,4 @@ const beside = (name) => `./${name}`
 
 const native = (name) => (isSea() ? load(getEnvironmentData(name) ?? unpack(name)) : require(beside(name)))
 
-module.exports = { native, prepare }
+module.exports = { native, prepareSqlite }

@@ -1,8 +1,9 @@
 /** Pages of GET /v1/emails with a few mails and with many, over HTTP, asked in turns on one machine. */
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import type { Database as Connection } from 'better-sqlite3'
 import { newId, newRecipientId } from '../../src/base/id.js'
+import { Database } from '../../src/store/sqlite/driver.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { Postern } from '../parts/postern.js'
 import { mailFor, toOne } from '../store/fixture.js'
@@ -39,7 +40,7 @@ const fill = async (postern: Postern, count: number): Promise<void> => {
 
 type Row = Record<string, unknown>
 
-const inserter = (db: Database.Database, table: string, row: Row): ((changed: Row) => unknown) => {
+const inserter = (db: Connection, table: string, row: Row): ((changed: Row) => unknown) => {
   const names = Object.keys(row)
   const sql = db.prepare(
     `INSERT INTO ${table} (${names.join()}) VALUES (${names.map((name) => `@${name}`).join()})`,

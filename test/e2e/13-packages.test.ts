@@ -17,6 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { isOldNode, otherNode } from '../parts/other-node.js'
 import { ROOT } from '../parts/postern.js'
 import { must, run, untilSaid } from '../parts/run.js'
 
@@ -36,18 +37,44 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   ]) {
     t.ok(paths.includes(path), path)
   }
-  const strange = paths.filter(
-    (path) => !/^(bin|config|systemd)\/|^dist\/src\/.*\.js$|^(README\.md|LICENSE|package\.json)$/.test(path),
+  const meant =
+    /^(bin|config|systemd)\/|^native\/(install\.js|node20\/package(-lock)?\.json)$|^dist\/src\/.*\.js$|^(README\.md|LICENSE|package\.json)$/
+  t.strictSame(
+    paths.filter((path) => !meant.test(path)),
+    [],
   )
-  t.strictSame(strange, [])
 
-  await must('tar', ['xzf', filename], dir)
-  // its dependencies, as `npm install` puts them beside it
-  symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
+  const user = join(dir, 'user')
+  mkdirSync(user)
+  // the older driver would be compiled for a minute: what the checkout compiled for this Node stands in for it
+  const words = ['--no-audit', '--no-fund', ...(isOldNode ? ['--ignore-scripts'] : [])]
+  await must('npm', ['install', '--prefix', user, ...words, join(dir, filename)])
+  const installed = join(user, 'node_modules', 'postern')
+  const newer = join(user, 'node_modules', 'better-sqlite3')
+  t.equal(existsSync(newer), !isOldNode, 'npm brings the newer driver where it runs')
+  rmSync(newer, { recursive: true, force: true })
+
+  const said = await run(join(user, 'node_modules', '.bin', 'postern'), ['workspace', 'list'], user)
+  t.match(said, { code: 78, stdout: '', stderr: /^postern: the SQLite driver for Node .* can not be loaded/ })
+  const remedy = /; run: (npm .*)\n$/.exec(said.stderr)?.[1] ?? ''
+  const native = join(installed, 'native')
+  if (isOldNode) {
+    t.equal(remedy, `npm ci --prefix ${native}/node20`)
+    symlinkSync(join(ROOT, 'native', 'node20', 'node_modules'), join(native, 'node20', 'node_modules'))
+  } else {
+    const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const version = optionalDependencies['better-sqlite3']
+    t.equal(remedy, `npm install --no-save --prefix ${native} better-sqlite3@${version}`)
+    await must('sh', ['-c', remedy])
+  }
+
   const empty = join(dir, 'empty')
   mkdirSync(empty)
-  const command = [process.execPath, join(dir, 'package', 'bin', 'postern'), 'dev']
-  const { code, stdout } = await untilSaid(command, empty, /^Watch:/)
+  const { code, stdout } = await untilSaid(
+    [join(user, 'node_modules', '.bin', 'postern'), 'dev'],
+    empty,
+    /^Watch:/,
+  )
   t.equal(code, 0, stdout)
   t.match(stdout, /dev mode: mail is captured/)
   t.strictSame(readdirSync(empty), ['data'])
@@ -143,6 +170,33 @@ t.test('deb: install, start, upgrade, purge', { skip: noDeb }, async (t) => {
   const left = (await must('find', [root, '-name', '*postern*', '-not', '-path', '*/dpkg/*'])).stdout
   t.equal(left, '')
   t.notMatch(readFileSync(join(root, 'etc/passwd'), 'utf8'), /postern/)
+})
+
+t.test('deb: one data folder by both SQLite drivers in turns', { skip: noDeb }, async (t) => {
+  const deb = readdirSync(dir).find((name) => name.endsWith('.deb')) ?? ''
+  const tree = join(dir, 'tree')
+  await must('dpkg-deb', ['-x', join(dir, deb), tree])
+  t.match((await must('dpkg-deb', ['-f', join(dir, deb), 'Depends'])).stdout, /^nodejs \(>= 20\.19\),[^<]*$/m)
+  const cwd = join(dir, 'turns')
+  mkdirSync(cwd)
+  const nodes = [process.execPath, await otherNode(dir)]
+  const program = join(tree, 'usr/lib/postern/postern.js')
+  const said = (node: string, ...args: readonly string[]) => must(node, [program, ...args], cwd)
+
+  const seen: string[] = []
+  for (const turn of [0, 1, 2, 3]) {
+    const node = nodes[turn % 2] ?? ''
+    seen.push((await said(node, 'version')).stdout)
+    await said(node, 'workspace', 'create', `turn-${turn}`)
+    const served = await untilSaid([node, program, 'dev'], cwd, /^Watch:/)
+    t.equal(served.code, 0, served.stdout)
+    const listed = JSON.parse((await said(node, 'workspace', 'list', '--json')).stdout) as { slug: string }[]
+    t.equal(listed.filter(({ slug }) => slug.startsWith('turn-')).length, turn + 1)
+    const copy = join(cwd, `copy-${turn}.db`)
+    await said(node, 'backup', copy) // reads every page of the copy and checks it
+    t.ok(existsSync(copy))
+  }
+  t.equal(new Set(seen).size, 2, `two Nodes took turns: ${seen.join('')}`)
 })
 
 t.test(

@@ -9,11 +9,11 @@
  */
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Database from 'better-sqlite3'
 import { syncFolder } from '../../base/folder.js'
 import { type Copied, MissingBodyError } from '../port-upkeep.js'
 import { createBodyFiles } from './body/files.js'
 import { type Db, openReader } from './connect.js'
+import { Database } from './driver.js'
 import { type KeptFile, keepFiles } from './kept-files.js'
 
 /**

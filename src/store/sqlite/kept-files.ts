@@ -5,7 +5,7 @@
  *   that a database is no use without. A restore takes them out again and leaves
  *   no trace of them in what it puts in place.
  */
-import Database from 'better-sqlite3'
+import { Database } from './driver.js'
 
 export interface KeptFile {
   readonly name: string

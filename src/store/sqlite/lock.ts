@@ -7,7 +7,7 @@
  */
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { Database } from './driver.js'
 
 /** Another daemon owns this data folder. */
 export class StoreBusyError extends Error {

@@ -1,0 +1,50 @@
+/**
+ * NAME      driver - better-sqlite3, in the version that this Node can run
+ * DESCRIPTION
+ *   Version 13 needs Node-API 10, which Node has from 22.14 on: below, it ends the
+ *   process with a crash. Version 12 does that on Node 24.19 and newer, when a
+ *   statement is collected. So both are shipped, Node-API decides, and nothing else
+ *   in Postern loads either. They read and write the same files.
+ *   Version 12 lies in a folder of its own, native/node20, which native/install.js
+ *   fills where it is needed. A driver that can not be loaded is said at once, with
+ *   the command that brings it.
+ */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type Sqlite from 'better-sqlite3'
+
+/** The driver is not there, or was compiled for another Node. */
+export class DriverMissingError extends Error {
+  override readonly name = 'DriverMissingError'
+}
+
+const require = createRequire(new URL('../../../../native/driver', import.meta.url))
+const isOld = Number(process.versions.napi) < 10
+
+const load = (): typeof Sqlite => {
+  const driver = isOld ? require('./node20/node_modules/better-sqlite3') : require('better-sqlite3')
+  new driver(':memory:').close() // the native part comes with the first database
+  return driver
+}
+
+const remedy = (): string => {
+  // a package and the executable bring their drivers along, and there is no folder to install into
+  const native = fileURLToPath(new URL('../../../../native', import.meta.url))
+  if (!existsSync(native)) return 'install Node 22.14 or newer'
+  return isOld
+    ? `run: npm ci --prefix ${native}/node20`
+    : `run: npm install --no-save --prefix ${native} better-sqlite3@13.2.0`
+}
+
+const loadOrSay = (): typeof Sqlite => {
+  try {
+    return load()
+  } catch (error) {
+    const reason = (error as Error).message.replace(/\s+/g, ' ').slice(0, 200)
+    const driver = `the SQLite driver for Node ${process.versions.node}, better-sqlite3 ${isOld ? 12 : 13},`
+    throw new DriverMissingError(`${driver} can not be loaded (${reason}); ${remedy()}`)
+  }
+}
+
+export const Database = loadOrSay()
