@@ -27,6 +27,7 @@ export type IdPrefix =
   | 'wh'
   | 'dom'
   | 'hold'
+  | 'lot'
   | 'req'
   | 'boot'
 
@@ -86,6 +87,11 @@ const SHAPE = /^[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}$/
 /** True when `text` has the shape of an id with that prefix; says nothing about existence. */
 export const isId = (prefix: IdPrefix, text: string): boolean =>
   text.startsWith(`${prefix}_`) && SHAPE.test(text)
+
+const SHORT = /^[0-7][0-9a-hjkmnp-tv-z]{15}$/
+
+/** True when `text` has the shape of a recipient's id. */
+export const isRecipientId = (text: string): boolean => SHORT.test(text)
 
 /** When a public id was born, epoch milliseconds: its first ten characters. */
 export const idTime = (id: string): number => {

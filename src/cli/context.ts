@@ -10,6 +10,7 @@ import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
+import { readCrashPoint } from '../base/crash-point.js'
 import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
@@ -79,7 +80,13 @@ export const openStore = async (place: PepperPlace): Promise<Store> => {
   // with a database there must be a pepper; without one it is the first run, and makes it
   if (!existsSync(databaseFile(dataDir))) pepperOf(place, true)
   const { openSqliteStore } = await import('../store/sqlite/open.js')
-  return openSqliteStore({ dataDir, daemon: false, version: versionText() })
+  const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
+  return openSqliteStore({
+    dataDir,
+    daemon: false,
+    version: versionText(),
+    ...(faultPoint && { faultPoint }),
+  })
 }
 
 /** Opens the store of a configuration, uses it, closes it. */

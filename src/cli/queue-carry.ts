@@ -1,32 +1,38 @@
 /**
  * NAME      queue-carry - the queue, moved to another machine
  * DESCRIPTION
- *   `export` marks what waits as exported, in small commits, and then writes it to
- *   a file; from the mark on it is not sent from here. Mails of which something is
- *   under way or held stay, and are told. `import` looks through the whole file
- *   before it stores anything, and passes over ids that are here already, so a
- *   file may be imported twice. Both may be cut off and run again. `take-back`
- *   lets exported mail go on here, when the file was not imported anywhere.
- * FORMAT
- *   One JSON object a line: first {postern_queue: 1, schema, exported_at}, then a
- *   mail each (port-carry.ts; `raw` in base64), last {end: true, mails}. Mode 0600:
- *   it holds what people wrote.
+ *   `export` marks what waits as a lot, in small commits, and then writes that lot
+ *   and nothing else to a file; from the mark on it is not sent from here. Mails of
+ *   which something is under way or held stay, and are told. `import` looks through
+ *   the whole file before it stores anything, and passes over ids that are here
+ *   already, so a file may be imported twice. A lot ends in one of two ways:
+ *   `forget` once the other machine has it, `take-back` when it was not imported
+ *   anywhere. All of them may be cut off and run again.
  */
-import { createReadStream, existsSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
+import { existsSync, renameSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { systemClock, toRfc3339 } from '../base/clock.js'
-import { syncFolder } from '../base/folder.js'
-import { type CarriedMail, EXPORTED } from '../store/port-carry.js'
+import { Fault } from '../base/fault.js'
+import { isId, newId } from '../base/id.js'
+import type { CarriedMail, CarryTarget, LotRow, LotState } from '../store/port-carry.js'
 import type { QueueScope } from '../store/port-operations.js'
 import { queueMatches } from '../tenant/queue/orders.js'
 import { command } from './command.js'
 import { type House, withHouse } from './context.js'
 import { Refusal } from './exit.js'
+import {
+  badLine,
+  createQueueFile,
+  importNoteOf,
+  type QueueFileWriter,
+  readImportNote,
+  readQueueFile,
+  writeImportNote,
+} from './queue-file.js'
 import { namesOf, queueGround, SCOPE, scopeFor, scopeText } from './queue-scope.js'
+import { table } from './terminal.js'
+import { ago } from './time.js'
 
-const FORMAT = 1
 const { workspace, pool, email, all } = SCOPE
 const PARTS = { workspace, pool, email, all }
 
@@ -40,11 +46,11 @@ interface PartArgs {
 const scopeOf = (house: House, verb: string, args: PartArgs): Promise<QueueScope> =>
   scopeFor(house, verb, { ...args, domain: undefined, upstream: undefined })
 
-/** Ids of all exported mails of a scope. */
-const exportedOf = async function* ({ store }: House, scope: QueueScope): AsyncGenerator<string> {
+/** Ids of all mails of a lot. */
+const mailsOf = async function* ({ store }: House, lot: string): AsyncGenerator<string> {
   const seen = new Set<string>()
   for (let after: string | null = ''; after !== null; ) {
-    const { ids, next }: { ids: readonly string[]; next: string | null } = await store.exported(scope, after)
+    const { ids, next }: { ids: readonly string[]; next: string | null } = await store.exported(lot, after)
     for (const id of ids) {
       if (!seen.has(id)) yield id
       seen.add(id)
@@ -53,35 +59,20 @@ const exportedOf = async function* ({ store }: House, scope: QueueScope): AsyncG
   }
 }
 
-interface Written {
-  readonly mails: number
-  /** Those of their recipients that had not settled. */
-  readonly recipients: number
-}
-
-const writeMails = async (house: House, scope: QueueScope, file: string): Promise<Written> => {
-  const draft = `${file}.part`
-  await rm(draft, { force: true })
-  const out = await open(draft, 'wx', 0o600)
+const writeLot = async (house: House, lot: LotRow, scope: QueueScope, out: QueueFileWriter) => {
+  const { store } = house
+  await store.addLot(lot)
+  const recipients = await store.markLot(lot.id, scope, `exported to ${lot.file}`, systemClock.now())
   let mails = 0
-  let recipients = 0
-  try {
-    const line = (value: object) => out.write(`${JSON.stringify(value)}\n`)
-    await line({ postern_queue: FORMAT, exported_at: toRfc3339(systemClock.now()) })
-    for await (const id of exportedOf(house, scope)) {
-      const mail = await house.store.carried(id)
-      if (mail === null) continue
-      await line({ ...mail, raw: mail.raw === null ? null : Buffer.from(mail.raw).toString('base64') })
-      mails++
-      recipients += mail.recipients.filter(({ held }) => held === EXPORTED).length
-    }
-    await line({ end: true, mails })
-    await out.sync()
-  } finally {
-    await out.close()
+  for await (const id of mailsOf(house, lot.id)) {
+    const mail = await store.carried(id)
+    if (mail === null) continue
+    await out.add(mail)
+    mails++
   }
-  await rename(draft, file)
-  syncFolder(dirname(file))
+  // first the state: whoever takes the lot back from now on knows that there is a file
+  if (!(await store.closeLot(lot.id))) throw new Fault('resource.conflict', { reason: 'lot_ended' })
+  await out.finish()
   return { mails, recipients }
 }
 
@@ -94,25 +85,49 @@ export const exportQueue = command({
   examples: [['$0 queue export --all queue.jsonl --yes', 'take the queue along']],
   run: (args, terminal) =>
     withHouse(args, async (house) => {
+      const { store, account } = house
       const file = resolve(args.file)
       if (existsSync(file)) throw new Refusal(73, `${file}: exists already`)
       const scope = await scopeOf(house, 'export', args)
       const count = await queueMatches(queueGround(house), scope)
       const where = scopeText(scope, await namesOf(house))
       terminal.say(`${where}: ${count.waiting} waiting, ${count.held} held, ${count.underWay} under way`)
+      for (const { id, state } of await store.lots(account.id))
+        if (state === 'marking') terminal.say(`an export was cut off: postern queue take-back ${id}`)
       if (args.dryRun) {
-        terminal.data({ file, mails: 0, waiting: count.waiting, dry_run: true }, () => {
+        terminal.data({ lot: null, file, mails: 0, waiting: count.waiting, dry_run: true }, () => {
           return `would export ${count.waiting} recipients of ${where}`
         })
         return
       }
       await terminal.confirm(`export ${where}; this machine will not send it`, args.yes)
-      const reason = `exported to ${file}`
-      await house.store.operate({ action: 'export', scope, to: null, reason, now: systemClock.now() })
-      const { mails, recipients } = await writeMails(house, scope, file)
+      const now = systemClock.now()
+      const lot: LotRow = {
+        id: newId('lot', now),
+        accountId: account.id,
+        file,
+        state: 'marking',
+        createdAt: now,
+      }
+      terminal.say(`lot ${lot.id}`)
+      const out = await createQueueFile(file, lot.id)
+      const { mails } = await writeLot(house, lot, scope, out).catch(async (error: unknown) => {
+        await out.discard()
+        terminal.say(`not exported; what is marked already: postern queue take-back ${lot.id}`)
+        throw error
+      })
       const left = await queueMatches(queueGround(house), scope)
-      const held = left.held - recipients // what has left is held here, too
-      const record = { file, mails, waiting: left.waiting, under_way: left.underWay, held, dry_run: false }
+      const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
+      const held = Math.max(0, left.held - away) // what has left is held here, too
+      const record = {
+        lot: lot.id,
+        file,
+        mails,
+        waiting: left.waiting,
+        under_way: left.underWay,
+        held,
+        dry_run: false,
+      }
       terminal.data(record, () => `${file}  ${mails} mails`)
       const stayed = left.waiting + left.underWay + held
       if (stayed > 0)
@@ -122,91 +137,138 @@ export const exportQueue = command({
         )
       if (mails === 0) return
       terminal.say(`next, on the other machine: postern queue import ${args.file}`)
-      terminal.say('if that does not happen: postern queue take-back, with the same scope')
+      terminal.say(`then, on this one: postern queue forget ${lot.id}`)
+      terminal.say(`if it is not imported anywhere: postern queue take-back ${lot.id}`)
     }),
 })
 
+const LOT = { type: 'string', demandOption: true, describe: 'As postern queue lots shows it' } as const
+
+const lotNamed = async ({ store, account }: House, ref: string): Promise<LotRow> => {
+  const found = isId('lot', ref) ? await store.lot(account.id, ref) : null
+  if (found === null) throw new Refusal(65, `there is no lot ${ref}; postern queue lots shows what there is`)
+  return found
+}
+
+const STATE_WORDS: Readonly<Record<LotState, string>> = {
+  marking: 'was cut off before its file was whole',
+  exported: 'was exported',
+  taken_back: 'was taken back: its mail is sent from here',
+  forgotten: 'was forgotten: another machine has its mail',
+  imported: 'came here from another machine',
+}
+
+const refuseState = ({ id }: LotRow, state: LotState): Refusal => {
+  const instead = state === 'marking' ? `; postern queue take-back ${id}` : ''
+  return new Refusal(65, `lot ${id} ${STATE_WORDS[state]}${instead}`)
+}
+
+const countMails = async (house: House, lot: string): Promise<number> => {
+  let mails = 0
+  for await (const _ of mailsOf(house, lot)) mails++
+  return mails
+}
+
+const refuseImported = ({ id, file }: LotRow): void => {
+  const note = readImportNote(file)
+  if (note === null) return
+  throw new Refusal(
+    65,
+    `lot ${id} was imported by ${note.host} at ${note.at} (${importNoteOf(file)}); ` +
+      `postern queue forget ${id}, or remove that note if nothing was stored there`,
+  )
+}
+
+/** From here on nobody can import it by its name. */
+const setFileAside = ({ file }: LotRow): string | null => {
+  if (!existsSync(file)) return null
+  renameSync(file, `${file}.taken-back`)
+  return `${file}.taken-back`
+}
+
 export const takeBack = command({
-  usage: 'take-back',
-  summary: 'Send exported mail from here after all; only when its file was not imported',
-  options: PARTS,
+  usage: 'take-back <lot>',
+  summary: 'Send an exported lot from here after all; only when its file was not imported',
+  positionals: { lot: LOT },
   destroys: true,
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const scope = await scopeOf(house, 'take-back', args)
-      const mails: string[] = []
-      for await (const id of exportedOf(house, scope)) mails.push(id)
-      const where = scopeText(scope, await namesOf(house))
-      if (args.dryRun) {
-        return terminal.data(
-          { mails: mails.length, changed: 0 },
-          () => `would take back ${mails.length} mails`,
-        )
-      }
-      await terminal.confirm(`take back ${mails.length} mails of ${where}`, args.yes)
-      const order = {
-        action: 'take_back',
-        scope,
-        to: null,
-        reason: 'taken back',
-        now: systemClock.now(),
-      } as const
-      const changed = await house.store.operate(order)
-      terminal.data({ mails: mails.length, changed }, () => `${mails.length} mails are due here again`)
+      const lot = await lotNamed(house, args.lot)
+      if (lot.state === 'forgotten' || lot.state === 'imported') throw refuseState(lot, lot.state)
+      refuseImported(lot)
+      const mails = await countMails(house, lot.id)
+      const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
+      if (args.dryRun) return terminal.data(record, () => `would take back ${mails} mails`)
+      await terminal.confirm(`take back ${mails} mails of ${lot.id}, written to ${lot.file}`, args.yes)
+      const aside = setFileAside(lot)
+      refuseImported(lot)
+      const changed = await house.store.endLot(lot.id, 'taken_back', systemClock.now())
+      if (typeof changed === 'string') throw refuseState(lot, changed)
+      terminal.data({ ...record, changed }, () => `${mails} mails are due here again`)
+      if (aside !== null) terminal.say(`${aside} is of no more use: remove it, it holds what people wrote`)
     }),
 })
 
-const bad = (file: string, line: number, what: string): Refusal => new Refusal(65, `${file}:${line}: ${what}`)
+export const forget = command({
+  usage: 'forget <lot>',
+  summary: 'Give up an exported lot that another machine has imported; it ends here as canceled',
+  positionals: { lot: LOT },
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const lot = await lotNamed(house, args.lot)
+      if (lot.state !== 'exported' && lot.state !== 'forgotten') throw refuseState(lot, lot.state)
+      const mails = await countMails(house, lot.id)
+      const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
+      if (args.dryRun) return terminal.data(record, () => `would forget ${mails} mails`)
+      await terminal.confirm(`forget ${mails} mails of ${lot.id}: this machine never sends them`, args.yes)
+      const changed = await house.store.endLot(lot.id, 'forgotten', systemClock.now())
+      if (typeof changed === 'string') throw refuseState(lot, changed)
+      terminal.data({ ...record, changed }, () => `${mails} mails are another machine's now`)
+      if (existsSync(lot.file)) terminal.say(`${lot.file} is of no more use here: remove it`)
+    }),
+})
 
-const parsed = (text: string, file: string, line: number): Record<string, unknown> => {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
-  } catch {
-    // told below
-  }
-  throw bad(file, line, 'is no JSON object')
-}
+export const lots = command({
+  usage: 'lots',
+  summary: 'What was exported and imported, lot by lot',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await store.lots(account.id)
+      const records = rows.map(({ id, state, recipients, file, createdAt }) => ({
+        id,
+        object: 'lot',
+        state,
+        recipients,
+        file,
+        created_at: toRfc3339(createdAt),
+      }))
+      terminal.data(records, (paint) =>
+        table(
+          paint,
+          ['lot', 'state', 'recipients', 'since', 'file'],
+          rows.map((row) => [
+            row.id,
+            row.state.replace('_', ' '),
+            row.recipients,
+            ago(row.createdAt),
+            row.file,
+          ]),
+        ),
+      )
+      if (rows.length === 0) terminal.say('nothing was exported or imported')
+    }),
+})
 
-/** Every mail of the file, with the number of its line. Throws unless the file is whole. */
-const readMails = async function* (file: string): AsyncGenerator<readonly [line: number, mail: CarriedMail]> {
-  let line = 0
-  let mails = 0
-  let ended = false
-  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-    line++
-    if (text === '') continue
-    const value = parsed(text, file, line)
-    if (line === 1) {
-      if (value.postern_queue !== FORMAT) throw bad(file, 1, 'is no export of a queue, or of a newer Postern')
-    } else if (value.end === true) {
-      ended = value.mails === mails
-    } else {
-      const { id, workspace, pool, email, recipients, events, raw } = value
-      const whole =
-        [id, workspace, pool].every((one) => typeof one === 'string') &&
-        typeof email === 'object' &&
-        Array.isArray(recipients) &&
-        Array.isArray(events) &&
-        (raw === null || typeof raw === 'string')
-      if (!whole) throw bad(file, line, 'is no mail')
-      mails++
-      const bytes = raw === null ? null : Buffer.from(String(raw), 'base64')
-      yield [line, { ...(value as unknown as CarriedMail), raw: bytes }]
-    }
-  }
-  if (!ended) throw bad(file, line, 'the file ends early; export again')
-}
-
-type Target = { readonly workspaceId: string; readonly poolId: string }
+type Place = Omit<CarryTarget, 'lot'>
 
 /** Where mails of a workspace and a pool go here; told once for each pair that is missing. */
-const createTargets = (
+const createPlaces = (
   { store, account }: House,
   to: { workspace: string | undefined; pool: string | undefined },
 ) => {
-  const known = new Map<string, Target>()
-  return async (file: string, line: number, mail: CarriedMail): Promise<Target> => {
+  const known = new Map<string, Place>()
+  return async (file: string, line: number, mail: CarriedMail): Promise<Place> => {
     const slug = to.workspace ?? mail.workspace
     const name = to.pool ?? mail.pool
     const key = `${slug} ${name}`
@@ -214,14 +276,53 @@ const createTargets = (
     if (found !== undefined) return found
     const workspace = await store.workspace(account.id, slug)
     if (workspace === null)
-      throw bad(file, line, `there is no workspace ${slug} here; make it, or name another with --workspace`)
+      throw badLine(
+        file,
+        line,
+        `there is no workspace ${slug} here; make it, or name another with --workspace`,
+      )
     const pool = await store.pool(account.id, name)
     if (pool === null)
-      throw bad(file, line, `there is no egress pool ${name} here; make it, or name another with --pool`)
-    const target = { workspaceId: workspace.id, poolId: pool.id }
-    known.set(key, target)
-    return target
+      throw badLine(file, line, `there is no egress pool ${name} here; make it, or name another with --pool`)
+    const place = { workspaceId: workspace.id, poolId: pool.id }
+    known.set(key, place)
+    return place
   }
+}
+
+/** A file is imported by one, and not where it came from. */
+const refuseLot = async ({ store, account }: House, file: string, lot: string | null): Promise<void> => {
+  const own = lot === null ? null : await store.lot(account.id, lot)
+  if (own !== null && own.state !== 'imported') throw refuseState(own, own.state)
+  const note = readImportNote(file)
+  if (note === null || note.account === account.id) return
+  throw new Refusal(
+    65,
+    `${file} was imported by ${note.host} at ${note.at}; ` +
+      `remove ${importNoteOf(file)} if nothing was stored there`,
+  )
+}
+
+/** What does not fit the tables is the file's fault, and told by its line. */
+const carried = async <T>(file: string, line: number, storing: Promise<T>): Promise<T> =>
+  storing.catch((error: unknown) => {
+    if (!(error instanceof Error) || !/constraint failed|no id of a mail/.test(error.message)) throw error
+    throw badLine(file, line, `does not fit: ${error.message}`)
+  })
+
+const storeAll = async (
+  house: House,
+  file: string,
+  place: ReturnType<typeof createPlaces>,
+): Promise<number> => {
+  let imported = 0
+  for await (const { line, lot, mail } of readQueueFile(file)) {
+    if (mail === null) continue
+    const to = { ...(await place(file, line, mail)), lot }
+    if ((await carried(file, line, house.store.carryIn(mail, to, systemClock.now()))) === 'accepted')
+      imported++
+  }
+  return imported
 }
 
 export const importQueue = command({
@@ -235,26 +336,34 @@ export const importQueue = command({
   destroys: true,
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const { store } = house
-      const { file } = args
-      const target = createTargets(house, args)
+      const { store, account } = house
+      const file = resolve(args.file)
+      const place = createPlaces(house, args)
+      let lot: string | null = null
       let mails = 0
-      let known = 0
-      for await (const [line, mail] of readMails(file)) {
-        await target(file, line, mail)
-        known += (await store.knownEmails([mail.id])).length
+      let here = 0
+      for await (const { line, lot: named, mail } of readQueueFile(file)) {
+        lot = named
+        if (mail === null) {
+          await refuseLot(house, file, lot)
+          continue
+        }
+        await place(file, line, mail)
+        here += (await store.knownEmails([mail.id])).length
         mails++
       }
-      terminal.say(`${mails} mails, ${known} of them here already`)
-      if (args.dryRun) {
-        return terminal.data({ file, mails, imported: 0, known }, () => `would import ${mails - known} mails`)
-      }
-      await terminal.confirm(`import ${mails - known} mails, to be sent from here`, args.yes)
-      let imported = 0
-      for await (const [line, mail] of readMails(file)) {
-        const result = await store.carryIn(mail, await target(file, line, mail), systemClock.now())
-        if (result === 'accepted') imported++
-      }
-      terminal.data({ file, mails, imported, known: mails - imported }, () => `${imported} mails imported`)
+      terminal.say(`${mails} mails, ${here} of them here already`)
+      const record = { lot, file: args.file, mails, imported: 0, known: here }
+      if (args.dryRun) return terminal.data(record, () => `would import ${mails - here} mails`)
+      await terminal.confirm(`import ${mails} mails, to be sent from here`, args.yes)
+      if (!writeImportNote(file, account.id))
+        terminal.say(`${importNoteOf(file)} could not be written: see that nobody else imports this file`)
+      await refuseLot(house, file, lot)
+      const now = systemClock.now()
+      if (lot !== null)
+        await store.addLot({ id: lot, accountId: account.id, file, state: 'imported', createdAt: now })
+      const imported = await storeAll(house, file, place)
+      terminal.data({ ...record, imported, known: mails - imported }, () => `${imported} mails imported`)
+      if (lot !== null) terminal.say(`next, on the machine that exported it: postern queue forget ${lot}`)
     }),
 })

@@ -5,7 +5,7 @@ import { toRfc3339 } from '../base/clock.js'
 import type { QueueDepth } from '../store/port.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
-import { exportQueue, importQueue, takeBack } from './queue-carry.js'
+import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
 import { hold, purge, release, reroute, retry } from './queue-orders.js'
 import { holdRecord, namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { paintStatus, table } from './terminal.js'
@@ -123,5 +123,19 @@ const holds = command({
 
 export const queueSubject: Subject = {
   name: 'queue',
-  commands: [top, list, holds, hold, release, retry, reroute, purge, exportQueue, importQueue, takeBack],
+  commands: [
+    top,
+    list,
+    holds,
+    hold,
+    release,
+    retry,
+    reroute,
+    purge,
+    exportQueue,
+    importQueue,
+    lots,
+    takeBack,
+    forget,
+  ],
 }

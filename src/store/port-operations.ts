@@ -29,11 +29,8 @@ export interface HoldRow extends QueueScope {
 /** What is done to recipients that wait; those whose message is on the wire are left alone. */
 export type QueueAction = 'release' | 'retry' | 'reroute' | 'purge'
 
-/** Marking what leaves for another store (port-carry.ts), and taking the mark away again. */
-export type QueueMove = 'export' | 'take_back'
-
 export interface QueueOrder {
-  readonly action: QueueAction | QueueMove
+  readonly action: QueueAction
   readonly scope: QueueScope
   /** Pool id; only with `reroute`. */
   readonly to: string | null
@@ -84,8 +81,7 @@ export interface Operations {
    * retry    due now
    * reroute  to another pool, from the next attempt on; test mail stays in its sandbox
    * purge    bounced, or canceled while scheduled
-   * export   mails of which nothing is under way or held leave for another store, whole
-   * take_back  an export that did not happen
+   * What has left with a lot (port-carry.ts) is none of theirs.
    */
   operate(order: QueueOrder): Promise<number>
   queueCount(scope: QueueScope): Promise<QueueCount>

@@ -1,33 +1,13 @@
 /** The queue moves from one installation to another: whole, once, and back when it did not. */
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { Store } from '../../src/store/port.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { accepted, type Ground, HOUR, ofLease, toOne } from '../store/fixture.js'
-import { type Desk, openDesk } from './desk.js'
-
-const withStore = async <T>(desk: Desk, use: (store: Store, at: Ground) => Promise<T>): Promise<T> => {
-  const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
-  await store.open()
-  try {
-    const accountId = (await store.accounts())[0]?.id ?? ''
-    const workspace = await store.workspace(accountId, 'default')
-    const pool = await store.pool(accountId, 'sandbox')
-    if (workspace === null || pool === null) throw new Error('no ground')
-    return await use(store, { accountId, workspace, poolId: pool.id })
-  } finally {
-    await store.close()
-  }
-}
-
-const due = (desk: Desk) =>
-  withStore(desk, async (store, at) => {
-    const later = Date.now() + 9 * HOUR
-    const claimed = await store.claim(at.poolId, 100, later + HOUR, later)
-    await store.release(claimed, Date.now())
-    return claimed.map(({ emailId, address, attempts }) => `${emailId} ${address} ${attempts}`).sort()
-  })
+import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
+import { LOTS_STEP } from '../../src/store/sqlite/schema/lots.js'
+import { STEPS } from '../../src/store/sqlite/schema/steps.js'
+import { accepted, HOUR, ofLease, page, report, scopeOf, toOne } from '../store/fixture.js'
+import { openDesk, postern } from './desk.js'
+import { due, withStore } from './waiting.js'
 
 t.test('there, once, and as it was', async (t) => {
   const [here, there] = [openDesk(t), openDesk(t)]
@@ -77,17 +57,183 @@ t.test('there, once, and as it was', async (t) => {
   t.equal((await there.json(['email', 'show', mails.later.id])).id, mails.later.id)
 })
 
-t.test('an export that did not happen is taken back; one that was cut off is repeated', async (t) => {
+t.test('a lot is taken back or forgotten, and not both', async (t) => {
   const here = openDesk(t)
   await here.json(['workspace', 'list'])
+  const one = await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
+  const [a, b] = [join(here.dir, 'a.jsonl'), join(here.dir, 'b.jsonl')]
+  const first = await here.json(['queue', 'export', a, '--all', '--yes'])
+  t.match(first, { mails: 1, lot: /^lot_/ })
+  t.match(await here.run(['queue', 'export', a, '--all', '--yes']), { code: 73 })
+  const two = await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
+  const second = await here.json(['queue', 'export', b, '--all', '--yes'])
+  t.match(second, { mails: 1, held: 0 }, 'only what this run marked')
+  t.notOk(readFileSync(b, 'utf8').includes(one.id))
+  t.ok(readFileSync(b, 'utf8').includes(two.id))
+
+  const refused = async (verb: string, lot: string, words: RegExp) =>
+    t.match(await here.run(['queue', verb, lot, '--yes']), { code: 65, stderr: words }, `${verb} ${lot}`)
+  await refused('take-back', 'nonsense', /there is no lot nonsense; postern queue lots/)
+  t.match(await here.run(['queue', 'take-back', first.lot]), { code: 64, stderr: /--yes/ })
+  t.match(await here.json(['queue', 'take-back', first.lot, '--dry-run']), { mails: 1, changed: 0 })
+  t.match(await here.json(['queue', 'take-back', first.lot, '--yes']), { mails: 1, changed: 1 })
+  t.match(await due(here), [new RegExp(one.id)], 'and nothing of the other lot')
+  t.ok(existsSync(`${a}.taken-back`), 'its file is out of the way')
+  await refused('forget', first.lot, /was taken back: its mail is sent from here/)
+  t.match(await here.json(['queue', 'take-back', first.lot, '--yes']), { mails: 0, changed: 0 }, 'again')
+
+  t.match(await here.run(['queue', 'forget', second.lot]), { code: 64, stderr: /--yes/ })
+  t.match(await here.json(['queue', 'forget', second.lot, '--yes']), { mails: 1, changed: 1 })
+  await refused('take-back', second.lot, /was forgotten: another machine has its mail/)
+  await refused('take-back', second.lot, /was forgotten/)
+  t.match(await here.json(['email', 'show', two.id]), {
+    status: 'canceled',
+    recipients: [{ status: 'canceled', reason: 'moved' }],
+  })
+  t.match(await here.json(['queue', 'lots']), [
+    { id: second.lot, state: 'forgotten', recipients: 0 },
+    { id: first.lot, state: 'taken_back', recipients: 0 },
+  ])
+  t.match(await here.run(['queue', 'import', b, '--yes']), { code: 65, stderr: /was forgotten/ })
+  t.match(await due(here), [new RegExp(one.id)])
+})
+
+t.test('forgotten mail: no word to its sender, late reports change nothing, and it ages', async (t) => {
+  const here = openDesk(t)
+  await here.json(['workspace', 'list'])
+  const mail = await withStore(here, (store, at) =>
+    accepted(store, at, { createdAt: Date.now(), mailFrom: 'sender@acme.test' }),
+  )
+  const { lot } = await here.json(['queue', 'export', join(here.dir, 'a.jsonl'), '--all', '--yes'])
+  await here.json(['queue', 'forget', lot, '--yes'])
+  await withStore(here, async (store) => {
+    t.same(await store.owedDsns(Date.now() + HOUR, 10), [])
+    const [settled] = await store.settle([
+      report(mail.recipients[0]?.id ?? '', { seen: 'dsn-delivered', at: Date.now() }),
+    ])
+    t.match(settled, { applied: false, to: 'canceled' })
+    const events = (await store.events(mail.id, page({ limit: 10 }))).rows
+    t.match(
+      events.find(({ type }) => type === 'email.canceled'),
+      { reason: 'moved', source: 'operator', applied: true, detail: { action: 'moved', lot } },
+    )
+    await store.sweep(Date.now() + 3 * HOUR, { bodiesMs: HOUR, emailsMs: HOUR })
+    t.same(await store.knownEmails([mail.id]), [], 'retention takes it as any other')
+  })
+})
+
+t.test('what another machine imported is not taken back, nor imported by a third', async (t) => {
+  const [here, there, third] = [openDesk(t), openDesk(t), openDesk(t)]
+  for (const desk of [here, there, third]) await desk.json(['workspace', 'list'])
+  await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
+  const file = join(here.dir, 'a.jsonl')
+  const { lot } = await here.json(['queue', 'export', file, '--all', '--yes'])
+  t.match(await here.run(['queue', 'import', file, '--yes']), { code: 65, stderr: /was exported/ })
+  await there.json(['queue', 'import', file, '--yes'])
+  t.match(await here.run(['queue', 'take-back', lot, '--yes']), {
+    code: 65,
+    stderr: /was imported by .*postern queue forget lot_/,
+  })
+  t.match(await third.run(['queue', 'import', file, '--yes']), { code: 65, stderr: /was imported by/ })
+  t.same([await due(here), await due(third)], [[], []])
+  t.match(await there.json(['queue', 'lots']), [{ id: lot, state: 'imported' }])
+  t.match(await there.run(['queue', 'take-back', lot, '--yes']), { code: 65, stderr: /came here from/ })
+})
+
+t.test('what has moved away and comes back is sent here again, once', async (t) => {
+  for (const ending of ['kept', 'forgotten']) {
+    const [here, there] = [openDesk(t), openDesk(t)]
+    await here.json(['workspace', 'list'])
+    await there.json(['workspace', 'list'])
+    const mail = await withStore(here, (store, at) =>
+      accepted(store, at, { createdAt: Date.now(), raw: Buffer.alloc(100_000, 'x\r\n') }),
+    )
+    const [away, back] = [join(here.dir, 'away.jsonl'), join(here.dir, 'back.jsonl')]
+    const { lot } = await here.json(['queue', 'export', away, '--all', '--yes'])
+    await there.json(['queue', 'import', away, '--yes'])
+    if (ending === 'forgotten') await here.json(['queue', 'forget', lot, '--yes'])
+    await there.json(['queue', 'export', back, '--all', '--yes'])
+    t.match(await here.json(['queue', 'import', back, '--yes']), { imported: 1 }, ending)
+    t.match(await due(here), [new RegExp(mail.id)])
+    t.same(await due(there), [])
+    t.match(await here.json(['queue', 'import', back, '--yes']), { imported: 0, known: 1 })
+    t.match(await there.json(['queue', 'import', away, '--yes']), { imported: 0, known: 1 }, 'an old file')
+    t.same(await due(there), [])
+    await withStore(here, async (store) => {
+      t.equal((await store.body(mail.id))?.byteLength, 100_000)
+      t.same(await store.check(), [])
+    })
+  }
+})
+
+t.test('two imports of one file at once are one', async (t) => {
+  const [here, there] = [openDesk(t), openDesk(t)]
+  await here.json(['workspace', 'list'])
+  await there.json(['workspace', 'list'])
+  const raw = Buffer.alloc(100_000, 'y\r\n')
+  await withStore(here, async (store, at) => {
+    for (let i = 0; i < 20; i++) await accepted(store, at, { createdAt: Date.now(), raw })
+  })
+  const file = join(here.dir, 'a.jsonl')
+  await here.json(['queue', 'export', file, '--all', '--yes'])
+  const args = ['--config', there.configFile, 'queue', 'import', file, '--yes', '--json']
+  const both = await Promise.all([postern(args), postern(args), postern(args)])
+  t.same(
+    both.map(({ code, stderr }) => (code === 0 ? 0 : stderr)),
+    [0, 0, 0],
+  )
+  const imported = both.map(({ stdout }) => JSON.parse(stdout).imported as number)
+  t.equal(
+    imported.reduce((sum, n) => sum + n, 0),
+    20,
+  )
+  t.equal((await due(there)).length, 20)
+  await withStore(there, async (store) => t.same(await store.check(), []))
+})
+
+t.test('an appointment that has left is neither moved nor canceled from here', async (t) => {
+  const here = openDesk(t)
+  await here.json(['workspace', 'list'])
+  const now = Date.now()
+  const mail = await withStore(here, (store, at) =>
+    accepted(store, at, { createdAt: now, scheduledAt: now + 8 * HOUR }),
+  )
+  const { lot } = await here.json(['queue', 'export', join(here.dir, 'a.jsonl'), '--all', '--yes'])
+  await withStore(here, async (store, at) => {
+    t.equal(await store.reschedule(scopeOf(at), mail.id, now + HOUR, now), 'not_scheduled')
+    t.equal(await store.cancel(scopeOf(at), mail.id, now), 'not_scheduled')
+  })
+  t.same(await due(here), [])
+  await here.json(['queue', 'take-back', lot, '--yes'])
+  await withStore(here, async (store, at) => {
+    t.equal(await store.reschedule(scopeOf(at), mail.id, now + HOUR, now), 'done')
+  })
+})
+
+t.test('what Postern 0.1 exported is a lot, and its files are read', async (t) => {
+  const [here, there] = [openDesk(t), openDesk(t)]
+  await here.json(['workspace', 'list'])
+  await there.json(['workspace', 'list'])
   await withStore(here, (store, at) => accepted(store, at, { createdAt: Date.now() }))
   const file = join(here.dir, 'a.jsonl')
   await here.json(['queue', 'export', file, '--all', '--yes'])
-  t.match(await here.run(['queue', 'export', file, '--all', '--yes']), { code: 73 })
-  const again = join(here.dir, 'b.jsonl')
-  t.match(await here.json(['queue', 'export', again, '--all', '--yes']), { mails: 1 })
-  t.match(await here.json(['queue', 'take-back', '--all', '--yes']), { mails: 1, changed: 1 })
-  t.equal((await due(here)).length, 1)
+  const [head = '', ...rest] = readFileSync(file, 'utf8').split('\n')
+  const { lot: _, ...old } = JSON.parse(head)
+  writeFileSync(file, [JSON.stringify(old), ...rest].join('\n'))
+  t.match(await there.json(['queue', 'import', file, '--yes']), { lot: null, imported: 1 })
+  t.match(await there.json(['queue', 'import', file, '--yes']), { imported: 0, known: 1 })
+
+  const db = openWriter(prepareFile(join(here.dir, 'old')))
+  for (const step of STEPS.slice(0, 8)) db.exec(step)
+  db.exec(`INSERT INTO accounts VALUES ('acct_1', 'default', 1);
+    INSERT INTO recipients (id, email_id, workspace, pool, kind, status, updated_at, queued_at, address, address_lc, held)
+    VALUES ('r', 'e', 1, 1, 'to', 'queued', 1, 1, 'a@b.test', 'a@b.test', 'exported')`)
+  db.exec(STEPS[STEPS.indexOf(LOTS_STEP)] ?? '')
+  t.match(db.prepare('SELECT l.state, r.held FROM lots l JOIN recipients r ON r.held = l.id').get(), {
+    state: 'exported',
+    held: /^lot_0{26}$/,
+  })
+  db.close()
 })
 
 t.test('what is held stays, and that is said', async (t) => {
@@ -117,6 +263,24 @@ t.test('a file that is not whole, or does not fit, changes nothing', async (t) =
   await refused(`${whole.split('\n').slice(0, 2).join('\n')}\n`, /ends early/)
   await refused('{"a":1}\n', /no export/)
   await refused('hello\n', /a\.jsonl:1: is no JSON/)
+  const id = /"id":"(em_\w+)"/.exec(whole)?.[1] ?? ''
+  const recipient = /"recipients":\[{"id":"(\w+)"/.exec(whole)?.[1] ?? ''
+  const event = /"id":"(evt_\w+)"/.exec(whole)?.[1] ?? ''
+  const evil = `../../../evil-${process.pid}`
+  for (const large of [whole, whole.replace(/"raw":"[^"]*"/, `"raw":"${'QUFB'.repeat(30_000)}"`)])
+    for (const bad of [evil, '/etc/passwd', 'em_', `${id}/`, id.toUpperCase(), `${id}\\u0000`, ''])
+      await refused(large.replaceAll(id, bad), /a\.jsonl:2: its id is no id of a mail/)
+  await refused(whole.replace(`"id":"${id}"`, `"id":"${id.replace(/.$/, '0')}"`), /does not fit its id/)
+  await refused(whole.replaceAll(recipient, evil), /the id of a recipient is none/)
+  await refused(whole.replaceAll(event, evil), /the id of an event is none/)
+  await refused(whole.replace(/"lot":"\w+"/, `"lot":"${evil}"`), /lot is no id of a lot/)
+  await refused(whole.replace('"held":"exported"', '"held":"hold_1"'), /is held and not exported/)
+  await refused(whole.replace('"status":"queued"', '"status":"sending"'), /does not fit/)
+  await refused(whole.replace(/"kind":"to"/, '"kind":null'), /does not fit: NOT NULL/)
+  t.same(
+    readdirSync(join(there.dir, 'data')).filter((name) => name === 'bodies'),
+    [],
+  )
   await refused(whole.replaceAll('"workspace":"default"', '"workspace":"other"'), /no workspace other/)
   truncateSync(file, whole.length - 20)
   t.match(await there.run(['queue', 'import', file, '--yes']), { code: 65 })

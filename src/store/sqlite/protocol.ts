@@ -32,6 +32,7 @@ import type {
   Written,
 } from '../port-tenants.js'
 import type { CarryWrites } from './carry/in.js'
+import type { LotWrites } from './carry/lots.js'
 import type { DomainWrites } from './operate/domains.js'
 import type { OperationWrites } from './operate/orders.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
@@ -90,6 +91,7 @@ export interface UpkeepWrites {
 
 export type WriterVerbs = QueueWrites &
   CarryWrites &
+  LotWrites &
   TenantWrites &
   DomainWrites &
   OperationWrites &

@@ -88,7 +88,7 @@ const mailReads = (current: () => Session): MailReads => ({
 })
 
 type OperationReads = Omit<Operations, 'hold' | 'operate'> &
-  Omit<Carry, 'carryIn'> &
+  Pick<Carry, 'lot' | 'lots' | 'exported' | 'carried' | 'knownEmails'> &
   Pick<Domains, 'domain' | 'domains' | 'allDomains'> &
   SenderDsns
 
@@ -100,7 +100,9 @@ const operationReads = (current: () => Session): OperationReads => ({
   queueCount: async (scope) => current().reads.queueCount(scope),
   queueEntries: async (scope, limit) => current().reads.queueEntries(scope, limit),
   heldDepth: async () => current().reads.heldDepth(),
-  exported: async (scope, after) => current().reads.exported(scope, after),
+  lots: async (accountId) => current().reads.lots(accountId),
+  lot: async (accountId, id) => current().reads.lot(accountId, id),
+  exported: async (lot, after) => current().reads.exported(lot, after),
   knownEmails: async (ids) => current().reads.knownEmails(ids),
   async carried(emailId) {
     const mail = current().reads.carried(emailId)

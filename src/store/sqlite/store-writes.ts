@@ -40,46 +40,59 @@ type MailWrites = Omit<Queue, 'body' | 'nextDue'> &
   Pick<Upkeep, 'recover' | 'sweep'>
 
 /** Small steps, so that others write in between; all done when it resolves. */
-const inSteps = async (current: () => Session, order: QueueOrder): Promise<number> => {
+const inSteps = async (step: (cursor: Progress['next']) => Promise<Progress>): Promise<number> => {
   let changed = 0
   let cursor: Progress['next'] = null
   do {
-    const step: Progress = await current().line.call('operateStep', order, cursor)
-    changed += step.changed
-    cursor = step.next
+    const done: Progress = await step(cursor)
+    changed += done.changed
+    cursor = done.next
   } while (cursor !== null)
   return changed
 }
 
+const operate = (current: () => Session, order: QueueOrder): Promise<number> =>
+  inSteps((cursor) => current().line.call('operateStep', order, cursor))
+
+type CarryVerbs = Pick<Carry, 'addLot' | 'markLot' | 'closeLot' | 'endLot' | 'carryIn'>
 type DomainWrites = Pick<Domains, 'createDomain' | 'updateDomain' | 'removeDomain'>
 
-const operationWrites = (
-  current: () => Session,
-): Pick<Operations, 'hold' | 'operate'> & Pick<Carry, 'carryIn'> & DomainWrites => ({
+const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'operate'> & DomainWrites => ({
   createDomain: async (row) => current().line.call('createDomain', row),
   updateDomain: async (row) => current().line.call('updateDomain', row),
   removeDomain: async (accountId, id) => current().line.call('removeDomain', accountId, id),
   async hold(hold) {
     await current().line.call('addHold', hold)
-    let resting = 0
-    let cursor: Progress['next'] = null
-    do {
-      const step: Progress = await current().line.call('holdStep', hold, cursor)
-      resting += step.changed
-      cursor = step.next
-    } while (cursor !== null)
-    return resting
+    return inSteps((cursor) => current().line.call('holdStep', hold, cursor))
   },
-  operate: (order) => inSteps(current, order),
+  operate: (order) => operate(current, order),
+})
+
+const ENDABLE = {
+  taken_back: ['marking', 'exported', 'taken_back'],
+  forgotten: ['exported', 'forgotten'],
+} as const
+
+const carryWrites = (current: () => Session): CarryVerbs => ({
+  addLot: async (lot) => current().line.call('addLot', lot),
+  markLot: (id, scope, reason, now) =>
+    inSteps((cursor) => current().line.call('markStep', id, scope, reason, now, cursor)),
+  closeLot: async (id) => (await current().line.call('turnLot', id, ['marking'], 'exported')) === 'exported',
+  async endLot(id, as, now) {
+    const state = await current().line.call('turnLot', id, ENDABLE[as], as)
+    if (state !== as) return state ?? 'imported'
+    let changed = 0
+    for (let n = -1; n !== 0; changed += n) n = await current().line.call('lotStep', id, now)
+    return changed
+  },
   async carryIn(mail, to, now) {
     const { id, raw } = mail
     const { line, shelf, reads } = current()
-    if (reads.knownEmails([id]).length > 0) return 'known' // before its file would be written anew
-    if (raw === null) return line.call('carryIn', mail, to, now, null)
-    return shelf.accept<'known'>({ mails: [{ id, raw }] }, (beside) => {
-      const size = beside?.[id] ?? null
-      return line.call('carryIn', size === null ? mail : { ...mail, raw: new Uint8Array(0) }, to, now, size)
-    })
+    // the body of a mail that is known is here already, unless retention took it
+    if (raw === null || reads.hasBody(id)) return line.call('carryIn', { ...mail, raw: null }, to, now, null)
+    return shelf.carry({ id, raw }, (size) =>
+      line.call('carryIn', size === null ? mail : { ...mail, raw: new Uint8Array(0) }, to, now, size),
+    )
   },
 })
 
@@ -92,7 +105,7 @@ const tenantWrites = (current: () => Session): TenantWrites => ({
     if (written === 'done' && moving !== undefined) {
       const { accountId, from, to, now } = moving
       const scope = { accountId, workspaceId: id, poolId: from, domain: null, emailId: null }
-      await inSteps(current, { action: 'reroute', scope, to, reason: 'the workspace has another pool', now })
+      await operate(current, { action: 'reroute', scope, to, reason: 'the workspace has another pool', now })
     }
     return written
   },
@@ -147,12 +160,9 @@ const mailWrites = (current: () => Session): MailWrites => ({
 
 export const writesOf = (
   current: () => Session,
-): TenantWrites &
-  MailWrites &
-  Pick<Operations, 'hold' | 'operate'> &
-  Pick<Carry, 'carryIn'> &
-  DomainWrites => ({
+): TenantWrites & MailWrites & Pick<Operations, 'hold' | 'operate'> & CarryVerbs & DomainWrites => ({
   ...tenantWrites(current),
   ...mailWrites(current),
   ...operationWrites(current),
+  ...carryWrites(current),
 })

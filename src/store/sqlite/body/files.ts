@@ -11,8 +11,10 @@
  *   the writer's thread has no part in it: a large mail holds up no small one.
  *   An id is random in its last letters, which spread over 1024 folders.
  */
+import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isId } from '../../../base/id.js'
 import { MissingBodyError } from '../../port-upkeep.js'
 
 /** Up to this size a row is cheaper. */
@@ -74,17 +76,23 @@ const bodiesFolder = (dataDir: string): string => join(dataDir, 'bodies')
 export const createBodyFiles = (dataDir: string): BodyFiles => {
   const root = bodiesFolder(dataDir)
   const shardOf = (emailId: string): string => join(root, emailId.slice(-2))
-  const fileOf = (emailId: string): string => join(shardOf(emailId), emailId)
+  /** An id from a file of somebody else's could lead anywhere: every path is made here, and from nothing but an id. */
+  const fileOf = (emailId: string): string => {
+    if (!isId('em', emailId)) throw new Error(`${JSON.stringify(emailId)} is no id of a mail`)
+    return join(shardOf(emailId), emailId)
+  }
 
   return {
     async write(emailId, raw) {
+      const file = fileOf(emailId)
       const shard = shardOf(emailId)
       await makeFolder(root, dataDir)
       await makeFolder(shard, root)
-      const draft = `${fileOf(emailId)}${PART}`
+      // two imports of one file may write the same body at once
+      const draft = `${file}.${randomBytes(6).toString('hex')}${PART}`
       try {
         await writeDurably(draft, raw)
-        await rename(draft, fileOf(emailId))
+        await rename(draft, file)
         await syncFolder(shard)
       } catch (error) {
         await rm(draft, { force: true }).catch(() => {}) // a full disk wants it back at once
@@ -101,7 +109,7 @@ export const createBodyFiles = (dataDir: string): BodyFiles => {
         )
       }
     },
-    has: (emailId) =>
+    has: async (emailId) =>
       stat(fileOf(emailId)).then(
         () => true,
         (error) => {
@@ -109,7 +117,7 @@ export const createBodyFiles = (dataDir: string): BodyFiles => {
           throw error
         },
       ),
-    drop: (emailId) => rm(fileOf(emailId), { force: true }),
+    drop: async (emailId) => rm(fileOf(emailId), { force: true }),
     shards: () => listed(root),
     async olderThan(shard, before) {
       const ids: string[] = []

@@ -27,7 +27,7 @@ export const removeOrphans = async (
   for (const shard of await files.shards()) {
     const { ids, drafts } = await files.olderThan(shard, now - YOUNG_MS)
     for (const name of drafts) {
-      if (inFlight.has(name.replace(/\.part$/, ''))) continue
+      if (inFlight.has(name.split('.')[0] ?? '')) continue
       await files.dropDraft(shard, name)
       removed++
     }

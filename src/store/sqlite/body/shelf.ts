@@ -29,6 +29,8 @@ export interface Shelf {
     batch: { readonly mails: readonly Body[] },
     accept: (beside?: Beside) => Promise<R | 'accepted'>,
   ): Promise<R | 'accepted'>
+  /** The same for a carried body, which another process may be bringing in too: its file stays, whatever becomes of this. */
+  carry<R>(one: Body, accept: (size: number | null) => Promise<R>): Promise<R>
   body(emailId: string): Promise<Uint8Array | null>
   /** The rows of these mails are gone. */
   drop(emailIds: readonly string[]): Promise<void>
@@ -66,20 +68,24 @@ export const createShelf = (
     for (const { id } of mails) if (!isNamed(id)) await files.drop(id).catch(() => {})
   }
 
+  const write = async (large: readonly Body[]): Promise<void> => {
+    pass('body.before-write')
+    // one after the other: the system has few threads, and others want them too
+    for (const { id, raw } of large) {
+      await files.write(id, raw).catch((error: NodeJS.ErrnoException) => {
+        throw failed(error)
+      })
+    }
+    pass('body.after-write')
+  }
+
   const acceptLarge = async <R extends string>(
     large: readonly Body[],
     accept: (beside: Beside) => Promise<R | 'accepted'>,
   ): Promise<R | 'accepted'> => {
     for (const { id } of large) inFlight.add(id)
     try {
-      pass('body.before-write')
-      // one after the other: the system has few threads, and others want them too
-      for (const { id, raw } of large) {
-        await files.write(id, raw).catch((error: NodeJS.ErrnoException) => {
-          throw failed(error)
-        })
-      }
-      pass('body.after-write')
+      await write(large)
       const result = await accept(Object.fromEntries(large.map(({ id, raw }) => [id, raw.byteLength])))
       if (result !== 'accepted') await takeBack(large)
       return result
@@ -95,6 +101,18 @@ export const createShelf = (
     accept(batch, accept) {
       const large = batch.mails.filter(({ raw }) => raw.byteLength > LARGE)
       return large.length === 0 ? accept() : acceptLarge(large, accept)
+    },
+
+    async carry(one, accept) {
+      const { byteLength } = one.raw
+      if (byteLength <= LARGE) return accept(null)
+      inFlight.add(one.id)
+      try {
+        await write([one])
+        return await accept(byteLength)
+      } finally {
+        inFlight.delete(one.id)
+      }
     },
 
     async body(emailId) {

@@ -3,22 +3,30 @@
  * DESCRIPTION
  *   Its rows are stored under their ids, column by column as far as this schema
  *   has them. What was exported is due when it would have been due there; whoever
- *   is done stays as he is.
+ *   is done stays as he is. A mail that left from here and comes back in the lot of
+ *   another store takes the place of what was left of it; its timeline has both.
  */
-import type { CarriedMail, CarryResult, Fields } from '../../port-carry.js'
-import { EXPORTED } from '../../port-carry.js'
+
+import type { Fields } from '../../port-carry.js'
+import {
+  type CarriedMail,
+  type CarryResult,
+  type CarryTarget,
+  EXPORTED,
+  isAway,
+  MOVED,
+} from '../../port-carry.js'
 import type { Parking } from '../operate/park.js'
 import type { Desk } from '../write/desk.js'
+import { LOCAL } from './out.js'
 
 export interface CarryWrites {
   /** `size` of a body that stands in a file already; `raw` is empty then. */
-  carryIn(
-    mail: CarriedMail,
-    to: { readonly workspaceId: string; readonly poolId: string },
-    now: number,
-    size: number | null,
-  ): CarryResult
+  carryIn(mail: CarriedMail, to: CarryTarget, now: number, size: number | null): CarryResult
 }
+
+/** Given here, whatever the file says. */
+const PLACED: ReadonlySet<string> = new Set(['workspace', 'pool', 'body'])
 
 type Table = 'emails' | 'recipients' | 'events'
 
@@ -35,18 +43,64 @@ const createInsert = ({ db }: Desk) => {
     return names
   }
   return (table: Table, fields: Fields): void => {
-    const names = Object.keys(fields).filter((name) => known(table).has(name))
-    const marks = names.map(() => '?').join(', ')
-    db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`).run(
-      names.map((name) => fields[name]),
+    const names = Object.keys(fields).filter(
+      (name) => known(table).has(name) && (PLACED.has(name) || !LOCAL.has(name)),
     )
+    const marks = names.map(() => '?').join(', ')
+    // events that both stores have are one
+    db.prepare(
+      `INSERT ${table === 'events' ? 'OR IGNORE ' : ''}INTO ${table} (${names.join(', ')}) VALUES (${marks})`,
+    ).run(names.map((name) => fields[name]))
+  }
+}
+
+/** What is here of a mail that is known. */
+const createHere = ({ db }: Desk) => {
+  const isKnown = db.prepare<[string], number>('SELECT 1 FROM emails WHERE id = ?').pluck()
+  const isOwnLot = db
+    .prepare<[string], number>("SELECT 1 FROM lots WHERE id = ? AND state <> 'imported'")
+    .pluck()
+  const recipient = db.prepare<[string], { status: string; held: string | null; reason: string | null }>(
+    'SELECT status, held, reason FROM recipients WHERE id = ?',
+  )
+  const cameWith = db
+    .prepare<[string, string], number>(
+      `SELECT 1 FROM events WHERE email_id = ? AND source = 'operator'
+         AND json_extract(more, '$.detail.action') = 'imported' AND json_extract(more, '$.detail.lot') = ?`,
+    )
+    .pluck()
+  const bodyOf = db.prepare<[string], number>('SELECT n FROM bodies WHERE email_id = ?').pluck()
+  const remove = ['recipients WHERE email_id', 'emails WHERE id'].map((rows) =>
+    db.prepare(`DELETE FROM ${rows} = ?`),
+  )
+  const hasLeft = (id: string): boolean => {
+    const row = recipient.get(id)
+    return row !== undefined && (isAway(row.held) || (row.status === 'canceled' && row.reason === MOVED))
+  }
+  return {
+    isKnown: (id: string): boolean => isKnown.get(id) !== undefined,
+    /** All that its file wants sent has left from here, and the file is another store's, and was not taken before. */
+    comesBack: ({ id, recipients }: CarriedMail, lot: string | null): boolean => {
+      const exported = recipients.filter(({ held }) => held === EXPORTED)
+      return (
+        lot !== null &&
+        isOwnLot.get(lot) === undefined &&
+        cameWith.get(id, lot) === undefined &&
+        exported.length > 0 &&
+        exported.every((one) => hasLeft(String(one.id)))
+      )
+    },
+    bodyOf: (id: string): number | undefined => bodyOf.get(id),
+    remove: (id: string): void => {
+      for (const statement of remove) statement.run(id)
+    },
   }
 }
 
 export const createCarryIn = (desk: Desk, parking: Parking): CarryWrites['carryIn'] => {
   const { db, names } = desk
   const insert = createInsert(desk)
-  const isKnown = db.prepare<[string], number>('SELECT 1 FROM emails WHERE id = ?').pluck()
+  const here = createHere(desk)
   const body = db.prepare(
     'INSERT INTO bodies (email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?)',
   )
@@ -57,23 +111,29 @@ export const createCarryIn = (desk: Desk, parking: Parking): CarryWrites['carryI
     for (const { name, value } of tags) tag.run(workspace, name, value, email.id)
   }
 
+  /** Its number; 0 when it is gone. */
+  const bodyFor = ({ id, email, content, raw }: CarriedMail, size: number | null): number =>
+    here.bodyOf(id) ??
+    (raw === null
+      ? 0
+      : Number(body.run(id, email.created_at, content, raw, size === null ? 0 : 1).lastInsertRowid))
+
   return (mail, to, now, size) => {
-    if (isKnown.get(mail.id) !== undefined) return 'known'
+    if (here.isKnown(mail.id)) {
+      if (!here.comesBack(mail, to.lot)) return 'known'
+      here.remove(mail.id)
+    }
     const workspace = names.workspace(to.workspaceId)
     const pool = names.pool(to.poolId)
-    const { raw } = mail
-    const n =
-      raw === null
-        ? 0
-        : body.run(mail.id, mail.email.created_at, mail.content, raw, size === null ? 0 : 1).lastInsertRowid
-    insert('emails', { ...mail.email, workspace, pool, body: Number(n) })
+    insert('emails', { ...mail.email, workspace, pool, body: bodyFor(mail, size) })
     addTags(workspace, mail.email)
     for (const one of mail.recipients) insert('recipients', { ...one, workspace, pool })
     for (const event of mail.events) insert('events', event)
+    const more = to.lot === null ? {} : { lot: to.lot }
     for (const { id, held, status } of mail.recipients) {
       if (held !== EXPORTED) continue
       const row = { id: String(id), email_id: mail.id, status: status as never }
-      parking.free(row, { action: 'imported', reason: 'carried over from another store', now })
+      parking.free(row, { action: 'imported', reason: 'carried over from another store', now, more })
     }
     return 'accepted'
   }

@@ -2,15 +2,15 @@
  * NAME      out - exported mail, as it will be carried
  */
 import type { CarriedMail, Fields } from '../../port-carry.js'
-import { EXPORTED } from '../../port-carry.js'
-import type { QueueScope } from '../../port-operations.js'
+import { EXPORTED, isAway, type LotRow } from '../../port-carry.js'
 import type { Row } from '../connect.js'
 import type { Statements } from '../read/statements.js'
+import { LOTS } from '../schema/lots.js'
 
 const STEP = 500
 
 /** What means something here alone. */
-const LOCAL: ReadonlySet<string> = new Set([
+export const LOCAL: ReadonlySet<string> = new Set([
   'workspace',
   'pool',
   'body',
@@ -22,24 +22,31 @@ const LOCAL: ReadonlySet<string> = new Set([
 const fieldsOf = (row: Row): Fields =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !LOCAL.has(name))) as Fields
 
-export const createCarryReads = (sql: Statements) => {
-  const isWithin = (scope: QueueScope, row: Row): boolean =>
-    row.account_id === scope.accountId &&
-    (scope.workspaceId === null || row.workspace_id === scope.workspaceId) &&
-    (scope.poolId === null || row.pool_id === scope.poolId) &&
-    (scope.emailId === null || row.email_id === scope.emailId)
+const recipientOf = (row: Row): Fields => {
+  const fields = fieldsOf(row)
+  return isAway((fields.held ?? null) as string | null) ? { ...fields, held: EXPORTED } : fields
+}
 
+export const createCarryReads = (sql: Statements) => {
   return {
-    exported(
-      scope: QueueScope,
-      after: string,
-    ): { readonly ids: readonly string[]; readonly next: string | null } {
+    lots: (accountId: string): readonly (LotRow & { readonly recipients: number })[] => {
+      const kept = sql('SELECT count(*) AS n FROM recipients WHERE held = ?')
+      return sql(`SELECT ${LOTS.columns} FROM lots WHERE account_id = ? ORDER BY id DESC`)
+        .all(accountId)
+        .map(LOTS.decode)
+        .map((lot) => ({ ...lot, recipients: Number(kept.get(lot.id)?.n) }))
+    },
+
+    lot(accountId: string, id: string): LotRow | null {
+      const row = sql(`SELECT ${LOTS.columns} FROM lots WHERE account_id = ? AND id = ?`).get(accountId, id)
+      return row === undefined ? null : LOTS.decode(row)
+    },
+
+    exported(lot: string, after: string): { readonly ids: readonly string[]; readonly next: string | null } {
       const rows = sql(
-        `SELECT r.id, r.email_id, w.account_id, w.id AS workspace_id, p.id AS pool_id FROM recipients r
-           JOIN workspaces w ON w.n = r.workspace JOIN pools p ON p.n = r.pool
-         WHERE r.held = ? AND r.id > ? ORDER BY r.id LIMIT ?`,
-      ).all(EXPORTED, after, STEP)
-      const ids = new Set(rows.filter((row) => isWithin(scope, row)).map((row) => row.email_id as string))
+        'SELECT id, email_id FROM recipients WHERE held = ? AND id > ? ORDER BY id LIMIT ?',
+      ).all(lot, after, STEP)
+      const ids = new Set(rows.map((row) => row.email_id as string))
       return { ids: [...ids], next: (rows.at(-1)?.id as string | undefined) ?? null }
     },
 
@@ -52,11 +59,15 @@ export const createCarryReads = (sql: Statements) => {
         workspace: sql('SELECT slug FROM workspaces WHERE n = ?').get(email.workspace)?.slug as string,
         pool: sql('SELECT name FROM pools WHERE n = ?').get(email.pool)?.name as string,
         email: fieldsOf(email),
-        recipients: sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id').all(emailId).map(fieldsOf),
+        recipients: sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id')
+          .all(emailId)
+          .map(recipientOf),
         events: sql('SELECT * FROM events WHERE email_id = ? ORDER BY id').all(emailId).map(fieldsOf),
         content: (content?.content as string | null | undefined) ?? null,
       }
     },
+
+    hasBody: (id: string): boolean => sql('SELECT 1 FROM bodies WHERE email_id = ?').get(id) !== undefined,
 
     knownEmails: (ids: readonly string[]): readonly string[] =>
       ids.filter((id) => sql('SELECT 1 FROM emails WHERE id = ?').get(id) !== undefined),

@@ -9,8 +9,8 @@
  */
 import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
-import { EXPORTED } from '../../port-carry.js'
-import type { HoldRow, QueueAction, QueueMove, QueueOrder } from '../../port-operations.js'
+import { isAway } from '../../port-carry.js'
+import type { HoldRow, QueueAction, QueueOrder } from '../../port-operations.js'
 import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import type { Desk } from '../write/desk.js'
@@ -30,9 +30,7 @@ export interface OperationWrites {
   operateStep(order: QueueOrder, cursor: Cursor | null): Progress
 }
 
-const STRANDS: Readonly<Record<QueueAction | QueueMove, readonly Strand[]>> = {
-  export: ['waiting'],
-  take_back: ['held'],
+const STRANDS: Readonly<Record<QueueAction, readonly Strand[]>> = {
   release: ['held'],
   retry: ['waiting'],
   reroute: ['waiting', 'held', 'leased'],
@@ -49,8 +47,6 @@ const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
     detail: { action: 'purged' },
   })
 
-type Sibling = Pick<Found, 'id' | 'email_id' | 'status' | 'due_at' | 'boot' | 'held'>
-
 const prepare = ({ db }: Desk) => ({
   addHold: db.prepare(HOLDS.insert),
   liftHolds: db.prepare(
@@ -59,9 +55,6 @@ const prepare = ({ db }: Desk) => ({
   isHold: db.prepare<[string], number>('SELECT 1 FROM holds WHERE id = ?').pluck(),
   sandbox: db.prepare<[number], number>("SELECT 1 FROM pools WHERE n = ? AND kind = 'sandbox'").pluck(),
   now: db.prepare('UPDATE recipients SET due_at = ? WHERE id = ?'),
-  siblings: db.prepare<[string], Sibling>(
-    'SELECT id, email_id, status, due_at, boot, held FROM recipients WHERE email_id = ?',
-  ),
   move: db.prepare('UPDATE recipients SET pool = ? WHERE id = ?'),
   unlease: db.prepare(
     `UPDATE recipients SET boot = NULL, lease_until = NULL, lease_gen = lease_gen + 1,
@@ -80,24 +73,9 @@ export const createOrders = (
   const sql = prepare(desk)
   const walk = createWalk(createStatements(desk.db))
 
-  /** A mail leaves whole or not at all: none of its recipients may be under way, or held here. */
-  const takeOut = (row: Found, order: QueueOrder): boolean => {
-    const siblings = sql.siblings.all(row.email_id)
-    if (siblings.some(({ boot, held }) => boot !== null || (held !== null && held !== EXPORTED))) return false
-    const waiting = siblings.filter(({ due_at }) => due_at !== null)
-    for (const one of waiting) parking.park(one, { id: EXPORTED, reason: order.reason }, order.now)
-    return waiting.length > 0
-  }
-
-  const apply: Readonly<Record<QueueAction | QueueMove, Apply>> = {
-    export: takeOut,
-    take_back(row, { reason, now }) {
-      if (row.held !== EXPORTED) return false
-      parking.free(row, { action: 'taken_back', reason, now })
-      return true
-    },
+  const apply: Readonly<Record<QueueAction, Apply>> = {
     release(row, { reason, now }) {
-      if (row.held === EXPORTED || (row.held !== null && sql.isHold.get(row.held) !== undefined)) return false
+      if (isAway(row.held) || (row.held !== null && sql.isHold.get(row.held) !== undefined)) return false
       parking.free(row, { action: 'released', reason, now })
       return true
     },
@@ -109,8 +87,7 @@ export const createOrders = (
     },
     reroute(row, { to, reason, now }) {
       const target = desk.names.pool(to ?? '')
-      if (row.pool === target || row.held === EXPORTED || sql.sandbox.get(row.pool) !== undefined)
-        return false
+      if (row.pool === target || isAway(row.held) || sql.sandbox.get(row.pool) !== undefined) return false
       sql.move.run(target, row.id)
       sql.moveEmail.run(target, row.email_id)
       if (row.boot !== null && row.attempting === null) {
@@ -122,7 +99,7 @@ export const createOrders = (
       return true
     },
     purge: (row, order) =>
-      row.attempting === null && row.held !== EXPORTED && (settle(purged(row.id, order))?.applied ?? false),
+      row.attempting === null && !isAway(row.held) && (settle(purged(row.id, order))?.applied ?? false),
   }
 
   return {

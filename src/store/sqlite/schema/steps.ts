@@ -16,6 +16,7 @@ import { OWED_STEP } from '../owed/step.js'
 import { DOMAINS_STEP } from './domains.js'
 import { KEEPING_STEP } from './keeping.js'
 import { LISTS } from './lists.js'
+import { LOTS_STEP } from './lots.js'
 import { OPERATIONS } from './operations.js'
 import { PEPPER_STEP } from './pepper.js'
 import { REQUIRE_TLS_STEP } from './require-tls.js'
@@ -248,4 +249,5 @@ export const STEPS: readonly string[] = [
   OWED_STEP,
   KEEPING_STEP,
   REQUIRE_TLS_STEP,
+  LOTS_STEP,
 ]

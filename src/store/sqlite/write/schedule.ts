@@ -37,8 +37,14 @@ const prepare = (desk: Desk) => ({
     "UPDATE recipients SET status = 'queued', queued_at = due_at, updated_at = ? WHERE id = ?",
   ),
   cancel: desk.db.prepare(
-    "UPDATE recipients SET status = 'canceled', due_at = NULL, updated_at = ? WHERE id = ?",
+    "UPDATE recipients SET status = 'canceled', due_at = NULL, held = NULL, held_due = NULL, updated_at = ? WHERE id = ?",
   ),
+  // its appointment is another store's
+  away: desk.db
+    .prepare<[string], number>(
+      "SELECT 1 FROM recipients WHERE email_id = ? AND status = 'scheduled' AND substr(held, 1, 4) = 'lot_'",
+    )
+    .pluck(),
   move: desk.db.prepare(
     "UPDATE recipients SET due_at = ?, updated_at = ? WHERE email_id = ? AND status = 'scheduled'",
   ),
@@ -92,7 +98,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
     reschedule(scope, id, scheduledAt, now) {
       const email = visible(scope, id)
       if (email === null) return 'not_found'
-      if (fold.counts(id).scheduled === 0) return 'not_scheduled'
+      if (fold.counts(id).scheduled === 0 || sql.away.get(id) !== undefined) return 'not_scheduled'
       sql.move.run(scheduledAt, now, id)
       sql.moveEmail.run(scheduledAt, now, id)
       addEvent({
@@ -108,6 +114,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
       if (email === null) return 'not_found'
       const counts = fold.counts(id)
       if (counts.scheduled === 0) return counts.canceled > 0 ? 'done' : 'not_scheduled'
+      if (sql.away.get(id) !== undefined) return 'not_scheduled'
       leave(id, email, 'canceled', 'api', now)
       return 'done'
     },

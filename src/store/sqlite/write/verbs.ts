@@ -7,6 +7,7 @@
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../port.js'
 import { createCarryIn } from '../carry/in.js'
+import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createOrders } from '../operate/orders.js'
@@ -49,6 +50,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     shrinkStep: createShrinkStep(desk.db),
     durability: () => durabilityFaults(desk.db),
     carryIn: createCarryIn(desk, parking),
+    ...createLots(desk, parking, settle),
     ...createOrders(desk, parking, settle),
     ...createIdempotency(desk),
     ...createTenantWrites(desk.db),
