@@ -66,7 +66,8 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'queue',
-    summary: 'What waits: top, list, holds, hold, release, retry, reroute, purge, export, import, take-back',
+    summary:
+      'What waits: top, list, holds, hold, release, retry, reroute, purge, export, import, lots, take-back, forget',
     load: async () => (await import('./queue.js')).queueSubject,
   },
   {

@@ -1,9 +1,19 @@
 /** Copies of the database: made, refused, put back; and what a newer version left behind. */
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openWriter } from '../../src/store/sqlite/connect.js'
 import { takeDaemonLock } from '../../src/store/sqlite/lock.js'
+import { STEPS } from '../../src/store/sqlite/schema/steps.js'
 import { openDesk } from './desk.js'
 
 t.test('there and back', async (t) => {
@@ -113,11 +123,13 @@ t.test('an older schema is copied first, and the newest copies are kept', async 
   const data = join(desk.dir, 'data')
   const copies = () => readdirSync(data).filter((name) => name.startsWith('before-migration-'))
   for (let i = 0; i < 5; i++) {
+    for (const name of ['postern.db', 'postern.db-wal']) rmSync(join(data, name), { force: true })
     const db = openWriter(join(data, 'postern.db'))
-    db.exec('ALTER TABLE emails DROP COLUMN require_tls')
-    db.pragma('user_version = 7')
+    const from = STEPS.length - 1
+    for (const step of STEPS.slice(0, from)) db.exec(step)
+    db.pragma(`user_version = ${from}`)
     db.close()
-    t.match(await desk.json(['migrate']), { from: 7, copy: /before-migration-7-/ })
+    t.match(await desk.json(['migrate']), { from, copy: new RegExp(`before-migration-${from}-`) })
   }
   t.equal(copies().length, 3)
 })

@@ -63,8 +63,8 @@ t.test('every operation has a verb, or a reason', async (t) => {
   for (const [id, verb] of Object.entries(VERBS)) t.ok(commands.has(verb), `${id}: ${verb}`)
 })
 
-/** Mail that moves as a whole is told of by the file that it moves in. */
-const MOVES = new Set(['queue export', 'queue import', 'queue take-back'])
+/** Mail that moves as a whole is told of by its file and its lot. */
+const MOVES = new Set(['queue export', 'queue import', 'queue take-back', 'queue forget'])
 
 t.test('what each command has in common', async (t) => {
   t.ok(commands.size > 60)
