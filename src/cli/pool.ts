@@ -6,11 +6,12 @@
  */
 
 import { pool as poolRecord } from '../http/render.js'
-import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { leaderOf } from '../store/following.js'
+import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'
-import { readSecretFile, withHouse } from './context.js'
+import { type House, readSecretFile, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
@@ -40,13 +41,19 @@ const membersOf = (urls: readonly string[] | undefined): Promise<readonly Member
 export const upstreamText = (row: UpstreamRow): string =>
   `${row.host.includes(':') ? `[${row.host}]` : row.host}:${row.port}`
 
-const poolTable = (paint: Paint, rows: readonly PoolRow[]): string =>
+/** In the place of upstreams, where a pool has none of its own. */
+const without = ({ kind, follows }: KnownPool, names: ReadonlyMap<string, string>): string => {
+  if (kind === 'sandbox') return 'built in'
+  return follows === null ? 'none' : `those of ${names.get(follows) ?? follows}`
+}
+
+const poolTable = (paint: Paint, rows: readonly KnownPool[], names: ReadonlyMap<string, string>): string =>
   table(
     paint,
     ['pool', 'upstream', 'tls', 'user', 'weight', 'priority', 'state', 'id'],
     rows.flatMap((pool) =>
       pool.upstreams.length === 0
-        ? [[pool.name, pool.kind === 'sandbox' ? 'built in' : 'none', null, null, null, null, null, pool.id]]
+        ? [[pool.name, without(pool, names), null, null, null, null, null, pool.id]]
         : pool.upstreams.map((row, i) => [
             i === 0 ? pool.name : '',
             upstreamText(row),
@@ -60,8 +67,11 @@ const poolTable = (paint: Paint, rows: readonly PoolRow[]): string =>
     ),
   )
 
-const print = (terminal: Terminal, row: PoolRow): void =>
-  terminal.data(poolRecord(row), (paint) => poolTable(paint, [row]))
+const print = async ({ store }: House, terminal: Terminal, row: KnownPool): Promise<void> => {
+  const leader = await leaderOf(store, row)
+  const names = new Map(leader === null ? [] : [[leader.id, leader.name]])
+  terminal.data(poolRecord(row), (paint) => poolTable(paint, [row], names))
+}
 
 const list = command({
   usage: 'list',
@@ -69,7 +79,8 @@ const list = command({
   run: (args, terminal) =>
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.pools(account.id, page))
-      terminal.data(rows.map(poolRecord), (paint) => poolTable(paint, rows))
+      const names = new Map(rows.map(({ id, name }) => [id, name]))
+      terminal.data(rows.map(poolRecord), (paint) => poolTable(paint, rows, names))
     }),
 })
 
@@ -78,8 +89,8 @@ const show = command({
   summary: 'One pool and its upstreams',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) =>
-      print(terminal, await findPool(ground, account.id, args.ref)),
+    withHouse(args, async (house) =>
+      print(house, terminal, await findPool(house.ground, house.account.id, args.ref)),
     ),
 })
 
@@ -94,9 +105,9 @@ const create = command({
   run: async (args, terminal) => {
     const members = await membersOf(args.upstream)
     if (members === undefined) throw usage('pool create needs at least one --upstream URL')
-    await withHouse(args, async ({ ground, account }) => {
-      const row = await createPool(ground, account.id, { ...args, members })
-      print(terminal, row)
+    await withHouse(args, async (house) => {
+      const row = await createPool(house.ground, house.account.id, { ...args, members })
+      await print(house, terminal, row)
       terminal.say(`next: postern workspace update default --pool ${row.name}`)
     })
   },
@@ -111,8 +122,12 @@ const update = command({
     const changed = ['name', ...Object.keys(OPTIONS)].some((name) => args[name as 'name'] !== undefined)
     if (!changed) throw usage('pool update needs something to change, such as --upstream')
     const members = await membersOf(args.upstream)
-    await withHouse(args, async ({ ground, account }) =>
-      print(terminal, await updatePool(ground, account.id, args.ref, { ...args, members })),
+    await withHouse(args, async (house) =>
+      print(
+        house,
+        terminal,
+        await updatePool(house.ground, house.account.id, args.ref, { ...args, members }),
+      ),
     )
   },
 })

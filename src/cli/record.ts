@@ -5,10 +5,10 @@
  *   RFC 3339 times, no secret.
  */
 import { pool as poolRecord } from '../http/render.js'
-import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
 
 /** One member of a pool, as it stands in the pool's record, and which pool that is. */
-export const upstreamRecord = (pool: PoolRow, row: UpstreamRow) => ({
+export const upstreamRecord = (pool: KnownPool, row: UpstreamRow) => ({
   ...poolRecord(pool).members.find(({ id }) => id === row.id),
   egress_pool_id: pool.id,
 })

@@ -9,7 +9,7 @@
  */
 import { unseal } from '../base/secret.js'
 import { openSession, SetupFailure, type SetupStage } from '../relay/dialogue/session.js'
-import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
 import { UPSTREAM_SEAL, updatePool } from '../tenant/pool.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { command, type Subject } from './command.js'
@@ -66,7 +66,7 @@ export const tryUpstream = async (
 }
 
 interface Place {
-  readonly pool: PoolRow
+  readonly pool: KnownPool
   readonly upstream: UpstreamRow
 }
 

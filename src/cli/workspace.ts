@@ -3,10 +3,11 @@
  */
 
 import { workspace as workspaceRecord } from '../http/render.js'
-import type { WorkspaceRow } from '../store/port-tenants.js'
+import { leaderOf } from '../store/following.js'
+import type { KnownPool, WorkspaceRow } from '../store/port-tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
-import { withHouse } from './context.js'
+import { type House, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
@@ -15,7 +16,7 @@ const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' 
 
 const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },
-  pool: { type: 'string', describe: 'Egress pool, by name or id; none takes it away' },
+  pool: { type: 'string', describe: 'Egress pool, by name or id; none is one of its own' },
   'default-from': { type: 'string', describe: 'From address of mails that bring none; none takes it away' },
   ambiguous: { choices: ['retry', 'hold'], describe: 'What to do with a mail whose fate a crash hid' },
   'line-endings': {
@@ -28,13 +29,13 @@ const CHANGES = {
 
 const orNull = (value: string | undefined): string | null | undefined => (value === 'none' ? null : value)
 
-const show = (paint: Paint, row: WorkspaceRow): string =>
+const show = (paint: Paint, row: WorkspaceRow, pool: string): string =>
   fields(paint, [
     ['id', row.id],
     ['name', row.name],
     ['slug', row.slug],
     ['default', row.isDefault ? 'yes' : 'no'],
-    ['pool', row.poolId],
+    ['pool', pool],
     ['default from', row.defaultFrom],
     ['ambiguous', row.ambiguous],
     ['line endings', row.lineEndings],
@@ -43,8 +44,23 @@ const show = (paint: Paint, row: WorkspaceRow): string =>
     ['created', new Date(row.createdAt).toISOString()],
   ])
 
-const print = (terminal: Terminal, row: WorkspaceRow): void =>
-  terminal.data(workspaceRecord(row), (paint) => show(paint, row))
+/** `shop, which sends through main`, as far as it does. */
+const poolText = ({ name, upstreams }: KnownPool, leader: KnownPool | null): string => {
+  if (leader === null) return upstreams.length === 0 ? `${name}, which has no upstream` : name
+  return `${name}, which sends through ${leader.name}${leader.upstreams.length === 0 ? ', which has no upstream' : ''}`
+}
+
+const print = async ({ store }: House, terminal: Terminal, row: WorkspaceRow): Promise<void> => {
+  const pool = await store.pool(row.accountId, row.poolId)
+  const leader = pool === null ? null : await leaderOf(store, pool)
+  const text = pool === null ? row.poolId : poolText(pool, leader)
+  terminal.data({ ...workspaceRecord(row), egress_pool: pool?.name ?? null }, (paint) =>
+    show(paint, row, text),
+  )
+  const mending = leader ?? pool
+  if (mending?.upstreams.length === 0 && mending.kind === 'relay')
+    terminal.say(`its mail waits: postern pool update ${mending.name} --upstream URL`)
+}
 
 const list = command({
   usage: 'list',
@@ -62,7 +78,7 @@ const list = command({
           rows.map((row) => [
             row.slug,
             row.name,
-            names.get(row.poolId ?? '') ?? row.poolId,
+            names.get(row.poolId) ?? row.poolId,
             row.defaultFrom,
             row.id,
           ]),
@@ -76,8 +92,8 @@ const showOne = command({
   summary: 'One workspace',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) =>
-      print(terminal, await findWorkspace(ground, account.id, args.ref)),
+    withHouse(args, async (house) =>
+      print(house, terminal, await findWorkspace(house.ground, house.account.id, args.ref)),
     ),
 })
 
@@ -86,17 +102,16 @@ const create = command({
   summary: 'Make a workspace',
   positionals: { name: { type: 'string', demandOption: true, describe: 'Its name, such as "Shop EU"' } },
   options: CHANGES,
-  examples: [['$0 workspace create "Shop EU" --pool main', 'its slug will be shop-eu']],
+  examples: [['$0 workspace create "Shop EU"', 'its slug and its pool will be shop-eu']],
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) => {
-      const row = await createWorkspace(ground, account.id, {
+    withHouse(args, async (house) => {
+      const row = await createWorkspace(house.ground, house.account.id, {
         ...args,
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       })
-      print(terminal, row)
-      if (row.poolId === null) terminal.say(`next: postern workspace update ${row.slug} --pool POOL`)
-      else terminal.say(`next: postern key create --workspace ${row.slug}`)
+      await print(house, terminal, row)
+      terminal.say(`next: postern key create --workspace ${row.slug}`)
     }),
 })
 
@@ -107,11 +122,11 @@ const update = command({
   options: { name: { type: 'string', describe: 'New name' }, ...CHANGES },
   examples: [['$0 workspace update default --pool main', 'send its mail through the pool main']],
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) => {
+    withHouse(args, async (house) => {
       const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
       if (!changed) throw usage('workspace update needs something to change, such as --pool')
       const wish = { ...args, pool: orNull(args.pool), defaultFrom: orNull(args.defaultFrom) }
-      print(terminal, await updateWorkspace(ground, account.id, args.ref, wish))
+      await print(house, terminal, await updateWorkspace(house.ground, house.account.id, args.ref, wish))
     }),
 })
 

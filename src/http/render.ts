@@ -14,7 +14,7 @@ import type { EmailRecord, EmailRow, EventRow, RecipientRow } from '../store/por
 import type {
   CredentialRow,
   KeyRow,
-  PoolRow,
+  KnownPool,
   SuppressionRow,
   UpstreamRow,
   WorkspaceRow,
@@ -199,7 +199,7 @@ export const liveUpstream = (health: UpstreamHealth | undefined) => ({
   last_error: health?.lastError == null ? null : { ...health.lastError, at: toRfc3339(health.lastError.at) },
 })
 
-export const pool = (row: PoolRow) => ({
+export const pool = (row: KnownPool) => ({
   id: row.id,
   object: 'egress_pool' as const,
   name: row.name,
@@ -207,6 +207,7 @@ export const pool = (row: PoolRow) => ({
   return_path: row.returnPath,
   notify_success: row.notifySuccess,
   relayed_means: row.relayedMeans,
+  follows: row.follows,
   members: row.upstreams.map(upstream),
   created_at: toRfc3339(row.createdAt),
   updated_at: toRfc3339(row.updatedAt),

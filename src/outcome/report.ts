@@ -25,6 +25,7 @@ import {
 } from '../mail/report/report.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Observation } from '../mail/status.js'
+import { poolInForce } from '../store/following.js'
 import { observed } from '../store/observed.js'
 import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
@@ -149,7 +150,7 @@ const open = async (
   tier: Tier,
 ): Promise<Case> => {
   const relayed = report.recipients.some(({ action }) => action === 'relayed')
-  const pool = relayed ? await parts.store.pool(owner.accountId, owner.poolId) : null
+  const pool = relayed ? await poolInForce(parts.store, owner.accountId, owner.poolId) : null
   return {
     report,
     raw,

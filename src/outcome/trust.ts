@@ -17,6 +17,7 @@ import {
   type TokenPurpose,
   verifyRef,
 } from '../mail/return-path.js'
+import { poolInForce } from '../store/following.js'
 import type { Ledger, RecipientOwner } from '../store/port.js'
 import type { Tenants } from '../store/port-tenants.js'
 import { groupsNaming } from './groups.js'
@@ -73,7 +74,7 @@ const addSiblings = async (
 ): Promise<void> => {
   const [first] = owners.values()
   if (first === undefined) return
-  const pool = await store.pool(first.accountId, first.poolId)
+  const pool = await poolInForce(store, first.accountId, first.poolId)
   if (pool?.returnPath !== 'fixed') return
   const { accountId, workspaceId } = first
   const record = await store.email({ accountId, workspaceId, mode: null }, first.emailId)

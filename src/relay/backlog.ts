@@ -77,6 +77,11 @@ export class Backlog {
     return this.#again.splice(0)
   }
 
+  /** The workspace whose turn it is. */
+  get first(): string | undefined {
+    return this.#turns.keys().next().value
+  }
+
   take(): Item | null {
     for (const [workspaceId, turn] of this.#turns) {
       const item = turn.items[turn.next++]
@@ -102,25 +107,3 @@ export class Backlog {
     return all
   }
 }
-
-/** Where a pool stands with its mail. */
-export interface Lane {
-  readonly backlog: Backlog
-  claiming: boolean
-  /** The last claim was filled: there is more. */
-  more: boolean
-  /** A look came while there was no room, or during a claim. */
-  missed: boolean
-  warned: boolean
-  /** When a mail last began, on the tick clock. */
-  begunAt: number
-}
-
-export const newLane = (now: number): Lane => ({
-  backlog: new Backlog(),
-  claiming: false,
-  more: false,
-  missed: false,
-  warned: false,
-  begunAt: now,
-})

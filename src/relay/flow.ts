@@ -14,7 +14,7 @@
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
 import { Attempt, type Surroundings } from './attempt.js'
-import { type Item, type Lane, newLane, recipientsOf } from './backlog.js'
+import { type Item, recipientsOf } from './backlog.js'
 import type { Journal } from './journal.js'
 import { Lookout } from './lookout.js'
 import { recorded } from './outcomes.js'
@@ -22,6 +22,7 @@ import type { Pool, Pools } from './pools.js'
 import type { LogLine, RelaySettings, RelayStats } from './settings.js'
 import { emptyStats } from './settings.js'
 import { Throttles } from './throttle/throttles.js'
+import { type Lane, Lanes } from './turns/lanes.js'
 import type { Upstream } from './upstream.js'
 import { expireSome } from './watch/expiry.js'
 
@@ -48,7 +49,6 @@ export interface FlowParts {
 
 /** Longer than the longest attempt can be: connect, envelope, body and dot at their deadlines. */
 const LEASE_MS = 3 * 3_600_000
-const MOST_AT_HAND = 256
 /** Fresh mail that may wait in memory, per pool. */
 const MOST_FRESH = 2_000
 const PARKED_MS = 30_000
@@ -58,7 +58,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 export class Flow {
   readonly stats: RelayStats = emptyStats()
   readonly #parts: FlowParts
-  readonly #lanes = new Map<string, Lane>()
+  readonly #lanes: Lanes
   readonly #around: Surroundings
   #stopping = false
   #fail: (error: Error) => void = () => {}
@@ -91,6 +91,7 @@ export class Flow {
       giveBack: (claimed, delayMs) => this.#giveBack(claimed, delayMs),
       log: (fact, fields) => parts.log('info', fact, fields),
     })
+    this.#lanes = new Lanes(this.#throttles, parts.around.tick)
     this.#lookout = new Lookout({
       visit: () => this.#visit(),
       nextDue: () => parts.queue.nextDue([...(this.#ready ?? [])]),
@@ -115,7 +116,7 @@ export class Flow {
     this.#fail(new Error('stopping'))
     await this.#lookout.stop()
     await Promise.allSettled(this.#claims)
-    for (const [poolId, lane] of this.#lanes) this.#giveBackAll(poolId, lane)
+    for (const [poolId, lane] of this.#lanes.all()) this.#giveBackAll(poolId, lane)
     const upstreams = this.#parts.pools.upstreams()
     for (const upstream of upstreams) upstream.abortEarly()
     const cut = setTimeout(() => {
@@ -151,12 +152,16 @@ export class Flow {
   /** To be called a few times a second: for what no event will wake. */
   tend(): void {
     this.announce()
-    for (const [poolId, lane] of this.#lanes) {
+    const pumped = new Set<Pool>()
+    for (const [poolId, lane] of this.#lanes.all()) {
       const pool = this.#parts.pools.get(poolId)
       if (pool === undefined) {
         this.#giveBackAll(poolId, lane)
-        this.#lanes.delete(poolId)
-      } else if (lane.backlog.size > 0 || this.#throttles.holds(poolId)) this.pump(pool)
+        this.#lanes.drop(poolId)
+      } else if (this.#lanes.hasMail(poolId) && !pumped.has(pool)) {
+        for (const one of pool.sharing()) pumped.add(one)
+        this.pump(pool)
+      }
     }
   }
 
@@ -176,20 +181,9 @@ export class Flow {
     }
   }
 
-  #lane(poolId: string): Lane {
-    let lane = this.#lanes.get(poolId)
-    if (lane === undefined) {
-      lane = newLane(this.#around.tick())
-      this.#lanes.set(poolId, lane)
-    }
-    return lane
-  }
-
   async #claim(pool: Pool): Promise<void> {
-    const lane = this.#lane(pool.row.id)
-    const free = Math.min(2 * pool.capacity, MOST_AT_HAND) - lane.backlog.size
-    // recipients that may go together come together
-    const room = free > 0 && pool.isShared ? MOST_AT_HAND : free
+    const lane = this.#lanes.of(pool.row.id)
+    const room = this.#lanes.room(pool)
     if (!pool.isUp || this.#stopping) return
     if (lane.claiming || room <= 0) {
       lane.missed = true
@@ -204,8 +198,7 @@ export class Flow {
       const claimed = await claim
       lane.more = claimed.length === room || lane.missed
       for (const one of claimed) lane.backlog.add(one, pool.isShared)
-      const left = this.#lanes.get(pool.row.id) !== lane
-      if (this.#stopping || left) this.#giveBackAll(pool.row.id, lane)
+      if (this.#stopping || !this.#lanes.isOf(pool.row.id, lane)) this.#giveBackAll(pool.row.id, lane)
     } finally {
       lane.claiming = false
       this.#claims.delete(claim)
@@ -218,7 +211,7 @@ export class Flow {
     let idle = false
     for (const one of claimed) {
       const pool = this.#parts.pools.get(one.poolId)
-      const lane = this.#lane(one.poolId)
+      const lane = this.#lanes.of(one.poolId)
       if (this.#stopping || pool === undefined || !pool.isUp) {
         idle = true
         if (pool === undefined) this.#parts.unknownPool()
@@ -236,50 +229,63 @@ export class Flow {
     if (idle) this.announce()
   }
 
-  /** A pool may carry mail again. */
+  /** A pool may carry mail again, and so may those that follow it. */
   resume(pool: Pool): void {
     this.announce()
-    void this.#claim(pool).catch(() => {})
+    for (const one of pool.sharing()) void this.#claim(one).catch(() => {})
   }
 
-  /** Starts as many mails as there is room for. */
+  /** Starts as many mails as there is room for, of all the pools with these upstreams. */
   pump(pool: Pool): void {
     if (this.#stopping) return
-    const lane = this.#lane(pool.row.id)
-    const { backlog } = lane
+    const waiting = [...pool.sharing()].filter(({ row }) => this.#lanes.hasMail(row.id))
+    for (const one of waiting) this.#again(one)
+    while (waiting.some(({ row }) => this.#lanes.hasMail(row.id))) {
+      const choice = this.#bytes > MOST_BYTES ? 'busy' : pool.choose(this.#parts.random)
+      if (choice === 'busy') break
+      if (choice === 'none') {
+        for (const one of waiting) this.#giveUpOn(one)
+        this.announce()
+        break
+      }
+      const next = this.#lanes.next(pool)
+      if (next === null) break
+      this.#lanes.of(next.pool.row.id).warned = false
+      this.#begin(next.item, next.pool, choice)
+    }
+    for (const one of this.#lanes.hungry(pool)) {
+      const lane = this.#lanes.of(one.row.id)
+      lane.more = false
+      void this.#claim(one).catch(() => {
+        lane.more = true
+      })
+    }
+  }
+
+  /** Mails that failed on another member have waited already. */
+  #again(pool: Pool): void {
+    const { backlog } = this.#lanes.of(pool.row.id)
     for (const item of backlog.takeAgain()) {
       const choice = pool.choose(this.#parts.random, item.tried)
       if (choice === 'busy') backlog.addAgain(item)
       else if (choice === 'none') this.#giveUp(item)
       else this.#begin(item, pool, choice)
     }
-    while (backlog.size > 0 || this.#throttles.holds(pool.row.id)) {
-      const choice = this.#bytes > MOST_BYTES ? 'busy' : pool.choose(this.#parts.random)
-      if (choice === 'busy') break
-      if (choice === 'none') {
-        this.#warnOnce(lane, pool.row.id, pool)
-        this.#giveBackAll(pool.row.id, lane)
-        this.announce()
-        break
-      }
-      const item = this.#throttles.next(pool.row.id, backlog)
-      if (item === null) break
-      lane.warned = false
-      this.#begin(item, pool, choice)
-    }
-    if ((lane.more || lane.missed) && backlog.size < pool.capacity) {
-      lane.more = false
-      void this.#claim(pool).catch(() => {
-        lane.more = true
-      })
-    }
+  }
+
+  /** No member is up. */
+  #giveUpOn(pool: Pool): void {
+    if (!this.#lanes.hasMail(pool.row.id)) return
+    const lane = this.#lanes.of(pool.row.id)
+    this.#warnOnce(lane, pool.row.id, pool)
+    this.#giveBackAll(pool.row.id, lane)
   }
 
   #begin(item: Item, pool: Pool, upstream: Upstream): void {
     this.#inFlight++
     this.#bytes += item.claimed.size
     this.stats.attempts += 1 + item.others.length
-    this.#lane(pool.row.id).begunAt = this.#around.tick()
+    this.#lanes.of(pool.row.id).begunAt = this.#around.tick()
     let ends: readonly AttemptEnd[] = []
     this.#throttles.begun(item)
     new Attempt(item, pool, upstream, this.#around)
@@ -300,8 +306,8 @@ export class Flow {
             // a member that might still have taken it weighs more than one that can not
             if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = result.end
           }
-          this.#lane(pool.row.id).backlog.addAgain(item)
-          if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lane(pool.row.id))
+          this.#lanes.of(pool.row.id).backlog.addAgain(item)
+          if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
         },
         (error: Error) => {
           this.#parts.log('error', 'attempt failed', { email: item.claimed.emailId, error: error.message })
@@ -321,8 +327,8 @@ export class Flow {
   /** Recipients that the upstream wants in another transaction. */
   #rest(pool: Pool, item: Item, [first, ...others]: readonly Claimed[]): void {
     if (first === undefined) return
-    this.#lane(pool.row.id).backlog.addAgain({ ...item, claimed: first, others })
-    if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lane(pool.row.id))
+    this.#lanes.of(pool.row.id).backlog.addAgain({ ...item, claimed: first, others })
+    if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
   }
 
   /** No member is left for it. */
@@ -366,17 +372,17 @@ export class Flow {
   }
 
   begunAt(poolId: string): number {
-    return this.#lane(poolId).begunAt
+    return this.#lanes.of(poolId).begunAt
   }
 
   waiting(poolId: string): number {
-    return this.#lane(poolId).backlog.size
+    return this.#lanes.of(poolId).backlog.size
   }
 
   /** Begins anew with a pool that does nothing, whatever it may be waiting for. */
   restart(pool: Pool): void {
-    this.#giveBackAll(pool.row.id, this.#lane(pool.row.id))
-    this.#lanes.delete(pool.row.id)
+    this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
+    this.#lanes.drop(pool.row.id)
     this.resume(pool)
     this.#lookout.restart()
   }
@@ -386,7 +392,7 @@ export class Flow {
     this.stats.inFlight = this.#inFlight
     this.stats.throttled = this.#throttles.deferred
     this.stats.throttledDomains = this.#throttles.size
-    this.stats.waiting = [...this.#lanes.values()].reduce((sum, lane) => sum + lane.backlog.size, 0)
+    this.stats.waiting = this.#lanes.size
     this.stats.connections = this.#parts.pools.upstreams().reduce((sum, upstream) => sum + upstream.open, 0)
     return { ...this.stats }
   }

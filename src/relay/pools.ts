@@ -2,12 +2,15 @@
  * NAME      pools - which upstream carries the next mail
  * DESCRIPTION
  *   The pools of the store as live objects, brought up to date without losing the state of
- *   what did not change. Choice: among the active members that have not failed
+ *   what did not change. A pool that follows another has no upstreams of its own: it uses
+ *   the very objects of its leader, so that their connections, rate, breaker and pauses
+ *   are one budget, and it takes the leader's return path and DSN settings. Choice: among the active members that have not failed
  *   this mail yet, the lowest priority number that is healthy; within it, weighted
  *   random among those with room. A busy first choice is waited for, since spare
  *   members are for failure, not for load; unless it finishes nothing any more.
  */
-import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { led } from '../store/following.js'
+import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
@@ -16,11 +19,35 @@ export type Choice = Upstream | 'busy' | 'none'
 const NOTHING_TRIED: ReadonlySet<string> = new Set()
 
 export class Pool {
+  /** As it is in force: with the settings of the leader, if it has one. */
   row: PoolRow
-  upstreams: readonly Upstream[] = []
+  /** Its own. */
+  members: readonly Upstream[] = []
+  #leader: Pool | null = null
+  readonly #followers = new Set<Pool>()
 
   constructor(row: PoolRow) {
     this.row = row
+  }
+
+  /** From now on it uses the upstreams of `leader`, or its own. */
+  follow(leader: Pool | null): void {
+    if (leader !== this.#leader && this.#leader !== null) this.#leader.#followers.delete(this)
+    this.#leader = leader
+    if (leader === null) return
+    leader.#followers.add(this)
+    this.row = led(this.row, leader.row)
+  }
+
+  get upstreams(): readonly Upstream[] {
+    return this.#leader?.members ?? this.members
+  }
+
+  /** All that use the same upstreams, this one among them. */
+  *sharing(): Iterable<Pool> {
+    const head = this.#leader ?? this
+    yield head
+    yield* head.#followers
   }
 
   choose(random: () => number, tried: ReadonlySet<string> = NOTHING_TRIED): Choice {
@@ -129,7 +156,7 @@ export class Pools {
   }
 
   /** Brings the living in line with the rows. */
-  update(rows: readonly PoolRow[]): void {
+  update(rows: readonly KnownPool[]): void {
     const gone = new Set(this.#pools.keys())
     for (const row of rows) {
       gone.delete(row.id)
@@ -145,16 +172,20 @@ export class Pools {
           : row.upstreams
       this.#reconcile(pool, wanted)
     }
+    for (const { id, follows } of rows) {
+      this.#pools.get(id)?.follow(this.#pools.get(follows ?? '') ?? null)
+    }
     for (const id of gone) {
       const pool = this.#pools.get(id)
+      pool?.follow(null)
       if (pool) this.#reconcile(pool, [])
       this.#pools.delete(id)
     }
   }
 
   #reconcile(pool: Pool, wanted: readonly UpstreamRow[]): void {
-    const before = new Map(pool.upstreams.map((upstream) => [upstream.row.id, upstream]))
-    pool.upstreams = wanted.map((row) => {
+    const before = new Map(pool.members.map((upstream) => [upstream.row.id, upstream]))
+    pool.members = wanted.map((row) => {
       const old = before.get(row.id)
       if (old === undefined || dialOf(old.row) !== dialOf(row)) return new Upstream(row, this.#settings)
       before.delete(row.id)
@@ -168,13 +199,13 @@ export class Pools {
   }
 
   upstreams(): Upstream[] {
-    return [...[...this.#pools.values()].flatMap((pool) => pool.upstreams), ...this.#leaving]
+    return [...[...this.#pools.values()].flatMap((pool) => pool.members), ...this.#leaving]
   }
 
   /** Time passes: deadlines, idle connections, probes. */
   sweep(changed: (pool: Pool) => void): void {
     for (const pool of this.#pools.values()) {
-      for (const upstream of pool.upstreams) upstream.sweep(() => changed(pool))
+      for (const upstream of pool.members) upstream.sweep(() => changed(pool))
     }
     for (const upstream of this.#leaving) {
       upstream.sweep(() => {})

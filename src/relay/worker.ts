@@ -96,7 +96,9 @@ const flow = new Flow({
 const reload = async (): Promise<void> => {
   try {
     const rows = await queue.allPools()
-    pools.update(settings.capture ? rows.map((row) => ({ ...row, kind: 'sandbox' as const })) : rows)
+    pools.update(
+      settings.capture ? rows.map((row) => ({ ...row, kind: 'sandbox' as const, follows: null })) : rows,
+    )
     signing.update(await queue.allDomains())
     flow.announce()
   } catch (error) {

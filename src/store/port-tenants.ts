@@ -19,7 +19,7 @@ export interface WorkspaceRow {
   readonly name: string
   readonly slug: string
   readonly isDefault: boolean
-  readonly poolId: string | null
+  readonly poolId: string
   readonly defaultFrom: string | null
   /** What to do with a mail whose fate a crash hid (RELAY.md G2). */
   readonly ambiguous: 'retry' | 'hold'
@@ -112,6 +112,7 @@ export interface UpstreamRow {
   readonly state: 'active' | 'paused' | 'draining'
 }
 
+/** A pool as it is stored. */
 export interface PoolRow {
   readonly id: string
   readonly accountId: string
@@ -123,6 +124,15 @@ export interface PoolRow {
   readonly upstreams: readonly UpstreamRow[]
   readonly createdAt: number
   readonly updatedAt: number
+}
+
+/** A pool as it is read. */
+export interface KnownPool extends PoolRow {
+  /**
+   * Whose upstreams it uses, having none: those of the pool that the default workspace has now.
+   * Null: its own. One step only; the default workspace's pool follows nobody.
+   */
+  readonly follows: string | null
 }
 
 /**
@@ -157,16 +167,29 @@ export interface WindowCount {
 
 export type Written = 'done' | 'not_unique'
 
+/** What an account begins with. */
+export interface Beginning {
+  readonly workspace: WorkspaceRow
+  /** The workspace's own pool, and the sandbox. */
+  readonly pools: readonly PoolRow[]
+}
+
 export interface Tenants {
   account(id: string): Promise<AccountRow | null>
-  /** An account with its default workspace, in one verb. */
-  createAccount(account: AccountRow, workspace: WorkspaceRow): Promise<void>
+  /** An account with its default workspace and its two pools, in one verb. */
+  createAccount(account: AccountRow, beginning: Beginning): Promise<void>
   accounts(): Promise<readonly AccountRow[]>
   /** The mark of the pepper that this database belongs to; null before anybody said. */
   pepperMark(): Promise<string | null>
   setPepperMark(mark: string): Promise<void>
 
-  createWorkspace(workspace: WorkspaceRow): Promise<Written>
+  /** `own`: its pool, made with it; where the name is taken, it steps aside (`shop-2`). */
+  createWorkspace(workspace: WorkspaceRow, own?: PoolRow): Promise<Written>
+  /**
+   * A pool without upstreams that no other workspace uses: the one that this workspace has, one of the
+   * name that nobody has, or the given one, made now. Resolves with its id.
+   */
+  ownPool(workspaceId: string, fresh: PoolRow): Promise<string>
   /** What waits in the pool `moving.from` goes along to `moving.to`. */
   updateWorkspace(
     id: string,
@@ -200,12 +223,12 @@ export interface Tenants {
 
   createPool(pool: PoolRow): Promise<Written>
   /** By id or name, within an account. */
-  pool(accountId: string, ref: string): Promise<PoolRow | null>
-  pools(accountId: string, page: Page): Promise<Rows<PoolRow>>
+  pool(accountId: string, ref: string): Promise<KnownPool | null>
+  pools(accountId: string, page: Page): Promise<Rows<KnownPool>>
   updatePool(pool: PoolRow): Promise<Written>
   deletePool(accountId: string, id: string): Promise<'done' | 'in_use' | 'not_found'>
   /** Every pool of every account, for relay/. */
-  allPools(): Promise<readonly PoolRow[]>
+  allPools(): Promise<readonly KnownPool[]>
 
   addSuppression(row: SuppressionRow): Promise<SuppressionRow>
   /** Here and below `workspaceId` is a list, as `suppressionList` names it. */

@@ -3,30 +3,21 @@
  * DESCRIPTION
  *   An account owns workspaces, keys, pools and people, and sees nothing of any
  *   other. It is born with a default workspace and two pools: the sandbox, to
- *   which all its test-mode mail goes, and the default pool, which takes the mail
- *   of workspaces that have no pool of their own. The latter is empty at first.
+ *   which all its test-mode mail goes, and the default pool, which the default
+ *   workspace sends through. The latter is empty at first.
  */
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../config/pepper.js'
-import { builtInPool, DEFAULT_POOL, defaultWorkspace, SANDBOX_POOL } from '../store/built-in.js'
+import { beginningOf } from '../store/built-in.js'
 import type { AccountRow } from '../store/port-tenants.js'
 import type { TenantGround } from './principal.js'
-
-/** Makes what is missing of the built-in pools; a crash may have come between. */
-const ensurePools = async ({ store, clock }: TenantGround, accountId: string): Promise<void> => {
-  for (const name of [SANDBOX_POOL, DEFAULT_POOL]) {
-    const found = await store.pool(accountId, name)
-    if (found === null) await store.createPool(builtInPool(accountId, name, clock.now()))
-  }
-}
 
 /** With its default workspace and its two pools. */
 export const createAccount = async (ground: TenantGround, name: string): Promise<AccountRow> => {
   const now = ground.clock.now()
   const account: AccountRow = { id: newId('acct', now), name, createdAt: now }
-  await ground.store.createAccount(account, defaultWorkspace(account.id, now))
-  await ensurePools(ground, account.id)
+  await ground.store.createAccount(account, beginningOf(account.id, now))
   return account
 }
 
@@ -50,7 +41,5 @@ const checkPepper = async ({ store, pepper }: TenantGround): Promise<void> => {
 export const ensureAccount = async (ground: TenantGround): Promise<AccountRow> => {
   await checkPepper(ground)
   const [first] = [...(await ground.store.accounts())].sort((a, b) => (a.id < b.id ? -1 : 1))
-  if (first === undefined) return createAccount(ground, 'default')
-  await ensurePools(ground, first.id)
-  return first
+  return first ?? createAccount(ground, 'default')
 }

@@ -1,7 +1,8 @@
 /**
  * NAME      pool - groups of upstream mail servers
  * DESCRIPTION
- *   A workspace sends through one pool; relay/ chooses among its members. Passwords
+ *   A workspace sends through one pool; relay/ chooses among its members, or among
+ *   those of the default workspace's pool when it has none. Passwords
  *   are sealed with the pepper before they reach the store, so that a stolen
  *   database holds none, and no door ever gives one back.
  *   The sandbox pool of an account is made with it and belongs to us; so is its
@@ -10,8 +11,8 @@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
-import { DEFAULT_POOL } from '../store/built-in.js'
-import type { PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { DEFAULT_POOL, freshPool } from '../store/built-in.js'
+import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
 import type { TenantGround } from './principal.js'
 import { checkMember, type Member, normalFingerprint } from './upstream.js'
 
@@ -112,23 +113,19 @@ export const createPool = async (
   ground: TenantGround,
   accountId: string,
   wish: PoolWish & { readonly name: string },
-): Promise<PoolRow> => {
+): Promise<KnownPool> => {
   checkWish(wish)
   const now = ground.clock.now()
+  const fresh = freshPool(accountId, wish.name, now)
   const row: PoolRow = {
-    id: newId('pool', now),
-    accountId,
-    name: wish.name,
-    kind: 'relay',
-    returnPath: wish.returnPath ?? 'verp',
-    notifySuccess: wish.notifySuccess ?? true,
-    relayedMeans: wish.relayedMeans ?? 'delivered',
+    ...fresh,
+    returnPath: wish.returnPath ?? fresh.returnPath,
+    notifySuccess: wish.notifySuccess ?? fresh.notifySuccess,
+    relayedMeans: wish.relayedMeans ?? fresh.relayedMeans,
     upstreams: mergeMembers(ground, wish.members ?? [], []),
-    createdAt: now,
-    updatedAt: now,
   }
   if ((await ground.store.createPool(row)) === 'not_unique') throw nameTaken()
-  return row
+  return findPool(ground, accountId, row.id)
 }
 
 /** By id or name. */
@@ -136,7 +133,7 @@ export const findPool = async (
   { store }: Pick<TenantGround, 'store'>,
   accountId: string,
   ref: string,
-): Promise<PoolRow> => {
+): Promise<KnownPool> => {
   const row = await store.pool(accountId, ref)
   if (row === null) throw new Fault('egress_pool.not_found')
   return row
@@ -151,7 +148,7 @@ export const updatePool = async (
   accountId: string,
   ref: string,
   wish: PoolWish,
-): Promise<PoolRow> => {
+): Promise<KnownPool> => {
   checkWish(wish)
   const old = await findPool(ground, accountId, ref)
   const renamed = wish.name !== undefined && wish.name !== old.name
@@ -166,7 +163,7 @@ export const updatePool = async (
     updatedAt: ground.clock.now(),
   }
   if ((await ground.store.updatePool(row)) === 'not_unique') throw nameTaken()
-  return row
+  return findPool(ground, accountId, row.id)
 }
 
 /** Throws resource.conflict while a workspace or mail needs it, and for a built-in pool. */

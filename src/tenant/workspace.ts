@@ -7,14 +7,14 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { parseAddress } from '../mail/address.js'
-import { DEFAULT_POOL, freshWorkspace } from '../store/built-in.js'
+import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/built-in.js'
 import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal, TenantGround } from './principal.js'
 
 export interface WorkspaceWish {
   readonly name?: string | undefined
   readonly slug?: string | undefined
-  /** Id or name of a pool; null takes it away. */
+  /** Id or name of a pool; null is one of its own. */
   readonly pool?: string | null | undefined
   readonly defaultFrom?: string | null | undefined
   readonly ambiguous?: WorkspaceRow['ambiguous'] | undefined
@@ -86,34 +86,26 @@ export const createWorkspace = async (
   accountId: string,
   wish: WorkspaceWish & { readonly name: string },
 ): Promise<WorkspaceRow> => {
-  const poolId = await judge(ground, accountId, wish)
+  const wished = await judge(ground, accountId, wish)
   const name = wish.name.trim()
-  const slug = wish.slug ?? slugify(name)
-  const row: WorkspaceRow = {
-    ...freshWorkspace(accountId, ground.clock.now(), { name, slug, isDefault: false }),
-    ...changeOf(wish),
-    poolId,
-  }
+  const first = wish.slug ?? slugify(name)
+  const now = ground.clock.now()
   for (let n = 1; n < 1000; n++) {
-    const candidate = n === 1 ? row : { ...row, slug: `${slug}-${n}` }
-    if ((await ground.store.createWorkspace(candidate)) === 'done') return candidate
+    const slug = numbered(first, n)
+    const own = wished === null ? freshPool(accountId, slug, now) : undefined
+    const poolId = wished ?? own?.id ?? ''
+    const fresh = freshWorkspace(accountId, now, { name, slug, isDefault: false, poolId })
+    const row: WorkspaceRow = { ...fresh, ...changeOf(wish), slug }
+    if ((await ground.store.createWorkspace(row, own)) === 'done') return row
     if (wish.slug !== undefined) break
   }
   throw slugTaken()
 }
 
-/** Mail that waits goes where new mail will go; a workspace without a pool uses the account's default one. */
-const movingOf = async (
-  { store, clock }: TenantGround,
-  accountId: string,
-  before: string | null,
-  after: string | null,
-) => {
-  if (before === after) return null
-  const fallback = async () => (await store.pool(accountId, DEFAULT_POOL))?.id
-  const from = before ?? (await fallback())
-  const to = after ?? (await fallback())
-  return from === undefined || to === undefined ? null : { accountId, from, to, now: clock.now() }
+/** A pool that only this workspace uses; the default workspace's is the built-in one. */
+const ownPool = async ({ store, clock }: TenantGround, row: WorkspaceRow): Promise<string> => {
+  const builtIn = row.isDefault ? await store.pool(row.accountId, DEFAULT_POOL) : null
+  return builtIn?.id ?? store.ownPool(row.id, freshPool(row.accountId, row.slug, clock.now()))
 }
 
 /** What the wish leaves out stays; mail that waits moves along to a new pool. Throws workspace.not_found or validation.request_invalid. */
@@ -123,15 +115,14 @@ export const updateWorkspace = async (
   ref: string,
   wish: WorkspaceWish,
 ): Promise<WorkspaceRow> => {
-  const { id, poolId } = await findWorkspace(ground, accountId, ref)
+  const old = await findWorkspace(ground, accountId, ref)
+  const { id, poolId: from } = old
   const wished = await judge(ground, accountId, wish)
-  const change: WorkspaceChange = {
-    ...changeOf(wish),
-    ...(wish.pool === undefined ? {} : { poolId: wished }),
-  }
-  const moving = change.poolId === undefined ? null : await movingOf(ground, accountId, poolId, change.poolId)
-  if ((await ground.store.updateWorkspace(id, change, moving ?? undefined)) === 'not_unique')
-    throw slugTaken()
+  const to = wished ?? (wish.pool === null ? await ownPool(ground, old) : from)
+  const change: WorkspaceChange = { ...changeOf(wish), ...(to === from ? {} : { poolId: to }) }
+  // mail that waits goes where new mail will go
+  const moving = to === from ? undefined : { accountId, from, to, now: ground.clock.now() }
+  if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw slugTaken()
   return findWorkspace(ground, accountId, id)
 }
 

@@ -16,7 +16,7 @@ t.test('workspaces', async (t) => {
     name: 'Shop EU',
     slug: 'shop-eu',
     is_default: false,
-    egress_pool_id: null,
+    egress_pool_id: /^pool_/,
   })
   const path = `/v1/workspaces/${made.json.id}`
   t.strictSame((await ask(path)).json, made.json)

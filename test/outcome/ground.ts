@@ -6,7 +6,7 @@ import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.
 import { recordReport } from '../../src/outcome/report.js'
 import { observed } from '../../src/store/observed.js'
 import type { NewEmail, Store } from '../../src/store/port.js'
-import { poolRow } from '../relay/parts.js'
+import { poolRow, upstreamRow } from '../relay/parts.js'
 import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-parts.js'
 
 export const keys = deriveKeys(randomBytes(32))
@@ -14,7 +14,7 @@ export const DOMAIN = 'bounces.test'
 
 /** A mail to a@ and b@ of example.com, both sent, and how reports about it are recorded. */
 export const setUp = async (t: Test, change: Parameters<typeof poolRow>[1] = {}) => {
-  const store = await openStore(t, [poolRow([], change)])
+  const store = await openStore(t, [poolRow([upstreamRow(25)], change)])
   const mail = newEmail('pool_test', ['a@example.com', 'b@example.com'])
   await accept(store, mail)
   await store.settle(

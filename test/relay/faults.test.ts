@@ -4,7 +4,7 @@
  * before DATA, so there the second member takes the mail within the same attempt.
  */
 import t from 'tap'
-import type { PoolRow } from '../../src/store/port-tenants.js'
+import type { KnownPool } from '../../src/store/port-tenants.js'
 import { eventually } from '../parts/eventually.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type Act, type Stage, UpstreamServer } from './upstream-server.js'
@@ -70,7 +70,7 @@ const CASES: readonly (readonly [Stage, Act, Expected])[] = [
 const pair = async () => {
   const [broken, healthy] = [new UpstreamServer(), new UpstreamServer()]
   const [brokenPort, healthyPort] = [await broken.listen(), await healthy.listen()]
-  const row: PoolRow = poolRow([
+  const row: KnownPool = poolRow([
     upstreamRow(brokenPort, { priority: 0 }),
     upstreamRow(healthyPort, { priority: 1 }),
   ])

@@ -8,7 +8,7 @@ import { Journal } from '../../src/relay/journal.js'
 import { Pools } from '../../src/relay/pools.js'
 import { RFC_TIMEOUTS } from '../../src/relay/settings.js'
 import type { Claimed } from '../../src/store/port.js'
-import type { PoolRow, UpstreamRow } from '../../src/store/port-tenants.js'
+import type { KnownPool, UpstreamRow } from '../../src/store/port-tenants.js'
 import { MemoryQueue } from './memory-queue.js'
 
 export const POOL = 'pool_test'
@@ -32,7 +32,7 @@ export const upstreamRow = (port: number, change: Partial<UpstreamRow> = {}): Up
   ...change,
 })
 
-export const poolRow = (upstreams: readonly UpstreamRow[], change: Partial<PoolRow> = {}): PoolRow => ({
+export const poolRow = (upstreams: readonly UpstreamRow[], change: Partial<KnownPool> = {}): KnownPool => ({
   id: POOL,
   accountId: 'acct_test',
   name: 'main',
@@ -43,6 +43,7 @@ export const poolRow = (upstreams: readonly UpstreamRow[], change: Partial<PoolR
   upstreams,
   createdAt: 0,
   updatedAt: 0,
+  follows: null,
   ...change,
 })
 
@@ -87,7 +88,7 @@ export interface TestFlow {
   stop(): Promise<void>
 }
 
-export const startFlow = (rows: readonly PoolRow[], options: FlowOptions = {}): TestFlow => {
+export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {}): TestFlow => {
   const queue = new MemoryQueue()
   const logged: string[] = []
   const pools = new Pools({

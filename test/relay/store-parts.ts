@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
+import { beginningOf } from '../../src/store/built-in.js'
 import type { NewEmail, Store } from '../../src/store/port.js'
 import type { PoolRow } from '../../src/store/port-tenants.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
@@ -13,22 +14,6 @@ import { eventually } from '../parts/eventually.js'
 
 export const ACCOUNT = 'acct_test'
 export const WORKSPACE = 'ws_test'
-
-export const workspaceRow = (id: string, change = {}) => ({
-  id,
-  accountId: ACCOUNT,
-  name: id,
-  slug: id.replaceAll('_', '-'),
-  isDefault: id === WORKSPACE,
-  poolId: null,
-  defaultFrom: null,
-  ambiguous: 'retry' as const,
-  lineEndings: 'strict' as const,
-  senderDsn: false,
-  restrictSenders: false,
-  createdAt: Date.now(),
-  ...change,
-})
 
 export const openStore = async (t: Test, pools: readonly PoolRow[] = []): Promise<Store> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-test-'))
@@ -39,7 +24,8 @@ export const openStore = async (t: Test, pools: readonly PoolRow[] = []): Promis
     rmSync(dataDir, { recursive: true, force: true })
   })
   const account = { id: ACCOUNT, name: 'test', createdAt: Date.now() }
-  await store.createAccount(account, workspaceRow(WORKSPACE))
+  const { workspace, pools: builtIn } = beginningOf(ACCOUNT, Date.now())
+  await store.createAccount(account, { workspace: { ...workspace, id: WORKSPACE }, pools: builtIn })
   for (const pool of pools) await store.createPool({ ...pool, accountId: ACCOUNT })
   return store
 }

@@ -11,7 +11,7 @@ import type { Config } from '../../src/config/config.js'
 import { createBounceDoor } from '../../src/smtp/bounce-door.js'
 import type { DoorSubmission, DoorTenants } from '../../src/smtp/ports.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
-import { defaultWorkspace } from '../../src/store/built-in.js'
+import { beginningOf } from '../../src/store/built-in.js'
 import type { WorkspaceRow } from '../../src/store/port-tenants.js'
 import type { EnvelopedMessage } from '../../src/submission/message.js'
 import type { Login } from '../../src/tenant/principal.js'
@@ -24,7 +24,7 @@ const LIMITS = limitsWith({ message_size: 100_000, recipients: 5, connections: 5
 /** Clients behind a proxy that need no password. */
 const RANGE = /^10\.7\./
 
-const workspace: WorkspaceRow = { ...defaultWorkspace('acct_1', 0), id: 'ws_1' }
+const workspace: WorkspaceRow = { ...beginningOf('acct_1', 0).workspace, id: 'ws_1' }
 
 /** The user name is the id of the login, so that a test can revoke it. */
 const loginAs = (id: string): Login => ({

@@ -3,6 +3,7 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import { beginningOf } from '../../src/store/built-in.js'
 import type { Page } from '../../src/store/page.js'
 import type { EmailFilter, NewEmail, Store } from '../../src/store/port.js'
 import {
@@ -146,8 +147,9 @@ const filterTests = async (t: Test, store: Store): Promise<void> => {
     const at = await ground(store)
     const shop = await addWorkspace(store, at, 'shop')
     const accountId = newId('acct')
-    const workspace = { ...at.workspace, id: newId('ws'), accountId, poolId: null }
-    await store.createAccount({ id: accountId, name: 'other', createdAt: T0 }, workspace)
+    const beginning = beginningOf(accountId, T0)
+    const { workspace } = beginning
+    await store.createAccount({ id: accountId, name: 'other', createdAt: T0 }, beginning)
     const pool = await store.pool(accountId, 'sandbox')
     t.equal(pool?.kind, 'sandbox', 'every account has its sandbox')
     const other = { accountId, workspace, poolId: pool?.id ?? '' }

@@ -176,27 +176,65 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
 }
 
 const poolTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('a pool of a workspace alone, and whom it follows', async (t) => {
+    const at = await ground(store)
+    const workspace = { ...at.workspace, id: newId('ws'), slug: 'shop', isDefault: false }
+    const make = (over: object, name: string) => {
+      const own = poolFor(at, { name, upstreams: [] })
+      return { own, row: { ...workspace, poolId: own.id, ...over } }
+    }
+    const first = make({}, 'sandbox')
+    t.equal(await store.createWorkspace(first.row, first.own), 'done')
+    const leader = at.workspace.poolId
+    t.match(await store.pool(at.accountId, first.own.id), { name: 'sandbox-2', follows: leader })
+    const taken = make({ id: newId('ws') }, 'kiosk')
+    t.equal(await store.createWorkspace(taken.row, taken.own), 'not_unique')
+    t.equal(await store.pool(at.accountId, 'kiosk'), null, 'a refusal leaves no pool')
+    t.equal((await store.pool(at.accountId, leader))?.follows, null)
+
+    const fresh = () => poolFor(at, { name: 'shop', upstreams: [] })
+    t.equal(await store.ownPool(workspace.id, fresh()), first.own.id, 'the one that it has')
+    await store.createPool(poolFor(at, { name: 'shop' }))
+    const other = poolFor(at, { name: 'other' })
+    await store.createPool(other)
+    await store.updateWorkspace(workspace.id, { poolId: other.id })
+    const second = fresh()
+    t.equal(await store.ownPool(workspace.id, second), second.id)
+    t.match(await store.pool(at.accountId, second.id), { name: 'shop-2', follows: leader })
+    t.equal(await store.ownPool(workspace.id, fresh()), second.id, 'one that nobody uses')
+
+    await store.updateWorkspace(at.workspace.id, { poolId: other.id })
+    const follows = async (id: string) => (await store.pool(at.accountId, id))?.follows
+    t.equal(await follows(second.id), other.id, 'the pool that the default workspace has now')
+    t.equal(await follows(leader), other.id)
+    t.equal(await follows(other.id), null)
+    t.equal(await follows(at.poolId), null, 'a sandbox follows nobody')
+    const all = (await store.allPools()).filter((row) => row.accountId === at.accountId)
+    t.equal(all.find(({ id }) => id === second.id)?.follows, other.id)
+  })
+
   await t.test('pools: by id or name, changed, deleted when nobody needs them', async (t) => {
     const at = await ground(store)
     const pool = poolFor(at)
     t.equal(await store.createPool(pool), 'done')
     t.equal(await store.createPool(poolFor(at)), 'not_unique')
-    t.same(await store.pool(at.accountId, 'main'), pool)
-    t.same(await store.pool(at.accountId, pool.id), pool)
+    t.same(await store.pool(at.accountId, 'main'), { ...pool, follows: null })
+    t.same(await store.pool(at.accountId, pool.id), { ...pool, follows: null })
     const changed = { ...pool, relayedMeans: 'sent', upstreams: [], updatedAt: T0 + 1 } as const
     t.equal(await store.updatePool(changed), 'done')
-    t.same(await store.pool(at.accountId, 'main'), changed)
+    t.same(await store.pool(at.accountId, 'main'), { ...changed, follows: at.workspace.poolId })
     t.equal(await store.updatePool({ ...changed, name: 'sandbox' }), 'not_unique')
-    t.same(
-      (await store.pools(at.accountId, page())).rows.map((row) => row.name),
-      ['main', 'sandbox'],
-    )
+    t.same((await store.pools(at.accountId, page())).rows.map((row) => row.name).sort(), [
+      'default',
+      'main',
+      'sandbox',
+    ])
     const everyone = (await store.allPools()).filter((row) => row.accountId === at.accountId)
-    t.same(everyone.map((row) => row.name).sort(), ['main', 'sandbox'])
+    t.same(everyone.map((row) => row.name).sort(), ['default', 'main', 'sandbox'])
 
     await store.updateWorkspace(at.workspace.id, { poolId: pool.id })
     t.equal(await store.deletePool(at.accountId, pool.id), 'in_use', 'a workspace sends by it')
-    await store.updateWorkspace(at.workspace.id, { poolId: null })
+    await store.updateWorkspace(at.workspace.id, { poolId: at.workspace.poolId })
     const mail = await accepted(store, { ...at, poolId: pool.id })
     t.equal(await store.deletePool(at.accountId, pool.id), 'in_use', 'mail waits in it')
     const claimed = await claimOne(store, { ...at, poolId: pool.id }, T0)
@@ -287,7 +325,9 @@ export const tenantsContract = async (t: Test, store: Store, open: OpenStore): P
     const accounts = await store.accounts()
     t.match(accounts, [{ name: 'default' }])
     const accountId = accounts[0]?.id ?? ''
-    t.match(await store.workspace(accountId, 'default'), { slug: 'default', isDefault: true, poolId: null })
+    const own = await store.pool(accountId, 'default')
+    t.match(own, { kind: 'relay', upstreams: [], follows: null })
+    t.match(await store.workspace(accountId, 'default'), { isDefault: true, poolId: own?.id })
     t.match(await store.pool(accountId, 'sandbox'), { kind: 'sandbox', upstreams: [] })
   })
 

@@ -6,7 +6,7 @@
  */
 import type { Test } from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
-import { defaultWorkspace } from '../../src/store/built-in.js'
+import { beginningOf } from '../../src/store/built-in.js'
 import { observed } from '../../src/store/observed.js'
 import type { Mode, Page } from '../../src/store/page.js'
 import type {
@@ -35,8 +35,9 @@ export interface Ground {
 /** An account of its own for a test, so that tests can share a store. */
 export const ground = async (store: Store): Promise<Ground> => {
   const accountId = newId('acct')
-  const workspace = defaultWorkspace(accountId, T0)
-  await store.createAccount({ id: accountId, name: 'test', createdAt: T0 }, workspace)
+  const beginning = beginningOf(accountId, T0)
+  const { workspace } = beginning
+  await store.createAccount({ id: accountId, name: 'test', createdAt: T0 }, beginning)
   const pool = await store.pool(accountId, 'sandbox')
   if (pool === null) throw new Error('an account has no sandbox pool')
   return { accountId, workspace, poolId: pool.id }

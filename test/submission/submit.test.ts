@@ -69,8 +69,8 @@ t.test('where it goes', async (t) => {
   const sandbox = await tenants.findPool(account.id, 'sandbox')
   t.equal(await poolOf(test, null), sandbox.id, 'test mail never leaves')
   const bare = await tenants.createWorkspace(account.id, { name: 'Bare' })
-  const byDefault = await tenants.findPool(account.id, 'default')
-  t.equal(await poolOf({ ...live, workspaceId: bare.id }, null), byDefault.id)
+  const own = await tenants.findPool(account.id, 'bare')
+  t.equal(await poolOf({ ...live, workspaceId: bare.id }, null), own.id)
 })
 
 t.test('a suppressed recipient is accepted and starts bounced', async (t) => {

@@ -21,13 +21,14 @@ t.test('a slug is what is left of a name', async (t) => {
 
 t.test('a fresh account has a default workspace and two pools', async (t) => {
   const { tenants, account, store } = await openHouse(t)
+  t.match(await tenants.findPool(account.id, 'sandbox'), { kind: 'sandbox', follows: null })
+  const own = await tenants.findPool(account.id, 'default')
+  t.match(own, { kind: 'relay', upstreams: [], follows: null })
   t.match(await tenants.findWorkspace(account.id, 'default'), {
     isDefault: true,
     name: 'Default',
-    poolId: null,
+    poolId: own.id,
   })
-  t.match(await tenants.findPool(account.id, 'sandbox'), { kind: 'sandbox' })
-  t.match(await tenants.findPool(account.id, 'default'), { kind: 'relay', upstreams: [] })
   t.equal((await tenants.ensureAccount()).id, account.id)
   t.equal((await store.accounts()).length, 1)
 })
@@ -61,6 +62,56 @@ t.test('making and changing', async (t) => {
     'body.slug not_unique',
   ])
   t.equal(await codeOf(tenants.deletePool(account.id, 'main')), 'resource.conflict', 'in use')
+})
+
+t.test('every workspace has a pool of its own, named after its slug', async (t) => {
+  const { tenants, account } = await openHouse(t)
+  const poolOf = async (ref: string) =>
+    tenants.findPool(account.id, (await tenants.findWorkspace(account.id, ref)).poolId)
+  const builtIn = await poolOf('default')
+  const shop = await tenants.createWorkspace(account.id, { name: 'Shop' })
+  t.match(await poolOf('shop'), { id: shop.poolId, name: 'shop', upstreams: [], follows: builtIn.id })
+  await tenants.createWorkspace(account.id, { name: 'Sandbox' })
+  t.match(await poolOf('sandbox'), { name: 'sandbox-2', kind: 'relay' }, 'a name that is taken')
+  const long = 'x'.repeat(63)
+  await tenants.createPool(account.id, { name: long })
+  await tenants.createWorkspace(account.id, { name: 'Long', slug: long })
+  t.equal((await poolOf(long)).name, `${'x'.repeat(61)}-2`)
+
+  t.strictSame(await fieldsOf(tenants.createWorkspace(account.id, { name: 'Other', slug: 'shop' })), [
+    'body.slug not_unique',
+  ])
+  t.equal(await codeOf(tenants.findPool(account.id, 'shop-2')), 'egress_pool.not_found', 'nothing is left')
+  t.equal((await tenants.createWorkspace(account.id, { name: 'Shop' })).slug, 'shop-2')
+  t.equal((await poolOf('shop-2')).name, 'shop-2')
+
+  const main = await tenants.createPool(account.id, { name: 'main', members: [{ host: 'mta1.test' }] })
+  t.equal(main.follows, null, 'it has members of its own')
+  await tenants.updateWorkspace(account.id, 'default', { pool: 'main' })
+  t.equal((await poolOf('shop')).follows, main.id, 'whatever the default workspace has')
+  t.equal((await tenants.findPool(account.id, 'default')).follows, main.id, 'its former one, too')
+  const given = await tenants.updatePool(account.id, 'shop', { members: [{ host: 'mta2.test' }] })
+  t.equal(given.follows, null)
+  t.equal((await tenants.updatePool(account.id, 'shop', { members: [] })).follows, main.id)
+
+  t.equal(
+    (await tenants.updateWorkspace(account.id, 'shop', { pool: null })).poolId,
+    shop.poolId,
+    'it has one',
+  )
+  await tenants.updateWorkspace(account.id, 'shop', { pool: 'main' })
+  t.equal(
+    (await tenants.updateWorkspace(account.id, 'shop', { pool: null })).poolId,
+    shop.poolId,
+    'back to it',
+  )
+  await tenants.updateWorkspace(account.id, 'shop', { pool: null, slug: 'store' })
+  t.equal((await poolOf('store')).name, 'shop', 'a pool keeps its name')
+  await tenants.updateWorkspace(account.id, 'shop-2', { pool: 'shop' })
+  await tenants.updateWorkspace(account.id, 'store', { pool: null })
+  t.equal((await poolOf('store')).name, 'store', 'one that is shared is not its own')
+  await tenants.updateWorkspace(account.id, 'default', { pool: null })
+  t.equal((await poolOf('default')).id, builtIn.id)
 })
 
 t.test('which workspace a request means', async (t) => {

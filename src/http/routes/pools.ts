@@ -6,7 +6,8 @@
  */
 import { toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
-import type { PoolRow } from '../../store/port-tenants.js'
+import { leaderOf } from '../../store/following.js'
+import type { KnownPool } from '../../store/port-tenants.js'
 import type { PoolWish } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
@@ -43,7 +44,7 @@ const wishOf = (body: Partial<shapes.PoolBody>): PoolWish => ({
 })
 
 /** What of the sent record contradicts the stored one. A member may also say what it is about to become. */
-const contradictions = (sent: Partial<shapes.PoolBody>, old: PoolRow): readonly FieldError[] => {
+const contradictions = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonly FieldError[] => {
   const record = render.pool(old)
   const errors = [...notAsRead(sent, shapes.READ_POOL, [record])]
   for (const [i, member] of (sent.members ?? []).entries()) {
@@ -57,16 +58,17 @@ const contradictions = (sent: Partial<shapes.PoolBody>, old: PoolRow): readonly 
   return errors
 }
 
-const health = async ({ store, relay }: Ground, pool: PoolRow) => {
+const health = async ({ store, relay }: Ground, pool: KnownPool) => {
   const depths = (await store.depth()).filter((depth) => depth.poolId === pool.id)
   const sum = (count: 'due' | 'leased' | 'waiting') => depths.reduce((all, depth) => all + depth[count], 0)
   const oldest = Math.min(...depths.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
   const seen = new Map((relay?.upstreams() ?? []).map((one) => [one.upstreamId, one]))
-  const members = pool.upstreams.map(({ id, host, port, tls, state }) => {
+  const leader = await leaderOf(store, pool)
+  const members = (leader ?? pool).upstreams.map(({ id, host, port, tls, state }) => {
     return { id, host, port, tls, state, ...render.liveUpstream(seen.get(id)) }
   })
   const usable = members.filter(({ breaker, state }) => breaker !== 'open' && state === 'active').length
-  const status = usable === members.length ? 'ok' : usable > 0 ? 'degraded' : 'down'
+  const status = usable === 0 ? 'down' : usable === members.length ? 'ok' : 'degraded'
   return {
     id: pool.id,
     object: 'egress_pool_health',

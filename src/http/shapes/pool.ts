@@ -55,7 +55,7 @@ const memberFields = {
 }
 
 export const READ_MEMBER = ['has_auth', 'has_ca', 'has_client_certificate'] as const
-export const READ_POOL = ['id', 'object', 'kind'] as const
+export const READ_POOL = ['id', 'object', 'kind', 'follows'] as const
 
 const member = Joi.object<MemberBody>(memberFields)
 const changedMember: Joi.ObjectSchema<MemberBody> = Joi.object({
@@ -83,6 +83,7 @@ export const poolChange = body<Partial<PoolBody>>(
     object: asRead.text(),
     name: name(),
     kind: asRead.text(),
+    follows: asRead.text(),
     members: members(changedMember),
     ...fields,
     created_at: asRead.text(),
@@ -110,6 +111,11 @@ export const pool = Joi.object({
   return_path: Joi.string().valid('verp', 'fixed').required(),
   notify_success: Joi.boolean().required(),
   relayed_means: Joi.string().valid('delivered', 'sent').required(),
+  follows: nullable(Joi.string()).description(
+    "Id of the pool whose upstreams this one uses, having no members: the default workspace's. " +
+      'Their limits, state and pauses are shared; `return_path`, `notify_success` and `relayed_means` are those of that pool. ' +
+      'Null: its own members',
+  ),
   members: Joi.array()
     .items(
       Joi.object({

@@ -34,7 +34,7 @@ export interface UpstreamHealth {
 /** `epoch` is what the tick clock's zero is on the wall clock. */
 export const healthOf = (pools: Iterable<Pool>, epoch: number): UpstreamHealth[] =>
   [...pools].flatMap((pool) =>
-    pool.upstreams.map(({ row, breaker, open, idle, underWay, succeededAt, lastError }) => ({
+    pool.members.map(({ row, breaker, open, idle, underWay, succeededAt, lastError }) => ({
       poolId: pool.row.id,
       upstreamId: row.id,
       host: row.host,

@@ -20,6 +20,7 @@ import type {
 } from '../port.js'
 import type {
   AccountRow,
+  Beginning,
   CredentialRow,
   KeyRow,
   PoolRow,
@@ -51,9 +52,10 @@ export interface QueueWrites {
 }
 
 export interface TenantWrites {
-  createAccount(account: AccountRow, workspace: WorkspaceRow): void
+  createAccount(account: AccountRow, beginning: Beginning): void
   setPepperMark(mark: string): void
-  createWorkspace(workspace: WorkspaceRow): Written
+  createWorkspace(workspace: WorkspaceRow, own?: PoolRow): Written
+  ownPool(workspaceId: string, fresh: PoolRow): string
   updateWorkspace(id: string, change: WorkspaceChange): Written
   createKey(key: KeyRow): void
   revokeKey(accountId: string, id: string): boolean

@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
 import type { Acceptance, AcceptResult, Queue, RecipientOwner } from '../port.js'
 import type { DomainRow } from '../port-domains.js'
-import type { PoolRow } from '../port-tenants.js'
+import type { KnownPool } from '../port-tenants.js'
 import { type Beside, createShelf } from './body/shelf.js'
 import { type Db, openReader } from './connect.js'
 import { createDomainReads } from './operate/domains.js'
@@ -41,7 +41,7 @@ export const createQueueWrites = (line: Line): QueueWrites => ({
 
 /** What a thread that got a port from shareSqliteQueue can do. */
 export interface QueueVerbs extends Queue {
-  allPools(): Promise<readonly PoolRow[]>
+  allPools(): Promise<readonly KnownPool[]>
   allDomains(): Promise<readonly DomainRow[]>
   recipient(recipientId: string): Promise<RecipientOwner | null>
   /** Resolves when the store can no longer keep its promise. */

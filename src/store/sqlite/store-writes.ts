@@ -17,6 +17,7 @@ type TenantWrites = Pick<
   | 'createAccount'
   | 'setPepperMark'
   | 'createWorkspace'
+  | 'ownPool'
   | 'updateWorkspace'
   | 'createKey'
   | 'revokeKey'
@@ -97,9 +98,10 @@ const carryWrites = (current: () => Session): CarryVerbs => ({
 })
 
 const tenantWrites = (current: () => Session): TenantWrites => ({
-  createAccount: async (account, workspace) => current().line.call('createAccount', account, workspace),
+  createAccount: async (account, beginning) => current().line.call('createAccount', account, beginning),
   setPepperMark: async (mark) => current().line.call('setPepperMark', mark),
-  createWorkspace: async (workspace) => current().line.call('createWorkspace', workspace),
+  createWorkspace: async (workspace, own) => current().line.call('createWorkspace', workspace, own),
+  ownPool: async (workspaceId, fresh) => current().line.call('ownPool', workspaceId, fresh),
   async updateWorkspace(id, change, moving) {
     const written = await current().line.call('updateWorkspace', id, change)
     if (written === 'done' && moving !== undefined) {

@@ -10,33 +10,43 @@ import type {
   AccountRow,
   CredentialRow,
   KeyRow,
-  PoolRow,
+  KnownPool,
   SessionRow,
   SuppressionRow,
   WorkspaceRow,
 } from '../../port-tenants.js'
 import type { Table } from '../schema/record.js'
-import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, SUPPRESSIONS, WORKSPACES } from '../schema/tables.js'
+import {
+  ACCOUNTS,
+  CREDENTIALS,
+  KEYS,
+  KNOWN_POOLS,
+  SESSIONS,
+  SUPPRESSIONS,
+  WORKSPACES,
+} from '../schema/tables.js'
 import type { Remember } from './memory.js'
 import { pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
+type Readable<T> = Pick<Table<T>, 'name' | 'columns' | 'decode'>
+
 export const createTenantReads = (sql: Statements, remember: Remember) => {
-  const all = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T[] =>
+  const all = <T>(table: Readable<T>, where: string, ...params: readonly unknown[]): T[] =>
     sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where}`)
       .all(...params)
       .map(table.decode)
   /** Its text is made once: on the hot path, making it would cost more than the read. */
-  const reader = <T>(table: Table<T>, where: string) => {
+  const reader = <T>(table: Readable<T>, where: string) => {
     const text = `SELECT ${table.columns} FROM ${table.name} WHERE ${where} LIMIT 1`
     return (...params: readonly unknown[]): T | null => {
       const row = sql(text).get(...params)
       return row === undefined ? null : table.decode(row)
     }
   }
-  const one = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T | null =>
+  const one = <T>(table: Readable<T>, where: string, ...params: readonly unknown[]): T | null =>
     reader(table, where)(...params)
-  const list = <T>(table: Table<T>, where: string, params: readonly unknown[], page: Page): Rows<T> =>
+  const list = <T>(table: Readable<T>, where: string, params: readonly unknown[], page: Page): Rows<T> =>
     pageOf(sql, [{ from: table.name, id: 'id', where, params }], page, (id) => one(table, 'id = ?', id))
 
   const workspaceById = reader(WORKSPACES, 'id = ? AND account_id = ?')
@@ -68,18 +78,18 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
     credentials: (accountId: string, page: Page): Rows<CredentialRow> =>
       list(CREDENTIALS, 'account_id = ?', [accountId], page),
     sessionByLookup: (lookup: string): SessionRow | null => one(SESSIONS, 'lookup = ?', lookup),
-    pool: (accountId: string, ref: string): PoolRow | null =>
+    pool: (accountId: string, ref: string): KnownPool | null =>
       one(
-        POOLS,
+        KNOWN_POOLS,
         'account_id = ? AND (id = ? OR name = ?) AND deleted_at IS NULL ORDER BY id = ? DESC',
         accountId,
         ref,
         ref,
         ref,
       ),
-    pools: (accountId: string, page: Page): Rows<PoolRow> =>
-      list(POOLS, 'account_id = ? AND deleted_at IS NULL', [accountId], page),
-    allPools: (): readonly PoolRow[] => all(POOLS, 'deleted_at IS NULL ORDER BY id'),
+    pools: (accountId: string, page: Page): Rows<KnownPool> =>
+      list(KNOWN_POOLS, 'account_id = ? AND deleted_at IS NULL', [accountId], page),
+    allPools: (): readonly KnownPool[] => all(KNOWN_POOLS, 'deleted_at IS NULL ORDER BY id'),
     suppression: (workspaceId: string, ref: string): SuppressionRow | null =>
       one(SUPPRESSIONS, 'workspace_id = ? AND (id = ? OR email = ?)', workspaceId, ref, ref),
     suppressions: (

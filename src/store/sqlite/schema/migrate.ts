@@ -4,11 +4,12 @@
  *   Forward only, all missing steps in one transaction, guarded by user_version.
  *   A database from a newer Postern is refused before anything is touched. The
  *   first migration also makes the account `default` with its default
- *   workspace and its sandbox pool, so that a fresh install can send at once.
+ *   workspace and its two pools, so that a fresh install can send at once.
  */
 import { newId } from '../../../base/id.js'
-import { builtInPool, defaultWorkspace, SANDBOX_POOL } from '../../built-in.js'
+import { beginningOf } from '../../built-in.js'
 import type { Db } from '../connect.js'
+import { giveOwnPools, OWN_POOLS_STEP } from './own-pools.js'
 import { STEPS } from './steps.js'
 import { ACCOUNTS, POOLS, WORKSPACES } from './tables.js'
 
@@ -19,9 +20,10 @@ export class NewerDatabaseError extends Error {
 
 const addDefaults = (db: Db, now: number): void => {
   const accountId = newId('acct', now)
+  const { workspace, pools } = beginningOf(accountId, now)
   db.prepare(ACCOUNTS.insert).run(ACCOUNTS.encode({ id: accountId, name: 'default', createdAt: now }))
-  db.prepare(WORKSPACES.insert).run(WORKSPACES.encode(defaultWorkspace(accountId, now)))
-  db.prepare(POOLS.insert).run(POOLS.encode(builtInPool(accountId, SANDBOX_POOL, now)))
+  for (const pool of pools) db.prepare(POOLS.insert).run(POOLS.encode(pool))
+  db.prepare(WORKSPACES.insert).run(WORKSPACES.encode(workspace))
 }
 
 const versionOf = (db: Db): number => Number(db.pragma('user_version', { simple: true }))
@@ -52,6 +54,7 @@ export const migrate = (db: Db, now: number, postern: string): void => {
     const version = versionOf(db) // again, under the write lock: another process may have been first
     refuseNewer(version)
     for (const step of STEPS.slice(version)) db.exec(step)
+    if (version > 0 && version <= STEPS.indexOf(OWN_POOLS_STEP)) giveOwnPools(db, now)
     if (version === 0) addDefaults(db, now)
     db.prepare('UPDATE made_by SET version = ?').run(postern)
     db.pragma(`user_version = ${STEPS.length}`)

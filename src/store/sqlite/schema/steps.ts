@@ -18,6 +18,7 @@ import { KEEPING_STEP } from './keeping.js'
 import { LISTS } from './lists.js'
 import { LOTS_STEP } from './lots.js'
 import { OPERATIONS } from './operations.js'
+import { OWN_POOLS_STEP } from './own-pools.js'
 import { PEPPER_STEP } from './pepper.js'
 import { REQUIRE_TLS_STEP } from './require-tls.js'
 
@@ -250,4 +251,5 @@ export const STEPS: readonly string[] = [
   KEEPING_STEP,
   REQUIRE_TLS_STEP,
   LOTS_STEP,
+  OWN_POOLS_STEP,
 ]

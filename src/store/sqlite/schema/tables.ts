@@ -8,13 +8,14 @@ import type {
   AccountRow,
   CredentialRow,
   KeyRow,
+  KnownPool,
   PoolRow,
   SessionRow,
   SuppressionRow,
   UserRow,
   WorkspaceRow,
 } from '../../port-tenants.js'
-import { table } from './record.js'
+import { type Table, table } from './record.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
 
@@ -92,6 +93,16 @@ export const POOLS = table<PoolRow>('pools', {
   createdAt: 'plain',
   updatedAt: 'plain',
 })
+
+/** Whose upstreams a pool uses is never stored: it depends on the default workspace. */
+const FOLLOWS = `CASE WHEN kind = 'relay' AND upstreams = '[]' THEN (SELECT w.pool_id FROM workspaces w
+  WHERE w.account_id = pools.account_id AND w.is_default = 1 AND w.pool_id <> pools.id) END AS follows`
+
+export const KNOWN_POOLS: Pick<Table<KnownPool>, 'name' | 'columns' | 'decode'> = {
+  name: POOLS.name,
+  columns: `${POOLS.columns}, ${FOLLOWS}`,
+  decode: (row) => ({ ...POOLS.decode(row), follows: row.follows as string | null }),
+}
 
 export const SUPPRESSIONS = table<SuppressionRow>('suppressions', {
   id: 'plain',

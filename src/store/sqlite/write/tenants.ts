@@ -5,7 +5,7 @@
  *   and not an error: the failed statement leaves nothing behind, so the batch
  *   around it goes on.
  */
-import { builtInPool, SANDBOX_POOL } from '../../built-in.js'
+import { numbered } from '../../built-in.js'
 import type { CredentialRow, PoolRow, WorkspaceRow, Written } from '../../port-tenants.js'
 import type { Db } from '../connect.js'
 import type { TenantWrites } from '../protocol.js'
@@ -35,6 +35,7 @@ type RowWrites = Pick<
   | 'createAccount'
   | 'setPepperMark'
   | 'createWorkspace'
+  | 'ownPool'
   | 'updateWorkspace'
   | 'createKey'
   | 'revokeKey'
@@ -45,6 +46,46 @@ type RowWrites = Pick<
   | 'createSession'
   | 'revokeSession'
 >
+
+/** Workspaces and the pools that are theirs alone. */
+const createOwning = (db: Db): Pick<TenantWrites, 'createWorkspace' | 'ownPool'> => {
+  const addWorkspace = inserter(db, WORKSPACES)
+  const addPool = inserter(db, POOLS)
+  const slugTaken = db.prepare('SELECT 1 FROM workspaces WHERE account_id = ? AND slug = ?')
+  const mine = db
+    .prepare<[string, string], string>(
+      `SELECT p.id FROM workspaces w JOIN pools p ON p.id = w.pool_id WHERE w.id = ? AND p.kind = 'relay'
+       AND p.upstreams = '[]' AND NOT EXISTS (SELECT 1 FROM workspaces o WHERE o.pool_id = p.id AND o.id <> ?)`,
+    )
+    .pluck()
+  const unused = db
+    .prepare<[string, string], string>(
+      `SELECT id FROM pools WHERE account_id = ? AND name = ? AND deleted_at IS NULL AND kind = 'relay'
+       AND upstreams = '[]' AND NOT EXISTS (SELECT 1 FROM workspaces WHERE pool_id = pools.id)`,
+    )
+    .pluck()
+  /** Under the first of `shop`, `shop-2` … that is free; `known` may know a pool to take instead. */
+  const addNumbered = (pool: PoolRow, known: (name: string) => string | undefined): string => {
+    for (let n = 1; ; n++) {
+      const name = numbered(pool.name, n)
+      const found = known(name)
+      if (found !== undefined) return found
+      if (unlessTaken(() => addPool({ ...pool, name })) === 'done') return pool.id
+    }
+  }
+  return {
+    createWorkspace(workspace, own) {
+      if (own !== undefined) {
+        // it must be there first, and must not stay behind where the slug is taken
+        if (slugTaken.get(workspace.accountId, workspace.slug) !== undefined) return 'not_unique'
+        addNumbered(own, () => undefined)
+      }
+      return unlessTaken(() => addWorkspace(workspace))
+    },
+    ownPool: (workspaceId, fresh) =>
+      mine.get(workspaceId, workspaceId) ?? addNumbered(fresh, (name) => unused.get(fresh.accountId, name)),
+  }
+}
 
 export const createTenantWrites = (db: Db): RowWrites => {
   const add = {
@@ -68,16 +109,16 @@ export const createTenantWrites = (db: Db): RowWrites => {
     session: db.prepare('DELETE FROM sessions WHERE id = ?'),
   }
   return {
-    createAccount(account, workspace) {
+    createAccount(account, { workspace, pools }) {
       add.account(account)
+      for (const pool of pools) add.pool(pool)
       add.workspace(workspace)
-      add.pool(builtInPool(account.id, SANDBOX_POOL, account.createdAt))
     },
     setPepperMark(mark) {
       db.prepare('DELETE FROM pepper').run()
       db.prepare('INSERT INTO pepper VALUES (?)').run(mark)
     },
-    createWorkspace: (workspace) => unlessTaken(() => add.workspace(workspace)),
+    ...createOwning(db),
     updateWorkspace(id, change) {
       const { set, values } = WORKSPACES.change(change as Partial<WorkspaceRow>)
       if (values.length === 0) return 'done'
