@@ -54,9 +54,7 @@ const print = async ({ store }: House, terminal: Terminal, row: WorkspaceRow): P
   const pool = await store.pool(row.accountId, row.poolId)
   const leader = pool === null ? null : await leaderOf(store, pool)
   const text = pool === null ? row.poolId : poolText(pool, leader)
-  terminal.data({ ...workspaceRecord(row), egress_pool: pool?.name ?? null }, (paint) =>
-    show(paint, row, text),
-  )
+  terminal.data(workspaceRecord(row), (paint) => show(paint, row, text))
   const mending = leader ?? pool
   if (mending?.upstreams.length === 0 && mending.kind === 'relay')
     terminal.say(`its mail waits: postern pool update ${mending.name} --upstream URL`)

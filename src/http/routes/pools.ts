@@ -68,7 +68,8 @@ const health = async ({ store, relay }: Ground, pool: KnownPool) => {
     return { id, host, port, tls, state, ...render.liveUpstream(seen.get(id)) }
   })
   const usable = members.filter(({ breaker, state }) => breaker !== 'open' && state === 'active').length
-  const status = usable === 0 ? 'down' : usable === members.length ? 'ok' : 'degraded'
+  const none = usable === 0 && pool.kind === 'relay'
+  const status = none ? 'down' : usable === members.length ? 'ok' : 'degraded'
   return {
     id: pool.id,
     object: 'egress_pool_health',
