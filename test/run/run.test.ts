@@ -15,6 +15,7 @@ const run = (folder: string, ...words: readonly string[]) => {
   return { status, stdout, stderr }
 }
 
+t.setTimeout(120_000)
 t.test('all is well', async (t) => {
   const folder = t.testdir({
     house: { 'walls.test.js': file("t.pass('stands')") },
