@@ -31,6 +31,7 @@ import { liveUpstream } from './http/render.js'
 import type { Rule } from './mail/report/category.js'
 import { createIntake } from './outcome/intake.js'
 import { returnPathKeys } from './outcome/keys.js'
+import { longestWaitMs } from './outcome/reply.js'
 import { rulesIn } from './outcome/rules.js'
 import { suppressRefused } from './outcome/suppress.js'
 import { createRelay, type Relay } from './relay/relay.js'
@@ -131,10 +132,12 @@ interface Parts {
 }
 
 /** The store must be sound before anything is built on it. */
-const examine = async (store: Store, log: Log, now: number): Promise<number> => {
+const examine = async (store: Store, log: Log, now: number, retry: readonly number[]): Promise<number> => {
   await store.migrate()
   const faults = await store.check()
   if (faults.length > 0) throw new StoreFailed(`the store is not sound: ${faults.join('; ')}`)
+  const recipients = await store.adjustTimes(now, 0, longestWaitMs(retry))
+  if (recipients > 0) log.warn({ recipients }, 'clock was ahead')
   const recovered = await store.recover(now)
   if (recovered.released > 0) log.info({ ...recovered }, 'recovered')
   return recovered.ambiguous
@@ -196,7 +199,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
 const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const { config, log, listen } = options
   const clock = systemClock
-  const ambiguous = await examine(store, log, clock.now())
+  const ambiguous = await examine(store, log, clock.now(), config.relay.retry)
   const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
   const ground = groundOf(store, config, pepper, clock)
   await ensureAccount(ground)
@@ -272,7 +275,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const services = [
     management,
     disk,
-    createUpkeep({ store, retention: () => state.config.retention, log, clock }),
+    createUpkeep({ store, retention: () => state.config.retention, log, clock, retry: config.relay.retry }),
     bounce,
     sandbox,
     launching,

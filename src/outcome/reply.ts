@@ -6,6 +6,9 @@
  *   it says nothing about the recipient. What is postponed past the lifetime is
  *   expired, with 4.4.7 (RFC 3463, 3.5), and the last retry is placed on the end
  *   of the lifetime, so that a mail never outlives it by a whole backoff step.
+ *   A clock that was set wrong must not end a mail: the attempt that ends it began
+ *   past the lifetime, the longest retry wait after the start or the last step of the
+ *   clock, and as many were made as there are retry waits, or none could be for as long.
  *   A peer that names its price ("try again in 300 seconds") is given that time.
  *   When the connection broke after the final dot nobody knows whether the mail
  *   was taken; a workspace may have it held then instead of sent again (RELAY.md G2).
@@ -26,6 +29,8 @@ export interface RetryPlan {
   /** How long a mail is tried, in milliseconds. */
   readonly lifetime: number
   readonly random?: () => number
+  /** When the wall clock was last set, or the start, on the tick clock. */
+  readonly steadySince: () => number
   /** A site's own lines before the table that tells hard from soft. */
   readonly rules?: readonly Rule[]
 }
@@ -34,6 +39,10 @@ export interface RetryPlan {
 export interface AttemptEnd {
   readonly claimed: Claimed
   readonly at: number
+  /** When it began, on the wall and on the tick clock. */
+  readonly began: { readonly at: number; readonly tick: number }
+  /** Nobody could try: its pool has had no member up for the longest retry wait. */
+  readonly untried?: boolean
   readonly upstreamId: string | null
   readonly host: string | null
   /** Where the dialogue stood: connect, greeting, tls, auth, mail, rcpt, data, body, dot. */
@@ -49,7 +58,11 @@ const OUR_LOGIN = new Set([530, 534, 535, 538])
 /** A 5xx before MAIL refuses us or our TLS, whoever the mail is for. */
 const ABOUT_THE_MAIL = new Set(['mail', 'rcpt', 'data', 'body', 'dot'])
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000 }
-const LONGEST_WAIT_MS = 4 * 3_600_000
+/** What a reply may ask for at most. */
+const LONGEST_ASKED_MS = 4 * 3_600_000
+
+/** The longest that a mail can be told to wait. */
+export const longestWaitMs = (retry: readonly number[]): number => Math.max(LONGEST_ASKED_MS, ...retry)
 
 const WAIT =
   /\b(?:(?:try|retry|send|come back|wait)\b[^.;\d]{0,40}?|greylist\w*\s+for\s+|deferred\s+for\s+)(\d{1,6})\s*(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)\b/i
@@ -59,7 +72,7 @@ export const askedWaitMs = (text: string): number => {
   const found = WAIT.exec(text)
   if (found === null) return 0
   const unit = UNIT_MS[(found[2] ?? 's').charAt(0).toLowerCase()] ?? 1_000
-  return Math.min(Number(found[1]) * unit, LONGEST_WAIT_MS)
+  return Math.min(Number(found[1]) * unit, LONGEST_ASKED_MS)
 }
 
 const verdict = (end: AttemptEnd): 'accepted' | 'rejected' | 'postponed' => {
@@ -70,12 +83,20 @@ const verdict = (end: AttemptEnd): 'accepted' | 'rejected' | 'postponed' => {
   return reply.code >= 500 && aboutTheMail ? 'rejected' : 'postponed'
 }
 
+/** True when a failure may end the life of a mail that is past its lifetime. */
+const mayExpire = ({ began, claimed, untried }: AttemptEnd, plan: RetryPlan): boolean =>
+  isSteady(began.tick, plan) && (untried === true || claimed.attempts + 1 >= plan.retry.length)
+
+const isSteady = (tick: number, { steadySince, retry }: RetryPlan): boolean =>
+  tick - steadySince() >= Math.max(...retry)
+
 const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => {
-  const { claimed, at, reply } = end
+  const { claimed, at, began, reply } = end
   if (end.detail?.ambiguous === true && claimed.ambiguous === 'hold') return { ...base, retryAt: null }
   const endOfLife = claimed.queuedAt + plan.lifetime
   const text = reply === null ? (end.error ?? 'no reply') : `${reply.code} ${reply.text}`
-  if (at >= endOfLife) {
+  const isOver = began.at >= endOfLife
+  if (isOver && mayExpire(end, plan)) {
     return {
       ...base,
       seen: 'expired',
@@ -83,13 +104,11 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
       reason: 'lifetime',
     }
   }
-  const wait = retryDelayMs(
-    claimed.attempts + 1,
-    plan.retry,
-    plan.random ?? Math.random,
-    askedWaitMs(reply?.text ?? ''),
-  )
-  return { ...base, retryAt: Math.min(at + wait, endOfLife) }
+  // past its lifetime only attempts are missing, and they need not be far apart
+  const step = isOver && isSteady(began.tick, plan) ? 1 : claimed.attempts + 1
+  const random = plan.random ?? Math.random
+  const wait = retryDelayMs(step, plan.retry, random, askedWaitMs(reply?.text ?? ''))
+  return { ...base, retryAt: isOver ? at + wait : Math.min(at + wait, endOfLife) }
 }
 
 /** Why, as far as the upstream said it about this mail. */

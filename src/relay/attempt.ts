@@ -67,14 +67,14 @@ export class Attempt {
   readonly #pool: Pool
   readonly #upstream: Upstream
   readonly #around: Surroundings
-  readonly #started: number
+  readonly #began: AttemptEnd['began']
 
   constructor(item: Item, pool: Pool, upstream: Upstream, around: Surroundings) {
     this.#item = item
     this.#pool = pool
     this.#upstream = upstream
     this.#around = around
-    this.#started = around.tick()
+    this.#began = { at: around.now(), tick: around.tick() }
   }
 
   /** Call it in the same turn in which the upstream was chosen. */
@@ -247,6 +247,7 @@ export class Attempt {
     return {
       claimed: this.#item.claimed,
       at: this.#around.now(),
+      began: this.#began,
       upstreamId: row.id,
       host: row.host,
       stage,
@@ -255,7 +256,7 @@ export class Attempt {
       detail: {
         port: row.port,
         tls: connection?.tls ?? null,
-        ms: Math.round(this.#around.tick() - this.#started),
+        ms: Math.round(this.#around.tick() - this.#began.tick),
         ...(stage === 'dot' && reply === null ? { ambiguous: true } : {}),
         ...(this.#unreported(connection) ? { reports: false } : {}),
       },

@@ -12,40 +12,18 @@
  *   past their lifetime are told so even then.
  */
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
-import type { Claimed, Queue } from '../store/port.js'
+import type { Claimed } from '../store/port.js'
 import { Attempt, type Surroundings } from './attempt.js'
 import { type Item, recipientsOf } from './backlog.js'
-import type { Journal } from './journal.js'
 import { Lookout } from './lookout.js'
 import { recorded } from './outcomes.js'
-import type { Pool, Pools } from './pools.js'
-import type { LogLine, RelaySettings, RelayStats } from './settings.js'
-import { emptyStats } from './settings.js'
+import type { Pool } from './pools.js'
+import { emptyStats, type RelayStats } from './settings.js'
 import { Throttles } from './throttle/throttles.js'
+import type { FlowParts } from './turns/flow-parts.js'
 import { type Lane, Lanes } from './turns/lanes.js'
 import type { Upstream } from './upstream.js'
-import { expireSome } from './watch/expiry.js'
-
-export type RelayQueue = Pick<
-  Queue,
-  'claim' | 'attempting' | 'settle' | 'release' | 'body' | 'onDue' | 'onLeased' | 'ready' | 'nextDue'
->
-
-export interface FlowParts {
-  readonly queue: RelayQueue
-  readonly pools: Pools
-  readonly journal: Journal
-  readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'> &
-    Partial<Pick<RelaySettings, 'rules'>>
-  readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
-  readonly random: () => number
-  /** An upstream said that this address is dead. */
-  readonly dead: (recipientId: string, reason: string | null) => void
-  /** Mail came for a pool that is not known here: it may be new. */
-  readonly attempted?: ((ends: readonly AttemptEnd[]) => void) | undefined
-  readonly unknownPool: () => void
-  readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
-}
+import { Expiry } from './watch/expiry.js'
 
 /** Longer than the longest attempt can be: connect, envelope, body and dot at their deadlines. */
 const LEASE_MS = 3 * 3_600_000
@@ -65,6 +43,7 @@ export class Flow {
   #unsubscribe: (() => void)[] = []
   readonly #lookout: Lookout
   readonly #throttles: Throttles
+  readonly #expiry: Expiry
   #inFlight = 0
   /** Size of the messages in flight. */
   #bytes = 0
@@ -92,6 +71,14 @@ export class Flow {
       log: (fact, fields) => parts.log('info', fact, fields),
     })
     this.#lanes = new Lanes(this.#throttles, parts.around.tick)
+    this.#expiry = new Expiry({
+      ...parts.around,
+      queue: parts.queue,
+      plan: { ...parts.settings, steadySince: parts.steadySince },
+      giveBack: (claimed) => this.#giveBack(claimed, 0),
+      conclude: (end) => this.#conclude(end),
+      stopping: () => this.#stopping,
+    })
     this.#lookout = new Lookout({
       visit: () => this.#visit(),
       nextDue: () => parts.queue.nextDue([...(this.#ready ?? [])]),
@@ -152,6 +139,7 @@ export class Flow {
   /** To be called a few times a second: for what no event will wake. */
   tend(): void {
     this.announce()
+    this.#expiry.look(this.#parts.pools.all())
     const pumped = new Set<Pool>()
     for (const [poolId, lane] of this.#lanes.all()) {
       const pool = this.#parts.pools.get(poolId)
@@ -167,18 +155,13 @@ export class Flow {
 
   /** While nothing can be sent, mails still come to the end of their time. */
   async expire(): Promise<void> {
-    const parts = {
-      queue: this.#parts.queue,
-      now: this.#around.now,
-      lifetime: this.#parts.settings.lifetime,
-      lease: LEASE_MS,
-      giveBack: (claimed: Claimed) => this.#giveBack(claimed, 0),
-      conclude: (end: AttemptEnd) => this.#conclude(end),
-    }
-    for (const pool of this.#parts.pools.all()) {
-      if (pool.isUp) continue
-      while (!this.#stopping && (await expireSome(parts, pool.row.id))) {}
-    }
+    await this.#expiry.run(this.#parts.pools.all())
+  }
+
+  /** The wall clock was set: what is at hand and has not begun is claimed anew, with times that are right. */
+  stepped(): void {
+    for (const [poolId, lane] of this.#lanes.all()) this.#giveBackAll(poolId, lane)
+    this.look()
   }
 
   async #claim(pool: Pool): Promise<void> {
@@ -340,9 +323,9 @@ export class Flow {
 
   /** Writes down how the attempt ended. */
   #conclude(end: AttemptEnd): void {
-    const { settings, random, journal, log } = this.#parts
+    const { settings, random, steadySince, journal, log } = this.#parts
     this.#around.crash('relay.before-settle')
-    const outcome = recorded(end, { ...settings, random }, this.stats, log)
+    const outcome = recorded(end, { ...settings, random, steadySince }, this.stats, log)
     journal.settle(outcome)
     // where our own report is refused, no address of a mailing has died
     if (isDead(outcome) && end.claimed.nullSender !== true)

@@ -69,6 +69,8 @@ export interface RelayStats {
   /** Leased and not begun. */
   waiting: number
   connections: number
+  /** How often the wall clock was set while we ran. */
+  clockSteps: number
 }
 
 export const emptyStats = (): RelayStats => ({
@@ -85,6 +87,7 @@ export const emptyStats = (): RelayStats => ({
   inFlight: 0,
   waiting: 0,
   connections: 0,
+  clockSteps: 0,
 })
 
 export interface WorkerStart {

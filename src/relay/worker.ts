@@ -6,10 +6,11 @@
  *   store's writer; with the main thread it exchanges only orders and counters.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { systemClock } from '../base/clock.js'
+import { steadyClock, systemClock } from '../base/clock.js'
 import { unseal } from '../base/secret.js'
 import type { Rule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
+import { longestWaitMs } from '../outcome/reply.js'
 import type { Claimed } from '../store/port.js'
 import { connectQueue } from '../store/sqlite/queue-client.js'
 import { DKIM_SEAL } from '../tenant/domain/keys.js'
@@ -37,13 +38,21 @@ const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): 
 
 const queue = connectQueue(queuePort)
 let sandboxAddress = settings.sandboxAddress
+/** What is stored moves with the clock before anything is claimed or settled by the new time. */
+const clock = steadyClock(systemClock, (by) => {
+  log('warn', 'clock stepped', { by_s: Math.round(by / 1_000) })
+  queue.adjustTimes(systemClock.now(), by, longestWaitMs(settings.retry)).catch((error: Error) => {
+    log('error', 'times not adjusted', { error: error.message })
+  })
+  setImmediate(() => flow.stepped())
+})
 const pools = new Pools({
   hostname: settings.hostname,
   timeouts: settings.timeouts,
   idle: settings.idle,
   patience: PATIENCE_MS,
   unseal: (sealed) => unseal(settings.pepper, UPSTREAM_SEAL, sealed),
-  tick: systemClock.tick,
+  tick: clock.tick,
   sandboxAddress: () => sandboxAddress,
 })
 
@@ -68,6 +77,7 @@ const flow = new Flow({
   journal,
   settings: live,
   random: Math.random,
+  steadySince: clock.steadySince,
   dead: (recipientId, reason) => tell({ say: 'dead', recipientId, reason }),
   unknownPool: () => reloadSoon(),
   attempted: settings.traced
@@ -75,8 +85,8 @@ const flow = new Flow({
     : undefined,
   log,
   around: {
-    now: systemClock.now,
-    tick: systemClock.tick,
+    now: clock.now,
+    tick: clock.tick,
     returnPath: (claimed: Claimed, pool: Pool) =>
       claimed.nullSender === true
         ? ''
@@ -85,7 +95,7 @@ const flow = new Flow({
           : fixedReturnPath(bounceDomain),
     envid: (claimed: Claimed) => makeRef(keys, 'envid', subject(claimed)),
     ref: (claimed: Claimed) => `${REF_HEADER}: ${makeRef(keys, 'ref', subject(claimed))}`,
-    sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, systemClock.now()),
+    sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, clock.now()),
     receivedToken: `by ${settings.hostname} with `,
     crash: (point: CrashPoint) => {
       if (settings.crashAt === point) process.kill(process.pid, 'SIGKILL')
@@ -118,8 +128,8 @@ const reloadSoon = (): void => {
 const watchdog = new Watchdog({
   pools: () => pools.all(),
   nextDue: (poolIds) => queue.nextDue(poolIds),
-  now: systemClock.now,
-  tick: systemClock.tick,
+  now: clock.now,
+  tick: clock.tick,
   begunAt: (poolId) => flow.begunAt(poolId),
   waiting: (poolId) => flow.waiting(poolId),
   restart: (pool) => flow.restart(pool),
@@ -128,12 +138,18 @@ const watchdog = new Watchdog({
 })
 
 const tellStats = (): void => {
-  const upstreams = healthOf(pools.all(), systemClock.now() - systemClock.tick())
-  tell({ say: 'stats', stats: flow.measure(), upstreams, pools: watchdog.pools })
+  const upstreams = healthOf(pools.all(), clock.now() - clock.tick())
+  tell({
+    say: 'stats',
+    stats: { ...flow.measure(), clockSteps: clock.steps },
+    upstreams,
+    pools: watchdog.pools,
+  })
 }
 
 await reload()
 const sweeping = setInterval(() => {
+  clock.now() // a step is seen even when nothing is done
   pools.sweep((pool) => flow.resume(pool))
   flow.tend()
 }, SWEEP_MS)

@@ -13,6 +13,23 @@ export const nullWhenMissing = (error: unknown): null => {
   throw error
 }
 
+/** How old what is swept must be. */
+export interface Keep {
+  readonly bodiesMs: number
+  readonly emailsMs: number
+  /** False while the clock can not be believed: mail that others hold is not called expired. */
+  readonly deadlines?: boolean
+}
+
+export interface Times {
+  /**
+   * The wall clock was set by so much: what is queued or deferred, waiting, held or leased, waits as long as before.
+   * By 0, at a start: it waits no longer than it was told. In both no longer than `longestWait` from now. Appointments
+   * stand. Resolves with the number of recipients that were moved.
+   */
+  adjustTimes(now: number, by: number, longestWait: number): Promise<number>
+}
+
 /** How often a value fell under each bound, with those beyond the last one at the end. */
 export interface Distribution {
   readonly bounds: readonly number[]

@@ -20,7 +20,7 @@ import type { Domains } from './port-domains.js'
 import type { Operations } from './port-operations.js'
 import type { DsnPayment, SenderDsns } from './port-sender-dsns.js'
 import type { Hooks, Tenants } from './port-tenants.js'
-import type { Copied, WriterLoad } from './port-upkeep.js'
+import type { Copied, Keep, Times, WriterLoad } from './port-upkeep.js'
 
 /** `system`: reports that we write ourselves. */
 export type Source = 'api' | 'smtp' | 'system'
@@ -221,7 +221,7 @@ export interface Settled {
   readonly emailStatus: Status
 }
 
-export interface Queue {
+export interface Queue extends Times {
   /** Email, body, recipients, idempotent answer and first events: all or nothing. */
   accept(batch: Acceptance): Promise<AcceptResult>
   /** Locks an idempotency key, or says who has it. An expired lock or answer (24 h) is taken over. */
@@ -366,7 +366,7 @@ export interface Upkeep {
   /** Takes over the leases of dead boots. Ambiguous ones (journaled, unsettled) are counted and follow `ambiguous`. */
   recover(now: number): Promise<{ readonly released: number; readonly ambiguous: number }>
   /** Small steps of housekeeping: retention, dead locks, old windows, unused room. Resolves with rows and files removed. */
-  sweep(now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): Promise<number>
+  sweep(now: number, keep: Keep): Promise<number>
   /** An online copy, consistent and complete but for the bodies that it names as missing. */
   backup(path: string): Promise<Copied>
   depth(): Promise<readonly QueueDepth[]>

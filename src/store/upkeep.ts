@@ -3,13 +3,17 @@
  * DESCRIPTION
  *   Retention, dead locks, orphans, deadlines of mail that others hold. A sweep
  *   that takes longer is not overtaken by the next one.
+ *   What is swept is gone, so a clock that has just been set is not believed: for an
+ *   hour after a step nothing is swept, and no deadline is met before the longest
+ *   retry wait is over, after a start either.
  */
-import type { Clock } from '../base/clock.js'
+import { type Clock, steadyClock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Upkeep } from './port.js'
 
 const SWEEP_MS = 60_000
+const REST_MS = 3_600_000
 
 export interface UpkeepParts {
   readonly store: Pick<Upkeep, 'sweep'>
@@ -17,17 +21,22 @@ export interface UpkeepParts {
   readonly retention: () => { readonly bodies: number; readonly emails: number }
   readonly log: Pick<Log, 'error'>
   readonly clock: Clock
+  /** The waits between attempts, in milliseconds. */
+  readonly retry: readonly number[]
 }
 
-export const createUpkeep = ({ store, retention, log, clock }: UpkeepParts): Service => {
+export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepParts): Service => {
+  const clock = steadyClock(parts.clock)
   let timer: NodeJS.Timeout | null = null
   let isSweeping = false
   const sweep = async (): Promise<void> => {
-    if (isSweeping) return
+    const steady = clock.tick() - clock.steadySince()
+    if (isSweeping || (clock.steps > 0 && steady < REST_MS)) return
     isSweeping = true
+    const deadlines = steady >= Math.max(...retry)
     const { bodies, emails } = retention()
     try {
-      await store.sweep(clock.now(), { bodiesMs: bodies, emailsMs: emails })
+      await store.sweep(clock.now(), { bodiesMs: bodies, emailsMs: emails, deadlines })
     } catch (error) {
       log.error({ error: (error as Error).message }, 'sweep failed')
     }

@@ -4,7 +4,12 @@ import type { Claimed } from '../../src/store/port.js'
 
 const HOUR = 3_600_000
 const NOW = 1_800_000_000_000
-const PLAN = { retry: [60_000, HOUR], lifetime: 24 * HOUR, random: () => 0.5 }
+const PLAN = {
+  retry: [60_000, HOUR],
+  lifetime: 24 * HOUR,
+  random: () => 0.5,
+  steadySince: () => Number.NEGATIVE_INFINITY,
+}
 
 const claimed: Claimed = {
   recipientId: '0000000000000001',
@@ -30,6 +35,7 @@ const claimed: Claimed = {
 const end = (stage: string, code: number | null, change: Partial<AttemptEnd> = {}): AttemptEnd => ({
   claimed,
   at: NOW,
+  began: { at: NOW, tick: 0 },
   upstreamId: 'up_1',
   host: 'mx.test',
   stage,
@@ -87,6 +93,26 @@ t.test('retries back off, as told, and never outlive the mail', async (t) => {
     seen: 'expired',
     reply: { enhanced: '4.4.7', text: /connection closed/ },
   })
+})
+
+t.test('a wrong clock costs an attempt, never the life of a mail', async (t) => {
+  const old = { ...claimed, attempts: 1, queuedAt: NOW - 25 * HOUR }
+  const seen = (change: Partial<AttemptEnd>, steady = 0) =>
+    fromAttempt(end('rcpt', 451, { claimed: old, ...change }), { ...PLAN, steadySince: () => steady })
+  const began = (tick: number) => ({ began: { at: NOW, tick } })
+  t.match(seen(began(HOUR)), { seen: 'expired' }, 'the clock has been steady for the longest retry wait')
+  const early = seen(began(HOUR - 1))
+  t.match(early, { seen: 'postponed', reply: { code: 451 } }, 'the clock was set within that time')
+  t.equal(early.retryAt, NOW + HOUR / 2, 'it waits as it would have')
+  const few = seen({ ...began(HOUR), claimed: { ...old, attempts: 0 } })
+  t.match(few, { seen: 'postponed' }, 'fewer attempts than there are retry waits')
+  t.equal(few.retryAt, NOW + 30_000, 'what is missing comes soon')
+  const during = seen({ began: { at: NOW - 2 * HOUR, tick: HOUR } })
+  t.match(during, { seen: 'postponed' }, 'it began within the lifetime')
+  t.ok((during.retryAt ?? 0) <= NOW, 'the next one begins at once, and may end it')
+  const untried = { claimed: { ...old, attempts: 0 }, untried: true }
+  t.match(seen({ ...began(HOUR), ...untried }), { seen: 'expired' }, 'nobody could try')
+  t.match(seen({ ...began(HOUR - 1), ...untried }), { seen: 'postponed' })
 })
 
 t.test('waiting times in words', async (t) => {

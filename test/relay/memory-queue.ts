@@ -5,7 +5,7 @@
  *   in test/store. Keeps what it was told, in order.
  */
 import { nextStatus, type Status } from '../../src/mail/status.js'
-import type { RelayQueue } from '../../src/relay/flow.js'
+import type { RelayQueue } from '../../src/relay/turns/flow-parts.js'
 import type { AttemptMark, Claimed, Outcome, Settled } from '../../src/store/port.js'
 import { eventually } from '../parts/eventually.js'
 

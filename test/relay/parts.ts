@@ -78,6 +78,7 @@ export interface FlowOptions {
   readonly patience?: number
   readonly lifetime?: number
   readonly drain?: number
+  readonly retry?: readonly number[]
 }
 
 export interface TestFlow {
@@ -107,12 +108,13 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     pools,
     journal,
     settings: {
-      retry: [60_000],
+      retry: options.retry ?? [60_000],
       lifetime: options.lifetime ?? 86_400_000,
       poll: 200,
       drain: options.drain ?? 2_000,
     },
     random: Math.random,
+    steadySince: () => Number.NEGATIVE_INFINITY,
     unknownPool: () => {},
     dead: (recipientId) => logged.push(`dead ${recipientId}`),
     log: (_level, fact) => logged.push(fact),

@@ -13,6 +13,7 @@ import { queueContract } from './contract-queue.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
 import { tenantsContract } from './contract-tenants.js'
+import { timesContract } from './contract-times.js'
 import { upkeepContract } from './contract-upkeep.js'
 import type { OpenStore } from './fixture.js'
 
@@ -25,5 +26,6 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('tenants', (t) => tenantsContract(t, store, open))
   await t.test('operations', (t) => operationsContract(t, store, open))
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))
+  await t.test('times', (t) => timesContract(t, open))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

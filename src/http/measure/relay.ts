@@ -11,7 +11,8 @@ export const relayMetrics = (
   relay: Pick<Relay, 'stats' | 'upstreams' | 'pools'>,
   recoveredAmbiguous: number,
 ): readonly Metric[] => {
-  const { inFlight, waiting, connections, ambiguous, throttledDomains, ...counted } = relay.stats()
+  const { inFlight, waiting, connections, ambiguous, throttledDomains, clockSteps, ...counted } =
+    relay.stats()
   const pools = relay.pools()
   const upstreams = relay.upstreams().map((one) => ({
     ...one,
@@ -29,6 +30,12 @@ export const relayMetrics = (
       help: 'Attempts that broke off between the final dot and its answer; a second copy may have left',
       type: 'counter',
       samples: [{ value: ambiguous + recoveredAmbiguous }],
+    },
+    {
+      name: 'postern_clock_steps_total',
+      help: 'How often the wall clock was set by more than five seconds while Postern ran',
+      type: 'counter',
+      samples: [{ value: clockSteps }],
     },
     gauge('postern_relay_in_flight', 'Messages between MAIL and the last reply', inFlight),
     gauge('postern_relay_waiting', 'Recipients leased and not begun', waiting),

@@ -1,43 +1,83 @@
 /**
  * NAME      expiry - mails that come to the end of their time while nothing can be sent
  * DESCRIPTION
- *   A pool with no upstream that is up is claimed from only here: what is past
- *   its lifetime ends, the rest goes back at once.
+ *   A pool that has had no upstream up for the longest retry wait is claimed from
+ *   only here: what is past its lifetime ends, the rest goes back at once. Nothing
+ *   ends for as long after the start or a step of the wall clock, whatever it says.
  */
-import type { AttemptEnd } from '../../outcome/reply.js'
+import type { AttemptEnd, RetryPlan } from '../../outcome/reply.js'
 import type { Claimed, Queue } from '../../store/port.js'
 
 export interface ExpiryParts {
   readonly queue: Pick<Queue, 'claim'>
+  readonly plan: Pick<RetryPlan, 'retry' | 'lifetime' | 'steadySince'>
   readonly now: () => number
-  readonly lifetime: number
-  readonly lease: number
+  readonly tick: () => number
   readonly giveBack: (claimed: Claimed) => void
   readonly conclude: (end: AttemptEnd) => void
+  readonly stopping: () => boolean
+}
+
+interface Standing {
+  readonly row: { readonly id: string }
+  readonly isUp: boolean
 }
 
 const AT_ONCE = 100
+const LEASE_MS = 3_600_000
+const NOBODY = {
+  untried: true,
+  upstreamId: null,
+  host: null,
+  stage: 'connect',
+  reply: null,
+  error: 'no upstream was up',
+}
 
-/** Resolves with true when there may be more. */
-export const expireSome = async (parts: ExpiryParts, poolId: string): Promise<boolean> => {
-  const { queue, lifetime, lease, giveBack, conclude } = parts
-  const at = parts.now()
-  const claimed = await queue.claim(poolId, AT_ONCE, at + lease, at)
-  let dead = 0
-  for (const one of claimed) {
-    if (at < one.queuedAt + lifetime) {
-      giveBack(one)
-      continue
-    }
-    dead++
-    const nobody = {
-      upstreamId: null,
-      host: null,
-      stage: 'connect',
-      reply: null,
-      error: 'no upstream was up',
-    }
-    conclude({ claimed: one, at, ...nobody })
+export class Expiry {
+  readonly #parts: ExpiryParts
+  /** Since when a pool is down, on the tick clock. */
+  readonly #down = new Map<string, number>()
+
+  constructor(parts: ExpiryParts) {
+    this.#parts = parts
   }
-  return dead > 0 && dead === claimed.length
+
+  /** To be called often: a pool that was up in between begins anew. */
+  look(pools: Iterable<Standing>): void {
+    const tick = this.#parts.tick()
+    for (const { row, isUp } of pools) {
+      if (isUp) this.#down.delete(row.id)
+      else if (!this.#down.has(row.id)) this.#down.set(row.id, tick)
+    }
+  }
+
+  async run(pools: Iterable<Standing>): Promise<void> {
+    const { plan, tick, stopping } = this.#parts
+    const before = tick() - Math.max(...plan.retry)
+    if (plan.steadySince() > before) return
+    for (const { row, isUp } of pools) {
+      const since = this.#down.get(row.id) ?? Number.POSITIVE_INFINITY
+      if (isUp || since > before) continue
+      while (!stopping() && (await this.#some(row.id))) {}
+    }
+  }
+
+  /** Resolves with true when there may be more. */
+  async #some(poolId: string): Promise<boolean> {
+    const { queue, plan, giveBack, conclude } = this.#parts
+    const at = this.#parts.now()
+    const began = { at, tick: this.#parts.tick() }
+    const claimed = await queue.claim(poolId, AT_ONCE, at + LEASE_MS, at)
+    let dead = 0
+    for (const one of claimed) {
+      if (at < one.queuedAt + plan.lifetime) {
+        giveBack(one)
+        continue
+      }
+      dead++
+      conclude({ claimed: one, at, began, ...NOBODY })
+    }
+    return dead > 0 && dead === claimed.length
+  }
 }

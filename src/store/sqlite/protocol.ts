@@ -32,6 +32,7 @@ import type {
   WorkspaceRow,
   Written,
 } from '../port-tenants.js'
+import type { Keep } from '../port-upkeep.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
 import type { DomainWrites } from './operate/domains.js'
@@ -47,6 +48,7 @@ export interface QueueWrites {
   settle(outcomes: readonly Outcome[]): readonly Settled[]
   release(leases: readonly LeaseRef[], dueAt: number): void
   recover(now: number): { readonly released: number; readonly ambiguous: number }
+  adjustTimes(now: number, by: number, longestWait: number): number
   reschedule(scope: EmailScope, id: string, scheduledAt: number, now: number): RescheduleResult
   cancel(scope: EmailScope, id: string, now: number): RescheduleResult
 }
@@ -85,7 +87,7 @@ export interface Swept {
 
 export interface UpkeepWrites {
   /** One small step; `again` means that there is more to do. */
-  sweepStep(now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): Swept
+  sweepStep(now: number, keep: Keep): Swept
   /** Gives some of the room that nothing uses back to the system; whether there is more. */
   shrinkStep(): boolean
   durability(): readonly string[]

@@ -34,6 +34,7 @@ export const createQueueWrites = (line: Line): QueueWrites => ({
   attempting: (marks) => line.call('attempting', marks),
   settle: (outcomes) => line.call('settle', outcomes),
   release: (leases, dueAt) => line.call('release', leases, dueAt),
+  adjustTimes: (...args) => line.call('adjustTimes', ...args),
   onDue: line.onDue,
   onLeased: line.onLeased,
   ready: line.ready,

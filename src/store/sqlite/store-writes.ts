@@ -138,6 +138,7 @@ const mailWrites = (current: () => Session): MailWrites => ({
   attempting: async (marks) => current().queue.attempting(marks),
   settle: async (outcomes) => current().queue.settle(outcomes),
   release: async (leases, dueAt) => current().queue.release(leases, dueAt),
+  adjustTimes: async (...args) => current().queue.adjustTimes(...args),
   onDue: (wake) => current().queue.onDue(wake),
   onLeased: (take) => current().queue.onLeased(take),
   ready: (poolIds) => current().queue.ready(poolIds),

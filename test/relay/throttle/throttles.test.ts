@@ -30,7 +30,15 @@ const setUp = () => {
     return begun
   }
   const end = (items: readonly Item[], line: string, stage = 'dot') => {
-    const said = { at: 0, upstreamId: 'u', host: 'h', stage, reply: parseReply(line), error: null }
+    const said = {
+      at: 0,
+      began: { at: 0, tick: 0 },
+      upstreamId: 'u',
+      host: 'h',
+      stage,
+      reply: parseReply(line),
+      error: null,
+    }
     for (const item of items) throttles.ended(item, [{ ...said, claimed: item.claimed }])
   }
   return { throttles, backlog, back, logged, fill, begin, end, pass: (ms: number) => (now += ms) }

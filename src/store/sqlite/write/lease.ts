@@ -20,6 +20,8 @@ export interface Leases {
   recover(now: number): { readonly released: number; readonly ambiguous: number }
   /** Remembers when the next lease may run out. */
   noteUntil(until: number): void
+  /** The clock was set, and the stored ends of our leases with it. */
+  moved(by: number): void
   /** Frees unused leases that ran out; nearly always a comparison and nothing more. */
   reap(now: number): void
 }
@@ -137,6 +139,10 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
 
     noteUntil(until) {
       if (until < earliest) earliest = until
+    },
+
+    moved(by) {
+      earliest += by
     },
 
     reap(now) {

@@ -10,6 +10,7 @@
  */
 import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
+import type { Keep } from '../../port-upkeep.js'
 import type { Swept } from '../protocol.js'
 import type { Desk } from './desk.js'
 import { ANSWER_KEPT_MS } from './idempotency.js'
@@ -129,9 +130,9 @@ export const createSweepStep = (desk: Desk, settle: (outcome: Outcome) => Settle
     return overdue.length
   }
 
-  return (now: number, keep: { readonly bodiesMs: number; readonly emailsMs: number }): Swept => {
+  return (now: number, keep: Keep): Swept => {
     files = []
-    const overdue = expire(now)
+    const overdue = keep.deadlines === false ? 0 : expire(now)
     const agedBodies = bodies(now - keep.bodiesMs)
     const agedEmails = emails(now - keep.emailsMs)
     const others =

@@ -28,6 +28,7 @@ import { createAppointments } from './schedule.js'
 import { createSettle } from './settle.js'
 import { createSweepStep } from './sweep.js'
 import { createPoolWrites, createTenantWrites } from './tenants.js'
+import { createTimes } from './times.js'
 
 export const createVerbs = (desk: Desk): WriterVerbs => {
   const addEvent = createAddEvent(desk.db)
@@ -44,6 +45,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     attempting: leases.attempting,
     release: leases.release,
     recover: leases.recover,
+    adjustTimes: createTimes(desk, leases),
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
     sweepStep: createSweepStep(desk, settle),

@@ -1,0 +1,32 @@
+/**
+ * NAME      flow-parts - what the flow of mail is built from
+ */
+import type { AttemptEnd } from '../../outcome/reply.js'
+import type { Queue } from '../../store/port.js'
+import type { Surroundings } from '../attempt.js'
+import type { Journal } from '../journal.js'
+import type { Pools } from '../pools.js'
+import type { LogLine, RelaySettings } from '../settings.js'
+
+export type RelayQueue = Pick<
+  Queue,
+  'claim' | 'attempting' | 'settle' | 'release' | 'body' | 'onDue' | 'onLeased' | 'ready' | 'nextDue'
+>
+
+export interface FlowParts {
+  readonly queue: RelayQueue
+  readonly pools: Pools
+  readonly journal: Journal
+  readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'> &
+    Partial<Pick<RelaySettings, 'rules'>>
+  readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
+  readonly random: () => number
+  /** When the wall clock was last set, or the start, on the tick clock. */
+  readonly steadySince: () => number
+  /** An upstream said that this address is dead. */
+  readonly dead: (recipientId: string, reason: string | null) => void
+  readonly attempted?: ((ends: readonly AttemptEnd[]) => void) | undefined
+  /** Mail came for a pool that is not known here: it may be new. */
+  readonly unknownPool: () => void
+  readonly log: (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void
+}

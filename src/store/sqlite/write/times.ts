@@ -1,0 +1,57 @@
+/**
+ * NAME      times - what waits, when the wall clock was set
+ * DESCRIPTION
+ *   Stored times are wall time, and what they stand for are durations: how long a
+ *   mail has waited, how long until its next try, how long a lease lasts. When the
+ *   clock is set by some amount they move with it, so all these stay as they were.
+ *   At a start nobody knows by how much it was set while we were away. Then no
+ *   mail waits longer than it was told to when its row was written, nor longer than
+ *   the longest wait there is. The time of a scheduled mail is its appointment:
+ *   it is never moved.
+ * NOTES
+ *   One verb and no small steps: a row that is written in between would be moved by
+ *   what it never missed. 200,000 waiting mails take about a second, once a step.
+ */
+import type { Desk } from './desk.js'
+import type { Leases } from './lease.js'
+
+/** Rows that say they were written within so many milliseconds were written by the new clock. */
+const SEEN_WITHIN_MS = 2_000
+
+/** What waits, is held, is leased, or has a deadline: each is a partial index. */
+const WAITING = `status IN ('queued', 'deferred') AND id IN (
+  SELECT id FROM recipients WHERE due_at IS NOT NULL UNION SELECT id FROM recipients WHERE held IS NOT NULL
+  UNION SELECT id FROM recipients WHERE boot IS NOT NULL UNION SELECT id FROM recipients WHERE deadline IS NOT NULL)`
+
+/** A time of a row from the future, as long from now as it was from when the row was written. */
+const told = (column: string): string =>
+  `CASE WHEN updated_at > @now THEN @now + max(0, ${column} - updated_at) ELSE ${column} END`
+
+const SHIFT = `UPDATE recipients SET due_at = due_at + @by, held_due = held_due + @by, lease_until = lease_until + @by,
+    queued_at = queued_at + @by, deadline = deadline + @by, updated_at = updated_at + @by
+  WHERE ${WAITING} AND NOT (updated_at > @now - ${SEEN_WITHIN_MS} AND updated_at <= @now)`
+
+const clamp = (time: (column: string) => string): string => `UPDATE recipients SET
+    due_at = min(${time('due_at')}, @latest), held_due = min(${time('held_due')}, @latest),
+    queued_at = min(queued_at, @now), updated_at = min(updated_at, @now)
+  WHERE ${WAITING} AND (due_at > @latest OR held_due > @latest OR queued_at > @now OR updated_at > @now)`
+
+export const createTimes = (desk: Desk, leases: Pick<Leases, 'moved'>) => {
+  const shift = desk.db.prepare(SHIFT)
+  const atStep = desk.db.prepare(clamp((column) => column))
+  const atStart = desk.db.prepare(clamp(told))
+
+  /** How many recipients were moved. */
+  return (now: number, by: number, longestWait: number): number => {
+    const latest = now + longestWait
+    let moved = 0
+    if (by === 0) moved = atStart.run({ now, latest }).changes
+    else {
+      moved = shift.run({ now, by }).changes
+      atStep.run({ now, latest })
+      leases.moved(by)
+    }
+    if (moved > 0) desk.effects.due = true
+    return moved
+  }
+}
