@@ -4,6 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import { fakeClock, noFakeClock } from '../parts/clock.js'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 import { UpstreamServer } from '../relay/upstream-server.js'
 
@@ -49,16 +50,14 @@ const setUp = async (t: Test, relay: Record<string, unknown> = {}) => {
     await daemon.start(clock.env)
   }
   const metrics = async () => (await fetch(`http://127.0.0.1:${daemon.ports.management}/metrics`)).text()
-  /** Resolves when the daemon has told of so many steps since its start. */
-  const told = async (steps: number) => {
-    while (daemon.output.filter((line) => line.includes('"clock stepped"')).length < steps) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
-  /** Resolves when the upstream has been tried so often again. */
-  const tried = async (more: number) => {
-    const until = upstream.tries + more
-    while (upstream.tries < until) await new Promise((resolve) => setTimeout(resolve, 20))
+  const told = (steps: number) =>
+    eventually(
+      `${steps} steps in the log`,
+      () => daemon.output.filter((line) => line.includes('"clock stepped"')).length >= steps,
+    )
+  const tried = (more: number) => {
+    const enough = upstream.tries + more
+    return eventually(`${more} more attempts`, () => upstream.tries >= enough)
   }
   return { daemon, key, clock, upstream, server, send, all, restart, metrics, told, tried }
 }
@@ -75,9 +74,8 @@ t.test('an hour ahead, and right again', here, async (t) => {
   await told(2)
   upstream.healthy = true
   await all([...before, ...during], 'sent')
-  let text = ''
-  while (!/^postern_clock_steps_total 2$/m.test(text)) text = await metrics()
-  t.pass('all left within their ordinary waits, and the metric counts two steps')
+  const counted = async () => /^postern_clock_steps_total 2$/m.test(await metrics())
+  t.ok(await eventually('a metric that counts both steps', counted))
 })
 
 t.test('the same, put right while it was stopped', here, async (t) => {
