@@ -155,7 +155,7 @@ export class Flow {
 
   /** While nothing can be sent, mails still come to the end of their time. */
   async expire(): Promise<void> {
-    await this.#expiry.run(this.#parts.pools.all())
+    await this.#expiry.run([...this.#parts.pools.all()])
   }
 
   /** The wall clock was set: what is at hand and has not begun is claimed anew, with times that are right. */

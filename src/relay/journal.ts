@@ -10,6 +10,7 @@
  *   When the store can not write (a full disk) outcomes are kept and written
  *   later, and every mark is refused meanwhile: no message is sent whose end could not
  *   be told.
+ *   What waits here when the wall clock is set moves with it, as it does in the store.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { settle } from '../outcome/settle.js'
@@ -22,16 +23,30 @@ interface Mark {
   done(mine: boolean): void
 }
 
+interface Ended {
+  readonly outcome: Outcome
+  /** By how much the clock had been set when it came. */
+  readonly set: number
+}
+
+interface Release {
+  readonly lease: LeaseRef
+  readonly dueAt: number
+  readonly set: number
+}
+
 const RETRY_MS = 1_000
 
 export class Journal {
   readonly #queue: JournalQueue
   readonly #onTrouble: (error: Error) => void
-  #outcomes: Outcome[] = []
+  #outcomes: Ended[] = []
   #marks: Mark[] = []
-  #releases: { lease: LeaseRef; dueAt: number }[] = []
+  #releases: Release[] = []
   #round: Promise<void> | null = null
   #giveUp = false
+  /** By how much the clock was set since the start. */
+  #set = 0
 
   constructor(queue: JournalQueue, onTrouble: (error: Error) => void) {
     this.#queue = queue
@@ -52,13 +67,25 @@ export class Journal {
   }
 
   settle(outcome: Outcome): void {
-    this.#outcomes.push(outcome)
+    this.#outcomes.push({ outcome, set: this.#set })
     this.#start()
   }
 
   release(lease: LeaseRef, dueAt: number): void {
-    this.#releases.push({ lease, dueAt })
+    this.#releases.push({ lease, dueAt, set: this.#set })
     this.#start()
+  }
+
+  /** The wall clock was set by so much. */
+  stepped(by: number): void {
+    this.#set += by
+  }
+
+  #now({ outcome, set }: Ended): Outcome {
+    const by = this.#set - set
+    if (by === 0) return outcome
+    const { at, retryAt } = outcome
+    return { ...outcome, at: at + by, retryAt: retryAt === null ? null : retryAt + by }
   }
 
   /** Resolves when all is written; gives up at the first failure, because a restart will tell the rest. */
@@ -100,7 +127,10 @@ export class Journal {
         again()
       }
     await Promise.all([
-      settle(this.#queue, outcomes).then(
+      settle(
+        this.#queue,
+        outcomes.map((one) => this.#now(one)),
+      ).then(
         () => {},
         failing(() => this.#outcomes.unshift(...outcomes)),
       ),
@@ -120,9 +150,10 @@ export class Journal {
     }
   }
 
-  async #release(releases: readonly { lease: LeaseRef; dueAt: number }[]): Promise<void> {
+  async #release(releases: readonly Release[]): Promise<void> {
     const byTime = new Map<number, LeaseRef[]>()
-    for (const { lease, dueAt } of releases) {
+    for (const { lease, set, ...release } of releases) {
+      const dueAt = release.dueAt + this.#set - set
       const list = byTime.get(dueAt)
       if (list === undefined) byTime.set(dueAt, [lease])
       else list.push(lease)

@@ -31,6 +31,7 @@ const RELOAD_MS = 1_000
 const SOON_MS = 20
 const PATIENCE_MS = 5_000
 const EXPIRE_MS = 60_000
+const ARRIVED_MS = 1_000
 
 const tell = (message: FromWorker): void => port.postMessage(message)
 const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void =>
@@ -44,7 +45,9 @@ const clock = steadyClock(systemClock, (by) => {
   queue.adjustTimes(systemClock.now(), by, longestWaitMs(settings.retry)).catch((error: Error) => {
     log('error', 'times not adjusted', { error: error.message })
   })
-  setImmediate(() => flow.stepped())
+  journal.stepped(by)
+  // once more for what was on its way to us when the clock was set
+  for (const wait of [0, ARRIVED_MS]) setTimeout(() => flow.stepped(), wait)
 })
 const pools = new Pools({
   hostname: settings.hostname,

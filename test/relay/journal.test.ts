@@ -58,3 +58,35 @@ t.test('no wake-up is lost, however the calls fall', async (t) => {
   await journal.flush()
   t.equal(journal.pending, 0)
 })
+
+t.test('what waits for a commit moves with the clock', async (t) => {
+  const { queue, rounds } = slowQueue()
+  const settled: unknown[] = []
+  const settle = queue.settle.bind(queue)
+  const journal = new Journal(
+    {
+      ...queue,
+      settle: (outcomes) => {
+        settled.push(...outcomes.map(({ at, retryAt }) => [at, retryAt]))
+        return settle(outcomes)
+      },
+    },
+    () => t.fail('no trouble'),
+  )
+  const first = journal.mark(mark(0))
+  await null
+  await null
+  journal.settle({ ...outcome(1), seen: 'postponed', at: 1_000, retryAt: 5_000 })
+  journal.settle({ ...outcome(2), at: 1_000 })
+  journal.release(mark(3), 10)
+  journal.stepped(60_000)
+  journal.settle({ ...outcome(4), seen: 'postponed', at: 61_000, retryAt: 65_000 })
+  await first
+  await journal.flush()
+  t.same(settled, [
+    [61_000, 65_000],
+    [61_000, null],
+    [61_000, 65_000],
+  ])
+  t.same(rounds.at(-1), 'release 1 at 60010')
+})

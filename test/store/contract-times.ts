@@ -13,22 +13,20 @@ import {
   ofLease,
   report,
   scopeOf,
+  T0,
 } from './fixture.js'
 
 const DAY = 24 * HOUR
 const LONGEST = 8 * HOUR
 
-/** settle() writes the real time into its rows, so the time of these tests is near it. */
-const T0 = Date.now() + 10 * 60_000
-
 const dueOf = async (store: Store, at: Ground, mail: NewEmail): Promise<number | null | undefined> =>
   (await store.email(scopeOf(at), mail.id))?.recipients[0]?.dueAt
 
-const waits = (retryAt: number) => ({ seen: 'postponed', retryAt }) as const
+const waits = (retryAt: number) => ({ seen: 'postponed', at: T0, retryAt }) as const
 
 /** A mail deferred until `retryAt`. */
 const deferred = async (store: Store, at: Ground, retryAt: number): Promise<NewEmail> => {
-  const mail = await accepted(store, at, { createdAt: T0 })
+  const mail = await accepted(store, at)
   await store.settle([ofLease(await claimOne(store, at, T0), waits(retryAt))])
   return mail
 }
@@ -43,7 +41,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
       const at = await ground(store)
       const mail = await deferred(store, at, T0 + 60_000)
       const scheduledAt = T0 + 20 * DAY
-      const later = await accepted(store, at, { createdAt: T0, scheduledAt })
+      const later = await accepted(store, at, { scheduledAt })
       t.equal(await store.adjustTimes(T0 + by, by, LONGEST), 1)
       t.equal(await dueOf(store, at, mail), T0 + by + 60_000, 'as long to wait as before')
       t.equal(await dueOf(store, at, later), scheduledAt)
@@ -74,10 +72,10 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
     const scope = { accountId, workspaceId: workspace.id, poolId: null, domain: null, emailId: mail.id }
     const hold = { id: 'hold_1', accountId, workspaceId: workspace.id, poolId: null, domain: null }
     await store.hold({ ...hold, emailId: mail.id, reason: 'x', createdAt: T0 })
-    const leased = await accepted(store, at, { createdAt: T0 })
+    const leased = await accepted(store, at)
     const lease = await claimOne(store, at, T0)
     t.equal(lease.emailId, leased.id)
-    const reported = await accepted(store, at, { createdAt: T0 })
+    const reported = await accepted(store, at)
     await store.settle([ofLease(await claimOne(store, at, T0))])
     const delayed = { seen: 'dsn-delayed', deadline: T0 + HOUR } as const
     await store.settle([report(reported.recipients[0]?.id ?? '', delayed)])
@@ -95,7 +93,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
   await t.test('deadlines can be left alone', async (t) => {
     const store = await open(t)
     const at = await ground(store)
-    const mail = await accepted(store, at, { createdAt: T0 })
+    const mail = await accepted(store, at)
     await store.settle([ofLease(await claimOne(store, at, T0))])
     await store.settle([report(mail.recipients[0]?.id ?? '', { seen: 'dsn-delayed', deadline: T0 + HOUR })])
     const keep = { bodiesMs: 30 * DAY, emailsMs: 30 * DAY }
@@ -109,7 +107,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
     const soon = await deferred(store, at, T0 + 60_000)
     t.equal(await store.adjustTimes(T0, 0, LONGEST), 0, 'a clock that is right moves nothing')
     const far = await deferred(store, at, T0 + DAY)
-    const later = await accepted(store, at, { createdAt: T0, scheduledAt: T0 + 20 * DAY })
+    const later = await accepted(store, at, { scheduledAt: T0 + 20 * DAY })
     t.equal(await store.adjustTimes(T0, 0, LONGEST), 1)
     t.equal(await dueOf(store, at, far), T0 + LONGEST)
     t.equal(await dueOf(store, at, soon), T0 + 60_000)

@@ -52,7 +52,8 @@ export class Expiry {
     }
   }
 
-  async run(pools: Iterable<Standing>): Promise<void> {
+  async run(pools: readonly Standing[]): Promise<void> {
+    this.look(pools)
     const { plan, tick, stopping } = this.#parts
     const before = tick() - Math.max(...plan.retry)
     if (plan.steadySince() > before) return

@@ -254,7 +254,10 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
     const next = nextOf(outcome, row, standing)
     const applied = next !== null || (outcome.trusted && isRemark(outcome.seen))
     const at = now()
-    if (next !== null || standing === 'ours') write(outcome, row, changeOf(outcome, row, standing, next), at)
+    // an attempt's row is written by the clock that its next try was reckoned with (see times.ts)
+    const written = standing === 'ours' ? outcome.at : at
+    if (next !== null || standing === 'ours')
+      write(outcome, row, changeOf(outcome, row, standing, next), written)
     else if (isNoted(outcome, row)) sql.note.run(outcome.deadline, outcome.recipientId)
     const email = { id: row.email_id, status: row.email_status, total: row.total }
     const emailStatus = next === null ? row.email_status : fold.move(email, row.status, next, at)
