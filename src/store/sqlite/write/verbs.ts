@@ -13,6 +13,7 @@ import { createDomainWrites } from '../operate/domains.js'
 import { createOrders } from '../operate/orders.js'
 import { createParking } from '../operate/park.js'
 import { createSilence } from '../operate/silence.js'
+import { createTimes } from '../operate/times.js'
 import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
@@ -28,7 +29,6 @@ import { createAppointments } from './schedule.js'
 import { createSettle } from './settle.js'
 import { createSweepStep } from './sweep.js'
 import { createPoolWrites, createTenantWrites } from './tenants.js'
-import { createTimes } from './times.js'
 
 export const createVerbs = (desk: Desk): WriterVerbs => {
   const addEvent = createAddEvent(desk.db)

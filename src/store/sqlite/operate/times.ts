@@ -12,8 +12,8 @@
  *   One verb and no small steps: a row that is written in between would be moved by
  *   what it never missed. 200,000 waiting mails take about a second, once a step.
  */
-import type { Desk } from './desk.js'
-import type { Leases } from './lease.js'
+import type { Desk } from '../write/desk.js'
+import type { Leases } from '../write/lease.js'
 
 /** Rows that say they were written within so many milliseconds were written by the new clock. */
 const SEEN_WITHIN_MS = 2_000
