@@ -315,6 +315,20 @@ export const toPlainFault = (fault: Fault): PlainFault => ({ fault: fault.code, 
 /** The Fault on the other side. */
 export const fromPlainFault = (plain: PlainFault): Fault => new Fault(plain.fault, plain.options)
 
+/** The store can promise nothing more, or is closed: it has said so itself, and a restart may mend it. */
+export class OutageError extends Error {
+  override readonly name = 'OutageError'
+}
+
+const DISK =
+  /^(?:SQLITE_(?:IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN|PROTOCOL|FULL|BUSY)|E(?:IO|ROFS|NOSPC|DQUOT|MFILE|NFILE)$)/
+
+/** A disk that failed, or a store that is gone, as its caller hears it: come again. Null for any other error. */
+export const outageOf = (error: unknown): Fault | null => {
+  const code = String((error as { code?: unknown } | null)?.code ?? '')
+  return error instanceof OutageError || DISK.test(code) ? new Fault('service.unavailable') : null
+}
+
 /** No answer tells more mistakes than this; the others are counted. */
 export const MOST_ERRORS = 100
 

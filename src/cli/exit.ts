@@ -81,6 +81,7 @@ const exitOfCode = (code: string): ExitCode | null => {
 
 /** Errors of lower floors that bring no code of the two kinds above, by their class name. */
 const NAMED: Readonly<Record<string, ExitCode>> = {
+  OutageError: 74,
   ConfigError: 78,
   PepperError: 78,
   DamagedFileError: 74,

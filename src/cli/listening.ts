@@ -18,7 +18,13 @@ export const noteListening = (config: Config, ports: Ports): (() => void) => {
   const file = fileIn(config)
   writeFileSync(`${file}.new`, JSON.stringify({ hosts: hostsOf(config), ports }), { mode: 0o600 })
   renameSync(`${file}.new`, file)
-  return () => rmSync(file, { force: true })
+  return () => {
+    try {
+      rmSync(file, { force: true })
+    } catch {
+      // on a failed disk; why the daemon ends is what matters, and the next one writes it anew
+    }
+  }
 }
 
 const hostsOf = ({ http, management, submission, bounce }: Config) => ({

@@ -10,6 +10,7 @@ import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import Table from 'cli-table3'
 import pc from 'picocolors'
+import { escapeLines, escapeWild, maskText } from '../base/observe/escape.js'
 import { usage } from './exit.js'
 import { readStream, STDIN } from './input.js'
 
@@ -55,7 +56,7 @@ const PLAIN = {
 }
 
 export const clean = (value: unknown): string =>
-  (value === null || value === undefined ? '-' : String(value)).replace(/[\u0000-\u001f\u007f-\u009f]/g, '?')
+  value === null || value === undefined ? '-' : maskText(String(value))
 
 /** The library's time grows with the square of the rows, so that a long table is drawn in pieces. */
 const PIECE = 250
@@ -147,7 +148,8 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
   const coloured = isTty && !json && !process.env.NO_COLOR && process.env.TERM !== 'dumb'
   const paint = pc.createColors(coloured)
   const write = (text: string): void => {
-    if (text !== '') stdout.write(line(text))
+    // into a file or a pipe data goes as it is; JSON says the same with escapes
+    if (text !== '') stdout.write(line(isTty ? escapeLines(text) : json ? escapeWild(text) : text))
   }
   const readInput = (file: string): Promise<Buffer> => (file === STDIN ? readStream(stdin) : readFile(file))
   return {
@@ -157,14 +159,14 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     write,
     readInput,
     say: (text) => {
-      stderr.write(line(text))
+      stderr.write(line(escapeLines(text)))
     },
     data: (record, human) => write(json ? JSON.stringify(record, null, isTty ? 2 : 0) : human(paint)),
     confirm: async (what, yes) => {
       if (yes) return
       if (stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)
       const lines = createInterface({ input: stdin, output: stderr })
-      const answer = await lines.question(`${what}. Go on? [y/N] `)
+      const answer = await lines.question(`${escapeLines(what)}. Go on? [y/N] `)
       lines.close()
       if (!/^y(es)?$/i.test(answer.trim())) throw usage('nothing was changed')
     },

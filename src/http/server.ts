@@ -8,7 +8,7 @@
  */
 import type { Boom } from '@hapi/boom'
 import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@hapi/hapi'
-import { Fault, invalid } from '../base/fault.js'
+import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
@@ -103,7 +103,9 @@ const finish = (ground: ServerGround) => async (request: Request, h: ResponseToo
   const failed = request.response
   if (!('isBoom' in failed)) return h.continue
   const fault = toFault(failed)
-  if (fault.code === 'internal.unexpected') {
+  // of a store that is gone the log has heard
+  const isNews = !(failed instanceof OutageError) && outageOf(failed) !== null
+  if (fault.code === 'internal.unexpected' || isNews) {
     ground.log.error({ event: 'request_failed', request_id: request.app.id, err: failed as Boom })
   }
   if (request.app.span) request.app.fault = fault.code

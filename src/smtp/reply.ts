@@ -7,7 +7,7 @@
  *   request id, in at most 512 octets with CRLF (RFC 5321 section 4.5.3.1.5).
  *   What is thrown and is no Fault is a bug: its text stays in the log.
  */
-import { Fault } from '../base/fault.js'
+import { Fault, OutageError, outageOf } from '../base/fault.js'
 
 /** Control characters would split a reply; other non-ASCII needs SMTPUTF8. */
 const UNSAFE = /[^\x20-\x7e]+/g
@@ -46,7 +46,10 @@ export class Refusal extends Error {
 export const replyTo = (error: unknown, requestId: string, report: (error: unknown) => void): string => {
   if (error instanceof Refusal) return error.reply
   if (error instanceof Fault) return faultReply(error, requestId)
-  report(error)
+  const outage = outageOf(error)
+  // of a store that is gone the log has heard
+  if (!(error instanceof OutageError)) report(error)
+  if (outage !== null) return faultReply(outage, requestId)
   return faultReply(new Fault('internal.unexpected'), requestId)
 }
 

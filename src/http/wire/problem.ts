@@ -9,7 +9,7 @@
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
 import { Boom } from '@hapi/boom'
-import { Fault, type FaultCode, type FieldError } from '../../base/fault.js'
+import { Fault, type FaultCode, type FieldError, outageOf } from '../../base/fault.js'
 
 export interface Problem {
   readonly type: string
@@ -42,9 +42,11 @@ const OF_STATUS: Record<number, FaultCode> = {
   503: 'service.unavailable',
 }
 
-/** The Fault that an error means. One that nobody meant becomes internal.unexpected. */
+/** The Fault that an error means. A disk that fails is service.unavailable; what nobody meant, internal.unexpected. */
 export const toFault = (error: unknown): Fault => {
   if (error instanceof Fault) return error
+  const outage = outageOf(error)
+  if (outage !== null) return outage
   const status = error instanceof Boom ? error.output.statusCode : 500
   return new Fault(OF_STATUS[status] ?? 'internal.unexpected')
 }

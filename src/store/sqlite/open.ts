@@ -9,6 +9,7 @@
  *   the same folder beside the daemon.
  */
 import type { MessagePort } from 'node:worker_threads'
+import { OutageError } from '../../base/fault.js'
 import type { Store } from '../port.js'
 import { begin, finish, type Session, type SqliteOptions } from './session.js'
 import { readsOf } from './store-reads.js'
@@ -33,7 +34,7 @@ export const openSqliteStore = (options: SqliteOptions): Store => {
   })
 
   const current = (): Session => {
-    if (open === null) throw new Error('the store is not open')
+    if (open === null) throw new OutageError('the store is not open')
     return open
   }
 

@@ -8,7 +8,7 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../../base/clock.js'
-import { fromPlainFault } from '../../../base/fault.js'
+import { fromPlainFault, OutageError } from '../../../base/fault.js'
 import type { Claimed, Settled } from '../../port.js'
 import type { Answer, Call, FromWriter, Topic, ToWriter, Verb, WriterVerbs } from '../protocol.js'
 import { fromClaimedArray, packBodies, type WireAcceptance } from './wire.js'
@@ -160,9 +160,9 @@ export const createLine = (port: MessagePort): Line => {
     else if (message.kind === 'settled') settled.emit(message.settled)
     else if (message.kind === 'due') due.emit()
     else if (message.kind === 'hello') file.resolve(message.file)
-    else fail(new Error(message.message))
+    else fail(new OutageError(message.message))
   })
-  port.on('close', () => fail(new Error('the store is closed')))
+  port.on('close', () => fail(new OutageError('the store is closed')))
 
   return {
     call: calls.call,
@@ -176,7 +176,7 @@ export const createLine = (port: MessagePort): Line => {
     idle: calls.idle,
     close() {
       closed = true
-      fail(new Error('the store is closed'))
+      fail(new OutageError('the store is closed'))
       port.close()
     },
   }
