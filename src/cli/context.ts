@@ -30,9 +30,11 @@ export interface House {
   readonly ground: TenantGround
 }
 
-/** The effective configuration of this command line. */
-export const configOf = ({ config: file }: Pick<Globals, 'config'>): Config =>
-  loadConfig({ file: file ?? null, env: process.env })
+/** The effective configuration of this command line; `flags` are settings by their dotted names. */
+export const configOf = (
+  { config: file }: Pick<Globals, 'config'>,
+  flags: Readonly<Record<string, string>> = {},
+): Config => loadConfig({ file: file ?? null, env: process.env, flags })
 
 /** The key of `postern dev`, and the mark of a data folder that is dev's own. */
 export const devKeyFile = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'dev.key')

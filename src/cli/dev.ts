@@ -9,7 +9,7 @@
  *   sandbox would "deliver" it. `serve` takes the mark away.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { idTime } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { type Daemon, runDaemon } from '../daemon.js'
@@ -19,9 +19,11 @@ import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { command, type Globals } from './command.js'
 import { configOf, devKeyFile, keepRootOut, withStore } from './context.js'
+import { chooseDevPorts } from './dev-ports.js'
 import { Refusal } from './exit.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
+import { near, ownCommand } from './own-name.js'
 import { type Paint, paintStatus, type Terminal } from './terminal.js'
 import { versionText } from './version.js'
 
@@ -70,12 +72,18 @@ const keepOff = async (args: Globals, { data_dir: dataDir }: Config, mark: strin
   )
 }
 
-const near = (path: string): string => {
-  const short = relative(process.cwd(), path)
-  return short.startsWith('..') ? path : `./${short}`
+interface Started {
+  readonly config: Config
+  readonly daemon: Daemon
+  readonly key: string
+  readonly keyFile: string
+  /** Ports that were taken, and what they became. */
+  readonly moved: readonly string[]
+  /** Shows the mails in another terminal. */
+  readonly tail: string
 }
 
-const banner = (config: Config, daemon: Daemon, terminal: Terminal, key: string, file: string): string => {
+const banner = ({ config, daemon, key, keyFile: file, moved, tail }: Started, terminal: Terminal): string => {
   const { bold, dim } = terminal.paint
   const base = `http://${LOOPBACK}:${daemon.ports.http}`
   const at = config.submission.findIndex((listener) => listener.tls === 'starttls')
@@ -93,10 +101,11 @@ const banner = (config: Config, daemon: Daemon, terminal: Terminal, key: string,
     `${bold(`Postern ${versionText()}`)}  dev mode: mail is captured, nothing leaves this machine`,
     `  ${dim('API')}        ${base}/v1      ${dim('SMTP')}  ${LOOPBACK}:${smtp} (STARTTLS)`,
     `  ${dim('Key')}        ${terminal.isTty ? key : `in ${near(file)}`}      ${dim('data')}  ${near(join(config.data_dir, 'postern.db'))}`,
+    ...(moved.length === 0 ? [] : [`  ${dim('Ports')}      taken by other programs: ${moved.join(', ')}`]),
     `Try:   ${curl}`,
     `       ${swaks}`,
     '       (a recipient chooses its fate: delivered@, bounced@, bounced+5.2.2@, deferred@, slow@, complained@, ooto@)',
-    'Watch: postern email tail',
+    `Watch: ${tail}`,
   ].join('\n')
 }
 
@@ -138,8 +147,12 @@ const watch = (
 export const devCommand = command({
   usage: 'dev',
   summary: 'Try it: loopback only, mail goes to the built-in sandbox',
+  options: {
+    port: { type: 'number', describe: 'Port of the HTTP API; of others, taken ones are stepped over' },
+  },
   run: async (args, terminal) => {
-    const config = onLoopback(configOf(args))
+    const { flags, moved } = await chooseDevPorts(configOf(args), LOOPBACK, args.port)
+    const config = onLoopback(configOf(args, flags))
     const file = devKeyFile(config)
     keepRootOut(config.data_dir)
     await keepOff(args, config, file)
@@ -153,7 +166,8 @@ export const devCommand = command({
     })
     const key = await devKey(daemon.ground, file)
     const stopWatching = watch(daemon.store, terminal.paint, (text) => terminal.write(text))
-    terminal.write(banner(config, daemon, terminal, key, file))
+    const tail = ownCommand(args.config, 'email', 'tail')
+    terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail }, terminal))
     const forget = noteListening(config, daemon.ports)
     const reason = await daemon.ended
     forget()

@@ -6,7 +6,6 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -108,16 +107,9 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
-/** `npm start`, less the installation and the build that this test itself comes from. */
+/** `postern dev` says what the README shows; e2e 03 runs `npm start` itself. */
 const starts = async (t: Test): Promise<void> => {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  t.equal(scripts.start, 'npm run build && node bin/postern dev')
-  // as git leaves it: anybody may look into data/
-  const checkout = folder(t)
-  mkdirSync(join(checkout, 'data'))
-  chmodSync(join(checkout, 'data'), 0o755)
-  copyFileSync(join(ROOT, 'data/.gitkeep'), join(checkout, 'data/.gitkeep'))
-  const ran = await untilSaid([process.execPath, BIN, 'dev'], checkout, /^Watch:/)
+  const ran = await untilSaid([process.execPath, BIN, 'dev'], folder(t), /^Watch:/)
   t.equal(ran.code, 0, ran.stdout)
   // what the README shows is what is seen
   const shown = /^```\n(Postern .*?)^```$/ms.exec(README)?.[1] ?? ''

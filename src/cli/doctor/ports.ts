@@ -10,7 +10,7 @@ interface Listener extends ListenAddress {
   readonly name: string
 }
 
-const listeners = (config: Config): readonly Listener[] =>
+export const listeners = (config: Config): readonly Listener[] =>
   [
     { name: 'http', ...config.http },
     { name: 'management', ...config.management },
@@ -19,7 +19,7 @@ const listeners = (config: Config): readonly Listener[] =>
   ].map(({ name, host, port }) => ({ name, host, port }))
 
 /** The code of the error, or null when it works. */
-const tryListen = ({ host, port }: ListenAddress): Promise<string | null> =>
+export const tryListen = ({ host, port }: ListenAddress): Promise<string | null> =>
   new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
