@@ -112,7 +112,7 @@ copyFileSync(resolve(prebuilt), join(out, 'bcrypt.node'))
 if (!sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, version, type: 'module' })}\n`)
 
 // every package that went in, with its licence
-const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs))
+const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs)).filter((file) => !file.startsWith('left-out:'))
 const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []))
 const licences = [...folders].sort().map((folder) => {
   const { name: title, version: of, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
