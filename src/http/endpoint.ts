@@ -28,6 +28,8 @@ export interface Call<Query = unknown, Body = unknown> {
   readonly body: Body
   /** The body as it was sent, before the schema touched it. */
   readonly sent: unknown
+  /** The octets of a body that is for the bodies' thread to read; there is no `body` then. */
+  readonly large: Uint8Array | null
   readonly req: IncomingMessage
   readonly request: Request
 }
@@ -50,6 +52,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly workspace: 'none' | 'optional' | 'required'
   /** True counts the request against the rate limit before its body is read. */
   readonly sends?: boolean
+  /** True where a body may be so large that a thread must read it; elsewhere it has at most a mebibyte. */
+  readonly large?: boolean
   readonly query?: Joi.ObjectSchema<Query>
   readonly body?: Joi.Schema<Body>
   /** True where a success answers the `Location` of what was made. */

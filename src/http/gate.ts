@@ -10,14 +10,15 @@
  */
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
-import { Fault } from '../base/fault.js'
+import { Fault, invalid } from '../base/fault.js'
+import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import { type Principal, requirePlatform, requireSession } from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
-import { checkDeclared, collect, parseJson } from './wire/body.js'
+import { checkDeclared, collect, isHeavy, parseJson, weigh } from './wire/body.js'
 
 /** What a request learns about itself on its way. */
 declare module '@hapi/hapi' {
@@ -28,6 +29,8 @@ declare module '@hapi/hapi' {
     window: WindowState | null
     workspace: WorkspaceRow | null
     body: unknown
+    /** The octets of a body that is for a thread to read. */
+    large: Uint8Array | null
     /** Only when somebody traces. */
     span: Span | null
     /** The code that was answered instead. */
@@ -86,15 +89,50 @@ export const admit = async (
   request.app.principal = principal
   checkAccess(endpoint.access, principal)
   if (endpoint.sends) await spend(tenants, request, principal, 1)
-  if (endpoint.method !== 'GET') checkDeclared(request.raw.req.headers, maxBody)
+  if (endpoint.method !== 'GET') checkDeclared(request.raw.req.headers, mostOf(endpoint, maxBody))
   return principal
 }
 
-/** The body as a JSON value; undefined when there was none. hapi has made a stream of it, already unpacked. */
-export const readBody = async ({ maxBody }: GateGround, request: Request): Promise<unknown> => {
+/** Octets and values of a body that no endpoint but the sends has use for. */
+const MOST_ELSEWHERE = 1024 * 1024
+const MOST_VALUES_ELSEWHERE = 20_000
+
+const mostOf = ({ large }: Endpoint, maxBody: number): number =>
+  large ? maxBody : Math.min(maxBody, MOST_ELSEWHERE)
+
+/** More attachments than this take long to compose, however small they are. */
+const MANY_FILES = 50
+
+const filesIn = (value: unknown): number =>
+  [value].flat().reduce((sum: number, one) => {
+    const { attachments } = (one ?? {}) as { readonly attachments?: unknown }
+    return sum + (Array.isArray(attachments) ? attachments.length : 0)
+  }, 0)
+
+/** The body as a JSON value, or its octets when a thread must read it; neither when there was none. hapi has made a stream of it, already unpacked. */
+export const readBody = async (
+  { maxBody }: GateGround,
+  endpoint: Endpoint,
+  request: Request,
+): Promise<void> => {
   const source = request.payload
-  if (source === null || source === undefined) return undefined
-  return parseJson(await collect(source as Readable, maxBody))
+  if (source === null || source === undefined) return
+  const bytes = await collect(source as Readable, mostOf(endpoint, maxBody))
+  if (!endpoint.large && weigh(bytes).values > MOST_VALUES_ELSEWHERE) {
+    const message = `must have at most ${MOST_VALUES_ELSEWHERE} values`
+    throw invalid([{ field: 'body', kind: 'too_many', message }])
+  }
+  if (endpoint.large && isHeavy(bytes)) {
+    request.app.large = bytes
+    return
+  }
+  const value = parseJson(bytes)
+  if (endpoint.large && filesIn(value) > MANY_FILES) {
+    request.app.large = bytes
+    return
+  }
+  request.app.body = value
+  giveBack(bytes)
 }
 
 /** The workspace that this request is about; null is the whole account. */

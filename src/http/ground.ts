@@ -12,6 +12,7 @@ import type { Tenancy } from '../tenant/tenants.js'
 import type { CursorCodec } from './cursor.js'
 import type { Call } from './endpoint.js'
 import { type Envelope, type ListRequest, listPage } from './list.js'
+import type { BodyReader } from './thread/reader.js'
 
 export type HttpStore = Ledger & Schedule & Tenants & Pick<Queue, 'body'> & Pick<Upkeep, 'depth'>
 
@@ -23,6 +24,8 @@ export interface Ground {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: CursorCodec
+  /** Reads what would keep this thread busy for too long. */
+  readonly reader: BodyReader
   /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change. */
   readonly relay?: Pick<Relay, 'upstreams' | 'reload'> | undefined
 }

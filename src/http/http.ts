@@ -17,6 +17,7 @@ import { ownUrl } from '../config/load.js'
 import { CursorCodec } from './cursor.js'
 import type { Endpoint } from './endpoint.js'
 import type { Ground } from './ground.js'
+import { demandJson } from './large.js'
 import { apiKeys } from './routes/api-keys.js'
 import { batch } from './routes/batch.js'
 import { catalogue } from './routes/catalogue.js'
@@ -28,6 +29,7 @@ import { pools } from './routes/pools.js'
 import { suppressions } from './routes/suppressions.js'
 import { workspaces } from './routes/workspaces.js'
 import { createServer } from './server.js'
+import { createBodyReader } from './thread/reader.js'
 import { Listener } from './wire/listener.js'
 
 export interface TlsFiles {
@@ -35,7 +37,7 @@ export interface TlsFiles {
   readonly key: string | Buffer
 }
 
-export interface HttpOptions extends Omit<Ground, 'cursors'> {
+export interface HttpOptions extends Omit<Ground, 'cursors' | 'reader'> {
   readonly pepper: Uint8Array
   /** Certificate and key when this listener speaks TLS itself. */
   readonly tls?: TlsFiles | null
@@ -92,7 +94,8 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
 
 export const createHttp = (options: HttpOptions): Http => {
   const { config, log, tenants } = options
-  const ground: Ground = { ...options, cursors: new CursorCodec(options.pepper) }
+  const reader = createBodyReader(config.http.max_body)
+  const ground: Ground = { ...options, reader, cursors: new CursorCodec(options.pepper) }
   let tls = options.tls ?? null
   let draining = false
   let server: Server | null = null
@@ -123,6 +126,7 @@ export const createHttp = (options: HttpOptions): Http => {
         maxBody: config.http.max_body,
         addressOf: addressOf(config.http.trusted_proxies),
         draining: () => draining,
+        demandJson: (bytes) => demandJson(ground, bytes),
         spans: options.spans ?? null,
       },
       endpoints(ground, baseUrl),
@@ -169,6 +173,7 @@ export const createHttp = (options: HttpOptions): Http => {
       draining = true
       const stopping = server
       await stopping?.stop({ timeout: STOP_MS })
+      await reader.end()
       if (server === stopping) server = null
     },
   }

@@ -20,11 +20,17 @@ const textOf = (value: string): string => {
   return isUtf8(bytes) ? bytes.toString() : value
 }
 
-/** The key of a request with the fingerprint of what was sent; null without a key, a Fault for a bad or a second one. */
-export const idempotencyOf = (call: Call, ...variants: readonly string[]): IdempotencyWish | null => {
+/** The key of a request; null without one, a Fault for a bad or a second one. */
+export const keyOf = (call: Call): string | null => {
   const values = headerValues(call.req, 'idempotency-key')
   if (values.length === 0) return null
   if (values.length > 1) throw new Fault('idempotency.key_invalid')
-  const key = checkIdempotencyKey(textOf(values[0] ?? ''))
-  return { key, fingerprint: requestFingerprint('POST', call.request.route.path, variants.join(), call.sent) }
+  return checkIdempotencyKey(textOf(values[0] ?? ''))
+}
+
+/** The key with the fingerprint of what was sent. */
+export const idempotencyOf = (call: Call, variant = ''): IdempotencyWish | null => {
+  const key = keyOf(call)
+  if (key === null) return null
+  return { key, fingerprint: requestFingerprint('POST', call.request.route.path, variant, call.sent) }
 }

@@ -30,6 +30,8 @@ export interface ServerGround extends GateGround {
   /** The client's address, when a trusted proxy stands between. */
   readonly addressOf: (request: Request) => string
   readonly draining: () => boolean
+  /** Throws request.body_malformed for octets that are no JSON, and keeps them. */
+  readonly demandJson: (bytes: Uint8Array) => Promise<void>
   /** null without an OpenTelemetry SDK. */
   readonly spans: Spans | null
 }
@@ -41,6 +43,7 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   request.app.window = null
   request.app.workspace = null
   request.app.body = undefined
+  request.app.large = null
   request.raw.res.setHeader('x-request-id', request.app.id)
   const { headers } = request.raw.req
   // codings have no case (RFC 9110, section 8.4.1); hapi unpacks lower-case ones only
@@ -57,9 +60,9 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
 
 /** Query and body against the schemas of the endpoint, with all that is wrong in one answer. */
 const checkFields = (endpoint: Endpoint, request: Request): { query: unknown; body: unknown } => {
-  const { body, workspace } = request.app
+  const { body, workspace, large } = request.app
   const query = endpoint.query && check<unknown>('query', endpoint.query, { ...request.query })
-  const checked = endpoint.body && check<unknown>('body', endpoint.body, body)
+  const checked = endpoint.body && large === null ? check<unknown>('body', endpoint.body, body) : undefined
   const wrong = [query, checked].flatMap((one) => (one?.errors ? [one] : []))
   if (wrong.length > 0) {
     const errors = wrong.flatMap((one) => one.errors)
@@ -87,6 +90,7 @@ const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseTool
     workspace: request.app.workspace,
     params: request.params as Record<string, string>,
     sent: request.app.body,
+    large: request.app.large,
     req: request.raw.req,
     request,
     ...checkFields(endpoint, request),
@@ -208,9 +212,14 @@ export const createServer = (ground: ServerGround, endpoints: readonly Endpoint[
   server.ext('onRequest', begin(ground))
   server.ext('onCredentials', async (request, h) => {
     const endpoint = endpointOf(request)
-    request.app.body = await readBody(ground, request)
-    if (request.app.principal) {
-      request.app.workspace = await workspaceOf(ground, endpoint, request.app.principal, request)
+    await readBody(ground, endpoint, request)
+    const { principal, large } = request.app
+    if (principal) {
+      request.app.workspace = await workspaceOf(ground, endpoint, principal, request).catch(async (fault) => {
+        // what is no JSON is that before all else
+        if (large) await ground.demandJson(large)
+        throw fault
+      })
     }
     return h.continue
   })

@@ -81,8 +81,8 @@ export interface NewEmail extends EmailFacts {
   readonly raw: Uint8Array
   /** True when an address or header needs SMTPUTF8 upstream. */
   readonly needsSmtpUtf8: boolean
-  /** JSON {html, text, headers} of an API mail; null for SMTP mail (read from raw on demand). */
-  readonly content: string | null
+  /** JSON {html, text, headers} of an API mail; null for SMTP mail (read from raw on demand). Octets of UTF-8 where it is large. */
+  readonly content: string | Uint8Array | null
   /** True: also to addresses that are suppressed, now or by the time it is sent. */
   readonly ignoreSuppressions?: boolean
   /** ENVID and RET of the submitting client (SMTP door), else null. */

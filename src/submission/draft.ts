@@ -5,7 +5,7 @@
  *   has checked types only; validate.ts checks meaning, and reports fields by
  *   their names on the wire (`body.reply_to`).
  */
-import type { FaultCode, FieldError } from '../base/fault.js'
+import type { FaultCode } from '../base/fault.js'
 import type { EmailRecord } from '../store/port.js'
 
 export type Content =
@@ -123,9 +123,6 @@ export interface SubmitOptions {
   readonly trace?: string | null | undefined
   readonly render: Render
 }
-
-/** One item of a batch: a draft, or what the door found wrong with its types. */
-export type BatchItem = Draft | { readonly errors: readonly FieldError[]; readonly omitted?: number }
 
 export interface BatchFailure {
   readonly index: number

@@ -56,8 +56,7 @@ export const demandSender = async (
 }
 
 /** Throws request.body_too_large; `bytes` as MIME. */
-export const demandSize = ({ config }: SubmissionGround, bytes: number): void => {
-  const most = config.limits.message_size
+export const demandSize = (most: number, bytes: number): void => {
   if (bytes > most) {
     throw new Fault('request.body_too_large', {
       detail: `A message has at most ${most} bytes, found ${bytes}`,

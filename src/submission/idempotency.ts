@@ -33,7 +33,11 @@ export const canonicalJson = (value: unknown, depth = 0): string => {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (depth > DEEPEST) throw new Fault('request.body_malformed')
   const inner = (one: unknown) => canonicalJson(one, depth + 1)
-  if (Array.isArray(value)) return `[${value.map(inner).join()}]`
+  if (Array.isArray(value)) {
+    // files come as arrays of millions of numbers, and have no names to sort
+    const flat = value.every((one) => typeof one !== 'object')
+    return flat ? JSON.stringify(value) : `[${value.map(inner).join()}]`
+  }
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   members.sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${inner(member)}`).join()}}`

@@ -17,9 +17,9 @@ import { normalizeLineEnds, prepareForRelay, readSubmitted, type Submitted } fro
 import type { DsnRequest, NewEmail, NewRecipient, RecipientKind } from '../store/port.js'
 import type { Login } from '../tenant/principal.js'
 import { newRecipient } from './addresses.js'
+import { toRecord } from './composed.js'
 import { demandAccepting, demandSender, demandSize, type SubmissionGround, suppressedOf } from './ground.js'
 import { checkIdempotencyKey, once } from './idempotency.js'
-import { toRecord } from './record.js'
 import { readSchedule } from './schedule.js'
 import { MOST_TAGS } from './validate.js'
 
@@ -210,7 +210,7 @@ export const submitMessage = async (
   message: EnvelopedMessage,
 ): Promise<MessageAnswer> => {
   demandAccepting(ground)
-  demandSize(ground, message.raw.length)
+  demandSize(ground.config.limits.message_size, message.raw.length)
   const { store, clock } = ground
   // the session may have begun before its workspace got another pool: its mail must not wait in the old one
   const current = await store.workspace(session.accountId, session.workspace.id)

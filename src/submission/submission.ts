@@ -13,7 +13,8 @@ import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import { type Watch, watched } from './accepting.js'
-import type { Answer, BatchItem, BatchOptions, Draft, SubmitOptions } from './draft.js'
+import type { BatchItem, Composed } from './composed.js'
+import type { Answer, BatchOptions, Draft, SubmitOptions } from './draft.js'
 import { demandSender, type SenderAllowed, type SubmissionGround, type SubmissionStore } from './ground.js'
 import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './message.js'
 import { createRoute } from './route.js'
@@ -35,7 +36,7 @@ export interface Submission {
   submit(
     principal: Principal,
     workspace: WorkspaceRow | string | null,
-    draft: Draft,
+    draft: Draft | Composed,
     options: SubmitOptions,
   ): Promise<Answer>
   submitBatch(

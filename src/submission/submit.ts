@@ -6,107 +6,29 @@
  *   is found before the key is claimed, so that a corrected request may use it.
  */
 import { Fault, type FieldError, invalid, MOST_ERRORS } from '../base/fault.js'
-import { newId, newRecipientId } from '../base/id.js'
-import { isAscii, wireAddress } from '../mail/address.js'
-import { composeMessage } from '../mail/compose.js'
 import type { NewEmail } from '../store/port.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
-import { newRecipient, type Party } from './addresses.js'
-import { summarize } from './attachments.js'
+import { type BatchItem, type Composed, compose, toEmail, toRecord } from './composed.js'
 import type {
   Answer,
   BatchFailure,
-  BatchItem,
   BatchOptions,
   Draft,
   IdempotencyWish,
   Render,
   SubmitOptions,
 } from './draft.js'
-import {
-  authorise,
-  demandAccepting,
-  demandSender,
-  demandSize,
-  type SubmissionGround,
-  suppressedOf,
-} from './ground.js'
+import { authorise, demandAccepting, demandSender, type SubmissionGround, suppressedOf } from './ground.js'
 import { once } from './idempotency.js'
-import { toRecord } from './record.js'
 import { type Checked, checkDraft, type Rules } from './validate.js'
-
-const textOf = ({ text }: Party): string => text
-const mailboxOf = ({ mailbox }: Party) => mailbox
-
-const needsSmtpUtf8 = (checked: Checked): boolean =>
-  !(
-    checked.recipients.every(({ address }) => isAscii(address)) &&
-    [checked.from, ...checked.replyTo].every(({ mailbox }) => isAscii(wireAddress(mailbox.address)))
-  )
-
-/** Composes a checked draft into a mail for the store. */
-const toEmail = async (
-  ground: SubmissionGround,
-  principal: Principal,
-  workspace: WorkspaceRow,
-  checked: Checked,
-  suppressed: ReadonlySet<string>,
-  trace: string | null | undefined,
-  now: number,
-): Promise<NewEmail> => {
-  const { from, subject, html, text, headers, attachments } = checked
-  const id = newId('em', now)
-  const messageId = `<${id}@${ground.config.hostname}>`
-  const raw = await composeMessage({
-    messageId,
-    date: now,
-    from: from.mailbox,
-    to: checked.to.map(mailboxOf),
-    cc: checked.cc.map(mailboxOf),
-    replyTo: checked.replyTo.map(mailboxOf),
-    subject,
-    html,
-    text,
-    headers,
-    attachments,
-  })
-  demandSize(ground, raw.length)
-  return {
-    id,
-    accountId: workspace.accountId,
-    workspaceId: workspace.id,
-    mode: principal.mode,
-    source: 'api',
-    from: from.text,
-    to: checked.to.map(textOf),
-    cc: checked.cc.map(textOf),
-    bcc: checked.bcc.map(textOf),
-    replyTo: checked.replyTo.map(textOf),
-    subject,
-    tags: checked.tags,
-    attachments: attachments.map(summarize),
-    messageId,
-    scheduledAt: checked.scheduledAt,
-    createdAt: now,
-    poolId: await ground.route(workspace, principal.mode),
-    recipients: checked.recipients.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
-    raw,
-    ignoreSuppressions: checked.ignoreSuppressions,
-    needsSmtpUtf8: needsSmtpUtf8(checked),
-    content: JSON.stringify({ html, text, headers }),
-    envid: null,
-    ret: null,
-    trace,
-  }
-}
 
 const NONE: ReadonlySet<string> = new Set()
 
 interface Job {
   readonly principal: Principal
   readonly workspace: WorkspaceRow
-  readonly drafts: readonly Checked[]
+  readonly drafts: readonly (Checked | Composed)[]
   readonly idempotency: IdempotencyWish | null
   readonly trace?: string | null | undefined
   readonly render: Render
@@ -114,18 +36,22 @@ interface Job {
 
 /** Composes and accepts checked drafts, all or none, once per idempotency key. */
 const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
-  const { store, clock } = ground
+  const { store, clock, config } = ground
   const { principal, workspace, drafts } = job
   const place = { workspaceId: workspace.id, mode: principal.mode }
+  const { hostname, limits } = config
   return once(store, job.idempotency, place, clock.now, async (ticket) => {
     const now = clock.now()
     const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
     const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
     const suppressed = await suppressedOf(ground, place, addresses, now)
+    const poolId = await ground.route(workspace, principal.mode)
     const mails: NewEmail[] = []
-    for (const checked of drafts) {
-      const listed = checked.ignoreSuppressions ? NONE : suppressed
-      mails.push(await toEmail(ground, principal, workspace, checked, listed, job.trace, now))
+    for (const draft of drafts) {
+      const listed = draft.ignoreSuppressions ? NONE : suppressed
+      const composed =
+        'raw' in draft ? draft : await compose(draft, { hostname, messageSize: limits.message_size, now })
+      mails.push(toEmail(composed, job, poolId, listed, job.trace))
     }
     const records = mails.map(toRecord)
     const { status, body } = job.render(records)
@@ -135,25 +61,33 @@ const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
   })
 }
 
-const rulesOf = ({ config, clock }: SubmissionGround, workspace: WorkspaceRow): Rules => ({
-  defaultFrom: workspace.defaultFrom ?? config.default_from,
+/** What a draft from this workspace must fulfil. */
+export const rulesOf = (
+  { config, clock }: Pick<SubmissionGround, 'config' | 'clock'>,
+  workspace: WorkspaceRow | null,
+): Rules => ({
+  defaultFrom: workspace?.defaultFrom ?? config.default_from,
   recipients: config.limits.recipients,
   now: clock.now(),
 })
+
+const senderOf = (draft: Checked | Composed): string =>
+  'raw' in draft ? draft.sender : draft.from.mailbox.address
 
 /** One draft; resolves when the mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
 export const submit = async (
   ground: SubmissionGround,
   principal: Principal,
   place: WorkspaceRow | string | null,
-  draft: Draft,
+  draft: Draft | Composed,
   options: SubmitOptions,
 ): Promise<Answer> => {
   demandAccepting(ground)
   const workspace = await authorise(ground, principal, place)
-  const { checked, errors } = checkDraft(draft, rulesOf(ground, workspace))
+  const { checked, errors } =
+    'raw' in draft ? { checked: draft, errors: null } : checkDraft(draft, rulesOf(ground, workspace))
   if (errors !== null) throw invalid(errors)
-  await demandSender(ground, workspace, checked.from.mailbox.address)
+  await demandSender(ground, workspace, senderOf(checked))
   return acceptAll(ground, { principal, workspace, drafts: [checked], ...options })
 }
 
@@ -165,31 +99,45 @@ const MOST_IN_WORDS = 10
 const inWords = ({ field, message }: FieldError): string =>
   message.startsWith('"') ? message : `"${field.replace(/^body\[\d+\]\./, '')}" ${message}`
 
+type Judged =
+  | { readonly draft: Checked | Composed }
+  | { readonly errors: readonly FieldError[]; readonly omitted?: number }
+
+const judge = (item: BatchItem, rules: Rules, at: string): Judged => {
+  if ('errors' in item) return item
+  if ('raw' in item) return { draft: item }
+  const { checked, errors } = checkDraft(item, rules, at)
+  return errors === null ? { draft: checked } : { errors }
+}
+
+/** All that is wrong with one item, in words. */
+const allInWords = (errors: readonly FieldError[], count: number): string => {
+  const words = errors.slice(0, MOST_IN_WORDS).map(inWords)
+  return [...words, ...(count > words.length ? [`and ${count - words.length} more`] : [])].join('; ')
+}
+
 /** What is good in a batch and what is not, item by item. */
-const sift = async (ground: SubmissionGround, workspace: WorkspaceRow, items: readonly BatchItem[]) => {
+const judgeAll = async (ground: SubmissionGround, workspace: WorkspaceRow, items: readonly BatchItem[]) => {
   const rules = rulesOf(ground, workspace)
-  const drafts: Checked[] = []
+  const drafts: (Checked | Composed)[] = []
   const errors: FieldError[] = []
   const failures: BatchFailure[] = []
   let omitted = 0
   const fail = (index: number, code: BatchFailure['code'], message: string) =>
     failures.push({ index, message, code })
   for (const [index, item] of items.entries()) {
-    const verdict =
-      'errors' in item ? { checked: null, errors: item.errors } : checkDraft(item, rules, `body[${index}]`)
-    if (verdict.errors !== null) {
-      const count = verdict.errors.length + (('omitted' in item && item.omitted) || 0)
-      const told = verdict.errors.slice(0, MOST_ERRORS)
+    const judged = judge(item, rules, `body[${index}]`)
+    if ('errors' in judged) {
+      const told = judged.errors.slice(0, MOST_ERRORS)
+      const count = judged.errors.length + (judged.omitted ?? 0)
       errors.push(...told)
       omitted += count - told.length
-      const words = told.slice(0, MOST_IN_WORDS).map(inWords)
-      if (count > words.length) words.push(`and ${count - words.length} more`)
-      fail(index, 'validation.request_invalid', words.join('; '))
+      fail(index, 'validation.request_invalid', allInWords(told, count))
       continue
     }
     try {
-      await demandSender(ground, workspace, verdict.checked.from.mailbox.address)
-      drafts.push(verdict.checked)
+      await demandSender(ground, workspace, senderOf(judged.draft))
+      drafts.push(judged.draft)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       fail(index, error.code, error.message)
@@ -214,7 +162,7 @@ export const submitBatch = async (
   if (items.length > most) {
     throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} emails` }])
   }
-  const { drafts, errors, omitted, failures } = await sift(ground, workspace, items)
+  const { drafts, errors, omitted, failures } = await judgeAll(ground, workspace, items)
   if (failures.length > 0 && !(options.permissive && drafts.length > 0)) {
     throw errors.length > 0 ? invalid(errors, omitted) : new Fault('email.sender_not_allowed')
   }

@@ -84,7 +84,11 @@ const modules = (from) => ({
   // packages in CommonJS ask for what Node brings
   banner: { js: `import{createRequire as __from}from'node:module';const require=__from(${from});` },
 })
-const threads = { worker: compiled('relay/worker.js'), 'writer-thread': compiled('store/sqlite/thread/writer-thread.js') }
+const threads = {
+  worker: compiled('relay/worker.js'),
+  'writer-thread': compiled('store/sqlite/thread/writer-thread.js'),
+  'body-thread': compiled('http/thread/body-thread.js'),
+}
 const entry = { postern: join(top, 'systemd', 'bundle', 'entry.js') }
 
 const results = sea

@@ -9,7 +9,7 @@ import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/json-schem
 import { MAIL, openKit } from './kit.js'
 
 const SIZE = 100_000
-const RUNS = 3
+const RUNS = 5
 /** The answers to be had are 100 mistakes of some hundred octets. */
 const LONGEST_ANSWER = 65_536
 /** A wrong body made of 20,000 values against a right one of one long text: within this. */
@@ -92,14 +92,16 @@ t.test('bad bodies cost what good ones cost', async (t) => {
     const access = path.startsWith('/v1/emails') ? kit.key : kit.session
     const headers = path === '/v1/suppressions' ? { 'x-workspace-id': 'default' } : {}
     let answer = ''
-    const cost = await medianCpu(async () => {
+    const run = async () => {
       const reply = await kit.ask(path, { method, key: access, body, headers })
       answer = `${reply.status} ${reply.json?.code} ${reply.text.slice(0, 100)}`
       const { errors = [] } = reply.json ?? {}
       if (reply.status < 400 || reply.status >= 500) t.fail(`${name}: ${answer}`)
       if (errors.length > 100) t.fail(`${name}: ${errors.length} mistakes are told`)
       if (reply.text.length > LONGEST_ANSWER) t.fail(`${name}: an answer of ${reply.text.length}`)
-    })
+    }
+    const once = await cpuOf(run)
+    const cost = once > MARGIN * good ? await medianCpu(run) : once
     worst = Math.max(worst, cost / good)
     if (cost > MARGIN * good) t.fail(`${name}: ${cost} us, a good one ${good} us; ${answer}`)
   }

@@ -9,6 +9,7 @@
 
 /** ES2024; Node 20 has it. */
 interface Resizable extends ArrayBuffer {
+  readonly resizable: boolean
   resize(bytes: number): void
 }
 const Resizable = ArrayBuffer as unknown as new (
@@ -47,9 +48,22 @@ export class Growing {
     return Buffer.from(this.memory, from, this.size - from)
   }
 
+  /** What was written, with the memory cut to it: fit to be handed to another thread. */
+  whole(): Buffer {
+    this.memory.resize(this.size)
+    this.view = Buffer.from(this.memory, 0, this.size)
+    return this.view
+  }
+
   free(): void {
     this.size = 0
     this.memory.resize(0)
     this.view = Buffer.alloc(0)
   }
+}
+
+/** Gives the memory of octets back that came from whole(), perhaps in another thread; others are left to the collector. */
+export const giveBack = ({ buffer }: Uint8Array): void => {
+  const memory = buffer as Resizable
+  if (memory.resizable) memory.resize(0)
 }

@@ -7,15 +7,14 @@
  *   the rest after validation, all or none.
  */
 import { invalid } from '../../base/fault.js'
-import type { WorkspaceRow } from '../../store/port-tenants.js'
-import { type BatchItem, toDraft } from '../../submission/draft.js'
-import { alsoWrong } from '../also-wrong.js'
-import { check } from '../check.js'
+import type { BatchItem } from '../../submission/composed.js'
+import { rulesOf } from '../../submission/submit.js'
+import { readDraft } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, headerValue } from '../endpoint.js'
 import { spend } from '../gate.js'
 import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
-import { sendBody } from '../shapes/email.js'
+import { readLarge } from '../large.js'
 import * as shapes from '../shapes/email-action.js'
 
 const isPermissive = (call: Call): boolean => {
@@ -25,17 +24,14 @@ const isPermissive = (call: Call): boolean => {
   throw invalid([{ field: 'header.x-batch-validation', message, kind: 'unsupported' }])
 }
 
-/** One item as submission takes it: a draft, or what is wrong with it when its types are. */
-const toItem =
-  (ground: Ground, workspace: WorkspaceRow | null) =>
-  (item: unknown, index: number): BatchItem => {
-    const at = `body[${index}]`
-    const checked = check(at, sendBody, item)
-    if (checked.errors === null) return toDraft(checked.value)
-    const { errors, omitted, rest } = checked
-    const more = alsoWrong(rest, errors, workspace, { config: ground.config, now: ground.clock.now() }, at)
-    return { errors: [...errors, ...more], omitted }
-  }
+/** Its items: read here, or composed already in the bodies' thread. */
+const itemsOf = async (ground: Ground, call: Call<unknown, readonly unknown[]>, variant: string) => {
+  const { large, body, workspace } = call
+  if (large !== null) return readLarge(ground, { ...call, large }, 'many', variant)
+  const rules = rulesOf(ground, workspace)
+  const items: readonly BatchItem[] = body.map((one, i) => readDraft(one, rules, `body[${i}]`))
+  return { items, idempotency: idempotencyOf(call, variant) }
+}
 
 export const batch = (ground: Ground): Endpoint =>
   endpoint<unknown, readonly unknown[]>({
@@ -46,6 +42,7 @@ export const batch = (ground: Ground): Endpoint =>
     access: 'any',
     workspace: 'required',
     sends: true,
+    large: true,
     body: shapes.batchBody,
     headers: {
       'Idempotency-Key': 'Any unique string of 1 to 256 bytes',
@@ -60,24 +57,20 @@ export const batch = (ground: Ground): Endpoint =>
     ],
     async handle(call) {
       const permissive = isPermissive(call)
-      const answer = await ground.submission.submitBatch(
-        call.principal,
-        call.workspace,
-        call.body.map(toItem(ground, call.workspace)),
-        {
-          idempotency: idempotencyOf(call, permissive ? 'permissive' : 'strict'),
-          permissive,
-          trace: call.trace,
-          charge: (n) => spend(ground.tenants, call.request, call.principal, n),
-          render: (records, errors) => {
-            const data = records.map(({ id }) => ({ id }))
-            return {
-              status: 202,
-              body: JSON.stringify({ object: 'batch', data, ...(permissive && { errors }) }),
-            }
-          },
+      const { items, idempotency } = await itemsOf(ground, call, permissive ? 'permissive' : 'strict')
+      const answer = await ground.submission.submitBatch(call.principal, call.workspace, items, {
+        idempotency,
+        permissive,
+        trace: call.trace,
+        charge: (n) => spend(ground.tenants, call.request, call.principal, n),
+        render: (records, errors) => {
+          const data = records.map(({ id }) => ({ id }))
+          return {
+            status: 202,
+            body: JSON.stringify({ object: 'batch', data, ...(permissive && { errors }) }),
+          }
         },
-      )
+      })
       return { status: answer.status, body: answer.body, headers: answer.replayed ? REPLAYED : {} }
     },
   })

@@ -11,11 +11,13 @@ import type { Mode } from '../../store/page.js'
 import type { EmailFilter, EmailRecord, EmailScope, Tag } from '../../store/port.js'
 import { nullWhenMissing } from '../../store/port-upkeep.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
+import { rulesOf } from '../../submission/submit.js'
 import { visibleMode } from '../../tenant/principal.js'
-import { alsoWrong } from '../also-wrong.js'
+import { alsoWrong } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
+import { readLarge } from '../large.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/email.js'
 import { readTime } from '../wire/time.js'
@@ -44,6 +46,16 @@ const contentOf = async ({ store }: Ground, record: EmailRecord): Promise<render
 export const fullEmail = async (ground: Ground, record: EmailRecord) =>
   render.email(record, await contentOf(ground, record))
 
+/** What is to be sent: read here, or composed already in the bodies' thread. */
+const draftOf = async (ground: Ground, call: Call<unknown, WireDraft>) => {
+  const { large } = call
+  if (large === null) return { draft: toDraft(call.body), idempotency: idempotencyOf(call) }
+  const { items, idempotency } = await readLarge(ground, { ...call, large }, 'one')
+  const [draft] = items
+  if (draft === undefined || 'errors' in draft) throw new Error('the thread gave no email')
+  return { draft, idempotency }
+}
+
 const send = (ground: Ground): Endpoint =>
   endpoint<unknown, WireDraft>({
     id: 'sendEmail',
@@ -53,6 +65,7 @@ const send = (ground: Ground): Endpoint =>
     access: 'any',
     workspace: 'required',
     sends: true,
+    large: true,
     locates: true,
     body: shapes.sendBody,
     headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
@@ -63,11 +76,11 @@ const send = (ground: Ground): Endpoint =>
       'idempotency.in_progress',
       'idempotency.body_mismatch',
     ],
-    alsoWrong: (rest, found, workspace) =>
-      alsoWrong(rest, found, workspace, { config: ground.config, now: ground.clock.now() }),
+    alsoWrong: (rest, found, workspace) => alsoWrong(rest, found, rulesOf(ground, workspace)),
     async handle(call) {
-      const answer = await ground.submission.submit(call.principal, call.workspace, toDraft(call.body), {
-        idempotency: idempotencyOf(call),
+      const { draft, idempotency } = await draftOf(ground, call)
+      const answer = await ground.submission.submit(call.principal, call.workspace, draft, {
+        idempotency,
         trace: call.trace,
         render: (records) => ({ status: 202, body: JSON.stringify(records.map(render.acceptedEmail)[0]) }),
       })

@@ -10,6 +10,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import { Fault } from '../../base/fault.js'
+import { Growing } from '../../base/host/growing.js'
 
 const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/i
 
@@ -35,25 +36,40 @@ export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number): v
   }
 }
 
+/** From here on a body has memory of its own, which is given back at once. */
+const LARGE = 64 * 1024
+
 /** Collects a stream, already unpacked, up to a limit. */
 export const collect = (source: Readable, maxBytes: number): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
+    let large: Growing | null = null
     let size = 0
+    const refuse = (fault: Fault): void => {
+      large?.free()
+      reject(fault)
+    }
     source.on('data', (chunk: Buffer) => {
       size += chunk.length
-      chunks.push(chunk)
-      if (size <= maxBytes) return
-      source.removeAllListeners('data').pause()
-      reject(new Fault('request.body_too_large'))
+      if (size > maxBytes) {
+        source.removeAllListeners('data').pause()
+        refuse(new Fault('request.body_too_large'))
+      } else if (size <= LARGE) chunks.push(chunk)
+      else {
+        if (large === null) {
+          large = new Growing(maxBytes)
+          for (const one of chunks.splice(0)) large.append(one)
+        }
+        large.append(chunk)
+      }
     })
     source.once('end', () =>
-      resolve(chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks)),
+      resolve(large?.whole() ?? ((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) as Buffer)),
     )
-    source.once('error', () => reject(new Fault('request.body_malformed')))
+    source.once('error', () => refuse(new Fault('request.body_malformed')))
     // Every stream closes in the end; only one that closes early was cut off.
     source.once('close', () => {
-      if (!source.readableEnded) reject(new Fault('request.malformed'))
+      if (!source.readableEnded) refuse(new Fault('request.malformed'))
     })
   })
 
@@ -68,6 +84,13 @@ export interface Weight {
   readonly values: number
   readonly tooDeep: boolean
 }
+
+/** A body of more than one of these takes longer than others should wait: a thread reads it. */
+const LONGEST = 256 * 1024
+const MOST_VALUES = 2_000
+
+export const isHeavy = (bytes: Uint8Array): boolean =>
+  bytes.length > LONGEST || weigh(bytes).values > MOST_VALUES
 
 /** A look at the octets before anybody reads them as JSON. It ends at the first level too deep. */
 export const weigh = (bytes: Uint8Array): Weight => {

@@ -56,7 +56,7 @@ export type MailArray = [
   needsSmtpUtf8: boolean,
   envid: string | null,
   ret: string | null,
-  content: string | null,
+  content: string | Uint8Array | null,
   lists: string,
   tags: readonly string[],
   recipients: WireRecipients,
@@ -118,6 +118,12 @@ const toMailArray = (mail: NewEmail): MailArray => [
   mail.requireTls ?? false,
 ]
 
+/** A large text crosses as octets, so that it is made in the writer's thread. */
+const textOf = (content: string | Uint8Array | null): string | null =>
+  content instanceof Uint8Array
+    ? Buffer.from(content.buffer, content.byteOffset, content.length).toString()
+    : content
+
 export const fromMailArray = (mail: MailArray): WireMail => ({
   id: mail[0],
   workspaceId: mail[1],
@@ -132,7 +138,7 @@ export const fromMailArray = (mail: MailArray): WireMail => ({
   needsSmtpUtf8: mail[10],
   envid: mail[11],
   ret: mail[12],
-  content: mail[13],
+  content: textOf(mail[13]),
   lists: mail[14],
   tags: mail[15],
   recipients: mail[16],

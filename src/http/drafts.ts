@@ -1,16 +1,17 @@
 /**
- * NAME      also-wrong - the other mistakes of a malformed draft
+ * NAME      drafts - one send as submission/ takes it
  * DESCRIPTION
- *   A draft whose types are wrong is not judged by submission/, so a client would
- *   hear of a bad address only after mending a bad type. Here what is left of it
- *   is judged by itself, and both go into one answer: a bad item of a list gives
- *   way to one that nobody could object to, so that the others keep their places.
+ *   A draft, or all that is wrong with it. A draft whose types are wrong is not
+ *   judged by submission/, so a client would hear of a bad address only after
+ *   mending a bad type. Here what is left of it is judged by itself, and both go
+ *   into one answer: a bad item of a list gives way to one that nobody could
+ *   object to, so that the others keep their places.
  */
 import type { FieldError } from '../base/fault.js'
-import type { Config } from '../config/config.js'
-import type { WorkspaceRow } from '../store/port-tenants.js'
-import { toDraft, type WireDraft } from '../submission/draft.js'
-import { checkDraft } from '../submission/validate.js'
+import { type Draft, toDraft, type WireDraft } from '../submission/draft.js'
+import { checkDraft, type Rules } from '../submission/validate.js'
+import { check } from './check.js'
+import { sendBody } from './shapes/email.js'
 
 type Made = (index: number) => unknown
 
@@ -30,8 +31,7 @@ const mend = (rest: object): WireDraft =>
     Object.entries(rest).map(([name, value]) => {
       const harmless = HARMLESS[name]
       if (!harmless || !Array.isArray(value)) return [name, value]
-      const whole = (one: unknown, index: number) =>
-        typeof one === 'string' ? one : { ...(harmless(index) as object), ...(one as object | undefined) }
+      const whole = (one: unknown, index: number) => ({ ...(harmless(index) as object), ...(one as object) })
       const plain = (one: unknown, index: number) => one ?? harmless(index)
       return [name, value.map(name === 'tags' || name === 'attachments' ? whole : plain)]
     }),
@@ -41,17 +41,20 @@ const mend = (rest: object): WireDraft =>
 export const alsoWrong = (
   rest: unknown,
   found: readonly FieldError[],
-  workspace: WorkspaceRow | null,
-  { config, now }: { readonly config: Pick<Config, 'default_from' | 'limits'>; readonly now: number },
+  rules: Rules,
   at = 'body',
 ): readonly FieldError[] => {
   if (typeof rest !== 'object' || rest === null) return []
-  const rules = {
-    defaultFrom: workspace?.defaultFrom ?? config.default_from,
-    recipients: config.limits.recipients,
-    now,
-  }
   const told = new Set(found.map(({ field }) => field))
   const { errors } = checkDraft(toDraft(mend(rest)), rules, at)
   return (errors ?? []).filter(({ field }) => !told.has(field))
+}
+
+export type Read = Draft | { readonly errors: readonly FieldError[]; readonly omitted: number }
+
+export const readDraft = (value: unknown, rules: Rules, at = 'body'): Read => {
+  const checked = check(at, sendBody, value)
+  if (checked.errors === null) return toDraft(checked.value)
+  const { errors, omitted, rest } = checked
+  return { errors: [...errors, ...alsoWrong(rest, errors, rules, at)], omitted }
 }

@@ -1,0 +1,26 @@
+/**
+ * NAME      body-thread - where large bodies are read
+ * DESCRIPTION
+ *   The entry of the thread: one job after the other, each answered with what
+ *   came of it, a refusal as plain data, or the words of a failure.
+ */
+import { parentPort } from 'node:worker_threads'
+import { Fault, toPlainFault } from '../../base/fault.js'
+import { type Job, ownedBy, perform } from './job.js'
+import type { Answer } from './reader.js'
+
+const port = parentPort
+if (port === null) throw new Error('body-thread runs as a thread')
+
+const answer = async (job: Job): Promise<void> => {
+  try {
+    const { done, owned } = ownedBy(await perform(job))
+    port.postMessage({ done } satisfies Answer, owned)
+  } catch (error) {
+    const said: Answer =
+      error instanceof Fault ? { refused: toPlainFault(error) } : { failed: (error as Error).stack ?? '' }
+    port.postMessage(said)
+  }
+}
+
+port.on('message', (job: Job) => void answer(job))

@@ -1,0 +1,104 @@
+/**
+ * NAME      reader - large bodies go to a thread of their own
+ * DESCRIPTION
+ *   One thread, started for the first body that needs it and ended when none has
+ *   come for a while, so that its memory goes back to the system. One body at a
+ *   time: what waits is counted by limits.memory.
+ * NOTES
+ *   V8 ends the whole process when the heap of a thread is full in the middle of
+ *   one large value. So the thread may have more than any body can take; what it
+ *   really takes is bounded before, by limits.memory and http.max_body.
+ */
+import type { Worker } from 'node:worker_threads'
+import { fromPlainFault, type PlainFault } from '../../base/fault.js'
+import { startThread } from '../../base/host/thread.js'
+import type { Done, Job } from './job.js'
+
+export type Answer = { readonly done: Done } | { readonly refused: PlainFault } | { readonly failed: string }
+
+export interface BodyReader {
+  /** Takes the octets of the job away. Throws the Fault to answer with. */
+  read(job: Job): Promise<Done>
+  end(): Promise<void>
+}
+
+const IDLE_MS = 2_000
+const MIB = 1024 * 1024
+/** A list of small numbers takes this many times its text. */
+const DEAREST = 20
+const LEAST_HEAP_MB = 512
+
+interface Waiting {
+  readonly job: Job
+  readonly resolve: (done: Done) => void
+  readonly reject: (error: Error) => void
+}
+
+export const createBodyReader = (maxBody: number): BodyReader => {
+  const waiting: Waiting[] = []
+  let worker: Worker | null = null
+  let current: Waiting | null = null
+  let idle: NodeJS.Timeout | null = null
+
+  const end = async (): Promise<void> => {
+    if (idle !== null) clearTimeout(idle)
+    const ending = worker
+    worker = null
+    await ending?.terminate()
+  }
+
+  const settle = (give: (one: Waiting) => void): void => {
+    const one = current
+    current = null
+    if (one !== null) give(one)
+    next()
+  }
+
+  const start = (): Worker => {
+    const fresh = startThread(new URL('./body-thread.js', import.meta.url), {
+      resourceLimits: {
+        maxOldGenerationSizeMb: Math.max(LEAST_HEAP_MB, DEAREST * Math.ceil(maxBody / MIB)),
+        maxYoungGenerationSizeMb: 8,
+      },
+    })
+    fresh.unref()
+    fresh.on('message', (answer: Answer) =>
+      settle(({ resolve, reject }) => {
+        if ('done' in answer) resolve(answer.done)
+        else if ('refused' in answer) reject(fromPlainFault(answer.refused))
+        else reject(new Error(answer.failed))
+      }),
+    )
+    fresh.on('error', (error) => {
+      if (worker === fresh) worker = null
+      settle(({ reject }) => reject(error))
+    })
+    return fresh
+  }
+
+  const next = (): void => {
+    if (current !== null) return
+    const one = waiting.shift()
+    if (one === undefined) {
+      idle = setTimeout(() => void end(), IDLE_MS).unref()
+      return
+    }
+    if (idle !== null) clearTimeout(idle)
+    current = one
+    worker ??= start()
+    const { buffer } = one.job.bytes
+    worker.postMessage(one.job, [buffer as ArrayBuffer])
+  }
+
+  return {
+    read: (job) =>
+      new Promise((resolve, reject) => {
+        const { bytes } = job
+        // small Buffers share memory with strangers
+        const own = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
+        waiting.push({ job: own ? job : { ...job, bytes: new Uint8Array(bytes) }, resolve, reject })
+        next()
+      }),
+    end,
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * NAME      composed - a draft that is ready to be stored
+ * DESCRIPTION
+ *   Composing needs nothing but the draft and what stands here, so it may run in
+ *   another thread (http/thread/): what comes back is the octets of the mail and
+ *   its record, and the draft itself, with all its text, stays behind.
+ *   The answer to a send must be written before the send is stored, because both
+ *   are stored together. So the record of any new mail is worked out here, by the
+ *   same rules by which the store sets the first status.
+ */
+import type { FieldError } from '../base/fault.js'
+import { newId, newRecipientId } from '../base/id.js'
+import { isAscii, wireAddress } from '../mail/address.js'
+import { composeMessage } from '../mail/compose.js'
+import { aggregate, emptyCounts, type Status } from '../mail/status.js'
+import type { AttachmentSummary, EmailRecord, NewEmail, NewRecipient, Tag } from '../store/port.js'
+import type { WorkspaceRow } from '../store/port-tenants.js'
+import type { Principal } from '../tenant/principal.js'
+import { newRecipient, type Party, type Recipient } from './addresses.js'
+import { summarize } from './attachments.js'
+import type { Draft } from './draft.js'
+import { demandSize } from './ground.js'
+import type { Checked } from './validate.js'
+
+/** One item of a batch: a draft, one that is composed already, or what the door found wrong with its types. */
+export type BatchItem =
+  | Draft
+  | Composed
+  | { readonly errors: readonly FieldError[]; readonly omitted?: number }
+
+/** What composing must know besides the draft. */
+export interface ComposeGround {
+  readonly hostname: string
+  /** Octets of the largest message. */
+  readonly messageSize: number
+  readonly now: number
+}
+
+export interface Composed {
+  readonly id: string
+  readonly messageId: string
+  readonly createdAt: number
+  /** The address alone, for the question whether it may send. */
+  readonly sender: string
+  readonly from: string
+  readonly to: readonly string[]
+  readonly cc: readonly string[]
+  readonly bcc: readonly string[]
+  readonly replyTo: readonly string[]
+  readonly subject: string
+  readonly tags: readonly Tag[]
+  readonly attachments: readonly AttachmentSummary[]
+  readonly scheduledAt: number | null
+  readonly ignoreSuppressions: boolean
+  readonly needsSmtpUtf8: boolean
+  readonly recipients: readonly Recipient[]
+  readonly raw: Uint8Array
+  /** JSON; as octets where it is large. */
+  readonly content: string | Uint8Array
+}
+
+const textOf = ({ text }: Party): string => text
+const mailboxOf = ({ mailbox }: Party) => mailbox
+
+const needsSmtpUtf8 = (checked: Checked): boolean =>
+  !(
+    checked.recipients.every(({ address }) => isAscii(address)) &&
+    [checked.from, ...checked.replyTo].every(({ mailbox }) => isAscii(wireAddress(mailbox.address)))
+  )
+
+/** Throws request.body_too_large. */
+export const compose = async (
+  checked: Checked,
+  { hostname, messageSize, now }: ComposeGround,
+): Promise<Composed> => {
+  const { from, subject, html, text, headers, attachments } = checked
+  const id = newId('em', now)
+  const messageId = `<${id}@${hostname}>`
+  const raw = await composeMessage({
+    messageId,
+    date: now,
+    from: from.mailbox,
+    to: checked.to.map(mailboxOf),
+    cc: checked.cc.map(mailboxOf),
+    replyTo: checked.replyTo.map(mailboxOf),
+    subject,
+    html,
+    text,
+    headers,
+    attachments,
+  })
+  demandSize(messageSize, raw.length)
+  return {
+    id,
+    messageId,
+    createdAt: now,
+    sender: from.mailbox.address,
+    from: from.text,
+    to: checked.to.map(textOf),
+    cc: checked.cc.map(textOf),
+    bcc: checked.bcc.map(textOf),
+    replyTo: checked.replyTo.map(textOf),
+    subject,
+    tags: checked.tags,
+    attachments: attachments.map(summarize),
+    scheduledAt: checked.scheduledAt,
+    ignoreSuppressions: checked.ignoreSuppressions,
+    needsSmtpUtf8: needsSmtpUtf8(checked),
+    recipients: checked.recipients,
+    raw,
+    content: JSON.stringify({ html, text, headers }),
+  }
+}
+
+/** The mail as the store takes it. */
+export const toEmail = (
+  composed: Composed,
+  { principal, workspace }: { readonly principal: Principal; readonly workspace: WorkspaceRow },
+  poolId: string,
+  suppressed: ReadonlySet<string>,
+  trace: string | null | undefined,
+): NewEmail => {
+  const { sender: _, recipients, ...mail } = composed
+  return {
+    ...mail,
+    accountId: workspace.accountId,
+    workspaceId: workspace.id,
+    mode: principal.mode,
+    source: 'api',
+    poolId,
+    recipients: recipients.map((one) => newRecipient(one, newRecipientId(mail.createdAt), suppressed)),
+    envid: null,
+    ret: null,
+    trace,
+  }
+}
+
+const firstStatus = (mail: NewEmail, { suppressed }: NewRecipient): Status =>
+  suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
+
+/** The record of a mail as it is at birth, so that the answer need not be read back. */
+export const toRecord = (mail: NewEmail): EmailRecord => {
+  const counts = emptyCounts()
+  const recipients = mail.recipients.map((recipient) => {
+    const status = firstStatus(mail, recipient)
+    counts[status]++
+    return {
+      id: recipient.id,
+      address: recipient.address,
+      kind: recipient.kind,
+      status,
+      attempts: 0,
+      lastResponse: null,
+      reason: recipient.suppressed ? 'suppressed' : null,
+      updatedAt: mail.createdAt,
+      dueAt: status === 'queued' ? mail.createdAt : status === 'scheduled' ? mail.scheduledAt : null,
+    }
+  })
+  return {
+    id: mail.id,
+    accountId: mail.accountId,
+    workspaceId: mail.workspaceId,
+    mode: mail.mode,
+    source: mail.source,
+    from: mail.from,
+    to: mail.to,
+    cc: mail.cc,
+    bcc: mail.bcc,
+    replyTo: mail.replyTo,
+    subject: mail.subject,
+    tags: mail.tags,
+    attachments: mail.attachments,
+    messageId: mail.messageId,
+    scheduledAt: mail.scheduledAt,
+    createdAt: mail.createdAt,
+    updatedAt: mail.createdAt,
+    status: aggregate(counts),
+    counts,
+    recipients,
+    poolId: mail.poolId,
+  }
+}
