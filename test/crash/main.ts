@@ -1,27 +1,82 @@
-/** The full tier: `npm run crash` (200 kills by default; `-- CYCLES SEED` for others). Then power cuts and failing disks, where these can be had. Ends non-zero on any loss. */
-import { ioErrors } from './io-errors.js'
-import { killCycles, seeded } from './kill.js'
-import { powerCuts } from './power.js'
+/**
+ * The full tier: `npm run crash` makes every fault of rows.ts, the full number of
+ * times, and ends non-zero if one demand is not met. Words on standard output; the
+ * same as JSON with `--json FILE`. A seed names a run.
+ *   npm run crash -- [--rows kill,power] [--times N] [--seed N] [--json FILE]
+ * As root it runs in a mount namespace of its own, so that no disk outlives it.
+ */
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { seeded } from './rig.js'
+import { ROWS, type Verdict } from './rows.js'
 
-const [cycles = '200', seed = '1'] = process.argv.slice(2).filter((word) => !word.startsWith('--'))
-const balance = await killCycles(Number(cycles), Number(seed), (line) => console.log(line))
-console.log(JSON.stringify({ ...balance, duplicated: balance.duplicated.length }, null, 2))
-const power = await powerCuts(Math.min(Number(cycles), 200), seeded(Number(seed)), (line) =>
-  console.log(line),
-)
-if (typeof power === 'string') console.log(`no power cuts here: ${power}`)
-else console.log(JSON.stringify(power, null, 2))
-const faults = await ioErrors(Math.min(Number(cycles), 50), (line) => console.log(line))
-if (typeof faults === 'string') console.log(`no failing disks here: ${faults}`)
-else console.log(JSON.stringify(faults, null, 2))
-const failed =
-  typeof faults === 'string' ? 0 : faults.lost.length + faults.unsound.length + faults.otherEnds.length
-const broken = typeof power === 'string' ? 0 : power.lost.length + power.unsound.length
-const bad =
-  broken +
-  failed +
-  balance.lost.length +
-  balance.stuck.length +
-  balance.wrong.length +
-  balance.unexplained.length
-process.exitCode = bad === 0 ? 0 : 1
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string' },
+    times: { type: 'string' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    json: { type: 'string' },
+  },
+})
+
+/** The exit code of the same run in its own mount namespace, or null where there is none to be had. */
+const apart = (): number | null => {
+  if (process.getuid?.() !== 0 || process.env.POSTERN_CRASH_APART !== undefined) return null
+  const unshare = ['--mount', '--propagation', 'private']
+  if (spawnSync('unshare', [...unshare, 'true']).status !== 0) return null
+  const env = { ...process.env, POSTERN_CRASH_APART: '1' }
+  const args = [...unshare, process.execPath, ...process.argv.slice(1)]
+  return spawnSync('unshare', args, { stdio: 'inherit', env }).status ?? 70
+}
+
+interface Told extends Verdict {
+  readonly row: string
+  readonly fault: string
+  readonly times: number
+  readonly seed: number
+  readonly seconds: number
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+/** `acknowledged 812, lost 0, …`: of a list its length is the news. */
+const words = (found: object): string =>
+  Object.entries(found)
+    .map(([name, value]) => `${name} ${Array.isArray(value) ? value.length : JSON.stringify(value)}`)
+    .join(', ')
+
+const names = values.rows?.split(',')
+const unknown = names?.filter((name) => !ROWS.some((row) => row.name === name)) ?? []
+if (unknown.length > 0) {
+  process.stderr.write(`no such row: ${unknown}; there are ${ROWS.map(({ name }) => name)}\n`)
+  process.exit(64)
+}
+
+const report = async (): Promise<boolean> => {
+  const seed = Number(values.seed)
+  const told: Told[] = []
+  for (const row of ROWS.filter(({ name }) => names?.includes(name) ?? true)) {
+    const times = row.times === 1 ? 1 : Number(values.times ?? row.times)
+    const began = performance.now()
+    const verdict = await row
+      .run(times, { random: seeded(seed) })
+      .catch((error: Error): Verdict => ({ unmet: [error.message], found: {} }))
+    const seconds = Math.round((performance.now() - began) / 1_000)
+    const holds = verdict.unmet.length > 0 ? 'FAILED' : verdict.leftOut ? 'LEFT OUT' : 'holds'
+    say(`${holds.padEnd(8)} ${row.name}: ${row.fault}, ${times} times, seed ${seed}, ${seconds} s`)
+    if (verdict.leftOut) say(`         ${verdict.leftOut}`)
+    say(`         ${words(verdict.found)}`)
+    for (const one of verdict.unmet) say(`         NOT MET ${one}`)
+    told.push({ row: row.name, fault: row.fault, times, seed, seconds, ...verdict })
+  }
+  const failed = told.filter((one) => one.unmet.length > 0)
+  if (values.json)
+    writeFileSync(values.json, `${JSON.stringify({ seed, node: process.version, rows: told }, null, 2)}\n`)
+  say(
+    `${told.length} faults, ${failed.length} not survived${failed.length > 0 ? `: ${failed.map(({ row }) => row).join(', ')}` : ''}`,
+  )
+  return failed.length === 0
+}
+
+process.exitCode = apart() ?? ((await report()) ? 0 : 1)

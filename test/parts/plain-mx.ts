@@ -20,16 +20,19 @@ export class PlainMx {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        this.messages.push(Buffer.concat(chunks).toString('latin1'))
+        this.messages.push(this.keep(Buffer.concat(chunks).toString('latin1')))
         done()
       })
     },
   })
 
-  async start(): Promise<this> {
+  /** What it keeps of a message: all of it, or what somebody who sends many makes of it. */
+  constructor(private readonly keep: (raw: string) => string = (raw) => raw) {}
+
+  async start(port = 0): Promise<this> {
     // clients that are killed take their connections with them
     this.server.on('error', () => {})
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', () => resolve()))
+    await new Promise<void>((resolve) => this.server.listen(port, '127.0.0.1', () => resolve()))
     this.port = (this.server.server.address() as AddressInfo).port
     return this
   }

@@ -29,17 +29,23 @@ export const listens = (port: number): Promise<boolean> =>
     socket.once('error', () => resolve(false))
   })
 
-/** A free port below the ephemeral range: a connect to a port of that range can meet itself. */
+const given = new Set<number>()
+
+/** A free port below the ephemeral range: a connect to a port of that range can meet itself. Never one twice. */
 export const freePort = async (): Promise<number> => {
-  for (;;) {
+  for (let tries = 0; tries < 1_000; tries++) {
     const port = 10_000 + Math.floor(Math.random() * 20_000)
+    if (given.has(port)) continue
     const free = await new Promise<boolean>((resolve) => {
       const probe = createServer()
       probe.once('error', () => resolve(false))
       probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
     })
-    if (free) return port
+    if (!free) continue
+    given.add(port)
+    return port
   }
+  throw new Error('no port is free')
 }
 
 export interface PostfixOptions {

@@ -1,16 +1,15 @@
 /** Against Postfix's own smtp-sink, which can fail at each command in each way. */
 import { spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { eventually } from '../parts/eventually.js'
-import { listens } from '../parts/postfix.js'
+import { freePort, listens } from '../parts/postfix.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 
 const SINK = '/usr/sbin/smtp-sink'
 
 const sink = async (t: Test, ...options: string[]): Promise<number> => {
-  const port = randomInt(20_000, 32_000)
+  const port = await freePort()
   const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn(SINK, [...user, ...options, `127.0.0.1:${port}`, '100'], { stdio: 'ignore' })
   t.teardown(() => child.kill())

@@ -1,0 +1,87 @@
+/**
+ * Mail through both doors, without a pause, while the daemon comes and goes. What
+ * was answered with 202 or 250 is noted; one mail in eight is so large that its
+ * body is a file. Each mail says how long its body is, so that a short copy shows.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTransport } from 'nodemailer'
+import type { Postern } from '../parts/postern.js'
+
+const LARGE = 91_000
+const SMALL = 500
+
+/** What the upstream keeps of a copy: whose it is, and whether all of it is there. */
+export const digest = (raw: string): string => {
+  const id = /^message-id:\s*<(em_[0-9a-z]{26})@/im.exec(raw)?.[1] ?? ''
+  const size = Number(/^subject: crash (\d+)/im.exec(raw)?.[1] ?? 0)
+  const body = raw.slice(raw.indexOf('\r\n\r\n')).replace(/=?\r\n/g, '')
+  return `${id} ${body.length === size && !/[^x]/.test(body) ? 'whole' : 'short'}`
+}
+
+export class Load {
+  readonly acknowledged = new Set<string>()
+  #running = true
+  readonly #workers: Promise<void>[]
+
+  constructor(
+    private readonly postern: Postern,
+    private readonly key: string,
+  ) {
+    this.#workers = [0, 1, 2, 3].map((worker) => this.#overHttp(worker))
+    this.#workers.push(...[0, 1].map((worker) => this.#overSmtp(worker)))
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false
+    await Promise.all(this.#workers)
+  }
+
+  async #overHttp(worker: number): Promise<void> {
+    for (let n = 0; this.#running; n++) {
+      const size = n % 8 === 7 ? LARGE : SMALL
+      const body = {
+        from: 'load@gw.test',
+        to: `h${worker}-${n}@sink.test`,
+        subject: `crash ${size}`,
+        text: 'x'.repeat(size),
+      }
+      // the daemon may be down
+      const answer = await this.postern.api('POST', '/v1/emails', this.key, body).catch(() => null)
+      if (answer?.status === 202) this.acknowledged.add(answer.body.id)
+      else await sleep(20)
+    }
+  }
+
+  async #overSmtp(worker: number): Promise<void> {
+    for (let n = 0; this.#running; ) {
+      const client = createTransport({
+        host: '127.0.0.1',
+        port: this.postern.ports.submission[0] ?? 0,
+        requireTLS: true,
+        tls: { rejectUnauthorized: false },
+        auth: { user: 'x', pass: this.key },
+        pool: true,
+        maxConnections: 1,
+        maxMessages: 50,
+        connectionTimeout: 2_000,
+        socketTimeout: 5_000,
+      })
+      client.on('error', () => {})
+      try {
+        while (this.#running) {
+          const size = n % 8 === 7 ? LARGE : SMALL
+          const lines = 'x'.repeat(size).replace(/.{500}/g, '$&\r\n')
+          const { response } = await client.sendMail({
+            envelope: { from: 'load@gw.test', to: `s${worker}-${n++}@sink.test` },
+            raw: `From: load@gw.test\r\nTo: x@sink.test\r\nSubject: crash ${size}\r\n\r\n${lines}\r\n`,
+          })
+          const id = /queued as (em_[0-9a-z]{26})/.exec(response)?.[1]
+          if (id !== undefined) this.acknowledged.add(id)
+        }
+      } catch {
+        await sleep(20)
+      }
+      client.close()
+    }
+  }
+}
