@@ -3,10 +3,10 @@
  */
 import type { Page, Rows } from '../store/page.js'
 
-const PAGE: Page = { limit: 100, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 }
+const PAGE: Page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 }
 
 /** Newest first. Stops after `limit` rows. */
-export const collect = async <Row extends { readonly id: string }>(
+export const collect = async <Row>(
   fetch: (page: Page) => Promise<Rows<Row>>,
   limit = Number.POSITIVE_INFINITY,
 ): Promise<readonly Row[]> => {
@@ -14,10 +14,10 @@ export const collect = async <Row extends { readonly id: string }>(
   let anchor: string | null = null
   while (found.length < limit) {
     const page: Page = { ...PAGE, limit: Math.min(PAGE.limit, limit - found.length), anchor }
-    const { rows, hasOlder } = await fetch(page)
+    const { rows, hasOlder, older } = await fetch(page)
     found.push(...rows)
-    anchor = rows.at(-1)?.id ?? null
-    if (!hasOlder || anchor === null) break
+    if (!hasOlder) break
+    anchor = older
   }
   return found
 }

@@ -2,8 +2,8 @@
  * NAME      cursor - where a list was left, signed
  * DESCRIPTION
  *   A cursor is `v1_` and base64url of payload and HMAC-SHA-256 cut to 128 bits.
- *   The payload holds direction, limit, a hash of the filters and the id it stands
- *   at; it refers to no row, so deleting that row changes nothing. Whom and what
+ *   The payload holds direction, limit, a hash of the filters and the store's mark
+ *   of the place; it refers to no row, so deleting one changes nothing. Whom and what
  *   it was made for (endpoint, account, bound workspace and mode) is not in the
  *   payload but under the HMAC: in other hands it does not verify.
  *   Node's base64 reader forgives stray bits and trailing junk, so a cursor counts
@@ -15,9 +15,7 @@ import { keyedHash, sameBytes } from '../base/secret.js'
 
 export interface Position {
   readonly direction: 'older' | 'newer'
-  /** True starts with the anchor itself. */
-  readonly inclusive: boolean
-  /** An id, or null: the very end of the list that the direction leads away from. */
+  /** A mark of the store, or null: the very end of the list that the direction leads away from. */
   readonly anchor: string | null
 }
 
@@ -32,7 +30,9 @@ const HASH_LENGTH = 8
 const HEAD_LENGTH = 2 + HASH_LENGTH
 const MAC_LENGTH = 16
 const NEWER = 1
+/** In cursors of 0.1.0 alone, whose anchor is an id: it starts with the row itself, which the store spells so. */
 const INCLUSIVE = 2
+const ITSELF = '='
 
 export type Filters = Readonly<Record<string, string | number | null>>
 
@@ -56,9 +56,8 @@ export class CursorCodec {
   }
 
   write(cursor: Cursor, bound: readonly string[]): string {
-    const flags = (cursor.direction === 'newer' ? NEWER : 0) | (cursor.inclusive ? INCLUSIVE : 0)
     const payload = Buffer.concat([
-      Uint8Array.of(flags, cursor.limit),
+      Uint8Array.of(cursor.direction === 'newer' ? NEWER : 0, cursor.limit),
       cursor.filters,
       Buffer.from(cursor.anchor ?? '', 'latin1'),
     ])
@@ -77,12 +76,12 @@ export class CursorCodec {
       throw new Fault('validation.cursor_invalid')
     }
     const flags = payload[0] ?? 0
+    const mark = payload.subarray(HEAD_LENGTH).toString('latin1')
     return {
       direction: flags & NEWER ? 'newer' : 'older',
-      inclusive: (flags & INCLUSIVE) !== 0,
       limit: payload[1] ?? 0,
       filters: payload.subarray(2, HEAD_LENGTH),
-      anchor: payload.length === HEAD_LENGTH ? null : payload.subarray(HEAD_LENGTH).toString('latin1'),
+      anchor: mark === '' ? null : `${flags & INCLUSIVE ? ITSELF : ''}${mark}`,
     }
   }
 }

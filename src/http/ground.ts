@@ -31,7 +31,7 @@ export interface Ground {
 }
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */
-export const pageFor = <Row extends { readonly id: string }>(
+export const pageFor = <Row>(
   ground: Ground,
   endpoint: string,
   call: Call,

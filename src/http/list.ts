@@ -21,7 +21,7 @@ export interface PageQuery {
   readonly cursor?: string | readonly string[] | undefined
 }
 
-export interface ListRequest<Row extends { readonly id: string }> {
+export interface ListRequest<Row> {
   readonly query: PageQuery
   readonly filters: Filters
   /** Endpoint, account and whatever else the caller is bound to: no one else's cursor fits. */
@@ -52,32 +52,21 @@ const readCursor = (codec: CursorCodec, list: Pick<ListRequest<never>, 'query' |
   return codec.read(text, list.bound)
 }
 
-type Onward = { readonly next: Position | null; readonly prev: Position }
-
-/** Where the lists on both sides of a page begin. */
-const onward = (from: Position, { rows, hasOlder }: Rows<{ readonly id: string }>): Onward => {
-  const first = rows[0]
-  const last = rows.at(-1)
-  if (first && last) {
-    return {
-      next: hasOlder ? { direction: 'older', inclusive: false, anchor: last.id } : null,
-      prev: { direction: 'newer', inclusive: false, anchor: first.id },
-    }
-  }
-  // Nothing here. Turning round must show the anchor itself, which this page would not have shown.
-  const turned = { anchor: from.anchor, inclusive: from.anchor !== null && !from.inclusive }
-  return from.direction === 'newer'
-    ? { next: hasOlder ? { direction: 'older', ...turned } : null, prev: from }
-    : { next: null, prev: { direction: 'newer', ...turned } }
+interface Onward {
+  readonly next: Position | null
+  readonly prev: Position
 }
 
-const TOP: Position = { direction: 'older', inclusive: false, anchor: null }
+/** Where the lists on both sides of a page begin. */
+const onward = ({ hasOlder, older, newer }: Rows<unknown>): Onward => ({
+  next: hasOlder ? { direction: 'older', anchor: older } : null,
+  prev: { direction: 'newer', anchor: newer },
+})
+
+const TOP: Position = { direction: 'older', anchor: null }
 
 /** One page as the endpoint answers it; throws validation.cursor_invalid and validation.cursor_filters_mismatch. */
-export const listPage = async <Row extends { readonly id: string }>(
-  codec: CursorCodec,
-  list: ListRequest<Row>,
-): Promise<Envelope> => {
+export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>): Promise<Envelope> => {
   const asked = list.query.limit === undefined ? null : Number(list.query.limit)
   const filters = filterHash(list.filters)
   const cursor = readCursor(codec, list)
@@ -89,11 +78,10 @@ export const listPage = async <Row extends { readonly id: string }>(
   const page = await list.fetch({
     direction: from.direction,
     anchor: from.anchor,
-    inclusive: from.inclusive,
     limit,
     countUpTo: cursor ? 0 : TOTAL_CAP,
   })
-  const { next, prev } = onward(from, page)
+  const { next, prev } = onward(page)
   const write = (position: Position | null) =>
     position && codec.write({ ...position, limit, filters }, list.bound)
   const total = cursor ? null : page.total

@@ -42,7 +42,7 @@ interface Parts {
   readonly clock: Clock
 }
 
-const LATEST: Page = { limit: 100, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 }
+const LATEST: Page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 }
 
 /** A complaint that comes again, or is passed on by two providers, does not undo an operator's removal. */
 const isOld = async ({ store }: Parts, { owner }: Case): Promise<boolean> => {

@@ -1,27 +1,32 @@
 /**
  * NAME      page - the words that every table of the store shares
  * DESCRIPTION
- *   Mode, the way to ask for a page and the way to get one. The order key of
- *   every table is its time-ordered id, so a page is a comparison with one id.
+ *   Mode, the way to ask for a page and the way to get one. Rows stand in the
+ *   order in which they were committed, newest first. Where a page began and
+ *   ended is told by marks; only the store makes them and only it reads them.
  */
 export type Mode = 'live' | 'test'
 
-/** Where a page starts: rows strictly beyond `anchor` (or from it, when inclusive), in a direction. */
+/** Where a page starts, and which way it goes from there. */
 export interface Page {
   readonly limit: number
   readonly direction: 'older' | 'newer'
-  /** An id, or null: from the very top (older) or the very bottom (newer). */
+  /** A mark of an earlier page, or null: from the very top (older) or the very bottom (newer). */
   readonly anchor: string | null
-  readonly inclusive: boolean
   /** Count matching rows up to this many; 0 does not count. */
   readonly countUpTo: number
 }
 
+/** A mark lies between two rows and names none, so it holds whatever is deleted or added. */
 export interface Rows<Row> {
   /** Always newest first, whatever the direction. */
   readonly rows: readonly Row[]
   readonly hasOlder: boolean
   readonly hasNewer: boolean
+  /** Below these rows: the page `older` from here goes on with what follows them. */
+  readonly older: string
+  /** Above these rows: the pages `newer` from here give all that is stored later, once. */
+  readonly newer: string
   /** null unless a count was asked for. */
   readonly total: number | null
 }

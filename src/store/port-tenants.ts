@@ -198,7 +198,8 @@ export interface Tenants {
   ): Promise<Written>
   /** By id or slug, within an account. */
   workspace(accountId: string, ref: string): Promise<WorkspaceRow | null>
-  workspaces(accountId: string, page: Page): Promise<Rows<WorkspaceRow>>
+  /** All of the account, or `only` this one. */
+  workspaces(accountId: string, page: Page, only?: string | null): Promise<Rows<WorkspaceRow>>
 
   createKey(key: KeyRow): Promise<void>
   keyByLookup(lookup: string): Promise<KeyRow | null>

@@ -30,6 +30,9 @@ export interface Times {
   adjustTimes(now: number, by: number, longestWait: number): Promise<number>
 }
 
+/** A clock that is found further ahead of the last stored row than this is not followed at once. */
+export const CLOCK_AHEAD_MS = 3600_000
+
 /** How often a value fell under each bound, with those beyond the last one at the end. */
 export interface Distribution {
   readonly bounds: readonly number[]

@@ -53,19 +53,27 @@ const swell = (postern: Postern, count: number): void => {
   const db = new Database(join(postern.dir, 'data', 'postern.db'))
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -400000')
-  const email = db.prepare('SELECT * FROM emails ORDER BY id DESC LIMIT 1').get() as Row
+  const email = db.prepare('SELECT * FROM emails ORDER BY ord DESC LIMIT 1').get() as Row
   const recipient = db.prepare('SELECT * FROM recipients WHERE email_id = ?').get(email.id) as Row
   const addEmail = inserter(db, 'emails', { ...email, status: 'delivered', scheduled: 0, delivered: 1 })
   const addRecipient = inserter(db, 'recipients', { ...recipient, status: 'delivered', due_at: null })
   let at = Date.now() - LATER
+  let ord = 1
   for (let made = 0; made < count; ) {
     db.transaction(() => {
       for (const end = Math.min(count, made + 100_000); made < end; made++) {
         if (made % 100 === 0) at += 1
         const id = newId('em', at)
         const address = `u${made % 100_000}@dest.test`
-        addEmail({ id, created_at: at, updated_at: at, message_id: `<${id}@x.test>` })
-        addRecipient({ id: newRecipientId(at), email_id: id, address, address_lc: address, queued_at: at })
+        addEmail({ ord: ++ord, id, created_at: at, updated_at: at, message_id: `<${id}@x.test>` })
+        addRecipient({
+          id: newRecipientId(at),
+          email_id: id,
+          email_ord: ord,
+          address,
+          address_lc: address,
+          queued_at: at,
+        })
       }
     })()
   }

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openWriter } from '../../src/store/sqlite/connect.js'
 import { takeDaemonLock } from '../../src/store/sqlite/lock.js'
-import { STEPS } from '../../src/store/sqlite/schema/steps.js'
+import { makeOld } from '../parts/of-0.1.0.js'
 import { openDesk } from './desk.js'
 
 t.test('there and back', async (t) => {
@@ -119,17 +119,12 @@ t.test('with its secrets, a copy is all that a new machine needs', async (t) => 
 
 t.test('an older schema is copied first, and the newest copies are kept', async (t) => {
   const desk = openDesk(t)
-  await desk.json(['workspace', 'list'])
   const data = join(desk.dir, 'data')
   const copies = () => readdirSync(data).filter((name) => name.startsWith('before-migration-'))
   for (let i = 0; i < 5; i++) {
     for (const name of ['postern.db', 'postern.db-wal']) rmSync(join(data, name), { force: true })
-    const db = openWriter(join(data, 'postern.db'))
-    const from = STEPS.length - 1
-    for (const step of STEPS.slice(0, from)) db.exec(step)
-    db.pragma(`user_version = ${from}`)
-    db.close()
-    t.match(await desk.json(['migrate']), { from, copy: new RegExp(`before-migration-${from}-`) })
+    makeOld(data)
+    t.match(await desk.json(['migrate']), { from: 8, copy: /before-migration-8-/ })
   }
   t.equal(copies().length, 3)
 })

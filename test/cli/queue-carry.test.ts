@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { LOTS_STEP } from '../../src/store/sqlite/schema/lots.js'
-import { STEPS } from '../../src/store/sqlite/schema/steps.js'
+import { runStep, STEPS } from '../../src/store/sqlite/schema/steps.js'
 import { accepted, HOUR, ofLease, page, report, scopeOf, toOne } from '../store/fixture.js'
 import { openDesk, postern } from './desk.js'
 import { due, withStore } from './waiting.js'
@@ -224,11 +224,11 @@ t.test('what Postern 0.1 exported is a lot, and its files are read', async (t) =
   t.match(await there.json(['queue', 'import', file, '--yes']), { imported: 0, known: 1 })
 
   const db = openWriter(prepareFile(join(here.dir, 'old')))
-  for (const step of STEPS.slice(0, 8)) db.exec(step)
+  for (const step of STEPS.slice(0, 8)) runStep(db, step, 1)
   db.exec(`INSERT INTO accounts VALUES ('acct_1', 'default', 1);
     INSERT INTO recipients (id, email_id, workspace, pool, kind, status, updated_at, queued_at, address, address_lc, held)
     VALUES ('r', 'e', 1, 1, 'to', 'queued', 1, 1, 'a@b.test', 'a@b.test', 'exported')`)
-  db.exec(STEPS[STEPS.indexOf(LOTS_STEP)] ?? '')
+  runStep(db, LOTS_STEP, 1)
   t.match(db.prepare('SELECT l.state, r.held FROM lots l JOIN recipients r ON r.held = l.id').get(), {
     state: 'exported',
     held: /^lot_0{26}$/,

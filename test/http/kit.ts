@@ -71,6 +71,8 @@ export interface Wish {
   readonly maxBody?: number
   readonly requestTimeoutMs?: number
   readonly trustedProxies?: readonly string[]
+  /** Puts something into the data folder before it is opened. */
+  readonly prepare?: (dataDir: string) => void
 }
 
 const configFor = (dataDir: string, wish: Wish): Config => {
@@ -102,6 +104,7 @@ const { demandDocumented } = documented(document)
 
 export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-http-'))
+  wish.prepare?.(dataDir)
   const config = configFor(dataDir, wish)
   const clock = handClock()
   const store = openSqliteStore({ dataDir, daemon: true })

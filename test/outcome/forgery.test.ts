@@ -57,7 +57,7 @@ const setUp = async (t: Test) => {
   const everything = async () => {
     const scope = { accountId: ACCOUNT, workspaceId: null, mode: null }
     const records = await Promise.all([mail, waiting].map(({ id }) => store.email(scope, id)))
-    const page = { limit: 50, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const
+    const page = { limit: 50, direction: 'older', anchor: null, countUpTo: 0 } as const
     return {
       states: records.flatMap((one) => one?.recipients.map(({ address, status }) => `${address} ${status}`)),
       suppressed: (await store.suppressions(WORKSPACE, null, page)).rows.map(({ email }) => email),
@@ -174,7 +174,7 @@ t.test('a replay is heard once', async (t) => {
   const { store, mail, deliver, path, recorded, everything } = await setUp(t)
   const soft = { final: 'a@example.com', action: 'delayed', status: '4.4.1' }
   const raw = dsn({ groups: [soft] })
-  const page = { limit: 50, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const
+  const page = { limit: 50, direction: 'older', anchor: null, countUpTo: 0 } as const
   t.equal(await deliver(path('a@example.com'), raw), 250)
   const delivered = dsn({ id: '<2@mx.test>', groups: [{ ...soft, action: 'delivered', status: '2.0.0' }] })
   t.equal(await deliver(path('a@example.com'), delivered), 250)

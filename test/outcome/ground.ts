@@ -43,6 +43,6 @@ export const statuses = async (store: Store, mail: NewEmail): Promise<string[]> 
   return record?.recipients.map(({ status }) => status) ?? []
 }
 
-const PAGE = { limit: 50, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const
+const PAGE = { limit: 50, direction: 'older', anchor: null, countUpTo: 0 } as const
 /** Newest first. */
 export const eventsOf = async (store: Store, mail: NewEmail) => (await store.events(mail.id, PAGE)).rows

@@ -46,7 +46,7 @@ t.test('fresh mail and mail from before the start both go out, once', async (t) 
     t.ok(verifyReturnPath(keys, path, { workspaceId: 'ws_test', address }), 'the return path is ours')
     t.ok(readReturnPath(path))
   }
-  const page = { limit: 10, direction: 'older', anchor: null, inclusive: false, countUpTo: 0 } as const
+  const page = { limit: 10, direction: 'older', anchor: null, countUpTo: 0 } as const
   const { rows } = await store.events(late.id, page)
   t.match(rows[0], {
     type: 'email.sent',

@@ -149,7 +149,6 @@ export const page = (over: Partial<Page> = {}): Page => ({
   limit: 20,
   direction: 'older',
   anchor: null,
-  inclusive: false,
   countUpTo: 0,
   ...over,
 })

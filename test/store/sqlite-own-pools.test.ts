@@ -7,7 +7,7 @@ import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port.js'
 import { type Db, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { STEPS } from '../../src/store/sqlite/schema/steps.js'
+import { runStep, STEPS } from '../../src/store/sqlite/schema/steps.js'
 import { T0 } from './fixture.js'
 
 const OLD_VERSION = 8
@@ -83,7 +83,7 @@ const poolOf = async (store: Store, { emailId }: OldMail) => {
 t.test('workspaces without a pool get one, and what waits for them comes along', async (t) => {
   const dataDir = t.testdir()
   const db = openWriter(prepareFile(dataDir))
-  for (const step of STEPS.slice(0, OLD_VERSION)) db.exec(step)
+  for (const step of STEPS.slice(0, OLD_VERSION)) runStep(db, step, T0)
   db.prepare('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?)').run(ACCOUNT, 'default', T0)
   addPool(db, 'sandbox', 'sandbox')
   const shared = addPool(db, 'default')

@@ -12,14 +12,15 @@ import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
 import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
 import { createEventReads } from '../../src/store/sqlite/read/events.js'
 import { createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
+import { createTenantReads } from '../../src/store/sqlite/read/tenants.js'
 import { migrate } from '../../src/store/sqlite/schema/migrate.js'
 import { createDesk } from '../../src/store/sqlite/write/desk.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { page, T0 } from './fixture.js'
 
-/** Workspaces, pools and holds are few, skew has one row, tags that a mail carries are few. */
+/** Workspaces, pools and holds are few, days too, order_state has one row, tags that a mail carries are few. */
 const SMALL =
-  /SCAN (workspaces|w|skew|pools|p|holds|h|CONSTANT ROW|\(subquery-\d+\))( USING COVERING INDEX \S+)?$/
+  /SCAN (workspaces|w|order_state|email_days|carried_bodies|pools|p|holds|h|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
 
 t.test('reads', async (t) => {
   const file = prepareFile(t.testdir())
@@ -28,10 +29,11 @@ t.test('reads', async (t) => {
   const db = openReader(file)
   const statements = createStatements(db)
   const used = new Set<string>()
-  const sql: Statements = (text) => {
+  const noted = (text: string) => {
     used.add(text)
     return statements(text)
   }
+  const sql: Statements = Object.assign(noted, { together: statements.together })
   const emails = createEmailReads(sql)
   const account = db.prepare('SELECT id FROM accounts').pluck().get() as string
   const none: EmailFilter = {
@@ -57,7 +59,7 @@ t.test('reads', async (t) => {
   ]
   for (const filter of filters) {
     for (const direction of ['older', 'newer'] as const) {
-      for (const anchor of [null, 'em_0']) {
+      for (const anchor of [null, '9', 'em_0']) {
         emails.emails({ ...none, ...filter }, page({ direction, anchor, countUpTo: 10 }))
       }
     }
@@ -68,6 +70,8 @@ t.test('reads', async (t) => {
   emails.findEmails('a@b.c', 5)
   emails.findEmails('<a@b.c>', 5)
   createEventReads(sql).events('em_0', page({ countUpTo: 10 }))
+  createTenantReads(sql, (_, read) => read()).suppressions('ws_0', null, page({ anchor: '9', countUpTo: 10 }))
+  createTenantReads(sql, (_, read) => read()).keys(account, page({ direction: 'newer', anchor: 'key_0' }))
   createDepthReads(sql).nextDue()
   await createDepthReads(sql).depth(T0)
   const walk = createWalk(sql)
@@ -106,11 +110,11 @@ t.test('writes', async (t) => {
   createVerbs(createDesk(db))
   /** Walks from the oldest row with a limit, small tables, and the leases of this moment. */
   const allowed =
-    /LIMIT 200|FROM (skew|sessions|suppressions|rate_windows|workspaces)|boot (= \?|IS NOT NULL)|UPDATE skew/
+    /LIMIT 200|FROM (order_state|email_days|carried_bodies|sessions|suppressions|rate_windows|workspaces)|boot (= \?|IS NOT NULL)|UPDATE order_state/
   for (const text of used.filter((one) => /^\s*(SELECT|UPDATE|DELETE)/.test(one))) {
-    const plan = prepare(`EXPLAIN QUERY PLAN ${text}`).all(...(text.match(/\?/g) ?? []).map(() => null)) as {
-      detail: string
-    }[]
+    const names = (text.match(/@\w+/g) ?? []).map((name) => [name.slice(1), null])
+    const values = names.length > 0 ? [Object.fromEntries(names)] : (text.match(/\?/g) ?? []).map(() => null)
+    const plan = prepare(`EXPLAIN QUERY PLAN ${text}`).all(...values) as { detail: string }[]
     for (const { detail } of plan) {
       t.ok(
         !/^SCAN|TEMP B-TREE/.test(detail) ||

@@ -98,7 +98,7 @@ t.test('a lock that was lost on the way stores nothing twice', async (t) => {
   const answer = await overtaken.submit(live, null, draft(), wish)
   t.equal(answer.replayed, true)
   t.equal(accepted.length, 1)
-  const page = { limit: 10, direction: 'older', anchor: null, inclusive: false, countUpTo: 10 } as const
+  const page = { limit: 10, direction: 'older', anchor: null, countUpTo: 10 } as const
   const none = { status: null, to: null, tag: null, createdAfter: null, createdBefore: null }
   t.equal((await store.emails({ ...scopeOf(office), ...none }, page)).total, 1)
 })

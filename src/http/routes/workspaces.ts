@@ -3,9 +3,8 @@
  * DESCRIPTION
  *   A workspace's own key sees its workspace and nothing of the others.
  */
-import { Fault, invalid } from '../../base/fault.js'
-import type { Page, Rows } from '../../store/page.js'
-import type { WorkspaceRow } from '../../store/port-tenants.js'
+import { invalid } from '../../base/fault.js'
+import type { Page } from '../../store/page.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
@@ -22,28 +21,10 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   senderDsn: body.sender_dsn,
 })
 
-/** One row as a page of a list of one. */
-const pageOfOne = (row: WorkspaceRow, page: Page): Rows<WorkspaceRow> => {
-  const { anchor, inclusive, direction } = page
-  const newer = anchor === null ? direction === 'older' : anchor < row.id
-  const here =
-    anchor === null || (direction === 'newer' ? newer : row.id < anchor) || (inclusive && row.id === anchor)
-  return {
-    rows: here ? [row] : [],
-    hasOlder: !here && !newer,
-    hasNewer: !here && newer,
-    total: page.countUpTo > 0 ? 1 : null,
-  }
-}
-
 const fetchFor =
   ({ store }: Ground, { principal }: Call) =>
-  async (page: Page) => {
-    if (principal.workspaceId === null) return store.workspaces(principal.accountId, page)
-    const own = await store.workspace(principal.accountId, principal.workspaceId)
-    if (own === null) throw new Fault('workspace.not_found')
-    return pageOfOne(own, page)
-  }
+  (page: Page) =>
+    store.workspaces(principal.accountId, page, principal.workspaceId)
 
 export const workspaces = (ground: Ground): readonly Endpoint[] => [
   endpoint({

@@ -4,6 +4,7 @@
  *   Begun in order (lock, writer, reader) and finished in reverse: a session
  *   that could not begin leaves nothing held.
  */
+import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
 import { createShelf, type Shelf } from './body/shelf.js'
 import { createCarryReads } from './carry/out.js'
@@ -21,7 +22,7 @@ import { createMemory } from './read/memory.js'
 import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
-import { copyBefore } from './schema/before.js'
+import { copyBefore, versionIn } from './schema/before.js'
 import { createFaultPoint } from './thread/fault-point.js'
 import { createLine, type Line } from './thread/line.js'
 import { createPulse } from './thread/pulse.js'
@@ -100,8 +101,15 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
   let writer: Writer | null = null
   const pulse = createPulse()
   try {
+    const from = versionIn(file)
     const copy = await copyBefore(file)
-    if (copy !== null) options.log?.info({ copy }, 'migrating, after a copy')
+    const began = performance.now()
+    if (copy !== null) {
+      options.log?.info(
+        { event: 'migrating', from, copy, bytes: statSync(copy).size },
+        'migrating, after a copy',
+      )
+    }
     writer = await startWriter({
       file,
       daemon: options.daemon,
@@ -109,6 +117,10 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
       pulse,
       version: options.version ?? '',
     })
+    if (copy !== null) {
+      const ms = Math.round(performance.now() - began)
+      options.log?.info({ event: 'migrated', from, ms, bytes: statSync(file).size }, 'migrated')
+    }
     const line = createLine(writer.connect())
     const db = openReader(file)
     const sql = createStatements(db)

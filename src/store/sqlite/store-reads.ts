@@ -50,7 +50,7 @@ const tenantReads = (current: () => Session): TenantReads => ({
   accounts: async () => current().reads.accounts(),
   pepperMark: async () => current().reads.pepperMark(),
   workspace: async (accountId, ref) => current().reads.workspace(accountId, ref),
-  workspaces: async (accountId, page) => current().reads.workspaces(accountId, page),
+  workspaces: async (accountId, page, only) => current().reads.workspaces(accountId, page, only),
   keyByLookup: async (lookup) => current().reads.keyByLookup(lookup),
   key: async (accountId, id) => current().reads.key(accountId, id),
   keys: async (accountId, page) => current().reads.keys(accountId, page),

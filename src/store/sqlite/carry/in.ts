@@ -5,6 +5,7 @@
  *   has them. What was exported is due when it would have been due there; whoever
  *   is done stays as he is. A mail that left from here and comes back in the lot of
  *   another store takes the place of what was left of it; its timeline has both.
+ *   Any other mail, and each event, gets a place of its own here.
  */
 
 import type { Fields } from '../../port-carry.js'
@@ -17,6 +18,7 @@ import {
   MOVED,
 } from '../../port-carry.js'
 import type { Parking } from '../operate/park.js'
+import type { NoteDay } from '../order/days.js'
 import type { Desk } from '../write/desk.js'
 import { LOCAL } from './out.js'
 
@@ -26,7 +28,7 @@ export interface CarryWrites {
 }
 
 /** Given here, whatever the file says. */
-const PLACED: ReadonlySet<string> = new Set(['workspace', 'pool', 'body'])
+const PLACED: ReadonlySet<string> = new Set(['ord', 'email_ord', 'workspace', 'pool', 'body'])
 
 type Table = 'emails' | 'recipients' | 'events'
 
@@ -47,7 +49,7 @@ const createInsert = ({ db }: Desk) => {
       (name) => known(table).has(name) && (PLACED.has(name) || !LOCAL.has(name)),
     )
     const marks = names.map(() => '?').join(', ')
-    // events that both stores have are one
+    // two events may tell of one report
     db.prepare(
       `INSERT ${table === 'events' ? 'OR IGNORE ' : ''}INTO ${table} (${names.join(', ')}) VALUES (${marks})`,
     ).run(names.map((name) => fields[name]))
@@ -69,10 +71,16 @@ const createHere = ({ db }: Desk) => {
          AND json_extract(more, '$.detail.action') = 'imported' AND json_extract(more, '$.detail.lot') = ?`,
     )
     .pluck()
-  const bodyOf = db.prepare<[string], number>('SELECT n FROM bodies WHERE email_id = ?').pluck()
-  const remove = ['recipients WHERE email_id', 'emails WHERE id'].map((rows) =>
-    db.prepare(`DELETE FROM ${rows} = ?`),
-  )
+  const bodyOf = db
+    .prepare<[string], number>(
+      'SELECT b.n FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?',
+    )
+    .pluck()
+  const removeRecipients = db.prepare('DELETE FROM recipients WHERE email_id = ?')
+  const remove = db.prepare<[string], number>('DELETE FROM emails WHERE id = ? RETURNING ord').pluck()
+  const event = db
+    .prepare<[unknown, unknown], number>('SELECT 1 FROM events WHERE email_id = ? AND id = ?')
+    .pluck()
   const hasLeft = (id: string): boolean => {
     const row = recipient.get(id)
     return row !== undefined && (isAway(row.held) || (row.status === 'canceled' && row.reason === MOVED))
@@ -91,44 +99,59 @@ const createHere = ({ db }: Desk) => {
       )
     },
     bodyOf: (id: string): number | undefined => bodyOf.get(id),
-    remove: (id: string): void => {
-      for (const statement of remove) statement.run(id)
+    /** Its place. */
+    remove: (id: string): number | undefined => {
+      removeRecipients.run(id)
+      return remove.get(id)
     },
+    /** Events that both stores have are one. */
+    hasEvent: (emailId: unknown, id: unknown): boolean => event.get(emailId, id) !== undefined,
   }
 }
 
-export const createCarryIn = (desk: Desk, parking: Parking): CarryWrites['carryIn'] => {
-  const { db, names } = desk
+export const createCarryIn = (desk: Desk, parking: Parking, noteDay: NoteDay): CarryWrites['carryIn'] => {
+  const { db, names, order } = desk
   const insert = createInsert(desk)
   const here = createHere(desk)
   const body = db.prepare(
-    'INSERT INTO bodies (email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)',
   )
-  const tag = db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_id) VALUES (?, ?, ?, ?)')
+  const tag = db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)')
 
-  const addTags = (workspace: number, email: Fields): void => {
+  const addTags = (workspace: number, ord: number, email: Fields): void => {
     const { tags = [] } = JSON.parse(String(email.lists)) as { tags?: { name: string; value: string }[] }
-    for (const { name, value } of tags) tag.run(workspace, name, value, email.id)
+    for (const { name, value } of tags) tag.run(workspace, name, value, ord)
   }
 
   /** Its number; 0 when it is gone. */
-  const bodyFor = ({ id, email, content, raw }: CarriedMail, size: number | null): number =>
-    here.bodyOf(id) ??
-    (raw === null
+  const addBody = ({ id, email, content, raw }: CarriedMail, ord: number, size: number | null): number =>
+    raw === null
       ? 0
-      : Number(body.run(id, email.created_at, content, raw, size === null ? 0 : 1).lastInsertRowid))
+      : Number(body.run(ord, id, email.created_at, content, raw, size === null ? 0 : 1).lastInsertRowid)
+
+  /** That of what was left of it, which is removed, or a new one. */
+  const placeOf = ({ id, email }: CarriedMail): number => {
+    const left = here.remove(id)
+    if (left !== undefined) return left
+    const ord = order.next()
+    noteDay(ord, Number(email.created_at))
+    return ord
+  }
 
   return (mail, to, now, size) => {
     if (here.isKnown(mail.id)) {
       if (!here.comesBack(mail, to.lot)) return 'known'
-      here.remove(mail.id)
     }
     const workspace = names.workspace(to.workspaceId)
     const pool = names.pool(to.poolId)
-    insert('emails', { ...mail.email, workspace, pool, body: bodyFor(mail, size) })
-    addTags(workspace, mail.email)
-    for (const one of mail.recipients) insert('recipients', { ...one, workspace, pool })
-    for (const event of mail.events) insert('events', event)
+    const kept = here.bodyOf(mail.id)
+    const ord = placeOf(mail)
+    insert('emails', { ...mail.email, ord, workspace, pool, body: kept ?? addBody(mail, ord, size) })
+    addTags(workspace, ord, mail.email)
+    for (const one of mail.recipients) insert('recipients', { ...one, email_ord: ord, workspace, pool })
+    for (const event of mail.events) {
+      if (!here.hasEvent(mail.id, event.id)) insert('events', { ...event, ord: order.next() })
+    }
     const more = to.lot === null ? {} : { lot: to.lot }
     for (const { id, held, status } of mail.recipients) {
       if (held !== EXPORTED) continue

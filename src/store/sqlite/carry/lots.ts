@@ -69,7 +69,7 @@ export const createLots = (
 
   return {
     addLot: (lot) => {
-      add.run(LOTS.encode(lot))
+      add.run(...LOTS.encode(lot), desk.order.next())
     },
 
     markStep(id, scope, reason, now, cursor) {

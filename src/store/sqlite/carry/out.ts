@@ -11,6 +11,8 @@ const STEP = 500
 
 /** What means something here alone. */
 export const LOCAL: ReadonlySet<string> = new Set([
+  'ord',
+  'email_ord',
   'workspace',
   'pool',
   'body',
@@ -31,7 +33,7 @@ export const createCarryReads = (sql: Statements) => {
   return {
     lots: (accountId: string): readonly (LotRow & { readonly recipients: number })[] => {
       const kept = sql('SELECT count(*) AS n FROM recipients WHERE held = ?')
-      return sql(`SELECT ${LOTS.columns} FROM lots WHERE account_id = ? ORDER BY id DESC`)
+      return sql(`SELECT ${LOTS.columns} FROM lots WHERE account_id = ? ORDER BY ord DESC`)
         .all(accountId)
         .map(LOTS.decode)
         .map((lot) => ({ ...lot, recipients: Number(kept.get(lot.id)?.n) }))
@@ -62,7 +64,7 @@ export const createCarryReads = (sql: Statements) => {
         recipients: sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id')
           .all(emailId)
           .map(recipientOf),
-        events: sql('SELECT * FROM events WHERE email_id = ? ORDER BY id').all(emailId).map(fieldsOf),
+        events: sql('SELECT * FROM events WHERE email_id = ? ORDER BY ord').all(emailId).map(fieldsOf),
         content: (content?.content as string | null | undefined) ?? null,
       }
     },

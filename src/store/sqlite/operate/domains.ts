@@ -4,10 +4,11 @@
 import type { Page, Rows } from '../../page.js'
 import type { DomainRow } from '../../port-domains.js'
 import type { Written } from '../../port-tenants.js'
-import type { Db } from '../connect.js'
-import { pageOf } from '../read/pages.js'
+import { inserter } from '../order/insert.js'
+import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { DOMAINS } from '../schema/domains.js'
+import type { Desk } from '../write/desk.js'
 
 export interface DomainWrites {
   createDomain(row: DomainRow): Written
@@ -25,11 +26,12 @@ const unlessTaken = (run: () => unknown): Written => {
   }
 }
 
-export const createDomainWrites = (db: Db): DomainWrites => {
-  const insert = db.prepare(DOMAINS.insert)
+export const createDomainWrites = (desk: Desk): DomainWrites => {
+  const { db } = desk
+  const insert = inserter(desk, DOMAINS)
   const remove = db.prepare('DELETE FROM domains WHERE account_id = ? AND id = ?')
   return {
-    createDomain: (row) => unlessTaken(() => insert.run(DOMAINS.encode(row))),
+    createDomain: (row) => unlessTaken(() => insert(row)),
     updateDomain({ id, accountId, createdAt, ...rest }) {
       const { set, values } = DOMAINS.change(rest)
       return unlessTaken(() =>
@@ -53,10 +55,10 @@ export const createDomainReads = (sql: Statements) => {
     domains: (accountId: string, page: Page): Rows<DomainRow> =>
       pageOf(
         sql,
-        [{ from: 'domains', id: 'id', where: 'account_id = ?', params: [accountId] }],
+        listOf('domains', 'account_id = ?', [accountId]),
         page,
         (id) => all('id = ?', id)[0] ?? null,
       ),
-    allDomains: (): readonly DomainRow[] => all('true ORDER BY id'),
+    allDomains: (): readonly DomainRow[] => all('true ORDER BY ord'),
   }
 }

@@ -38,7 +38,7 @@ export interface Holds {
 export const createHolds = (db: Db): Holds => {
   const read = db.prepare<[], Hold>(
     `SELECT h.id, h.account_id, w.n AS workspace, p.n AS pool, h.domain, h.email_id, h.reason FROM holds h
-     LEFT JOIN workspaces w ON w.id = h.workspace_id LEFT JOIN pools p ON p.id = h.pool_id ORDER BY h.id`,
+     LEFT JOIN workspaces w ON w.id = h.workspace_id LEFT JOIN pools p ON p.id = h.pool_id ORDER BY h.ord`,
   )
   const accountOf = db.prepare<[number], string>('SELECT account_id FROM workspaces WHERE n = ?').pluck()
   let standing: readonly Hold[] = []

@@ -11,6 +11,7 @@ import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import { isAway } from '../../port-carry.js'
 import type { HoldRow, QueueAction, QueueOrder } from '../../port-operations.js'
+import { inserter } from '../order/insert.js'
 import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import type { Desk } from '../write/desk.js'
@@ -48,7 +49,6 @@ const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
   })
 
 const prepare = ({ db }: Desk) => ({
-  addHold: db.prepare(HOLDS.insert),
   liftHolds: db.prepare(
     `DELETE FROM holds WHERE account_id = ? AND workspace_id IS ? AND pool_id IS ? AND domain IS ? AND email_id IS ?`,
   ),
@@ -71,6 +71,7 @@ export const createOrders = (
   settle: (outcome: Outcome) => Settled | null,
 ): OperationWrites => {
   const sql = prepare(desk)
+  const addHold = inserter(desk, HOLDS)
   const walk = createWalk(createStatements(desk.db))
 
   const apply: Readonly<Record<QueueAction, Apply>> = {
@@ -104,7 +105,7 @@ export const createOrders = (
 
   return {
     addHold(hold) {
-      sql.addHold.run(HOLDS.encode(hold))
+      addHold(hold)
       desk.holds.look()
     },
 

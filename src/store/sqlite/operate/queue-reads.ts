@@ -48,7 +48,7 @@ export const createQueueReads = (sql: Statements) => {
 
   return {
     holds: (accountId: string): readonly HoldRow[] =>
-      sql(`SELECT ${HOLDS.columns} FROM holds WHERE account_id = ? ORDER BY id`)
+      sql(`SELECT ${HOLDS.columns} FROM holds WHERE account_id = ? ORDER BY ord`)
         .all(accountId)
         .map(HOLDS.decode),
 

@@ -31,7 +31,7 @@ const keyOf = (recipientId: string, action: Action): string => `sender-dsn:${rec
 
 export interface Owing {
   /** Notes what the sender must hear of this change, if anything. */
-  owe(change: Pick<Outcome, 'recipientId' | 'seen' | 'at' | 'detail'>, emailId: string, eventId: string): void
+  owe(change: Pick<Outcome, 'recipientId' | 'seen' | 'at' | 'detail'>, emailId: string, event: number): void
   /** False when not all of it was owed any more; nothing has changed then. */
   pay(payment: DsnPayment, dsnId: string, now: number): boolean
 }
@@ -53,7 +53,7 @@ export const createOwing = (db: Db, addEvent: AddEvent): Owing => {
   const remove = db.prepare('DELETE FROM owed_dsns WHERE email_id = ? AND action = ? AND recipient_id = ?')
 
   return {
-    owe({ recipientId, seen, at, detail }, emailId, eventId) {
+    owe({ recipientId, seen, at, detail }, emailId, event) {
       const untracked = detail?.reports === false
       // nearly every change is this one, and owes nothing to anybody
       if (seen === 'accepted' && !untracked) return
@@ -61,7 +61,7 @@ export const createOwing = (db: Db, addEvent: AddEvent): Owing => {
       if (mailFrom === null || mailFrom === '' || senderDsn === 0) return
       const action = owedReport({ seen, notify, waited: at - queuedAt, untracked })
       if (action === null || told.get(keyOf(recipientId, action)) !== undefined) return
-      add.run(emailId, action, recipientId, eventId, at)
+      add.run(emailId, action, recipientId, event, at)
     },
     pay({ emailId, action, recipientIds }, dsnId, now) {
       if (recipientIds.some((id) => owed.get(emailId, action, id) === undefined)) return false

@@ -48,7 +48,7 @@ export const createOwedReads = (sql: Statements) => ({
         recipients: sql(
           `SELECT r.id, r.address, r.notify, r.orcpt, r.queued_at, v.occurred_at, v.reason, v.more
            FROM owed_dsns o JOIN recipients r ON r.id = o.recipient_id
-             JOIN events v ON v.email_id = o.email_id AND v.id = o.event_id
+             JOIN events v ON v.email_id = o.email_id AND v.ord = o.event_ord
            WHERE o.email_id = ? AND o.action = ? ORDER BY r.id`,
         )
           .all(row.id, row.action)

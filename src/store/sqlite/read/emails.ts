@@ -4,8 +4,8 @@
  *   Lists are made of strands: one per workspace and mode (and status), each an
  *   index range, so a page costs the same at a thousand rows and at ten million.
  *   `to` and `tag` lead with their own index.
- *   Time filters narrow the id range by as much as id and created_at ever
- *   differed (skew.ts), which is milliseconds unless the clock was set back.
+ *   Time filters become ranges of places (order/days.ts), which are narrow
+ *   unless the clock was wrong on a day.
  */
 import { wireAddress } from '../../../mail/address.js'
 import { STATUSES, type Status } from '../../../mail/status.js'
@@ -19,8 +19,8 @@ import type {
   RecipientRow,
 } from '../../port.js'
 import type { Row } from '../connect.js'
-import { firstIdAt, NO_SKEW, type Skew } from '../skew.js'
-import { pageOf, type Strand } from './pages.js'
+import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
+import { type List, listOfStrands, pageOf, type Strand } from './pages.js'
 import type { Statements } from './statements.js'
 
 const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace`
@@ -68,27 +68,15 @@ class Clauses {
   }
 }
 
-const withTimes = (clauses: Clauses, filter: EmailFilter, skew: Skew, id: string): Clauses => {
-  if (filter.createdAfter !== null) {
-    clauses.add(
-      `${id} >= ? AND e.created_at > ?`,
-      firstIdAt(filter.createdAfter - skew.behind),
-      filter.createdAfter,
-    )
-  }
-  if (filter.createdBefore !== null) {
-    clauses.add(
-      `${id} < ? AND e.created_at < ?`,
-      firstIdAt(filter.createdBefore + skew.ahead),
-      filter.createdBefore,
-    )
-  }
+const withTimes = (clauses: Clauses, { createdAfter, createdBefore }: EmailFilter): Clauses => {
+  if (createdAfter !== null) clauses.add('e.created_at > ?', createdAfter)
+  if (createdBefore !== null) clauses.add('e.created_at < ?', createdBefore)
   return clauses
 }
 
-const strand = (from: string, id: string, clauses: Clauses): Strand => ({
+const strand = (from: string, ord: string, clauses: Clauses): Strand => ({
   from,
-  id,
+  ord,
   where: clauses.texts.join(' AND '),
   params: clauses.params,
 })
@@ -97,31 +85,31 @@ const strand = (from: string, id: string, clauses: Clauses): Strand => ({
 const addressLc = (address: string): string => wireAddress(address).toLowerCase()
 
 /** Strands of one workspace that start from a recipient's address or a tag, and look the rest up. */
-const searched = (filter: EmailFilter, skew: Skew, workspace: number): Strand => {
+const searched = (filter: EmailFilter, workspace: number): Strand => {
   const clauses = new Clauses()
   const { to, tag } = filter
-  const id = to !== null ? 'r.email_id' : 't.email_id'
+  const ord = to !== null ? 'r.email_ord' : 't.email_ord'
   if (to !== null) clauses.add('r.workspace = ? AND r.address_lc = ?', workspace, addressLc(to))
   if (tag !== null) {
-    const table = to === null ? '' : ' AND t.email_id = r.email_id'
+    const table = to === null ? '' : ' AND t.email_ord = r.email_ord'
     clauses.add(`t.workspace = ? AND t.name = ? AND t.value = ?${table}`, workspace, tag.name, tag.value)
   }
   if (filter.mode !== null) clauses.add('e.test = ?', filter.mode === 'test' ? 1 : 0)
   if (filter.status !== null) clauses.add('e.status = ?', filter.status)
   const from = [...(to !== null ? ['recipients r'] : []), ...(tag !== null ? ['tags t'] : []), 'emails e']
   // CROSS JOIN keeps this order: the searched index leads.
-  const timed = withTimes(clauses.add(`e.id = ${id}`), filter, skew, id)
-  return { ...strand(from.join(' CROSS JOIN '), id, timed), repeats: true }
+  const timed = withTimes(clauses.add(`e.ord = ${ord}`), filter)
+  return { ...strand(from.join(' CROSS JOIN '), ord, timed), repeats: true }
 }
 
-const strandsOf = (filter: EmailFilter, skew: Skew, workspaces: readonly number[]): Strand[] => {
-  if (filter.to !== null || filter.tag !== null) return workspaces.map((n) => searched(filter, skew, n))
+const strandsOf = (filter: EmailFilter, workspaces: readonly number[]): Strand[] => {
+  if (filter.to !== null || filter.tag !== null) return workspaces.map((n) => searched(filter, n))
   const modes = filter.mode === null ? [0, 1] : [filter.mode === 'test' ? 1 : 0]
   return workspaces.flatMap((n) =>
     modes.map((test) => {
       const clauses = new Clauses().add('e.workspace = ? AND e.test = ?', n, test)
       if (filter.status !== null) clauses.add('e.status = ?', filter.status)
-      return strand('emails e', 'e.id', withTimes(clauses, filter, skew, 'e.id'))
+      return strand('emails e', 'e.ord', withTimes(clauses, filter))
     }),
   )
 }
@@ -129,8 +117,8 @@ const strandsOf = (filter: EmailFilter, skew: Skew, workspaces: readonly number[
 export const createEmailReads = (sql: Statements) => {
   const byId = (id: string): Row | undefined => sql(`${EMAIL} WHERE e.id = ?`).get(id)
 
-  const emailRow = (id: string): EmailRow | null => {
-    const row = byId(id)
+  const byOrd = (ord: number): EmailRow | null => {
+    const row = sql(`${EMAIL} WHERE e.ord = ?`).get(ord)
     return row === undefined ? null : toEmail(row)
   }
 
@@ -139,27 +127,35 @@ export const createEmailReads = (sql: Statements) => {
       .all(...(workspaceId === null ? [accountId] : [accountId, workspaceId]))
       .map((row) => row.n as number)
 
-  const skew = (filter: EmailFilter): Skew =>
-    filter.createdAfter === null && filter.createdBefore === null
-      ? NO_SKEW
-      : ((sql('SELECT ahead, behind FROM skew').get() as Skew | undefined) ?? NO_SKEW)
+  const ranges = ({ createdAfter, createdBefore }: EmailFilter): readonly Range[] | undefined =>
+    createdAfter === null && createdBefore === null
+      ? undefined
+      : rangesOf(sql(ALL_DAYS).all() as unknown as Day[], createdAfter, createdBefore)
 
-  const idsByAddress = (address: string, limit: number): string[] =>
+  const listed = (filter: EmailFilter): List =>
+    listOfStrands(
+      strandsOf(filter, workspacesOf(filter.accountId, filter.workspaceId)),
+      { from: 'emails WHERE true', params: [] },
+      ranges(filter),
+    )
+
+  const byAddress = (address: string, limit: number): number[] =>
     sql('SELECT n FROM workspaces')
       .all()
       .flatMap((workspace) =>
         sql(
-          'SELECT DISTINCT email_id FROM recipients WHERE workspace = ? AND address_lc = ? ORDER BY email_id DESC LIMIT ?',
+          'SELECT DISTINCT email_ord FROM recipients WHERE workspace = ? AND address_lc = ? ORDER BY email_ord DESC LIMIT ?',
         ).all(workspace.n, address, limit),
       )
-      .map((row) => row.email_id as string)
+      .map((row) => row.email_ord as number)
 
-  const idsByMessage = (messageId: string, limit: number): string[] => {
+  const byMessage = (messageId: string, limit: number): number[] => {
     const own = /^<?(em_[0-9a-z]{26})@/.exec(messageId)?.[1]
-    if (own !== undefined && byId(own) !== undefined) return [own]
-    return sql("SELECT id FROM emails WHERE message_id = ? AND source = 'smtp' ORDER BY id DESC LIMIT ?")
+    const mine = own === undefined ? undefined : byId(own)
+    if (mine !== undefined) return [mine.ord as number]
+    return sql("SELECT ord FROM emails WHERE message_id = ? AND source = 'smtp' ORDER BY ord DESC LIMIT ?")
       .all(messageId, limit)
-      .map((row) => row.id as string)
+      .map((row) => row.ord as number)
   }
 
   return {
@@ -184,19 +180,13 @@ export const createEmailReads = (sql: Statements) => {
         'SELECT b.content FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?',
       ).get(emailId)?.content as string | null | undefined) ?? null,
 
-    emails: (filter: EmailFilter, page: Page): Rows<EmailRow> =>
-      pageOf(
-        sql,
-        strandsOf(filter, skew(filter), workspacesOf(filter.accountId, filter.workspaceId)),
-        page,
-        emailRow,
-      ),
+    emails: (filter: EmailFilter, page: Page): Rows<EmailRow> => pageOf(sql, listed(filter), page, byOrd),
 
     recipient(recipientId: string): RecipientOwner | null {
       const row = sql(
         `SELECT r.id, r.email_id, r.address, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, p.id AS pool_id,
            e.test, e.message_id, e.envid, e.created_at
-         FROM recipients r JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace
+         FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace
            JOIN pools p ON p.n = r.pool WHERE r.id = ?`,
       ).get(recipientId)
       if (row === undefined) return null
@@ -217,12 +207,11 @@ export const createEmailReads = (sql: Statements) => {
     },
 
     findEmails(text: string, limit: number): readonly EmailRow[] {
-      const ids = text.startsWith('<') ? idsByMessage(text, limit) : idsByAddress(addressLc(text), limit)
-      return [...new Set(ids)]
-        .sort()
-        .reverse()
+      const found = text.startsWith('<') ? byMessage(text, limit) : byAddress(addressLc(text), limit)
+      return [...new Set(found)]
+        .sort((a, b) => b - a)
         .slice(0, limit)
-        .map(emailRow)
+        .map(byOrd)
         .filter((row): row is EmailRow => row !== null)
     },
   }

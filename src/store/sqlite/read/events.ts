@@ -1,13 +1,13 @@
 /**
  * NAME      events - reading the timeline of an email
  * DESCRIPTION
- *   Events lie together by email, newest id last; the address comes from the
+ *   Events lie together by email, the newest last; the address comes from the
  *   recipient's row, so that an event holds no copy of it.
  */
 import type { Page, Rows } from '../../page.js'
 import type { EventRow } from '../../port.js'
 import type { Row } from '../connect.js'
-import { pageOf } from './pages.js'
+import { listOfStrands, pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
 type More = Pick<EventRow, 'reply' | 'mta' | 'detail'>
@@ -30,12 +30,18 @@ const toEvent = (row: Row): EventRow => ({
 
 export const createEventReads = (sql: Statements) => ({
   events(emailId: string, page: Page): Rows<EventRow> {
-    const strand = { from: 'events v', id: 'v.id', where: 'v.email_id = ?', params: [emailId] }
-    return pageOf(sql, [strand], page, (id) => {
+    const strand = {
+      from: 'events v',
+      ord: 'v.ord',
+      where: 'v.email_id = ?',
+      params: [emailId],
+    }
+    const ids = { from: 'events WHERE email_id = ?', params: [emailId] }
+    return pageOf(sql, listOfStrands([strand], ids), page, (ord: number) => {
       const row = sql(
         `SELECT v.*, r.address FROM events v LEFT JOIN recipients r ON r.id = v.recipient_id
-         WHERE v.email_id = ? AND v.id = ?`,
-      ).get(emailId, id)
+         WHERE v.email_id = ? AND v.ord = ?`,
+      ).get(emailId, ord)
       return row === undefined ? null : toEvent(row)
     })
   },

@@ -1,116 +1,148 @@
 /**
- * NAME      pages - keyset pages over rising ids
+ * NAME      pages - keyset pages over rising places
  * DESCRIPTION
- *   A page is a range of ids in one or more strands, each of them an index range
- *   in id order; strands are merged, so a list over many workspaces costs a seek
- *   for each and never a scan. One row more than the limit tells whether there
- *   is more ahead, one EXISTS tells of the side behind (API.md, section 3.1).
+ *   A page is a range of places in one or more strands, each of them an index
+ *   range in their order; strands are merged, so a list over many workspaces costs
+ *   a seek for each and never a scan. One row more than the limit tells whether
+ *   there is more ahead, one EXISTS tells of the side behind (API.md, section 3.1).
+ *   All of it is read in one snapshot: between two, a row of one strand could be
+ *   committed below a later one of another, and no page would ever show it.
  */
 import type { Page, Rows } from '../../page.js'
+import type { Range } from '../order/days.js'
+import { TOP } from '../order/ord.js'
+import { boundaryOf, type Ids, markOf } from './marks.js'
 import type { Statements } from './statements.js'
 
-/** Part of a list whose rows an index holds in id order. */
+/** Part of a list whose rows an index holds in the order of their places. */
 export interface Strand {
   readonly from: string
-  /** The id column, as written in this strand's SQL. */
-  readonly id: string
+  /** The column of a row's place. */
+  readonly ord: string
+  /** The column of what finds the row, when that is not its place. */
+  readonly key?: string
   readonly where: string
   readonly params: readonly unknown[]
-  /** True when an id may come more than once. */
+  /** True when a place may come more than once. */
   readonly repeats?: boolean
 }
 
-const select = (strand: Strand): string =>
-  `SELECT ${strand.repeats === true ? 'DISTINCT ' : ''}${strand.id} AS id`
-
-interface Side {
-  readonly operator: '<' | '<=' | '>' | '>='
-  readonly anchor: string
+export interface List {
+  readonly strands: readonly Strand[]
+  /** Where its rows can stand, rising; all of them lie in these. */
+  readonly ranges: readonly Range[]
+  readonly ids: Ids
 }
 
-const sideSql = (strand: Strand, side: Side | null): string =>
-  side === null ? strand.where : `${strand.where} AND ${strand.id} ${side.operator} ?`
+const EVERYWHERE: readonly Range[] = [{ from: 0, to: TOP }]
 
-const sideParams = (strand: Strand, side: Side | null): unknown[] =>
-  side === null ? [...strand.params] : [...strand.params, side.anchor]
+/** A list that is one strand of a table whose ids are its keys. */
+export const listOf = (table: string, where: string, params: readonly unknown[]): List => ({
+  strands: [{ from: table, ord: 'ord', key: 'id', where, params }],
+  ranges: EVERYWHERE,
+  ids: { from: `${table} WHERE true`, params: [] },
+})
 
-const idsOf = (
+export const listOfStrands = (strands: readonly Strand[], ids: Ids, ranges = EVERYWHERE): List => ({
+  strands,
+  ranges,
+  ids,
+})
+
+interface Place {
+  readonly ord: number
+  readonly key?: unknown
+}
+
+const within = (strand: Strand): string =>
+  `FROM ${strand.from} WHERE ${strand.where} AND ${strand.ord} >= ? AND ${strand.ord} < ?`
+
+const select = (strand: Strand): string =>
+  `SELECT ${strand.repeats === true ? 'DISTINCT ' : ''}${strand.ord} AS ord${strand.key === undefined ? '' : `, ${strand.key} AS key`}`
+
+/** The parts of the ranges that lie on one side of a boundary. */
+const cut = (ranges: readonly Range[], side: 'older' | 'newer', boundary: number): Range[] =>
+  ranges
+    .map(({ from, to }) =>
+      side === 'older' ? { from, to: Math.min(to, boundary) } : { from: Math.max(from, boundary), to },
+    )
+    .filter(({ from, to }) => from < to)
+
+/** The rows of a strand nearest to where the page starts. */
+const placesOf = (
   sql: Statements,
   strand: Strand,
-  side: Side | null,
+  ranges: readonly Range[],
   descending: boolean,
   limit: number,
-): string[] =>
-  sql(
-    `${select(strand)} FROM ${strand.from} WHERE ${sideSql(strand, side)}
-     ORDER BY ${strand.id} ${descending ? 'DESC' : 'ASC'} LIMIT ?`,
+): Place[] => {
+  const statement = sql(
+    `${select(strand)} ${within(strand)} ORDER BY ${strand.ord} ${descending ? 'DESC' : 'ASC'} LIMIT ?`,
   )
-    .all(...sideParams(strand, side), limit)
-    .map((row) => row.id as string)
+  const found: Place[] = []
+  for (const { from, to } of descending ? [...ranges].reverse() : ranges) {
+    if (found.length >= limit) break
+    found.push(...(statement.all(...strand.params, from, to, limit - found.length) as unknown as Place[]))
+  }
+  return found
+}
 
-const exists = (sql: Statements, strands: readonly Strand[], side: Side | null): boolean =>
-  side !== null &&
-  strands.some(
-    (strand) =>
-      sql(`SELECT 1 AS found FROM ${strand.from} WHERE ${sideSql(strand, side)} LIMIT 1`).get(
-        ...sideParams(strand, side),
-      ) !== undefined,
+const exists = (sql: Statements, strands: readonly Strand[], ranges: readonly Range[]): boolean =>
+  strands.some((strand) =>
+    ranges.some(
+      ({ from, to }) =>
+        sql(`SELECT 1 AS found ${within(strand)} LIMIT 1`).get(...strand.params, from, to) !== undefined,
+    ),
   )
 
-const countUpTo = (sql: Statements, strands: readonly Strand[], most: number): number => {
+const countUpTo = (sql: Statements, { strands, ranges }: List, most: number): number => {
   let total = 0
   for (const strand of strands) {
-    if (total >= most) break
-    const row = sql(
-      `SELECT count(*) AS n FROM (${select(strand)} FROM ${strand.from} WHERE ${strand.where} LIMIT ?)`,
-    ).get(...strand.params, most - total)
-    total += Number(row?.n ?? 0)
+    for (const { from, to } of ranges) {
+      if (total >= most) return total
+      const row = sql(`SELECT count(*) AS n FROM (${select(strand)} ${within(strand)} LIMIT ?)`).get(
+        ...strand.params,
+        from,
+        to,
+        most - total,
+      )
+      total += Number(row?.n ?? 0)
+    }
   }
   return total
 }
 
-/** What lies behind the page: beyond its nearest row, or on the far side of the anchor when it is empty. */
-const behind = (page: Page, nearest: string | undefined): Side | null => {
-  const older = page.direction === 'older'
-  if (page.anchor === null) return null
-  if (nearest !== undefined) return { operator: older ? '>' : '<', anchor: nearest }
-  const strict = page.inclusive ? '' : '='
-  return { operator: `${older ? '>' : '<'}${strict}`, anchor: page.anchor }
-}
-
-const ahead = (page: Page): Side | null => {
-  if (page.anchor === null) return null
-  const inclusive = page.inclusive ? '=' : ''
-  return { operator: `${page.direction === 'older' ? '<' : '>'}${inclusive}`, anchor: page.anchor }
-}
-
-const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-/** One page of ids, newest first, and what surrounds it. */
-const pageOfIds = (sql: Statements, strands: readonly Strand[], page: Page): Rows<string> => {
+/** One page of places, newest first, and what surrounds it. */
+const pageOfPlaces = (sql: Statements, list: List, page: Page): Rows<Place> => {
+  const { strands, ranges } = list
   const descending = page.direction === 'older'
-  const merged = strands.flatMap((strand) => idsOf(sql, strand, ahead(page), descending, page.limit + 1))
-  const sorted = strands.length > 1 ? [...new Set(merged)].sort(byCodeUnit) : merged
-  if (strands.length > 1 && descending) sorted.reverse()
+  const boundary = boundaryOf(sql, list.ids, page)
+  const side = cut(ranges, page.direction, boundary)
+  const merged = strands.flatMap((strand) => placesOf(sql, strand, side, descending, page.limit + 1))
+  const sign = descending ? -1 : 1
+  const sorted =
+    strands.length > 1
+      ? merged.sort((a, b) => sign * (a.ord - b.ord)).filter((one, i, all) => one.ord !== all[i - 1]?.ord)
+      : merged
   const rows = sorted.slice(0, page.limit)
-  const more = sorted.length > page.limit
-  const rest = exists(sql, strands, behind(page, rows[0]))
   if (!descending) rows.reverse()
+  const older = rows.at(-1)?.ord ?? (boundary === TOP ? 0 : boundary)
+  const newer = rows[0] === undefined ? older : rows[0].ord + 1
+  const more = sorted.length > page.limit
   return {
     rows,
-    hasOlder: descending ? more : rest,
-    hasNewer: descending ? rest : more,
-    total: page.countUpTo > 0 ? countUpTo(sql, strands, page.countUpTo) : null,
+    hasOlder: descending ? more : exists(sql, strands, cut(ranges, 'older', older)),
+    hasNewer: descending ? page.anchor !== null && exists(sql, strands, cut(ranges, 'newer', newer)) : more,
+    older: markOf(older),
+    newer: markOf(newer),
+    total: page.countUpTo > 0 ? countUpTo(sql, list, page.countUpTo) : null,
   }
 }
 
-/** A page of whole rows: `find` fetches one by its id. */
-export const pageOf = <T>(
-  sql: Statements,
-  strands: readonly Strand[],
-  page: Page,
-  find: (id: string) => T | null,
-): Rows<T> => {
-  const ids = pageOfIds(sql, strands, page)
-  return { ...ids, rows: ids.rows.map(find).filter((row): row is T & NonNullable<T> => row !== null) }
-}
+/** A page of whole rows: `find` fetches one by its key. */
+export const pageOf = <T, K>(sql: Statements, list: List, page: Page, find: (key: K) => T | null): Rows<T> =>
+  sql.together(() => {
+    const places = pageOfPlaces(sql, list, page)
+    const rows = places.rows.map(({ ord, key = ord }) => find(key as K))
+    return { ...places, rows: rows.filter((row): row is T & NonNullable<T> => row !== null) }
+  })

@@ -7,11 +7,17 @@
 import type { Statement } from 'better-sqlite3'
 import type { Db, Row } from '../connect.js'
 
-export type Statements = (sql: string) => Statement<unknown[], Row>
+export interface Statements {
+  (sql: string): Statement<unknown[], Row>
+  /** All that is read in here is read from one snapshot. Not to be nested. */
+  together<T>(read: () => T): T
+}
 
 export const createStatements = (db: Db): Statements => {
   const prepared = new Map<string, Statement<unknown[], Row>>()
-  return (sql) => {
+  const begin = db.prepare('BEGIN')
+  const end = db.prepare('COMMIT')
+  const find = (sql: string): Statement<unknown[], Row> => {
     let statement = prepared.get(sql)
     if (statement === undefined) {
       statement = db.prepare<unknown[], Row>(sql)
@@ -19,4 +25,14 @@ export const createStatements = (db: Db): Statements => {
     }
     return statement
   }
+  return Object.assign(find, {
+    together: <T>(read: () => T): T => {
+      begin.run()
+      try {
+        return read()
+      } finally {
+        end.run()
+      }
+    },
+  })
 }

@@ -26,7 +26,7 @@ import {
   WORKSPACES,
 } from '../schema/tables.js'
 import type { Remember } from './memory.js'
-import { pageOf } from './pages.js'
+import { listOf, pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
 type Readable<T> = Pick<Table<T>, 'name' | 'columns' | 'decode'>
@@ -47,7 +47,7 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
   const one = <T>(table: Readable<T>, where: string, ...params: readonly unknown[]): T | null =>
     reader(table, where)(...params)
   const list = <T>(table: Readable<T>, where: string, params: readonly unknown[], page: Page): Rows<T> =>
-    pageOf(sql, [{ from: table.name, id: 'id', where, params }], page, (id) => one(table, 'id = ?', id))
+    pageOf(sql, listOf(table.name, where, params), page, (id: string) => one(table, 'id = ?', id))
 
   const workspaceById = reader(WORKSPACES, 'id = ? AND account_id = ?')
   const workspaceBySlug = reader(WORKSPACES, 'slug = ? AND account_id = ?')
@@ -59,22 +59,24 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
     account: (id: string): AccountRow | null => one(ACCOUNTS, 'id = ?', id),
     pepperMark: (): string | null =>
       (sql('SELECT mark FROM pepper').get() as { mark: string } | undefined)?.mark ?? null,
-    accounts: (): readonly AccountRow[] => all(ACCOUNTS, 'true ORDER BY id'),
+    accounts: (): readonly AccountRow[] => all(ACCOUNTS, 'true ORDER BY ord'),
     /** No slug begins like an id. */
     workspace: (accountId: string, ref: string): WorkspaceRow | null =>
       remember(`workspace ${accountId} ${ref}`, () =>
         ref.startsWith('ws_') ? workspaceById(ref, accountId) : workspaceBySlug(ref, accountId),
       ),
-    workspaces: (accountId: string, page: Page): Rows<WorkspaceRow> =>
-      list(WORKSPACES, 'account_id = ?', [accountId], page),
+    workspaces: (accountId: string, page: Page, only: string | null = null): Rows<WorkspaceRow> =>
+      only === null
+        ? list(WORKSPACES, 'account_id = ?', [accountId], page)
+        : list(WORKSPACES, 'account_id = ? AND id = ?', [accountId, only], page),
     keyByLookup: (lookup: string): KeyRow | null => remember(`lookup ${lookup}`, () => keyByLookup(lookup)),
     key: (accountId: string, id: string): KeyRow | null =>
       remember(`key ${accountId} ${id}`, () => keyById(accountId, id)),
     keys: (accountId: string, page: Page): Rows<KeyRow> => list(KEYS, 'account_id = ?', [accountId], page),
     credential: (id: string): CredentialRow | null => remember(`credential ${id}`, () => credentialById(id)),
     credentialsByUsername: (username: string): readonly CredentialRow[] =>
-      all(CREDENTIALS, 'username = ? ORDER BY id', username),
-    credentialsByRange: (): readonly CredentialRow[] => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY id'),
+      all(CREDENTIALS, 'username = ? ORDER BY ord', username),
+    credentialsByRange: (): readonly CredentialRow[] => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY ord'),
     credentials: (accountId: string, page: Page): Rows<CredentialRow> =>
       list(CREDENTIALS, 'account_id = ?', [accountId], page),
     sessionByLookup: (lookup: string): SessionRow | null => one(SESSIONS, 'lookup = ?', lookup),
@@ -89,7 +91,7 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
       ),
     pools: (accountId: string, page: Page): Rows<KnownPool> =>
       list(KNOWN_POOLS, 'account_id = ? AND deleted_at IS NULL', [accountId], page),
-    allPools: (): readonly KnownPool[] => all(KNOWN_POOLS, 'deleted_at IS NULL ORDER BY id'),
+    allPools: (): readonly KnownPool[] => all(KNOWN_POOLS, 'deleted_at IS NULL ORDER BY ord'),
     suppression: (workspaceId: string, ref: string): SuppressionRow | null =>
       one(SUPPRESSIONS, 'workspace_id = ? AND (id = ? OR email = ?)', workspaceId, ref, ref),
     suppressions: (

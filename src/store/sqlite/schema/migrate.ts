@@ -6,11 +6,14 @@
  *   first migration also makes the account `default` with its default
  *   workspace and its two pools, so that a fresh install can send at once.
  */
+import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
 import { beginningOf } from '../../built-in.js'
 import type { Db } from '../connect.js'
+import { createGiver, type Giver } from '../order/giver.js'
 import { giveOwnPools, OWN_POOLS_STEP } from './own-pools.js'
-import { STEPS } from './steps.js'
+import type { Table } from './record.js'
+import { runStep, STEPS } from './steps.js'
 import { ACCOUNTS, POOLS, WORKSPACES } from './tables.js'
 
 /** The database was written by a newer Postern than this one. */
@@ -18,12 +21,14 @@ export class NewerDatabaseError extends Error {
   override readonly name = 'NewerDatabaseError'
 }
 
-const addDefaults = (db: Db, now: number): void => {
+const addDefaults = (db: Db, giver: Giver, now: number): void => {
   const accountId = newId('acct', now)
   const { workspace, pools } = beginningOf(accountId, now)
-  db.prepare(ACCOUNTS.insert).run(ACCOUNTS.encode({ id: accountId, name: 'default', createdAt: now }))
-  for (const pool of pools) db.prepare(POOLS.insert).run(POOLS.encode(pool))
-  db.prepare(WORKSPACES.insert).run(WORKSPACES.encode(workspace))
+  const add = <T>({ insert, encode }: Table<T>, row: T) =>
+    db.prepare(insert).run(...encode(row), giver.next())
+  add(ACCOUNTS, { id: accountId, name: 'default', createdAt: now })
+  for (const pool of pools) add(POOLS, pool)
+  add(WORKSPACES, workspace)
 }
 
 const versionOf = (db: Db): number => Number(db.pragma('user_version', { simple: true }))
@@ -53,9 +58,12 @@ export const migrate = (db: Db, now: number, postern: string): void => {
   db.transaction(() => {
     const version = versionOf(db) // again, under the write lock: another process may have been first
     refuseNewer(version)
-    for (const step of STEPS.slice(version)) db.exec(step)
-    if (version > 0 && version <= STEPS.indexOf(OWN_POOLS_STEP)) giveOwnPools(db, now)
-    if (version === 0) addDefaults(db, now)
+    for (const step of STEPS.slice(version)) runStep(db, step, now)
+    const giver = createGiver(db, { ...systemClock, now: () => now })
+    giver.begin()
+    if (version > 0 && version <= STEPS.indexOf(OWN_POOLS_STEP)) giveOwnPools(db, giver, now)
+    if (version === 0) addDefaults(db, giver, now)
+    giver.keep()
     db.prepare('UPDATE made_by SET version = ?').run(postern)
     db.pragma(`user_version = ${STEPS.length}`)
   }).immediate()

@@ -7,6 +7,7 @@
  */
 import { DEFAULT_POOL, freshPool, numbered } from '../../built-in.js'
 import type { Db } from '../connect.js'
+import type { Giver } from '../order/giver.js'
 import { POOLS } from './tables.js'
 
 /** Whose pool is the account's default one is asked for each pool that is read. */
@@ -42,10 +43,10 @@ const prepare = (db: Db) => ({
 })
 
 /** Gives a pool to each workspace that has none. */
-export const giveOwnPools = (db: Db, now: number): void => {
+export const giveOwnPools = (db: Db, giver: Giver, now: number): void => {
   const sql = prepare(db)
   const made = (accountId: string, name: string): { n: number; id: string } => {
-    sql.add.run(POOLS.encode(freshPool(accountId, name, now)))
+    sql.add.run(...POOLS.encode(freshPool(accountId, name, now)), giver.next())
     return sql.pool.get(accountId, name) as { n: number; id: string }
   }
   const free = (accountId: string, slug: string): string => {

@@ -4,7 +4,8 @@
  *   A table of tenants is described once, by the kind of each field; the SQL
  *   text and the two translations follow from it. Field names are camelCase in
  *   the port and snake_case in the database. The mail tables do not use this:
- *   there every microsecond and every column is counted by hand.
+ *   there every microsecond and every column is counted by hand. `ord`, the
+ *   place of a row in its list, is no field: the writer gives it.
  */
 import type { Row } from '../connect.js'
 
@@ -15,6 +16,7 @@ export interface Table<T> {
   readonly name: string
   /** Column list for SELECT. */
   readonly columns: string
+  /** Its last value is the place of the row. */
   readonly insert: string
   encode(row: T): unknown[]
   decode(row: Row): T
@@ -36,7 +38,7 @@ export const table = <T>(name: string, fields: Readonly<Record<keyof T & string,
   return {
     name,
     columns: columns.join(', '),
-    insert: `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    insert: `INSERT INTO ${name} (${columns.join(', ')}, ord) VALUES (${columns.map(() => '?').join(', ')}, ?)`,
     encode: (row) => entries.map(([field, kind]) => outward(kind, row[field])),
     decode: (row) =>
       Object.fromEntries(

@@ -12,12 +12,15 @@
  *   Both states have a partial index, so their cost follows the queue and not
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
+
+import type { Db } from '../connect.js'
 import { OWED_STEP } from '../owed/step.js'
 import { DOMAINS_STEP } from './domains.js'
 import { KEEPING_STEP } from './keeping.js'
 import { LISTS } from './lists.js'
 import { LOTS_STEP } from './lots.js'
 import { OPERATIONS } from './operations.js'
+import { ORDER_STEP } from './order.js'
 import { OWN_POOLS_STEP } from './own-pools.js'
 import { PEPPER_STEP } from './pepper.js'
 import { REQUIRE_TLS_STEP } from './require-tls.js'
@@ -240,8 +243,16 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 `
 
+/** SQL text, or what does more than SQL can. */
+export type Step = string | ((db: Db, now: number) => void)
+
+export const runStep = (db: Db, step: Step, now: number): void => {
+  if (typeof step === 'string') db.exec(step)
+  else step(db, now)
+}
+
 /** Position i holds the step to version i + 1. */
-export const STEPS: readonly string[] = [
+export const STEPS: readonly Step[] = [
   TENANTS + MAIL,
   OPERATIONS,
   LISTS,
@@ -252,4 +263,5 @@ export const STEPS: readonly string[] = [
   REQUIRE_TLS_STEP,
   LOTS_STEP,
   OWN_POOLS_STEP,
+  ORDER_STEP,
 ]

@@ -10,8 +10,8 @@
 import { aggregate, emptyCounts } from '../../../mail/status.js'
 import type { AcceptResult, IdempotentAnswer } from '../../port.js'
 import type { Parking } from '../operate/park.js'
+import type { NoteDay } from '../order/days.js'
 import type { Owing } from '../owed/owe.js'
-import { createSkew } from '../skew.js'
 import {
   type ClaimedArray,
   fromMailArray,
@@ -83,18 +83,18 @@ const claimedOf = (
 
 const prepare = (desk: Desk) => ({
   body: desk.db.prepare(
-    'INSERT INTO bodies (email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?)',
+    'INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)',
   ),
   email: desk.db.prepare(
-    `INSERT INTO emails (id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
+    `INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
        pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists, mail_from, require_tls)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_id) VALUES (?, ?, ?, ?)'),
+  tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)'),
   recipient: desk.db.prepare(
-    `INSERT INTO recipients (id, email_id, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
+    `INSERT INTO recipients (id, email_id, email_ord, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
        lease_gen, address, address_lc, notify, orcpt, reason)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   answer: desk.db.prepare(
     `UPDATE idempotency SET status = ?, body = ?, completed_at = ?
@@ -102,9 +102,14 @@ const prepare = (desk: Desk) => ({
   ),
 })
 
-export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, owing: Owing) => {
+export const createAccept = (
+  desk: Desk,
+  addEvent: AddEvent,
+  parking: Parking,
+  owing: Owing,
+  noteDay: NoteDay,
+) => {
   const sql = prepare(desk)
-  const noteSkew = createSkew(desk)
 
   const answered = (answer: IdempotentAnswer, now: number): boolean => {
     const workspace = desk.names.workspace(answer.workspaceId)
@@ -114,7 +119,13 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
     )
   }
 
-  const addRecipient = (mail: WireMail, recipient: NewRecipient, size: number, now: number): void => {
+  const addRecipient = (
+    mail: WireMail,
+    ord: number,
+    recipient: NewRecipient,
+    size: number,
+    now: number,
+  ): void => {
     const workspace = desk.names.workspace(mail.workspaceId)
     const status = recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
     const address_lc = recipient.address.toLowerCase()
@@ -131,6 +142,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
     sql.recipient.run(
       recipient.id,
       mail.id,
+      ord,
       workspace,
       desk.names.pool(mail.poolId),
       recipient.kind,
@@ -147,11 +159,11 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
       recipient.orcpt,
       reason,
     )
-    const eventId = addEvent(
+    const event = addEvent(
       plainEvent(mail.id, recipient.id, status, recipient.suppressed ? 'system' : mail.source, now, reason),
     )
     if (recipient.suppressed) {
-      owing.owe({ recipientId: recipient.id, seen: 'suppressed', at: now, detail: null }, mail.id, eventId)
+      owing.owe({ recipientId: recipient.id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
     }
     if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
     else if (hot)
@@ -168,8 +180,11 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
     }
     const workspace = desk.names.workspace(mail.workspaceId)
     const beside = size === mail.raw.byteLength ? 0 : 1
-    const body = sql.body.run(mail.id, mail.createdAt, mail.content, mail.raw, beside).lastInsertRowid
+    const ord = desk.order.next()
+    noteDay(ord, mail.createdAt)
+    sql.body.run(ord, mail.id, mail.createdAt, mail.content, mail.raw, beside)
     sql.email.run(
+      ord,
       mail.id,
       workspace,
       mail.test ? 1 : 0,
@@ -182,7 +197,7 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
       mail.createdAt,
       mail.scheduledAt,
       desk.names.pool(mail.poolId),
-      body,
+      ord,
       size,
       mail.source,
       mail.needsSmtpUtf8 ? 1 : 0,
@@ -195,9 +210,8 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
       mail.mailFrom,
       mail.requireTls ? 1 : 0,
     )
-    for (let i = 0; i < mail.tags.length; i += 2)
-      sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], mail.id)
-    for (const recipient of recipients) addRecipient(mail, recipient, size, now)
+    for (let i = 0; i < mail.tags.length; i += 2) sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], ord)
+    for (const recipient of recipients) addRecipient(mail, ord, recipient, size, now)
   }
 
   return (batch: WireAcceptance): AcceptResult => {
@@ -206,7 +220,6 @@ export const createAccept = (desk: Desk, addEvent: AddEvent, parking: Parking, o
     if (batch.pays !== null && !owing.pay(batch.pays, first?.[0] ?? '', batch.now)) return 'lock_lost'
     for (const flat of batch.mails) {
       const mail = fromMailArray(flat)
-      noteSkew(mail.id, mail.createdAt)
       addEmail(mail, batch.beside?.[mail.id] ?? mail.raw.byteLength, batch.now)
     }
     return 'accepted'

@@ -36,7 +36,7 @@ const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address
     e.message_id, e.sender, e.utf8, r.attempts, e.created_at, r.queued_at, r.lease_gen, e.size,
     CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body AND email_id = e.id) END, w.ambiguous,
     e.mail_from = '', e.require_tls
-  FROM recipients r JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`
+  FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`
 
 const prepare = (desk: Desk) => ({
   nextWorkspace: desk.db

@@ -6,9 +6,11 @@
  *   are told after the commit and never before; a rollback forgets them.
  */
 import { randomInt } from 'node:crypto'
+import { type Clock, systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../port.js'
 import type { Db } from '../connect.js'
 import { createHolds, type Holds } from '../operate/holds.js'
+import { createGiver, type Giver } from '../order/giver.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import { createHotSet, type HotSet } from './hot.js'
 
@@ -35,6 +37,8 @@ export interface Desk {
   readonly names: Names
   readonly hot: HotSet
   readonly holds: Holds
+  /** Gives each row that is stored its place. */
+  readonly order: Giver
   readonly effects: Effects
   forgetEffects(): void
   /** What a rollback makes wrong in memory, its owner puts right here. */
@@ -88,7 +92,7 @@ const createNames = (db: Db): Names => {
   }
 }
 
-export const createDesk = (db: Db): Desk => {
+export const createDesk = (db: Db, clock: Clock = systemClock): Desk => {
   const effects: Effects = { due: false, leased: [], settled: [] }
   const hot = createHotSet()
   const names = createNames(db)
@@ -99,6 +103,7 @@ export const createDesk = (db: Db): Desk => {
     names,
     hot,
     holds: createHolds(db),
+    order: createGiver(db, clock),
     effects,
     forgetEffects: () => {
       effects.due = false

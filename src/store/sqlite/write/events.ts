@@ -1,13 +1,13 @@
 /**
  * NAME      events - writing the timeline
  * DESCRIPTION
- *   Events are only ever added. They are clustered by email, so reading a
+ *   Events are only ever added, each with its place. They are clustered by email, so reading a
  *   timeline is one seek; the parts that nothing searches by are one JSON text.
  */
 import { newId } from '../../../base/id.js'
 import type { EventKind } from '../../../mail/status.js'
 import type { EventSource, Outcome } from '../../port.js'
-import type { Db } from '../connect.js'
+import type { Desk } from './desk.js'
 
 export interface EventDraft {
   readonly emailId: string
@@ -23,8 +23,8 @@ export interface EventDraft {
   readonly more: string | null
 }
 
-/** Answers with the event's id. */
-export type AddEvent = (draft: EventDraft) => string
+/** Answers with the event's place. */
+export type AddEvent = (draft: EventDraft) => number
 
 /** The JSON of what an outcome tells beyond its status; null when there is nothing. */
 export const moreOf = (of: Pick<Outcome, 'reply' | 'mta' | 'detail'>): string | null =>
@@ -32,16 +32,17 @@ export const moreOf = (of: Pick<Outcome, 'reply' | 'mta' | 'detail'>): string | 
     ? null
     : JSON.stringify({ reply: of.reply, mta: of.mta, detail: of.detail })
 
-export const createAddEvent = (db: Db): AddEvent => {
+export const createAddEvent = ({ db, order }: Pick<Desk, 'db' | 'order'>): AddEvent => {
   const insert = db.prepare(
-    `INSERT INTO events (email_id, id, type, recipient_id, source, occurred_at, created_at, attempt, applied, reason, dedupe, more)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO events (email_id, ord, id, type, recipient_id, source, occurred_at, created_at, attempt, applied, reason, dedupe, more)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   return (draft) => {
-    const id = newId('evt', draft.now)
+    const ord = order.next()
     insert.run(
       draft.emailId,
-      id,
+      ord,
+      newId('evt', draft.now),
       `email.${draft.status}`,
       draft.recipientId,
       draft.source,
@@ -53,7 +54,7 @@ export const createAddEvent = (db: Db): AddEvent => {
       draft.dedupe,
       draft.more,
     )
-    return id
+    return ord
   }
 }
 

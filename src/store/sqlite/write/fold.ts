@@ -13,20 +13,21 @@ import { aggregate, type Counts, STATUSES, type Status } from '../../../mail/sta
 import type { Db } from '../connect.js'
 
 export interface FoldedEmail {
-  readonly id: string
+  /** Its place. */
+  readonly ord: number
   readonly status: Status
   /** How many recipients it has. */
   readonly total: number
 }
 
 export interface Fold {
-  counts(emailId: string): Counts
+  counts(ord: number): Counts
   /** Moves one recipient `from` to `to`; answers the email's status after it. */
   move(email: FoldedEmail, from: Status, to: Status, now: number): Status
 }
 
 export const createFold = (db: Db): Fold => {
-  const read = db.prepare<[string], Counts>(`SELECT ${STATUSES.join(', ')} FROM emails WHERE id = ?`)
+  const read = db.prepare<[number], Counts>(`SELECT ${STATUSES.join(', ')} FROM emails WHERE ord = ?`)
   const statements = new Map<string, Statement<unknown[]>>()
 
   const statement = (from: Status, to: Status, moved: boolean) => {
@@ -34,22 +35,22 @@ export const createFold = (db: Db): Fold => {
     let found = statements.get(key)
     if (found === undefined) {
       found = db.prepare(
-        `UPDATE emails SET ${from} = ${from} - 1, ${to} = ${to} + 1, updated_at = ?${moved ? ', status = ?' : ''} WHERE id = ?`,
+        `UPDATE emails SET ${from} = ${from} - 1, ${to} = ${to} + 1, updated_at = ?${moved ? ', status = ?' : ''} WHERE ord = ?`,
       )
       statements.set(key, found)
     }
     return found
   }
 
-  const counts = (emailId: string): Counts => {
-    const row = read.get(emailId)
-    if (row === undefined) throw new Error(`no email ${emailId}`)
+  const counts = (ord: number): Counts => {
+    const row = read.get(ord)
+    if (row === undefined) throw new Error(`no email at ${ord}`)
     return row
   }
 
   const statusAfter = (email: FoldedEmail, from: Status, to: Status): Status => {
     if (email.total === 1) return to
-    const before = counts(email.id)
+    const before = counts(email.ord)
     return aggregate({ ...before, [from]: before[from] - 1, [to]: before[to] + 1 })
   }
 
@@ -58,8 +59,8 @@ export const createFold = (db: Db): Fold => {
     move(email, from, to, now) {
       if (from === to) return email.status
       const status = statusAfter(email, from, to)
-      if (status === email.status) statement(from, to, false).run(now, email.id)
-      else statement(from, to, true).run(now, status, email.id)
+      if (status === email.status) statement(from, to, false).run(now, email.ord)
+      else statement(from, to, true).run(now, status, email.ord)
       return status
     },
   }

@@ -77,7 +77,7 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
   const sql = prepare(desk)
   let earliest = Number.POSITIVE_INFINITY
 
-  const ambiguousEvent = (row: Lost, now: number): string =>
+  const ambiguousEvent = (row: Lost, now: number): number =>
     addEvent({
       emailId: row.email_id,
       recipientId: row.id,

@@ -8,13 +8,16 @@
  */
 import type { SuppressionRow, WindowCount } from '../../port-tenants.js'
 import type { Db, Row } from '../connect.js'
+import { inserter } from '../order/insert.js'
 import type { TenantWrites } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
+import type { Desk } from './desk.js'
 
 export const createSuppressionWrites = (
-  db: Db,
+  desk: Desk,
 ): Pick<TenantWrites, 'addSuppression' | 'removeSuppression'> => {
-  const insert = db.prepare(SUPPRESSIONS.insert)
+  const { db } = desk
+  const insert = inserter(desk, SUPPRESSIONS)
   const find = db.prepare<[string, string, string], Row>(
     `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND (id = ? OR email = ?)`,
   )
@@ -28,7 +31,7 @@ export const createSuppressionWrites = (
       const held = found(row.workspaceId, row.email)
       if (held !== null && (held.expiresAt === null || held.expiresAt > row.createdAt)) return held
       if (held !== null) remove.run(held.id)
-      insert.run(SUPPRESSIONS.encode(row))
+      insert(row)
       return row
     },
     removeSuppression(workspaceId, ref) {

@@ -27,7 +27,7 @@ interface Waiting {
 
 const prepare = (desk: Desk) => ({
   email: desk.db.prepare<[string], Row>(
-    `SELECT e.workspace, e.test, e.source, w.account_id, e.status, e.total
+    `SELECT e.ord, e.workspace, e.test, e.source, w.account_id, e.status, e.total
      FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.id = ?`,
   ),
   waiting: desk.db.prepare<[string], Waiting>(
@@ -57,11 +57,12 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
   /** Carries every scheduled recipient over to what the table says of `seen`. */
   const leave = (id: string, email: Row, seen: Observation, source: EventSource, now: number): void => {
     const to = nextStatus('scheduled', seen) ?? 'scheduled'
+    const ord = email.ord as number
     const total = email.total as number
     let emailStatus = email.status as Status
     for (const recipient of sql.waiting.all(id)) {
       ;(to === 'queued' ? sql.queue : sql.cancel).run(now, recipient.id)
-      emailStatus = fold.move({ id, status: emailStatus, total }, 'scheduled', to, now)
+      emailStatus = fold.move({ ord, status: emailStatus, total }, 'scheduled', to, now)
       addEvent(plainEvent(id, recipient.id, to, source, now))
       desk.effects.settled.push({
         recipientId: recipient.id,
@@ -98,7 +99,9 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
     reschedule(scope, id, scheduledAt, now) {
       const email = visible(scope, id)
       if (email === null) return 'not_found'
-      if (fold.counts(id).scheduled === 0 || sql.away.get(id) !== undefined) return 'not_scheduled'
+      if (fold.counts(email.ord as number).scheduled === 0 || sql.away.get(id) !== undefined) {
+        return 'not_scheduled'
+      }
       sql.move.run(scheduledAt, now, id)
       sql.moveEmail.run(scheduledAt, now, id)
       addEvent({
@@ -112,7 +115,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
     cancel(scope, id, now) {
       const email = visible(scope, id)
       if (email === null) return 'not_found'
-      const counts = fold.counts(id)
+      const counts = fold.counts(email.ord as number)
       if (counts.scheduled === 0) return counts.canceled > 0 ? 'done' : 'not_scheduled'
       if (sql.away.get(id) !== undefined) return 'not_scheduled'
       leave(id, email, 'canceled', 'api', now)

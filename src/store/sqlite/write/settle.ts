@@ -27,6 +27,7 @@ import type { Fold } from './fold.js'
 
 interface Found {
   readonly email_id: string
+  readonly email_ord: number
   readonly workspace: number
   readonly address: string
   readonly status: Status
@@ -47,7 +48,7 @@ interface Found {
 
 /** In this order; rows come as arrays, since making twenty named properties costs more than finding the row. */
 const COLUMNS = `r.email_id, r.workspace, r.address, r.status, r.attempts, r.due_at, r.boot, r.lease_until, r.lease_gen,
-  r.attempting, r.deadline, r.last_response, r.reason, e.status, e.total, r.held, e.test`
+  r.attempting, r.deadline, r.last_response, r.reason, e.status, e.total, r.held, e.test, r.email_ord`
 
 type FoundArray = [
   string,
@@ -66,6 +67,7 @@ type FoundArray = [
   Status,
   number,
   string | null,
+  number,
   number,
 ]
 
@@ -87,6 +89,7 @@ const toFound = (row: FoundArray): Found => ({
   total: row[14],
   held: row[15],
   test: row[16],
+  email_ord: row[17],
 })
 
 /** The status an observation stands for, also when it is not applied; a remark stands for itself. */
@@ -181,7 +184,7 @@ const explained = (outcome: Outcome, row: Found, standing: Standing): Outcome =>
 const prepare = (desk: Desk) => ({
   find: desk.db
     .prepare<[string], FoundArray>(
-      `SELECT ${COLUMNS} FROM recipients r JOIN emails e ON e.id = r.email_id WHERE r.id = ?`,
+      `SELECT ${COLUMNS} FROM recipients r JOIN emails e ON e.ord = r.email_ord WHERE r.id = ?`,
     )
     .raw(),
   known: desk.db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck(),
@@ -259,9 +262,9 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
     if (next !== null || standing === 'ours')
       write(outcome, row, changeOf(outcome, row, standing, next), written)
     else if (isNoted(outcome, row)) sql.note.run(outcome.deadline, outcome.recipientId)
-    const email = { id: row.email_id, status: row.email_status, total: row.total }
+    const email = { ord: row.email_ord, status: row.email_status, total: row.total }
     const emailStatus = next === null ? row.email_status : fold.move(email, row.status, next, at)
-    const eventId = addEvent({
+    const event = addEvent({
       emailId: row.email_id,
       recipientId: outcome.recipientId,
       status: next ?? meaning(outcome.seen, row.status),
@@ -274,7 +277,7 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
       dedupe,
       more: moreOf(applied ? outcome : explained(outcome, row, standing)),
     })
-    if (next !== null) owing.owe(outcome, row.email_id, eventId)
+    if (next !== null) owing.owe(outcome, row.email_id, event)
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
     if (next !== null) desk.effects.settled.push(result)
     return result

@@ -7,10 +7,10 @@
  */
 import { numbered } from '../../built-in.js'
 import type { CredentialRow, PoolRow, WorkspaceRow, Written } from '../../port-tenants.js'
-import type { Db } from '../connect.js'
+import { inserter } from '../order/insert.js'
 import type { TenantWrites } from '../protocol.js'
-import type { Table } from '../schema/record.js'
 import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, USERS, WORKSPACES } from '../schema/tables.js'
+import type { Desk } from './desk.js'
 
 const UNIQUE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
 
@@ -23,11 +23,6 @@ const unlessTaken = (run: () => unknown): Written => {
     if (UNIQUE.has((error as { code?: string }).code ?? '')) return 'not_unique'
     throw error
   }
-}
-
-const inserter = <T>(db: Db, table: Table<T>): ((row: T) => unknown) => {
-  const insert = db.prepare(table.insert)
-  return (row) => insert.run(table.encode(row))
 }
 
 type RowWrites = Pick<
@@ -48,9 +43,10 @@ type RowWrites = Pick<
 >
 
 /** Workspaces and the pools that are theirs alone. */
-const createOwning = (db: Db): Pick<TenantWrites, 'createWorkspace' | 'ownPool'> => {
-  const addWorkspace = inserter(db, WORKSPACES)
-  const addPool = inserter(db, POOLS)
+const createOwning = (desk: Desk): Pick<TenantWrites, 'createWorkspace' | 'ownPool'> => {
+  const { db } = desk
+  const addWorkspace = inserter(desk, WORKSPACES)
+  const addPool = inserter(desk, POOLS)
   const slugTaken = db.prepare('SELECT 1 FROM workspaces WHERE account_id = ? AND slug = ?')
   const mine = db
     .prepare<[string, string], string>(
@@ -87,15 +83,16 @@ const createOwning = (db: Db): Pick<TenantWrites, 'createWorkspace' | 'ownPool'>
   }
 }
 
-export const createTenantWrites = (db: Db): RowWrites => {
+export const createTenantWrites = (desk: Desk): RowWrites => {
+  const { db } = desk
   const add = {
-    account: inserter(db, ACCOUNTS),
-    workspace: inserter(db, WORKSPACES),
-    key: inserter(db, KEYS),
-    credential: inserter(db, CREDENTIALS),
-    user: inserter(db, USERS),
-    session: inserter(db, SESSIONS),
-    pool: inserter(db, POOLS),
+    account: inserter(desk, ACCOUNTS),
+    workspace: inserter(desk, WORKSPACES),
+    key: inserter(desk, KEYS),
+    credential: inserter(desk, CREDENTIALS),
+    user: inserter(desk, USERS),
+    session: inserter(desk, SESSIONS),
+    pool: inserter(desk, POOLS),
   }
   const touch = {
     key: db.prepare('UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?'),
@@ -118,7 +115,7 @@ export const createTenantWrites = (db: Db): RowWrites => {
       db.prepare('DELETE FROM pepper').run()
       db.prepare('INSERT INTO pepper VALUES (?)').run(mark)
     },
-    ...createOwning(db),
+    ...createOwning(desk),
     updateWorkspace(id, change) {
       const { set, values } = WORKSPACES.change(change as Partial<WorkspaceRow>)
       if (values.length === 0) return 'done'
@@ -143,8 +140,9 @@ export const createTenantWrites = (db: Db): RowWrites => {
 
 type PoolWrites = Pick<TenantWrites, 'createPool' | 'updatePool' | 'deletePool'>
 
-export const createPoolWrites = (db: Db): PoolWrites => {
-  const add = inserter(db, POOLS)
+export const createPoolWrites = (desk: Desk): PoolWrites => {
+  const { db } = desk
+  const add = inserter(desk, POOLS)
   const find = db.prepare<[string, string], { n: number; kind: PoolRow['kind'] }>(
     'SELECT n, kind FROM pools WHERE account_id = ? AND id = ? AND deleted_at IS NULL',
   )

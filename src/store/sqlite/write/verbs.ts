@@ -14,9 +14,11 @@ import { createOrders } from '../operate/orders.js'
 import { createParking } from '../operate/park.js'
 import { createSilence } from '../operate/silence.js'
 import { createTimes } from '../operate/times.js'
+import { createDayNotes } from '../order/days.js'
 import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
+import { createSweepStep } from '../sweep/sweep.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
 import type { Desk } from './desk.js'
@@ -27,11 +29,11 @@ import { createLeases } from './lease.js'
 import { createSuppressionWrites, createWindowWrites } from './ledgers.js'
 import { createAppointments } from './schedule.js'
 import { createSettle } from './settle.js'
-import { createSweepStep } from './sweep.js'
 import { createPoolWrites, createTenantWrites } from './tenants.js'
 
 export const createVerbs = (desk: Desk): WriterVerbs => {
-  const addEvent = createAddEvent(desk.db)
+  const addEvent = createAddEvent(desk)
+  const noteDay = createDayNotes(desk)
   const fold = createFold(desk.db)
   const owing = createOwing(desk.db, addEvent)
   const parking = createParking(desk, addEvent)
@@ -39,7 +41,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
   const appointments = createAppointments(desk, addEvent, fold)
   const settle = createSettle(desk, addEvent, fold, owing, systemClock.now)
   return {
-    accept: createAccept(desk, addEvent, parking, owing),
+    accept: createAccept(desk, addEvent, parking, owing, noteDay),
     claim: createClaim(desk, leases, appointments, parking, createSilence(desk.db, settle)),
     settle: (outcomes) => outcomes.map(settle).filter((one): one is Settled => one !== null),
     attempting: leases.attempting,
@@ -51,14 +53,14 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     sweepStep: createSweepStep(desk, settle),
     shrinkStep: createShrinkStep(desk.db),
     durability: () => durabilityFaults(desk.db),
-    carryIn: createCarryIn(desk, parking),
+    carryIn: createCarryIn(desk, parking, noteDay),
     ...createLots(desk, parking, settle),
     ...createOrders(desk, parking, settle),
     ...createIdempotency(desk),
-    ...createTenantWrites(desk.db),
-    ...createPoolWrites(desk.db),
-    ...createDomainWrites(desk.db),
-    ...createSuppressionWrites(desk.db),
+    ...createTenantWrites(desk),
+    ...createPoolWrites(desk),
+    ...createDomainWrites(desk),
+    ...createSuppressionWrites(desk),
     ...createWindowWrites(desk.db, systemClock.now),
   }
 }

@@ -1,0 +1,92 @@
+/**
+ * NAME      days - how far the places of a day and created_at part
+ * DESCRIPTION
+ *   Lists go by the place, filters by time speak of created_at. For each day of
+ *   places the largest difference in each direction is kept, so that a filter
+ *   becomes ranges of places that never miss a row and are narrow on every day
+ *   whose clock was right.
+ */
+import type { Desk } from '../write/desk.js'
+import { dayOf, dayStart, ordAt, timeOf } from './ord.js'
+
+export interface Day {
+  readonly day: number
+  /** created_at was at most so many ms before the place. */
+  readonly behind: number
+  /** And at most so many after it. */
+  readonly ahead: number
+}
+
+/** Places from `from` up to, and not with, `to`. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+export const ALL_DAYS = 'SELECT day, behind, ahead FROM email_days ORDER BY day'
+
+/** The places of one day at which mail created between these times can stand; null when none can. */
+export const rangeOf = (
+  { day, behind, ahead }: Day,
+  createdAfter: number | null,
+  createdBefore: number | null,
+): Range | null => {
+  const from = createdAfter === null ? 0 : ordAt(createdAfter - ahead)
+  const to = createdBefore === null ? Number.POSITIVE_INFINITY : ordAt(createdBefore + behind + 1)
+  const range = { from: Math.max(from, dayStart(day)), to: Math.min(to, dayStart(day + 1)) }
+  return range.from < range.to ? range : null
+}
+
+/** Of all days, rising. Days without mail between two of them do not part a range. */
+export const rangesOf = (
+  days: readonly Day[],
+  createdAfter: number | null,
+  createdBefore: number | null,
+): Range[] => {
+  const ranges: Range[] = []
+  let previous: Day | null = null
+  for (const day of days) {
+    const range = rangeOf(day, createdAfter, createdBefore)
+    const last = ranges.at(-1)
+    if (
+      range !== null &&
+      previous !== null &&
+      last?.to === dayStart(previous.day + 1) &&
+      range.from === dayStart(day.day)
+    ) {
+      ranges[ranges.length - 1] = { from: last.from, to: range.to }
+    } else if (range !== null) ranges.push(range)
+    previous = day
+  }
+  return ranges
+}
+
+/** Up to a power of two, and a second at least, so that a drifting clock does not write at every mail. */
+const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ceil(Math.log2(ms))))
+
+/** Keeps the difference of a mail that is stored. */
+export type NoteDay = (ord: number, createdAt: number) => void
+
+/** Nearly always two comparisons. */
+export const createDayNotes = ({ db, onRollback }: Desk): NoteDay => {
+  const write = db.prepare(
+    `INSERT INTO email_days (day, behind, ahead) VALUES (?, ?, ?)
+     ON CONFLICT (day) DO UPDATE SET behind = max(behind, excluded.behind), ahead = max(ahead, excluded.ahead)`,
+  )
+  let known: Day | null = null
+  onRollback(() => {
+    known = null
+  })
+  return (ord, createdAt) => {
+    const day = dayOf(ord)
+    const behind = timeOf(ord) - createdAt
+    const old: Day = known?.day === day ? known : { day, behind: -1, ahead: -1 }
+    if (behind <= old.behind && -behind <= old.ahead) return
+    known = {
+      day,
+      behind: Math.max(old.behind, roundUp(behind)),
+      ahead: Math.max(old.ahead, roundUp(-behind)),
+    }
+    write.run(day, known.behind, known.ahead)
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * NAME      marks - where a page begins, as its caller keeps it
+ * DESCRIPTION
+ *   A mark is the place right above a boundary between two rows: older rows have
+ *   lower places, newer rows this one or a higher. Cursors of 0.1.0 hold the id of
+ *   a row, with `=` before it when that row is to be shown as well; such an id is
+ *   looked up among the rows that were carried over, which stand in the order of
+ *   their ids. The row itself may be gone.
+ */
+
+import type { Page } from '../../page.js'
+import { TOP } from '../order/ord.js'
+import type { Statements } from './statements.js'
+
+/** Where the rows of a list are found by their ids. */
+export interface Ids {
+  /** The table, or what of it belongs to the list. */
+  readonly from: string
+  readonly params: readonly unknown[]
+}
+
+const MARK = /^\d{1,16}$/
+
+export const markOf = (boundary: number): string => String(boundary)
+
+const carriedOver = (sql: Statements, ids: Ids, mark: string, direction: Page['direction']): number => {
+  const isShown = mark.startsWith('=')
+  const id = isShown ? mark.slice(1) : mark
+  const row = sql(
+    `SELECT id, ord FROM ${ids.from} AND id <= ? AND ord <= (SELECT carried FROM order_state) ORDER BY id DESC LIMIT 1`,
+  ).get(...ids.params, id)
+  if (row === undefined) return 0
+  const ord = row.ord as number
+  return row.id === id && (direction === 'older') !== isShown ? ord : ord + 1
+}
+
+/** The boundary that a page starts from. */
+export const boundaryOf = (sql: Statements, ids: Ids, { anchor, direction }: Page): number => {
+  if (anchor === null) return direction === 'older' ? TOP : 0
+  return MARK.test(anchor) ? Number(anchor) : carriedOver(sql, ids, anchor, direction)
+}

@@ -1,0 +1,162 @@
+/**
+ * NAME      retention - old mail goes, a page of rows at a time
+ * DESCRIPTION
+ *   Walks go by the place of a row and delete by its created_at: a row from the
+ *   future, or from the past, holds up nothing behind it. The days' notes say
+ *   where old rows can stand, so what is young is not looked at. Mail that is
+ *   under way stays, whatever its age.
+ */
+import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../order/days.js'
+import { dayStart } from '../order/ord.js'
+import type { Desk } from '../write/desk.js'
+
+const STEP = 200
+
+interface Aged {
+  /** The place, or the number of a body from before there were places. */
+  readonly at: number
+  readonly id: string
+  readonly body: number
+  readonly created_at: number
+  readonly open: number
+}
+
+interface CarriedBodies {
+  readonly first: number
+  readonly last: number
+  readonly created_from: number
+}
+
+export interface Dropped {
+  readonly removed: number
+  /** Mails whose body files no row names any more. */
+  readonly files: readonly string[]
+  readonly again: boolean
+}
+
+const OPEN = '(scheduled + queued + deferred > 0) AS open'
+
+const prepare = ({ db }: Desk) => ({
+  days: db.prepare<[], Day>(ALL_DAYS),
+  /** Not the day in which places are given. */
+  forgetDay: db.prepare<[number, number, number, number]>(
+    `DELETE FROM email_days WHERE day = ? AND (SELECT last FROM order_state) >= ?
+     AND NOT EXISTS (SELECT 1 FROM emails WHERE ord >= ? AND ord < ?)`,
+  ),
+  carried: db.prepare<[], CarriedBodies>('SELECT first, last, created_from FROM carried_bodies'),
+  forgetCarried: db.prepare<[number, number, number]>(
+    'DELETE FROM carried_bodies WHERE first = ? AND NOT EXISTS (SELECT 1 FROM bodies WHERE n >= ? AND n <= ?)',
+  ),
+  bodies: db.prepare<[number, number], Aged>(
+    `SELECT b.n AS at, b.n AS body, e.id, b.created_at, ${OPEN} FROM bodies b CROSS JOIN emails e ON e.id = b.email_id
+     WHERE b.n >= ? AND b.n < ? ORDER BY b.n LIMIT ${STEP}`,
+  ),
+  // the number of a body from before may be given to a later mail's: the mail must agree
+  dropBody: db
+    .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
+    .pluck(),
+  emails: db.prepare<[number, number], Aged>(
+    `SELECT ord AS at, id, created_at, body, ${OPEN} FROM emails WHERE ord >= ? AND ord < ? ORDER BY ord LIMIT ${STEP}`,
+  ),
+  dropTags: db.prepare(
+    `DELETE FROM tags WHERE (workspace, name, value, email_ord) IN (SELECT e.workspace, json_extract(t.value, '$.name'),
+       json_extract(t.value, '$.value'), e.ord FROM emails e, json_each(e.lists, '$.tags') t WHERE e.ord = ?)`,
+  ),
+  dropEmail: db.prepare('DELETE FROM emails WHERE ord = ?'),
+  dropOf: [
+    'DELETE FROM owed_dsns WHERE email_id = ?',
+    'DELETE FROM events WHERE email_id = ?',
+    'DELETE FROM recipients WHERE email_id = ?',
+  ].map((text) => db.prepare(text)),
+})
+
+/** Places to go over, and what to do there. */
+interface Stretch extends Range {
+  page(from: number, to: number): readonly Aged[]
+  isOld(row: Aged): boolean
+  drop(row: Aged): void
+  /** No row of it is left to look at. */
+  done(): void
+}
+
+/** Goes over stretches a page at a time, and remembers where it was. */
+const createWalk = (begin: () => Stretch[]) => {
+  let left: Stretch[] = []
+  let from = 0
+  return (): { readonly removed: number; readonly again: boolean } => {
+    if (left.length === 0) left = begin()
+    for (let stretch = left[0]; stretch !== undefined; stretch = left[0]) {
+      const rows = stretch.page(Math.max(from, stretch.from), stretch.to)
+      const old = rows.filter((row) => row.open === 0 && stretch?.isOld(row))
+      for (const row of old) stretch.drop(row)
+      from = (rows.at(-1)?.at ?? 0) + 1
+      if (rows.length < STEP) {
+        stretch.done()
+        left.shift()
+        from = 0
+      }
+      if (rows.length > 0) return { removed: old.length, again: left.length > 0 }
+    }
+    return { removed: 0, again: false }
+  }
+}
+
+export const createRetention = (desk: Desk) => {
+  const sql = prepare(desk)
+  let files: string[] = []
+
+  const dropBody = (n: number, emailId: string): void => {
+    if (sql.dropBody.get(n, emailId) === 1) files.push(emailId)
+  }
+
+  const bodyStretches = (before: number): Stretch[] => {
+    const common = {
+      page: (from: number, to: number) => sql.bodies.all(from, to),
+      isOld: (row: Aged) => row.created_at < before,
+      drop: (row: Aged) => dropBody(row.body, row.id),
+    }
+    const carried = sql.carried.all().filter((one) => one.created_from < before)
+    return [
+      ...carried.map(({ first, last }) => ({
+        ...common,
+        from: first,
+        to: last + 1,
+        done: () => void sql.forgetCarried.run(first, first, last),
+      })),
+      ...rangesOf(sql.days.all(), null, before).map((range) => ({ ...common, ...range, done: () => {} })),
+    ]
+  }
+
+  const dropEmail = (row: Aged): void => {
+    dropBody(row.body, row.id)
+    sql.dropTags.run(row.at)
+    for (const statement of sql.dropOf) statement.run(row.id)
+    sql.dropEmail.run(row.at)
+  }
+
+  const emailStretches = (before: number): Stretch[] =>
+    sql.days.all().flatMap((day) => {
+      const range = rangeOf(day, null, before)
+      if (range === null) return []
+      const [start, end] = [dayStart(day.day), dayStart(day.day + 1)]
+      return {
+        ...range,
+        page: (from: number, to: number) => sql.emails.all(from, to),
+        isOld: (row: Aged) => row.created_at < before,
+        drop: dropEmail,
+        done: () => void sql.forgetDay.run(day.day, end, start, end),
+      }
+    })
+
+  let bodiesBefore = 0
+  let emailsBefore = 0
+  const walk = createWalk(() => [...bodyStretches(bodiesBefore), ...emailStretches(emailsBefore)])
+
+  /** One step: bodies created before one time, and emails created before another. */
+  return (bodies: number, emails: number): Dropped => {
+    files = []
+    bodiesBefore = bodies
+    emailsBefore = emails
+    return { ...walk(), files }
+  }
+}

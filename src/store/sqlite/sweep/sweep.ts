@@ -1,0 +1,76 @@
+/**
+ * NAME      sweep - housekeeping in small steps
+ * DESCRIPTION
+ *   Each step is one verb among others and looks at a page of rows, so a purge
+ *   never holds the writer for long; the caller repeats while there is more.
+ *   The caller unlinks body files when the step that dropped their rows is
+ *   committed. A mail deferred by a report whose deadline passed has expired
+ *   (4.4.7): some MTAs never report the end.
+ */
+import { observed } from '../../observed.js'
+import type { Outcome, Settled } from '../../port.js'
+import type { Keep } from '../../port-upkeep.js'
+import type { Swept } from '../protocol.js'
+import type { Desk } from '../write/desk.js'
+import { ANSWER_KEPT_MS } from '../write/idempotency.js'
+import { createRetention } from './retention.js'
+
+const STEP = 200
+const WINDOW_KEPT_MS = 3600_000
+
+const prepare = (desk: Desk) => {
+  const { db } = desk
+  return {
+    overdue: db
+      .prepare<[number], string>(`SELECT id FROM recipients WHERE deadline <= ? LIMIT ${STEP}`)
+      .pluck(),
+    rested: db.prepare('UPDATE recipients SET deadline = NULL WHERE id = ?'),
+    locks: db.prepare<[number, number]>(
+      `DELETE FROM idempotency WHERE n IN (SELECT n FROM idempotency ORDER BY n LIMIT ${STEP})
+       AND coalesce(completed_at, locked_until) < ? - ?`,
+    ),
+    windows: db.prepare('DELETE FROM rate_windows WHERE at < ?'),
+    sessions: db.prepare('DELETE FROM sessions WHERE expires_at < ?'),
+    suppressions: db.prepare('DELETE FROM suppressions WHERE expires_at < ?'),
+  }
+}
+
+const expiry = (recipientId: string, now: number): Outcome =>
+  observed({
+    recipientId,
+    seen: 'expired',
+    at: now,
+    source: 'system',
+    reply: { code: 550, enhanced: '4.4.7', text: 'no final report arrived in time' },
+    reason: 'lifetime',
+  })
+
+export const createSweepStep = (desk: Desk, settle: (outcome: Outcome) => Settled | null) => {
+  const sql = prepare(desk)
+  const retain = createRetention(desk)
+
+  const expire = (now: number): number => {
+    const overdue = sql.overdue.all(now)
+    for (const id of overdue) {
+      settle(expiry(id, now))
+      sql.rested.run(id) // also when the table refused: a deadline is met once
+    }
+    return overdue.length
+  }
+
+  return (now: number, keep: Keep): Swept => {
+    desk.order.beat()
+    const overdue = keep.deadlines === false ? 0 : expire(now)
+    const old = retain(now - keep.bodiesMs, now - keep.emailsMs)
+    const others =
+      sql.locks.run(now, ANSWER_KEPT_MS).changes +
+      sql.windows.run(now - WINDOW_KEPT_MS).changes +
+      sql.sessions.run(now).changes +
+      sql.suppressions.run(now).changes
+    return {
+      removed: overdue + old.removed + others,
+      files: old.files,
+      again: overdue > 0 || old.again || others > 0,
+    }
+  }
+}
