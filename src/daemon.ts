@@ -27,7 +27,7 @@ import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
 import { writerMetrics } from './http/measure/store.js'
 import { gauge } from './http/metrics.js'
-import { liveUpstream } from './http/render.js'
+import { relayState } from './http/render.js'
 import type { Rule } from './mail/report/category.js'
 import { createIntake } from './outcome/intake.js'
 import { returnPathKeys } from './outcome/keys.js'
@@ -185,7 +185,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       listeners: () => (state.phase === 'starting' ? 'starting: not all of them are open yet' : 'ok'),
       disk: () => (disk.isLow ? diskText(state.config, disk.free ?? 0) : 'ok'),
     },
-    upstreams: () => relay.upstreams().map((one) => ({ id: one.upstreamId, ...liveUpstream(one) })),
+    upstreams: () => relayState(relay.upstreams(), relay.view()),
     metrics: () => [
       ...flow.metrics(),
       ...reported.metrics(),

@@ -7,15 +7,23 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
-import { email as emailRecord, emailSummary, event as eventRecord } from '../http/render.js'
+import {
+  email as emailRecord,
+  emailSummary,
+  event as eventRecord,
+  listedEmail,
+  waitingInFull,
+} from '../http/render.js'
 import { STATUSES } from '../mail/status.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/port.js'
 import { readSchedule } from '../submission/schedule.js'
+import { waitingOf } from '../tenant/queue/waiting.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { readContent } from './content.js'
 import { type House, withHouse } from './context.js'
 import { badInput } from './exit.js'
+import { relayView } from './relay-state.js'
 import { collect } from './rows.js'
 import { tail } from './tail.js'
 import { paintStatus, type Terminal, table } from './terminal.js'
@@ -73,6 +81,12 @@ const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<E
   }
 }
 
+/** Why mails wait. */
+const waitingFor = async (house: House, rows: readonly EmailRow[]) => {
+  const { store, account, ground } = house
+  return waitingOf({ store, clock: ground.clock, view: await relayView(house) }, account.id, rows)
+}
+
 const list = command({
   usage: 'list',
   summary: 'The latest mails, newest first',
@@ -82,16 +96,19 @@ const list = command({
     withHouse(args, async (house) => {
       const filter = await filterOf(house, args)
       const rows = await collect((page) => house.store.emails(filter, page), args.limit)
-      terminal.data(rows.map(emailSummary), (paint) =>
+      const waiting = await waitingFor(house, rows)
+      const records = rows.map((row) => listedEmail(row, waiting(row.id).first, waitingInFull))
+      terminal.data(records, (paint) =>
         table(
           paint,
-          ['id', 'created', 'status', 'to', 'subject'],
+          ['id', 'created', 'status', 'to', 'subject', 'waits for'],
           rows.map((row) => [
             row.id,
             new Date(row.createdAt).toISOString(),
             row.status,
             toText(row),
             row.subject,
+            waiting(row.id).first?.reason.replaceAll('_', ' '),
           ]),
           (text, column) => (column === 2 ? paintStatus(paint, text) : text),
         ),
@@ -136,7 +153,10 @@ const show = command({
       const found = await find(house, args.ref, terminal)
       const events = await collect((page) => house.store.events(found.id, page))
       const content = terminal.json ? await readContent(house.store, found) : null
-      terminal.data(content && emailRecord(found, content), (paint) => timeline(paint, found, events))
+      const waiting = (await waitingFor(house, [found]))(found.id)
+      terminal.data(content && emailRecord(found, content, waiting, waitingInFull), (paint) =>
+        timeline(paint, found, events, waiting),
+      )
     }),
 })
 
@@ -168,9 +188,10 @@ const events = command({
 })
 
 /** The record as the API answers it. */
-const fresh = async ({ store }: House, scope: EmailScope, found: EmailRecord) => {
-  const after = (await store.email(scope, found.id)) ?? found
-  return emailRecord(after, await readContent(store, after))
+const fresh = async (house: House, scope: EmailScope, found: EmailRecord) => {
+  const after = (await house.store.email(scope, found.id)) ?? found
+  const waiting = (await waitingFor(house, [after]))(after.id)
+  return emailRecord(after, await readContent(house.store, after), waiting, waitingInFull)
 }
 
 const notScheduled = ({ id, status }: EmailRecord): Fault =>

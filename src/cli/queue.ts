@@ -2,13 +2,16 @@
  * NAME      queue - what waits, and for how long
  */
 import { toRfc3339 } from '../base/clock.js'
+import { waitingInFull } from '../http/render.js'
 import type { QueueDepth } from '../store/port.js'
+import { createWaiting, type Waiting, type WaitingReason } from '../tenant/queue/waiting.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
 import { hold, purge, release, reroute, retry } from './queue-orders.js'
 import { holdRecord, namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
-import { paintStatus, table } from './terminal.js'
+import { relayView } from './relay-state.js'
+import { paintStatus, type Terminal, table } from './terminal.js'
 import { ago, spanText } from './time.js'
 
 type Depth = QueueDepth & { readonly held: number }
@@ -24,6 +27,28 @@ const depthsOf = async ({ store }: House): Promise<readonly Depth[]> => {
   return [...found.values()].sort((a, b) => b.due - a.due)
 }
 
+const whyOf = async (house: House) =>
+  createWaiting(
+    { store: house.store, clock: house.ground.clock, view: await relayView(house) },
+    house.account.id,
+  )
+
+type Reason = Waiting | null | undefined
+
+const wordOf = (reason: Reason): string | undefined => reason?.reason.replaceAll('_', ' ')
+
+/** What an operator must mend; the rest goes by itself. */
+const MENDABLE: readonly WaitingReason[] = ['suspended', 'held', 'no_upstream', 'paused', 'upstreams_down']
+
+const sayRemedies = (terminal: Terminal, reasons: readonly Reason[]): void => {
+  const lines = reasons.flatMap((one) =>
+    one == null || one.remedy === null || !MENDABLE.includes(one.reason)
+      ? []
+      : [`${one.plain}: ${one.remedy}`],
+  )
+  for (const line of new Set(lines)) terminal.say(line)
+}
+
 const top = command({
   usage: 'top',
   summary: 'How much waits, by pool and workspace',
@@ -31,7 +56,9 @@ const top = command({
     withHouse(args, async (house) => {
       const depths = await depthsOf(house)
       const names = await namesOf(house)
-      const records = depths.map((row) => ({
+      const why = await whyOf(house)
+      const reasons = await Promise.all(depths.map((row) => why.ofAll(row.workspaceId, row.poolId)))
+      const records = depths.map((row, i) => ({
         egress_pool_id: row.poolId,
         workspace_id: row.workspaceId,
         due: row.due,
@@ -39,12 +66,13 @@ const top = command({
         waiting: row.waiting,
         held: row.held,
         oldest_due_at: row.oldestDueAt === null ? null : toRfc3339(row.oldestDueAt),
+        waiting_for: waitingInFull(reasons[i] ?? null),
       }))
       terminal.data(records, (paint) =>
         table(
           paint,
-          ['pool', 'workspace', 'due', 'under way', 'waiting', 'held', 'oldest'],
-          depths.map((row) => [
+          ['pool', 'workspace', 'due', 'under way', 'waiting', 'held', 'oldest', 'waits for'],
+          depths.map((row, i) => [
             names.get(row.poolId) ?? row.poolId,
             names.get(row.workspaceId) ?? row.workspaceId,
             row.due,
@@ -52,9 +80,11 @@ const top = command({
             row.waiting,
             row.held,
             row.oldestDueAt === null || row.oldestDueAt > Date.now() ? null : ago(row.oldestDueAt),
+            wordOf(reasons[i]),
           ]),
         ),
       )
+      sayRemedies(terminal, reasons)
       if (depths.length === 0) terminal.say('the queue is empty')
     }),
 })
@@ -67,7 +97,9 @@ const list = command({
     withHouse(args, async (house) => {
       const scope = await scopeFor(house, 'list', args, true)
       const rows = await house.store.queueEntries(scope, args.limit)
-      const records = rows.map((row) => ({
+      const why = await whyOf(house)
+      const reasons = await Promise.all(rows.map(why.of))
+      const records = rows.map((row, i) => ({
         email_id: row.emailId,
         workspace_id: row.workspaceId,
         egress_pool_id: row.poolId,
@@ -78,6 +110,7 @@ const list = command({
         held: row.held,
         under_way: row.underWay,
         last_response: row.lastResponse,
+        waiting: waitingInFull(reasons[i] ?? null),
       }))
       const now = Date.now()
       const next = ({ dueAt, underWay }: (typeof rows)[number]): string => {
@@ -88,18 +121,20 @@ const list = command({
       terminal.data(records, (paint) =>
         table(
           paint,
-          ['email', 'recipient', 'status', 'tries', 'next', 'last response'],
-          rows.map((row) => [
+          ['email', 'recipient', 'status', 'tries', 'next', 'waits for', 'last response'],
+          rows.map((row, i) => [
             row.emailId,
             row.address,
             row.status,
             row.attempts,
             next(row),
+            wordOf(reasons[i]),
             row.lastResponse,
           ]),
           (text, column) => (column === 2 ? paintStatus(paint, text) : text),
         ),
       )
+      sayRemedies(terminal, reasons)
     }),
 })
 

@@ -5,6 +5,7 @@
  *   the milliseconds, reports with their diagnostic, and what was not believed.
  */
 import type { EmailRecord, EventRow, RecipientRow } from '../store/port.js'
+import type { MailWaiting, Waiting } from '../tenant/queue/waiting.js'
 import { clean, type Paint, paintStatus } from './terminal.js'
 
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23)
@@ -91,7 +92,19 @@ const eventLine = (paint: Paint, row: EventRow, lastDay: string): string => {
   return `  ${paint.dim(at.padStart(23))}  ${paintStatus(paint, name)}${' '.repeat(Math.max(1, 11 - name.length))}${text.join('  ')}${applied}`.trimEnd()
 }
 
-const recipientPart = (paint: Paint, row: RecipientRow, events: readonly EventRow[]): string => {
+/** `waits: pool shop has no upstream`, and under it what mends it. */
+export const waitingLines = (paint: Paint, { plain, more, remedy, until }: Waiting): readonly string[] => {
+  const end = until === null ? '' : `, until ${new Date(until).toISOString()}`
+  const why = clean(`${plain}${more === null ? '' : `: ${more}`}${end}`)
+  return [`waits: ${why}`, ...(remedy === null ? [] : [`${paint.dim('→')} ${clean(remedy)}`])]
+}
+
+const recipientPart = (
+  paint: Paint,
+  row: RecipientRow,
+  events: readonly EventRow[],
+  waiting: Waiting | undefined,
+): string => {
   const own = events.filter((event) => event.recipientId === null || event.recipientId === row.id)
   let last = ''
   const lines = [...own].reverse().map((event) => {
@@ -99,18 +112,32 @@ const recipientPart = (paint: Paint, row: RecipientRow, events: readonly EventRo
     last = day(event.occurredAt)
     return line
   })
-  const due = row.dueAt === null ? '' : paint.dim(`  next try ${new Date(row.dueAt).toISOString()}`)
-  return [`${paint.bold(clean(row.address))}  ${paintStatus(paint, row.status)}${due}`, ...lines].join('\n')
+  const late = row.dueAt === null || row.dueAt <= Date.now()
+  const due = late ? '' : paint.dim(`  next try ${new Date(row.dueAt ?? 0).toISOString()}`)
+  const why = waiting === undefined ? [] : waitingLines(paint, waiting).map((line) => `  ${line}`)
+  return [
+    `${paint.bold(clean(row.address))}  ${paintStatus(paint, row.status)}${due}`,
+    ...why,
+    ...lines,
+  ].join('\n')
 }
 
 /** `events` newest first, as the store gives them. */
-export const timeline = (paint: Paint, email: EmailRecord, events: readonly EventRow[]): string => {
+export const timeline = (
+  paint: Paint,
+  email: EmailRecord,
+  events: readonly EventRow[],
+  waiting: MailWaiting,
+): string => {
   const head = [
     `${paint.bold(email.id)}  ${paintStatus(paint, email.status)}  ${clean(email.subject)}`,
     `from ${clean(email.from)}  ${email.mode} mail by ${email.source}, ${new Date(email.createdAt).toISOString()}`,
     `${clean(email.messageId)}`,
   ]
-  return [head.join('\n'), ...email.recipients.map((row) => recipientPart(paint, row, events))].join('\n\n')
+  const parts = email.recipients.map((row) =>
+    recipientPart(paint, row, events, waiting.recipients.get(row.id)),
+  )
+  return [head.join('\n'), ...parts].join('\n\n')
 }
 
 /** The way of each recipient so far: its statuses in order, and when the last one came. */

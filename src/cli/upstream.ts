@@ -17,6 +17,7 @@ import { type House, withHouse } from './context.js'
 import { badInput } from './exit.js'
 import { upstreamText } from './pool.js'
 import { upstreamRecord } from './record.js'
+import { type Live, relayState } from './relay-state.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { ago } from './time.js'
@@ -113,32 +114,10 @@ const placeTable = (paint: Paint, places: readonly Place[]): string =>
     ]),
   )
 
-/** What the daemon knows of an upstream now, as its management listener tells it. */
-interface Live {
-  readonly breaker: string | null
-  readonly connections: number | null
-  readonly under_way: number | null
-  readonly limit: number | null
-  readonly last_success_at: string | null
-  readonly last_error: { readonly at: string; readonly stage: string; readonly message: string } | null
-}
-
-const LIVE_MS = 2_000
-
 /** By upstream id; null when no daemon answers. */
-const liveOf = async ({ config }: House, given: string | undefined): Promise<Map<string, Live> | null> => {
-  const { host, port } = config.management
-  const at =
-    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
-  try {
-    const answer = await fetch(new URL('/upstreams', given ?? `http://${at}:${port}`), {
-      signal: AbortSignal.timeout(LIVE_MS),
-    })
-    const { data } = (await answer.json()) as { readonly data: readonly (Live & { readonly id: string })[] }
-    return new Map(data.map(({ id, ...live }) => [id, live]))
-  } catch {
-    return null
-  }
+const liveOf = async (house: House, given: string | undefined): Promise<Map<string, Live> | null> => {
+  const state = await relayState(house, given)
+  return state && new Map(state.data.map(({ id, ...live }) => [id, live]))
 }
 
 /** The later of its last success and its last failure, in words. */

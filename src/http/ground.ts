@@ -6,6 +6,7 @@ import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { Relay } from '../relay/relay.js'
 import type { Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
+import type { Operations } from '../store/port-operations.js'
 import type { Tenants } from '../store/port-tenants.js'
 import type { Submission } from '../submission/submission.js'
 import type { Tenancy } from '../tenant/tenants.js'
@@ -14,7 +15,12 @@ import type { Call } from './endpoint.js'
 import { type Envelope, type ListRequest, listPage } from './list.js'
 import type { BodyReader } from './thread/reader.js'
 
-export type HttpStore = Ledger & Schedule & Tenants & Pick<Queue, 'body'> & Pick<Upkeep, 'depth'>
+export type HttpStore = Ledger &
+  Schedule &
+  Tenants &
+  Pick<Queue, 'body'> &
+  Pick<Upkeep, 'depth'> &
+  Pick<Operations, 'holds' | 'entriesOf'>
 
 export interface Ground {
   readonly store: HttpStore
@@ -27,7 +33,7 @@ export interface Ground {
   /** Reads what would keep this thread busy for too long. */
   readonly reader: BodyReader
   /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change. */
-  readonly relay?: Pick<Relay, 'upstreams' | 'reload'> | undefined
+  readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view'> | undefined
 }
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */

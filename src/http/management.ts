@@ -30,8 +30,8 @@ export interface ManagementOptions {
   readonly checks?: Readonly<Record<string, Check>>
   /** Further numbers of the moment. */
   readonly metrics?: () => readonly Metric[] | Promise<readonly Metric[]>
-  /** The upstreams as they are now, ready to be shown. */
-  readonly upstreams?: () => readonly object[]
+  /** What the relay knows now, ready to be shown: `data` are the upstreams. */
+  readonly upstreams?: () => { readonly data: readonly object[] }
   /** How to get its socket, `management`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -113,7 +113,7 @@ const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessag
   if (req.method !== 'GET' && req.method !== 'HEAD') return json(405, { status: 'fail' })
   if (path === '/healthz') return json(200, { status: 'ok' })
   if (path === '/readyz') return ready(options)
-  if (path === '/upstreams') return json(200, { data: options.upstreams?.() ?? [] })
+  if (path === '/upstreams') return json(200, options.upstreams?.() ?? { data: [] })
   if (path === '/metrics') return measure(options, late)
   return json(404, { status: 'fail' })
 }

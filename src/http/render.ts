@@ -20,6 +20,7 @@ import type {
   WorkspaceRow,
 } from '../store/port-tenants.js'
 import { keyPrefix } from '../tenant/key.js'
+import type { MailWaiting, RelayView, Waiting } from '../tenant/queue/waiting.js'
 import { isAccountWide } from '../tenant/suppression.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
@@ -52,8 +53,37 @@ const passage = (row: EmailRow) => ({
   updated_at: toRfc3339(row.updatedAt),
 })
 
+/**
+ * Why something waits. Who may mend it, or must find who may, is told what there is to know
+ * and which command mends it; the owner of a workspace, in words that name nothing of others.
+ */
+export type ShowWaiting = (waiting: Waiting | null) => {
+  readonly reason: string
+  readonly detail: string
+  readonly until: string | null
+} | null
+
+const shown = ({ reason, until }: Waiting, parts: readonly (string | null)[]) => ({
+  reason,
+  detail: parts.filter((part) => part !== null).join('; '),
+  until: timeOrNull(until),
+})
+
+export const waitingInFull: ShowWaiting = (waiting) =>
+  waiting &&
+  shown(waiting, [waiting.plain, waiting.more, waiting.remedy && `an operator runs: ${waiting.remedy}`])
+
+export const waitingInShort: ShowWaiting = (waiting) => waiting && shown(waiting, [waiting.plain])
+
 export const emailSummary = (row: EmailRow) => ({
   ...heading(row),
+  ...passage(row),
+  counts: countsOf(row.counts),
+})
+
+export const listedEmail = (row: EmailRow, waiting: Waiting | null, show: ShowWaiting) => ({
+  ...heading(row),
+  waiting: show(waiting),
   ...passage(row),
   counts: countsOf(row.counts),
 })
@@ -85,8 +115,18 @@ export interface Content {
 
 export const NO_CONTENT: Content = { html: null, text: null, headers: null }
 
-export const email = (row: EmailRecord, { html, text, headers }: Content) => ({
+export const email = (
+  row: EmailRecord,
+  { html, text, headers }: Content,
+  waiting: MailWaiting,
+  show: ShowWaiting,
+) => ({
   ...acceptedEmail(row),
+  waiting: show(waiting.first),
+  recipients: row.recipients.map((one) => ({
+    ...recipient(one),
+    waiting: show(waiting.recipients.get(one.id) ?? null),
+  })),
   html,
   text,
   headers,
@@ -195,8 +235,20 @@ export const liveUpstream = (health: UpstreamHealth | undefined) => ({
   connections: health?.connections ?? null,
   under_way: health?.underWay ?? null,
   limit: health?.limit ?? null,
+  full: health?.full ?? null,
   last_success_at: health?.lastSuccessAt == null ? null : toRfc3339(health.lastSuccessAt),
   last_error: health?.lastError == null ? null : { ...health.lastError, at: toRfc3339(health.lastError.at) },
+})
+
+/** What the relay knows now, for the management listener: the command line asks it why mail waits. */
+export const relayState = (upstreams: readonly UpstreamHealth[], view: RelayView | null) => ({
+  data: upstreams.map((one) => ({ id: one.upstreamId, ...liveUpstream(one) })),
+  throttled: (view?.throttled ?? []).map(({ poolId, domain, until }) => ({
+    egress_pool_id: poolId,
+    domain,
+    until: toRfc3339(until),
+  })),
+  captures: view?.captures ?? false,
 })
 
 export const pool = (row: KnownPool) => ({

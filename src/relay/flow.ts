@@ -19,7 +19,7 @@ import { Lookout } from './lookout.js'
 import { recorded } from './outcomes.js'
 import type { Pool } from './pools.js'
 import { emptyStats, type RelayStats } from './settings.js'
-import { Throttles } from './throttle/throttles.js'
+import { type SlowDomain, Throttles } from './throttle/throttles.js'
 import type { FlowParts } from './turns/flow-parts.js'
 import { type Lane, Lanes } from './turns/lanes.js'
 import type { Upstream } from './upstream.js'
@@ -114,13 +114,16 @@ export class Flow {
     await this.#parts.journal.flush()
   }
 
-  /** Looks for due mail in every pool, now. */
+  /** Looks for due mail, now. */
   look(): void {
     this.#lookout.look()
   }
 
   async #visit(): Promise<void> {
-    for (const pool of this.#parts.pools.all()) await this.#claim(pool)
+    for (const id of await this.#parts.queue.duePools(this.#around.now())) {
+      const pool = this.#parts.pools.get(id)
+      if (pool !== undefined) await this.#claim(pool)
+    }
   }
 
   /** Tells the store which pools are up, when that has changed, and claims for those that came up. */
@@ -198,7 +201,6 @@ export class Flow {
       if (this.#stopping || pool === undefined || !pool.isUp) {
         idle = true
         if (pool === undefined) this.#parts.unknownPool()
-        if (!this.#stopping) this.#warnOnce(lane, one.poolId, pool)
         this.#giveBack(one, 0)
       } else if (lane.backlog.size >= MOST_FRESH) {
         lane.more = true
@@ -233,7 +235,6 @@ export class Flow {
       }
       const next = this.#lanes.next(pool)
       if (next === null) break
-      this.#lanes.of(next.pool.row.id).warned = false
       this.#begin(next.item, next.pool, choice)
     }
     for (const one of this.#lanes.hungry(pool)) {
@@ -259,9 +260,7 @@ export class Flow {
   /** No member is up. */
   #giveUpOn(pool: Pool): void {
     if (!this.#lanes.hasMail(pool.row.id)) return
-    const lane = this.#lanes.of(pool.row.id)
-    this.#warnOnce(lane, pool.row.id, pool)
-    this.#giveBackAll(pool.row.id, lane)
+    this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
   }
 
   #begin(item: Item, pool: Pool, upstream: Upstream): void {
@@ -346,14 +345,6 @@ export class Flow {
     for (const item of items) this.#giveBackItem(item, 0)
   }
 
-  #warnOnce(lane: Lane, poolId: string, pool: Pool | undefined): void {
-    if (lane.warned) return
-    lane.warned = true
-    const why =
-      pool === undefined ? 'unknown pool' : pool.upstreams.length === 0 ? 'no upstream' : 'no upstream is up'
-    this.#parts.log('warn', 'pool can not carry mail', { pool: poolId, why })
-  }
-
   begunAt(poolId: string): number {
     return this.#lanes.of(poolId).begunAt
   }
@@ -368,6 +359,11 @@ export class Flow {
     this.#lanes.drop(pool.row.id)
     this.resume(pool)
     this.#lookout.restart()
+  }
+
+  /** The recipient domains that are kept waiting, at most so many. */
+  slow(most: number): SlowDomain[] {
+    return this.#throttles.slow(most)
   }
 
   /** A snapshot for the main side. */

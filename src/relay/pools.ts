@@ -39,15 +39,19 @@ export class Pool {
     this.row = led(this.row, leader.row)
   }
 
+  /** Whose members it uses: another's, or its own. */
+  get leader(): Pool {
+    return this.#leader ?? this
+  }
+
   get upstreams(): readonly Upstream[] {
-    return this.#leader?.members ?? this.members
+    return this.leader.members
   }
 
   /** All that use the same upstreams, this one among them. */
   *sharing(): Iterable<Pool> {
-    const head = this.#leader ?? this
-    yield head
-    yield* head.#followers
+    yield this.leader
+    yield* this.leader.#followers
   }
 
   choose(random: () => number, tried: ReadonlySet<string> = NOTHING_TRIED): Choice {

@@ -13,6 +13,7 @@ import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
+import type { RelayView } from '../tenant/queue/waiting.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import {
@@ -26,6 +27,7 @@ import {
   type WorkerStart,
 } from './settings.js'
 import type { AttemptTold } from './span.js'
+import type { SlowDomain } from './throttle/throttles.js'
 import type { UpstreamHealth } from './watch/health.js'
 import type { PoolHealth } from './watch/watchdog.js'
 
@@ -62,6 +64,8 @@ export interface Relay extends Service {
   upstreams(): readonly UpstreamHealth[]
   /** What the watchdog found. */
   pools(): readonly PoolHealth[]
+  /** What tells why mail waits; null when the thread, which tells each second, has been silent for a while. */
+  view(): RelayView | null
   /** Pools have changed: read them now instead of within a second. */
   reload(): void
   /** A site's own rules have changed; the next reply is judged by these. */
@@ -71,6 +75,8 @@ export interface Relay extends Service {
   /** Resolves, with the reason, when the thread has died unasked. */
   readonly failed: Promise<Error>
 }
+
+const STALE_MS = 5_000
 
 const settingsOf = (parts: RelayParts): RelaySettings => ({
   hostname: parts.config.hostname,
@@ -96,6 +102,8 @@ export const createRelay = (parts: RelayParts): Relay => {
   let stats = emptyStats()
   let upstreams: readonly UpstreamHealth[] = []
   let pools: readonly PoolHealth[] = []
+  let throttled: readonly SlowDomain[] = []
+  let toldAt = Number.NEGATIVE_INFINITY
   let sandbox = parts.sandboxAddress ?? null
   let stopping = false
   let gone = false
@@ -126,6 +134,8 @@ export const createRelay = (parts: RelayParts): Relay => {
           stats = message.stats
           upstreams = message.upstreams
           pools = message.pools
+          throttled = message.throttled
+          toldAt = performance.now()
         }
       })
       started.on('error', (error) => {
@@ -167,6 +177,11 @@ export const createRelay = (parts: RelayParts): Relay => {
     stats: () => ({ ...stats }),
     upstreams: () => upstreams,
     pools: () => pools,
+    view() {
+      if (performance.now() - toldAt > STALE_MS) return null
+      const known = new Map(upstreams.map((one) => [one.upstreamId, one]))
+      return { upstreams: known, throttled, captures: parts.capture ?? false }
+    },
     reload: () => order({ say: 'reload' }),
     useRules: (rules) => order({ say: 'rules', rules }),
     useSandbox(address) {

@@ -9,6 +9,7 @@ import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import type { AttemptTold } from './span.js'
+import type { SlowDomain } from './throttle/throttles.js'
 import type { UpstreamHealth } from './watch/health.js'
 import type { PoolHealth } from './watch/watchdog.js'
 
@@ -117,6 +118,7 @@ export type FromWorker =
       readonly stats: RelayStats
       readonly upstreams: readonly UpstreamHealth[]
       readonly pools: readonly PoolHealth[]
+      readonly throttled: readonly SlowDomain[]
     }
   | { readonly say: 'dead'; readonly recipientId: string; readonly reason: string | null }
   | LogLine

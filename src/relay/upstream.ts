@@ -73,6 +73,12 @@ export class Upstream {
     return this.#taken < this.breaker.limit(this.row.maxConnections) && this.#refill() >= 1
   }
 
+  /** Which of its limits is used up now. */
+  get full(): 'rate' | 'connections' | null {
+    if (this.#taken > 0 && this.#taken >= this.breaker.limit(this.row.maxConnections)) return 'connections'
+    return this.#refill() < 1 ? 'rate' : null
+  }
+
   #refill(): number {
     const { rate } = this.row
     if (rate === null) return Number.POSITIVE_INFINITY

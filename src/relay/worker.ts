@@ -32,6 +32,8 @@ const SOON_MS = 20
 const PATIENCE_MS = 5_000
 const EXPIRE_MS = 60_000
 const ARRIVED_MS = 1_000
+/** Slowed domains that are told of. */
+const MOST_SLOW = 1_000
 
 const tell = (message: FromWorker): void => port.postMessage(message)
 const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void =>
@@ -141,12 +143,13 @@ const watchdog = new Watchdog({
 })
 
 const tellStats = (): void => {
-  const upstreams = healthOf(pools.all(), clock.now() - clock.tick())
+  const epoch = clock.now() - clock.tick()
   tell({
     say: 'stats',
     stats: { ...flow.measure(), clockSteps: clock.steps },
-    upstreams,
+    upstreams: healthOf(pools.all(), epoch),
     pools: watchdog.pools,
+    throttled: flow.slow(MOST_SLOW).map((one) => ({ ...one, until: Math.round(epoch + one.until) })),
   })
 }
 

@@ -62,6 +62,8 @@ export interface QueueEntry {
   /** The hold that keeps it, AMBIGUOUS, or null. */
   readonly held: string | null
   readonly underWay: boolean
+  /** Its message may be on the wire. */
+  readonly attempting: boolean
   readonly lastResponse: string | null
 }
 
@@ -87,5 +89,7 @@ export interface Operations {
   queueCount(scope: QueueScope): Promise<QueueCount>
   /** Soonest first, then what is under way, then what is held. */
   queueEntries(scope: QueueScope, limit: number): Promise<readonly QueueEntry[]>
+  /** What waits of these mails. */
+  entriesOf(emailIds: readonly string[]): Promise<readonly QueueEntry[]>
   heldDepth(): Promise<readonly HeldDepth[]>
 }

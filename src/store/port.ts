@@ -246,6 +246,8 @@ export interface Queue extends Times {
   ready(poolIds: readonly string[]): void
   /** When the next recipient of these pools, or of any, falls due, or null. */
   nextDue(poolIds?: readonly string[]): Promise<number | null>
+  /** The pools in which something is due. */
+  duePools(now: number): Promise<readonly string[]>
 }
 
 export interface RecipientRow {

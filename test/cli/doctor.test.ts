@@ -60,7 +60,7 @@ t.test('a fresh installation has warnings, no failure', async (t) => {
   t.equal(code, 0)
   t.match(of('database'), { result: 'ok' })
   t.match(of('file modes'), { result: 'ok' })
-  t.match(of('workspace'), { result: 'warn', remedy: /postern pool create/ })
+  t.match(of('workspace'), { result: 'warn', remedy: 'postern pool update default --upstream URL' })
   t.match(stderr, /0 failures/)
   const text = await run(['doctor'])
   t.match(text.stdout, /^ 1 ok {3}configuration: /)

@@ -72,7 +72,8 @@ t.test('a scheduled mail: another time, then none', async (t) => {
   const { id } = (await postern.api('POST', '/v1/emails', key, mail)).body
   const moved = await postern.json('email', 'reschedule', id, '--at', later)
   t.equal(moved.scheduled_at, later)
-  t.strictSame(moved, await get(`/v1/emails/${id}`, key))
+  t.strictSame(moved, await get(`/v1/emails/${id}`), 'as the operator reads it')
+  t.notSame(moved, await get(`/v1/emails/${id}`, key), 'the commands that mend it are not for a workspace')
   t.match(await postern.cli('email', 'reschedule', id, '--at', 'tomorrow'), {
     code: 65,
     stderr: /--at: must be an ISO 8601 time/,

@@ -203,12 +203,11 @@ t.test('stop does not wait for a stalled upstream before DATA', async (t) => {
   t.equal(queue.outcomes.length, 0)
 })
 
-t.test('a pool without an upstream keeps its mail queued and says so once', async (t) => {
-  const { queue, logged, pools, flow, stop } = startFlow([poolRow([])])
+t.test('a pool without an upstream keeps its mail queued', async (t) => {
+  const { queue, pools, flow, stop } = startFlow([poolRow([])])
   queue.hand(mail())
   queue.hand(mail())
   await queue.until(() => queue.releases === 2)
-  t.equal(logged.filter((fact) => fact === 'pool can not carry mail').length, 1)
   const { server, port } = await upstream(t)
   pools.update([poolRow([upstreamRow(port)])])
   flow.look()

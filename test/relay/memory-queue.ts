@@ -141,6 +141,13 @@ export class MemoryQueue implements RelayQueue {
 
   ready(): void {}
 
+  async duePools(now: number): Promise<readonly string[]> {
+    const due = [...this.rows.values()].filter(
+      ({ leased, dueAt }) => !leased && dueAt !== null && dueAt <= now,
+    )
+    return [...new Set(due.map(({ claimed }) => claimed.poolId))]
+  }
+
   async nextDue(): Promise<number | null> {
     const times = [...this.rows.values()].flatMap(({ dueAt, leased }) =>
       leased || dueAt === null ? [] : [dueAt],

@@ -3,8 +3,10 @@
  */
 import { idTime } from '../../base/id.js'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
+import { createWaiting, type Waiting } from '../../tenant/queue/waiting.js'
 import type { House } from '../context.js'
 import { upstreamText } from '../pool.js'
+import { relayView } from '../relay-state.js'
 import { collect } from '../rows.js'
 import { spanText } from '../time.js'
 import { allUpstreams, type Trial, tryUpstream } from '../upstream.js'
@@ -23,23 +25,54 @@ export const checkNewest = async ({ store, account }: House, now: number): Promi
   return [fail('clock', detail, 'timedatectl set-ntp true', 75)]
 }
 
-export const checkWorkspaces = async ({ store, account }: House): Promise<readonly Finding[]> => {
-  const pools = await collect((page) => store.pools(account.id, page))
-  const found: Finding[] = []
-  for (const workspace of await collect((page) => store.workspaces(account.id, page))) {
-    const pool = pools.find(({ id }) => id === workspace.poolId)
-    if (pool?.kind === 'sandbox' || pool?.upstreams.some(({ state }) => state === 'active')) continue
-    const detail =
-      pool === undefined
-        ? `${workspace.slug} has no pool of its own`
-        : `${workspace.slug} sends through ${pool.name}, which has no active upstream`
-    const remedy =
-      pool === undefined || pool.upstreams.length === 0
-        ? `postern pool create NAME --upstream URL && postern workspace update ${workspace.slug} --pool NAME`
-        : `postern upstream resume ${pool.name}`
-    found.push(warn('workspace', detail, remedy))
+/** What is wrong with one way out, and for whom. */
+interface Blocked {
+  readonly waiting: Waiting
+  readonly slugs: string[]
+  /** Recipients that are due and wait for it. */
+  due: number
+}
+
+const MOST_NAMED = 3
+
+const listed = (slugs: readonly string[]): string => {
+  const more = slugs.length - MOST_NAMED
+  return `${slugs.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+const findingOf = ({ waiting, slugs, due }: Blocked): Finding => {
+  const { reason, plain, more, remedy } = waiting
+  const why = `${plain}${more === null ? '' : `: ${more}`}`
+  const mend = remedy ?? 'postern pool list'
+  if (due === 0) return warn('workspace', `${listed(slugs)}: ${why}`, mend)
+  const detail = `${due} recipients of ${listed(slugs)} wait: ${why}`
+  return reason === 'no_upstream' ? fail('workspace', detail, mend, 69) : warn('workspace', detail, mend)
+}
+
+/** Where workspaces have no way out: a failure while their mail waits for it. */
+export const checkWorkspaces = async (house: House): Promise<readonly Finding[]> => {
+  const { store, account, ground } = house
+  const view = await relayView(house)
+  const why = await createWaiting({ store, clock: ground.clock, view }, account.id)
+  const workspaces = await collect((page) => store.workspaces(account.id, page))
+  const slugs = new Map(workspaces.map(({ id, slug }) => [id, slug]))
+  const depths = (await store.depth()).filter(({ workspaceId }) => slugs.has(workspaceId))
+  const ways = [
+    ...workspaces.map(({ id, poolId }) => ({ workspaceId: id, poolId, due: 0 })),
+    ...depths.map(({ workspaceId, poolId, due, leased }) => ({ workspaceId, poolId, due: due + leased })),
+  ]
+  const blocked = new Map<string, Blocked>()
+  for (const { workspaceId, poolId, due } of ways) {
+    const waiting = await why.ofAll(workspaceId, poolId)
+    if (waiting === null || (waiting.reason !== 'no_upstream' && waiting.reason !== 'paused')) continue
+    const key = `${waiting.reason} ${waiting.remedy}`
+    const one = blocked.get(key) ?? { waiting, slugs: [], due: 0 }
+    const slug = slugs.get(workspaceId) ?? workspaceId
+    if (!one.slugs.includes(slug)) one.slugs.push(slug)
+    one.due += due
+    blocked.set(key, one)
   }
-  return found
+  return [...blocked.values()].map(findingOf)
 }
 
 /** The whole list of the pool again, since that is what an update takes; what a URL leaves out stays as it was. */

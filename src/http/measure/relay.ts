@@ -2,6 +2,7 @@
  * NAME      relay - what the relay thread tells, as metrics
  */
 import type { Relay } from '../../relay/relay.js'
+import { NO_UPSTREAM } from '../../relay/watch/watchdog.js'
 import { gauge, type Metric } from '../metrics.js'
 
 const STATES = ['closed', 'half-open', 'open'] as const
@@ -72,6 +73,15 @@ export const relayMetrics = (
       samples: pools.map(({ poolId: pool, stalled }) => ({
         labels: { pool },
         value: stalled === null ? 0 : 1,
+      })),
+    },
+    {
+      name: 'postern_pool_no_upstream',
+      help: '1 while mail waits in a pool that has no upstream, nor follows one that has',
+      type: 'gauge',
+      samples: pools.map(({ poolId: pool, stalled }) => ({
+        labels: { pool },
+        value: stalled === NO_UPSTREAM ? 1 : 0,
       })),
     },
     {

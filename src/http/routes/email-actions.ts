@@ -18,7 +18,7 @@ import { findEmail, fullEmail, scopeOf } from './emails.js'
 const answer = async (ground: Ground, call: Call, result: RescheduleResult): Promise<Answer> => {
   if (result === 'not_found') throw new Fault('email.not_found')
   if (result === 'not_scheduled') throw new Fault('resource.conflict', { reason: 'not_scheduled' })
-  return { status: 200, body: await fullEmail(ground, await findEmail(ground, call)) }
+  return { status: 200, body: await fullEmail(ground, call, await findEmail(ground, call)) }
 }
 
 const shared = {

@@ -8,11 +8,12 @@ import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { parseContent } from '../../mail/parse.js'
 import type { Status } from '../../mail/status.js'
 import type { Mode } from '../../store/page.js'
-import type { EmailFilter, EmailRecord, EmailScope, Tag } from '../../store/port.js'
+import type { EmailFilter, EmailRecord, EmailRow, EmailScope, Tag } from '../../store/port.js'
 import { nullWhenMissing } from '../../store/port-upkeep.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { rulesOf } from '../../submission/submit.js'
 import { visibleMode } from '../../tenant/principal.js'
+import { waitingOf } from '../../tenant/queue/waiting.js'
 import { alsoWrong } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
@@ -42,9 +43,19 @@ const contentOf = async ({ store }: Ground, record: EmailRecord): Promise<render
   return raw === null ? render.NO_CONTENT : parseContent(raw)
 }
 
+/** Why mails wait, and how this caller is told. */
+const waitingFor = async (ground: Ground, { principal }: Call, rows: readonly EmailRow[]) => {
+  const { store, clock, relay } = ground
+  const view = relay?.view() ?? null
+  const show = principal.scope === 'platform' ? render.waitingInFull : render.waitingInShort
+  return { of: await waitingOf({ store, clock, view }, principal.accountId, rows), show }
+}
+
 /** An email in full, as every endpoint that answers one shows it. */
-export const fullEmail = async (ground: Ground, record: EmailRecord) =>
-  render.email(record, await contentOf(ground, record))
+export const fullEmail = async (ground: Ground, call: Call, record: EmailRecord) => {
+  const { of, show } = await waitingFor(ground, call, [record])
+  return render.email(record, await contentOf(ground, record), of(record.id), show)
+}
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
 const draftOf = async (ground: Ground, call: Call<unknown, WireDraft>) => {
@@ -103,7 +114,10 @@ const get = (ground: Ground): Endpoint =>
     workspace: 'optional',
     answers: { 200: shapes.email },
     faults: ['email.not_found'],
-    handle: async (call) => ({ status: 200, body: await fullEmail(ground, await findEmail(ground, call)) }),
+    handle: async (call) => ({
+      status: 200,
+      body: await fullEmail(ground, call, await findEmail(ground, call)),
+    }),
   })
 
 const readTag = (text: string | undefined): Tag | null => {
@@ -150,8 +164,12 @@ const list = (ground: Ground): Endpoint =>
       const body = await pageFor(ground, 'emails', call, {
         query: call.query,
         filters: { ...rest, tag: tag && `${tag.name}:${tag.value}` },
-        fetch: (page) => ground.store.emails(filter, page),
-        render: render.emailSummary,
+        fetch: async (page) => {
+          const found = await ground.store.emails(filter, page)
+          const { of, show } = await waitingFor(ground, call, found.rows)
+          return { ...found, rows: found.rows.map((row) => ({ ...row, waiting: of(row.id).first, show })) }
+        },
+        render: (row) => render.listedEmail(row, row.waiting, row.show),
       })
       return { status: 200, body }
     },

@@ -8,6 +8,7 @@
 import Joi from 'joi'
 import { STATUSES } from '../../mail/status.js'
 import type { WireDraft } from '../../submission/draft.js'
+import { WAITING_REASONS } from '../../tenant/queue/waiting.js'
 import { body, id, listOf, nullable, orNull, pageQuery, text, time, timestamp } from './common.js'
 
 const address = () => Joi.string().max(1_000)
@@ -108,7 +109,31 @@ export const emailQuery = Joi.object<EmailQuery>({
   ...pageQuery,
 })
 
-const recipient = Joi.object({
+/** Not in the answer to a send, nor in its replays. */
+const waiting = nullable(
+  Joi.object({
+    reason: Joi.string()
+      .valid(...WAITING_REASONS)
+      .required()
+      .description(
+        'Of several, the first in this order. suspended: its workspace is. held: by an operator, or because it may have ' +
+          'been sent already. no_upstream: its pool has none, nor has the pool that it follows. paused, upstreams_down: ' +
+          'all of them are. throttled: the recipient domain asked for a slower pace. rate: the upstreams take no more ' +
+          'at once. backoff: it is tried again later. scheduled: its time has not come',
+      ),
+    detail: Joi.string()
+      .required()
+      .description(
+        'In words; a platform key and a session also read who or what is to blame, and what mends it',
+      ),
+    until: nullable(Joi.string()).description('When this ends by itself, where that is known'),
+  }),
+).description(
+  'Why it has not been sent yet, computed now; null when it is under way, was sent, or nothing is in its way. ' +
+    'What only the relay knows is at most 5 seconds old',
+)
+
+const recipientFields = {
   address: Joi.string().required(),
   kind: Joi.string().valid('to', 'cc', 'bcc').required(),
   status: Joi.string()
@@ -118,7 +143,9 @@ const recipient = Joi.object({
   last_response: nullable(Joi.string().allow('')),
   reason: Joi.string(),
   updated_at: time(),
-})
+}
+const recipient = Joi.object(recipientFields)
+const waitingRecipient = Joi.object({ ...recipientFields, waiting })
 
 const strings = () => Joi.array().items(Joi.string().allow('')).required()
 
@@ -170,10 +197,12 @@ const accepted = {
   recipients: Joi.array().items(recipient).required(),
 }
 
-const emailSummary = Joi.object(summary).meta({ name: 'EmailSummary' })
+const emailSummary = Joi.object({ ...summary, waiting }).meta({ name: 'EmailSummary' })
 export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
 export const email = Joi.object({
   ...accepted,
+  waiting,
+  recipients: Joi.array().items(waitingRecipient).required(),
   html: nullable(Joi.string().allow('')),
   text: nullable(Joi.string().allow('')),
   headers: nullable(Joi.object().pattern(Joi.string(), Joi.string().allow(''))),

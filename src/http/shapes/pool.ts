@@ -158,6 +158,9 @@ export const poolHealth = Joi.object({
         connections: nullable(Joi.number().integer()),
         under_way: nullable(Joi.number().integer()),
         limit: nullable(Joi.number().integer()),
+        full: nullable(Joi.string().valid('rate', 'connections')).description(
+          'Which of its limits is used up now',
+        ),
         last_success_at: nullable(Joi.string()),
         last_error: nullable(
           Joi.object({

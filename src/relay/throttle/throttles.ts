@@ -36,6 +36,13 @@ interface Pace {
   readonly aside: Item[]
 }
 
+/** A recipient domain that has a slower pace in a pool. */
+export interface SlowDomain {
+  readonly poolId: string
+  readonly domain: string
+  readonly until: number
+}
+
 export interface ThrottleParts {
   readonly tick: () => number
   readonly giveBack: (claimed: Claimed, delayMs: number) => void
@@ -110,6 +117,18 @@ export class Throttles {
     const latest = Math.max(pace.until, now + SOON_MS) + LATEST_MS
     if (pace.slot > latest) pace.slot = latest
     this.#parts.giveBack(item.claimed, pace.slot - now)
+  }
+
+  /** The domains that are kept waiting now, at most so many; `until` is on the tick clock. */
+  slow(most: number): SlowDomain[] {
+    const now = this.#parts.tick()
+    const slow: SlowDomain[] = []
+    for (const [key, { until, slot, aside }] of this.#paces) {
+      if (until <= now && slot <= now && aside.length === 0) continue
+      const [poolId = '', domain = ''] = key.split(' ')
+      if (slow.push({ poolId, domain, until }) >= most) break
+    }
+    return slow
   }
 
   /** Whether mail of this pool stands aside. */

@@ -10,7 +10,16 @@ import type { LogLine, RelaySettings } from '../settings.js'
 
 export type RelayQueue = Pick<
   Queue,
-  'claim' | 'attempting' | 'settle' | 'release' | 'body' | 'onDue' | 'onLeased' | 'ready' | 'nextDue'
+  | 'claim'
+  | 'attempting'
+  | 'settle'
+  | 'release'
+  | 'body'
+  | 'onDue'
+  | 'onLeased'
+  | 'ready'
+  | 'nextDue'
+  | 'duePools'
 >
 
 export interface FlowParts {

@@ -19,7 +19,6 @@ export interface Lane {
   more: boolean
   /** A look came while there was no room, or during a claim. */
   missed: boolean
-  warned: boolean
   /** When a mail last began, on the tick clock. */
   begunAt: number
 }
@@ -50,7 +49,6 @@ export class Lanes {
         claiming: false,
         more: false,
         missed: false,
-        warned: false,
         begunAt: this.#tick(),
       }
       this.#lanes.set(poolId, lane)

@@ -27,6 +27,8 @@ export interface UpstreamHealth {
   readonly underWay: number
   /** How many the breaker and its ramp allow at once, of those configured. */
   readonly limit: number
+  /** Which of its limits is used up now. */
+  readonly full: 'rate' | 'connections' | null
   readonly lastSuccessAt: number | null
   readonly lastError: LastError | null
 }
@@ -34,7 +36,7 @@ export interface UpstreamHealth {
 /** `epoch` is what the tick clock's zero is on the wall clock. */
 export const healthOf = (pools: Iterable<Pool>, epoch: number): UpstreamHealth[] =>
   [...pools].flatMap((pool) =>
-    pool.members.map(({ row, breaker, open, idle, underWay, succeededAt, lastError }) => ({
+    pool.members.map(({ row, breaker, open, idle, underWay, full, succeededAt, lastError }) => ({
       poolId: pool.row.id,
       upstreamId: row.id,
       host: row.host,
@@ -45,6 +47,7 @@ export const healthOf = (pools: Iterable<Pool>, epoch: number): UpstreamHealth[]
       idle,
       underWay,
       limit: breaker.limit(row.maxConnections),
+      full,
       lastSuccessAt: succeededAt === null ? null : Math.round(epoch + succeededAt),
       lastError: lastError === null ? null : { ...lastError, at: Math.round(epoch + lastError.at) },
     })),

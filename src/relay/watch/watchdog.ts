@@ -2,9 +2,9 @@
  * NAME      watchdog - a pool that has mail and does nothing
  * DESCRIPTION
  *   Looks now and then at the pools in which nothing has begun for a while
- *   although mail is due. Each such standstill is one line in the log that says why,
- *   and a gauge for as long as it lasts: no member is up, or all their
- *   connections wait for answers. When neither is so, the fault is ours: the
+ *   although mail is due; without any upstream it does not wait to say so. Each such
+ *   standstill is one line in the log that says why and what mends it, and a gauge
+ *   for as long as it lasts: no member is up, or all their connections wait for answers. When neither is so, the fault is ours: the
  *   pool's loop is started anew (RELAY.md §2).
  */
 import type { Pool } from '../pools.js'
@@ -33,6 +33,15 @@ export interface PoolHealth {
   /** Why nothing begins although mail is due; null when all is well. */
   readonly stalled: string | null
   readonly restarts: number
+}
+
+/** Why it is stalled: it has nobody to give its mail to. */
+export const NO_UPSTREAM = 'no upstream'
+
+/** The command that mends it, where one does; `name` is that of the pool whose members are used. */
+const remedyOf = (why: string, name: string): { readonly remedy?: string } => {
+  if (why === NO_UPSTREAM) return { remedy: `postern pool update ${name} --upstream URL` }
+  return why === 'no upstream is up' ? { remedy: `postern upstream test ${name}` } : {}
 }
 
 export class Watchdog {
@@ -69,27 +78,31 @@ export class Watchdog {
     const { tick, begunAt, restart, log } = this.#parts
     const poolId = pool.row.id
     const quiet = tick() - begunAt(poolId)
-    const stalled = quiet > this.#parts.patience && (await this.#hasMail(poolId)) ? this.#why(pool) : null
+    const patience = pool.upstreams.length === 0 ? 0 : this.#parts.patience
+    const looks = patience === 0 || quiet > patience
+    const stalled = looks && (await this.#hasMail(poolId, patience)) ? this.#why(pool) : null
+    const name = pool.row.name
+    const said = { pool: poolId, name, why: stalled ?? '', quiet_s: Math.round(quiet / 1_000) }
     if (stalled === 'unknown') {
-      log('error', 'pool stands still', { pool: poolId, why: stalled, quiet_s: Math.round(quiet / 1_000) })
+      log('error', 'pool stands still', said)
       restart(pool)
       return { poolId, stalled, restarts: restarts + 1 }
     }
-    if (stalled !== null && before === null) {
-      log('error', 'pool stands still', { pool: poolId, why: stalled, quiet_s: Math.round(quiet / 1_000) })
-    } else if (stalled === null && before !== null) log('info', 'pool moves again', { pool: poolId })
+    if (stalled !== null && stalled !== before) {
+      log('error', 'pool stands still', { ...said, ...remedyOf(stalled, pool.leader.row.name) })
+    } else if (stalled === null && before !== null) log('info', 'pool moves again', { pool: poolId, name })
     return { poolId, stalled, restarts }
   }
 
-  async #hasMail(poolId: string): Promise<boolean> {
-    const { nextDue, now, waiting, patience } = this.#parts
+  async #hasMail(poolId: string, patience: number): Promise<boolean> {
+    const { nextDue, now, waiting } = this.#parts
     if (waiting(poolId) > 0) return true
     const due = await nextDue([poolId])
-    return due !== null && due < now() - patience
+    return due !== null && due <= now() - patience
   }
 
   #why(pool: Pool): string {
-    if (!pool.isUp) return pool.upstreams.length === 0 ? 'no upstream' : 'no upstream is up'
+    if (!pool.isUp) return pool.upstreams.length === 0 ? NO_UPSTREAM : 'no upstream is up'
     return pool.choose(() => 0) === 'busy' ? 'all connections wait' : 'unknown'
   }
 }

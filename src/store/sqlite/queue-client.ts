@@ -22,7 +22,7 @@ import { createLine, type Line } from './thread/line.js'
 import { fromClaimedArray, toWire } from './thread/wire.js'
 
 /** The half of Queue that writes. */
-export type QueueWrites = Omit<Queue, 'accept' | 'body' | 'nextDue'> & {
+export type QueueWrites = Omit<Queue, 'accept' | 'body' | 'nextDue' | 'duePools'> & {
   accept(batch: Acceptance, beside?: Beside): Promise<AcceptResult>
 }
 
@@ -70,6 +70,7 @@ export const connectQueue = (port: MessagePort): QueueVerbs => {
     ...createQueueWrites(line),
     body: async (emailId) => (await reads).shelf.body(emailId),
     nextDue: async (poolIds) => (await reads).nextDue(poolIds),
+    duePools: async (now) => (await reads).duePools(now),
     allPools: async () => (await reads).allPools(),
     allDomains: async () => (await reads).allDomains(),
     recipient: async (recipientId) => (await reads).recipient(recipientId),

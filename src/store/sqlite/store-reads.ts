@@ -42,7 +42,7 @@ type TenantReads = Pick<
 >
 
 type MailReads = Omit<Ledger, 'onSettled'> &
-  Pick<Queue, 'body' | 'nextDue'> &
+  Pick<Queue, 'body' | 'nextDue' | 'duePools'> &
   Pick<Upkeep, 'depth' | 'load' | 'check' | 'backup'>
 
 const tenantReads = (current: () => Session): TenantReads => ({
@@ -70,6 +70,7 @@ const tenantReads = (current: () => Session): TenantReads => ({
 const mailReads = (current: () => Session): MailReads => ({
   body: async (emailId) => current().shelf.body(emailId),
   nextDue: async (poolIds) => current().reads.nextDue(poolIds),
+  duePools: async (now) => current().reads.duePools(now),
   email: async (scope, id) => current().reads.email(scope, id),
   content: async (emailId) => current().reads.content(emailId),
   trace: async (emailId) => current().reads.trace(emailId),
@@ -99,6 +100,7 @@ const operationReads = (current: () => Session): OperationReads => ({
   holds: async (accountId) => current().reads.holds(accountId),
   queueCount: async (scope) => current().reads.queueCount(scope),
   queueEntries: async (scope, limit) => current().reads.queueEntries(scope, limit),
+  entriesOf: async (emailIds) => current().reads.entriesOf(emailIds),
   heldDepth: async () => current().reads.heldDepth(),
   lots: async (accountId) => current().reads.lots(accountId),
   lot: async (accountId, id) => current().reads.lot(accountId, id),

@@ -35,7 +35,7 @@ type TenantWrites = Pick<
   | 'consume'
 >
 
-type MailWrites = Omit<Queue, 'body' | 'nextDue'> &
+type MailWrites = Omit<Queue, 'body' | 'nextDue' | 'duePools'> &
   Schedule &
   Pick<Ledger, 'onSettled'> &
   Pick<Upkeep, 'recover' | 'sweep'>

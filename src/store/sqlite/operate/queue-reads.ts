@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { HeldDepth, HoldRow, QueueCount, QueueEntry, QueueScope } from '../../port-operations.js'
 import type { Statements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
-import { type Cursor, createWalk, type Found, type Strand } from './walk.js'
+import { type Cursor, createWalk, type Found, type Strand, waitingOf } from './walk.js'
 
 const STEP = 2_000
 const ALL: readonly Strand[] = ['waiting', 'leased', 'held']
@@ -43,6 +43,7 @@ export const createQueueReads = (sql: Statements) => {
     dueAt: row.due_at,
     held: row.held,
     underWay: row.boot !== null,
+    attempting: row.boot !== null && row.attempting !== null,
     lastResponse: row.last_response,
   })
 
@@ -79,6 +80,9 @@ export const createQueueReads = (sql: Statements) => {
       }
       return found.map(entry)
     },
+
+    entriesOf: (emailIds: readonly string[]): readonly QueueEntry[] =>
+      emailIds.flatMap((id) => waitingOf(sql, id).map(entry)),
 
     heldDepth: (): readonly HeldDepth[] =>
       sql(

@@ -58,6 +58,12 @@ interface Place {
 const strandOf = (row: Found): Strand | null =>
   row.boot !== null ? 'leased' : row.due_at !== null ? 'waiting' : row.held !== null ? 'held' : null
 
+/** What waits of one mail, whoever's it is. */
+export const waitingOf = (sql: Statements, emailId: string): readonly Found[] =>
+  (sql(`SELECT ${COLUMNS} FROM recipients WHERE email_id = ?`).all(emailId) as unknown as Found[]).filter(
+    (row) => strandOf(row) !== null,
+  )
+
 export const createWalk = (sql: Statements) => {
   const placeOf = (scope: QueueScope): Place | null => {
     const workspaces = sql('SELECT n FROM workspaces WHERE account_id = ? AND id = coalesce(?, id)').all(
@@ -140,11 +146,9 @@ export const createWalk = (sql: Statements) => {
   }
 
   const oneEmail = (place: Place, strands: readonly Strand[]): Step => {
-    const rows = sql(`SELECT ${COLUMNS} FROM recipients WHERE email_id = ?`).all(place.emailId)
-    const here = (rows as unknown as Found[]).filter((row) => {
-      const strand = strandOf(row)
-      return strand !== null && strands.includes(strand) && within(place)(row)
-    })
+    const here = waitingOf(sql, place.emailId ?? '').filter(
+      (row) => strands.includes(strandOf(row) as Strand) && within(place)(row),
+    )
     return { rows: here, next: null }
   }
 

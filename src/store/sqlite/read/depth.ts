@@ -23,13 +23,24 @@ export const createDepthReads = (sql: Statements) => {
   }
 
   /** In two steps: a comparison of row values would use the index for the pool alone. */
-  const pairs = function* (): Generator<Pair> {
+  const pairs = function* (only?: number): Generator<Pair> {
+    if (only !== undefined) {
+      for (let pair = first('pool = ?', only); pair !== null; ) {
+        yield pair
+        pair = first('pool = ? AND workspace > ?', ...pair)
+      }
+      return
+    }
     let pair = first('pool > ?', 0)
     while (pair !== null) {
       yield pair
       pair = first('pool = ? AND workspace > ?', ...pair) ?? first('pool > ?', pair[0])
     }
   }
+
+  /** 0, which none has, when it is not there. */
+  const numberOf = (poolId: string): number =>
+    Number(sql('SELECT n FROM pools WHERE id = ?').get(poolId)?.n ?? 0)
 
   const ids = (pair: Pair): { poolId: string; workspaceId: string } => ({
     poolId: sql('SELECT id FROM pools WHERE n = ?').get(pair[0])?.id as string,
@@ -59,15 +70,20 @@ export const createDepthReads = (sql: Statements) => {
 
   return {
     nextDue(poolIds?: readonly string[]): number | null {
-      const wanted =
-        poolIds && new Set(poolIds.map((id) => sql('SELECT n FROM pools WHERE id = ?').get(id)?.n))
+      const wanted = poolIds && new Set(poolIds.map(numberOf))
       let next: number | null = null
-      for (const pair of pairs()) {
+      for (const pair of pairs(poolIds?.length === 1 ? numberOf(poolIds[0] ?? '') : undefined)) {
         if (wanted !== undefined && !wanted.has(pair[0])) continue
         const due = oldest(pair)
         if (due !== null && (next === null || due < next)) next = due
       }
       return next
+    },
+
+    duePools(now: number): readonly string[] {
+      const due = new Set<number>()
+      for (const pair of pairs()) if (!due.has(pair[0]) && (oldest(pair) ?? now + 1) <= now) due.add(pair[0])
+      return [...due].map((n) => sql('SELECT id FROM pools WHERE n = ?').get(n)?.id as string)
     },
 
     async depth(now: number): Promise<readonly QueueDepth[]> {

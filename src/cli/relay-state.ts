@@ -1,0 +1,65 @@
+/**
+ * NAME      relay-state - what the running daemon's relay knows now
+ * DESCRIPTION
+ *   Asked of the management listener: how each upstream is doing, and what slows
+ *   mail down. Without a daemon there is no answer, and the store alone must tell.
+ */
+import type { RelayView } from '../tenant/queue/waiting.js'
+import type { House } from './context.js'
+
+/** What the daemon knows of an upstream now. */
+export interface Live {
+  readonly breaker: string | null
+  readonly connections: number | null
+  readonly under_way: number | null
+  readonly limit: number | null
+  readonly full: 'rate' | 'connections' | null
+  readonly last_success_at: string | null
+  readonly last_error: { readonly at: string; readonly stage: string; readonly message: string } | null
+}
+
+export interface RelayState {
+  readonly data: readonly (Live & { readonly id: string })[]
+  readonly throttled: readonly {
+    readonly egress_pool_id: string
+    readonly domain: string
+    readonly until: string
+  }[]
+  readonly captures: boolean
+}
+
+const LIVE_MS = 2_000
+
+/** Null when no daemon answers. `given` is another URL than the configured one. */
+export const relayState = async (
+  { config }: Pick<House, 'config'>,
+  given?: string,
+): Promise<RelayState | null> => {
+  const { host, port } = config.management
+  const at =
+    host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+  try {
+    const answer = await fetch(new URL('/upstreams', given ?? `http://${at}:${port}`), {
+      signal: AbortSignal.timeout(LIVE_MS),
+    })
+    return (await answer.json()) as RelayState
+  } catch {
+    return null
+  }
+}
+
+/** As the judges of why mail waits want it. */
+export const relayView = async (house: Pick<House, 'config'>): Promise<RelayView | null> => {
+  const state = await relayState(house)
+  return (
+    state && {
+      upstreams: new Map(state.data.map((one) => [one.id, { ...one, lastError: one.last_error }])),
+      throttled: state.throttled.map(({ egress_pool_id: poolId, domain, until }) => ({
+        poolId,
+        domain,
+        until: Date.parse(until),
+      })),
+      captures: state.captures,
+    }
+  )
+}

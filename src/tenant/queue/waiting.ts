@@ -1,0 +1,300 @@
+/**
+ * NAME      waiting - why a recipient has not been sent yet
+ * DESCRIPTION
+ *   Computed when it is asked, never stored: from the row of the queue, the
+ *   workspace, the holds, the pool with its leader, and what the relay last told.
+ *   Of several reasons the first of the list below counts. `plain` is for
+ *   whoever owns the workspace: it names no pool but its own and no operator's
+ *   words; `more` and `remedy` are for those who may mend it.
+ */
+import type { Clock } from '../../base/clock.js'
+import { leaderOf } from '../../store/following.js'
+import { isAway } from '../../store/port-carry.js'
+import { AMBIGUOUS, type HoldRow, type Operations, type QueueEntry } from '../../store/port-operations.js'
+import type { KnownPool, Tenants } from '../../store/port-tenants.js'
+
+/** The first that is true is the one that is told. */
+export const WAITING_REASONS = [
+  'suspended',
+  'held',
+  'no_upstream',
+  'paused',
+  'upstreams_down',
+  'throttled',
+  'rate',
+  'backoff',
+  'scheduled',
+] as const
+export type WaitingReason = (typeof WAITING_REASONS)[number]
+
+export interface Waiting {
+  readonly reason: WaitingReason
+  readonly plain: string
+  readonly more: string | null
+  /** The command that mends it, if one does. */
+  readonly remedy: string | null
+  readonly until: number | null
+}
+
+/** What only the relay knows. */
+export interface RelayView {
+  /** By upstream id. */
+  readonly upstreams: ReadonlyMap<
+    string,
+    {
+      readonly breaker: string | null
+      /** Which of its limits is used up now. */
+      readonly full: 'rate' | 'connections' | null
+      readonly lastError: { readonly stage: string; readonly message: string } | null
+    }
+  >
+  /** Recipient domains that have a slower pace in a pool now; `until` is the end of a pause. */
+  readonly throttled: readonly {
+    readonly poolId: string
+    readonly domain: string
+    readonly until: number
+  }[]
+  /** True when all mail goes to the sandbox, whatever its pool. */
+  readonly captures: boolean
+}
+
+export interface WaitingGround {
+  readonly store: Pick<Tenants, 'pool' | 'workspace'> & Pick<Operations, 'holds' | 'entriesOf'>
+  readonly clock: Pick<Clock, 'now'>
+  /** Null when nobody told lately. */
+  readonly view: RelayView | null
+}
+
+/** Of a row of the queue, what counts here. */
+export type Waiter = Omit<QueueEntry, 'recipientId' | 'lastResponse'>
+
+interface Scene {
+  readonly now: number
+  readonly pool: KnownPool
+  /** Whose members it uses. */
+  readonly leader: KnownPool
+  readonly holds: readonly HoldRow[]
+  readonly view: RelayView | null
+}
+
+type Told = Omit<Waiting, 'reason' | 'until'> & { readonly until?: number | null }
+type Judge = (entry: Waiter, scene: Scene) => Told | null
+
+const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+const isDue = ({ dueAt }: Waiter, now: number): boolean => dueAt === null || dueAt <= now
+
+const covers = (hold: HoldRow, entry: Waiter): boolean =>
+  (hold.workspaceId ?? entry.workspaceId) === entry.workspaceId &&
+  (hold.poolId ?? entry.poolId) === entry.poolId &&
+  (hold.emailId ?? entry.emailId) === entry.emailId &&
+  (hold.domain ?? domainOf(entry.address)) === domainOf(entry.address)
+
+const flagsOf = ({ workspaceId, poolId, domain, emailId }: HoldRow): string => {
+  const named = { workspace: workspaceId, pool: poolId, domain, email: emailId }
+  const flags = Object.entries(named).flatMap(([name, value]) =>
+    value === null ? [] : [`--${name} ${value}`],
+  )
+  return flags.length === 0 ? '--all' : flags.join(' ')
+}
+
+const held: Judge = (entry, { pool, holds }) => {
+  const hold = holds.find(({ id }) => id === entry.held) ?? holds.find((one) => covers(one, entry))
+  if (entry.held === null && hold === undefined) return null
+  const plain = `it is held in pool ${pool.name}`
+  if (entry.held === AMBIGUOUS) {
+    const remedy = `postern queue release --email ${entry.emailId} --reason WHY`
+    return { plain, more: 'it may have been sent already: a connection broke before the answer', remedy }
+  }
+  if (isAway(entry.held))
+    return { plain, more: 'it left with an export', remedy: `postern queue take-back ${entry.held}` }
+  if (hold === undefined) return { plain, more: null, remedy: null }
+  return { plain, more: hold.reason, remedy: `postern queue release ${flagsOf(hold)} --reason WHY` }
+}
+
+const noUpstream: Judge = (_entry, { pool, leader, view }) => {
+  if (pool.kind === 'sandbox' || leader.kind === 'sandbox' || view?.captures) return null
+  if (leader.upstreams.length > 0) return null
+  return {
+    plain: `pool ${pool.name} has no upstream`,
+    more: leader.id === pool.id ? null : `nor has ${leader.name}, the pool of the default workspace`,
+    remedy: `postern pool update ${leader.name} --upstream URL`,
+  }
+}
+
+const paused: Judge = (_entry, { pool, leader, view }) => {
+  if (leader.kind === 'sandbox' || view?.captures) return null
+  if (leader.upstreams.some(({ state }) => state === 'active')) return null
+  return {
+    plain: `the upstreams of pool ${pool.name} are paused`,
+    more: null,
+    remedy: `postern upstream resume ${leader.name}`,
+  }
+}
+
+/** What the relay told of the members that may carry mail. */
+const livingOf = ({ leader, view }: Scene) =>
+  leader.upstreams.flatMap(({ id, host, port, state }) => {
+    const live = state === 'active' ? view?.upstreams.get(id) : undefined
+    return live === undefined ? [] : [{ ...live, name: `${host}:${port}` }]
+  })
+
+const upstreamsDown: Judge = (_entry, scene) => {
+  const living = livingOf(scene)
+  if (living.length === 0 || living.some(({ breaker }) => breaker !== 'open')) return null
+  const words = living.map(({ name, lastError }) =>
+    lastError === null ? name : `${name}: ${lastError.stage}: ${lastError.message}`,
+  )
+  return {
+    plain: `no upstream of pool ${scene.pool.name} answers`,
+    more: words.join('; '),
+    remedy: `postern upstream test ${scene.leader.name}`,
+  }
+}
+
+const throttled: Judge = (entry, { pool, view, now }) => {
+  const domain = domainOf(entry.address)
+  const pace = view?.throttled.find((one) => one.poolId === entry.poolId && one.domain === domain)
+  if (pace === undefined) return null
+  const until = isDue(entry, now) ? pace.until : (entry.dueAt ?? 0)
+  return {
+    plain: `its domain asked pool ${pool.name} for a slower pace`,
+    more: null,
+    remedy: null,
+    until: until > now ? until : null,
+  }
+}
+
+const rate: Judge = (entry, scene) => {
+  const living = livingOf(scene).filter(({ breaker }) => breaker !== 'open')
+  if (!isDue(entry, scene.now) || living.length === 0 || living.some(({ full }) => full === null)) return null
+  const limit = living.some(({ full }) => full === 'connections')
+    ? 'all connections are in use'
+    : 'the messages of this second are used up'
+  return {
+    plain: `pool ${scene.pool.name} sends as fast as it may`,
+    more: limit,
+    remedy: `postern upstream list`,
+  }
+}
+
+const backoff: Judge = (entry, { now, pool }) =>
+  isDue(entry, now) || entry.status === 'scheduled'
+    ? null
+    : {
+        plain: `pool ${pool.name} tries again later`,
+        more: null,
+        remedy: `postern queue retry --email ${entry.emailId}`,
+        until: entry.dueAt,
+      }
+
+const scheduled: Judge = (entry, { now }) =>
+  isDue(entry, now) || entry.status !== 'scheduled'
+    ? null
+    : {
+        plain: 'its time has not come',
+        more: null,
+        remedy: `postern email reschedule ${entry.emailId} --at TIME`,
+        until: entry.dueAt,
+      }
+
+const JUDGES: Readonly<Partial<Record<WaitingReason, Judge>>> = {
+  held,
+  no_upstream: noUpstream,
+  paused,
+  upstreams_down: upstreamsDown,
+  throttled,
+  rate,
+  backoff,
+  scheduled,
+}
+
+/** Why this one waits; null when it is under way, or about to be. */
+const judge = (
+  entry: Waiter,
+  scene: Scene,
+  reasons: readonly WaitingReason[] = WAITING_REASONS,
+): Waiting | null => {
+  if (entry.attempting) return null
+  for (const reason of reasons) {
+    const told = JUDGES[reason]?.(entry, scene) ?? null
+    if (told !== null) return { until: null, ...told, reason }
+  }
+  return null
+}
+
+/** Judges rows of the queue of one account; what many rows share is read once. */
+export const createWaiting = async ({ store, clock, view }: WaitingGround, accountId: string) => {
+  const holds = await store.holds(accountId)
+  const now = clock.now()
+  const scenes = new Map<string, Promise<Scene | null>>()
+  const sceneOf = async (poolId: string): Promise<Scene | null> => {
+    const pool = await store.pool(accountId, poolId)
+    if (pool === null) return null
+    return { now, pool, leader: (await leaderOf(store, pool)) ?? pool, holds, view }
+  }
+  const why = async (entry: Waiter, reasons?: readonly WaitingReason[]): Promise<Waiting | null> => {
+    const scene = scenes.get(entry.poolId) ?? sceneOf(entry.poolId)
+    scenes.set(entry.poolId, scene)
+    const found = await scene
+    return found === null ? null : judge(entry, found, reasons)
+  }
+  return {
+    of: (entry: Waiter) => why(entry),
+    /** Why everything of a workspace waits in a pool. */
+    ofAll: (workspaceId: string, poolId: string) => why({ ...ANYTHING, workspaceId, poolId }, OF_EVERYTHING),
+  }
+}
+
+const OF_EVERYTHING: readonly WaitingReason[] = [
+  'suspended',
+  'held',
+  'no_upstream',
+  'paused',
+  'upstreams_down',
+]
+const ANYTHING: Omit<Waiter, 'workspaceId' | 'poolId'> = {
+  emailId: '',
+  address: '',
+  status: 'queued',
+  attempts: 0,
+  dueAt: null,
+  held: null,
+  underWay: false,
+  attempting: false,
+}
+
+/** Of one mail: why each of its recipients waits, and the first of these reasons. */
+export interface MailWaiting {
+  readonly first: Waiting | null
+  /** By recipient id; those that wait for nothing that we know are not there. */
+  readonly recipients: ReadonlyMap<string, Waiting>
+}
+
+const NOTHING: MailWaiting = { first: null, recipients: new Map() }
+
+/** True when something of it can be waiting here. */
+const isOpen = ({ counts }: { readonly counts: { queued: number; deferred: number; scheduled: number } }) =>
+  counts.queued + counts.deferred + counts.scheduled > 0
+
+const rank = ({ reason }: Waiting): number => WAITING_REASONS.indexOf(reason)
+
+/** Why these mails wait, by their ids. */
+export const waitingOf = async (
+  ground: WaitingGround,
+  accountId: string,
+  mails: readonly (Parameters<typeof isOpen>[0] & { readonly id: string })[],
+): Promise<(emailId: string) => MailWaiting> => {
+  const open = mails.filter(isOpen).map(({ id }) => id)
+  if (open.length === 0) return () => NOTHING
+  const why = await createWaiting(ground, accountId)
+  const found = new Map<string, { first: Waiting | null; recipients: Map<string, Waiting> }>()
+  for (const entry of await ground.store.entriesOf(open)) {
+    const waiting = await why.of(entry)
+    if (waiting === null) continue
+    const mail = found.get(entry.emailId) ?? { first: null, recipients: new Map() }
+    mail.recipients.set(entry.recipientId, waiting)
+    if (mail.first === null || rank(waiting) < rank(mail.first)) mail.first = waiting
+    found.set(entry.emailId, mail)
+  }
+  return (emailId) => found.get(emailId) ?? NOTHING
+}
