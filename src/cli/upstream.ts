@@ -35,7 +35,7 @@ export interface Trial {
   readonly ms: number
 }
 
-const TIMEOUTS = { connect: 10_000, greeting: 20_000 }
+const TIMEOUTS = { connect: 10_000, greeting: 20_000, hurried: 20_000 }
 
 const offered = (offers: object): string[] =>
   Object.entries(offers).flatMap(([name, value]) => (value === true ? [name] : []))

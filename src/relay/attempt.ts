@@ -131,7 +131,7 @@ export class Attempt {
   }
 
   #open(): Promise<Connection> {
-    const opening = this.#upstream.openConnection()
+    const opening = this.#upstream.openConnection(() => this.#pool.hasOther(this.#upstream, this.#item.tried))
     return Promise.race([opening, this.#around.stopped]).catch((error) => {
       opening.then(
         (late) => late.quit(),
@@ -244,6 +244,7 @@ export class Attempt {
 
   #end(stage: string, reply: Reply | null, error: string | null, connection: Connection | null): AttemptEnd {
     const { row } = this.#upstream
+    const { before } = this.#item
     return {
       claimed: this.#item.claimed,
       at: this.#around.now(),
@@ -259,6 +260,7 @@ export class Attempt {
         ms: Math.round(this.#around.tick() - this.#began.tick),
         ...(stage === 'dot' && reply === null ? { ambiguous: true } : {}),
         ...(this.#unreported(connection) ? { reports: false } : {}),
+        ...(before.length === 0 ? {} : { tried_before: before.join('; ') }),
       },
     }
   }

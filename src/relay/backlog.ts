@@ -20,6 +20,8 @@ export interface Item {
   readonly others: Claimed[]
   /** Members that failed this mail on this attempt. */
   readonly tried: Set<string>
+  /** What happened there, a line each, for the record. */
+  readonly before: string[]
   /** How the last of them failed. */
   last: AttemptEnd | null
   /** True when a kept connection was found dead under this mail; a second time counts as a failure. */
@@ -30,6 +32,7 @@ export const itemOf = (claimed: Claimed, others: Claimed[] = []): Item => ({
   claimed,
   others,
   tried: new Set(),
+  before: [],
   last: null,
   stale: false,
 })

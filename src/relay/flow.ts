@@ -16,7 +16,7 @@ import type { Claimed } from '../store/port.js'
 import { Attempt, type Surroundings } from './attempt.js'
 import { type Item, recipientsOf } from './backlog.js'
 import { Lookout } from './lookout.js'
-import { recorded } from './outcomes.js'
+import { moved, recorded } from './outcomes.js'
 import type { Pool } from './pools.js'
 import { emptyStats, type RelayStats } from './settings.js'
 import { type SlowDomain, Throttles } from './throttle/throttles.js'
@@ -285,6 +285,7 @@ export class Flow {
           if (result.stale) item.stale = true
           else {
             item.tried.add(upstream.row.id)
+            item.before.push(moved(result.end, pool.row, this.#parts.log))
             // a member that might still have taken it weighs more than one that can not
             if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = result.end
           }
@@ -324,7 +325,8 @@ export class Flow {
   #conclude(end: AttemptEnd): void {
     const { settings, random, steadySince, journal, log } = this.#parts
     this.#around.crash('relay.before-settle')
-    const outcome = recorded(end, { ...settings, random, steadySince }, this.stats, log)
+    const pool = this.#parts.pools.get(end.claimed.poolId)?.row
+    const outcome = recorded(end, { ...settings, random, steadySince }, this.stats, pool, log)
     journal.settle(outcome)
     // where our own report is refused, no address of a mailing has died
     if (isDead(outcome) && end.claimed.nullSender !== true)

@@ -11,6 +11,7 @@
  */
 import { led } from '../store/following.js'
 import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import type { LogLine } from './settings.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
@@ -84,6 +85,18 @@ export class Pool {
     return free.at(-1) ?? 'busy'
   }
 
+  /** True when a mail under way at `upstream` could go elsewhere: another member takes mail, and is not stuck itself. */
+  hasOther(upstream: Upstream, tried: ReadonlySet<string>): boolean {
+    return this.upstreams.some(
+      (one) =>
+        one !== upstream &&
+        !tried.has(one.row.id) &&
+        one.row.state === 'active' &&
+        one.breaker.state !== 'open' &&
+        !one.isStuck(),
+    )
+  }
+
   /** True when recipients of one message share a transaction. */
   get isShared(): boolean {
     return this.row.returnPath === 'fixed'
@@ -119,7 +132,8 @@ const dialOf = (row: UpstreamRow): string =>
     row.rate,
   ])
 
-export interface PoolsSettings extends UpstreamSettings {
+export interface PoolsSettings extends Omit<UpstreamSettings, 'warn'> {
+  readonly log: (level: 'warn', fact: string, fields: LogLine['fields']) => void
   /** Where the sandbox listens; the pools of kind `sandbox` have no other upstream. */
   readonly sandboxAddress: () => { readonly host: string; readonly port: number } | null
 }
@@ -191,7 +205,7 @@ export class Pools {
     const before = new Map(pool.members.map((upstream) => [upstream.row.id, upstream]))
     pool.members = wanted.map((row) => {
       const old = before.get(row.id)
-      if (old === undefined || dialOf(old.row) !== dialOf(row)) return new Upstream(row, this.#settings)
+      if (old === undefined || dialOf(old.row) !== dialOf(row)) return this.#upstream(pool, row)
       before.delete(row.id)
       old.row = row
       return old
@@ -200,6 +214,15 @@ export class Pools {
       old.retire()
       this.#leaving.add(old)
     }
+  }
+
+  #upstream(pool: Pool, row: UpstreamRow): Upstream {
+    const { host, port } = row
+    const warn: UpstreamSettings['warn'] = (fact, fields) => {
+      const { id, name } = pool.row
+      this.#settings.log('warn', fact, { pool: id, pool_name: name, upstream: row.id, host, port, ...fields })
+    }
+    return new Upstream(row, { ...this.#settings, warn })
   }
 
   upstreams(): Upstream[] {

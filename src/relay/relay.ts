@@ -127,8 +127,9 @@ export const createRelay = (parts: RelayParts): Relay => {
       worker = started
       started.on('message', (message: FromWorker) => {
         if (message.say === 'ready') resolve()
-        else if (message.say === 'log') parts.log[message.level](message.fields, message.fact)
-        else if (message.say === 'attempts') parts.attempted?.(message.attempts)
+        else if (message.say === 'log') {
+          for (const { level, fact, fields } of message.lines) parts.log[level](fields, fact)
+        } else if (message.say === 'attempts') parts.attempted?.(message.attempts)
         else if (message.say === 'dead') parts.onDead?.(message.recipientId, message.reason)
         else if (message.say === 'stats') {
           stats = message.stats

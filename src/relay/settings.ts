@@ -16,10 +16,11 @@ import type { PoolHealth } from './watch/watchdog.js'
 /** Places where a test may kill the process. */
 export type CrashPoint = 'relay.before-data' | 'relay.after-dot' | 'relay.before-settle'
 
-/** RFC 5321, section 4.5.3.2; `connect` and `body` are ours. */
+/** RFC 5321, section 4.5.3.2; `connect`, `hurried` and `body` are ours. */
 export const RFC_TIMEOUTS: Timeouts & SetupTimeouts = {
   connect: 30_000,
   greeting: 300_000,
+  hurried: 10_000,
   mail: 300_000,
   rcpt: 300_000,
   data: 120_000,
@@ -102,8 +103,7 @@ export type ToWorker =
   | { readonly say: 'rules'; readonly rules: readonly Rule[] }
   | { readonly say: 'sandbox'; readonly address: { readonly host: string; readonly port: number } }
 
-export type LogLine = {
-  readonly say: 'log'
+export interface LogLine {
   readonly level: 'info' | 'warn' | 'error'
   readonly fact: string
   readonly fields: Readonly<Record<string, string | number | boolean | null>>
@@ -121,4 +121,4 @@ export type FromWorker =
       readonly throttled: readonly SlowDomain[]
     }
   | { readonly say: 'dead'; readonly recipientId: string; readonly reason: string | null }
-  | LogLine
+  | { readonly say: 'log'; readonly lines: readonly LogLine[] }

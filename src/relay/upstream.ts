@@ -9,7 +9,13 @@
 import type { UpstreamRow } from '../store/port-tenants.js'
 import { Breaker } from './breaker.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
-import { openSession, SetupFailure, type SetupTimeouts, type Target } from './dialogue/session.js'
+import {
+  openSession,
+  type Patience,
+  SetupFailure,
+  type SetupTimeouts,
+  type Target,
+} from './dialogue/session.js'
 
 interface Failure {
   /** On the tick clock. */
@@ -27,6 +33,8 @@ export interface UpstreamSettings {
   readonly patience: number
   readonly unseal: (sealed: string) => string
   readonly tick: () => number
+  /** What an operator should hear of this upstream. */
+  readonly warn: (fact: string, fields: Readonly<Record<string, string | number>>) => void
 }
 
 export class Upstream {
@@ -44,6 +52,8 @@ export class Upstream {
   #movedAt: number
   #retired = false
   #probing = false
+  /** Its breaker has opened, and not closed since. */
+  #avoided = false
   /** When it last dealt with a message, on the tick clock. */
   succeededAt: number | null = null
   lastError: Failure | null = null
@@ -108,11 +118,16 @@ export class Upstream {
     this.#taken--
   }
 
-  /** Rejects with SetupFailure. */
-  async openConnection(): Promise<Connection> {
+  /** `hurry`: the mail that waits for it has another place to be. Rejects with SetupFailure. */
+  async openConnection(hurry: Patience['hurry'] = () => false): Promise<Connection> {
+    const { hostname, timeouts, warn } = this.#settings
+    const slow: Patience['slow'] = (stage, words) => {
+      this.lastError = { at: this.#settings.tick(), stage, message: `${words}, still waiting` }
+      warn('upstream is silent', { stage, error: words })
+    }
     this.#opening++
     try {
-      const session = await openSession(this.#target(), this.#settings.hostname, this.#settings.timeouts)
+      const session = await openSession(this.#target(), hostname, timeouts, { hurry, slow })
       const connection = new Connection(session, this.#settings.timeouts, this.#settings.tick)
       this.#connections.add(connection)
       connection.onClosed(() => {
@@ -143,12 +158,22 @@ export class Upstream {
     const at = this.#settings.tick()
     this.lastError = { at, stage, message }
     this.breaker.failed(at, this.#connections.size)
+    this.#tellBreaker(stage, message)
   }
 
   succeeded(): void {
     this.#movedAt = this.#settings.tick()
     this.succeededAt = this.#movedAt
     this.breaker.succeeded(this.#movedAt)
+    if (this.#avoided) this.#tellBreaker('dot', '')
+  }
+
+  /** Half-open is neither: one line when it is avoided, and one when it is trusted again. */
+  #tellBreaker(stage: string, error: string): void {
+    const { state } = this.breaker
+    if (state === 'open' && !this.#avoided) this.#settings.warn('breaker opened', { stage, error })
+    else if (state === 'closed' && this.#avoided) this.#settings.warn('breaker closed', {})
+    if (state !== 'half-open') this.#avoided = state === 'open'
   }
 
   /** Deadlines, idle connections, and the probe of an open breaker. Calls `changed` when a probe succeeded. */

@@ -36,8 +36,15 @@ const ARRIVED_MS = 1_000
 const MOST_SLOW = 1_000
 
 const tell = (message: FromWorker): void => port.postMessage(message)
-const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void =>
-  tell({ say: 'log', level, fact, fields })
+let lines: LogLine[] = []
+const tellLines = (): void => {
+  if (lines.length > 0) tell({ say: 'log', lines })
+  lines = []
+}
+/** The lines of one turn cross the threads together. */
+const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void => {
+  if (lines.push({ level, fact, fields }) === 1) setImmediate(tellLines)
+}
 
 const queue = connectQueue(queuePort)
 let sandboxAddress = settings.sandboxAddress
@@ -59,6 +66,7 @@ const pools = new Pools({
   unseal: (sealed) => unseal(settings.pepper, UPSTREAM_SEAL, sealed),
   tick: clock.tick,
   sandboxAddress: () => sandboxAddress,
+  log,
 })
 
 let troubled = false
@@ -186,6 +194,7 @@ port.on('message', (message: ToWorker) => {
     clearInterval(watching)
     void flow.stop().then(() => {
       tellStats()
+      tellLines()
       tell({ say: 'stopped' })
     })
   }

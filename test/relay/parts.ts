@@ -6,7 +6,7 @@ import { newId, newRecipientId } from '../../src/base/id.js'
 import { Flow } from '../../src/relay/flow.js'
 import { Journal } from '../../src/relay/journal.js'
 import { Pools } from '../../src/relay/pools.js'
-import { RFC_TIMEOUTS } from '../../src/relay/settings.js'
+import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
 import type { Claimed } from '../../src/store/port.js'
 import type { KnownPool, UpstreamRow } from '../../src/store/port-tenants.js'
 import { MemoryQueue } from './memory-queue.js'
@@ -86,12 +86,18 @@ export interface TestFlow {
   readonly flow: Flow
   readonly pools: Pools
   readonly logged: string[]
+  readonly lines: LogLine[]
   stop(): Promise<void>
 }
 
 export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {}): TestFlow => {
   const queue = new MemoryQueue()
   const logged: string[] = []
+  const lines: LogLine[] = []
+  const note = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void => {
+    logged.push(fact)
+    lines.push({ level, fact, fields })
+  }
   const pools = new Pools({
     hostname: 'postern.test',
     timeouts: { ...RFC_TIMEOUTS, ...options.timeouts },
@@ -100,6 +106,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     unseal: (sealed) => sealed,
     tick: systemClock.tick,
     sandboxAddress: () => null,
+    log: note,
   })
   pools.update(rows)
   const journal = new Journal(queue, (error) => logged.push(error.message))
@@ -117,7 +124,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     steadySince: () => Number.NEGATIVE_INFINITY,
     unknownPool: () => {},
     dead: (recipientId) => logged.push(`dead ${recipientId}`),
-    log: (_level, fact) => logged.push(fact),
+    log: note,
     around: {
       now: systemClock.now,
       tick: systemClock.tick,
@@ -139,6 +146,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     flow,
     pools,
     logged,
+    lines,
     async stop() {
       await flow.stop()
       clearInterval(sweeping)

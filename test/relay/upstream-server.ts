@@ -8,6 +8,7 @@
 
 import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export type Stage =
   | 'connect'
@@ -38,8 +39,8 @@ export interface UpstreamScript {
   /** Returns true to take the answer into its own hands: it is given when `go` is called. */
   hold?: (stage: Stage, go: () => void) => boolean
   extensions?: readonly string[]
-  /** Each octet in a segment of its own. */
-  octets?: boolean
+  /** Each octet in a segment of its own; a number: so many milliseconds apart. */
+  octets?: boolean | number
 }
 
 const ORDINARY: Record<Stage, string> = {
@@ -104,11 +105,12 @@ export class UpstreamServer {
     }
     let saying = Promise.resolve()
     const say = (text: string): void => {
-      if (this.script.octets !== true) return void socket.write(text)
+      const { octets = false } = this.script
+      if (octets === false) return void socket.write(text)
       for (const octet of text) {
         saying = saying
-          .then(() => new Promise((resolve) => setImmediate(resolve)))
-          .then(() => void socket.write(octet))
+          .then(() => (socket.destroyed ? undefined : sleep(octets === true ? 0 : octets)))
+          .then(() => void (socket.destroyed || socket.write(octet)))
       }
     }
     const answer = (stage: Stage, line: string, ordinary = ORDINARY[stage]): boolean => {
@@ -117,7 +119,11 @@ export class UpstreamServer {
       else if (act === 'reset') socket.resetAndDestroy()
       else if (act === 'close') socket.end()
       else if (act === 'endless') endless()
-      else if (act !== '') say(`${act}\r\n`)
+      else if (act !== '') {
+        const go = (): void => say(`${act}\r\n`)
+        const held = (stage === 'connect' || stage === 'ehlo') && this.script.hold?.(stage, go)
+        if (held !== true) go()
+      }
       return act === ordinary || /^[23]/.test(act)
     }
     const command = (line: string): void => {

@@ -16,6 +16,10 @@
  *   implicit       from the first byte, checked like verify
  *   A pinned fingerprint takes the place of chain and name in all of them, and
  *   is checked before AUTH.
+ * PATIENCE
+ *   Each step (connecting, greeting, EHLO, TLS, AUTH) has its time as a whole: an
+ *   upstream that sends a byte now and then gains nothing by it. After a shorter time
+ *   the caller is asked whether the mail has a better place to be.
  * NOTES
  *   Only public parts of SMTPConnection are used: its socket, its last reply,
  *   which after `connect` is the EHLO reply, and its events. send() is not: see
@@ -47,8 +51,21 @@ export type SetupStage = 'connect' | 'greeting' | 'tls' | 'auth'
 
 export interface SetupTimeouts {
   readonly connect: number
+  /** For each step after it, the greeting first. */
   readonly greeting: number
+  /** For each step, when the mail could go elsewhere. */
+  readonly hurried: number
 }
+
+export interface Patience {
+  /** Asked when a step has taken `hurried`, and again until it ends: true gives up on it. */
+  readonly hurry: () => boolean
+  /** Told once of a step that takes longer, when nobody hurries. */
+  readonly slow: (stage: SetupStage, words: string) => void
+}
+
+const PATIENT: Patience = { hurry: () => false, slow: () => {} }
+const LOOK_MS = 250
 
 export interface Session {
   readonly socket: Socket
@@ -110,6 +127,50 @@ const checkPin = (socket: Socket, target: Target): void => {
   }
 }
 
+type Step = { readonly stage: SetupStage; readonly words: string; readonly command?: string }
+
+const stepOf = (connection: SMTPConnection, loggingIn: boolean): Step => {
+  if (connection.stage === 'init') return { stage: 'connect', words: 'no connection' }
+  if (connection.upgrading === true) return { stage: 'tls', words: 'no TLS handshake' }
+  if (loggingIn) return { stage: 'auth', words: 'no answer to AUTH', command: 'AUTH' }
+  const words = connection.lastServerResponse ? 'no answer to EHLO' : 'no greeting'
+  return { stage: 'greeting', words }
+}
+
+/** Watches over the steps of a set-up; ends with the function that it gives. */
+const watchSteps = (
+  step: () => Step,
+  said: () => unknown,
+  timeouts: SetupTimeouts,
+  { hurry, slow }: Patience,
+  fail: (error: Error) => void,
+): (() => void) => {
+  // an answer counts when it is complete
+  const standing = (): string => `${step().words} ${said()}`
+  let last = standing()
+  let since = performance.now()
+  let told = false
+  const look = (): void => {
+    const { stage, words, command } = step()
+    if (standing() !== last) {
+      last = standing()
+      since = performance.now()
+      told = false
+    }
+    const waited = performance.now() - since
+    const most = stage === 'connect' ? timeouts.connect : timeouts.greeting
+    const giveUp = waited >= most || (waited >= timeouts.hurried && hurry())
+    const text = `${words} in ${Math.round(waited / 100) / 10} s`
+    if (giveUp) fail(Object.assign(new Error(text), command === undefined ? {} : { command }))
+    else if (waited >= timeouts.hurried && !told) {
+      told = true
+      slow(stage, text)
+    }
+  }
+  const timer = setInterval(look, Math.min(LOOK_MS, timeouts.hurried / 4))
+  return () => clearInterval(timer)
+}
+
 /** From here on the socket is ours: SMTPConnection keeps only its close and error listeners. */
 const takeOver = (
   connection: SMTPConnection,
@@ -136,6 +197,7 @@ const open = async (
   hostname: string,
   timeouts: SetupTimeouts,
   ignoreTls: boolean,
+  patience: Patience,
 ): Promise<Session> => {
   let tls: Awaited<ReturnType<typeof tlsOptions>>
   try {
@@ -157,15 +219,14 @@ const open = async (
     tls,
   })
   return new Promise<Session>((resolve, reject) => {
-    // SMTPConnection has one limit for connecting and greeting together; connecting deserves less patience
-    const timer = setTimeout(() => {
-      if (connection.stage === 'init') fail(new Error('no connection in time'))
-    }, timeouts.connect)
+    let loggingIn = false
     const fail = (error: Error): void => {
-      clearTimeout(timer)
+      unwatch()
       reject(error instanceof SetupFailure ? error : failureOf(connection, error, target.tls))
       connection.close()
     }
+    const step = (): Step => stepOf(connection, loggingIn)
+    const unwatch = watchSteps(step, () => connection.lastServerResponse, timeouts, patience, fail)
     connection.once('error', fail)
     const ended = (): void => fail(new Error('connection closed'))
     connection.once('end', ended)
@@ -176,7 +237,7 @@ const open = async (
       const done = (error?: Error | null): void => {
         if (error) fail(error)
         else {
-          clearTimeout(timer)
+          unwatch()
           connection.removeListener('error', fail)
           connection.removeListener('end', ended)
           resolve(takeOver(connection, socket, offers, target))
@@ -189,6 +250,7 @@ const open = async (
         return fail(error as Error)
       }
       if (target.login === null) return done()
+      loggingIn = true
       connection.login({ user: target.login.user, pass: target.login.password }, done)
     })
   })
@@ -199,13 +261,14 @@ export const openSession = async (
   target: Target,
   hostname: string,
   timeouts: SetupTimeouts,
+  patience: Patience = PATIENT,
 ): Promise<Session> => {
   try {
-    return await open(target, hostname, timeouts, target.tls === 'none')
+    return await open(target, hostname, timeouts, target.tls === 'none', patience)
   } catch (error) {
     const failure = error as SetupFailure
     const mayFallBack = target.tls === 'opportunistic' && target.login === null && target.fingerprint === null
     if (failure.stage !== 'tls' || !mayFallBack) throw failure
-    return open(target, hostname, timeouts, true)
+    return open(target, hostname, timeouts, true, patience)
   }
 }
