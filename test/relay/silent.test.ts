@@ -48,10 +48,7 @@ for (const [name, script] of Object.entries(SILENT)) {
     t.ok(queue.outcomes.every(({ seen }) => seen === 'accepted'))
     t.equal(healthy.server.received.length, mails.length)
     const late = queue.outcomes.filter(({ detail }) => detail?.tried_before !== undefined)
-    t.ok(
-      late.length > 0 && late.length <= 6,
-      `${late.length} mails met it: until its breaker opened`,
-    )
+    t.ok(late.length > 0 && late.length <= 6, `${late.length} mails met it: until its breaker opened`)
     t.match(late[0]?.detail, {
       tried_before: new RegExp(
         `^127.0.0.1:${silent.port} at greeting: no (greeting|answer to EHLO) in [\\d.]+ s`,
