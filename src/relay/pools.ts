@@ -11,7 +11,6 @@
  */
 import { led } from '../store/following.js'
 import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
-import type { LogLine } from './settings.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
@@ -133,7 +132,7 @@ const dialOf = (row: UpstreamRow): string =>
   ])
 
 export interface PoolsSettings extends Omit<UpstreamSettings, 'warn'> {
-  readonly log: (level: 'warn', fact: string, fields: LogLine['fields']) => void
+  readonly log: (level: 'warn', ...line: Parameters<UpstreamSettings['warn']>) => void
   /** Where the sandbox listens; the pools of kind `sandbox` have no other upstream. */
   readonly sandboxAddress: () => { readonly host: string; readonly port: number } | null
 }
