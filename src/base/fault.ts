@@ -78,6 +78,12 @@ export const FAULTS = {
     'Workspace not found',
     'No workspace with that id is visible to this credential.',
   ),
+  'workspace.suspended': row(
+    403,
+    '550 5.7.1',
+    'Workspace suspended',
+    'The workspace takes no mail for now; what waits in it is kept, and goes on when it is resumed.',
+  ),
   'request.body_malformed': row(
     400,
     '554 5.6.0',

@@ -11,8 +11,7 @@ import { type House, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
-
-const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
+import { REF, resume, suspend } from './workspace-rest.js'
 
 const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },
@@ -29,6 +28,9 @@ const CHANGES = {
 
 const orNull = (value: string | undefined): string | null | undefined => (value === 'none' ? null : value)
 
+const suspendedText = (since: number, reason: string | null): string =>
+  `since ${new Date(since).toISOString()}${reason === null ? '' : `: ${reason}`}`
+
 const show = (paint: Paint, row: WorkspaceRow, pool: string): string =>
   fields(paint, [
     ['id', row.id],
@@ -41,6 +43,7 @@ const show = (paint: Paint, row: WorkspaceRow, pool: string): string =>
     ['line endings', row.lineEndings],
     ['sender dsn', row.senderDsn ? 'yes' : 'no'],
     ['restrict senders', row.restrictSenders ? 'yes' : 'no'],
+    ['suspended', row.suspendedAt === null ? 'no' : suspendedText(row.suspendedAt, row.suspendedReason)],
     ['created', new Date(row.createdAt).toISOString()],
   ])
 
@@ -130,5 +133,5 @@ const update = command({
 
 export const workspaceSubject: Subject = {
   name: 'workspace',
-  commands: [list, showOne, create, update],
+  commands: [list, showOne, create, update, suspend, resume],
 }

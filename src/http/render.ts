@@ -163,6 +163,7 @@ export const workspace = (row: WorkspaceRow) => ({
   default_from: row.defaultFrom,
   restrict_senders: row.restrictSenders,
   sender_dsn: row.senderDsn,
+  suspended: row.suspendedAt !== null,
   created_at: toRfc3339(row.createdAt),
 })
 

@@ -45,6 +45,8 @@ export const freshWorkspace = (
   lineEndings: 'strict',
   senderDsn: false,
   restrictSenders: false,
+  suspendedAt: null,
+  suspendedReason: null,
   createdAt: now,
 })
 

@@ -29,10 +29,16 @@ export interface WorkspaceRow {
   readonly senderDsn: boolean
   /** True limits senders to the workspace's verified sending domains. */
   readonly restrictSenders: boolean
+  /** Since when nothing is taken for it and what waits rests; null while it sends. */
+  readonly suspendedAt: number | null
+  /** An operator's words, for operators. */
+  readonly suspendedReason: string | null
   readonly createdAt: number
 }
 
-export type WorkspaceChange = Partial<Omit<WorkspaceRow, 'id' | 'accountId' | 'isDefault' | 'createdAt'>>
+export type WorkspaceChange = Partial<
+  Omit<WorkspaceRow, 'id' | 'accountId' | 'isDefault' | 'suspendedAt' | 'suspendedReason' | 'createdAt'>
+>
 
 export type KeyScope = 'platform' | 'workspace'
 
@@ -196,6 +202,10 @@ export interface Tenants {
     change: WorkspaceChange,
     moving?: { readonly accountId: string; readonly from: string; readonly to: string; readonly now: number },
   ): Promise<Written>
+  /** From now on nothing of it leaves. Resolves with how many recipients it put to rest. */
+  suspendWorkspace(workspace: WorkspaceRow, reason: string | null, now: number): Promise<number>
+  /** Sets free what rested, with the lifetime that it had. Resolves with how many recipients. */
+  resumeWorkspace(id: string, now: number): Promise<number>
   /** By id or slug, within an account. */
   workspace(accountId: string, ref: string): Promise<WorkspaceRow | null>
   /** All of the account, or `only` this one. */

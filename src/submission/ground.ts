@@ -44,6 +44,13 @@ export const authorise = async (
     ? workspace
     : workspaceForSend({ store }, principal, workspace)
 
+/** Throws workspace.suspended, as it stands now; the answer to a key that was used before is given all the same. */
+export const demandActive = async ({ store }: SubmissionGround, workspace: WorkspaceRow): Promise<void> => {
+  const current = await store.workspace(workspace.accountId, workspace.id)
+  if (current === null) throw new Fault('workspace.not_found')
+  if (current.suspendedAt !== null) throw new Fault('workspace.suspended')
+}
+
 /** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */
 export const demandSender = async (
   { senderAllowed }: SubmissionGround,

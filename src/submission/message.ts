@@ -18,7 +18,14 @@ import type { DsnRequest, NewEmail, NewRecipient, RecipientKind } from '../store
 import type { Login } from '../tenant/principal.js'
 import { newRecipient } from './addresses.js'
 import { toRecord } from './composed.js'
-import { demandAccepting, demandSender, demandSize, type SubmissionGround, suppressedOf } from './ground.js'
+import {
+  demandAccepting,
+  demandActive,
+  demandSender,
+  demandSize,
+  type SubmissionGround,
+  suppressedOf,
+} from './ground.js'
 import { checkIdempotencyKey, once } from './idempotency.js'
 import { readSchedule } from './schedule.js'
 import { MOST_TAGS } from './validate.js'
@@ -239,6 +246,7 @@ export const submitMessage = async (
           ),
         }
   const answer = await once(store, wish, { workspaceId: workspace.id, mode }, clock.now, async (ticket) => {
+    await demandActive(ground, workspace)
     const minded = parts.submitted.ignoreSuppressions ? [] : listed
     const suppressed = await suppressedOf(
       ground,

@@ -19,7 +19,14 @@ import type {
   Render,
   SubmitOptions,
 } from './draft.js'
-import { authorise, demandAccepting, demandSender, type SubmissionGround, suppressedOf } from './ground.js'
+import {
+  authorise,
+  demandAccepting,
+  demandActive,
+  demandSender,
+  type SubmissionGround,
+  suppressedOf,
+} from './ground.js'
 import { once } from './idempotency.js'
 import { type Checked, checkDraft, type Rules } from './validate.js'
 
@@ -41,6 +48,7 @@ const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
   const place = { workspaceId: workspace.id, mode: principal.mode }
   const { hostname, limits } = config
   return once(store, job.idempotency, place, clock.now, async (ticket) => {
+    await demandActive(ground, workspace)
     const now = clock.now()
     const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
     const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
@@ -84,6 +92,7 @@ export const submit = async (
 ): Promise<Answer> => {
   demandAccepting(ground)
   const workspace = await authorise(ground, principal, place)
+  if (options.idempotency === null) await demandActive(ground, workspace)
   const { checked, errors } =
     'raw' in draft ? { checked: draft, errors: null } : checkDraft(draft, rulesOf(ground, workspace))
   if (errors !== null) throw invalid(errors)
@@ -156,6 +165,7 @@ export const submitBatch = async (
 ): Promise<Answer> => {
   demandAccepting(ground)
   const workspace = await authorise(ground, principal, place)
+  if (options.idempotency === null) await demandActive(ground, workspace)
   const most = Math.min(MOST_IN_BATCH, principal.limitPerMinute)
   if (items.length === 0)
     throw invalid([{ field: 'body', kind: 'empty', message: 'must hold 1 email or more' }])

@@ -21,6 +21,7 @@ export interface WorkspaceWish {
   readonly lineEndings?: WorkspaceRow['lineEndings'] | undefined
   readonly senderDsn?: boolean | undefined
   readonly restrictSenders?: boolean | undefined
+  readonly suspended?: boolean | undefined
 }
 
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -123,8 +124,21 @@ export const updateWorkspace = async (
   // mail that waits goes where new mail will go
   const moving = to === from ? undefined : { accountId, from, to, now: ground.clock.now() }
   if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw slugTaken()
+  if (wish.suspended !== undefined && wish.suspended !== (old.suspendedAt !== null))
+    await (wish.suspended ? suspendWorkspace(ground, old, null) : resumeWorkspace(ground, old))
   return findWorkspace(ground, accountId, id)
 }
+
+/** Nothing is taken for it any more and what waits rests. Resolves with how many recipients came to rest. */
+export const suspendWorkspace = (
+  { store, clock }: TenantGround,
+  row: WorkspaceRow,
+  reason: string | null,
+): Promise<number> => store.suspendWorkspace(row, reason, clock.now())
+
+/** What rested goes on, with the lifetime that it had. Resolves with how many recipients. */
+export const resumeWorkspace = ({ store, clock }: TenantGround, { id }: WorkspaceRow): Promise<number> =>
+  store.resumeWorkspace(id, clock.now())
 
 /** As little of the store as finding a workspace needs. */
 export interface Reads {

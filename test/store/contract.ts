@@ -15,6 +15,7 @@ import { settleContract } from './contract-settle.js'
 import { tenantsContract } from './contract-tenants.js'
 import { timesContract } from './contract-times.js'
 import { upkeepContract } from './contract-upkeep.js'
+import { workspacesContract } from './contract-workspaces.js'
 import type { OpenStore } from './fixture.js'
 
 export const contract = async (t: Test, open: OpenStore): Promise<void> => {
@@ -27,5 +28,6 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('operations', (t) => operationsContract(t, store, open))
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))
   await t.test('times', (t) => timesContract(t, open))
+  await t.test('workspaces', (t) => workspacesContract(t, store, open))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

@@ -20,7 +20,7 @@ import { page, T0 } from './fixture.js'
 
 /** Workspaces, pools and holds are few, days too, order_state has one row, tags that a mail carries are few. */
 const SMALL =
-  /SCAN (workspaces|w|order_state|email_days|carried_bodies|pools|p|holds|h|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
+  /SCAN (workspaces|w|resumes|order_state|email_days|carried_bodies|pools|p|holds|h|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
 
 t.test('reads', async (t) => {
   const file = prepareFile(t.testdir())

@@ -51,6 +51,7 @@ export const batch = (ground: Ground): Endpoint =>
     answers: { 202: shapes.batch },
     faults: [
       'email.sender_not_allowed',
+      'workspace.suspended',
       'idempotency.key_invalid',
       'idempotency.in_progress',
       'idempotency.body_mismatch',

@@ -83,6 +83,7 @@ const send = (ground: Ground): Endpoint =>
     answers: { 202: shapes.acceptedEmail },
     faults: [
       'email.sender_not_allowed',
+      'workspace.suspended',
       'idempotency.key_invalid',
       'idempotency.in_progress',
       'idempotency.body_mismatch',

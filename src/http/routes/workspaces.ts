@@ -19,6 +19,7 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   defaultFrom: body.default_from,
   restrictSenders: body.restrict_senders,
   senderDsn: body.sender_dsn,
+  suspended: body.suspended,
 })
 
 const fetchFor =

@@ -12,6 +12,7 @@ export interface WorkspaceBody {
   readonly default_from?: string | null
   readonly restrict_senders?: boolean
   readonly sender_dsn?: boolean
+  readonly suspended?: boolean
 }
 
 const fields = {
@@ -36,6 +37,7 @@ export const workspaceChange = body<Partial<WorkspaceBody>>(
     name: orNull(Joi.string().max(200)),
     is_default: asRead.flag(),
     ...fields,
+    suspended: orNull(Joi.boolean()),
     created_at: asRead.text(),
   }),
 )
@@ -52,6 +54,7 @@ export const workspace = Joi.object({
   default_from: nullable(Joi.string()),
   restrict_senders: Joi.boolean().required(),
   sender_dsn: Joi.boolean().required(),
+  suspended: Joi.boolean().required(),
   created_at: time(),
 }).meta({ name: 'Workspace' })
 

@@ -37,6 +37,7 @@ import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
 import type { DomainWrites } from './operate/domains.js'
 import type { OperationWrites } from './operate/orders.js'
+import type { SuspendWrites } from './operate/suspend.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
 export interface QueueWrites {
@@ -99,6 +100,7 @@ export type WriterVerbs = QueueWrites &
   TenantWrites &
   DomainWrites &
   OperationWrites &
+  SuspendWrites &
   UpkeepWrites
 export type Verb = keyof WriterVerbs
 

@@ -10,6 +10,7 @@ import type { Domains } from '../port-domains.js'
 import type { Operations, QueueOrder } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
 import type { Progress } from './operate/orders.js'
+import { SUSPENDED } from './operate/suspend.js'
 import type { Session } from './session.js'
 
 type TenantWrites = Pick<
@@ -19,6 +20,8 @@ type TenantWrites = Pick<
   | 'createWorkspace'
   | 'ownPool'
   | 'updateWorkspace'
+  | 'suspendWorkspace'
+  | 'resumeWorkspace'
   | 'createKey'
   | 'revokeKey'
   | 'touch'
@@ -52,6 +55,16 @@ const inSteps = async (step: (cursor: Progress['next']) => Promise<Progress>): P
   return changed
 }
 
+/** Until a step finds nothing more. */
+const inRounds = async (step: () => Promise<number>): Promise<number> => {
+  let changed = 0
+  for (let n = -1; n !== 0; changed += Math.max(0, n)) n = await step()
+  return changed
+}
+
+const resume = (current: () => Session, id: string, now: number): Promise<number> =>
+  inRounds(() => current().line.call('resumeStep', id, now))
+
 const operate = (current: () => Session, order: QueueOrder): Promise<number> =>
   inSteps((cursor) => current().line.call('operateStep', order, cursor))
 
@@ -82,9 +95,7 @@ const carryWrites = (current: () => Session): CarryVerbs => ({
   async endLot(id, as, now) {
     const state = await current().line.call('turnLot', id, ENDABLE[as], as)
     if (state !== as) return state ?? 'imported'
-    let changed = 0
-    for (let n = -1; n !== 0; changed += n) n = await current().line.call('lotStep', id, now)
-    return changed
+    return inRounds(() => current().line.call('lotStep', id, now))
   },
   async carryIn(mail, to, now) {
     const { id, raw } = mail
@@ -110,6 +121,19 @@ const tenantWrites = (current: () => Session): TenantWrites => ({
       await operate(current, { action: 'reroute', scope, to, reason: 'the workspace has another pool', now })
     }
     return written
+  },
+  async suspendWorkspace({ id, accountId }, reason, now) {
+    const { line } = current()
+    // what an earlier resume has left is freed first, and rests again
+    if ((await line.call('resuming')).includes(id)) await resume(current, id, now)
+    await line.call('suspendWorkspace', id, reason, now)
+    const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
+    const hold = { ...scope, id, reason: reason ?? SUSPENDED, createdAt: now }
+    return inSteps((cursor) => current().line.call('holdStep', hold, cursor))
+  },
+  async resumeWorkspace(id, now) {
+    await current().line.call('resumeWorkspace', id, now)
+    return resume(current, id, now)
   },
   createKey: async (key) => current().line.call('createKey', key),
   revokeKey: async (accountId, id) => current().line.call('revokeKey', accountId, id),
@@ -155,6 +179,7 @@ const mailWrites = (current: () => Session): MailWrites => ({
       await shelf.drop(step.files)
       if (!step.again) break
     }
+    for (const id of await line.call('resuming')) removed += await resume(current, id, now)
     if (daemon) removed += await shelf.tidy(now)
     while (await line.call('shrinkStep')) {}
     return removed

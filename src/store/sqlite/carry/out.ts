@@ -69,7 +69,10 @@ export const createCarryReads = (sql: Statements) => {
       }
     },
 
-    hasBody: (id: string): boolean => sql('SELECT 1 FROM bodies WHERE email_id = ?').get(id) !== undefined,
+    hasBody: (id: string): boolean =>
+      sql('SELECT 1 FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?').get(
+        id,
+      ) !== undefined,
 
     knownEmails: (ids: readonly string[]): readonly string[] =>
       ids.filter((id) => sql('SELECT 1 FROM emails WHERE id = ?').get(id) !== undefined),

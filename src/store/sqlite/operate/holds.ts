@@ -1,7 +1,7 @@
 /**
  * NAME      holds - what must not leave now
  * DESCRIPTION
- *   The standing holds, in the writer's memory. Other processes write holds too,
+ *   The standing holds, and the workspaces that are suspended, in the writer's memory. Other processes write holds too,
  *   so they are read again in each transaction: a few microseconds for a table
  *   that is nearly always empty. They are asked wherever mail could leave: when
  *   it is accepted hot, when it is claimed, and before its DATA.
@@ -37,8 +37,11 @@ export interface Holds {
 
 export const createHolds = (db: Db): Holds => {
   const read = db.prepare<[], Hold>(
-    `SELECT h.id, h.account_id, w.n AS workspace, p.n AS pool, h.domain, h.email_id, h.reason FROM holds h
-     LEFT JOIN workspaces w ON w.id = h.workspace_id LEFT JOIN pools p ON p.id = h.pool_id ORDER BY h.ord`,
+    `SELECT id, account_id, n AS workspace, NULL AS pool, NULL AS domain, NULL AS email_id,
+       coalesce(suspended_reason, 'the workspace is suspended') AS reason
+     FROM workspaces WHERE suspended_at IS NOT NULL
+     UNION ALL SELECT * FROM (SELECT h.id, h.account_id, w.n AS workspace, p.n AS pool, h.domain, h.email_id, h.reason FROM holds h
+       LEFT JOIN workspaces w ON w.id = h.workspace_id LEFT JOIN pools p ON p.id = h.pool_id ORDER BY h.ord)`,
   )
   const accountOf = db.prepare<[number], string>('SELECT account_id FROM workspaces WHERE n = ?').pluck()
   let standing: readonly Hold[] = []

@@ -52,7 +52,12 @@ const prepare = ({ db }: Desk) => ({
   liftHolds: db.prepare(
     `DELETE FROM holds WHERE account_id = ? AND workspace_id IS ? AND pool_id IS ? AND domain IS ? AND email_id IS ?`,
   ),
-  isHold: db.prepare<[string], number>('SELECT 1 FROM holds WHERE id = ?').pluck(),
+  isHold: db
+    .prepare<[string], number>(
+      `WITH one (id) AS (SELECT ?) SELECT 1 FROM one WHERE id IN (SELECT id FROM holds)
+         OR id IN (SELECT id FROM workspaces WHERE suspended_at IS NOT NULL)`,
+    )
+    .pluck(),
   sandbox: db.prepare<[number], number>("SELECT 1 FROM pools WHERE n = ? AND kind = 'sandbox'").pluck(),
   now: db.prepare('UPDATE recipients SET due_at = ? WHERE id = ?'),
   move: db.prepare('UPDATE recipients SET pool = ? WHERE id = ?'),

@@ -24,6 +24,7 @@ import { ORDER_STEP } from './order.js'
 import { OWN_POOLS_STEP } from './own-pools.js'
 import { PEPPER_STEP } from './pepper.js'
 import { REQUIRE_TLS_STEP } from './require-tls.js'
+import { SUSPENDED_STEP } from './suspended.js'
 
 const TENANTS = `
 CREATE TABLE accounts (
@@ -264,4 +265,5 @@ export const STEPS: readonly Step[] = [
   LOTS_STEP,
   OWN_POOLS_STEP,
   ORDER_STEP,
+  SUSPENDED_STEP,
 ]

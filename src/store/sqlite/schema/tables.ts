@@ -31,6 +31,8 @@ export const WORKSPACES = table<WorkspaceRow>('workspaces', {
   lineEndings: 'plain',
   senderDsn: 'bool',
   restrictSenders: 'bool',
+  suspendedAt: 'plain',
+  suspendedReason: 'plain',
   createdAt: 'plain',
 })
 

@@ -13,6 +13,7 @@ import { createDomainWrites } from '../operate/domains.js'
 import { createOrders } from '../operate/orders.js'
 import { createParking } from '../operate/park.js'
 import { createSilence } from '../operate/silence.js'
+import { createSuspend } from '../operate/suspend.js'
 import { createTimes } from '../operate/times.js'
 import { createDayNotes } from '../order/days.js'
 import { createOwing } from '../owed/owe.js'
@@ -56,6 +57,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     carryIn: createCarryIn(desk, parking, noteDay),
     ...createLots(desk, parking, settle),
     ...createOrders(desk, parking, settle),
+    ...createSuspend(desk, parking),
     ...createIdempotency(desk),
     ...createTenantWrites(desk),
     ...createPoolWrites(desk),

@@ -1,0 +1,76 @@
+/**
+ * NAME      workspace-rest - a workspace suspended, and resumed
+ * DESCRIPTION
+ *   Each says first how much waits. To suspend asks, or wants --yes off a terminal:
+ *   what its programs send from then on is refused. --dry-run only looks.
+ */
+import { workspace as workspaceRecord } from '../http/render.js'
+import type { QueueCount, QueueScope } from '../store/port-operations.js'
+import type { WorkspaceRow } from '../store/port-tenants.js'
+import { queueMatches } from '../tenant/queue/orders.js'
+import { findWorkspace, resumeWorkspace, suspendWorkspace } from '../tenant/workspace.js'
+import { command } from './command.js'
+import { type House, withHouse } from './context.js'
+import { queueGround } from './queue-scope.js'
+import type { Terminal } from './terminal.js'
+
+export const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
+
+export const scopeOf = ({ id, accountId }: WorkspaceRow): QueueScope => ({
+  accountId,
+  workspaceId: id,
+  poolId: null,
+  domain: null,
+  emailId: null,
+})
+
+export const countText = ({ waiting, held, underWay }: QueueCount): string =>
+  `${waiting} waiting, ${held} held, ${underWay} under way`
+
+/** The row as it is by then, with what the order did. */
+const tell = async (house: House, terminal: Terminal, id: string, changed: number, words: string) => {
+  const row = await findWorkspace(house.ground, house.account.id, id)
+  terminal.data({ ...workspaceRecord(row), changed }, () => `${row.slug}: ${changed} recipients ${words}`)
+}
+
+export const suspend = command({
+  usage: 'suspend <ref>',
+  summary: 'Take no mail for a workspace and let nothing of it leave, until it is resumed',
+  positionals: REF,
+  options: {
+    reason: {
+      type: 'string',
+      demandOption: true,
+      requiresArg: true,
+      describe: 'Why; kept with the workspace and in the timeline of each mail',
+    },
+  },
+  destroys: true,
+  examples: [['$0 workspace suspend shop-eu --reason "invoice 17 is open" --yes', 'stop a tenant']],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await findWorkspace(house.ground, house.account.id, args.ref)
+      const count = await queueMatches(queueGround(house), scopeOf(row))
+      terminal.say(`${row.slug}: ${countText(count)}`)
+      if (args.dryRun)
+        return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would suspend ${row.slug}`)
+      await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
+      const changed = await suspendWorkspace(house.ground, row, args.reason)
+      await tell(house, terminal, row.id, changed, 'rest')
+      terminal.say(`until: postern workspace resume ${row.slug}`)
+    }),
+})
+
+export const resume = command({
+  usage: 'resume <ref>',
+  summary: 'Take mail for a suspended workspace again, and send what rested',
+  positionals: REF,
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await findWorkspace(house.ground, house.account.id, args.ref)
+      if (args.dryRun)
+        return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would resume ${row.slug}`)
+      await tell(house, terminal, row.id, await resumeWorkspace(house.ground, row), 'go on')
+    }),
+})

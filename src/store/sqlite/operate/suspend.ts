@@ -1,0 +1,75 @@
+/**
+ * NAME      suspend - a workspace whose mail rests, and goes on as if no time had passed
+ * DESCRIPTION
+ *   From the commit that suspends it nothing of a workspace is leased or begun:
+ *   holds.ts counts it among the holds that stand. Resumed, each mail is due when
+ *   it would have been, and what it has of its lifetime is what it had when it
+ *   came to rest. A resume that was cut off is finished by the sweep.
+ */
+import type { Status } from '../../../mail/status.js'
+import type { Desk } from '../write/desk.js'
+import type { Parking } from './park.js'
+
+const STEP = 500
+
+export const SUSPENDED = 'the workspace is suspended'
+
+export interface SuspendWrites {
+  suspendWorkspace(id: string, reason: string | null, now: number): void
+  resumeWorkspace(id: string, now: number): void
+  /** Sets some of its mail free; how many recipients, 0 when it is done. */
+  resumeStep(id: string, now: number): number
+  /** Whose mail is still to be set free. */
+  resuming(): readonly string[]
+}
+
+interface Resting {
+  readonly id: string
+  readonly email_id: string
+  readonly status: Status
+}
+
+export const createSuspend = ({ db, holds }: Desk, parking: Parking): SuspendWrites => {
+  const suspend = db.prepare(
+    'UPDATE workspaces SET suspended_at = coalesce(suspended_at, ?), suspended_reason = ? WHERE id = ?',
+  )
+  const note = db.prepare(
+    `INSERT INTO resumes SELECT id, suspended_at, ? FROM workspaces WHERE id = ? AND suspended_at IS NOT NULL
+     ON CONFLICT DO UPDATE SET suspended_at = excluded.suspended_at, resumed_at = excluded.resumed_at`,
+  )
+  const resume = db.prepare(
+    'UPDATE workspaces SET suspended_at = NULL, suspended_reason = NULL WHERE id = ? AND deleted_at IS NULL',
+  )
+  const resting = db.prepare<[string], Resting>(
+    `SELECT id, email_id, status FROM recipients WHERE held = ? LIMIT ${STEP}`,
+  )
+  // its lifetime begins later by as long as it rested
+  const shift = db.prepare(
+    `UPDATE recipients SET queued_at = queued_at + (SELECT max(0, resumed_at - max(suspended_at, queued_at))
+       FROM resumes WHERE workspace_id = ?) WHERE id = ?`,
+  )
+  const done = db.prepare('DELETE FROM resumes WHERE workspace_id = ?')
+  const resuming = db.prepare<[], string>('SELECT workspace_id FROM resumes').pluck()
+
+  return {
+    suspendWorkspace(id, reason, now) {
+      suspend.run(now, reason, id)
+      holds.look()
+    },
+    resumeWorkspace(id, now) {
+      note.run(now, id)
+      resume.run(id)
+      holds.look()
+    },
+    resumeStep(id, now) {
+      const rows = resting.all(id)
+      for (const row of rows) {
+        shift.run(id, row.id)
+        parking.free(row, { action: 'resumed', reason: 'the workspace is no longer suspended', now })
+      }
+      if (rows.length === 0) done.run(id)
+      return rows.length
+    },
+    resuming: () => resuming.all(),
+  }
+}
