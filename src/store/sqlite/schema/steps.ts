@@ -14,6 +14,7 @@
  */
 
 import type { Db } from '../connect.js'
+import { SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { OWED_STEP } from '../owed/step.js'
 import { DOMAINS_STEP } from './domains.js'
 import { KEEPING_STEP } from './keeping.js'
@@ -24,7 +25,6 @@ import { ORDER_STEP } from './order.js'
 import { OWN_POOLS_STEP } from './own-pools.js'
 import { PEPPER_STEP } from './pepper.js'
 import { REQUIRE_TLS_STEP } from './require-tls.js'
-import { SUSPENDED_STEP } from './suspended.js'
 
 const TENANTS = `
 CREATE TABLE accounts (

@@ -1,7 +1,7 @@
 /**
- * NAME      suspended - the columns of workspaces that rest, and of those that are gone
+ * NAME      suspend-step - the columns of workspaces that rest, and of those that are gone
  * DESCRIPTION
- *   A suspended workspace is a hold that stands (operate/holds.ts): its mail rests
+ *   A suspended workspace is a hold that stands (holds.ts): its mail rests
  *   with the workspace's id in `held`. `resumes` has those whose mail is being set
  *   free again, and for how long it rested. One that was deleted stays suspended until nothing of it
  *   waits and its people are erased; its row stays as the owner of its numbers.
