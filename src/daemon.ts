@@ -232,7 +232,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     { store, keys, clock, rules: () => state.rules, lifetime, domain: config.bounce.domain },
     (made) => {
       reported.note(made)
-      log.info({ ...made }, 'report')
+      const { kind, tier, emailId: email, recipientId: recipient, status, suppressed, did } = made
+      log.info({ kind, tier, email, recipient, status, suppressed, did }, 'report')
     },
   )
   const bounce = createBounceDoor({ config, clock, log, listen, ...intake })

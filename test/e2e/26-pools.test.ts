@@ -135,7 +135,7 @@ t.test('without an upstream all say so, and mend it', async (t) => {
 
   const standing = await eventually('a line in the log', () => logged('pool stands still')[0])
   t.match(standing, {
-    name: 'shop',
+    pool_name: 'shop',
     why: 'no upstream',
     remedy: 'postern pool update default --upstream URL',
   })

@@ -4,6 +4,7 @@
  */
 import t, { type Test } from 'tap'
 import { eventually } from '../parts/eventually.js'
+import { logPaper } from '../parts/log-paper.js'
 import { type FlowOptions, mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
 
@@ -78,6 +79,7 @@ t.test('the only member has all its time, and the wait is told', async (t) => {
   const said = await eventually('a line in the log', () =>
     lines.find(({ fact }) => fact === 'upstream is silent'),
   )
+  t.same(Object.keys(said.fields).sort(), [...(logPaper().get(said.fact)?.fields ?? [])].sort())
   t.match(said, { level: 'warn', fields: { upstream: row.id, host: '127.0.0.1', port, stage: 'greeting' } })
   t.match(pools.upstreams()[0]?.lastError, {
     stage: 'greeting',

@@ -4,12 +4,24 @@
  */
 import t, { type Test } from 'tap'
 import { withoutAddresses } from '../../src/relay/outcomes.js'
+import type { LogLine } from '../../src/relay/settings.js'
 import { eventually } from '../parts/eventually.js'
+import { logPaper } from '../parts/log-paper.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { UpstreamServer } from './upstream-server.js'
 
 const POOL = { pool: 'pool_test', pool_name: 'main' }
+const PAPER = logPaper()
 const TO = 'Bob.Stone@example.com'
+
+/** Each line has the level and the fields of its row in src/LOG.md. */
+const asOnPaper = (t: Test, lines: readonly LogLine[]): void => {
+  for (const { level, fact, fields } of lines) {
+    const row = PAPER.get(fact)
+    const promised = [...(row?.fields ?? [])].sort()
+    t.same([level, Object.keys(fields).sort()], [row?.level, promised], `${fact}, as on paper`)
+  }
+}
 
 const start = async (t: Test, act: (stage: string) => string | undefined = () => undefined) => {
   const server = new UpstreamServer({ act })
@@ -48,6 +60,7 @@ t.test('a handoff logs what the upstream said', async (t) => {
       },
     },
   ])
+  asOnPaper(t, lines)
 })
 
 t.test('a refusal is told in the words of the upstream, without the address', async (t) => {
@@ -59,6 +72,7 @@ t.test('a refusal is told in the words of the upstream, without the address', as
   t.match(lines[0]?.fields, { ...where, seen: 'postponed', code: 451, enhanced: '4.2.1', reply: /is busy/ })
   t.ok(Number(lines[0]?.fields.retry_s) >= 0)
   t.notMatch(JSON.stringify(lines), /stone/i)
+  asOnPaper(t, lines)
 })
 
 t.test('nobody listens: each attempt says so, and the breaker opens and closes', async (t) => {
@@ -79,6 +93,7 @@ t.test('nobody listens: each attempt says so, and the breaker opens and closes',
   const closed = await eventually('a line', () => lines.find(({ fact }) => fact === 'breaker closed'))
   t.match(closed, { level: 'warn', fields: where })
   t.equal(lines.filter(({ fact }) => fact === 'breaker opened').length, 1, 'once')
+  asOnPaper(t, lines)
 })
 
 t.test('words without addresses', async (t) => {

@@ -82,7 +82,7 @@ export class Watchdog {
     const looks = patience === 0 || quiet > patience
     const stalled = looks && (await this.#hasMail(poolId, patience)) ? this.#why(pool) : null
     const name = pool.row.name
-    const said = { pool: poolId, name, why: stalled ?? '', quiet_s: Math.round(quiet / 1_000) }
+    const said = { pool: poolId, pool_name: name, why: stalled ?? '', quiet_s: Math.round(quiet / 1_000) }
     if (stalled === 'unknown') {
       log('error', 'pool stands still', said)
       restart(pool)
@@ -90,7 +90,8 @@ export class Watchdog {
     }
     if (stalled !== null && stalled !== before) {
       log('error', 'pool stands still', { ...said, ...remedyOf(stalled, pool.leader.row.name) })
-    } else if (stalled === null && before !== null) log('info', 'pool moves again', { pool: poolId, name })
+    } else if (stalled === null && before !== null)
+      log('info', 'pool moves again', { pool: poolId, pool_name: name })
     return { poolId, stalled, restarts }
   }
 
