@@ -5,8 +5,8 @@
  *   what stands there and what was expected; then what `serve` would refuse.
  */
 import { loadCertificate } from '../config/certificate.js'
-import { loadConfig, originOf } from '../config/load.js'
-import { ConfigError, type ConfigProblem } from '../config/problem.js'
+import { type Inspected, inspectConfig, isWithin, originOf } from '../config/load.js'
+import { ConfigError, type ConfigProblem, inLineOrder } from '../config/problem.js'
 import {
   configReference,
   origins,
@@ -37,18 +37,23 @@ const problemRecord = ({ where, key, value, expected, remedy }: ConfigProblem) =
 
 /** The mistakes that these arguments lead to; empty is good. */
 const problemsOf = async (file: string | undefined): Promise<readonly ConfigProblem[]> => {
+  let inspected: Inspected
   try {
-    const config = loadConfig({ file: file ?? null, env: process.env })
-    const found = [...safetyProblems(config), ...(await mistakesOf(() => rulesIn(config.bounce.rules_file)))]
-    const { cert_file, key_file } = config.tls
-    if (cert_file !== null && key_file !== null)
-      found.push(...(await mistakesOf(() => loadCertificate(config))))
-    return found.map((one) => ({ ...one, where: one.where ?? originOf(config, one.key) }))
+    inspected = inspectConfig({ file: file ?? null, env: process.env })
   } catch (error) {
     return mistakesOf(() => {
       throw error
     })
   }
+  const { config, problems } = inspected
+  const found = [...safetyProblems(config), ...(await mistakesOf(() => rulesIn(config.bounce.rules_file)))]
+  const { cert_file, key_file } = config.tls
+  if (cert_file !== null && key_file !== null)
+    found.push(...(await mistakesOf(() => loadCertificate(config))))
+  const further = found
+    .filter(({ key }) => !isWithin(key, problems))
+    .map((one) => ({ ...one, where: one.where ?? originOf(config, one.key) }))
+  return inLineOrder([...problems, ...further])
 }
 
 /** What a reader of further files complains about. */

@@ -47,6 +47,15 @@ const readPem = async (key: string, file: string): Promise<string> => {
   }
 }
 
+/** Of two files that are missing both are told. */
+const bothOf = async (...reads: [Promise<string>, Promise<string>]): Promise<[string, string]> => {
+  const wrong = (await Promise.allSettled(reads)).flatMap((one) =>
+    one.status === 'rejected' && one.reason instanceof ConfigError ? one.reason.problems : [],
+  )
+  if (wrong.length > 0) throw new ConfigError(wrong)
+  return Promise.all(reads)
+}
+
 const checkMode = async (key: string, file: string): Promise<void> => {
   const { mode } = await stat(file)
   // a group may read it: that is how certificate tools share keys with daemons
@@ -160,10 +169,7 @@ const selfSigned = async (config: Config, now: number): Promise<Certificate> => 
 export const readCertificate = async (config: Config): Promise<Certificate> => {
   const { cert_file, key_file } = config.tls
   if (cert_file === null || key_file === null) return readSelfSigned(config)
-  const [key, cert] = await Promise.all([
-    readPem('tls.key_file', key_file),
-    readPem('tls.cert_file', cert_file),
-  ])
+  const [key, cert] = await bothOf(readPem('tls.key_file', key_file), readPem('tls.cert_file', cert_file))
   await checkMode('tls.key_file', key_file)
   return describe(key, cert, examine(key, cert, { cert: cert_file, key: key_file }), false)
 }

@@ -6,6 +6,8 @@ import { formatDuration } from './units.js'
 
 export interface Conflict {
   readonly path: readonly (string | number)[]
+  /** The setting that it does not go with. */
+  readonly against: readonly (string | number)[]
   readonly value: unknown
   readonly expected: string
 }
@@ -27,7 +29,12 @@ const takenPorts = (config: Config): readonly Conflict[] => {
       .find(([, one]) => one.port === port && (one.host === host || isWild(one.host) || isWild(host)))
     if (port === 0 || first === undefined) return []
     return [
-      { path: [...path, 'port'], value: port, expected: `is the port of ${first[0].join('.')} already` },
+      {
+        path: [...path, 'port'],
+        against: [...first[0], 'port'],
+        value: port,
+        expected: `is the port of ${first[0].join('.')} already`,
+      },
     ]
   })
 }
@@ -43,6 +50,7 @@ const proxies = (config: Config): readonly Conflict[] => {
       ? [
           {
             path: [...path, 'proxy_protocol'],
+            against: [...path, 'trusted_proxies'],
             value: true,
             expected: `needs ${[...path, 'trusted_proxies'].join('.')}, the addresses of the proxies`,
           },
@@ -58,6 +66,7 @@ const waits = ({ relay }: Config): readonly Conflict[] =>
       : [
           {
             path: ['relay', 'retry', i],
+            against: ['relay', 'lifetime'],
             value: formatDuration(wait),
             expected: `expected at most relay.lifetime, ${formatDuration(relay.lifetime)}: no such attempt would be made`,
           },
@@ -70,6 +79,7 @@ const keeping = ({ retention: { bodies, emails } }: Config): readonly Conflict[]
     : [
         {
           path: ['retention', 'bodies'],
+          against: ['retention', 'emails'],
           value: formatDuration(bodies),
           expected: `expected at most retention.emails, ${formatDuration(emails)}: a body goes with its mail`,
         },

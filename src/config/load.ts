@@ -12,7 +12,7 @@ import { dirname, join, resolve } from 'node:path'
 import type Joi from 'joi'
 import type { Config } from './config.js'
 import { conflictsIn } from './conflicts.js'
-import { ConfigError, type ConfigProblem, closest, expectation, shownValue } from './problem.js'
+import { ConfigError, type ConfigProblem, closest, expectation, inLineOrder, shownValue } from './problem.js'
 import { CREDENTIALS, readSources, type Sourced } from './read/source.js'
 import type { FileText, Path } from './read/yaml.js'
 import { SUBMISSION_DEFAULT, schema } from './schema.js'
@@ -51,31 +51,76 @@ const fileOf = ({ file, env }: ConfigSources): FileText | null => {
 }
 
 /** The settings in force, frozen; throws ConfigError with every mistake. */
-export const loadConfig = (sources: ConfigSources = {}): Config =>
-  readConfig(fileOf(sources), sources.env ?? {}, sources.flags ?? {})
+export const loadConfig = (sources: ConfigSources = {}): Config => flawless(inspectConfig(sources))
 
 /** The same from a text at hand. */
-export const readConfig = (file: FileText | null, env: Words = {}, flags: Words = {}): Config => {
-  const sourced = readSources(file, env, flags, DEFAULTS)
-  const { value, error } = schema.validate(sourced.tree, { abortEarly: false, errors: { label: 'path' } })
-  const wrong = (error?.details ?? []).map((detail) => problemOf(detail, sourced))
-  const problems = [...sourced.problems, ...wrong]
+export const readConfig = (file: FileText | null, env: Words = {}, flags: Words = {}): Config =>
+  flawless(inspect(file, env, flags))
+
+export interface Inspected {
+  /** The settings that are good, and defaults in place of the others. */
+  readonly config: Config
+  readonly problems: readonly ConfigProblem[]
+}
+
+/** Every mistake, and what can be looked at further all the same; throws ConfigError only for a file that can not be read. */
+export const inspectConfig = (sources: ConfigSources = {}): Inspected =>
+  inspect(fileOf(sources), sources.env ?? {}, sources.flags ?? {})
+
+const flawless = ({ config, problems }: Inspected): Config => {
   if (problems.length > 0) throw new ConfigError(problems)
-  const clashes = conflictsOf(value as Config, sourced)
-  if (clashes.length > 0) throw new ConfigError(clashes)
-  const config = freeze(
-    complete(value as Config, file === null ? '.' : dirname(file.name), env.CREDENTIALS_DIRECTORY),
-  )
-  SOURCES.set(config, sourced)
   return config
 }
 
+const OPTIONS: Joi.ValidationOptions = { abortEarly: false, errors: { label: 'path' } }
+
+const inspect = (file: FileText | null, env: Words, flags: Words): Inspected => {
+  const sourced = readSources(file, env, flags, DEFAULTS)
+  const { value, error } = schema.validate(sourced.tree, OPTIONS)
+  const details = error?.details ?? []
+  const wrong = details.map((detail) => problemOf(detail, sourced))
+  const good = (
+    details.length === 0 ? value : schema.validate(without(sourced.tree, details), OPTIONS).value
+  ) as Config
+  const problems = [...sourced.problems, ...wrong]
+  const clashes = conflictsOf(good, sourced, problems)
+  const config = freeze(complete(good, file === null ? '.' : dirname(file.name), env.CREDENTIALS_DIRECTORY))
+  SOURCES.set(config, { sourced, file: file?.name ?? null })
+  return { config, problems: inLineOrder([...problems, ...clashes]) }
+}
+
+/** True when a setting, or the group around it, or a part of it, is known to be wrong. */
+export const isWithin = (key: string, problems: readonly ConfigProblem[]): boolean =>
+  problems.some(
+    (one) => one.key !== '' && (`${key}.`.startsWith(`${one.key}.`) || `${one.key}.`.startsWith(`${key}.`)),
+  )
+
+/** The tree without its mistakes; a list goes whole where one of its values is wrong. */
+const without = (tree: unknown, details: readonly Joi.ValidationErrorItem[]): unknown => {
+  const pruned = structuredClone(tree)
+  for (const { path } of details) {
+    const whole = typeof path.at(-1) === 'number' ? path.slice(0, -1) : path
+    let node = pruned as Record<string, unknown> | undefined
+    for (const part of whole.slice(0, -1)) node = node?.[part] as Record<string, unknown> | undefined
+    if (typeof node === 'object' && node !== null) delete node[String(whole.at(-1))]
+  }
+  return pruned
+}
+
+interface Origin {
+  readonly sourced: Sourced
+  readonly file: string | null
+}
+
 /** Where the settings of each loaded configuration were written. */
-const SOURCES = new WeakMap<Config, Sourced>()
+const SOURCES = new WeakMap<Config, Origin>()
+
+/** The file that was read; null: there was none. */
+export const fileOfConfig = (config: Config): string | null => SOURCES.get(config)?.file ?? null
 
 /** `file:line:column`, the variable or the flag that a setting comes from; null for a default. */
 export const originOf = (config: Config, key: string): string | null => {
-  const sourced = SOURCES.get(config)
+  const sourced = SOURCES.get(config)?.sourced
   if (sourced === undefined) return null
   return writtenAt(
     sourced,
@@ -91,10 +136,16 @@ const writtenAt = (sourced: Sourced, path: Path): string | null => {
 }
 
 /** A default that clashes with what somebody wrote is no mistake of theirs: it gives way. Only ports do not. */
-const conflictsOf = (config: Config, sourced: Sourced): readonly ConfigProblem[] =>
-  conflictsIn(config).flatMap(({ path, value, expected }) => {
+const conflictsOf = (
+  config: Config,
+  sourced: Sourced,
+  known: readonly ConfigProblem[],
+): readonly ConfigProblem[] =>
+  conflictsIn(config).flatMap(({ path, against, value, expected }) => {
     const where = writtenAt(sourced, path)
     if (where === null && path.at(-1) !== 'port') return []
+    // a default in place of a mistake clashes with nobody
+    if ([path, against].some((one) => isWithin(one.join('.'), known))) return []
     return [{ where, key: path.join('.'), value: JSON.stringify(value), expected, remedy: null }]
   })
 

@@ -40,6 +40,18 @@ export class ConfigError extends Error {
   }
 }
 
+const placeOf = ({ where }: ConfigProblem): readonly [number, number] => {
+  const [, line, column] = /:(\d+):(\d+)$/.exec(where ?? '') ?? []
+  return line === undefined ? [Number.POSITIVE_INFINITY, 0] : [Number(line), Number(column)]
+}
+
+/** As one reads the file; what stands elsewhere comes after. */
+export const inLineOrder = (problems: readonly ConfigProblem[]): readonly ConfigProblem[] =>
+  problems
+    .map((one) => ({ one, at: placeOf(one) }))
+    .sort(({ at: a }, { at: b }) => (a[0] === b[0] ? a[1] - b[1] : a[0] < b[0] ? -1 : 1))
+    .map(({ one }) => one)
+
 const EXPECTED: Record<string, (context: Joi.Context) => string> = {
   'any.only': ({ valids }) => `expected one of ${(valids as readonly unknown[]).join(', ')}`,
   'any.required': () => 'is required',

@@ -52,6 +52,45 @@ t.test('check tells what serve would refuse', async (t) => {
   t.same(await good.json(['config', 'check']), [])
 })
 
+t.test('check finds mistakes of every kind in one run, in the order of the lines', async (t) => {
+  const text = `http: { host: 0.0.0.0, port: 1x }
+management:
+  port: 8090
+submission:
+  - { port: 8090, tls: none, host: 192.0.2.1 }
+  - { port: 2465, tls: of }
+tls:
+  cert_file: nowhere.crt
+  key_file: nowhere.key
+bounce: { rules_file: nowhere.yaml }
+relay: { retry: [10d], lifetime: 1d }
+retention: { bodies: 100d, emails: 9x }
+retenton: x
+hostname: gw.postern.test
+base_url: https://gw.postern.test
+`
+  const desk = openDesk(t, text)
+  const { code, stdout, stderr } = await desk.run(['config', 'check'])
+  t.equal(code, 78)
+  const lines = stdout.trim().replaceAll(`${desk.configFile}:`, '').split('\n')
+  t.strictSame(
+    lines.map((line) => /^[\d:]+ [^:]*/.exec(line)?.[0] ?? line.replace(desk.dir, '')),
+    [
+      '1:15: http.host',
+      '1:30: http.port',
+      '5:36: submission.0.host',
+      '6:24: submission.1.tls',
+      '8:14: tls.cert_file',
+      '9:13: tls.key_file',
+      '11:18: relay.retry.0',
+      '12:36: retention.emails',
+      '13:1: retenton',
+      '/nowhere.yaml: cannot be read: ENOENT',
+    ],
+  )
+  t.match(stderr, /10 mistakes/)
+})
+
 t.test('print shows what is in force, reference explains it', async (t) => {
   const desk = openDesk(t)
   t.match(await desk.json(['config', 'print']), {
