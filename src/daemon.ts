@@ -15,13 +15,14 @@ import type { Listen } from './base/listen.js'
 import type { Log } from './base/log.js'
 import { findSpans } from './base/observe/trace.js'
 import { besides, type Service, startAll, stopAll } from './base/service.js'
-import { loadCertificate } from './config/certificate.js'
+import { type Certificate, loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
 import { loadPepper } from './config/pepper.js'
-import { changesOf } from './config/reload.js'
+import { changesIn, type Marks, marksAfter, marksOf } from './config/reload.js'
 import { formatSize } from './config/units.js'
 import { createHttp, type Http } from './http/http.js'
 import { createManagement, type Management } from './http/management.js'
+import { certificateMetric } from './http/measure/certificate.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
@@ -115,6 +116,9 @@ interface State {
   config: Config
   /** What `bounce.rules_file` holds; read again by SIGHUP. */
   rules: readonly Rule[]
+  certificate: Certificate
+  /** The settings that are in force, wherever a restart would change them. */
+  inForce: Marks
   phase: 'starting' | 'running' | 'draining'
 }
 
@@ -185,6 +189,11 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       listeners: () => (state.phase === 'starting' ? 'starting: not all of them are open yet' : 'ok'),
       disk: () => (disk.isLow ? diskText(state.config, disk.free ?? 0) : 'ok'),
     },
+    status: () => ({
+      certificate: { fingerprint: state.certificate.fingerprint, expires_at: state.certificate.expiresAt },
+      // of dev they are its own
+      settings: options.mode === 'serve' ? state.inForce : null,
+    }),
     upstreams: () => relayState(relay.upstreams(), relay.view()),
     metrics: () => [
       ...flow.metrics(),
@@ -192,6 +201,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       ...relayMetrics(relay, ambiguous),
       ...writerMetrics(store.load()),
       gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
+      certificateMetric(state.certificate.expiresAt),
     ],
   })
 }
@@ -203,9 +213,9 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
   const ground = groundOf(store, config, pepper, clock)
   await ensureAccount(ground)
-  const state: State = { config, rules: rulesIn(config.bounce.rules_file), phase: 'starting' }
-
   const certificate = await loadCertificate(config)
+  const rules = rulesIn(config.bounce.rules_file)
+  const state: State = { config, rules, certificate, inForce: marksOf(config), phase: 'starting' }
   const keys = returnPathKeys(config.data_dir, pepper)
   const tenants = createTenants(ground)
   const disk = watchDisk(state, log)
@@ -367,12 +377,15 @@ const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier):
     const fresh = options.reload?.() ?? state.config
     const certificate = await loadCertificate(fresh)
     const rules = rulesIn(fresh.bounce.rules_file)
-    const { live: now, restart } = changesOf(state.config, fresh)
+    const marks = marksOf(fresh)
+    const { live: now, restart } = changesIn(state.inForce, marks)
     door.renew(certificate)
     http.renew(certificate)
     log.level = fresh.log.level
     state.config = fresh
     state.rules = rules
+    state.certificate = certificate
+    state.inForce = marksAfter(state.inForce, marks)
     relay.useRules(rules)
     log.info({ changed: now, certificate_expires: new Date(certificate.expiresAt).toISOString() }, 'reloaded')
     if (restart.length > 0) log.warn({ keys: restart }, 'these settings take effect after a restart')

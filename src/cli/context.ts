@@ -6,6 +6,7 @@
  *   What was opened is closed again, however the command ends. Only this folder
  *   and daemon.ts look at the environment.
  */
+import { execFileSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -63,13 +64,23 @@ export const strangersOwner = (dataDir: string): number | null => {
   return user === undefined || owner === undefined || owner === user || owner === 0 ? null : owner
 }
 
+/** The user as `sudo -u` takes it: by name where there is one. */
+export const userName = (uid: number): string => {
+  try {
+    const words = ['-nu', String(uid)]
+    return execFileSync('id', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return `'#${uid}'`
+  }
+}
+
 /** Throws when root would work in somebody else's data; other users are told by the system. */
 export const keepRootOut = (dataDir: string): void => {
   const owner = process.getuid?.() === 0 ? strangersOwner(dataDir) : null
   if (owner === null) return
   throw new Refusal(
     77,
-    `${dataDir} belongs to user ${owner}; run this as that user: sudo -u '#${owner}' postern ...`,
+    `${dataDir} belongs to user ${userName(owner)}; run this as that user: sudo -u ${userName(owner)} postern ...`,
   )
 }
 
@@ -120,4 +131,13 @@ export const withHouse = async <T>(args: Globals, use: (house: House) => Promise
   })
 
 /** The text of a file that holds a secret; `-` is standard input's business, not this one's. */
+/** The file of an upstream's password; an error names the part of the URL that it came from. */
+export const readPasswordFile = async (path: string): Promise<string> => {
+  try {
+    return await readSecretFile(path)
+  } catch (error) {
+    throw Object.assign(error as NodeJS.ErrnoException, { path: `password_file ${path}` })
+  }
+}
+
 export const readSecretFile = (path: string): Promise<string> => readFile(path, 'utf8')

@@ -6,6 +6,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { DEFAULT_FILE, fileOfConfig } from '../config/load.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
 import { command } from './command.js'
@@ -20,6 +21,7 @@ import { checkNames } from './doctor/names.js'
 import { checkPepper } from './doctor/pepper.js'
 import { checkDaemon, checkPorts } from './doctor/ports.js'
 import { checkNewest, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
+import { checkRunning } from './doctor/running.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
 import type { Paint } from './terminal.js'
@@ -31,15 +33,10 @@ const configFailures = (error: ConfigError): readonly Finding[] =>
     return fail('configuration', detail, remedy ?? 'postern config reference', 78)
   })
 
-const checkConfig: Check = async ({ config, configFile }) => {
+const checkConfig: Check = async ({ config, written }) => {
   const problems = safetyProblems(config)
   if (problems.length > 0) return configFailures(new ConfigError(problems))
-  return [
-    ok(
-      'configuration',
-      configFile ?? process.env.POSTERN_CONFIG ?? 'the defaults, or /etc/postern/postern.yaml',
-    ),
-  ]
+  return [ok('configuration', fileOfConfig(written) ?? `the defaults: there is no ${DEFAULT_FILE}`)]
 }
 
 const isRunning = async (dataDir: string): Promise<boolean> => {
@@ -62,6 +59,7 @@ const CHECKS: readonly Check[] = [
   checkDaemon,
   checkPorts,
   checkCertificate,
+  checkRunning,
   checkNames,
 ]
 
@@ -121,7 +119,7 @@ const findAll = async (
     const configured = configOf({ config: configFile })
     const running = await isRunning(configured.data_dir)
     const config = running ? asListening(configured) : configured
-    return await examine({ config, configFile, running, resolver, now: Date.now() })
+    return await examine({ config, written: configured, configFile, running, resolver, now: Date.now() })
   } catch (error) {
     if (error instanceof ConfigError) return configFailures(error)
     throw error

@@ -14,7 +14,7 @@ import { createPool } from '../tenant/pool.js'
 import { parseUpstream } from '../tenant/upstream.js'
 import { updateWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
-import { readSecretFile, withHouse } from './context.js'
+import { readPasswordFile, withHouse } from './context.js'
 import { Refusal } from './exit.js'
 
 interface Answers {
@@ -87,7 +87,7 @@ export const initCommand = command({
     const text = textOf(answers)
     const config = readConfig({ name: file, text }) // nothing is written that could not be read
     const members =
-      answers.upstream === '' ? null : [await parseUpstream(answers.upstream, readSecretFile, '--upstream')]
+      answers.upstream === '' ? null : [await parseUpstream(answers.upstream, readPasswordFile, '--upstream')]
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, text, { flag: 'wx', mode: 0o644 })
     let pool: string | null = null

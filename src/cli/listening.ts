@@ -13,10 +13,15 @@ import type { Ports } from '../daemon.js'
 
 const fileIn = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'listening.json')
 
-/** Writes the note; the answer takes it away again. */
-export const noteListening = (config: Config, ports: Ports): (() => void) => {
+/** Writes the note; the answer takes it away again. `inherited` are the listeners whose sockets systemd opened. */
+export const noteListening = (
+  config: Config,
+  ports: Ports,
+  inherited: readonly string[] = [],
+): (() => void) => {
   const file = fileIn(config)
-  writeFileSync(`${file}.new`, JSON.stringify({ hosts: hostsOf(config), ports }), { mode: 0o600 })
+  const note: Note = { hosts: hostsOf(config), ports, inherited }
+  writeFileSync(`${file}.new`, JSON.stringify(note), { mode: 0o600 })
   renameSync(`${file}.new`, file)
   return () => {
     try {
@@ -37,12 +42,29 @@ const hostsOf = ({ http, management, submission, bounce }: Config) => ({
 interface Note {
   readonly hosts: ReturnType<typeof hostsOf>
   readonly ports: Ports
+  readonly inherited: readonly string[]
+}
+
+const readNote = (config: Config): Note => JSON.parse(readFileSync(fileIn(config), 'utf8')) as Note
+
+/** Settings whose place was taken by what systemd says. */
+export const settledElsewhere = (config: Config): ReadonlySet<string> => {
+  try {
+    const { inherited } = readNote(config)
+    const keys = inherited.flatMap((name) => {
+      const [group = ''] = name.split('.')
+      return group === 'submission' ? [group] : [`${group}.host`, `${group}.port`]
+    })
+    return new Set(inherited.includes('http') ? [...keys, 'base_url'] : keys)
+  } catch {
+    return new Set()
+  }
 }
 
 /** The configuration with the addresses of the running daemon; as it is, when nobody left a note. */
 export const asListening = (config: Config): Config => {
   try {
-    const { hosts, ports } = JSON.parse(readFileSync(fileIn(config), 'utf8')) as Note
+    const { hosts, ports } = readNote(config)
     const at = (key: 'http' | 'management' | 'bounce') => ({ host: hosts[key], port: ports[key] })
     return {
       ...config,

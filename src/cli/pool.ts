@@ -11,7 +11,7 @@ import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'
-import { type House, readSecretFile, withHouse } from './context.js'
+import { type House, readPasswordFile, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
@@ -36,7 +36,7 @@ const OPTIONS = {
 const membersOf = (urls: readonly string[] | undefined): Promise<readonly Member[]> | undefined =>
   urls === undefined
     ? undefined
-    : Promise.all(urls.map((url) => parseUpstream(url, readSecretFile, '--upstream')))
+    : Promise.all(urls.map((url) => parseUpstream(url, readPasswordFile, '--upstream')))
 
 export const upstreamText = (row: UpstreamRow): string =>
   `${row.host.includes(':') ? `[${row.host}]` : row.host}:${row.port}`

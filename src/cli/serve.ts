@@ -59,7 +59,7 @@ export const serveCommand = command({
     })
     rmSync(devKeyFile(config), { force: true })
     log.info({ ...daemon.ports, version: versionText() }, 'listening')
-    const forget = noteListening(config, daemon.ports)
+    const forget = noteListening(config, daemon.ports, [...sockets.keys()])
     const reason = await daemon.ended
     forget()
     if (reason !== null) throw reason

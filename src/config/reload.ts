@@ -44,6 +44,3 @@ export const changesIn = (before: Marks, after: Marks): Changes => {
   const changed = Object.keys(after).filter((key) => key in before && before[key] !== after[key])
   return { live: changed.filter(isLive), restart: changed.filter((key) => !isLive(key)) }
 }
-
-export const changesOf = (before: Config, after: Config): Changes =>
-  changesIn(marksOf(before), marksOf(after))

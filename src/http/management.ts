@@ -5,7 +5,9 @@
  *   on loopback. /healthz says that the process answers, /readyz whether it should
  *   be sent work (503 when not, with a word for each check and a sentence for each
  *   that fails; red before anything else stops), /upstreams how each upstream is
- *   doing (`postern upstream list` shows it), /metrics the state of the queue and
+ *   doing (`postern upstream list` shows it), /status what the daemon goes by
+ *   (`postern doctor` compares it with the disk; of settings it shows marks, no
+ *   values), /metrics the state of the queue and
  *   the process in Prometheus text format.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -30,6 +32,8 @@ export interface ManagementOptions {
   readonly checks?: Readonly<Record<string, Check>>
   /** Further numbers of the moment. */
   readonly metrics?: () => readonly Metric[] | Promise<readonly Metric[]>
+  /** What the daemon goes by: its certificate, and marks of its settings. */
+  readonly status?: () => object
   /** What the relay knows now, ready to be shown: `data` are the upstreams. */
   readonly upstreams?: () => { readonly data: readonly object[] }
   /** How to get its socket, `management`; by default it is bound here. */
@@ -114,6 +118,7 @@ const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessag
   if (path === '/healthz') return json(200, { status: 'ok' })
   if (path === '/readyz') return ready(options)
   if (path === '/upstreams') return json(200, options.upstreams?.() ?? { data: [] })
+  if (path === '/status') return json(200, options.status?.() ?? {})
   if (path === '/metrics') return measure(options, late)
   return json(404, { status: 'fail' })
 }

@@ -83,7 +83,7 @@ t.test(
     const data = join(desk.dir, 'data')
     mkdirSync(data, { mode: 0o700 })
     chownSync(data, 65534, 65534)
-    const sent = { code: 77, stderr: /belongs to user 65534; .*sudo -u '#65534' postern/ }
+    const sent = { code: 77, stderr: /belongs to user nobody; .*sudo -u nobody postern/ }
     t.match(await desk.run(['key', 'list']), sent)
     t.match(await desk.run(['restore', desk.configFile, '--yes']), sent)
     t.match(await desk.run(['serve']), sent)
@@ -93,7 +93,7 @@ t.test(
     t.equal(code, 77)
     t.match(JSON.parse(stdout), [
       { check: 'configuration' },
-      { check: 'file owner', result: 'fail', remedy: "sudo -u '#65534' postern doctor" },
+      { check: 'file owner', result: 'fail', remedy: 'sudo -u nobody postern doctor' },
     ])
   },
 )

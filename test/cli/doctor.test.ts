@@ -253,6 +253,33 @@ t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', 
   )
 })
 
+t.test(
+  'an upstream that nobody knows, one without STARTTLS, a password file that is not there',
+  async (t) => {
+    const { look, run } = await examine(t)
+    const plain = new UpstreamServer({ extensions: ['PIPELINING'] })
+    const port = await plain.listen()
+    t.teardown(() => plain.close())
+    const urls = ['smtp://nowhere.invalid:25?tls=none', `smtp://127.0.0.1:${port}?tls=required`]
+    await run(['pool', 'create', 'main', ...urls.flatMap((url) => ['--upstream', url])])
+    const { rows } = await look()
+    t.match(
+      rows.filter(({ check }) => check === 'upstream'),
+      [
+        { result: 'fail', remedy: /^no name server (?:knows this host|answers)/ },
+        { result: 'fail', detail: /tls failed/, remedy: /^it offers no STARTTLS: .*tls=none/ },
+      ],
+    )
+    t.match(
+      await run(['pool', 'update', 'main', '--upstream', 'smtp://u@127.0.0.1?password_file=/nowhere/mta1']),
+      {
+        code: 74,
+        stderr: /password_file \/nowhere\/mta1: no such file/,
+      },
+    )
+  },
+)
+
 /** A name server that knows nothing (NXDOMAIN), or answers an MX and the addresses of all. */
 const nameServer = async (t: Test, knows: boolean): Promise<string> => {
   const socket = createSocket('udp4')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readProcAddress } from '../../src/base/host/systemd.js'
 import { readConfig } from '../../src/config/load.js'
-import { changesOf } from '../../src/config/reload.js'
+import { changesIn, marksAfter, marksOf } from '../../src/config/reload.js'
 import { safetyProblems } from '../../src/config/safety.js'
 import { adoptSockets } from '../../src/config/sockets.js'
 
@@ -57,8 +57,14 @@ t.test('a reload knows what it changes, and what must wait', async (t) => {
     name: '/x.yaml',
     text: 'hostname: other.example.com\nlog: {level: debug}\nlimits: {min_free_disk: 1GiB, idle: 1m}\nsubmission: []',
   })
-  const changes = changesOf(config, after)
+  const [before, fresh] = [marksOf(config), marksOf(after)]
+  const changes = changesIn(before, fresh)
   t.strictSame([...changes.live].sort(), ['limits.min_free_disk', 'log.level'])
   t.strictSame([...changes.restart].sort(), ['bounce.domain', 'hostname', 'limits.idle', 'submission'])
-  t.strictSame(changesOf(config, config), { live: [], restart: [] })
+  t.strictSame(changesIn(before, before), { live: [], restart: [] })
+  t.strictSame(
+    changesIn(marksAfter(before, fresh), fresh),
+    { live: [], restart: changes.restart },
+    'a reload puts the live ones in force',
+  )
 })

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { connect as connectTls } from 'node:tls'
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
+import { eventually } from '../parts/eventually.js'
 import { type Client, dial, dialFrom, HELLO } from './client.js'
 import { openBounceDoor, openDoor } from './doors.js'
 
@@ -37,7 +38,9 @@ t.test('one address may be strange so many times, and a login makes room', async
   t.match(await next.until(/\r\n/), /^220 /, 'whoever logged in does not count')
   t.match(await dialFrom(port, '203.0.113.7').closed(), BUSY)
   await hangUp(next)
-  await t.resolves(eventually(async () => (await firstLine(port, '203.0.113.7')).startsWith('220')))
+  await eventually('there is room again', async () =>
+    (await firstLine(port, '203.0.113.7')).startsWith('220'),
+  )
   await hangUp(...first, ...others)
   await door.stop()
 })
@@ -48,14 +51,6 @@ const firstLine = async (port: number, ip: string): Promise<string> => {
   const heard = await client.until(/\r\n/)
   await hangUp(client)
   return heard
-}
-
-const eventually = async (holds: () => Promise<boolean>): Promise<void> => {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await holds()) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  throw new Error('it never came true')
 }
 
 t.test('an IPv6 client is its /64', async (t) => {
@@ -115,7 +110,7 @@ t.test('one credential may be there so many times', async (t) => {
   const ranged = await greeted(port, '10.7.0.1', 2)
   t.match(await dialFrom(port, '10.7.0.1').closed(), /^421 [^\r]*with this credential/)
   await hangUp(...known, ...ranged)
-  await t.resolves(eventually(async () => (await firstLine(port, '10.7.0.1')).startsWith('220')))
+  await eventually('there is room again', async () => (await firstLine(port, '10.7.0.1')).startsWith('220'))
   await door.stop()
 })
 

@@ -3,7 +3,7 @@
  */
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { strangersOwner } from '../context.js'
+import { strangersOwner, userName } from '../context.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
@@ -12,8 +12,15 @@ const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '
 export const checkOwner: Check = async ({ config: { data_dir: dataDir } }) => {
   const owner = strangersOwner(dataDir)
   if (owner === null) return []
-  const remedy = `sudo -u '#${owner}' postern doctor`
-  return [fail('file owner', `${dataDir} belongs to user ${owner}, not ${process.getuid?.()}`, remedy, 77)]
+  const remedy = `sudo -u ${userName(owner)} postern doctor`
+  return [
+    fail(
+      'file owner',
+      `${dataDir} belongs to user ${userName(owner)}, not ${userName(process.getuid?.() ?? 0)}`,
+      remedy,
+      77,
+    ),
+  ]
 }
 
 /** What is wrong with a mode where `full` is all that others may have and the least that the owner needs. */

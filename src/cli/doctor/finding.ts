@@ -19,7 +19,10 @@ export interface Finding {
 }
 
 export interface Scene {
+  /** With the addresses of the running daemon. */
   readonly config: Config
+  /** As it stands in the file. */
+  readonly written: Config
   /** As named on the command line, for the remedies. */
   readonly configFile: string | undefined
   /** Whether a daemon holds the lock of the data folder. */

@@ -84,7 +84,10 @@ export const checkPorts: Check = async ({ config, running }) => {
   return found.length > 0 ? found : [ok('ports', `all ${fixed.length} listeners are free to use`)]
 }
 
-const get = ({ host, port }: ListenAddress, path: string): Promise<{ status: number; text: string }> =>
+export const askManagement = (
+  { host, port }: ListenAddress,
+  path: string,
+): Promise<{ status: number; text: string }> =>
   new Promise((resolve, reject) => {
     const asked = request({ host: reachable(host), port, path, timeout: 5_000 }, async (answer) => {
       let text = ''
@@ -101,7 +104,7 @@ export const checkDaemon: Check = async ({ config, running }: Scene) => {
   if (!running) return [ok('daemon', 'is not running')]
   if (config.management.port === 0) return [ok('daemon', 'is running')]
   try {
-    const { status, text } = await get(config.management, '/readyz')
+    const { status, text } = await askManagement(config.management, '/readyz')
     if (status === 200) return [ok('daemon', 'is running and ready')]
     return [fail('daemon', `is not ready: ${text.slice(0, 200)}`, 'journalctl -u postern -n 50', 75)]
   } catch (error) {

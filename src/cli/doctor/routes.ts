@@ -84,9 +84,22 @@ const updateOf = (pool: PoolRow, wrong: UpstreamRow, query: string): string => {
   return ['postern pool update', pool.name, ...urls].join(' ')
 }
 
-const remedyFor = (stage: NonNullable<Trial['stage']>, pool: PoolRow, wrong: UpstreamRow): string => {
+/** What a server whose EHLO offers none answers to the command, and what our side says of it. */
+const NO_STARTTLS = /STARTTLS|\b50[0-4]\b/i
+
+const remedyFor = (
+  stage: NonNullable<Trial['stage']>,
+  said: string,
+  pool: PoolRow,
+  wrong: UpstreamRow,
+): string => {
+  if (/ENOTFOUND|ENODATA/.test(said))
+    return `no name server knows this host; name another in: ${updateOf(pool, wrong, '')}`
+  if (said.includes('EAI_AGAIN')) return 'no name server answers: look into /etc/resolv.conf'
   if (stage === 'auth') return updateOf(pool, wrong, '?password_file=FILE')
   if (stage === 'greeting') return 'look into its log: it does not take mail from here'
+  if (stage === 'tls' && NO_STARTTLS.test(said))
+    return `it offers no STARTTLS: switch TLS on there, or, in a network that you trust: ${updateOf(pool, wrong, '?tls=none')}`
   if (stage === 'tls') return `renew its certificate, or: ${updateOf(pool, wrong, '?tls=MODE')}`
   return `start it, open the firewall, or name another in: ${updateOf(pool, wrong, '')}`
 }
@@ -98,7 +111,7 @@ const judge = (trial: Trial, pool: PoolRow): Finding => {
     return fail(
       'upstream',
       `${name}: ${at} failed: ${trial.said}`,
-      remedyFor(at, pool, trial.upstream),
+      remedyFor(at, trial.said, pool, trial.upstream),
       at === 'auth' ? 77 : 69,
     )
   }
