@@ -82,10 +82,8 @@ export const emailSummary = (row: EmailRow) => ({
 })
 
 export const listedEmail = (row: EmailRow, waiting: Waiting | null, show: ShowWaiting) => ({
-  ...heading(row),
+  ...emailSummary(row),
   waiting: show(waiting),
-  ...passage(row),
-  counts: countsOf(row.counts),
 })
 
 const recipient = (row: RecipientRow) => ({

@@ -47,7 +47,10 @@ export const visibleMode = (principal: Principal): Mode | null =>
 
 /** Throws unless a person's session is asking (API keys cannot make keys). */
 export const requireSession = (principal: Principal): void => {
-  if (principal.via !== 'session') throw new Fault('auth.session_required')
+  if (principal.via === 'session') return
+  throw new Fault('auth.session_required', {
+    detail: 'Not for API keys: a session may (postern session create), and so may the postern command on the server',
+  })
 }
 
 /** Throws unless the caller may act for the whole account. */

@@ -27,9 +27,10 @@ t.test('an email has the members of API.md 2.1, in their order', async (t) => {
   t.strictSame(Object.keys(sent.json.counts), COUNTS)
   t.strictSame(Object.keys(sent.json.recipients[0]), RECIPIENT)
   const read = await kit.ask(`/v1/emails/${sent.json.id}`)
-  t.strictSame(Object.keys(read.json), [...ACCEPTED, 'html', 'text', 'headers'])
+  t.strictSame(Object.keys(read.json), [...ACCEPTED, 'waiting', 'html', 'text', 'headers'])
+  t.strictSame(Object.keys(read.json.recipients[0]), [...RECIPIENT, 'waiting'])
   const [row] = (await kit.ask('/v1/emails?limit=1')).json.data
-  t.strictSame(Object.keys(row), SUMMARY)
+  t.strictSame(Object.keys(row), [...SUMMARY, 'waiting'])
 })
 
 t.test('what is rare shows only when it is so', async (t) => {

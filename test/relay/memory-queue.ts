@@ -148,9 +148,9 @@ export class MemoryQueue implements RelayQueue {
     return [...new Set(due.map(({ claimed }) => claimed.poolId))]
   }
 
-  async nextDue(): Promise<number | null> {
-    const times = [...this.rows.values()].flatMap(({ dueAt, leased }) =>
-      leased || dueAt === null ? [] : [dueAt],
+  async nextDue(poolIds?: readonly string[]): Promise<number | null> {
+    const times = [...this.rows.values()].flatMap(({ dueAt, leased, claimed }) =>
+      leased || dueAt === null || poolIds?.includes(claimed.poolId) === false ? [] : [dueAt],
     )
     return times.length === 0 ? null : Math.min(...times)
   }

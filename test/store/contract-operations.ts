@@ -121,6 +121,46 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     t.match(await store.queueEntries(over(at), 10), [{ held: /^hold_/, underWay: false, dueAt: null }])
   })
 
+  await t.test('what waits of some mails, and in which pools something is due', async (t) => {
+    const at = await home()
+    const own = newId('pool')
+    const pool = await store.pool(at.accountId, at.poolId)
+    if (pool === null) throw new Error('no pool')
+    await store.createPool({ ...pool, id: own, name: 'own', kind: 'relay' })
+    const there = { ...at, poolId: own }
+    const mail = await accepted(store, there, { recipients: [toOne('a@x.test'), toOne('b@x.test')] })
+    const other = await accepted(store, at)
+    t.same((await store.duePools(T0 - 1)).includes(own), false)
+    t.ok((await store.duePools(T0)).includes(own))
+    t.equal(await store.nextDue([own]), T0)
+    t.equal(await store.nextDue([own, at.poolId]), T0)
+    t.equal(await store.nextDue(['pool_x']), null)
+    const leased = await claimOne(store, there, T0)
+    await store.attempting([{ ...leased, attempt: 1, upstreamId: 'up_x', at: T0 }])
+    const entries = await store.entriesOf([mail.id, other.id, 'em_x'])
+    const facts = entries.map(({ emailId, poolId, underWay, attempting }) => ({
+      ...{ emailId, poolId },
+      ...{ underWay, attempting },
+    }))
+    t.same(
+      facts.filter(({ underWay }) => !underWay),
+      [
+        { emailId: mail.id, poolId: own, underWay: false, attempting: false },
+        { emailId: other.id, poolId: at.poolId, underWay: false, attempting: false },
+      ],
+    )
+    t.match(
+      facts.filter(({ underWay }) => underWay),
+      [{ emailId: mail.id, attempting: true }],
+    )
+    await store.settle([ofLease(leased)])
+    t.same((await store.entriesOf([mail.id])).length, 1, 'what has left waits no more')
+    const [last] = await store.claim(own, 9, T0 + HOUR, T0)
+    if (last === undefined) throw new Error('nothing to claim')
+    t.notOk((await store.duePools(T0)).includes(own))
+    await store.settle([ofLease(last)])
+  })
+
   await t.test('holds by recipient domain and by email; overlapping ones', async (t) => {
     const at = await home()
     const mail = await accepted(store, at, { recipients: [toOne('A@Slow.example'), toOne('b@fast.example')] })

@@ -60,6 +60,54 @@ t.test('a loop that waits for an answer that never comes is started anew', async
   await until(() => watchdog.pools[0]?.stalled === null)
 })
 
+t.test('mail without any upstream is told at once, once, with what mends it', async (t) => {
+  const { queue, flow, pools, stop } = startFlow([
+    poolRow([]),
+    poolRow([], { id: 'pool_shop', name: 'shop', follows: POOL }),
+  ])
+  t.teardown(stop)
+  const lines: [string, Readonly<Record<string, unknown>>][] = []
+  const watchdog = new Watchdog({
+    pools: () => pools.all(),
+    nextDue: (poolIds) => queue.nextDue(poolIds),
+    now: systemClock.now,
+    tick: systemClock.tick,
+    begunAt: (poolId) => flow.begunAt(poolId),
+    waiting: (poolId) => flow.waiting(poolId),
+    restart: () => t.fail('nothing to start anew'),
+    log: (_level, fact, more) => lines.push([fact, more]),
+    patience: 3_600_000,
+  })
+  await watchdog.look()
+  t.same(lines, [], 'nothing waits')
+  queue.add(mail({ poolId: 'pool_shop' }))
+  await watchdog.look()
+  await watchdog.look()
+  t.match(lines, [
+    [
+      'pool stands still',
+      {
+        pool: 'pool_shop',
+        name: 'shop',
+        why: 'no upstream',
+        remedy: 'postern pool update main --upstream URL',
+      },
+    ],
+  ])
+  t.equal(lines.length, 1, 'once')
+  const server = new UpstreamServer()
+  const port = await server.listen()
+  t.teardown(() => server.close())
+  pools.update([
+    poolRow([upstreamRow(port)]),
+    poolRow([], { id: 'pool_shop', name: 'shop', follows: POOL }),
+  ])
+  flow.look()
+  await queue.settled(1)
+  await watchdog.look()
+  t.match(lines.slice(1), [['pool moves again', { name: 'shop' }]])
+})
+
 t.test('an upstream that keeps everybody waiting is told, and not restarted', async (t) => {
   const { queue, watchdog, barks, until, server } = await start(t)
   let go: () => void = () => {}
