@@ -49,7 +49,8 @@ export const visibleMode = (principal: Principal): Mode | null =>
 export const requireSession = (principal: Principal): void => {
   if (principal.via === 'session') return
   throw new Fault('auth.session_required', {
-    detail: 'Not for API keys: a session may (postern session create), and so may the postern command on the server',
+    detail:
+      'Not for API keys: a session may (postern session create), and so may the postern command on the server',
   })
 }
 

@@ -98,10 +98,7 @@ t.test('mail without any upstream is told at once, once, with what mends it', as
   const server = new UpstreamServer()
   const port = await server.listen()
   t.teardown(() => server.close())
-  pools.update([
-    poolRow([upstreamRow(port)]),
-    poolRow([], { id: 'pool_shop', name: 'shop', follows: POOL }),
-  ])
+  pools.update([poolRow([upstreamRow(port)]), poolRow([], { id: 'pool_shop', name: 'shop', follows: POOL })])
   flow.look()
   await queue.settled(1)
   await watchdog.look()
