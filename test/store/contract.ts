@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import { idempotencyContract } from './contract-idempotency.js'
 import { ledgerContract } from './contract-ledger.js'
 import { operationsContract } from './contract-operations.js'
+import { orderContract } from './contract-order.js'
 import { queueContract } from './contract-queue.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
@@ -24,6 +25,7 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('idempotency', (t) => idempotencyContract(t, store))
   await t.test('settle', (t) => settleContract(t, store, open))
   await t.test('ledger', (t) => ledgerContract(t, store))
+  await t.test('order', (t) => orderContract(t, store, open))
   await t.test('tenants', (t) => tenantsContract(t, store, open))
   await t.test('operations', (t) => operationsContract(t, store, open))
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))
