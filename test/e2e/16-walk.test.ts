@@ -1,5 +1,5 @@
 /**
- * A new sysadmin's walk in a root of its own: walk.sh installs the package, configures, relays, backs up, loses the
+ * A new sysadmin's walk in a root of its own: walk.sh goes the README's two ways to a live service, backs up, loses the
  * disk, restores and purges. On this machine's own files, kept apart by an overlay; WALK=debootstrap takes a fresh Debian.
  */
 import { execFileSync, spawn } from 'node:child_process'
@@ -45,7 +45,8 @@ t.test(
   async (t) => {
     const built = await must(join(ROOT, 'systemd', 'build-deb.sh'), [dir])
     const deb = /'([^']+\.deb)'/.exec(built.stdout)?.[1] ?? ''
-    const child = spawn(join(ROOT, 'test', 'e2e', 'walk.sh'), [deb, process.execPath, kind], {
+    const executable = (await must(join(ROOT, 'systemd', 'build-sea.sh'), [dir])).stdout.trim()
+    const child = spawn(join(ROOT, 'test', 'e2e', 'walk.sh'), [deb, executable, process.execPath, kind], {
       env: cleanEnv({ TMPDIR: dir }),
       stdio: ['ignore', 'pipe', 'pipe'],
     })

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# A new sysadmin's walk, from the .deb to a relayed mail to a restored backup to a clean machine again.
-#   walk.sh DEB NODE [overlay|debootstrap]
+# A new sysadmin's walk: the README's way of the package, from the .deb to a relayed mail to a restored backup to a
+# clean machine again, then its way of the single executable. Both by the README's own lines, as they stand there.
+#   walk.sh DEB EXECUTABLE NODE [overlay|debootstrap]
 # Runs in a root of its own: this machine's, with every change kept in memory, or a fresh Debian. Mounts, processes
 # and the network (loopback only) are its own, too; there is no systemd in it, so the unit is started as it says:
 # its user, its command, no capability, its credential, and the ports below 1024 by systemd-socket-activate.
@@ -17,7 +18,7 @@ eventually() { # COMMAND: true within a minute
 
 # outside: a root to walk in; a fresh one needs the network
 if [ "${INSIDE:-}" = "" ]; then
-  deb=$1 node=$2 kind=${3:-overlay}
+  deb=$1 executable=$2 node=$3 kind=${4:-overlay}
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
   if [ "$kind" = debootstrap ]; then
@@ -25,11 +26,12 @@ if [ "${INSIDE:-}" = "" ]; then
       --include=systemd,libstdc++6,ca-certificates,postfix,curl,openssl,iproute2 \
       "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$work/fresh" >"$work/log" 2>&1 || { tail -5 "$work/log"; exit 1; }
   fi
-  INSIDE=yes unshare --mount --net --pid --fork --kill-child "$0" "$deb" "$node" "$kind" "$work"
+  INSIDE=yes unshare --mount --net --pid --fork --kill-child "$0" "$deb" "$executable" "$node" "$kind" "$work"
   exit
 fi
 
-deb=$1 node=$2 kind=$3 work=$4
+deb=$1 executable=$2 node=$3 kind=$4 work=$5
+readme=$(dirname "$(readlink -f "$0")")/../../README.md
 root=$work/root
 mkdir -p "$root"
 ip link set lo up
@@ -47,11 +49,40 @@ mount --rbind /dev "$root/dev"
 mount -t tmpfs none "$root/run"
 mount -t tmpfs none "$root/tmp"
 mkdir "$root/packages"
-cp "$deb" "$root/packages/postern.deb"
+cp "$deb" "$executable" "$root/packages/"
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
 in_root() { chroot "$root" "$@"; }
 # as the sysadmin is told to: sudo -u postern postern ...
 postern() { in_root setpriv --reuid=postern --regid=postern --clear-groups -- postern "$@"; }
+
+# the lines of the README's block that begins so, with our mail server for its example
+lines_of() {
+  awk -v begin="$1" '/^```/ { inside = !inside && /^```sh$/; fresh = inside; next }
+    fresh { wanted = index($0, begin) == 1; fresh = 0 } inside && wanted' "$readme" |
+    sed -E 's|gateway@mta1.example.com:587\?tls=verify&password_file=[^'"']*"'|127.0.0.2:2600?tls=none|'
+}
+# what stands for the person and for systemd: sudo becomes that user, an editor changes three lines, systemctl takes note
+mkdir "$root/packages/bin"
+cat >"$root/packages/bin/sudo" <<'TEXT'
+#!/bin/sh
+[ "$1" = -u ] || exec "$@"
+user=$2
+shift 2
+exec setpriv --reuid="$user" --regid="$user" --clear-groups -- "$@"
+TEXT
+cat >"$root/packages/bin/sudoedit" <<'TEXT'
+#!/bin/sh
+exec sed -i 's|^#hostname: .*|hostname: mail.walk.test|; s|^#base_url: .*|base_url: https://mail.walk.test|
+  s|^#bounce:|bounce:|; s|^#  domain: .*|  domain: bounces.walk.test|' "$1"
+TEXT
+cat >"$root/packages/bin/systemctl" <<'TEXT'
+#!/bin/sh
+echo "$*" >>/packages/systemctl
+TEXT
+chmod 755 "$root"/packages/bin/*
+echo sesame >"$root/packages/mta1.password"
+# as typed, in the folder with the package
+typed() { chroot "$root" env PATH="/packages/bin:$PATH" bash -c "cd /packages && $1"; }
 
 # Node as a package, since Debian's may be older than what Postern needs
 mkdir -p "$work/nodejs/DEBIAN" "$work/nodejs/usr/bin"
@@ -65,19 +96,21 @@ Description: the Node that runs this test
 TEXT
 dpkg-deb --root-owner-group -Znone --build "$work/nodejs" "$root/packages/nodejs.deb" >/dev/null
 
-# 1. install: a user, a pepper, nothing started
-in_root dpkg -i /packages/nodejs.deb /packages/postern.deb >"$root/var/log/postern.dpkg" 2>&1 || fail "installs"
-ok "installs"
+# 1. the README's first lines: install, edit
+in_root dpkg -i /packages/nodejs.deb >"$root/var/log/postern.dpkg" 2>&1 || fail "Node is there"
+mapfile -t lines < <(lines_of 'sudo apt install')
+[ ${#lines[@]} -ge 8 ] || fail "the README's way of the package is found"
+for line in "${lines[@]:0:3}"; do
+  typed "$line" >>"$root/var/log/postern.dpkg" 2>&1 </dev/null || fail "$line"
+  ok "$line"
+done
 [ "$(in_root stat -c '%a %U:%G' /etc/postern/pepper /etc/postern/postern.yaml /var/lib/postern | tr '\n' ' ')" = \
   "640 root:postern 640 root:postern 700 postern:postern " ] || fail "secrets are for root and the daemon alone"
 ok "secrets are for root and the daemon alone"
 in_root bash -c 'source /usr/share/bash-completion/completions/postern && complete -p postern' >/dev/null || fail "completion"
 ok "the completion is there"
 
-# 2. configure
-sed -i 's|^#hostname: .*|hostname: mail.walk.test|; s|^#bounce:|bounce:|; s|^#  domain: .*|  domain: bounces.walk.test|' \
-  "$root/etc/postern/postern.yaml"
-postern config check >"$root/var/log/postern.doctor" 2>&1 || fail "the configuration is good"
+# 2. what was edited is in force
 [ "$(postern config print --json | "$node" -pe 'JSON.parse(require("fs").readFileSync(0)).bounce.domain')" = bounces.walk.test ] ||
   fail "the configuration is good"
 ok "the configuration is good"
@@ -109,7 +142,17 @@ grep -q '^postlog' "$root/etc/postfix/master.cf" || echo 'postlog unix-dgram n -
 chmod 1777 "$root/var/mail"
 in_root postfix start >"$root/var/log/postern.postfix" 2>&1 || fail "Postfix starts"
 
-# 3. the service, as its unit says
+# 3. the README's other lines: a way out, and a key
+key=
+for line in "${lines[@]:3}"; do
+  said=$(typed "$line" 2>"$root/var/log/postern.doctor" </dev/null) || fail "$line"
+  [[ $said != svc_live_* ]] || key=$said
+  ok "$line"
+done
+[ -n "$key" ] || fail "a key"
+[ "$(cat "$root/packages/systemctl")" = 'enable --now postern.socket postern' ] || fail "the last line starts it"
+
+# the service, as its unit says
 unit=$root/usr/lib/systemd/system/postern.service
 command=$(sed -n 's/^ExecStart=//p' "$unit")
 credential=$(sed -n 's/^LoadCredential=pepper://p' "$unit")
@@ -132,10 +175,7 @@ start() {
 stop() { kill -TERM "$service"; wait "$service" || fail "stops when told to, with $?"; }
 start "starts by its first client, on ports below 1024, with its credential and without a capability"
 
-# 4. a way out, and a key
-postern pool create main --upstream 'smtp://127.0.0.2:2600?tls=none' >/dev/null || fail "a pool"
-postern workspace update default --pool main >/dev/null || fail "the workspace uses it"
-key=$(postern key create --workspace default 2>/dev/null)
+# 4. all well
 postern doctor >"$root/var/log/postern.doctor" 2>&1 || fail "doctor has no complaint"
 ok "doctor has no complaint"
 
@@ -153,12 +193,10 @@ eventually 'api http://127.0.0.1:8080/v1/emails/$id | grep -q "\"status\":\"deli
   fail "the report of the mail server came back by port 25: delivered"
 ok "the report of the mail server came back by port 25: delivered"
 
-# 6. a backup while it runs; the pepper is kept apart
-postern backup /var/lib/postern/copy.db >/dev/null 2>&1 || fail "a backup while it runs"
-mkdir "$root/backup"
-mv "$root/var/lib/postern/copy.db" "$root/backup/"
+# 6. a backup while it runs, outside of the data folder; the pepper is kept apart
+in_root install -d -o postern -m 700 /backup
+postern backup /backup/copy.db >/dev/null 2>&1 || fail "a backup while it runs"
 cp -p "$root/etc/postern/pepper" "$root/backup/"
-in_root chown -R postern /backup
 ok "a backup while it runs"
 
 # 7. an upgrade keeps what was configured, and the pepper
@@ -189,5 +227,22 @@ left=$(cd "$root" && find etc var/lib usr run -xdev -name '*postern*' ! -path 'r
 [ "$left" = "" ] || fail "purging leaves nothing: $left"
 ! grep -q postern "$root/etc/passwd" "$root/etc/group" || fail "purging leaves nothing: the user"
 ok "purging leaves nothing"
+
+# 10. the README's other way, by the executable: as a user of its own, in a folder of its own
+install -m 755 "$root/packages/$(basename "$executable")" "$root/usr/local/bin/postern"
+in_root useradd --create-home walker
+as_walker=(chroot "$root" setpriv --reuid=walker --regid=walker --clear-groups
+  env --chdir=/home/walker HOME=/home/walker PATH="/usr/local/bin:$PATH" bash -ec)
+script=$(lines_of 'export POSTERN_CONFIG')
+key=$("${as_walker[@]}" "$(sed '$d' <<<"$script")" 2>"$root/var/log/postern.doctor" </dev/null | grep -o '^svc_live_.*') ||
+  fail "init, a key and doctor, by the executable"
+ok "init, a key and doctor, by the executable"
+"${as_walker[@]}" "$(head -1 <<<"$script"); exec $(tail -1 <<<"$script")" >"$root/var/log/postern.log" 2>&1 &
+service=$!
+eventually 'curl -fsS http://127.0.0.1:8081/readyz' || fail "serves"
+api http://127.0.0.1:8080/v1/emails -d '{"from":"a@acme.test","to":"admin@walk.test","subject":"Receipt 44","text":"Thank you"}' >/dev/null
+eventually 'grep -q "Subject: Receipt 44" "$root/var/mail/admin"' || fail "its mail is relayed"
+stop
+ok "its mail is relayed"
 in_root postfix stop >/dev/null 2>&1 || true
 echo "1..$step"
