@@ -10,6 +10,7 @@ import { existsSync } from 'node:fs'
 import { type Clock, systemClock } from './base/clock.js'
 import { readCrashPoint } from './base/crash-point.js'
 import { createDiskWatch, type DiskWatch } from './base/disk.js'
+import { Budget } from './base/host/budget.js'
 import { createNotifier, type Notifier } from './base/host/systemd.js'
 import type { Listen } from './base/listen.js'
 import type { Log } from './base/log.js'
@@ -236,6 +237,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     spans,
     accepted: (mails) => flow.accepted(mails),
   })
+  const doors = { config, clock, log, listen, spans, memory: new Budget(config.limits.memory) }
   const reported = new ReportMetrics()
   const { lifetime } = config.relay
   const intake = createIntake(
@@ -246,7 +248,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
       log.info({ kind, tier, email, recipient, status, suppressed, did }, 'report')
     },
   )
-  const bounce = createBounceDoor({ config, clock, log, listen, ...intake })
+  const bounce = createBounceDoor({ ...doors, ...intake })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.innerAddress })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
   const relay = createRelay({
@@ -264,21 +266,9 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
         log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
       ),
   })
-  const door = createSubmissionDoor({ config, certificate, tenants, submission, clock, log, listen, spans })
+  const door = createSubmissionDoor({ ...doors, certificate, tenants, submission })
   const tls = config.http.tls ? certificate : null
-  const http = createHttp({
-    store,
-    tenants,
-    submission,
-    config,
-    clock,
-    log,
-    pepper,
-    tls,
-    relay,
-    listen,
-    spans,
-  })
+  const http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay })
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))

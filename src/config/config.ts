@@ -59,6 +59,8 @@ export interface Config {
     readonly connections_per_address: number
     readonly connections_per_credential: number
     readonly idle: number
+    /** Bytes that bodies on their way in may take, at both doors together. */
+    readonly memory: number
     /** Below this many free bytes in data_dir nothing more is accepted. */
     readonly min_free_disk: number
   }

@@ -12,6 +12,7 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import Joi from 'joi'
+import { defaultBudget } from '../base/host/budget.js'
 import { parseRange } from '../base/network.js'
 import type { Config, ListenAddress, SubmissionListener } from './config.js'
 import { formatDuration, formatSize, parseDuration, parseSize } from './units.js'
@@ -278,6 +279,12 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .default(5 * MINUTE)
         .description(
           'When a silent SMTP client is dropped; one without a login or MAIL after 60s at the latest',
+        ),
+      memory: size(MIB)
+        .default(defaultBudget)
+        .meta({ shown: 'a quarter of the memory limit, at most 256MiB' })
+        .description(
+          'Memory for mail on its way in, at both doors: JSON counts four times, MIME twice; beyond it 503 and 452',
         ),
       min_free_disk: size(0)
         .default(100 * MIB)

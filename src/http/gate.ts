@@ -11,6 +11,7 @@
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
 import { Fault, invalid } from '../base/fault.js'
+import type { Budget, Share } from '../base/host/budget.js'
 import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
@@ -31,6 +32,8 @@ declare module '@hapi/hapi' {
     body: unknown
     /** The octets of a body that is for a thread to read. */
     large: Uint8Array | null
+    /** Of limits.memory; given back when the response is out, or nobody is there to take it. */
+    share: Share | null
     /** Only when somebody traces. */
     span: Span | null
     /** The code that was answered instead. */
@@ -41,6 +44,7 @@ declare module '@hapi/hapi' {
 export interface GateGround {
   readonly tenants: Tenancy
   readonly maxBody: number
+  readonly memory: Budget
 }
 
 const BEARER = /^Bearer +([!-~]+) *$/i
@@ -79,9 +83,19 @@ export const windowFor = async (tenants: Tenancy, request: Request): Promise<Win
   return principal === null ? anonymous() : tenants.sendWindow.peek(principal).catch(anonymous)
 }
 
+/** A body is its octets, their text, the values in it and the mail that is made of them. */
+const TIMES = 4
+const RETRY_AFTER_S = 2
+
+const full = (): Fault =>
+  new Fault('service.unavailable', {
+    retryAfter: RETRY_AFTER_S,
+    detail: 'Too many large requests are under way; limits.memory bounds what they take',
+  })
+
 /** Before the body: who, whether, how often, how large. */
 export const admit = async (
-  { tenants, maxBody }: GateGround,
+  { tenants, maxBody, memory }: GateGround,
   endpoint: Endpoint,
   request: Request,
 ): Promise<Principal> => {
@@ -89,7 +103,14 @@ export const admit = async (
   request.app.principal = principal
   checkAccess(endpoint.access, principal)
   if (endpoint.sends) await spend(tenants, request, principal, 1)
-  if (endpoint.method !== 'GET') checkDeclared(request.raw.req.headers, mostOf(endpoint, maxBody))
+  if (endpoint.method !== 'GET') {
+    const { req, res } = request.raw
+    checkDeclared(req.headers, mostOf(endpoint, maxBody))
+    const share = memory.share(TIMES)
+    request.app.share = share
+    res.once('close', () => share.release())
+    if (!share.cover(Number(req.headers['content-length'] ?? 0), true)) throw full()
+  }
   return principal
 }
 
@@ -117,7 +138,10 @@ export const readBody = async (
 ): Promise<void> => {
   const source = request.payload
   if (source === null || source === undefined) return
-  const bytes = await collect(source as Readable, mostOf(endpoint, maxBody))
+  const { share } = request.app
+  const bytes = await collect(source as Readable, mostOf(endpoint, maxBody), (size) => {
+    if (share && !share.cover(size)) throw full()
+  })
   if (!endpoint.large && weigh(bytes).values > MOST_VALUES_ELSEWHERE) {
     const message = `must have at most ${MOST_VALUES_ELSEWHERE} values`
     throw invalid([{ field: 'body', kind: 'too_many', message }])

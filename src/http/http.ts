@@ -8,6 +8,7 @@
 import type { AddressInfo } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
+import { Budget } from '../base/host/budget.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import { inRange, plainAddress } from '../base/network.js'
 import type { Spans } from '../base/observe/trace.js'
@@ -41,6 +42,8 @@ export interface HttpOptions extends Omit<Ground, 'cursors' | 'reader'> {
   readonly pepper: Uint8Array
   /** Certificate and key when this listener speaks TLS itself. */
   readonly tls?: TlsFiles | null
+  /** What both doors share; by default this one has all of limits.memory. */
+  readonly memory?: Budget
   /** null without an OpenTelemetry SDK. */
   readonly spans?: Spans | null
   /** How to get its socket, `http`; by default it is bound here. */
@@ -94,6 +97,7 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
 
 export const createHttp = (options: HttpOptions): Http => {
   const { config, log, tenants } = options
+  const memory = options.memory ?? new Budget(config.limits.memory)
   const reader = createBodyReader(config.http.max_body)
   const ground: Ground = { ...options, reader, cursors: new CursorCodec(options.pepper) }
   let tls = options.tls ?? null
@@ -124,6 +128,7 @@ export const createHttp = (options: HttpOptions): Http => {
         log,
         tenants,
         maxBody: config.http.max_body,
+        memory,
         addressOf: addressOf(config.http.trusted_proxies),
         draining: () => draining,
         demandJson: (bytes) => demandJson(ground, bytes),

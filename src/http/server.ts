@@ -44,6 +44,7 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   request.app.workspace = null
   request.app.body = undefined
   request.app.large = null
+  request.app.share = null
   request.raw.res.setHeader('x-request-id', request.app.id)
   const { headers } = request.raw.req
   // codings have no case (RFC 9110, section 8.4.1); hapi unpacks lower-case ones only

@@ -6,18 +6,20 @@
  *   LF.CRLF, CRLF.LF and CR.CR are content, so nothing can be smuggled behind
  *   them. A dot that begins a line is taken away (section 4.5.2); all other
  *   bytes are kept as they came. Beyond `limit` bytes are counted, not kept; so
- *   they are when the door had no room for them for too long (room.ts).
+ *   they are when limits.memory has nothing left for them.
  *   A large message has memory of its own, which is given back at once, and
  *   before it some free octets, for what the message gets on top.
  */
+import type { Budget, Share } from '../base/host/budget.js'
 import { Growing } from '../base/host/growing.js'
-import type { Guest, Room } from './room.js'
 
 const CR = 13
 const LF = 10
 const DOT = 46
 const CRLF_DOT = Buffer.from('\r\n.')
-/** Up to this size a message is kept in pieces, and never waits for room. */
+/** A message is read, and written anew with its trace line. */
+const TIMES = 2
+/** Up to this size a message is kept in pieces. */
 const SMALL = 64 * 1024
 /** Octets before a large message; a trace line with a long name takes some hundred. */
 const HEADROOM = 4096
@@ -25,7 +27,7 @@ const HEADROOM = 4096
 /** Where the last byte left us. */
 type Place = 'text' | 'cr' | 'start' | 'dot' | 'dot-cr'
 
-export class Body implements Guest {
+export class Body {
   /** Bytes of content so far, kept or not. */
   size = 0
   private parts: Buffer[] = []
@@ -34,13 +36,12 @@ export class Body implements Guest {
   private taken = 0
   private lost = false
   private released = false
-  private wake: (() => void) | null = null
   private readonly limit: number
-  private readonly room: Room
+  private readonly share: Share
 
-  constructor(limit: number, room: Room) {
+  constructor(limit: number, memory: Budget) {
     this.limit = limit
-    this.room = room
+    this.share = memory.share(TIMES)
   }
 
   get oversized(): boolean {
@@ -52,28 +53,9 @@ export class Body implements Guest {
     return this.lost
   }
 
-  /** Calls back when the next chunk may come: at once, or when there is room for it. */
-  whenRoom(go: () => void): void {
-    if (this.taken <= SMALL || this.room.mayGrow(this)) go()
-    else this.wake = go
-  }
-
-  /** True while it waits for room. */
-  get isWaiting(): boolean {
-    return this.wake !== null
-  }
-
-  proceed(): void {
-    const go = this.wake
-    this.wake = null
-    go?.()
-  }
-
-  /** It has waited long enough: what follows is only counted. */
-  crowdOut(): void {
-    this.lost = true
-    this.release()
-    this.proceed()
+  /** Takes room for a message whose size was told before it; false when there is not so much. */
+  reserve(octets: number): boolean {
+    return this.share.cover(Math.min(octets, this.limit), true)
   }
 
   /** Takes a chunk; answers the offset just after the final dot's line, or -1 when it has not come. */
@@ -131,13 +113,12 @@ export class Body implements Guest {
 
   /** Gives the room back; the bytes are gone. Twice is fine. */
   release(): void {
-    const { taken } = this
     this.released = true
     this.taken = 0
     this.parts = []
     this.large?.free()
     this.large = null
-    this.room.leave(this, taken)
+    this.share.release()
   }
 
   private keep(part: Buffer): void {
@@ -146,7 +127,11 @@ export class Body implements Guest {
     if (this.oversized) this.release()
     // a connection that is gone may still hand in what it had read
     if (this.released) return
-    this.room.take(part.length)
+    if (!this.share.cover(this.taken + part.length)) {
+      this.lost = true
+      this.release()
+      return
+    }
     if (this.taken + part.length > SMALL) this.append(part)
     else this.parts.push(part)
     this.taken += part.length

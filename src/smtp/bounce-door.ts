@@ -9,8 +9,10 @@
  *   Behind a proxy there is a second listener, on loopback and a free port: the
  *   sandbox reports through the door, too, and stands before no proxy.
  */
+
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import { Budget } from '../base/host/budget.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
@@ -18,7 +20,6 @@ import type { Config, ListenAddress } from '../config/config.js'
 import { Tally } from './admission/tally.js'
 import type { BounceIntake } from './ports.js'
 import { Refusal } from './reply.js'
-import { Room } from './room.js'
 import type { Rules } from './rules.js'
 import { DoorServer } from './server.js'
 
@@ -26,6 +27,8 @@ export interface BounceDoorOptions extends BounceIntake {
   readonly config: Pick<Config, 'hostname' | 'bounce' | 'limits'>
   readonly clock: Clock
   readonly log: Log
+  /** What both doors share; by default this one has all of limits.memory. */
+  readonly memory?: Budget
   /** How to get its socket, `bounce`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -96,11 +99,11 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
   }
 }
 
-const bounceRules = ({ config, verifyRecipient, ingest, log }: BounceDoorOptions): Rules<never> => ({
+const bounceRules = ({ config, memory, verifyRecipient, ingest, log }: BounceDoorOptions): Rules<never> => ({
   hostname: config.hostname,
   size: LARGEST,
   recipients: MOST_RECIPIENTS,
-  room: new Room(4 * LARGEST),
+  memory: memory ?? new Budget(config.limits.memory),
   startTls: false,
   login: 'none',
   mustLogIn: false,

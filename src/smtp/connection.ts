@@ -22,8 +22,6 @@ import { DoorStream } from './stream.js'
 const LONGEST_LINE = 12_288
 /** After its first idle period a body must come at this rate on average, bytes per second. */
 const SLOWEST = 256
-/** How long a message may wait for room, in milliseconds; clients have about as much patience. */
-const LONGEST_WAIT = 60_000
 
 /** What server.ts hands in through smtp-server. */
 export interface ArrivedOptions extends SMTPConnectionOptions {
@@ -41,7 +39,6 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
   private body: Body | null = null
   private bodySeen = 0
   private bodySince = 0
-  private waitsSince: number | null = null
 
   constructor(door: SMTPServer & Listener<Who>, socket: Socket | TLSSocket, options: ArrivedOptions) {
     super(door, socket, options)
@@ -176,11 +173,6 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
       this.cut(SAY.idle)
       return
     }
-    if (this.body?.isWaiting === true) {
-      this.waitForRoom(this.body, now)
-      return
-    }
-    this.waitsSince = null
     if (this.body !== null && this.body.size > this.bodySeen) {
       this.bodySeen = this.body.size
       this.owesSince = now
@@ -191,15 +183,6 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
       const late = now - this.bodySince - idle
       if (late > 0 && this.body.size < (late / 1000) * SLOWEST) this.cut(SAY.tooSlow)
     }
-  }
-
-  /** Here it is we who keep the client waiting. */
-  private waitForRoom(body: Body, now: number): void {
-    this.owesSince = now
-    this.bodySince = now
-    this.bodySeen = body.size
-    this.waitsSince ??= now
-    if (now - this.waitsSince > LONGEST_WAIT) body.crowdOut()
   }
 
   private cut(reply: string): void {

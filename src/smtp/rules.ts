@@ -6,11 +6,12 @@
  *   with its reply; anything else thrown is 451 4.3.0 and a line in the log.
  *   They may answer at once or with a promise; at once is faster.
  */
+
 import type { Clock } from '../base/clock.js'
+import type { Budget } from '../base/host/budget.js'
 import type { Log } from '../base/log.js'
 import type { EnvelopeRecipient, Sender } from './envelope.js'
 import type { Credentials } from './login.js'
-import type { Room } from './room.js'
 
 /** The client, as far as it is known. */
 export interface Visit<Who> {
@@ -42,7 +43,7 @@ export interface Rules<Who> {
   readonly size: number
   readonly recipients: number
   /** Memory for messages on their way in. */
-  readonly room: Room
+  readonly memory: Budget
   /** Whether STARTTLS is offered while in clear. */
   readonly startTls: boolean
   /** When AUTH is offered: under TLS only, also in clear (loopback), or not at all. */

@@ -281,7 +281,11 @@ export class Session<Who> {
     if (line.trim().length > 4) throw new Refusal('501 5.5.4 Syntax: DATA')
     if (sender === null) throw new Refusal('503 5.5.1 Need MAIL before DATA')
     if (recipients.length === 0) throw new Refusal(SAY.recipientsFirst)
-    const body = new Body(this.rules.size, this.rules.room)
+    const body = new Body(this.rules.size, this.rules.memory)
+    if (sender.size !== null && !body.reserve(sender.size)) {
+      body.release()
+      throw new Refusal(SAY.full)
+    }
     this.receiving = true
     this.wire.collect(body, (done) => {
       this.reset()

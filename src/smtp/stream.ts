@@ -4,7 +4,7 @@
  *   Replaces smtp-server's parser, whose data mode copies through a PassThrough
  *   and whose command mode works on strings. One command or body at a time is
  *   handed out; the next follows when its `done` was called, and the socket is
- *   held back when it runs too far ahead, or waits for room. `onidle` is called whenever the input has
+ *   held back when it runs too far ahead. `onidle` is called whenever the input has
  *   nothing more to give now: the moment to send the replies of a pipelined group in one go.
  * NOTES
  *   Chunks do not pass through Writable's own queue: its callbacks cost more than
@@ -61,7 +61,7 @@ export class DoorStream extends SMTPStream {
     this.pending = this.pending.length === 0 ? chunk : Buffer.concat([this.pending, chunk])
     this.turn()
     const ahead = this.pending.length > AHEAD && (this.handedOut || this.again)
-    this.holding = ahead || this.body?.isWaiting === true
+    this.holding = ahead
     return !this.holding
   }
 
@@ -87,8 +87,7 @@ export class DoorStream extends SMTPStream {
     this.busy = false
     this.onidle()
     if (starved) {
-      if (this.body === null) this.starve()
-      else this.body.whenRoom(() => this.starve())
+      this.starve()
     } else if (this.again) setImmediate(() => this.turn())
   }
 

@@ -7,8 +7,10 @@
  *   can be revoked in between; the rate counts at MAIL. `250 2.6.0 Ok: queued
  *   as em_...` is said only after the submission stage resolved: on disk.
  */
+
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
+import { Budget } from '../base/host/budget.js'
 import { newRequestId } from '../base/id.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
@@ -20,7 +22,6 @@ import type { Login } from '../tenant/principal.js'
 import { Tally } from './admission/tally.js'
 import type { DoorSubmission, DoorTenants } from './ports.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
-import { Room } from './room.js'
 import type { Envelope, Rules, Visit } from './rules.js'
 import { type Certificate, DoorServer } from './server.js'
 import { traced } from './span.js'
@@ -32,6 +33,8 @@ export interface DoorOptions {
   readonly submission: DoorSubmission
   readonly clock: Clock
   readonly log: Log
+  /** What both doors share; by default this one has all of limits.memory. */
+  readonly memory?: Budget
   /** null without an OpenTelemetry SDK. */
   readonly spans?: Spans | null
   /** How to get its sockets, `submission.0` and so on; by default they are bound here. */
@@ -55,8 +58,6 @@ export interface SubmissionDoor extends Service {
 const RETRY_AFTER_S = 5
 /** A session can last for days: after this long its workspace is read again, so that changes reach it. */
 const STALE = 1000
-/** Bytes of all messages on their way in, over all listeners; large ones wait for it. */
-const ROOM = 64 * 1024 * 1024
 /** How long a stop waits for messages that are on their way in. */
 const GRACE = 10_000
 
@@ -71,9 +72,9 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   const { connections_per_address, connections_per_credential } = config.limits
   const addresses = new Tally(connections_per_address)
   const logins = new Tally(connections_per_credential)
+  const memory = options.memory ?? new Budget(config.limits.memory)
   let servers: DoorServer<Visitor>[] = []
   let certificate = options.certificate
-  const room = new Room(ROOM)
   const build = (listener: SubmissionListener, i: number): DoorServer<Visitor> =>
     new DoorServer({
       ...listener,
@@ -84,7 +85,7 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
       idle: config.limits.idle,
       addresses,
       isExempt: tenants.hasRange,
-      rules: submissionRules(options, listener, room, logins),
+      rules: submissionRules({ ...options, memory }, listener, logins),
       clock,
       log,
     })
@@ -117,15 +118,14 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
 }
 
 const submissionRules = (
-  { config, tenants, submission, clock, log, spans }: DoorOptions,
+  { config, tenants, submission, clock, log, spans, memory }: DoorOptions & { readonly memory: Budget },
   listener: SubmissionListener,
-  room: Room,
   logins: Tally,
 ): Rules<Visitor> => ({
   hostname: config.hostname,
   size: config.limits.message_size,
   recipients: config.limits.recipients,
-  room,
+  memory,
   startTls: listener.tls === 'starttls',
   login: listener.tls === 'none' ? 'clear' : 'tls',
   mustLogIn: true,

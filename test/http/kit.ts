@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../../src/base/clock.js'
+import type { Budget } from '../../src/base/host/budget.js'
 import { silentLog } from '../../src/base/log.js'
 import type { Config } from '../../src/config/config.js'
 import { readConfig } from '../../src/config/load.js'
@@ -69,6 +70,7 @@ export interface Wish {
   readonly perMinute?: number
   readonly authFailures?: number
   readonly maxBody?: number
+  readonly memory?: Budget
   readonly requestTimeoutMs?: number
   readonly trustedProxies?: readonly string[]
   /** Puts something into the data folder before it is opened. */
@@ -114,7 +116,10 @@ export const openKit = async (wish: Wish = {}): Promise<Kit> => {
   const tenants = createTenants({ store, pepper, clock, perMinute, authFailures })
   const { id: accountId } = await tenants.ensureAccount()
   const submission = createSubmission({ store, config, clock })
-  const http = createHttp({ store, tenants, submission, config, clock, log: silentLog(), pepper })
+  const http = createHttp({
+    ...{ store, tenants, submission, config, clock, log: silentLog(), pepper },
+    ...(wish.memory && { memory: wish.memory }),
+  })
   await http.start()
   const { port } = http.address
   const url = `http://127.0.0.1:${port}`

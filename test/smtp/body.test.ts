@@ -4,10 +4,10 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
+import { Budget } from '../../src/base/host/budget.js'
 import { Body } from '../../src/smtp/body.js'
-import { Room } from '../../src/smtp/room.js'
 
-const room = (): Room => new Room(1e9)
+const room = (): Budget => new Budget(1e9)
 
 /** Feeds a text in the given chunk sizes (cycled). */
 const feedAll = (wire: Buffer, sizes: readonly number[], body = new Body(1e9, room())) => {
@@ -87,7 +87,7 @@ t.test('one chunk size or another: the same end', async () => {
 })
 
 t.test('beyond the limit bytes are counted, not kept', async (t) => {
-  const shared = new Room(1000)
+  const shared = new Budget(1000)
   const body = new Body(100, shared)
   const wire = Buffer.from(`${'x'.repeat(98)}\r\n`.repeat(10))
   t.equal(body.feed(wire.subarray(0, 100)), -1)
@@ -96,8 +96,7 @@ t.test('beyond the limit bytes are counted, not kept', async (t) => {
   t.ok(body.oversized)
   t.equal(body.size, 1000)
   t.equal(body.bytes().length, 0)
-  shared.take(1000)
-  t.notOk(shared.isFull, 'all the room was given back')
+  t.equal(shared.used, 0, 'all the memory was given back')
 })
 
 const KB = 1024
@@ -116,48 +115,34 @@ t.test('a large message is one, however it came', async (t) => {
   }
 })
 
-/** A body that has taken so much, and whether it may go on. */
-const grown = (shared: Room, bytes: number) => {
-  const body = new Body(10_000 * KB, shared)
-  body.feed(Buffer.alloc(bytes, 'a'))
-  const state = { body, goes: 0 }
-  body.whenRoom(() => state.goes++)
-  return state
-}
-
-t.test('large messages wait for room in line; the first may always go on', async (t) => {
-  const shared = new Room(150 * KB)
-  const one = grown(shared, 100 * KB)
-  t.equal(one.goes, 1, 'there is room')
-  const two = grown(shared, 100 * KB)
-  t.equal(two.goes, 1, 'there is none, but nobody waits')
-  const three = grown(shared, 100 * KB)
-  const four = grown(shared, 100 * KB)
-  t.same([three.goes, four.goes], [0, 0])
-  t.ok(three.body.isWaiting)
-  t.equal(grown(shared, 10 * KB).goes, 1, 'a small one never waits')
-  one.body.whenRoom(() => one.goes++)
-  t.equal(one.goes, 1, 'nor may one that was there grow')
-  two.body.whenRoom(() => two.goes++)
-  t.equal(two.goes, 2)
-  two.body.release()
-  two.body.release()
-  t.same([one.goes, three.goes, four.goes], [1, 1, 0], 'the next in line')
-  four.body.crowdOut()
-  t.equal(four.goes, 1)
-  t.ok(four.body.crowdedOut)
-  four.body.feed(Buffer.alloc(100, 'a'))
-  t.equal(four.body.bytes().length, 0)
-  three.body.release()
-  t.equal(one.goes, 2)
-  one.body.release()
+t.test('a message that finds no memory is counted, not kept', async (t) => {
+  const shared = new Budget(1024 * KB)
+  const [told, untold] = [new Body(10_000 * KB, shared), new Body(10_000 * KB, shared)]
+  t.ok(told.reserve(300 * KB), 'what was told is taken before it comes, twice')
+  t.equal(shared.used, 600 * KB)
+  untold.feed(Buffer.alloc(10 * KB, 'a'))
+  t.equal(shared.used, 620 * KB, 'a small one takes what it is')
+  untold.feed(Buffer.alloc(100 * KB, 'a'))
+  t.equal(shared.used, 856 * KB, 'a large one whole steps of 256 KiB')
+  told.feed(Buffer.alloc(290 * KB, 'a'))
+  t.equal(shared.used, 856 * KB)
+  untold.feed(Buffer.alloc(200 * KB, 'a'))
+  t.ok(untold.crowdedOut)
+  t.equal(untold.bytes().length, 0)
+  t.equal(shared.used, 600 * KB)
+  t.notOk(new Body(10_000 * KB, shared).reserve(300 * KB))
+  told.feed(Buffer.alloc(5 * KB, 'a'))
+  t.notOk(told.crowdedOut, 'who has its part keeps it')
+  told.release()
+  told.release()
+  t.equal(shared.used, 0)
 })
 
-t.test('what comes after a release takes no room', async (t) => {
-  const shared = new Room(0)
+t.test('what comes after a release takes no memory', async (t) => {
+  const shared = new Budget(1000 * KB)
   const body = new Body(1000 * KB, shared)
   body.feed(Buffer.alloc(100, 'a'))
   body.release()
   body.feed(Buffer.alloc(100 * KB, 'a'))
-  t.notOk(shared.isFull)
+  t.equal(shared.used, 0)
 })

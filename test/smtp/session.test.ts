@@ -1,8 +1,8 @@
 /** What only the session itself can be asked: a message that was crowded out, and talk without end. */
 import t from 'tap'
+import { Budget } from '../../src/base/host/budget.js'
 import { silentLog } from '../../src/base/log.js'
 import type { Body } from '../../src/smtp/body.js'
-import { Room } from '../../src/smtp/room.js'
 import type { Rules } from '../../src/smtp/rules.js'
 import { Session } from '../../src/smtp/session.js'
 
@@ -10,7 +10,7 @@ const RULES: Rules<string> = {
   hostname: 'mx.postern.test',
   size: 1_000_000,
   recipients: 5,
-  room: new Room(1_000_000),
+  memory: new Budget(1_000_000),
   startTls: false,
   login: 'none',
   mustLogIn: false,
@@ -50,7 +50,9 @@ const converse = (rules: Partial<Rules<string>> = {}) => {
 
 t.test('a message that was crowded out is refused for now, and never kept', async (t) => {
   let kept = 0
+  const memory = new Budget(10_000)
   const { said, command, collected } = converse({
+    memory,
     message: async () => {
       kept++
       return '250 2.6.0 Ok: taken'
@@ -59,11 +61,15 @@ t.test('a message that was crowded out is refused for now, and never kept', asyn
   for (const line of ['EHLO x', 'MAIL FROM:<a@b.test>', 'RCPT TO:<c@d.test>', 'DATA']) await command(line)
   const coming = collected()
   coming?.body.feed(Buffer.from('Subject: x\r\n\r\n'))
-  coming?.body.crowdOut()
+  coming?.body.feed(Buffer.alloc(10_000, 'x'))
   coming?.body.feed(Buffer.from('the rest\r\n.\r\n'))
   await coming?.end()
   t.match(said.at(-1), /^452 4\.3\.1 /)
   t.equal(kept, 0)
+  t.equal(memory.used, 0)
+  for (const line of ['MAIL FROM:<a@b.test> SIZE=9000', 'RCPT TO:<c@d.test>', 'DATA']) await command(line)
+  t.match(said.at(-1), /^452 4\.3\.1 /, 'one that tells its size hears it before it sends')
+  t.equal(memory.used, 0)
 })
 
 t.test('who may not send and talks without end is sent away', async (t) => {

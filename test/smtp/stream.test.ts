@@ -1,8 +1,8 @@
 /** Lines and bodies out of chunks: order, backpressure, limits. */
 import fc from 'fast-check'
 import t from 'tap'
+import { Budget } from '../../src/base/host/budget.js'
 import { Body } from '../../src/smtp/body.js'
-import { Room } from '../../src/smtp/room.js'
 import { DoorStream } from '../../src/smtp/stream.js'
 
 /** A stream that writes down what it hands out; DATA switches to a body. `later` answers asynchronously. */
@@ -17,7 +17,7 @@ const record = (later: (line: string) => boolean) => {
   stream.online = (line, done) => {
     const text = line.toString('latin1')
     if (text === 'DATA') {
-      const body = new Body(1000, new Room(1000))
+      const body = new Body(1000, new Budget(1_000_000))
       stream.collect(body, (ready) => answer(`body ${body.bytes().toString('latin1')}`, ready))
     }
     answer(text, done)
@@ -110,25 +110,4 @@ t.test('thousands of lines in a chunk neither overflow the stack nor stop', asyn
   const { stream, heard } = record(() => false)
   await writeAll(stream, Buffer.from('NOOP\r\n'.repeat(20_000)), [1_000_000])
   t.equal(heard.length, 20_000)
-})
-
-t.test('a body that waits for room holds its socket back, and goes on when there is some', async (t) => {
-  const room = new Room(1_000_000)
-  const begin = () => {
-    const stream = new DoorStream(1000)
-    const body = new Body(25_000_000, room)
-    stream.collect(body, () => {})
-    let drained = 0
-    stream.on('drain', () => drained++)
-    return { body, chunk: () => stream.write(Buffer.alloc(60_000, 'x')), drained: () => drained }
-  }
-  const first = begin()
-  const second = begin()
-  for (let i = 0; i < 30; i++) t.ok(first.chunk(), 'the first of the line goes on')
-  t.ok(second.chunk(), 'a small body needs no room')
-  t.notOk(second.chunk())
-  t.equal(second.body.size, 120_000)
-  first.body.release()
-  t.equal(second.drained(), 1)
-  t.ok(second.chunk())
 })

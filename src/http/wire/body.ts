@@ -39,8 +39,8 @@ export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number): v
 /** From here on a body has memory of its own, which is given back at once. */
 const LARGE = 64 * 1024
 
-/** Collects a stream, already unpacked, up to a limit. */
-export const collect = (source: Readable, maxBytes: number): Promise<Buffer> =>
+/** Collects a stream, already unpacked, up to a limit. `grown` is told each size, and may throw a Fault. */
+export const collect = (source: Readable, maxBytes: number, grown: (size: number) => void): Promise<Buffer> =>
   new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let large: Growing | null = null
@@ -51,10 +51,15 @@ export const collect = (source: Readable, maxBytes: number): Promise<Buffer> =>
     }
     source.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > maxBytes) {
+      try {
+        if (size > maxBytes) throw new Fault('request.body_too_large')
+        grown(size)
+      } catch (fault) {
         source.removeAllListeners('data').pause()
-        refuse(new Fault('request.body_too_large'))
-      } else if (size <= LARGE) chunks.push(chunk)
+        refuse(fault as Fault)
+        return
+      }
+      if (size <= LARGE) chunks.push(chunk)
       else {
         if (large === null) {
           large = new Growing(maxBytes)
