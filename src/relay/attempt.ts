@@ -47,7 +47,8 @@ export interface Surroundings {
 export type AttemptResult =
   /** `left`: the upstream wants these in a transaction of their own. */
   | { readonly kind: 'settled'; readonly ends: readonly AttemptEnd[]; readonly left: readonly Claimed[] }
-  | { readonly kind: 'again'; readonly end: AttemptEnd; readonly stale: boolean }
+  /** `hurried`: it was only too slow while another member took mail. */
+  | { readonly kind: 'again'; readonly end: AttemptEnd; readonly stale: boolean; readonly hurried?: boolean }
   | { readonly kind: 'released' }
 
 const OUR_LOGIN = new Set([530, 534, 535, 538])
@@ -131,7 +132,7 @@ export class Attempt {
   }
 
   #open(): Promise<Connection> {
-    const opening = this.#upstream.openConnection(() => this.#pool.hasOther(this.#upstream, this.#item.tried))
+    const opening = this.#upstream.openConnection(() => this.#pool.hasOther(this.#upstream, this.#item))
     return Promise.race([opening, this.#around.stopped]).catch((error) => {
       opening.then(
         (late) => late.quit(),
@@ -228,7 +229,8 @@ export class Attempt {
       throw error
     }
     this.#upstream.failed(error.stage, error.message)
-    return { kind: 'again', end: this.#end(error.stage, error.reply, error.message, null), stale: false }
+    const end = this.#end(error.stage, error.reply, error.message, null)
+    return { kind: 'again', end, stale: false, hurried: error.hurried }
   }
 
   #refused(kept: Connection | null, reply: Reply): AttemptResult {

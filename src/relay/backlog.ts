@@ -20,6 +20,8 @@ export interface Item {
   readonly others: Claimed[]
   /** Members that failed this mail on this attempt. */
   readonly tried: Set<string>
+  /** Those of them that it left in a hurry, and when, on the tick clock. */
+  readonly left: Map<string, number>
   /** What happened there, a line each, for the record. */
   readonly before: string[]
   /** How the last of them failed. */
@@ -32,6 +34,7 @@ export const itemOf = (claimed: Claimed, others: Claimed[] = []): Item => ({
   claimed,
   others,
   tried: new Set(),
+  left: new Map(),
   before: [],
   last: null,
   stale: false,

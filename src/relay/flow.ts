@@ -285,6 +285,8 @@ export class Flow {
           if (result.stale) item.stale = true
           else {
             item.tried.add(upstream.row.id)
+            if (result.hurried === true) item.left.set(upstream.row.id, this.#around.tick())
+            pool.forgive(item)
             item.before.push(moved(result.end, pool.row, this.#parts.log))
             // a member that might still have taken it weighs more than one that can not
             if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = result.end

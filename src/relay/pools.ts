@@ -11,12 +11,16 @@
  */
 import { led } from '../store/following.js'
 import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import type { Item } from './backlog.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
 export type Choice = Upstream | 'busy' | 'none'
 
 const NOTHING_TRIED: ReadonlySet<string> = new Set()
+
+const isBack = ({ row, succeededAt }: Upstream, left: Item['left']): boolean =>
+  (succeededAt ?? Number.NEGATIVE_INFINITY) > (left.get(row.id) ?? Number.POSITIVE_INFINITY)
 
 export class Pool {
   /** As it is in force: with the settings of the leader, if it has one. */
@@ -85,15 +89,24 @@ export class Pool {
   }
 
   /** True when a mail under way at `upstream` could go elsewhere: another member takes mail, and is not stuck itself. */
-  hasOther(upstream: Upstream, tried: ReadonlySet<string>): boolean {
+  hasOther(upstream: Upstream, { tried, left }: Pick<Item, 'tried' | 'left'>): boolean {
     return this.upstreams.some(
       (one) =>
         one !== upstream &&
-        !tried.has(one.row.id) &&
+        (!tried.has(one.row.id) || isBack(one, left)) &&
         one.row.state === 'active' &&
         one.breaker.state !== 'open' &&
         !one.isStuck(),
     )
+  }
+
+  /** A member that a mail left in a hurry, and that has taken another since, may have it after all. */
+  forgive({ tried, left }: Pick<Item, 'tried' | 'left'>): void {
+    for (const one of this.upstreams) {
+      if (!isBack(one, left)) continue
+      left.delete(one.row.id)
+      tried.delete(one.row.id)
+    }
   }
 
   /** True when recipients of one message share a transaction. */

@@ -9,7 +9,7 @@ import { type FlowOptions, mail, poolRow, startFlow, upstreamRow } from './parts
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
 
 /** Patience that outlasts any test, and hurry that does not. */
-const LONG = { connect: 600_000, greeting: 600_000, hurried: 150 }
+const LONG = { connect: 600_000, greeting: 600_000, hurried: 250 }
 
 const upstream = async (t: Test, script: UpstreamScript = {}) => {
   const server = new UpstreamServer(script)
@@ -100,6 +100,23 @@ t.test('a step ends as a whole, whatever trickles in', async (t) => {
   t.match(queue.outcomes, [
     { seen: 'postponed', detail: { stage: 'greeting', error: /^no answer to EHLO in/ } },
   ])
+})
+
+t.test('who was left in a hurry and takes mail again is no stranger', async (t) => {
+  const [slow, silent] = [await upstream(t), await upstream(t, SILENT['no greeting'])]
+  const answers: (() => void)[] = []
+  slow.server.script.hold = (stage, go) => stage === 'connect' && answers.push(go) > 0
+  const rows = [slow.row, { ...silent.row, priority: 1 }]
+  const { queue, lines, pools } = start(t, rows)
+  queue.add(mail())
+  await eventually('it turned to the silent one', () => silent.server.connections === 1)
+  await eventually('which is waited for', () => lines.some(({ fact }) => fact === 'upstream is silent'))
+  delete slow.server.script.hold
+  queue.add(mail())
+  await queue.settled(2)
+  t.ok(queue.outcomes.every(({ seen }) => seen === 'accepted'))
+  t.equal(slow.server.received.length, 2, 'both went where mail is taken')
+  t.ok(pools.upstreams().every(({ underWay }) => underWay === 0))
 })
 
 t.test('when both are slow, the second is waited for', async (t) => {

@@ -79,11 +79,14 @@ export interface Session {
 export class SetupFailure extends Error {
   readonly stage: SetupStage
   readonly reply: Reply | null
+  /** Given up for a better place, not for good. */
+  readonly hurried: boolean
 
-  constructor(stage: SetupStage, message: string, reply: Reply | null) {
+  constructor(stage: SetupStage, message: string, reply: Reply | null, hurried = false) {
     super(message)
     this.stage = stage
     this.reply = reply
+    this.hurried = hurried
   }
 }
 
@@ -101,7 +104,7 @@ const tlsOptions = async (target: Target) => {
   }
 }
 
-type NodemailerError = Error & { code?: string; response?: string; command?: string }
+type NodemailerError = Error & { code?: string; response?: string; command?: string; hurried?: boolean }
 
 /** Where the set-up stood when it failed. */
 const stageOf = (connection: SMTPConnection, error: NodemailerError, tls: UpstreamTls): SetupStage => {
@@ -115,7 +118,7 @@ const stageOf = (connection: SMTPConnection, error: NodemailerError, tls: Upstre
 const failureOf = (connection: SMTPConnection, error: NodemailerError, tls: UpstreamTls): SetupFailure => {
   const reply = error.response === undefined ? null : parseReply(error.response)
   const [line = 'failed'] = error.message.split(/\r?\n/)
-  return new SetupFailure(stageOf(connection, error, tls), line.slice(0, 300), reply)
+  return new SetupFailure(stageOf(connection, error, tls), line.slice(0, 300), reply, error.hurried)
 }
 
 const checkPin = (socket: Socket, target: Target): void => {
@@ -159,9 +162,10 @@ const watchSteps = (
     }
     const waited = performance.now() - since
     const most = stage === 'connect' ? timeouts.connect : timeouts.greeting
-    const giveUp = waited >= most || (waited >= timeouts.hurried && hurry())
+    const hurried = waited < most && waited >= timeouts.hurried && hurry()
     const text = `${words} in ${Math.round(waited / 100) / 10} s`
-    if (giveUp) fail(Object.assign(new Error(text), command === undefined ? {} : { command }))
+    if (hurried || waited >= most)
+      fail(Object.assign(new Error(text), { hurried, ...(command !== undefined && { command }) }))
     else if (waited >= timeouts.hurried && !told) {
       told = true
       slow(stage, text)
