@@ -123,6 +123,21 @@ t.test('held: by an order, before it was looked at, and because it may have left
   await members('mta1.test')
 })
 
+t.test('suspended before all else', async (t) => {
+  const { store, send, ask, scope, clock, at } = await setUp(t)
+  const { id } = await send()
+  await holdQueue({ store, clock }, { ...scope, workspaceId: at.workspace.id }, 'a look first')
+  await store.suspendWorkspace(at.workspace, 'invoice 17', clock.now())
+  t.match((await ask(id)).first, {
+    reason: 'suspended',
+    plain: 'the workspace is suspended',
+    more: 'invoice 17',
+    remedy: 'postern workspace resume shop',
+  })
+  await store.resumeWorkspace(at.workspace.id, clock.now())
+  t.equal((await ask(id)).first?.reason, 'held')
+})
+
 t.test('backoff and schedule, until when; a slow domain', async (t) => {
   const { store, send, ask, members, clock, at } = await setUp(t)
   const upstreams = await members('mta1.test')

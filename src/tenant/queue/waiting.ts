@@ -11,7 +11,7 @@ import type { Clock } from '../../base/clock.js'
 import { leaderOf } from '../../store/following.js'
 import { isAway } from '../../store/port-carry.js'
 import { AMBIGUOUS, type HoldRow, type Operations, type QueueEntry } from '../../store/port-operations.js'
-import type { KnownPool, Tenants } from '../../store/port-tenants.js'
+import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port-tenants.js'
 
 /** The first that is true is the one that is told. */
 export const WAITING_REASONS = [
@@ -70,6 +70,7 @@ export type Waiter = Omit<QueueEntry, 'recipientId' | 'lastResponse'>
 
 interface Scene {
   readonly now: number
+  readonly workspace: WorkspaceRow
   readonly pool: KnownPool
   /** Whose members it uses. */
   readonly leader: KnownPool
@@ -96,6 +97,15 @@ const flagsOf = ({ workspaceId, poolId, domain, emailId }: HoldRow): string => {
   )
   return flags.length === 0 ? '--all' : flags.join(' ')
 }
+
+const suspended: Judge = (_entry, { workspace }) =>
+  workspace.suspendedAt === null
+    ? null
+    : {
+        plain: 'the workspace is suspended',
+        more: workspace.suspendedReason,
+        remedy: `postern workspace resume ${workspace.slug}`,
+      }
 
 const held: Judge = (entry, { pool, holds }) => {
   const hold = holds.find(({ id }) => id === entry.held) ?? holds.find((one) => covers(one, entry))
@@ -197,7 +207,8 @@ const scheduled: Judge = (entry, { now }) =>
         until: entry.dueAt,
       }
 
-const JUDGES: Readonly<Partial<Record<WaitingReason, Judge>>> = {
+const JUDGES: Readonly<Record<WaitingReason, Judge>> = {
+  suspended,
   held,
   no_upstream: noUpstream,
   paused,
@@ -216,7 +227,7 @@ const judge = (
 ): Waiting | null => {
   if (entry.attempting) return null
   for (const reason of reasons) {
-    const told = JUDGES[reason]?.(entry, scene) ?? null
+    const told = JUDGES[reason](entry, scene)
     if (told !== null) return { until: null, ...told, reason }
   }
   return null
@@ -227,14 +238,16 @@ export const createWaiting = async ({ store, clock, view }: WaitingGround, accou
   const holds = await store.holds(accountId)
   const now = clock.now()
   const scenes = new Map<string, Promise<Scene | null>>()
-  const sceneOf = async (poolId: string): Promise<Scene | null> => {
+  const sceneOf = async ({ workspaceId, poolId }: Waiter): Promise<Scene | null> => {
+    const workspace = await store.workspace(accountId, workspaceId)
     const pool = await store.pool(accountId, poolId)
-    if (pool === null) return null
-    return { now, pool, leader: (await leaderOf(store, pool)) ?? pool, holds, view }
+    if (workspace === null || pool === null) return null
+    return { now, workspace, pool, leader: (await leaderOf(store, pool)) ?? pool, holds, view }
   }
   const why = async (entry: Waiter, reasons?: readonly WaitingReason[]): Promise<Waiting | null> => {
-    const scene = scenes.get(entry.poolId) ?? sceneOf(entry.poolId)
-    scenes.set(entry.poolId, scene)
+    const key = `${entry.workspaceId} ${entry.poolId}`
+    const scene = scenes.get(key) ?? sceneOf(entry)
+    scenes.set(key, scene)
     const found = await scene
     return found === null ? null : judge(entry, found, reasons)
   }
