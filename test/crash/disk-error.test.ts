@@ -7,6 +7,7 @@ import { spawnSync } from 'node:child_process'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { Postern } from '../parts/postern.js'
 
 const LIBRARIES = '/usr/lib/fiu'
@@ -66,7 +67,7 @@ else {
   }
   const posts = Array.from({ length: 16 }, post)
   const sessions = Array.from({ length: 8 }, () => sendOn(postern.ports.submission[0] ?? 0, key))
-  while (statuses.length < 50) await new Promise(setImmediate)
+  await eventually('fifty answers', () => statuses.length >= 50, { every: 1 })
   const words = FAULTS.flatMap((name) => ['-c', `enable name=${name}`])
   const told = spawnSync('fiu-ctrl', ['-f', join(postern.dir, 'fiu'), ...words, String(postern.pid)])
   const ended = await postern.ended

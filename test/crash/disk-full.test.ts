@@ -66,7 +66,10 @@ t.test('fill, hold, free', { timeout: 240_000 }, async (t) => {
     return answer.status
   }
   const load = [2_000, 2_000, 20_000, 100_000].map(async (size, worker) => {
-    while (running) if ((await send(worker, size)) !== 202) await sleep(20)
+    while (running) {
+      const status = await send(worker, size)
+      if (status !== 202) await sleep(20)
+    }
   })
   await eventually('mail flows', () => mx.messages.length > 20)
   await eventually('ballast is laid', () => statfsSync(disk.path).bfree > 0 && acknowledged.size > 50)

@@ -19,6 +19,7 @@
 import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { eventually } from '../parts/eventually.js'
 import { type ListenerName, openBounceDoor, openDoor, PASSWORD } from '../smtp/doors.js'
 import { openProduct } from './product.js'
 
@@ -52,7 +53,6 @@ class Client {
   readonly lines: string[] = []
   closed = false
   private partial = ''
-  private wake: () => void = () => {}
   private socket: Socket
 
   constructor(socket: Socket) {
@@ -66,12 +66,10 @@ class Client {
       const parts = (this.partial + chunk).split('\r\n')
       this.partial = parts.pop() ?? ''
       this.lines.push(...parts)
-      this.wake()
     })
     socket.on('error', () => {})
     socket.on('close', () => {
       this.closed = true
-      this.wake()
     })
     return socket
   }
@@ -81,12 +79,12 @@ class Client {
   }
 
   async line(): Promise<string> {
-    while (this.lines.length === 0 && !this.closed) await new Promise<void>((wake) => (this.wake = wake))
+    await eventually('the door says something', () => this.lines.length > 0 || this.closed, { every: 1 })
     return this.lines.shift() ?? '(closed)'
   }
 
   async untilClosed(): Promise<void> {
-    while (!this.closed) await new Promise<void>((wake) => (this.wake = wake))
+    await eventually('the door hangs up', () => this.closed, { every: 1 })
   }
 
   async startTls(): Promise<void> {

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { type Namespace, namespace } from '../parts/namespace.js'
 import { Postern } from '../parts/postern.js'
 
@@ -30,7 +31,7 @@ const crowd = (net: Namespace, port: number, count: number, addresses: readonly 
   })
   return {
     async until(holds: (heard: Heard) => boolean): Promise<Heard> {
-      while (!holds(last)) await once(lines, 'line')
+      await eventually(String(holds), () => holds(last), { seen: () => last })
       return last
     },
     async stop(): Promise<void> {

@@ -1,6 +1,6 @@
 /** A raw client of a door whose every received byte is at hand. */
-import { once } from 'node:events'
 import { connect } from 'node:net'
+import { eventually } from '../parts/eventually.js'
 import { PASSWORD } from './doors.js'
 
 export const dial = (port: number) => {
@@ -12,8 +12,10 @@ export const dial = (port: number) => {
   })
   socket.on('error', () => {})
   const until = async (pattern: RegExp): Promise<string> => {
-    while (!pattern.test(heard) && !socket.closed)
-      await Promise.race([once(socket, 'data'), once(socket, 'close')])
+    await eventually(String(pattern), () => pattern.test(heard) || socket.closed, {
+      every: 1,
+      seen: () => heard,
+    })
     return heard
   }
   const closed = async (): Promise<string> => {

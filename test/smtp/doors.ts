@@ -48,6 +48,8 @@ export interface Taken {
   restricted: boolean
   /** What submitMessage waits for before it answers. */
   gate: Promise<void>
+  /** How many were handed in so far, stored or not. */
+  waiting: number
 }
 
 export const tenantsIn = (taken: Taken): DoorTenants => {
@@ -87,6 +89,7 @@ export const submissionIn = (taken: Taken): DoorSubmission => ({
     if (/\0|(?<!\r)\n|\r(?!\n)/.test(text)) {
       throw new Fault('validation.request_invalid', { detail: 'bare CR, bare LF or NUL in the message' })
     }
+    taken.waiting++
     await taken.gate
     taken.mails.push(message)
     return { id: newId('em'), replayed: false }
@@ -130,6 +133,7 @@ export const openDoor = async (
     full: false,
     restricted: false,
     gate: Promise.resolve(),
+    waiting: 0,
   }
   const door = createSubmissionDoor({
     config: {

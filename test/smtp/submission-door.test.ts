@@ -4,12 +4,12 @@
  */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls, type DetailedPeerCertificate, type TLSSocket } from 'node:tls'
 import fc from 'fast-check'
 import { createTransport } from 'nodemailer'
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
+import { eventually } from '../parts/eventually.js'
 import { dial, ENVELOPE, HELLO } from './client.js'
 import { certificate, openDoor, PASSWORD } from './doors.js'
 
@@ -84,7 +84,10 @@ t.test('250 is said only after the stage below resolved', async (t) => {
   const { socket, until, heard } = dial(port)
   socket.write(`${HELLO}${ENVELOPE}Subject: x\r\n\r\n.\r\n`)
   await until(/354 /)
-  await wait(50)
+  await eventually('the stage below has it', () => taken.waiting === 1)
+  const later = dial(port)
+  later.socket.write('EHLO x\r\nQUIT\r\n')
+  t.match(await later.closed(), /221 /, 'another came and went meanwhile')
   t.notMatch(heard(), /queued/)
   open()
   t.match(await until(/queued/), /250 2\.6\.0 Ok: queued as em_/)
@@ -172,7 +175,7 @@ t.test('stop: 421 to the idle, a reply to the message on its way', async (t) => 
   const stopped = door.stop()
   t.match(await idle.closed(), /421 4\.3\.2 Service stopping/)
   sending.socket.write('\r\nbody\r\n.\r\n')
-  await wait(30)
+  await eventually('both were handed in', () => taken.waiting === 2)
   open()
   for (const client of [sending, storing]) {
     t.match(

@@ -1,11 +1,11 @@
 /**
  * NAME      contract-queue - accepting, claiming, leasing, appointments
  */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port.js'
 import { suppressionList } from '../../src/store/port-tenants.js'
+import { eventually } from '../parts/eventually.js'
 import {
   accepted,
   addWorkspace,
@@ -238,7 +238,7 @@ const leaseTests = async (t: Test, store: Store): Promise<void> => {
     const mails = await Promise.all(Array.from({ length: 20 }, () => accepted(store, at)))
     const rest = await store.claim(at.poolId, 100, T0 + HOUR, T0 + 1)
     // what was leased at birth is on its way here, or here already
-    for (let i = 0; i < 500 && got.length + rest.length < mails.length; i++) await pause(20)
+    await eventually('each is here', () => got.length + rest.length >= mails.length)
     const all = [...got, ...rest.map((one) => one.recipientId)]
     t.same(all.sort(), mails.map((mail) => mail.recipients[0]?.id).sort(), 'each exactly once')
     stop()

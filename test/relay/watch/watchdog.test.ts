@@ -3,10 +3,9 @@ import { systemClock } from '../../../src/base/clock.js'
 import { healthOf } from '../../../src/relay/watch/health.js'
 import { Watchdog } from '../../../src/relay/watch/watchdog.js'
 import type { Claimed } from '../../../src/store/port.js'
+import { eventually } from '../../parts/eventually.js'
 import { mail, POOL, poolRow, startFlow, upstreamRow } from '../parts.js'
 import { UpstreamServer } from '../upstream-server.js'
-
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 const start = async (t: Test) => {
   const server = new UpstreamServer()
@@ -30,23 +29,20 @@ const start = async (t: Test) => {
     await parts.stop()
     await server.close()
   })
-  const until = async (holds: () => boolean) => {
-    for (await watchdog.look(); !holds(); await watchdog.look()) await soon()
-  }
+  const until = (holds: () => boolean) =>
+    eventually(String(holds), () => watchdog.look().then(holds), { seen: () => watchdog.pools, every: 5 })
   return { ...parts, server, port, watchdog, barks, until }
 }
 
 t.test('a loop that waits for an answer that never comes is started anew', async (t) => {
   const { queue, watchdog, barks, until, server } = await start(t)
   const claim = queue.claim.bind(queue)
-  let late: (claimed: readonly Claimed[]) => void = () => {}
+  let late: ((claimed: readonly Claimed[]) => void) | undefined
   queue.claim = () => new Promise((resolve) => (late = resolve))
   const lost = mail()
   queue.add(lost)
-  await queue.until(() => true)
-  while (queue.rows.get(lost.recipientId)?.leased) await soon()
+  await eventually('the loop asks', () => late !== undefined)
   // from now on the store answers again, but nobody asks
-  await soon()
   queue.claim = claim
   await until(() => (watchdog.pools[0]?.restarts ?? 0) > 0)
   await queue.settled(1)
@@ -54,7 +50,7 @@ t.test('a loop that waits for an answer that never comes is started anew', async
   t.equal(server.received.length, 1)
   const straggler = { ...mail(), leaseGen: 7 }
   queue.rows.set(straggler.recipientId, { claimed: straggler, dueAt: null, leased: true, status: 'queued' })
-  late([straggler])
+  late?.([straggler])
   await queue.until(() => queue.releases > 0)
   t.pass('what the lost claim leased after all goes back')
   await until(() => watchdog.pools[0]?.stalled === null)
