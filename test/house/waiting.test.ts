@@ -13,6 +13,7 @@ const PASS_TIME: Readonly<Record<string, string>> = {
   'parts/eventually.ts': 'the one loop',
   'run/file.ts': 'a time limit',
   'http/raw.ts': 'parts of a request that arrive one after the other',
+  'relay/upstream-server.ts': 'an upstream that is slow',
   'crash/load.ts': 'a client that tries again',
   'crash/rig.ts': 'a seed chooses when something breaks; a time limit',
   'crash/trouble.ts': 'a seed chooses how long trouble lasts',
