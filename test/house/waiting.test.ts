@@ -25,7 +25,7 @@ const files = readdirSync(TEST, { recursive: true, encoding: 'utf8' })
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => file.endsWith('.ts') && !file.startsWith('bench/'))
 
-const SLEEPS = /setTimeout\(\s*(resolve|wake|next|done|r)\s*,|from 'node:timers\/promises'/
+const SLEEPS = /setTimeout\(\s*(resolve|wake|next|done|r)\s*,|setTimeout[^\n]* from 'node:timers\/promises'/
 const ENDLESS = /while \([^\n]*\)\s*await (new Promise|soon|sleep|pause|once\b)|for \(;;\)[^\n]*await/
 
 t.test('nobody sleeps but who must', async (t) => {
