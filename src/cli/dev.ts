@@ -144,6 +144,19 @@ const watch = (
   })
 }
 
+const LOOK_MS = 500
+
+/** A signal to npx ends the shell between it and us, and does not reach us: when that shell is gone, this ends too. */
+const endWithNpx = (): void => {
+  if (process.env.npm_command !== 'exec') return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    process.kill(process.pid, 'SIGTERM')
+  }, LOOK_MS).unref()
+}
+
 export const devCommand = command({
   usage: 'dev',
   summary: 'Try it: loopback only, mail goes to the built-in sandbox',
@@ -165,6 +178,7 @@ export const devCommand = command({
       reload: null,
     })
     const key = await devKey(daemon.ground, file)
+    endWithNpx()
     const stopWatching = watch(daemon.store, terminal.paint, (text) => terminal.write(text))
     const tail = ownCommand(args.config, 'email', 'tail')
     terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail }, terminal))

@@ -1,4 +1,5 @@
 /** What is handed out: the npm package in an empty folder, and the Debian package from install to purge. */
+import { spawn } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
@@ -17,9 +18,10 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { eventually } from '../parts/eventually.js'
 import { isOldNode, otherNode } from '../parts/other-node.js'
-import { ROOT } from '../parts/postern.js'
-import { must, run, untilSaid } from '../parts/run.js'
+import { cleanEnv, ROOT } from '../parts/postern.js'
+import { FREE, must, run, untilSaid } from '../parts/run.js'
 
 const dir = mkdtempSync(join(tmpdir(), 'postern-packages-'))
 t.teardown(() => rmSync(dir, { recursive: true, force: true }))
@@ -78,6 +80,12 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   t.equal(code, 0, stdout)
   t.match(stdout, /dev mode: mail is captured/)
   t.strictSame(readdirSync(empty), ['data'])
+
+  const npx = spawn('npx', ['postern', 'dev'], { cwd: user, env: cleanEnv(FREE), stdio: 'ignore' })
+  const note = join(user, 'data', 'listening.json')
+  await eventually('npx runs it', () => existsSync(note))
+  npx.kill('SIGTERM')
+  await eventually('a signal to npx ends the daemon', () => !existsSync(note))
 })
 
 const lacking = ['/usr/bin/dpkg-deb', '/usr/bin/strip', '/usr/bin/systemd-sysusers'].filter(
