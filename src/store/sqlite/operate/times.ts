@@ -10,7 +10,7 @@
  *   it is never moved.
  * NOTES
  *   One verb and no small steps: a row that is written in between would be moved by
- *   what it never missed. 200,000 waiting mails take about a second, once a step.
+ *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
  */
 import type { Desk } from '../write/desk.js'
 import type { Leases } from '../write/lease.js'
