@@ -27,7 +27,7 @@ import { certificateMetric } from './http/measure/certificate.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
-import { writerMetrics } from './http/measure/store.js'
+import { clockMetric, writerMetrics } from './http/measure/store.js'
 import { gauge } from './http/metrics.js'
 import { relayState } from './http/render.js'
 import type { Rule } from './mail/report/category.js'
@@ -196,7 +196,8 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       settings: options.mode === 'serve' ? state.inForce : null,
     }),
     upstreams: () => relayState(relay.upstreams(), relay.view()),
-    metrics: () => [
+    metrics: async () => [
+      clockMetric(await store.clockLead(systemClock.now())),
       ...flow.metrics(),
       ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),

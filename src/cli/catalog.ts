@@ -76,6 +76,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./suppression.js')).suppressionSubject,
   },
   {
+    name: 'clock',
+    summary: 'The clock and the order of rows: confirm',
+    load: async () => (await import('./clock.js')).clockSubject,
+  },
+  {
     name: 'session',
     summary: 'Credentials for administration over the API: create',
     load: async () => (await import('./session.js')).sessionSubject,

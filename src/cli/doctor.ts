@@ -20,7 +20,7 @@ import { checkClock, checkLimits } from './doctor/machine.js'
 import { checkNames } from './doctor/names.js'
 import { checkPepper } from './doctor/pepper.js'
 import { checkDaemon, checkPorts } from './doctor/ports.js'
-import { checkNewest, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
+import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { checkRunning } from './doctor/running.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
@@ -88,7 +88,7 @@ const examine = async (scene: Scene): Promise<readonly Finding[]> => {
   if (!database.every(({ result }) => result === 'ok')) return found
   const inside = await attempt('store', () =>
     withHouse({ config: scene.configFile, json: false }, async (house) => [
-      ...(await checkNewest(house, scene.now)),
+      ...(await checkTimes(house, scene)),
       ...(await checkWorkspaces(house)),
       ...(await checkUpstreams(house)),
       ...(await checkDomains(house, scene)),

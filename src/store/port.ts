@@ -20,7 +20,7 @@ import type { Domains } from './port-domains.js'
 import type { Operations } from './port-operations.js'
 import type { DsnPayment, SenderDsns } from './port-sender-dsns.js'
 import type { Hooks, Tenants } from './port-tenants.js'
-import type { Copied, Keep, Times, WriterLoad } from './port-upkeep.js'
+import type { Copied, Keep, OrderClock, Times, WriterLoad } from './port-upkeep.js'
 
 /** `system`: reports that we write ourselves. */
 export type Source = 'api' | 'smtp' | 'system'
@@ -360,7 +360,7 @@ export interface QueueDepth {
   readonly oldestDueAt: number | null
 }
 
-export interface Upkeep {
+export interface Upkeep extends OrderClock {
   /** Brings the schema up to date; refuses a newer one. Idempotent. */
   migrate(): Promise<void>
   /** Integrity and durability settings; resolves with the faults found, none is good. */

@@ -1,8 +1,9 @@
 /**
  * NAME      routes - does every workspace have a way out, and does it work?
  */
-import { idTime } from '../../base/id.js'
+
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
+import { CLOCK_AHEAD_MS } from '../../store/port-upkeep.js'
 import { createWaiting, type Waiting } from '../../tenant/queue/waiting.js'
 import type { House } from '../context.js'
 import { upstreamText } from '../pool.js'
@@ -10,17 +11,27 @@ import { relayView } from '../relay-state.js'
 import { collect } from '../rows.js'
 import { spanText } from '../time.js'
 import { allUpstreams, type Trial, tryUpstream } from '../upstream.js'
-import { type Finding, fail, ok, warn } from './finding.js'
+import { type Finding, fail, ok, type Scene, warn } from './finding.js'
 
-/** Ids carry the time of their birth, so the newest mail tells whether the clock has gone back. */
-export const checkNewest = async ({ store, account }: House, now: number): Promise<readonly Finding[]> => {
+/** Of a running daemon, which stores something each minute; otherwise the lead is the time that it was down. */
+const checkLead = async ({ store }: House, { running, now }: Scene): Promise<readonly Finding[]> => {
+  const lead = running ? await store.clockLead(now) : 0
+  if (lead <= CLOCK_AHEAD_MS) return []
+  const detail = `the clock is ${spanText(lead)} ahead of the last stored row, and lists do not follow it yet`
+  return [warn('clock', detail, 'postern clock confirm, when it is right; or wait for an hour')]
+}
+
+/** The newest mail tells whether the clock has gone back. */
+export const checkTimes = async (house: House, scene: Scene): Promise<readonly Finding[]> => {
+  const { store, account } = house
+
   const filter = { accountId: account.id, workspaceId: null, mode: null, status: null, to: null, tag: null }
   const [newest] = await collect(
     (page) => store.emails({ ...filter, createdAfter: null, createdBefore: null }, page),
     1,
   )
-  const ahead = newest === undefined ? 0 : idTime(newest.id) - now
-  if (ahead < 60_000) return []
+  const ahead = newest === undefined ? 0 : newest.createdAt - scene.now
+  if (ahead < 60_000) return checkLead(house, scene)
   const detail = `the newest mail is from ${spanText(ahead)} in the future: the clock has gone back`
   return [fail('clock', detail, 'timedatectl set-ntp true', 75)]
 }

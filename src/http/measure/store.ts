@@ -1,8 +1,8 @@
 /**
  * NAME      store - how the writer of the store is doing, as metrics
  */
-import type { Distribution, WriterLoad } from '../../store/port-upkeep.js'
-import type { Metric } from '../metrics.js'
+import { CLOCK_AHEAD_MS, type Distribution, type WriterLoad } from '../../store/port-upkeep.js'
+import { gauge, type Metric } from '../metrics.js'
 
 const histogram = (name: string, help: string, { bounds, counts, sum }: Distribution): Metric => {
   let below = 0
@@ -21,3 +21,11 @@ export const writerMetrics = ({ verbsPerCommit, commitSeconds }: WriterLoad): re
   histogram('postern_store_batch_verbs', 'Verbs that shared a commit of the writer', verbsPerCommit),
   histogram('postern_store_commit_seconds', 'Time of a commit, nearly all of it fsync', commitSeconds),
 ]
+
+/** `lead`: how far the clock is ahead of the last stored row. */
+export const clockMetric = (lead: number): Metric =>
+  gauge(
+    'postern_clock_ahead_seconds',
+    'How far the clock is ahead of the last stored row while lists do not follow it; 0 when they do',
+    lead > CLOCK_AHEAD_MS ? lead / 1000 : 0,
+  )

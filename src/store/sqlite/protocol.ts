@@ -91,6 +91,7 @@ export interface UpkeepWrites {
   sweepStep(now: number, keep: Keep): Swept
   /** Gives some of the room that nothing uses back to the system; whether there is more. */
   shrinkStep(): boolean
+  followClock(): void
   durability(): readonly string[]
 }
 

@@ -12,6 +12,7 @@ import { type Db, openReader, prepareFile } from './connect.js'
 import { takeDaemonLock } from './lock.js'
 import { createDomainReads } from './operate/domains.js'
 import { createQueueReads } from './operate/queue-reads.js'
+import { createLeadRead } from './order/lead.js'
 import { createOwedReads } from './owed/owed.js'
 import type { FaultPoint } from './protocol.js'
 import { createQueueWrites, type QueueWrites } from './queue-client.js'
@@ -49,6 +50,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createEventReads(sql),
     ...createTenantReads(sql, createMemory(db)),
     ...createDepthReads(sql),
+    ...createLeadRead(sql),
     ...createQueueReads(sql),
     ...createDomainReads(sql),
     ...createCarryReads(sql),

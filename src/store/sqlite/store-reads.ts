@@ -43,7 +43,7 @@ type TenantReads = Pick<
 
 type MailReads = Omit<Ledger, 'onSettled'> &
   Pick<Queue, 'body' | 'nextDue' | 'duePools'> &
-  Pick<Upkeep, 'depth' | 'load' | 'check' | 'backup'>
+  Pick<Upkeep, 'depth' | 'clockLead' | 'load' | 'check' | 'backup'>
 
 const tenantReads = (current: () => Session): TenantReads => ({
   account: async (id) => current().reads.account(id),
@@ -79,6 +79,7 @@ const mailReads = (current: () => Session): MailReads => ({
   recipient: async (recipientId) => current().reads.recipient(recipientId),
   findEmails: async (text, limit) => current().reads.findEmails(text, limit),
   depth: async () => current().reads.depth(systemClock.now()),
+  clockLead: async (now) => current().reads.clockLead(now),
   load: () => readPulse(current().pulse),
   async check() {
     const { line, db, daemon, shelf } = current()

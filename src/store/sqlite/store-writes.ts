@@ -41,7 +41,7 @@ type TenantWrites = Pick<
 type MailWrites = Omit<Queue, 'body' | 'nextDue' | 'duePools'> &
   Schedule &
   Pick<Ledger, 'onSettled'> &
-  Pick<Upkeep, 'recover' | 'sweep'>
+  Pick<Upkeep, 'followClock' | 'recover' | 'sweep'>
 
 /** Small steps, so that others write in between; all done when it resolves. */
 const inSteps = async (step: (cursor: Progress['next']) => Promise<Progress>): Promise<number> => {
@@ -167,6 +167,7 @@ const mailWrites = (current: () => Session): MailWrites => ({
   onLeased: (take) => current().queue.onLeased(take),
   ready: (poolIds) => current().queue.ready(poolIds),
   onSettled: (listener) => current().line.onSettled(listener),
+  followClock: async () => current().line.call('followClock'),
   recover: async (now) => current().line.call('recover', now),
   reschedule: async (...args) => current().line.call('reschedule', ...args),
   cancel: async (...args) => current().line.call('cancel', ...args),

@@ -8,13 +8,11 @@
  *   places go on by one until it has run steadily for an hour, or until somebody
  *   confirms it (`follow`). Or else one wrong start would spend years of places.
  */
-import type { Clock } from '../../../base/clock.js'
+import { type Clock, steadyClock } from '../../../base/clock.js'
 import { CLOCK_AHEAD_MS } from '../../port-upkeep.js'
 import type { Db } from '../connect.js'
 import { after, ordAt, timeOf } from './ord.js'
 
-/** The wall clock moved by more than this against the tick clock: it was set. */
-const STEP_MS = 5_000
 const STEADY_MS = 3600_000
 
 export interface Giver {
@@ -29,25 +27,22 @@ export interface Giver {
   follow(): void
 }
 
-export const createGiver = (db: Db, clock: Clock): Giver => {
+export const createGiver = (db: Db, wall: Clock): Giver => {
   const read = db.prepare<[], number>('SELECT last FROM order_state').pluck()
   const write = db.prepare('UPDATE order_state SET last = ?')
+  const clock = steadyClock(wall)
   let last = 0
   let kept = 0
   let isAhead = false
-  let seen: { readonly now: number; readonly tick: number } | null = null
-  let steadySince = 0
+  let steps = -1 // the first look finds one: nobody knows what was before
 
   const look = (): void => {
-    const now = clock.now()
-    const tick = clock.tick()
-    const stepped = seen === null || Math.abs(now - seen.now - (tick - seen.tick)) > STEP_MS
-    seen = { now, tick }
-    if (stepped) steadySince = tick
-    const lead = now - timeOf(last)
+    const lead = clock.now() - timeOf(last)
+    const isNew = clock.steps !== steps
+    steps = clock.steps
     if (lead <= CLOCK_AHEAD_MS) isAhead = false
-    else if (stepped) isAhead = true
-    else if (tick - steadySince >= STEADY_MS) isAhead = false
+    else if (isNew) isAhead = true
+    else if (clock.tick() - clock.steadySince() >= STEADY_MS) isAhead = false
   }
 
   return {
@@ -57,17 +52,17 @@ export const createGiver = (db: Db, clock: Clock): Giver => {
       look()
     },
     next() {
-      last = isAhead ? last + 1 : after(last, clock.now())
+      last = isAhead ? last + 1 : after(last, wall.now())
       return last
     },
     keep() {
       if (last !== kept) write.run(last)
     },
     beat() {
-      if (!isAhead) last = Math.max(last, ordAt(clock.now()))
+      if (!isAhead) last = Math.max(last, ordAt(wall.now()))
     },
     follow() {
-      last = Math.max(last, ordAt(clock.now()))
+      last = Math.max(last, ordAt(wall.now()))
       isAhead = false
     },
   }

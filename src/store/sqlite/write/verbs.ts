@@ -53,6 +53,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     cancel: appointments.cancel,
     sweepStep: createSweepStep(desk, settle),
     shrinkStep: createShrinkStep(desk.db),
+    followClock: () => desk.order.follow(),
     durability: () => durabilityFaults(desk.db),
     carryIn: createCarryIn(desk, parking, noteDay),
     ...createLots(desk, parking, settle),
