@@ -220,6 +220,12 @@ export const FAULTS = {
     'Expectation failed',
     'The Expect header names something this server does not do.',
   ),
+  'request.coding_unsupported': row(
+    501,
+    '554 5.6.0',
+    'Transfer coding unsupported',
+    'Of the transfer codings only chunked is known here; send gzip as Content-Encoding.',
+  ),
   'request.headers_too_large': row(
     431,
     '554 5.6.0',

@@ -57,9 +57,13 @@ const bearerOf = (request: Request): string => {
   return token
 }
 
-const checkAccess = (access: Endpoint['access'], principal: Principal): void => {
+const checkAccess = ({ access, method }: Endpoint, principal: Principal): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
+  // keys for tests lie in laptops and build servers; what they could change here is live
+  if (access === 'platform' && method !== 'GET' && principal.via === 'key' && principal.mode === 'test') {
+    throw new Fault('auth.scope_forbidden', { detail: 'a test-mode key reads here, and changes nothing' })
+  }
 }
 
 /** Counts n sends, or refuses. The response will show the window as it is then. */
@@ -101,7 +105,7 @@ export const admit = async (
 ): Promise<Principal> => {
   const principal = await tenants.authenticateBearer(bearerOf(request), request.app.address)
   request.app.principal = principal
-  checkAccess(endpoint.access, principal)
+  checkAccess(endpoint, principal)
   if (endpoint.sends) await spend(tenants, request, principal, 1)
   if (endpoint.method !== 'GET') {
     const { req, res } = request.raw

@@ -13,7 +13,7 @@ import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
 import { check } from './check.js'
-import type { Answer, Call, Endpoint, Method } from './endpoint.js'
+import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
 import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
 import { headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
 import { problemHeaders, toFault, toProblem } from './wire/problem.js'
@@ -36,6 +36,9 @@ export interface ServerGround extends GateGround {
   readonly spans: Spans | null
 }
 
+/** hapi would fold them, and a proxy's rule about paths could be walked round. */
+const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i
+
 const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) => {
   request.app.id = newRequestId()
   request.app.address = ground.addressOf(request)
@@ -54,6 +57,11 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
     request.raw.res.setHeader('connection', 'close')
     throw new Fault('service.unavailable')
   }
+  if (headerValues(request.raw.req, 'host').length > 1) throw new Fault('request.malformed')
+  if (!/^chunked$/i.test(headers['transfer-encoding'] ?? 'chunked')) {
+    throw new Fault('request.coding_unsupported')
+  }
+  if (DOT_SEGMENT.test(request.raw.req.url ?? '')) throw new Fault('route.not_found')
   if ((request.raw.req.url?.length ?? 0) > MAX_TARGET) throw new Fault('request.uri_too_long')
   if (headersTooLarge(request.raw.req)) throw new Fault('request.headers_too_large')
   return h.continue

@@ -32,8 +32,8 @@ const MAX_LIST = 65_536
 
 /** Controls (C0, DEL, C1), line and paragraph separators, half surrogates. */
 const UNSAFE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\p{Cs}]/u
-/** Further characters that no address holds: blanks, zero-width and bidirectional controls. */
-const UNSAFE_IN_ADDRESS = /[\p{Zs}\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u
+/** Further characters that no address holds: blanks, zero-width and bidirectional controls, soft hyphens, and dots that are none. */
+const UNSAFE_IN_ADDRESS = /[\p{Zs}\u00ad\u3002\uff0e\uff61\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u
 const ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-"
 const DOT_ATOM = new RegExp(`^[${ATEXT}\\u{80}-\\u{10ffff}]+(?:\\.[${ATEXT}\\u{80}-\\u{10ffff}]+)*$`, 'u')
 const QUOTED = /^"(?:[^"\\]|\\.)+"$/u
@@ -76,7 +76,7 @@ export const isAddress = (text: string): boolean => {
   if (text.length > MAX_ADDRESS || UNSAFE.test(text)) return false
   const at = atOf(text)
   if (at < 1 || !isLocal(text.slice(0, at))) return false
-  const domain = asciiDomain(text.slice(at + 1))
+  const domain = UNSAFE_IN_ADDRESS.test(text.slice(at + 1)) ? null : asciiDomain(text.slice(at + 1))
   if (domain === null) return false
   const local = Buffer.byteLength(text.slice(0, at))
   return local <= MAX_LOCAL && local + 1 + domain.length <= MAX_ADDRESS

@@ -9,7 +9,7 @@
  */
 import { encodeWords } from './encoding.js'
 
-/** Fields that Postern writes itself; a caller may not (API: 422 `forbidden`). `content-*` is refused by prefix. */
+/** Fields that Postern writes itself, that servers on the way add, or that speak to a gateway; a caller may not (422 `forbidden`). */
 const FORBIDDEN_HEADERS: ReadonlySet<string> = new Set([
   'from',
   'to',
@@ -23,12 +23,16 @@ const FORBIDDEN_HEADERS: ReadonlySet<string> = new Set([
   'message-id',
   'date',
   'mime-version',
+  'authentication-results',
+  'delivered-to',
+  'idempotency-key',
 ])
+const FORBIDDEN_PREFIXES: readonly string[] = ['content-', 'arc-', 'resent-', 'x-postern-']
 
 /** True for what a caller may not set; any case. */
 export const isForbiddenHeader = (name: string): boolean => {
   const lower = name.toLowerCase()
-  return FORBIDDEN_HEADERS.has(lower) || lower.startsWith('content-')
+  return FORBIDDEN_HEADERS.has(lower) || FORBIDDEN_PREFIXES.some((prefix) => lower.startsWith(prefix))
 }
 
 /** RFC 5322 ftext: printable ASCII without the colon. */
@@ -52,9 +56,14 @@ export const keepsUnsubscribeRule = (headers: Readonly<Record<string, string>>):
   )
 }
 
+/** True for plain text without a blank for so long that no line could hold it. */
+export const lacksFoldPoint = (value: string): boolean =>
+  /^[\t -~]*$/.test(value) && value.split(/[ \t]+/).some((word) => word.length > LONGEST_TOKEN)
+
 const PREFERRED = 78
+const LONGEST_LINE = 998
 /** RFC 5322 allows 998 octets; less, since the line may begin with a field name. */
-const LONGEST_TOKEN = 850
+const LONGEST_TOKEN = 900
 
 /** One field with its CRLF, folded before blanks where the line would pass 78. `value` is on one line already. */
 export const foldField = (name: string, value: string): string => {
@@ -65,7 +74,7 @@ export const foldField = (name: string, value: string): string => {
   let column = 0
   for (const [i, piece] of pieces.entries()) {
     // the first word stays beside the name: a line with nothing after the colon upsets some readers
-    if (i > 1 && column + piece.length > PREFERRED) {
+    if (column + piece.length > (i > 1 ? PREFERRED : LONGEST_LINE)) {
       out += '\r\n'
       column = 0
     }

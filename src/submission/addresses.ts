@@ -35,13 +35,27 @@ export interface Parties {
 
 const FORM = 'must be an address such as ana@example.com or Ana <ana@example.com>'
 
+/** A list in one text, or a name with a comma: what people try first. */
+const formOf = (text: string): string => {
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"/g, '').slice(0, 1_000)
+  if (!bare.includes(',')) return FORM
+  return bare.split('@').length > 2
+    ? `${FORM}; send several addresses as an array`
+    : `${FORM}; quote a name that has a comma: "Acme, Inc." <ana@example.com>`
+}
+
 /** Reads one field; a list of one is reported without its index, since a client may have sent plain text. */
 const readList = (texts: readonly string[], field: string, errors: FieldError[]): readonly Party[] => {
   const parties: Party[] = []
   for (const [i, text] of texts.entries()) {
     const mailbox = parseAddress(text)
     if (mailbox !== null) parties.push({ mailbox, text: text.trim() })
-    else errors.push({ field: texts.length === 1 ? field : `${field}[${i}]`, kind: 'format', message: FORM })
+    else
+      errors.push({
+        field: texts.length === 1 ? field : `${field}[${i}]`,
+        kind: 'format',
+        message: formOf(text),
+      })
   }
   return parties
 }

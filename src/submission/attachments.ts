@@ -44,7 +44,9 @@ const readOne = (given: DraftAttachment, field: string, errors: FieldError[]): M
   if (given.filename != null && /[\x00-\x1f\x7f]/.test(given.filename)) {
     wrong('filename', 'format', 'must not contain control characters')
   }
-  if (given.contentType != null && !MEDIA_TYPE.test(given.contentType)) {
+  if (given.contentType != null && /^multipart\//i.test(given.contentType)) {
+    wrong('content_type', 'unsupported', 'a file is no multipart; send its parts as attachments')
+  } else if (given.contentType != null && !MEDIA_TYPE.test(given.contentType)) {
     wrong('content_type', 'format', 'must be a media type such as application/pdf')
   }
   if (contentId !== null && !/^[!-;=?-~]{1,250}$/.test(contentId)) {

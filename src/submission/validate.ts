@@ -7,7 +7,13 @@
  */
 import type { FieldError } from '../base/fault.js'
 import type { MessageAttachment } from '../mail/compose.js'
-import { isForbiddenHeader, isHeaderName, isHeaderValue, keepsUnsubscribeRule } from '../mail/header.js'
+import {
+  isForbiddenHeader,
+  isHeaderName,
+  isHeaderValue,
+  keepsUnsubscribeRule,
+  lacksFoldPoint,
+} from '../mail/header.js'
 import type { Tag } from '../store/port.js'
 import { type Parties, type Party, readParties } from './addresses.js'
 import { readAttachments } from './attachments.js'
@@ -42,17 +48,26 @@ export type Verdict =
 
 const NAME_IN_PATH = /^[A-Za-z0-9_-]+$/
 
-const checkHeaders = ({ headers }: Draft, at: string, errors: FieldError[]): void => {
+const checkHeaders = ({ headers, replyTo }: Draft, at: string, errors: FieldError[]): void => {
+  const names = new Set<string>()
   const wrong = (name: string, kind: FieldError['kind'], message: string) => {
     const place = NAME_IN_PATH.test(name) ? `.${name}` : `[${JSON.stringify(name.slice(0, 80))}]`
     errors.push({ field: `${at}.headers${place}`, kind, message })
   }
   for (const name of Object.keys(headers)) {
+    const lower = name.toLowerCase()
+    const repeated = names.has(lower)
+    names.add(lower)
     if (!isHeaderName(name))
       wrong(name, 'format', 'must be a header name: printable ASCII without blank or colon')
     else if (isForbiddenHeader(name)) wrong(name, 'forbidden', `${name} is set by the service`)
     else if (!isHeaderValue(headers[name] ?? '')) {
       wrong(name, 'format', 'must not contain line breaks or control characters')
+    } else if (lacksFoldPoint(headers[name] ?? '')) {
+      wrong(name, 'length', 'must have a blank at least every 900 characters, where its line can be folded')
+    } else if (repeated) wrong(name, 'not_unique', 'is there already, in other letters')
+    else if (lower === 'reply-to' && replyTo.length > 0) {
+      wrong(name, 'not_unique', 'must not stand beside reply_to')
     }
   }
   if (!keepsUnsubscribeRule(headers)) {

@@ -15,6 +15,7 @@ const ANYWHERE: readonly FaultCode[] = [
   'request.uri_too_long',
   'request.expectation_failed',
   'request.headers_too_large',
+  'request.coding_unsupported',
   'internal.unexpected',
   'service.unavailable',
 ]

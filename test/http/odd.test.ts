@@ -1,0 +1,80 @@
+/** Requests and fields that are nearly right: what is refused, and in which words. */
+import t from 'tap'
+import { fieldsOf, MAIL, openKit } from './kit.js'
+import { raw } from './raw.js'
+
+const kit = await openKit({ perMinute: 200 })
+t.teardown(() => kit.stop())
+const send = (more: object) => kit.ask('/v1/emails', { body: { ...MAIL, ...more } })
+
+t.test('header fields that are not the caller\u2019s', async (t) => {
+  for (const name of [
+    'Authentication-Results',
+    'ARC-Seal',
+    'Resent-To',
+    'Delivered-To',
+    'X-Postern-Tag',
+    'idempotency-key',
+  ]) {
+    t.strictSame(fieldsOf(await send({ headers: { [name]: 'x' } })), [`body.headers.${name} forbidden`])
+  }
+  t.strictSame(fieldsOf(await send({ headers: { 'X-a': '1', 'x-A': '2' } })), ['body.headers.x-A not_unique'])
+  const twice = await send({ reply_to: 'a@b.test', headers: { 'Reply-To': 'c@d.test' } })
+  t.strictSame(fieldsOf(twice), ['body.headers.Reply-To not_unique'])
+  t.strictSame(fieldsOf(await send({ headers: { 'X-A': 'x'.repeat(901) } })), ['body.headers.X-A length'])
+  const long = await send({ headers: { [`X-${'a'.repeat(120)}`]: 'x'.repeat(900) } })
+  t.equal(long.status, 202)
+  const bytes = Buffer.from((await kit.store.body(long.json.id)) ?? []).toString('latin1')
+  t.match(bytes, `\r\n ${'x'.repeat(900)}\r\n`, 'as it is, and not encoded')
+  t.ok(bytes.split('\r\n').every((line) => line.length <= 998))
+})
+
+t.test('what the record shows is what the wire carries', async (t) => {
+  const attachments = [{ content: '', content_type: 'multipart/mixed; boundary=x' }]
+  t.strictSame(fieldsOf(await send({ attachments })), ['body.attachments[0].content_type unsupported'])
+  for (const domain of ['exa\u200bmple.com', 'exa\u00admple.com', 'example\u3002com', 'example\uff0ecom']) {
+    t.strictSame(fieldsOf(await send({ to: `a@${domain}` })), ['body.to format'], domain)
+  }
+  t.equal((await send({ to: 'a@b\u00fccher.example' })).status, 202)
+})
+
+t.test('commas', async (t) => {
+  t.match((await send({ to: 'a@b.co, c@d.co' })).json.errors[0].message, /send several addresses as an array/)
+  t.match((await send({ to: 'Acme, Inc. <a@b.co>' })).json.errors[0].message, /quote a name that has a comma/)
+  t.equal((await send({ to: '"Acme, Inc." <a@b.co>' })).status, 202)
+})
+
+t.test('odd requests', async (t) => {
+  const head = `Authorization: Bearer ${kit.key}\r\nConnection: close\r\n`
+  const hosts = await raw(kit.port, `GET /v1/emails HTTP/1.1\r\nHost: a\r\nHost: b\r\n${head}\r\n`)
+  t.match([hosts.status, hosts.body], [400, /request\.malformed/])
+  const dots = await raw(kit.port, `GET /v1/../v1/emails HTTP/1.1\r\nHost: a\r\n${head}\r\n`)
+  t.match([dots.status, dots.body], [404, /route\.not_found/])
+  const body = JSON.stringify(MAIL)
+  const coded = await raw(
+    kit.port,
+    `POST /v1/emails HTTP/1.1\r\nHost: a\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: gzip, chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  )
+  t.match([coded.status, coded.body], [501, /request\.coding_unsupported/])
+})
+
+t.test('a key for tests changes nothing but its own mail', async (t) => {
+  const { secret: key } = await kit.tenants.createKey(kit.accountId, { name: 'ci', mode: 'test' })
+  const made = await kit.ask('/v1/workspaces', { key, body: { name: 'x' } })
+  t.strictSame([made.status, made.json.code], [403, 'auth.scope_forbidden'])
+  t.equal((await kit.ask('/v1/workspaces', { key })).status, 200)
+  const headers = { 'x-workspace-id': 'default' }
+  t.equal((await kit.ask('/v1/emails', { key, headers, body: MAIL })).status, 202)
+})
+
+t.test('a limit says how many and how long, as over SMTP', async (t) => {
+  const { secret: key } = await kit.tenants.createKey(kit.accountId, {
+    name: 'one',
+    workspace: 'default',
+    rateLimitPerMinute: 1,
+  })
+  await kit.ask('/v1/emails', { key, body: MAIL })
+  const over = await kit.ask('/v1/emails', { key, body: MAIL })
+  if (over.status === 202) return t.comment('a minute ended in between')
+  t.match(over.json.detail, /retry in \d+s/)
+})
