@@ -26,7 +26,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'workspace',
-    summary: 'Sending tenants: list, show, create, update, suspend, resume',
+    summary: 'Sending tenants: list, show, create, update, suspend, resume, delete',
     load: async () => (await import('./workspace.js')).workspaceSubject,
   },
   {

@@ -1,17 +1,19 @@
 /**
- * NAME      workspace-rest - a workspace suspended, and resumed
+ * NAME      workspace-rest - a workspace suspended, resumed, and deleted
  * DESCRIPTION
  *   Each says first how much waits. To suspend asks, or wants --yes off a terminal:
- *   what its programs send from then on is refused. --dry-run only looks.
+ *   what its programs send from then on is refused. To delete is for good.
+ *   --dry-run only looks.
  */
 import { workspace as workspaceRecord } from '../http/render.js'
 import type { QueueCount, QueueScope } from '../store/port-operations.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import { queueMatches } from '../tenant/queue/orders.js'
-import { findWorkspace, resumeWorkspace, suspendWorkspace } from '../tenant/workspace.js'
+import { deleteWorkspace, findWorkspace, resumeWorkspace, suspendWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { type House, withHouse } from './context.js'
 import { queueGround } from './queue-scope.js'
+import { deletedRecord } from './record.js'
 import type { Terminal } from './terminal.js'
 
 export const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
@@ -72,5 +74,36 @@ export const resume = command({
       if (args.dryRun)
         return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would resume ${row.slug}`)
       await tell(house, terminal, row.id, await resumeWorkspace(house.ground, row), 'go on')
+    }),
+})
+
+export const remove = command({
+  usage: 'delete <ref>',
+  summary: 'End a workspace for good: its keys, what waits in it, and within an hour what its people wrote',
+  positionals: REF,
+  options: {
+    reason: {
+      type: 'string',
+      demandOption: true,
+      requiresArg: true,
+      describe: 'Why; kept in the timeline of what waited until that is erased',
+    },
+  },
+  destroys: true,
+  examples: [['$0 workspace delete shop-eu --reason "contract ended" --yes', 'offboard a tenant']],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await findWorkspace(house.ground, house.account.id, args.ref)
+      const count = await queueMatches(queueGround(house), scopeOf(row))
+      terminal.say(`${row.slug}: ${countText(count)}`)
+      const record = {
+        ...deletedRecord('workspace', row.id),
+        deleted: !args.dryRun,
+        dry_run: args.dryRun === true,
+      }
+      if (args.dryRun) return terminal.data(record, () => `would delete ${row.slug}`)
+      await terminal.confirm(`delete ${row.slug} for good; no sender is told of what waits`, args.yes)
+      await deleteWorkspace(house.ground, row, args.reason)
+      terminal.data(record, () => `${row.slug} is deleted; the daemon erases what is left within an hour`)
     }),
 })

@@ -11,7 +11,7 @@ import { type House, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
-import { REF, resume, suspend } from './workspace-rest.js'
+import { REF, remove, resume, suspend } from './workspace-rest.js'
 
 const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },
@@ -133,5 +133,5 @@ const update = command({
 
 export const workspaceSubject: Subject = {
   name: 'workspace',
-  commands: [list, showOne, create, update, suspend, resume],
+  commands: [list, showOne, create, update, suspend, resume, remove],
 }

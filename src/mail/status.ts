@@ -32,6 +32,7 @@ export const OBSERVATIONS = [
   'expired', // our own retry lifetime passed (4.4.7)
   'suppressed', // the address is on the suppression list
   'purged', // an operator took the mail out of the queue
+  'discarded', // its workspace was deleted
   'moved', // an operator says that another store has it
   'dsn-delivered', // RFC 3464 actions, from a report we trust
   'dsn-relayed',
@@ -56,6 +57,7 @@ const TABLE: Record<Observation, Partial<Record<Status, Status>>> = {
   expired: on('bounced', 'queued', 'sent', 'deferred', 'delivered'),
   suppressed: on('bounced', 'scheduled', 'queued', 'deferred'),
   purged: { ...on('bounced', 'queued', 'deferred'), ...on('canceled', 'scheduled') },
+  discarded: { ...on('bounced', 'queued', 'deferred'), ...on('canceled', 'scheduled') },
   moved: on('canceled', 'scheduled', 'queued', 'deferred'),
   'dsn-delivered': on('delivered', 'queued', 'sent', 'deferred'),
   'dsn-relayed': on('delivered', 'queued', 'sent', 'deferred'),

@@ -109,7 +109,7 @@ const outcomeOf = (
   const { report, owner, tier, now } = at
   const { action } = group
   const unapplied = notOurs ?? whyUnapplied(at, group)
-  return observed({
+  const outcome = observed({
     recipientId: owner.recipientId,
     seen: action === null ? 'reported' : SEEN[action],
     at: now,
@@ -132,6 +132,10 @@ const outcomeOf = (
     },
     trusted: unapplied === null,
   })
+  // nobody's address, and nothing that was said, comes back into what is erased
+  return owner.isDeleted
+    ? { ...outcome, reply: null, detail: { tier, action, ...told({ unapplied }) } }
+    : outcome
 }
 
 /** True for an address that this account has written to, in this mail or another. */
@@ -204,6 +208,8 @@ const amongOurs = async (
 ): Promise<readonly (readonly [RecipientOwner, OurGroups])[]> => {
   const [first] = owners
   if (first === undefined) return []
+  // its addresses are erased: the signed reference alone says whose it is
+  if (first.isDeleted) return [[first, { groups: report.recipients, why: null }]]
   if (owners.length === 1)
     return [[first, await groupsFor(report.recipients, first.address, isKnown(parts, first))]]
   const named = owners.flatMap((owner) => {

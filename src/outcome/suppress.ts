@@ -20,7 +20,7 @@ export interface SuppressParts {
 }
 
 /** What became of a reason to suppress. */
-export type Suppression = 'added' | 'test_mode' | 'other_address'
+export type Suppression = 'added' | 'test_mode' | 'other_address' | 'workspace_deleted'
 
 const names = (one: string | null, ours: string): boolean =>
   one === null || !one.includes('@') || normalizeAddress(one) === ours
@@ -73,6 +73,7 @@ export const suppress = async (
   origin: 'bounce' | 'complaint',
   reason: string | null,
 ): Promise<Suppression> => {
+  if (owner.isDeleted) return 'workspace_deleted'
   if (owner.mode !== 'live') return 'test_mode'
   const now = clock.now()
   await store.addSuppression({

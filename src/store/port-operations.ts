@@ -30,7 +30,8 @@ export interface HoldRow extends QueueScope {
 export type QueueAction = 'release' | 'retry' | 'reroute' | 'purge'
 
 export interface QueueOrder {
-  readonly action: QueueAction
+  /** `discard`: its workspace was deleted. */
+  readonly action: QueueAction | 'discard'
   readonly scope: QueueScope
   /** Pool id; only with `reroute`. */
   readonly to: string | null

@@ -206,6 +206,16 @@ export interface Tenants {
   suspendWorkspace(workspace: WorkspaceRow, reason: string | null, now: number): Promise<number>
   /** Sets free what rested, with the lifetime that it had. Resolves with how many recipients. */
   resumeWorkspace(id: string, now: number): Promise<number>
+  /**
+   * Its keys and credentials end, its slug is free, and it is in no list. What waits is bounced or canceled, in
+   * silence; the sweep erases bodies, subjects and addresses. Never the default one.
+   */
+  deleteWorkspace(
+    accountId: string,
+    id: string,
+    reason: string,
+    now: number,
+  ): Promise<'done' | 'is_default' | 'not_found'>
   /** By id or slug, within an account. */
   workspace(accountId: string, ref: string): Promise<WorkspaceRow | null>
   /** All of the account, or `only` this one. */

@@ -339,6 +339,8 @@ export interface RecipientOwner {
   readonly poolId: string
   readonly messageId: string
   readonly envid: string | null
+  /** Its workspace was deleted: what is told of it is counted, and nothing is kept of what was said. */
+  readonly isDeleted: boolean
   readonly createdAt: number
 }
 

@@ -140,6 +140,20 @@ export const suspendWorkspace = (
 export const resumeWorkspace = ({ store, clock }: TenantGround, { id }: WorkspaceRow): Promise<number> =>
   store.resumeWorkspace(id, clock.now())
 
+/**
+ * Ends a workspace for good: its keys and credentials at once, what waits in silence; what people wrote and who they
+ * are is erased within the hour. Throws workspace.not_found, or resource.conflict for the default one.
+ */
+export const deleteWorkspace = async (
+  { store, clock }: TenantGround,
+  { accountId, id, isDefault }: WorkspaceRow,
+  reason: string,
+): Promise<void> => {
+  if (isDefault) throw new Fault('resource.conflict', { reason: 'is_default' })
+  const result = await store.deleteWorkspace(accountId, id, reason, clock.now())
+  if (result === 'not_found') throw new Fault('workspace.not_found')
+}
+
 /** As little of the store as finding a workspace needs. */
 export interface Reads {
   readonly store: Pick<Tenants, 'workspace'>

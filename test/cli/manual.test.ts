@@ -43,7 +43,15 @@ t.test('the completion completes', async (t) => {
     return execFileSync('bash', ['-c', run], { encoding: 'utf8', cwd: desk.dir }).trim().split(' ')
   }
   t.same(complete('postern', 'work'), ['workspace'])
-  t.same(complete('postern', 'workspace', ''), ['list', 'show', 'create', 'update', 'suspend', 'resume'])
+  t.same(complete('postern', 'workspace', ''), [
+    'list',
+    'show',
+    'create',
+    'update',
+    'suspend',
+    'resume',
+    'delete',
+  ])
   t.same(complete('postern', 'workspace', 'update', 'default', '--po'), ['--pool'])
   t.same(complete('postern', 'key', 'create', '--mode', ''), ['live', 'test'])
   t.same(complete('postern', 'email', 'list', '--status', 'b'), ['bounced'])

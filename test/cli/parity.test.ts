@@ -17,6 +17,7 @@ const VERBS: Readonly<Record<string, string>> = {
   listWorkspaces: 'workspace list',
   getWorkspace: 'workspace show',
   updateWorkspace: 'workspace update',
+  deleteWorkspace: 'workspace delete',
   createApiKey: 'key create',
   listApiKeys: 'key list',
   revokeApiKey: 'key revoke',

@@ -1,4 +1,4 @@
-/** A workspace is suspended and resumed, on all three doors. */
+/** A workspace is suspended, resumed and deleted, on all three doors. */
 import t from 'tap'
 import { here } from '../cli/desk.js'
 import { Postern } from '../parts/postern.js'
@@ -87,4 +87,68 @@ t.test('suspended: nothing new, replays all the same, and what waits rests', asy
   t.match(resumed, { id, suspended: false })
   t.equal((await send(key, {}, { 'idempotency-key': 'new' })).status, 202, 'a refusal kept no key')
   await daemon.until(key, planned.body.id, ['sent'])
+})
+
+t.test('deleted: its doors close at once, others go on, and a late report is taken', async (t) => {
+  await json('workspace', 'create', 'Gone')
+  const { id } = await json('workspace', 'show', 'gone')
+  const key = await keyOf('--workspace', 'gone')
+  const platform = await keyOf('--platform')
+  const session = (await json('session', 'create')).token as string
+  const sent = await send(key)
+  await daemon.until(key, sent.body.id, ['sent'])
+  const returnPath = /<([^>]+)>/.exec(upstream.received.at(-1)?.mail ?? '')?.[1] ?? ''
+  await json('queue', 'hold', '--workspace', 'gone', '--reason', 'x')
+  const waiting = await send(key)
+  t.equal(waiting.status, 202)
+
+  const remove = (by: string, query: string, ref = id) =>
+    daemon.api('DELETE', `/v1/workspaces/${ref}${query}`, by)
+  t.match(await remove(platform, '?confirm=gone'), { status: 403, body: { code: 'auth.session_required' } })
+  t.match(await remove(session, ''), {
+    status: 422,
+    body: { errors: [{ field: 'query.confirm', kind: 'missing' }] },
+  })
+  t.match(await remove(session, '?confirm=shop'), {
+    status: 422,
+    body: { errors: [{ field: 'query.confirm' }] },
+  })
+  t.match(await remove(session, '?confirm=default', 'default'), {
+    status: 409,
+    body: { code: 'resource.conflict', reason: 'is_default' },
+  })
+  t.match(await cli('workspace', 'delete', 'gone', '--yes'), { code: 64, stderr: /reason/ })
+  t.match(await cli('workspace', 'delete', 'gone', '--reason', 'x'), { code: 64, stderr: /--yes/ })
+  t.match(await json('workspace', 'delete', 'gone', '--reason', 'x', '--dry-run'), {
+    deleted: false,
+    dry_run: true,
+  })
+
+  const removed = await remove(session, '?confirm=gone')
+  t.equal(removed.status, 200)
+  t.strictSame(removed.body, { id, object: 'workspace', deleted: true })
+  t.match(await remove(session, '?confirm=gone'), { status: 404, body: { code: 'workspace.not_found' } })
+  t.match(await send(key), { status: 401 })
+  t.match(await submit(key), /^535 5\.7\.8/)
+  t.match(await send(platform, {}, { 'x-workspace-id': id }), {
+    status: 404,
+    body: { code: 'workspace.not_found' },
+  })
+  t.match(await daemon.api('GET', `/v1/emails/${waiting.body.id}`, session), { status: 404 })
+  const list = await daemon.api('GET', '/v1/emails', session)
+  t.notOk(list.body.data.some((one: { workspace_id: string }) => one.workspace_id === id))
+  t.notOk((await json('workspace', 'list')).some((one: { id: string }) => one.id === id))
+  t.equal((await json('workspace', 'create', 'Gone')).slug, 'gone', 'the slug is free at once')
+
+  const client = dial(daemon.ports.bounce)
+  await client.until(/^220/)
+  client.socket.write(`EHLO x\r\nMAIL FROM:<>\r\nRCPT TO:<${returnPath}>\r\nDATA\r\n`)
+  await client.until(/^354|^[45]\d\d /m)
+  client.socket.write(
+    'From: mailer@x.test\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n' +
+      '--b\r\n\r\nsorry\r\n--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; x.test\r\n\r\n' +
+      'Final-Recipient: rfc822; b@example.test\r\nAction: failed\r\nStatus: 5.1.1\r\n\r\n--b--\r\n.\r\nQUIT\r\n',
+  )
+  t.match(await client.closed(), /\r\n250 [^\r]*\r\n221 /)
+  t.match((await cli('suppression', 'list')).stdout, /^((?!b@example\.test)[\s\S])*$/)
 })

@@ -205,6 +205,7 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
       tried: false,
       poolId: at.poolId,
       messageId: mail.messageId,
+      isDeleted: false,
       envid: 'e1',
       createdAt: T0,
     })

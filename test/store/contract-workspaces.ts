@@ -1,5 +1,6 @@
-/** Workspaces that rest. */
+/** Workspaces that rest, and that are deleted. */
 import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port.js'
 import {
   accepted,
@@ -9,6 +10,7 @@ import {
   HOUR,
   type OpenStore,
   ofLease,
+  page,
   scopeOf,
   T0,
   timeline,
@@ -102,6 +104,117 @@ const restingTests = async (t: Test, store: Store): Promise<void> => {
   })
 }
 
+const KEEP = { bodiesMs: 900 * HOUR, emailsMs: 900 * HOUR }
+
+/** Everything of the database as text, but for what SQLite has not overwritten yet. */
+const dump = async (store: Store, at: Ground, ids: readonly string[]): Promise<string> => {
+  const parts: unknown[] = []
+  for (const id of ids) {
+    parts.push(await store.carried(id), await store.body(id), await store.content(id))
+    parts.push((await store.events(id, page({ limit: 100 }))).rows)
+  }
+  parts.push((await store.suppressions(at.workspace.id, null, page({ limit: 100 }))).rows)
+  return JSON.stringify(parts)
+}
+
+const PRIVATE = /ana@|secret-subject|no-reply@acme|hello|said-by-mta|sender@|kind-of-tag/
+
+const deletedTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('never the default one, and none twice', async (t) => {
+    const at = await ground(store)
+    const { id } = at.workspace
+    t.equal(await store.deleteWorkspace(at.accountId, id, 'x', T0), 'is_default')
+    const shop = await addWorkspace(store, at, 'shop')
+    t.equal(await store.deleteWorkspace('acct_other', shop.workspace.id, 'x', T0), 'not_found')
+    t.equal(await store.deleteWorkspace(at.accountId, shop.workspace.id, 'x', T0), 'done')
+    t.equal(await store.deleteWorkspace(at.accountId, shop.workspace.id, 'x', T0), 'not_found')
+    t.equal(await store.workspace(at.accountId, shop.workspace.id), null)
+    t.equal(await store.workspace(at.accountId, 'shop'), null)
+    t.equal((await store.workspaces(at.accountId, page())).rows.length, 1)
+    const again = await addWorkspace(store, at, 'shop')
+    t.match(await store.workspace(at.accountId, 'shop'), { id: again.workspace.id }, 'the slug is free')
+  })
+
+  await t.test('what waits ends in silence, what is on the wire as it ends, and all is erased', async (t) => {
+    const other = await ground(store)
+    const at = await addWorkspace(store, other, 'shop')
+    const rich = {
+      subject: 'secret-subject',
+      mailFrom: 'sender@acme.test',
+      tags: [{ name: 'a', value: 'kind-of-tag' }],
+    }
+    const wired = await accepted(store, at, rich)
+    const [lease] = await claim(store, at, T0)
+    if (lease === undefined) throw new Error('nothing is due')
+    await store.attempting([{ ...lease, attempt: 1, upstreamId: 'up_1', at: T0 }])
+    const large = await accepted(store, at, { ...rich, raw: Buffer.alloc(100_000, 'hello') })
+    const planned = await accepted(store, at, { ...rich, scheduledAt: T0 + HOUR })
+    const leased = await accepted(store, at, rich)
+    const beside = await accepted(store, other, rich)
+    const [unbegun] = await store.claim(at.poolId, 1, T0 + HOUR, T0)
+    for (const [list, origin, email] of [
+      [at.workspace.id, 'complaint', 'c@x.test'],
+      [at.workspace.id, 'bounce', 'b@x.test'],
+      [`${at.workspace.id}/test`, 'complaint', 't@x.test'],
+      [at.accountId, 'manual', 'already@x.test'],
+      [at.workspace.id, 'complaint', 'already@x.test'],
+    ] as const)
+      await store.addSuppression({
+        id: newId('sup'),
+        accountId: at.accountId,
+        workspaceId: list,
+        email,
+        origin,
+        sourceId: null,
+        reason: null,
+        expiresAt: null,
+        createdAt: T0,
+      })
+
+    t.equal(await store.deleteWorkspace(at.accountId, at.workspace.id, 'left us', T0 + 1), 'done')
+    const ids = [wired.id, large.id, planned.id, leased.id]
+    for (const id of ids) t.equal(await store.email(scopeOf(other), id), null, 'gone from every read')
+    const statusOf = async (id: string) => (await store.carried(id))?.email.status
+    t.same(await Promise.all(ids.map(statusOf)), ['queued', 'bounced', 'canceled', 'bounced'])
+    t.match((await store.carried(large.id))?.recipients, [{ reason: 'workspace_deleted' }])
+    t.same(
+      (await claim(store, at, T0 + 20 * HOUR)).filter(({ workspaceId }) => workspaceId === at.workspace.id),
+      [],
+    )
+    if (unbegun !== undefined && unbegun.workspaceId === at.workspace.id)
+      t.same(await store.attempting([{ ...unbegun, attempt: 1, upstreamId: 'up_1', at: T0 }]), [false])
+    t.same(
+      (await store.owedDsns(T0 + 99 * HOUR, 100)).filter(({ emailId }) => ids.includes(emailId)),
+      [],
+      'nobody is told',
+    )
+
+    await store.sweep(T0 + 2, KEEP)
+    t.notMatch(await dump(store, at, ids.slice(1)), PRIVATE, 'erased')
+    t.match(await dump(store, at, [wired.id]), /ana@/, 'but not what is on the wire')
+    const reply = { code: 450, enhanced: null, text: 'said-by-mta' }
+    await store.settle([
+      ofLease(lease, { seen: 'postponed', retryAt: T0 + HOUR, at: T0 + 3, reply, attempt: 1 }),
+    ])
+    await store.sweep(T0 + 4, KEEP)
+    await store.sweep(T0 + 5, KEEP)
+    t.equal(await statusOf(wired.id), 'bounced', 'it is not tried again')
+    t.notMatch(await dump(store, at, ids), PRIVATE)
+    t.match(await store.carried(large.id), { email: { total: 1, bounced: 1, size: 100_000 } }, 'numbers stay')
+    t.equal(await store.body(large.id), null)
+    t.match(await dump(store, other, [beside.id]), /ana@.*secret-subject/, 'and so does all of the others')
+
+    const lists = async (list: string) =>
+      (await store.suppressions(list, null, page({ limit: 10 }))).rows.map(({ email }) => email).sort()
+    t.same(await lists(at.accountId), ['already@x.test', 'c@x.test'])
+    t.same(await lists(at.workspace.id), [])
+    t.same(await lists(`${at.workspace.id}/test`), [])
+    t.match(await store.recipient(wired.recipients[0]?.id ?? ''), { isDeleted: true, address: '' })
+    t.same(await store.check(), [])
+  })
+}
+
 export const workspacesContract = async (t: Test, store: Store, _open: OpenStore): Promise<void> => {
   await t.test('resting', (t) => restingTests(t, store))
+  await t.test('deleted', (t) => deletedTests(t, store))
 }

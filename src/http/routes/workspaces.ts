@@ -10,6 +10,7 @@ import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
 import { notAsRead } from '../shapes/read-back.js'
+import { removed } from '../shapes/removed.js'
 import * as shapes from '../shapes/workspace.js'
 
 const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
@@ -96,6 +97,29 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       if (wrong.length > 0) throw invalid(wrong)
       const row = await ground.tenants.updateWorkspace(accountId, old.id, wishOf(call.body))
       return { status: 200, body: render.workspace(row) }
+    },
+  }),
+  endpoint({
+    id: 'deleteWorkspace',
+    method: 'DELETE',
+    path: '/v1/workspaces/{id}',
+    summary: 'Delete a workspace: its keys end, what waits is dropped, its people are erased within an hour',
+    access: 'session',
+    workspace: 'none',
+    query: shapes.confirmation,
+    answers: { 200: removed('ws', 'workspace') },
+    faults: ['workspace.not_found', 'resource.conflict'],
+    async handle(call) {
+      const row = await ground.tenants.findWorkspace(call.principal.accountId, param(call, 'id'))
+      const { confirm = '' } = call.query
+      if (confirm !== row.slug) {
+        const kind = confirm === '' ? 'missing' : 'format'
+        throw invalid([
+          { field: 'query.confirm', kind, message: `must be the slug of the workspace: ${row.slug}` },
+        ])
+      }
+      await ground.tenants.deleteWorkspace(row, `deleted by session ${call.principal.id}`)
+      return { status: 200, body: { id: row.id, object: 'workspace', deleted: true } }
     },
   }),
 ]

@@ -58,5 +58,10 @@ export const workspace = Joi.object({
   created_at: time(),
 }).meta({ name: 'Workspace' })
 
+/** Its slug, so that nobody deletes another one than he means. */
+export const confirmation = Joi.object<{ confirm?: string }>({
+  confirm: Joi.string().allow('').max(100).description('The slug of the workspace'),
+})
+
 export const workspaceList = listOf(workspace).meta({ name: 'WorkspaceList' })
 export const pageOnly = Joi.object<{ limit?: string; cursor?: string | string[] }>(pageQuery)

@@ -36,6 +36,7 @@ import type { Keep } from '../port-upkeep.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
 import type { DomainWrites } from './operate/domains.js'
+import type { EraseWrites } from './operate/erase.js'
 import type { OperationWrites } from './operate/orders.js'
 import type { SuspendWrites } from './operate/suspend.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
@@ -102,6 +103,7 @@ export type WriterVerbs = QueueWrites &
   DomainWrites &
   OperationWrites &
   SuspendWrites &
+  EraseWrites &
   UpkeepWrites
 export type Verb = keyof WriterVerbs
 

@@ -11,6 +11,7 @@ import type { Operations, QueueOrder } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
 import type { Progress } from './operate/orders.js'
 import { SUSPENDED } from './operate/suspend.js'
+import type { Swept } from './protocol.js'
 import type { Session } from './session.js'
 
 type TenantWrites = Pick<
@@ -22,6 +23,7 @@ type TenantWrites = Pick<
   | 'updateWorkspace'
   | 'suspendWorkspace'
   | 'resumeWorkspace'
+  | 'deleteWorkspace'
   | 'createKey'
   | 'revokeKey'
   | 'touch'
@@ -64,6 +66,17 @@ const inRounds = async (step: () => Promise<number>): Promise<number> => {
 
 const resume = (current: () => Session, id: string, now: number): Promise<number> =>
   inRounds(() => current().line.call('resumeStep', id, now))
+
+/** Ends what waits of a workspace that was deleted. */
+const discard = (
+  current: () => Session,
+  { id, accountId }: { readonly id: string; readonly accountId: string },
+  reason: string,
+  now: number,
+): Promise<number> => {
+  const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
+  return operate(current, { action: 'discard', scope, to: null, reason, now })
+}
 
 const operate = (current: () => Session, order: QueueOrder): Promise<number> =>
   inSteps((cursor) => current().line.call('operateStep', order, cursor))
@@ -131,6 +144,11 @@ const tenantWrites = (current: () => Session): TenantWrites => ({
     const hold = { ...scope, id, reason: reason ?? SUSPENDED, createdAt: now }
     return inSteps((cursor) => current().line.call('holdStep', hold, cursor))
   },
+  async deleteWorkspace(accountId, id, reason, now) {
+    const result = await current().line.call('deleteWorkspace', accountId, id, now)
+    if (result === 'done') await discard(current, { id, accountId }, reason, now)
+    return result
+  },
   async resumeWorkspace(id, now) {
     await current().line.call('resumeWorkspace', id, now)
     return resume(current, id, now)
@@ -174,11 +192,18 @@ const mailWrites = (current: () => Session): MailWrites => ({
   async sweep(now, keep) {
     const { line, shelf, daemon } = current()
     let removed = 0
-    for (;;) {
-      const step = await line.call('sweepStep', now, keep)
-      removed += step.removed
-      await shelf.drop(step.files)
-      if (!step.again) break
+    const steps = async (step: () => Promise<Swept>): Promise<void> => {
+      for (let again = true; again; ) {
+        const swept = await step()
+        removed += swept.removed
+        await shelf.drop(swept.files)
+        again = swept.again
+      }
+    }
+    await steps(() => line.call('sweepStep', now, keep))
+    for (const deleted of await line.call('erasing')) {
+      removed += await discard(current, deleted, 'the workspace was deleted', now)
+      await steps(() => line.call('eraseStep', deleted.id, now))
     }
     for (const id of await line.call('resuming')) removed += await resume(current, id, now)
     if (daemon) removed += await shelf.tidy(now)

@@ -10,7 +10,7 @@
 import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import { isAway } from '../../port-carry.js'
-import type { HoldRow, QueueAction, QueueOrder } from '../../port-operations.js'
+import type { HoldRow, QueueOrder } from '../../port-operations.js'
 import { inserter } from '../order/insert.js'
 import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
@@ -31,11 +31,12 @@ export interface OperationWrites {
   operateStep(order: QueueOrder, cursor: Cursor | null): Progress
 }
 
-const STRANDS: Readonly<Record<QueueAction, readonly Strand[]>> = {
+const STRANDS: Readonly<Record<QueueOrder['action'], readonly Strand[]>> = {
   release: ['held'],
   retry: ['waiting'],
   reroute: ['waiting', 'held', 'leased'],
   purge: ['waiting', 'held', 'leased'],
+  discard: ['waiting', 'held', 'leased'],
 }
 
 const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
@@ -68,6 +69,16 @@ const prepare = ({ db }: Desk) => ({
   moveEmail: db.prepare('UPDATE emails SET pool = ? WHERE id = ?'),
 })
 
+const discarded = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
+  observed({
+    recipientId,
+    seen: 'discarded',
+    at: now,
+    source: 'operator',
+    reason: 'workspace_deleted',
+    detail: { action: 'workspace_deleted', note: reason },
+  })
+
 type Apply = (row: Found, order: QueueOrder) => boolean
 
 export const createOrders = (
@@ -79,7 +90,7 @@ export const createOrders = (
   const addHold = inserter(desk, HOLDS)
   const walk = createWalk(createStatements(desk.db))
 
-  const apply: Readonly<Record<QueueAction, Apply>> = {
+  const apply: Readonly<Record<QueueOrder['action'], Apply>> = {
     release(row, { reason, now }) {
       if (isAway(row.held) || (row.held !== null && sql.isHold.get(row.held) !== undefined)) return false
       parking.free(row, { action: 'released', reason, now })
@@ -104,6 +115,7 @@ export const createOrders = (
       parking.note(row, { action: 'rerouted', reason, now, more })
       return true
     },
+    discard: (row, order) => row.attempting === null && (settle(discarded(row.id, order))?.applied ?? false),
     purge: (row, order) =>
       row.attempting === null && !isAway(row.held) && (settle(purged(row.id, order))?.applied ?? false),
   }
@@ -130,7 +142,7 @@ export const createOrders = (
       }
       const { rows, next } = walk(scope, STRANDS[action], cursor, STEP)
       const changed = rows.filter((row) => apply[action](row, order)).length
-      if (changed > 0 && action !== 'purge') desk.effects.due = true
+      if (changed > 0 && action !== 'purge' && action !== 'discard') desk.effects.due = true
       return { changed, next }
     },
   }

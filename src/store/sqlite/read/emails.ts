@@ -23,7 +23,7 @@ import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
 import { type List, listOfStrands, pageOf, type Strand } from './pages.js'
 import type { Statements } from './statements.js'
 
-const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace`
+const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
 
 const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
 
@@ -123,7 +123,9 @@ export const createEmailReads = (sql: Statements) => {
   }
 
   const workspacesOf = (accountId: string, workspaceId: string | null): number[] =>
-    sql(`SELECT n FROM workspaces WHERE account_id = ?${workspaceId === null ? '' : ' AND id = ?'} `)
+    sql(
+      `SELECT n FROM workspaces WHERE account_id = ? AND deleted_at IS NULL${workspaceId === null ? '' : ' AND id = ?'} `,
+    )
       .all(...(workspaceId === null ? [accountId] : [accountId, workspaceId]))
       .map((row) => row.n as number)
 
@@ -140,7 +142,7 @@ export const createEmailReads = (sql: Statements) => {
     )
 
   const byAddress = (address: string, limit: number): number[] =>
-    sql('SELECT n FROM workspaces')
+    sql('SELECT n FROM workspaces WHERE deleted_at IS NULL')
       .all()
       .flatMap((workspace) =>
         sql(
@@ -184,7 +186,7 @@ export const createEmailReads = (sql: Statements) => {
 
     recipient(recipientId: string): RecipientOwner | null {
       const row = sql(
-        `SELECT r.id, r.email_id, r.address, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, p.id AS pool_id,
+        `SELECT r.id, r.email_id, r.address, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, w.deleted_at, p.id AS pool_id,
            e.test, e.message_id, e.envid, e.created_at
          FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace
            JOIN pools p ON p.n = r.pool WHERE r.id = ?`,
@@ -202,6 +204,7 @@ export const createEmailReads = (sql: Statements) => {
         poolId: row.pool_id as string,
         messageId: row.message_id as string,
         envid: row.envid as string | null,
+        isDeleted: row.deleted_at !== null,
         createdAt: row.created_at as number,
       }
     },

@@ -49,8 +49,8 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
   const list = <T>(table: Readable<T>, where: string, params: readonly unknown[], page: Page): Rows<T> =>
     pageOf(sql, listOf(table.name, where, params), page, (id: string) => one(table, 'id = ?', id))
 
-  const workspaceById = reader(WORKSPACES, 'id = ? AND account_id = ?')
-  const workspaceBySlug = reader(WORKSPACES, 'slug = ? AND account_id = ?')
+  const workspaceById = reader(WORKSPACES, 'id = ? AND account_id = ? AND deleted_at IS NULL')
+  const workspaceBySlug = reader(WORKSPACES, 'slug = ? AND account_id = ? AND deleted_at IS NULL')
   const keyByLookup = reader(KEYS, 'lookup = ?')
   const keyById = reader(KEYS, 'account_id = ? AND id = ?')
   const credentialById = reader(CREDENTIALS, 'id = ?')
@@ -67,8 +67,8 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
       ),
     workspaces: (accountId: string, page: Page, only: string | null = null): Rows<WorkspaceRow> =>
       only === null
-        ? list(WORKSPACES, 'account_id = ?', [accountId], page)
-        : list(WORKSPACES, 'account_id = ? AND id = ?', [accountId, only], page),
+        ? list(WORKSPACES, 'account_id = ? AND deleted_at IS NULL', [accountId], page)
+        : list(WORKSPACES, 'account_id = ? AND deleted_at IS NULL AND id = ?', [accountId, only], page),
     keyByLookup: (lookup: string): KeyRow | null => remember(`lookup ${lookup}`, () => keyByLookup(lookup)),
     key: (accountId: string, id: string): KeyRow | null =>
       remember(`key ${accountId} ${id}`, () => keyById(accountId, id)),

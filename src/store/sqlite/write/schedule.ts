@@ -28,7 +28,7 @@ interface Waiting {
 const prepare = (desk: Desk) => ({
   email: desk.db.prepare<[string], Row>(
     `SELECT e.ord, e.workspace, e.test, e.source, w.account_id, e.status, e.total
-     FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.id = ?`,
+     FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL WHERE e.id = ?`,
   ),
   waiting: desk.db.prepare<[string], Waiting>(
     "SELECT id, address FROM recipients WHERE email_id = ? AND status = 'scheduled'",

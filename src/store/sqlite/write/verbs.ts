@@ -10,6 +10,7 @@ import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
 import { createDomainWrites } from '../operate/domains.js'
+import { createErase } from '../operate/erase.js'
 import { createOrders } from '../operate/orders.js'
 import { createParking } from '../operate/park.js'
 import { createSilence } from '../operate/silence.js'
@@ -59,6 +60,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     ...createLots(desk, parking, settle),
     ...createOrders(desk, parking, settle),
     ...createSuspend(desk, parking),
+    ...createErase(desk),
     ...createIdempotency(desk),
     ...createTenantWrites(desk),
     ...createPoolWrites(desk),

@@ -1,0 +1,164 @@
+/**
+ * NAME      erase - a workspace that was deleted, and what is left of it
+ * DESCRIPTION
+ *   One commit takes away its keys, credentials, holds and domains and frees its
+ *   slug; from then on it is in no list, and nothing of it is leased, as of one
+ *   that is suspended. What waits is ended by steps over the queue (orders.ts),
+ *   and then, a page of mails at a time, bodies, subjects and addresses go. Numbers stay
+ *   until retention takes the rows: statuses, times, sizes, and the events
+ *   without what was said in them. Cut off anywhere, the sweep goes on.
+ * NOTES
+ *   Mail on the wire ends as it ends, and is erased in a later sweep.
+ */
+import { suppressionList } from '../../port-tenants.js'
+import type { Swept } from '../protocol.js'
+import type { Desk } from '../write/desk.js'
+
+const STEP = 200
+
+export interface EraseWrites {
+  deleteWorkspace(accountId: string, id: string, now: number): 'done' | 'is_default' | 'not_found'
+  /** Those that were deleted and are not erased yet. */
+  erasing(): readonly { readonly id: string; readonly accountId: string }[]
+  eraseStep(id: string, now: number): Swept
+}
+
+interface Mail {
+  readonly ord: number
+  readonly id: string
+  readonly body: number
+  readonly open: number
+}
+
+/** Where the walk over the mails of one workspace stands. */
+interface Place {
+  readonly test: 0 | 1
+  readonly ord: number
+  /** Some are on the wire: they are looked for again. */
+  readonly open: boolean
+}
+
+const START: Place = { test: 0, ord: -1, open: false }
+const NOBODY = JSON.stringify({ to: [], cc: [], bcc: [], replyTo: [], tags: [], attachments: [] })
+
+const prepare = ({ db }: Desk) => ({
+  find: db.prepare<[string, string], { is_default: number }>(
+    'SELECT is_default FROM workspaces WHERE account_id = ? AND id = ? AND deleted_at IS NULL',
+  ),
+  remove: db.prepare(
+    `UPDATE workspaces SET deleted_at = @now, suspended_at = coalesce(suspended_at, @now),
+       suspended_reason = 'the workspace was deleted', slug = id, name = '', default_from = NULL WHERE id = @id`,
+  ),
+  removeOf: ['keys', 'credentials', 'holds', 'domains'].map((table) =>
+    db.prepare(`DELETE FROM ${table} WHERE account_id = ? AND workspace_id = ?`),
+  ),
+  removeResume: db.prepare('DELETE FROM resumes WHERE workspace_id = ?'),
+  erasing: db.prepare<[], { id: string; accountId: string }>(
+    'SELECT id, account_id AS accountId FROM workspaces WHERE suspended_at IS NOT NULL AND deleted_at IS NOT NULL',
+  ),
+  answers: db.prepare(
+    `DELETE FROM idempotency WHERE n IN (SELECT n FROM idempotency WHERE workspace = ? LIMIT ${STEP})`,
+  ),
+  tags: db.prepare(
+    `DELETE FROM tags WHERE (workspace, name, value, email_ord) IN
+       (SELECT workspace, name, value, email_ord FROM tags WHERE workspace = ? LIMIT ${STEP})`,
+  ),
+  listed: db.prepare<[string, string], { id: string; complained: number }>(
+    `SELECT id, origin = 'complaint' AND workspace_id NOT LIKE '%/test' AS complained FROM suppressions
+     WHERE workspace_id IN (?, ?) LIMIT ${STEP}`,
+  ),
+  // to the list of all workspaces of the account, in a place of its own; who is on it already stays as he is
+  moveUp: db.prepare(
+    'UPDATE OR IGNORE suppressions SET workspace_id = account_id, source_id = NULL, ord = ? WHERE id = ?',
+  ),
+  dropListed: db.prepare('DELETE FROM suppressions WHERE id = ? AND workspace_id <> account_id'),
+  mails: db.prepare<[number, number, number], Mail>(
+    `SELECT ord, id, body, scheduled + queued + deferred > 0 AS open FROM emails
+     WHERE workspace = ? AND test = ? AND ord > ? ORDER BY ord LIMIT ${STEP}`,
+  ),
+  body: db
+    .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
+    .pluck(),
+  email: db.prepare(
+    `UPDATE emails SET subject = '', sender = '', message_id = '', mail_from = NULL, envid = NULL, lists = '${NOBODY}' WHERE ord = ?`,
+  ),
+  eraseOf: [
+    "UPDATE recipients SET address = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_id = ?",
+    'UPDATE events SET more = NULL WHERE email_id = ?',
+    'DELETE FROM owed_dsns WHERE email_id = ?',
+  ].map((text) => db.prepare(text)),
+  poolOf: db.prepare<[string], string | null>('SELECT pool_id FROM workspaces WHERE id = ?').pluck(),
+  done: db.prepare(
+    'UPDATE workspaces SET suspended_at = NULL, suspended_reason = NULL, pool_id = NULL WHERE id = ?',
+  ),
+  // the pool that was made for it; one with upstreams is an operator's work
+  dropPool: db.prepare(
+    `UPDATE pools SET deleted_at = ? WHERE id = ? AND kind = 'relay' AND upstreams = '[]'
+       AND NOT EXISTS (SELECT 1 FROM workspaces WHERE pool_id = pools.id)`,
+  ),
+})
+
+export const createErase = (desk: Desk): EraseWrites => {
+  const sql = prepare(desk)
+  const { names, holds, order } = desk
+  const places = new Map<string, Place>()
+
+  const eraseLists = (id: string): number => {
+    const rows = sql.listed.all(suppressionList(id, 'live'), suppressionList(id, 'test'))
+    for (const row of rows) {
+      if (row.complained === 1) sql.moveUp.run(order.next(), row.id)
+      sql.dropListed.run(row.id)
+    }
+    return rows.length
+  }
+
+  /** A page of mails; null when all have been looked at. */
+  const eraseMails = (id: string, files: string[]): number | null => {
+    const place = places.get(id) ?? START
+    const rows = sql.mails.all(names.workspace(id), place.test, place.ord)
+    for (const { ord, id: emailId, body, open } of rows) {
+      if (open !== 0) continue
+      if (sql.body.get(body, emailId) === 1) files.push(emailId)
+      sql.email.run(ord)
+      for (const statement of sql.eraseOf) statement.run(emailId)
+    }
+    const open = place.open || rows.some((row) => row.open !== 0)
+    const last = rows.at(-1)
+    if (last !== undefined) places.set(id, { test: place.test, ord: last.ord, open })
+    else if (place.test === 0) places.set(id, { test: 1, ord: -1, open })
+    else return null
+    return rows.length
+  }
+
+  return {
+    deleteWorkspace(accountId, id, now) {
+      const row = sql.find.get(accountId, id)
+      if (row === undefined) return 'not_found'
+      if (row.is_default === 1) return 'is_default'
+      sql.remove.run({ now, id })
+      for (const statement of sql.removeOf) statement.run(accountId, id)
+      sql.removeResume.run(id)
+      holds.look()
+      return 'done'
+    },
+
+    erasing: () => sql.erasing.all(),
+
+    eraseStep(id, now) {
+      const files: string[] = []
+      const workspace = names.workspace(id)
+      const small = sql.answers.run(workspace).changes + sql.tags.run(workspace).changes + eraseLists(id)
+      if (small > 0) return { removed: small, files, again: true }
+      const mails = eraseMails(id, files)
+      if (mails !== null) return { removed: mails, files, again: true }
+      const { open } = places.get(id) ?? START
+      places.delete(id)
+      if (open) return { removed: 0, files, again: false }
+      const pool = sql.poolOf.get(id) ?? null
+      sql.done.run(id)
+      if (pool !== null) sql.dropPool.run(now, pool)
+      holds.look()
+      return { removed: 0, files, again: false }
+    },
+  }
+}
