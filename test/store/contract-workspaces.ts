@@ -202,7 +202,7 @@ const deletedTests = async (t: Test, store: Store): Promise<void> => {
     t.notMatch(await dump(store, at, ids), PRIVATE)
     t.match(await store.carried(large.id), { email: { total: 1, bounced: 1, size: 100_000 } }, 'numbers stay')
     t.equal(await store.body(large.id), null)
-    t.match(await dump(store, other, [beside.id]), /ana@.*secret-subject/, 'and so does all of the others')
+    t.match(await dump(store, other, [beside.id]), /secret-subject.*ana@/, 'and so does all of the others')
 
     const lists = async (list: string) =>
       (await store.suppressions(list, null, page({ limit: 10 }))).rows.map(({ email }) => email).sort()
