@@ -11,16 +11,22 @@
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
 import { suppressionList } from '../../port-tenants.js'
-import type { Swept } from '../protocol.js'
 import type { Desk } from '../write/desk.js'
 
 const STEP = 200
+
+interface Erased {
+  readonly removed: number
+  /** Mails whose body files no row names any more. */
+  readonly files: readonly string[]
+  readonly again: boolean
+}
 
 export interface EraseWrites {
   deleteWorkspace(accountId: string, id: string, now: number): 'done' | 'is_default' | 'not_found'
   /** Those that were deleted and are not erased yet. */
   erasing(): readonly { readonly id: string; readonly accountId: string }[]
-  eraseStep(id: string, now: number): Swept
+  eraseStep(id: string, now: number): Erased
 }
 
 interface Mail {
