@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   `backup` works under load: one consistent snapshot, checked before it gets
  *   its name. `restore` refuses a running daemon, brings the copy up to date in a
- *   folder of its own and only then puts it in place; what was there is kept.
+ *   folder of its own and only then puts it in place; what was there is kept. What
+ *   waits in the copy may have been sent since, so it is held, and all sessions end.
  * NOTES
  *   Large bodies and the return-path ring are in the copy; the pepper only when
  *   asked for: kept together they would prove every key. A copy knows the mark of
@@ -21,6 +22,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { toRfc3339 } from '../base/clock.js'
 import { makeDataFolder, syncFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { findPeppers, pepperFile } from '../config/pepper.js'
@@ -29,6 +31,7 @@ import { command } from './command.js'
 import { companionsOf, putBack } from './companions.js'
 import { configOf, keepRootOut, openStore } from './context.js'
 import { Refusal } from './exit.js'
+import type { Terminal } from './terminal.js'
 
 const DATABASE = 'postern.db'
 
@@ -157,12 +160,37 @@ const setAside = (dataDir: string): string | null => {
   return folder
 }
 
+/** Holds what waits in a copy, and tells what it opens; see store/sqlite/restored.ts. */
+const madeSafe = async (file: string, send: boolean) => {
+  const { putToRest } = await import('../store/sqlite/restored.js')
+  const { held, due, sessions, keys, credentials } = putToRest(file, send, Date.now())
+  const shown = (rows: typeof keys) =>
+    rows.map(({ created_at, ...row }) => ({ ...row, created_at: toRfc3339(created_at) }))
+  return { held, due, sessions_ended: sessions, keys: shown(keys), credentials: shown(credentials) }
+}
+
+type Safe = Awaited<ReturnType<typeof madeSafe>>
+
+const sayWhatIsIn = (terminal: Terminal, { held, due, sessions_ended, keys, credentials }: Safe): void => {
+  terminal.say(
+    `${held} recipients that waited are held (restored): postern queue list, then queue release or queue purge`,
+  )
+  if (due > 0) terminal.say(`${due} recipients stay due, and are sent when the daemon starts`)
+  terminal.say(`${sessions_ended} sessions ended`)
+  const text = (rows: Safe['keys']) => rows.map(({ id, name }) => `${id} ${name}`).join(', ') || 'none'
+  terminal.say(`what was revoked since the copy is valid again. Keys: ${text(keys)}`)
+  terminal.say(`credentials: ${text(credentials)}`)
+}
+
 export const restoreCommand = command({
   usage: 'restore <file>',
   summary: 'Put a copy in the place of the database; the daemon must be down',
   positionals: { file: { type: 'string', demandOption: true, describe: 'A copy made by postern backup' } },
   destroys: true,
-  options: { 'any-pepper': { type: 'boolean', describe: 'Although its pepper is lost: see postern pepper' } },
+  options: {
+    'any-pepper': { type: 'boolean', describe: 'Although its pepper is lost: see postern pepper' },
+    send: { type: 'boolean', describe: 'Send what waits in the copy, although it may have been sent since' },
+  },
   run: async (args, terminal) => {
     const config = configOf(args)
     const { data_dir: dataDir } = config
@@ -177,11 +205,13 @@ export const restoreCommand = command({
       const ready = join(work, 'ready.db')
       const mark = await upToDate(args.file, work, ready)
       if (!args.anyPepper) checkPepper(config, args.file, mark)
+      const safe = await madeSafe(ready, args.send === true)
       const record = {
         file: resolve(args.file),
         database: join(dataDir, DATABASE),
         previous: null as string | null,
         files: [] as readonly string[],
+        ...safe,
       }
       if (args.dryRun) return terminal.data(record, () => `${args.file} is whole and would be restored`)
       await terminal.confirm(`replace ${record.database} by ${args.file}`, args.yes)
@@ -192,6 +222,7 @@ export const restoreCommand = command({
       record.files = putBack(config, files, record.previous)
       syncFolder(dataDir)
       terminal.data(record, () => `restored ${record.database}`)
+      sayWhatIsIn(terminal, safe)
       if (record.previous !== null) terminal.say(`what was there is in ${record.previous}`)
     } finally {
       rmSync(work, { recursive: true, force: true })

@@ -11,10 +11,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { newId } from '../../src/base/id.js'
 import { openWriter } from '../../src/store/sqlite/connect.js'
 import { takeDaemonLock } from '../../src/store/sqlite/lock.js'
 import { makeOld } from '../parts/of-0.1.0.js'
+import { accepted, claimOne, filterOf, HOUR, ofLease, page, scopeOf } from '../store/fixture.js'
 import { openDesk } from './desk.js'
+import { withStore } from './waiting.js'
 
 t.test('there and back', async (t) => {
   const desk = openDesk(t)
@@ -115,6 +118,57 @@ t.test('with its secrets, a copy is all that a new machine needs', async (t) => 
   t.ok(existsSync(join(data, 'return-path.json')))
   t.notOk(readFileSync(join(data, 'postern.db')).includes(pepper), 'no secret stays in the database')
   t.equal((await there.json(['workspace', 'list'])).length, 2)
+})
+
+t.test('what waits in a copy is held when it is restored, unless --send says otherwise', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'list'])
+  const key = await desk.json(['key', 'create', '--workspace', 'default', '--name', 'app'])
+  const now = Date.now()
+  const waiting = await withStore(desk, async (store, at) => {
+    await store.createSession({
+      ...{ id: newId('ses'), accountId: at.accountId, userId: null, lookup: 'l', hash: Buffer.from('h') },
+      ...{ createdAt: now, expiresAt: now + HOUR },
+    })
+    const later = await accepted(store, at, { createdAt: now, scheduledAt: now + HOUR })
+    return { queued: await accepted(store, at, { createdAt: now }), later, at }
+  })
+  const copy = join(desk.dir, 'night.db')
+  await desk.json(['backup', copy])
+  const claimed = await withStore(desk, async (store, at) => {
+    const one = await claimOne(store, at, now + 1)
+    await store.settle([ofLease(one)])
+    await store.recover(now)
+    return one
+  })
+  t.equal(claimed.emailId, waiting.queued.id, 'it is sent after the copy was made')
+
+  t.match(await desk.json(['restore', copy, '--yes', '--dry-run']), { held: 2 })
+  const said = await desk.json(['restore', copy, '--yes'])
+  t.match(said, { held: 2, due: 0, sessions_ended: 1, credentials: [] })
+  t.match(said.keys, [{ id: key.id, name: 'app' }])
+  await withStore(desk, async (store, at) => {
+    t.same(await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR), [], 'nothing is sent twice')
+    t.equal(await store.sessionByLookup('l'), null)
+    t.match((await store.events(waiting.queued.id, page())).rows[0], {
+      reason: 'restored',
+      source: 'operator',
+    })
+    t.equal(await store.reschedule(scopeOf(at), waiting.later.id, now + 2 * HOUR, now), 'done')
+    t.same(await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR), [], 'nor a new appointment')
+  })
+  await desk.json(['queue', 'release', '--all', '--reason', 'it was lost', '--yes'])
+  await withStore(desk, async (store, at) => {
+    t.equal((await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR)).length, 2)
+  })
+
+  t.match(await desk.json(['restore', copy, '--yes', '--send']), { held: 0, due: 2 })
+  await withStore(desk, async (store, at) => {
+    t.equal((await claimOne(store, at, now + 1)).emailId, waiting.queued.id)
+    const mark = (await store.emails(filterOf(at), page())).newer
+    await accepted(store, at, { createdAt: now })
+    t.ok(Number((await store.emails(filterOf(at), page())).newer) > Number(mark))
+  })
 })
 
 t.test('an older schema is copied first, and the newest copies are kept', async (t) => {

@@ -46,7 +46,8 @@ const prepare = (desk: Desk) => ({
     )
     .pluck(),
   move: desk.db.prepare(
-    "UPDATE recipients SET due_at = ?, updated_at = ? WHERE email_id = ? AND status = 'scheduled'",
+    `UPDATE recipients SET due_at = CASE WHEN held IS NULL THEN @at END, held_due = CASE WHEN held IS NOT NULL THEN @at END,
+       updated_at = @now WHERE email_id = @id AND status = 'scheduled'`,
   ),
   moveEmail: desk.db.prepare('UPDATE emails SET scheduled_at = ?, updated_at = ? WHERE id = ?'),
 })
@@ -102,7 +103,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
       if (fold.counts(email.ord as number).scheduled === 0 || sql.away.get(id) !== undefined) {
         return 'not_scheduled'
       }
-      sql.move.run(scheduledAt, now, id)
+      sql.move.run({ at: scheduledAt, now, id })
       sql.moveEmail.run(scheduledAt, now, id)
       addEvent({
         ...plainEvent(id, null, 'scheduled', 'api', now),

@@ -1,0 +1,72 @@
+/**
+ * NAME      restored - a copy that is about to be the database again
+ * DESCRIPTION
+ *   What waited when the copy was made may have been sent since, so all of it is
+ *   put to rest: held as `restored`, until somebody releases or purges it. What was
+ *   under way is treated as after a crash first. Sessions end, since one that was
+ *   ended later would live again; keys and credentials are told, for the same
+ *   reason. Rows stored from now on stand above all that the lost time had given out.
+ */
+import Database from 'better-sqlite3'
+import { createParking, type Parkable } from './operate/park.js'
+import { createDesk } from './write/desk.js'
+import { createAddEvent } from './write/events.js'
+import { createLeases } from './write/lease.js'
+
+/** In `held`: nobody's hold, but a mail that a copy brought back. */
+export const RESTORED = 'restored'
+
+export interface Access {
+  readonly id: string
+  /** Of a key; of a credential its user name, or its range of addresses. */
+  readonly name: string
+  readonly workspace_id: string | null
+  readonly created_at: number
+}
+
+export interface Restored {
+  /** Recipients at rest by now. */
+  readonly held: number
+  /** Recipients that stay due. */
+  readonly due: number
+  readonly sessions: number
+  readonly keys: readonly Access[]
+  readonly credentials: readonly Access[]
+}
+
+/** Makes the database file at `path` safe to start on; with `send` what waits stays due. */
+export const putToRest = (path: string, send: boolean, now: number): Restored => {
+  const db = new Database(path)
+  try {
+    const desk = createDesk(db)
+    const addEvent = createAddEvent(desk)
+    const parking = createParking(desk, addEvent)
+    return db.transaction((): Restored => {
+      desk.order.begin()
+      desk.order.follow()
+      createLeases(desk, addEvent).recover(now)
+      const waiting = db
+        .prepare<[], Parkable>('SELECT id, email_id, status, due_at FROM recipients WHERE due_at IS NOT NULL')
+        .all()
+      const held = send ? [] : waiting
+      for (const one of held) parking.park(one, { id: RESTORED, reason: RESTORED }, now)
+      const restored: Restored = {
+        held: held.length,
+        due: waiting.length - held.length,
+        sessions: db.prepare('DELETE FROM sessions').run().changes,
+        keys: db
+          .prepare<[], Access>('SELECT id, name, workspace_id, created_at FROM keys ORDER BY ord DESC')
+          .all(),
+        credentials: db
+          .prepare<[], Access>(
+            `SELECT id, coalesce(username, cidr) AS name, workspace_id, created_at FROM credentials ORDER BY ord DESC`,
+          )
+          .all(),
+      }
+      desk.order.keep()
+      return restored
+    })()
+  } finally {
+    db.close()
+  }
+}
