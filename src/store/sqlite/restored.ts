@@ -7,7 +7,7 @@
  *   ended later would live again; keys and credentials are told, for the same
  *   reason. Rows stored from now on stand above all that the lost time had given out.
  */
-import Database from 'better-sqlite3'
+import { Database } from './driver.js'
 import { createParking, type Parkable } from './operate/park.js'
 import { createDesk } from './write/desk.js'
 import { createAddEvent } from './write/events.js'
