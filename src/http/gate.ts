@@ -60,7 +60,8 @@ const bearerOf = (request: Request): string => {
 const checkAccess = ({ access, method }: Endpoint, principal: Principal): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
-  // keys for tests lie in laptops and build servers; what they could change here is live
+  // Keys for tests lie in laptops and build servers, and change nothing that is live. Elsewhere that follows from
+  // whom things belong to: test mail and the suppressions of test mail are no one else's.
   if (access === 'platform' && method !== 'GET' && principal.via === 'key' && principal.mode === 'test') {
     throw new Fault('auth.scope_forbidden', { detail: 'a test-mode key reads here, and changes nothing' })
   }
@@ -76,6 +77,17 @@ export const spend = async (
   const window = await tenants.sendWindow.consume(principal, n)
   request.app.window = window
   if (!window.allowed) throw tenants.sendWindow.exceeded(window)
+}
+
+/**
+ * Who asks for what anybody may have, or for what is not there: only the headers of the answer depend on it.
+ * A wrong credential counts as a guess here, too.
+ */
+export const recognize = async ({ authenticateBearer }: Tenancy, request: Request): Promise<void> => {
+  const { app } = request
+  if (headerValues(request.raw.req, 'authorization').length === 0) return
+  const known = async () => authenticateBearer(bearerOf(request), app.address)
+  app.principal = await known().catch(() => null)
 }
 
 /** The window that a response shows: the caller's, or that of the address he calls from. */

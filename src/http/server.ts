@@ -14,7 +14,7 @@ import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
 import { check } from './check.js'
 import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
-import { admit, type GateGround, readBody, windowFor, workspaceOf } from './gate.js'
+import { admit, type GateGround, readBody, recognize, windowFor, workspaceOf } from './gate.js'
 import { headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
 import { problemHeaders, toFault, toProblem } from './wire/problem.js'
 import { rateHeaders } from './wire/rate.js'
@@ -110,6 +110,7 @@ const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseTool
 
 /** The last word on every response that hapi makes. */
 const finish = (ground: ServerGround) => async (request: Request, h: ResponseToolkit) => {
+  if (!request.route.settings.auth) await recognize(ground.tenants, request)
   for (const [name, value] of Object.entries(rateHeaders(await windowFor(ground.tenants, request)))) {
     request.raw.res.setHeader(name, value)
   }

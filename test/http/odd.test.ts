@@ -65,6 +65,51 @@ t.test('a key for tests changes nothing but its own mail', async (t) => {
   t.equal((await kit.ask('/v1/workspaces', { key })).status, 200)
   const headers = { 'x-workspace-id': 'default' }
   t.equal((await kit.ask('/v1/emails', { key, headers, body: MAIL })).status, 202)
+
+  const scheduled_at = new Date(kit.clock.now() + 3_600_000).toISOString()
+  const waits = (await send({ scheduled_at })).json.id
+  t.equal((await kit.ask(`/v1/emails/${waits}/cancel`, { key, method: 'POST' })).status, 404)
+  t.equal(
+    (await kit.ask(`/v1/emails/${waits}`, { key, method: 'PATCH', body: { scheduled_at } })).status,
+    404,
+  )
+  const own = (await kit.ask('/v1/emails', { key, headers, body: { ...MAIL, scheduled_at } })).json.id
+  t.equal((await kit.ask(`/v1/emails/${own}/cancel`, { key, method: 'POST' })).json.status, 'canceled')
+
+  const listed = async () =>
+    (await kit.ask('/v1/suppressions')).json.data.map(({ email }: { email: string }) => email)
+  const live = (await kit.ask('/v1/suppressions', { body: { email: 'live@b.test' } })).json.id
+  await kit.ask('/v1/suppressions', { key, headers, body: { email: 'test@b.test' } })
+  const remove = (ref: string) => kit.ask(`/v1/suppressions/${ref}`, { key, headers, method: 'DELETE' })
+  t.equal((await remove('live@b.test')).status, 404)
+  t.equal((await remove(live)).status, 404)
+  await kit.ask('/v1/suppressions/batch/remove', { key, headers, body: { emails: ['live@b.test'] } })
+  await kit.ask('/v1/suppressions/batch/add', { key, headers, body: { emails: ['more@b.test'] } })
+  t.strictSame(await listed(), ['live@b.test'])
+  const wide = await kit.ask('/v1/suppressions', {
+    key,
+    headers,
+    body: { email: 'a@b.test', scope: 'account' },
+  })
+  t.strictSame(fieldsOf(wide), ['body.scope forbidden'])
+})
+
+t.test('a body that cannot be read is refused in words', async (t) => {
+  const told = async (body: string | Uint8Array, ...more: readonly string[]) => {
+    const head = `Host: a\r\nAuthorization: Bearer ${kit.key}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n`
+    const fields = more.map((one) => `${one}\r\n`).join('')
+    const reply = await raw(kit.port, `POST /v1/emails HTTP/1.1\r\n${head}${fields}\r\n`, body)
+    return JSON.parse(reply.body).detail
+  }
+  t.match(await told('['.repeat(21)), /nested deeper than 20 levels/)
+  t.match(await told('{'), /not well-formed JSON/)
+  t.match(await told(Buffer.from('{"to":"\xff"}', 'latin1')), /not well-formed UTF-8/)
+  t.match(await told('{"to":"\\ud800"}'), /surrogate/)
+  t.match(await told('{"__proto__":{}}'), /__proto__/)
+  t.match(await told('x', 'Content-Encoding: gzip'), /unpacked/)
+  t.match(await told('x', 'Content-Type: text/plain'), /application\/json in UTF-8/)
+  const large = await kit.ask('/v1/workspaces', { key: kit.platform, body: { name: 'x'.repeat(1_100_000) } })
+  t.match(large.json.detail, /at most 1048576 bytes/)
 })
 
 t.test('a limit says how many and how long, as over SMTP', async (t) => {

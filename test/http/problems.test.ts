@@ -50,6 +50,13 @@ interface Row {
 }
 
 const FIELDS = ['detail', 'errors']
+/** What is wrong with a body is said in words. */
+const IN_WORDS: ReadonlySet<FaultCode> = new Set([
+  'request.body_malformed',
+  'request.body_too_large',
+  'request.media_type_unsupported',
+  'auth.session_required',
+])
 
 const rows: readonly Row[] = [
   { name: 'unknown path', code: 'route.not_found', send: [get('/v1/nope?secret=1')], instance: '/v1/nope' },
@@ -329,7 +336,8 @@ const isProblem = (
   t.equal(problem.status, http)
   t.equal(reply.headers['content-type'], 'application/problem+json')
   t.equal(reply.headers['cache-control'], 'no-store')
-  t.strictSame(Object.keys(problem).sort(), [...MEMBERS, ...(row.more ?? [])].sort())
+  const more = row.more ?? (IN_WORDS.has(row.code) ? ['detail'] : [])
+  t.strictSame(Object.keys(problem).sort(), [...MEMBERS, ...more].sort())
   t.equal(problem.type, `https://mail.test/errors/${row.code}`)
   t.match(problem.request_id, /^req_[0-9a-z]{26}$/)
   t.equal(problem.request_id, reply.headers['x-request-id'])

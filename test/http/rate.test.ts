@@ -44,6 +44,25 @@ t.test('only sends count, also refused ones; reads look', async (t) => {
   t.equal((await ask('/v1/emails', { body: MAIL })).status, 202, 'exactly at the reset')
 })
 
+t.test('answers that need no credential show the window of the one that came along', async (t) => {
+  const ask = await limited(5)
+  await ask('/v1/emails', { body: MAIL })
+  const reset = (Math.floor(kit.clock.now() / 60_000) + 1) * 60
+  const shown = async (path: string, method = 'GET') => headers(await ask(path, { method }))
+  t.strictSame(await shown('/v1/nope'), [5, 4, reset], 'unknown route')
+  t.strictSame(await shown('/v1/emails', 'DELETE'), [5, 4, reset], 'other method')
+  t.strictSame(await shown('/errors'), [5, 4, reset])
+  t.strictSame(await shown('/errors/nope'), [5, 4, reset])
+  const target = `/v1/emails/${'x'.repeat(20_000)}`
+  t.strictSame(headers(await ask(target)), [5, 4, reset], 'refused before its route was looked for')
+  t.strictSame(headers(await kit.ask('/errors', { key: null })), [3, 3, reset], 'nobody')
+  t.strictSame(headers(await kit.ask('/v1/nope', { key: 'svc_live_x' })), [3, 2, reset], 'a guess counts')
+  const guess = `svc_live_${'x'.repeat(44)}`
+  for (let n = 0; n < 3; n++) await kit.ask('/errors', { key: guess })
+  t.strictSame(headers(await kit.ask('/errors', { key: null })), [3, 0, reset])
+  t.equal((await kit.ask('/errors', { key: guess })).status, 200, 'and refuses nothing that is public')
+})
+
 t.test('a batch that does not fit is refused as a whole', async (t) => {
   const ask = await limited(4)
   t.equal((await ask('/v1/emails', { body: MAIL })).status, 202)

@@ -12,6 +12,8 @@ import type { Readable } from 'node:stream'
 import { Fault } from '../../base/fault.js'
 import { Growing } from '../../base/host/growing.js'
 
+const malformed = (detail: string): Fault => new Fault('request.body_malformed', { detail })
+
 const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/i
 
 /** `application/json`, whatever its parameters, except for a charset that is not ours. */
@@ -25,14 +27,18 @@ const ENCODINGS = new Set(['gzip', 'deflate', 'identity'])
 const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
+const tooLarge = (maxBytes: number): Fault =>
+  new Fault('request.body_too_large', { detail: `A body of this endpoint has at most ${maxBytes} bytes` })
+
 /** What the headers alone can tell, before a byte of the body is asked for. */
 export const checkDeclared = (headers: IncomingHttpHeaders, maxBytes: number): void => {
-  if (Number(headers['content-length'] ?? 0) > maxBytes) throw new Fault('request.body_too_large')
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (!hasBody(headers)) return
   const type = headers['content-type']
   const encoding = headers['content-encoding']
   if ((type && !isJson(type)) || (encoding && !ENCODINGS.has(encoding))) {
-    throw new Fault('request.media_type_unsupported')
+    const detail = 'Send application/json in UTF-8: plain, or with a Content-Encoding of gzip or deflate'
+    throw new Fault('request.media_type_unsupported', { detail })
   }
 }
 
@@ -52,7 +58,7 @@ export const collect = (source: Readable, maxBytes: number, grown: (size: number
     source.on('data', (chunk: Buffer) => {
       size += chunk.length
       try {
-        if (size > maxBytes) throw new Fault('request.body_too_large')
+        if (size > maxBytes) throw tooLarge(maxBytes)
         grown(size)
       } catch (fault) {
         source.removeAllListeners('data').pause()
@@ -71,7 +77,7 @@ export const collect = (source: Readable, maxBytes: number, grown: (size: number
     source.once('end', () =>
       resolve(large?.whole() ?? ((chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)) as Buffer)),
     )
-    source.once('error', () => refuse(new Fault('request.body_malformed')))
+    source.once('error', () => refuse(malformed('The body could not be unpacked, or was cut off')))
     // Every stream closes in the end; only one that closes early was cut off.
     source.once('close', () => {
       if (!source.readableEnded) refuse(new Fault('request.malformed'))
@@ -124,15 +130,25 @@ const LONE_SURROGATE = /\p{Surrogate}/u
 const checkKeysAndText = (root: unknown): void => {
   const open: unknown[] = [root]
   for (let value = open.pop(); open.length > 0 || value !== undefined; value = open.pop()) {
-    if (typeof value === 'string' && LONE_SURROGATE.test(value)) throw new Fault('request.body_malformed')
+    if (typeof value === 'string' && LONE_SURROGATE.test(value)) {
+      throw malformed('A text has half of a surrogate pair')
+    }
     if (typeof value !== 'object' || value === null) continue
     if (Array.isArray(value)) {
       // Files may come as arrays of bytes, millions of them.
       for (const inner of value) if (typeof inner !== 'number') open.push(inner)
       continue
     }
-    if (Object.hasOwn(value, '__proto__')) throw new Fault('request.body_malformed')
+    if (Object.hasOwn(value, '__proto__')) throw malformed('No member may be named __proto__')
     for (const key of Object.keys(value)) open.push(key, (value as Record<string, unknown>)[key])
+  }
+}
+
+const read = <T>(reader: () => T, detail: string): T => {
+  try {
+    return reader()
+  } catch {
+    throw malformed(detail)
   }
 }
 
@@ -140,14 +156,10 @@ const checkKeysAndText = (root: unknown): void => {
 export const parseJson = (bytes: Uint8Array): unknown => {
   if (bytes.length === 0) return undefined
   if (weigh(bytes).tooDeep) {
-    throw new Fault('request.body_malformed', { detail: `nested deeper than ${DEEPEST} levels` })
+    throw malformed(`The body is nested deeper than ${DEEPEST} levels`)
   }
-  try {
-    const text = utf8.decode(bytes)
-    const value: unknown = JSON.parse(text)
-    if (SUSPECT.test(text)) checkKeysAndText(value)
-    return value
-  } catch {
-    throw new Fault('request.body_malformed')
-  }
+  const text = read(() => utf8.decode(bytes), 'The body is not well-formed UTF-8')
+  const value: unknown = read(() => JSON.parse(text), 'The body is not well-formed JSON')
+  if (SUSPECT.test(text)) checkKeysAndText(value)
+  return value
 }

@@ -3,9 +3,9 @@
  * DESCRIPTION
  *   RFC 9457 problem details. Whatever went wrong, in hapi, below it or in one of
  *   our stages, first becomes a Fault and then these members, nothing else: type,
- *   title, status, code, request_id, instance; a 422 adds detail and errors (and
- *   errors_omitted beyond a hundred), a 429 or 503 may add a detail, a resource.conflict its reason. `type` is made of the configured base URL and
- *   never of the Host header; `instance` is the path without its query. What the
+ *   title, status, code, request_id, instance; a detail where there is more to say
+ *   than the title does, a 422 errors (and errors_omitted beyond a hundred), a
+ *   resource.conflict its reason. `type` is made of the configured base URL and never of the Host header; `instance` is the path without its query. What the
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
 import { Boom } from '@hapi/boom'
@@ -53,9 +53,6 @@ export const toFault = (error: unknown): Fault => {
 
 export const typeUrl = (baseUrl: string, code: FaultCode): string => `${baseUrl}/errors/${code}`
 
-/** Beside those with errors: how long to wait is not said by the title. */
-const DETAILED: ReadonlySet<number> = new Set([429, 503])
-
 /** A fault as the body of its answer (RFC 9457). */
 export const toProblem = (fault: Fault, baseUrl: string, requestId: string, instance: string): Problem => {
   const { row, code, options } = fault
@@ -64,7 +61,7 @@ export const toProblem = (fault: Fault, baseUrl: string, requestId: string, inst
     title: row.title,
     status: row.http,
     code,
-    ...((options.errors || (DETAILED.has(row.http) && options.detail)) && { detail: fault.message }),
+    ...(options.detail !== undefined && { detail: options.detail }),
     request_id: requestId,
     instance,
     ...(options.reason !== undefined && { reason: options.reason }),
