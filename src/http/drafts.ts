@@ -37,15 +37,14 @@ const mend = (rest: object): WireDraft =>
     }),
   )
 
-/** `rest` and `found` are what check() says of a bad body; `at` is where it stands. */
+/** `rest` is what check() leaves of a bad body, `told` the fields that it told; `at` is where it stands. */
 export const alsoWrong = (
   rest: unknown,
-  found: readonly FieldError[],
+  told: ReadonlySet<string>,
   rules: Rules,
   at = 'body',
 ): readonly FieldError[] => {
   if (typeof rest !== 'object' || rest === null) return []
-  const told = new Set(found.map(({ field }) => field))
   const { errors } = checkDraft(toDraft(mend(rest)), rules, at)
   return (errors ?? []).filter(({ field }) => !told.has(field))
 }
@@ -56,5 +55,6 @@ export const readDraft = (value: unknown, rules: Rules, at = 'body'): Read => {
   const checked = check(at, sendBody, value)
   if (checked.errors === null) return toDraft(checked.value)
   const { errors, omitted, rest } = checked
-  return { errors: [...errors, ...alsoWrong(rest, errors, rules, at)], omitted }
+  const told = new Set(errors.map(({ field }) => field))
+  return { errors: [...errors, ...alsoWrong(rest, told, rules, at)], omitted }
 }

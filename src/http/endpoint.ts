@@ -62,12 +62,15 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Joi.Schema>>
   readonly faults: readonly FaultCode[]
-  /** Given what a body of the wrong shape has left, and what was found: what else is wrong, so that one answer tells all. */
+  /**
+   * Of a request of the wrong shape: what else is wrong, so that one answer tells all. `left` has no wrong fields; of a
+   * list, wrong items are undefined.
+   */
   alsoWrong?(
-    rest: unknown,
-    found: readonly FieldError[],
-    workspace: WorkspaceRow | null,
-  ): readonly FieldError[]
+    left: { readonly query: Partial<Query>; readonly body: Partial<Body> },
+    told: ReadonlySet<string>,
+    call: Pick<Call, 'principal' | 'workspace' | 'params'>,
+  ): readonly FieldError[] | Promise<readonly FieldError[]>
   handle(call: Call<Query, Body>): Promise<Answer>
 }
 

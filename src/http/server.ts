@@ -12,7 +12,7 @@ import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
-import { check } from './check.js'
+import { type Checked, check } from './check.js'
 import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
 import { admit, type GateGround, readBody, recognize, windowFor, workspaceOf } from './gate.js'
 import { headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
@@ -67,17 +67,26 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   return h.continue
 }
 
+const leftOf = (one: Checked<unknown> | undefined): object =>
+  ((one?.errors ? one.rest : one?.value) ?? {}) as object
+
 /** Query and body against the schemas of the endpoint, with all that is wrong in one answer. */
-const checkFields = (endpoint: Endpoint, request: Request): { query: unknown; body: unknown } => {
-  const { body, workspace, large } = request.app
+const checkFields = async (
+  endpoint: Endpoint,
+  request: Request,
+  caller: Pick<Call, 'principal' | 'workspace' | 'params'>,
+): Promise<{ query: unknown; body: unknown }> => {
+  const { body, large } = request.app
   const query = endpoint.query && check<unknown>('query', endpoint.query, { ...request.query })
   const checked = endpoint.body && large === null ? check<unknown>('body', endpoint.body, body) : undefined
   const wrong = [query, checked].flatMap((one) => (one?.errors ? [one] : []))
   if (wrong.length > 0) {
     const errors = wrong.flatMap((one) => one.errors)
-    const more = checked?.errors ? (endpoint.alsoWrong?.(checked.rest, errors, workspace) ?? []) : []
+    const told = new Set(errors.map(({ field }) => field))
+    const left = { query: leftOf(query), body: leftOf(checked) }
+    const more = told.has('body') ? [] : ((await endpoint.alsoWrong?.(left, told, caller)) ?? [])
     throw invalid(
-      [...errors, ...more],
+      [...errors, ...more.filter(({ field }) => !told.has(field))],
       wrong.reduce((sum, { omitted }) => sum + omitted, 0),
     )
   }
@@ -92,17 +101,20 @@ const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): Resp
 }
 
 const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
-  const call: Call = {
-    requestId: request.app.id,
-    trace: request.app.span?.traceparent ?? null,
+  const caller = {
     principal: request.app.principal as Call['principal'],
     workspace: request.app.workspace,
     params: request.params as Record<string, string>,
+  }
+  const call: Call = {
+    ...caller,
+    requestId: request.app.id,
+    trace: request.app.span?.traceparent ?? null,
     sent: request.app.body,
     large: request.app.large,
     req: request.raw.req,
     request,
-    ...checkFields(endpoint, request),
+    ...(await checkFields(endpoint, request, caller)),
   }
   const { span } = request.app
   return toResponse(h, await (span ? span.run(() => endpoint.handle(call)) : endpoint.handle(call)))

@@ -36,7 +36,8 @@ export interface NewCredential {
   readonly imported?: boolean | undefined
 }
 
-const checkWish = (wish: NewCredential): readonly FieldError[] => {
+/** All that is wrong with a wish. */
+export const checkNewCredential = (wish: Omit<NewCredential, 'workspace'>): readonly FieldError[] => {
   const errors: FieldError[] = []
   const wrong = (field: string, kind: FieldError['kind'], message: string) =>
     errors.push({ field: `body.${field}`, kind, message })
@@ -69,7 +70,7 @@ export const createCredential = async (
   accountId: string,
   wish: NewCredential,
 ): Promise<CredentialRow> => {
-  const errors = checkWish(wish)
+  const errors = checkNewCredential(wish)
   if (errors.length > 0) throw invalid(errors)
   const workspace = await store.workspace(accountId, wish.workspace)
   if (workspace === null) throw new Fault('workspace.not_found')

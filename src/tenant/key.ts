@@ -36,15 +36,15 @@ export const looksLikeKey = (text: string): boolean => SHAPE.test(text)
 
 const hashKey = (pepper: Uint8Array, text: string): Buffer => keyedHash(pepper, 'api-key', text)
 
-const scopeOf = (wish: NewKey): KeyScope => wish.scope ?? (wish.workspace ? 'workspace' : 'platform')
+const scopeOf = (wish: Partial<NewKey>): KeyScope => wish.scope ?? (wish.workspace ? 'workspace' : 'platform')
 
 /** What is wrong with a wish. */
-export const checkNewKey = (wish: NewKey, now: number): FieldError[] => {
+export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] => {
   const scope = scopeOf(wish)
   const errors: FieldError[] = []
   const wrong = (field: string, kind: FieldError['kind'], message: string) =>
     errors.push({ field: `body.${field}`, kind, message })
-  if (wish.name.trim() === '') wrong('name', 'empty', 'must not be empty')
+  if (wish.name?.trim() === '') wrong('name', 'empty', 'must not be empty')
   if (scope === 'workspace' && !wish.workspace) {
     wrong('workspace_id', 'missing', 'a key of scope workspace must name its workspace')
   }

@@ -28,7 +28,8 @@ export interface PoolWish {
   readonly relayedMeans?: PoolRow['relayedMeans'] | undefined
 }
 
-const checkWish = (wish: PoolWish): void => {
+/** All that is wrong with a wish, by itself. */
+export const wrongWithPool = (wish: PoolWish): readonly FieldError[] => {
   const errors: FieldError[] = []
   if (wish.name !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(wish.name)) {
     errors.push({ field: 'body.name', kind: 'format', message: 'must be 1 to 63 of A-Z a-z 0-9 . _ -' })
@@ -38,6 +39,11 @@ const checkWish = (wish: PoolWish): void => {
   wish.members?.forEach((member, i) => {
     errors.push(...checkMember(member, `members[${i}]`))
   })
+  return errors
+}
+
+const demand = (wish: PoolWish): void => {
+  const errors = wrongWithPool(wish)
   if (errors.length > 0) throw invalid(errors)
 }
 
@@ -114,7 +120,7 @@ export const createPool = async (
   accountId: string,
   wish: PoolWish & { readonly name: string },
 ): Promise<KnownPool> => {
-  checkWish(wish)
+  demand(wish)
   const now = ground.clock.now()
   const fresh = freshPool(accountId, wish.name, now)
   const row: PoolRow = {
@@ -149,7 +155,7 @@ export const updatePool = async (
   ref: string,
   wish: PoolWish,
 ): Promise<KnownPool> => {
-  checkWish(wish)
+  demand(wish)
   const old = await findPool(ground, accountId, ref)
   const renamed = wish.name !== undefined && wish.name !== old.name
   if (old.kind === 'sandbox' || (old.name === DEFAULT_POOL && renamed)) throw builtIn(old)

@@ -53,6 +53,7 @@ export const createTenants = (ground: TenantGround) => {
     revokeCredential: bind(credential.revokeCredential),
     createWorkspace: bind(workspace.createWorkspace),
     updateWorkspace: bind(workspace.updateWorkspace),
+    wrongWithWorkspace: bind(workspace.wrongWithWorkspace),
     deleteWorkspace: bind(workspace.deleteWorkspace),
     findWorkspace: bind(workspace.findWorkspace),
     workspaceForSend: bind(workspace.workspaceForSend),

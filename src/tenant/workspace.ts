@@ -53,22 +53,40 @@ const checkWish = (wish: WorkspaceWish): readonly FieldError[] => {
   return errors
 }
 
-const slugTaken = () =>
-  invalid([{ field: 'body.slug', kind: 'not_unique', message: 'is already taken in this account' }])
+const SLUG_TAKEN: FieldError = {
+  field: 'body.slug',
+  kind: 'not_unique',
+  message: 'is already taken in this account',
+}
 
-/** The pool that a wish names, as an id; throws all that is wrong with the wish. */
+/** The pool that a wish names, as an id. Adds to `errors` all that is wrong with the wish for this workspace, or for a new one. */
 const judge = async (
   { store }: TenantGround,
   accountId: string,
   wish: WorkspaceWish,
+  id: string | null,
+  errors: FieldError[],
 ): Promise<string | null> => {
-  const errors = [...checkWish(wish)]
+  errors.push(...checkWish(wish))
+  const namesake = wish.slug === undefined ? null : await store.workspace(accountId, wish.slug)
+  if (namesake !== null && namesake.slug === wish.slug && namesake.id !== id) errors.push(SLUG_TAKEN)
   const pool = wish.pool == null ? null : await store.pool(accountId, wish.pool)
   if (wish.pool != null && pool === null) {
     errors.push({ field: 'body.egress_pool_id', kind: 'unknown', message: 'names no egress pool' })
   }
-  if (errors.length > 0) throw invalid(errors)
   return pool?.id ?? null
+}
+
+/** All that is wrong with a wish. */
+export const wrongWithWorkspace = async (
+  ground: TenantGround,
+  accountId: string,
+  wish: WorkspaceWish,
+  id: string | null,
+): Promise<readonly FieldError[]> => {
+  const errors: FieldError[] = []
+  await judge(ground, accountId, wish, id, errors)
+  return errors
 }
 
 const changeOf = (wish: WorkspaceWish): WorkspaceChange => ({
@@ -87,7 +105,9 @@ export const createWorkspace = async (
   accountId: string,
   wish: WorkspaceWish & { readonly name: string },
 ): Promise<WorkspaceRow> => {
-  const wished = await judge(ground, accountId, wish)
+  const errors: FieldError[] = []
+  const wished = await judge(ground, accountId, wish, null, errors)
+  if (errors.length > 0) throw invalid(errors)
   const name = wish.name.trim()
   const first = wish.slug ?? slugify(name)
   const now = ground.clock.now()
@@ -100,7 +120,7 @@ export const createWorkspace = async (
     if ((await ground.store.createWorkspace(row, own)) === 'done') return row
     if (wish.slug !== undefined) break
   }
-  throw slugTaken()
+  throw invalid([SLUG_TAKEN])
 }
 
 /** A pool that only this workspace uses; the default workspace's is the built-in one. */
@@ -118,12 +138,14 @@ export const updateWorkspace = async (
 ): Promise<WorkspaceRow> => {
   const old = await findWorkspace(ground, accountId, ref)
   const { id, poolId: from } = old
-  const wished = await judge(ground, accountId, wish)
+  const errors: FieldError[] = []
+  const wished = await judge(ground, accountId, wish, id, errors)
+  if (errors.length > 0) throw invalid(errors)
   const to = wished ?? (wish.pool === null ? await ownPool(ground, old) : from)
   const change: WorkspaceChange = { ...changeOf(wish), ...(to === from ? {} : { poolId: to }) }
   // mail that waits goes where new mail will go
   const moving = to === from ? undefined : { accountId, from, to, now: ground.clock.now() }
-  if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw slugTaken()
+  if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw invalid([SLUG_TAKEN])
   if (wish.suspended !== undefined && wish.suspended !== (old.suspendedAt !== null))
     await (wish.suspended ? suspendWorkspace(ground, old, null) : resumeWorkspace(ground, old))
   return findWorkspace(ground, accountId, id)

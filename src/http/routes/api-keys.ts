@@ -16,6 +16,19 @@ import { readTime } from '../wire/time.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 
+/** Adds to `errors` all that is wrong with it. */
+const wishOf = (body: Partial<shapes.KeyBody>, now: number, errors: FieldError[]) => {
+  const wish = {
+    mode: body.mode,
+    scope: body.scope,
+    workspace: body.workspace_id,
+    expiresAt: readTime('body.expires_at', body.expires_at, errors),
+    rateLimitPerMinute: body.rate_limit_per_minute,
+  }
+  errors.push(...checkNewKey(body.name === undefined ? wish : { ...wish, name: body.name }, now))
+  return wish
+}
+
 const create = (ground: Ground): Endpoint =>
   endpoint({
     ...PEOPLE_ONLY,
@@ -27,17 +40,15 @@ const create = (ground: Ground): Endpoint =>
     body: shapes.keyBody,
     answers: { 201: shapes.createdKey },
     faults: ['workspace.not_found'],
+    alsoWrong({ body }) {
+      const errors: FieldError[] = []
+      wishOf(body, ground.clock.now(), errors)
+      return errors
+    },
     async handle({ principal, body }) {
       const errors: FieldError[] = []
-      const wish = {
-        name: body.name,
-        mode: body.mode,
-        scope: body.scope,
-        workspace: body.workspace_id,
-        expiresAt: readTime('body.expires_at', body.expires_at, errors),
-        rateLimitPerMinute: body.rate_limit_per_minute,
-      }
-      if (errors.length > 0) throw invalid([...errors, ...checkNewKey(wish, ground.clock.now())])
+      const wish = { ...wishOf(body, ground.clock.now(), errors), name: body.name }
+      if (errors.length > 0) throw invalid(errors)
       const { row, secret } = await ground.tenants.createKey(principal.accountId, wish)
       const headers = { location: `/v1/api-keys/${row.id}` }
       return { status: 201, body: render.createdKey(row, secret), headers }

@@ -4,6 +4,7 @@
  *   For people only, like keys. Removing one is immediate: an open SMTP session is
  *   refused at its next mail.
  */
+import { checkNewCredential } from '../../tenant/credential.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
@@ -22,6 +23,8 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     body: shapes.credentialBody,
     answers: { 201: shapes.credential },
     faults: ['workspace.not_found'],
+    // whether the others are wrong depends on the range
+    alsoWrong: ({ body }, told) => (told.has('body.cidr') ? [] : checkNewCredential(body)),
     async handle({ principal, body }) {
       const row = await ground.tenants.createCredential(principal.accountId, {
         workspace: body.workspace_id,

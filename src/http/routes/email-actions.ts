@@ -36,6 +36,11 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/emails/{id}',
     summary: 'Send a scheduled email at another time',
     body: shapes.reschedule,
+    alsoWrong({ body }) {
+      const errors: FieldError[] = []
+      readSchedule(body.scheduled_at ?? null, ground.clock.now(), 'body.scheduled_at', errors)
+      return errors
+    },
     async handle(call) {
       const now = ground.clock.now()
       const errors: FieldError[] = []

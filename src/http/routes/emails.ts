@@ -88,7 +88,7 @@ const send = (ground: Ground): Endpoint =>
       'idempotency.in_progress',
       'idempotency.body_mismatch',
     ],
-    alsoWrong: (rest, found, workspace) => alsoWrong(rest, found, rulesOf(ground, workspace)),
+    alsoWrong: ({ body }, told, { workspace }) => alsoWrong(body, told, rulesOf(ground, workspace)),
     async handle(call) {
       const { draft, idempotency } = await draftOf(ground, call)
       const answer = await ground.submission.submit(call.principal, call.workspace, draft, {
@@ -127,16 +127,18 @@ const readTag = (text: string | undefined): Tag | null => {
   return { name: text.slice(0, at), value: text.slice(at + 1) }
 }
 
-const filterOf = (call: Call<shapes.EmailQuery>): EmailFilter => {
-  const { query } = call
-  const own = visibleMode(call.principal)
-  const errors: FieldError[] = []
+const readFilter = (
+  { principal, workspace }: Pick<Call, 'principal' | 'workspace'>,
+  query: shapes.EmailQuery,
+  errors: FieldError[],
+): EmailFilter => {
+  const own = visibleMode(principal)
   if (own !== null && query.mode !== undefined && query.mode !== own) {
     errors.push({ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' })
   }
-  const filter: EmailFilter = {
-    accountId: call.principal.accountId,
-    workspaceId: call.workspace?.id ?? null,
+  return {
+    accountId: principal.accountId,
+    workspaceId: workspace?.id ?? null,
     mode: own ?? (query.mode as Mode | undefined) ?? null,
     status: (query.status as Status | undefined) ?? null,
     to: query.to?.toLowerCase() ?? null,
@@ -144,8 +146,6 @@ const filterOf = (call: Call<shapes.EmailQuery>): EmailFilter => {
     createdAfter: readTime('query.created_after', query.created_after, errors),
     createdBefore: readTime('query.created_before', query.created_before, errors),
   }
-  if (errors.length > 0) throw invalid(errors)
-  return filter
 }
 
 const list = (ground: Ground): Endpoint =>
@@ -159,8 +159,15 @@ const list = (ground: Ground): Endpoint =>
     query: shapes.emailQuery,
     answers: { 200: shapes.emailList },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    alsoWrong({ query }, _, call) {
+      const errors: FieldError[] = []
+      readFilter(call, query, errors)
+      return errors
+    },
     async handle(call) {
-      const filter = filterOf(call)
+      const errors: FieldError[] = []
+      const filter = readFilter(call, call.query, errors)
+      if (errors.length > 0) throw invalid(errors)
       const { accountId: _, tag, ...rest } = filter
       const body = await pageFor(ground, 'emails', call, {
         query: call.query,

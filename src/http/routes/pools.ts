@@ -8,7 +8,7 @@ import { toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port-tenants.js'
-import type { PoolWish } from '../../tenant/pool.js'
+import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
@@ -43,6 +43,12 @@ const wishOf = (body: Partial<shapes.PoolBody>): PoolWish => ({
   relayedMeans: body.relayed_means,
 })
 
+/** Members without gaps: nobody objects to what stands in them. */
+const mend = (body: Partial<shapes.PoolBody>): Partial<shapes.PoolBody> => {
+  const members = body.members?.map((one) => ({ ...one, host: one?.host ?? '127.0.0.1' }))
+  return members === undefined ? body : { ...body, members }
+}
+
 /** What of the sent record contradicts the stored one. A member may also say what it is about to become. */
 const contradictions = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonly FieldError[] => {
   const record = render.pool(old)
@@ -57,6 +63,11 @@ const contradictions = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonl
   }
   return errors
 }
+
+const wrongWithChange = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonly FieldError[] => [
+  ...contradictions(sent, old),
+  ...wrongWithPool(wishOf(sent)),
+]
 
 const health = async ({ store, relay }: Ground, pool: KnownPool) => {
   const depths = (await store.depth()).filter((depth) => depth.poolId === pool.id)
@@ -95,6 +106,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     body: shapes.poolBody,
     answers: { 201: shapes.pool },
     faults: [],
+    alsoWrong: ({ body }) => wrongWithPool(wishOf(mend(body))),
     async handle({ principal, body }) {
       const row = await ground.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
       return { status: 201, body: render.pool(row), headers: { location: `/v1/egress-pools/${row.id}` } }
@@ -109,10 +121,14 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     body: shapes.poolChange,
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found', 'resource.conflict'],
+    async alsoWrong({ body }, _, call) {
+      const old = await ground.store.pool(call.principal.accountId, param(call, 'id'))
+      return old === null ? [] : wrongWithChange(mend(body), old)
+    },
     async handle(call) {
       const { accountId } = call.principal
       const old = await ground.tenants.findPool(accountId, param(call, 'id'))
-      const wrong = contradictions(call.body, old)
+      const wrong = wrongWithChange(call.body, old)
       if (wrong.length > 0) throw invalid(wrong)
       const row = await ground.tenants.updatePool(accountId, old.id, wishOf(call.body))
       ground.relay?.reload()

@@ -18,17 +18,21 @@ import { readTime } from '../wire/time.js'
 const PER_WORKSPACE = { access: 'any', workspace: 'required' } as const
 
 type Place = ReturnType<typeof listOfAccount>
+type Caller = Pick<Call, 'workspace' | 'principal'>
 
-const listFor = (
-  { workspace, principal }: Pick<Call, 'workspace' | 'principal'>,
-  scope: shapes.Scope | undefined,
-  field: string,
-): Place => {
+const wrongScope = ({ principal }: Caller, scope: shapes.Scope | undefined, field: string): FieldError[] =>
+  scope === 'account' && principal.scope === 'platform' && principal.mode === 'test'
+    ? [{ field, kind: 'forbidden', message: 'test mail has no list for the whole account' }]
+    : []
+
+const listFor = (caller: Caller, scope: shapes.Scope | undefined, field: string): Place => {
+  const { workspace, principal } = caller
   if (workspace === null) throw new Error('the gate lets no request without a workspace through')
   if (scope !== 'account') return listOfWorkspace(workspace, principal.mode)
   requirePlatform(principal)
-  if (principal.mode === 'live') return listOfAccount(principal.accountId)
-  throw invalid([{ field, kind: 'forbidden', message: 'test mail has no list for the whole account' }])
+  const wrong = wrongScope(caller, scope, field)
+  if (wrong.length > 0) throw invalid(wrong)
+  return listOfAccount(principal.accountId)
 }
 
 /** The list that has it: the workspace's own, else that of the account, which holds for live mail. */
@@ -38,6 +42,21 @@ const listWith = async (ground: Ground, call: Call, ref: string): Promise<Place>
     return own
   const wide = listOfAccount(own.accountId)
   return (await ground.store.suppression(wide.id, refOf(ref))) === null ? own : wide
+}
+
+const wrongAddresses = (emails: readonly (string | undefined)[], fieldOf: (i: number) => string) =>
+  emails.flatMap((email, i): FieldError[] =>
+    email !== undefined && parseAddress(email) === null
+      ? [{ field: fieldOf(i), message: 'must be an address', kind: 'format' }]
+      : [],
+  )
+
+/** Adds to `errors` all that is wrong with it. */
+const readWish = (caller: Caller, body: Partial<shapes.WishedSuppression>, errors: FieldError[]) => {
+  errors.push(...wrongAddresses([body.email], () => 'body.email'))
+  const expiresAt = readTime('body.expires_at', body.expires_at, errors)
+  errors.push(...wrongScope(caller, body.scope, 'body.scope'))
+  return { reason: body.reason, expiresAt }
 }
 
 const add = (ground: Ground): Endpoint =>
@@ -50,16 +69,17 @@ const add = (ground: Ground): Endpoint =>
     body: shapes.suppressionBody,
     answers: { 200: shapes.suppression, 201: shapes.suppression },
     faults: ['auth.scope_forbidden'],
-    async handle(call) {
-      const { email, reason, expires_at: until, scope } = call.body
+    alsoWrong({ body }, _, caller) {
       const errors: FieldError[] = []
-      const expiresAt = readTime('body.expires_at', until, errors)
+      readWish(caller, body, errors)
+      return errors
+    },
+    async handle(call) {
+      const { email, scope } = call.body
+      const errors: FieldError[] = []
+      const wish = { ...readWish(call, call.body, errors), email }
       if (errors.length > 0) throw invalid(errors)
-      const { row, added } = await ground.tenants.suppress(listFor(call, scope, 'body.scope'), {
-        email,
-        reason,
-        expiresAt,
-      })
+      const { row, added } = await ground.tenants.suppress(listFor(call, scope, 'body.scope'), wish)
       return { status: added ? 201 : 200, body: render.suppression(row) }
     },
   })
@@ -74,6 +94,7 @@ const list = (ground: Ground): Endpoint =>
     query: shapes.suppressionQuery,
     answers: { 200: shapes.suppressionList },
     faults: ['auth.scope_forbidden', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    alsoWrong: ({ query }, _, caller) => wrongScope(caller, query.scope, 'query.scope'),
     async handle(call) {
       const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
       const origin = call.query.origin ?? null
@@ -122,14 +143,13 @@ const one = (ground: Ground): readonly Endpoint[] => [
 ]
 
 /** All or none: what is no address is found before the first is added. */
-const demandAddresses = (emails: readonly string[]): void => {
-  const errors = emails.flatMap((email, i): FieldError[] =>
-    parseAddress(email) === null
-      ? [{ field: `body.emails[${i}]`, message: 'must be an address', kind: 'format' }]
-      : [],
-  )
-  if (errors.length > 0) throw invalid(errors)
-}
+const wrongBatch = (
+  caller: Caller,
+  { emails = [], scope }: { readonly emails?: readonly string[]; readonly scope?: shapes.Scope },
+): readonly FieldError[] => [
+  ...wrongAddresses(emails, (i) => `body.emails[${i}]`),
+  ...wrongScope(caller, scope, 'body.scope'),
+]
 
 const many = (ground: Ground): readonly Endpoint[] => [
   endpoint({
@@ -141,9 +161,11 @@ const many = (ground: Ground): readonly Endpoint[] => [
     body: shapes.addBatch,
     answers: { 200: shapes.suppressions },
     faults: ['auth.scope_forbidden'],
+    alsoWrong: ({ body }, _, caller) => wrongBatch(caller, body),
     async handle(call) {
+      const wrong = wrongBatch(call, call.body)
+      if (wrong.length > 0) throw invalid(wrong)
       const place = listFor(call, call.body.scope, 'body.scope')
-      demandAddresses(call.body.emails)
       const rows = await Promise.all(
         call.body.emails.map((email, i) =>
           ground.tenants.addSuppression(place, { email }, `body.emails[${i}]`),
@@ -161,6 +183,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
     body: shapes.removeBatch,
     answers: { 200: shapes.removedSuppressions },
     faults: ['auth.scope_forbidden'],
+    alsoWrong: ({ body }, _, caller) => wrongScope(caller, body.scope, 'body.scope'),
     async handle(call) {
       const { id: workspaceId } = listFor(call, call.body.scope, 'body.scope')
       const refs = [...(call.body.emails ?? []), ...(call.body.ids ?? [])]

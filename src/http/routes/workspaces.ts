@@ -3,8 +3,9 @@
  * DESCRIPTION
  *   A workspace's own key sees its workspace and nothing of the others.
  */
-import { invalid } from '../../base/fault.js'
+import { type FieldError, invalid } from '../../base/fault.js'
 import type { Page } from '../../store/page.js'
+import type { WorkspaceRow } from '../../store/port-tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
@@ -23,6 +24,22 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   suspended: body.suspended,
 })
 
+const wrongWithChange = async (
+  { tenants }: Ground,
+  body: Partial<shapes.WorkspaceBody>,
+  old: WorkspaceRow,
+): Promise<readonly FieldError[]> => [
+  ...notAsRead(body, shapes.READ_WORKSPACE, [render.workspace(old)]),
+  ...(await tenants.wrongWithWorkspace(old.accountId, wishOf(body), old.id)),
+]
+
+/** One confirms by the slug. */
+const wrongWithConfirm = ({ slug }: WorkspaceRow, confirm = ''): readonly FieldError[] => {
+  if (confirm === slug) return []
+  const kind = confirm === '' ? 'missing' : 'format'
+  return [{ field: 'query.confirm', kind, message: `must be the slug of the workspace: ${slug}` }]
+}
+
 const fetchFor =
   ({ store }: Ground, { principal }: Call) =>
   (page: Page) =>
@@ -40,6 +57,8 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     body: shapes.workspaceBody,
     answers: { 201: shapes.workspace },
     faults: [],
+    alsoWrong: ({ body }, _, { principal }) =>
+      ground.tenants.wrongWithWorkspace(principal.accountId, wishOf(body), null),
     async handle({ principal, body }) {
       const wish = { ...wishOf(body), name: body.name }
       const row = await ground.tenants.createWorkspace(principal.accountId, wish)
@@ -90,10 +109,14 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     body: shapes.workspaceChange,
     answers: { 200: shapes.workspace },
     faults: ['workspace.not_found'],
+    async alsoWrong({ body }, _, call) {
+      const old = await ground.store.workspace(call.principal.accountId, param(call, 'id'))
+      return old === null ? [] : wrongWithChange(ground, body, old)
+    },
     async handle(call) {
       const { accountId } = call.principal
       const old = await ground.tenants.findWorkspace(accountId, param(call, 'id'))
-      const wrong = notAsRead(call.body, shapes.READ_WORKSPACE, [render.workspace(old)])
+      const wrong = await wrongWithChange(ground, call.body, old)
       if (wrong.length > 0) throw invalid(wrong)
       const row = await ground.tenants.updateWorkspace(accountId, old.id, wishOf(call.body))
       return { status: 200, body: render.workspace(row) }
@@ -109,15 +132,14 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     query: shapes.confirmation,
     answers: { 200: removed('ws', 'workspace') },
     faults: ['workspace.not_found', 'resource.conflict'],
+    async alsoWrong({ query }, _, call) {
+      const row = await ground.store.workspace(call.principal.accountId, param(call, 'id'))
+      return row === null ? [] : wrongWithConfirm(row, query.confirm)
+    },
     async handle(call) {
       const row = await ground.tenants.findWorkspace(call.principal.accountId, param(call, 'id'))
-      const { confirm = '' } = call.query
-      if (confirm !== row.slug) {
-        const kind = confirm === '' ? 'missing' : 'format'
-        throw invalid([
-          { field: 'query.confirm', kind, message: `must be the slug of the workspace: ${row.slug}` },
-        ])
-      }
+      const wrong = wrongWithConfirm(row, call.query.confirm)
+      if (wrong.length > 0) throw invalid(wrong)
       await ground.tenants.deleteWorkspace(row, `deleted by session ${call.principal.id}`)
       return { status: 200, body: { id: row.id, object: 'workspace', deleted: true } }
     },
