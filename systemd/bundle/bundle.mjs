@@ -20,7 +20,7 @@ const STANDS_IN = { bindings: 'better_sqlite3-12.node', 'node-gyp-build': 'bcryp
 const isOld = Number(process.versions.napi) < 10
 const drivers = sea
   ? isOld
-    ? { old: join(top, 'native/node20/node_modules/better-sqlite3') }
+    ? { old: join(top, 'bin/native/node20/node_modules/better-sqlite3') }
     : { new: join(top, 'node_modules/better-sqlite3') }
   : { old: resolve(flag, 'old/node_modules/better-sqlite3'), new: resolve(flag, 'new/node_modules/better-sqlite3') }
 

@@ -17,9 +17,9 @@ else
   npm install --prefix "$out/new" --no-save --force --ignore-scripts "better-sqlite3@$version" >&2
 fi
 
-cp native/node20/package*.json "$out/old"
-if grep -qs node_register_module_v115 native/node20/node_modules/better-sqlite3/build/Release/better_sqlite3.node; then
-  ln -s "$PWD/native/node20/node_modules" "$out/old/node_modules"
+cp bin/native/node20/package*.json "$out/old"
+if grep -qs node_register_module_v115 bin/native/node20/node_modules/better-sqlite3/build/Release/better_sqlite3.node; then
+  ln -s "$PWD/bin/native/node20/node_modules" "$out/old/node_modules"
 else
   mkdir "$out/node"
   npm install --prefix "$out/node" --no-save node@20 >&2

@@ -38,13 +38,13 @@ const running = (t: Test, command: readonly string[], cwd: string, env: NodeJS.P
 const checkout = (t: Test): string => {
   const dir = t.testdir({ data: { '.gitkeep': '' } })
   chmodSync(join(dir, 'data'), 0o755)
-  for (const name of ['src', 'bin', 'native', 'package.json', 'tsconfig.json', 'README.md'])
+  for (const name of ['src', 'bin', 'package.json', 'tsconfig.json', 'README.md'])
     cpSync(join(ROOT, name), join(dir, name), {
       recursive: true,
       filter: (from) => !from.includes('node_modules'),
     })
   symlinkSync(join(ROOT, 'node_modules'), join(dir, 'node_modules'))
-  const driver = 'native/node20/node_modules'
+  const driver = 'bin/native/node20/node_modules'
   if (existsSync(join(ROOT, driver))) symlinkSync(join(ROOT, driver), join(dir, driver))
   return dir
 }

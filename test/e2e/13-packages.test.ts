@@ -32,6 +32,8 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   const paths = files.map(({ path }) => path)
   for (const path of [
     'bin/postern',
+    'bin/native/install.mjs',
+    'bin/native/node20/package-lock.json',
     'config/postern.yaml',
     'systemd/postern.service',
     'README.md',
@@ -40,7 +42,7 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
     t.ok(paths.includes(path), path)
   }
   const meant =
-    /^(bin|config|systemd)\/|^native\/(install\.js|node20\/package(-lock)?\.json)$|^dist\/src\/.*\.js$|^(README\.md|LICENSE|package\.json)$/
+    /^(config|systemd)\/|^bin\/(?!.*node_modules)|^dist\/src\/.*\.js$|^(README\.md|LICENSE|package\.json)$/
   t.strictSame(
     paths.filter((path) => !meant.test(path)),
     [],
@@ -59,10 +61,10 @@ t.test('npm: only what runs, and `postern dev` in an empty folder', async (t) =>
   const said = await run(join(user, 'node_modules', '.bin', 'postern'), ['workspace', 'list'], user)
   t.match(said, { code: 78, stdout: '', stderr: /^postern: the SQLite driver for Node .* can not be loaded/ })
   const remedy = /; run: (npm .*)\n$/.exec(said.stderr)?.[1] ?? ''
-  const native = join(installed, 'native')
+  const native = join(installed, 'bin', 'native')
   if (isOldNode) {
     t.equal(remedy, `npm ci --prefix ${native}/node20`)
-    symlinkSync(join(ROOT, 'native', 'node20', 'node_modules'), join(native, 'node20', 'node_modules'))
+    symlinkSync(join(ROOT, 'bin', 'native', 'node20', 'node_modules'), join(native, 'node20', 'node_modules'))
   } else {
     const { optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     const version = optionalDependencies['better-sqlite3']

@@ -5,9 +5,9 @@
  *   process with a crash. Version 12 does that on Node 24.19 and newer, when a
  *   statement is collected. So both are shipped, Node-API decides, and nothing else
  *   in Postern loads either. They read and write the same files.
- *   Version 12 lies in a folder of its own, native/node20, which native/install.js
- *   fills where it is needed. A driver that can not be loaded is said at once, with
- *   the command that brings it.
+ *   Version 12 lies in a folder of its own, bin/native/node20, which
+ *   bin/native/install.mjs fills where it is needed. A driver that can not be loaded
+ *   is said at once, with the command that brings it.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -19,7 +19,7 @@ export class DriverMissingError extends Error {
   override readonly name = 'DriverMissingError'
 }
 
-const require = createRequire(new URL('../../../../native/driver', import.meta.url))
+const require = createRequire(new URL('../../../../bin/native/driver', import.meta.url))
 const isOld = Number(process.versions.napi) < 10
 
 const load = (): typeof Sqlite => {
@@ -30,7 +30,7 @@ const load = (): typeof Sqlite => {
 
 const remedy = (): string => {
   // a package and the executable bring their drivers along, and there is no folder to install into
-  const native = fileURLToPath(new URL('../../../../native', import.meta.url))
+  const native = fileURLToPath(new URL('../../../../bin/native', import.meta.url))
   if (!existsSync(native)) return 'install Node 22.14 or newer'
   return isOld
     ? `run: npm ci --prefix ${native}/node20`

@@ -1,5 +1,5 @@
 // Run by npm when Postern is installed. Node below 22.14 can not run the SQLite driver that npm has put beside
-// Postern (see src/store/sqlite/driver.ts): there, the older one is installed into native/node20, as its own
+// Postern (see src/store/sqlite/driver.ts): there, the older one is installed into bin/native/node20, as its own
 // package-lock.json says. Elsewhere nothing is left to do.
 import { spawnSync } from 'node:child_process'
 import { basename } from 'node:path'
