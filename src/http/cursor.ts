@@ -7,7 +7,7 @@
  *   it was made for (endpoint, account, bound workspace and mode) is not in the
  *   payload but under the HMAC: in other hands it does not verify.
  *   Node's base64 reader forgives stray bits and trailing junk, so a cursor counts
- *   only when writing it again gives the same text (API.md, section 3.1).
+ *   only when writing it again gives the same text.
  */
 import { createHash } from 'node:crypto'
 import { Fault } from '../base/fault.js'

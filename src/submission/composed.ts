@@ -13,7 +13,7 @@ import { newId, newRecipientId } from '../base/id.js'
 import { isAscii, wireAddress } from '../mail/address.js'
 import { composeMessage } from '../mail/compose.js'
 import { aggregate, emptyCounts, type Status } from '../mail/status.js'
-import type { AttachmentSummary, EmailRecord, NewEmail, NewRecipient, Tag } from '../store/port.js'
+import type { EmailFacts, EmailRecord, NewEmail, NewRecipient } from '../store/port.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import { newRecipient, type Party, type Recipient } from './addresses.js'
@@ -36,21 +36,9 @@ export interface ComposeGround {
   readonly now: number
 }
 
-export interface Composed {
-  readonly id: string
-  readonly messageId: string
-  readonly createdAt: number
+export interface Composed extends Omit<EmailFacts, 'accountId' | 'workspaceId' | 'mode' | 'source'> {
   /** The address alone, for the question whether it may send. */
   readonly sender: string
-  readonly from: string
-  readonly to: readonly string[]
-  readonly cc: readonly string[]
-  readonly bcc: readonly string[]
-  readonly replyTo: readonly string[]
-  readonly subject: string
-  readonly tags: readonly Tag[]
-  readonly attachments: readonly AttachmentSummary[]
-  readonly scheduledAt: number | null
   readonly ignoreSuppressions: boolean
   readonly needsSmtpUtf8: boolean
   readonly recipients: readonly Recipient[]

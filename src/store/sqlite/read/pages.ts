@@ -4,7 +4,7 @@
  *   A page is a range of places in one or more strands, each of them an index
  *   range in their order; strands are merged, so a list over many workspaces costs
  *   a seek for each and never a scan. One row more than the limit tells whether
- *   there is more ahead, one EXISTS tells of the side behind (API.md, section 3.1).
+ *   there is more ahead, one EXISTS tells of the side behind.
  *   All of it is read in one snapshot: between two, a row of one strand could be
  *   committed below a later one of another, and no page would ever show it.
  */
