@@ -3,8 +3,10 @@
  * DESCRIPTION
  *   Applications that come from another provider steer it by header fields. All
  *   of those are taken out before relay, since they tell strangers how a system
- *   is set up; the ones for tags and metadata become tags here. The tables are
- *   data: a new provider is a new line.
+ *   is set up; the ones for tags and metadata become tags here. Those that would
+ *   have the mail go at another time, to other people or not at all mean nothing
+ *   here, and a mail that counts on one is refused. The tables are data: a new
+ *   provider is a new line.
  *   `X-Postern-*` is ours: what a client sends under that name never leaves.
  */
 
@@ -117,6 +119,72 @@ const STRIPPED: ReadonlySet<string> = new Set([
   'x-xsmailingid',
   'x-xsmessageid',
 ])
+
+type Effect = 'when' | 'whom' | 'whether'
+
+/** What each effect is called, and what has it here. */
+const TOLD: Readonly<Record<Effect, string>> = {
+  when: 'asks for another time of sending; that is for scheduled_at, or X-Postern-Scheduled-At over SMTP',
+  whom: 'asks for other recipients, and mail goes to those of the request only',
+  whether: 'asks that the mail may stay unsent, and every mail that is taken is sent',
+}
+
+/** Which effect a value asks for, if any. */
+type EffectReader = (value: string) => Effect | null
+
+const any =
+  (effect: Effect): EffectReader =>
+  (value) =>
+    value.trim() === '' ? null : effect
+const unlessNo =
+  (effect: Effect): EffectReader =>
+  (value) =>
+    /^\s*(?:no|false|off|0|n)?\s*$/i.test(value) ? null : effect
+
+const isGiven = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length > 0 : Boolean(value) && value !== 'false'
+
+/** Members of a JSON object, some of them one level down (`options.sandbox`). */
+const effects =
+  (of: Readonly<Record<string, Effect>>): EffectReader =>
+  (value) => {
+    const found = parseObject(value)
+    const at = (path: string): unknown =>
+      path
+        .split('.')
+        .reduce<unknown>(
+          (here, name) => (typeof here === 'object' && here !== null ? Reflect.get(here, name) : undefined),
+          found,
+        )
+    return Object.entries(of).find(([path]) => isGiven(at(path)))?.[1] ?? null
+  }
+
+/** Fields on which a client may count, and which nobody heeds. */
+const UNHEEDED: Readonly<Record<string, EffectReader>> = {
+  'x-smtpapi': effects({ to: 'whom', send_at: 'when', send_each_at: 'when' }),
+  'x-msys-api': effects({
+    cc: 'whom',
+    bcc: 'whom',
+    archive: 'whom',
+    'options.start_time': 'when',
+    'options.sandbox': 'whether',
+  }),
+  'x-mc-sendat': any('when'),
+  'x-mc-bccaddress': any('whom'),
+  'x-mailgun-deliver-by': any('when'),
+  'x-mailgun-delivery-time-optimize-period': any('when'),
+  'x-mailgun-time-zone-localize': any('when'),
+  'x-mailgun-drop-message': unlessNo('whether'),
+  'x-mailjet-deduplicatecampaign': unlessNo('whether'),
+  'x-mj-deduplicatecampaign': unlessNo('whether'),
+  'x-sib-sandbox': any('whether'),
+}
+
+/** What a control field (lower-case name) asks for that is not done here, in words after its name; null for all others. */
+export const unheeded = (name: string, value: string): string | null => {
+  const effect = Object.hasOwn(UNHEEDED, name) ? UNHEEDED[name]?.(value) : null
+  return effect ? TOLD[effect] : null
+}
 
 export const IDEMPOTENCY_FIELDS: readonly string[] = ['idempotency-key', 'resend-idempotency-key']
 export const SCHEDULE_FIELD = 'x-postern-scheduled-at'

@@ -26,6 +26,7 @@ const FORBIDDEN_HEADERS: ReadonlySet<string> = new Set([
   'authentication-results',
   'delivered-to',
   'idempotency-key',
+  'resend-idempotency-key',
 ])
 const FORBIDDEN_PREFIXES: readonly string[] = ['content-', 'arc-', 'resent-', 'x-postern-']
 

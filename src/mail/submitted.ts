@@ -20,6 +20,7 @@ import {
   isControlHeader,
   readTags,
   SCHEDULE_FIELD,
+  unheeded,
 } from './control-headers.js'
 import { decodeWords, fromRaw } from './encoding.js'
 import { asBuffer, type Field, fieldValue, type HeaderSection, scanHeader } from './header.js'
@@ -38,6 +39,8 @@ export interface Submitted {
   readonly messageId: string | null
   readonly date: string | null
   readonly tags: readonly HeaderTag[]
+  /** Control fields that ask for what is not done here, in words. */
+  readonly unheeded: readonly string[]
   /** null without one; empty, and so not valid, when there are several. */
   readonly idempotencyKey: string | null
   readonly scheduledAt: string | null
@@ -108,6 +111,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
   const first = new Map<string, Field>()
   const repeated = new Set<string>()
   const tags: HeaderTag[] = []
+  const wishes: string[] = []
   const keys = new Set<string>()
   let received = 0
   let loops = 0
@@ -125,6 +129,8 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     const value = decodeWords(fromRaw(fieldValue(raw, field)))
     if (IDEMPOTENCY_FIELDS.includes(name)) keys.add(value)
     else tags.push(...readTags(name, value))
+    const asks = unheeded(name, value)
+    if (asks !== null) wishes.push(`${name} ${asks}`)
   }
   const textOf = (name: string): string => {
     const field = first.get(name)
@@ -142,6 +148,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     messageId: textOf('message-id') || null,
     date: textOf('date') || null,
     tags,
+    unheeded: wishes,
     idempotencyKey: keys.size > 1 ? '' : (keys.values().next().value ?? null),
     scheduledAt: textOf(SCHEDULE_FIELD) || null,
     ignoreSuppressions: /^\s*(?:true|yes|1)\s*$/i.test(textOf(IGNORE_SUPPRESSIONS_FIELD)),

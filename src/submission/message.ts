@@ -102,6 +102,7 @@ const read = (
   if (submitted.repeated.includes('from')) {
     errors.push({ field: 'header.from', kind: 'not_unique', message: 'there must be one From field' })
   }
+  for (const message of submitted.unheeded) errors.push({ field: 'header', kind: 'unsupported', message })
   const scheduledAt = readSchedule(submitted.scheduledAt, now, 'header.x-postern-scheduled-at', errors)
   if (errors.length > 0 || from === null) {
     const detail = errors.map(({ message: text }) => text).join('; ')

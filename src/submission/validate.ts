@@ -7,6 +7,8 @@
  */
 import type { FieldError } from '../base/fault.js'
 import type { MessageAttachment } from '../mail/compose.js'
+import { isControlHeader, readTags, unheeded } from '../mail/control-headers.js'
+import { decodeWords } from '../mail/encoding.js'
 import {
   isForbiddenHeader,
   isHeaderName,
@@ -68,12 +70,28 @@ const checkHeaders = ({ headers, replyTo }: Draft, at: string, errors: FieldErro
     } else if (repeated) wrong(name, 'not_unique', 'is there already, in other letters')
     else if (lower === 'reply-to' && replyTo.length > 0) {
       wrong(name, 'not_unique', 'must not stand beside reply_to')
+    } else {
+      const asks = unheeded(lower, headers[name] ?? '')
+      if (asks !== null) wrong(name, 'unsupported', asks)
     }
   }
   if (!keepsUnsubscribeRule(headers)) {
     const message =
       'must be "List-Unsubscribe=One-Click", beside a List-Unsubscribe with an https URI (RFC 8058)'
     wrong('List-Unsubscribe-Post', 'format', message)
+  }
+}
+
+/** Fields that other providers heed leave the header; what they say of tags is added to the tags, the caller's own first. */
+const takeControls = ({ headers, tags }: Draft): Pick<Checked, 'headers' | 'tags'> => {
+  const controls = Object.entries(headers).filter(([name]) => isControlHeader(name.toLowerCase()))
+  if (controls.length === 0) return { headers, tags }
+  const found = controls.flatMap(([name, value]) => readTags(name.toLowerCase(), decodeWords(value)))
+  return {
+    headers: Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !isControlHeader(name.toLowerCase())),
+    ),
+    tags: [...tags, ...found].slice(0, MOST_TAGS),
   }
 }
 
@@ -120,7 +138,7 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
   const scheduledAt = readSchedule(draft.scheduledAt, rules.now, `${at}.scheduled_at`, errors)
   const { from } = parties
   if (errors.length > 0 || from === null) return { checked: null, errors }
-  const { subject, html, text, headers, tags, ignoreSuppressions = false } = draft
+  const { subject, html, text, ignoreSuppressions = false } = draft
   return {
     checked: {
       ...parties,
@@ -128,8 +146,7 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
       subject,
       html,
       text,
-      headers,
-      tags,
+      ...takeControls(draft),
       attachments,
       scheduledAt,
       ignoreSuppressions,

@@ -29,6 +29,49 @@ t.test('header fields that are not the caller\u2019s', async (t) => {
   t.ok(bytes.split('\r\n').every((line) => line.length <= 998))
 })
 
+t.test('fields by which other providers are steered', async (t) => {
+  const headers = {
+    'X-PM-Tag': 'welcome',
+    'x-mailgun-variables': '{"user":7}',
+    'X-SMTPAPI': '{"category":["a"],"to":[]}',
+    'X-MC-Track': 'opens',
+    'X-Mailgun-Drop-Message': 'no',
+    'X-Order': '42',
+  }
+  const { status, json } = await send({ headers, tags: [{ name: 'kind', value: 'x' }] })
+  t.equal(status, 202)
+  const tags = ['kind=x', 'tag=welcome', 'user=7', 'tag=a']
+  t.strictSame(
+    json.tags.map((one: { name: string; value: string }) => `${one.name}=${one.value}`),
+    tags,
+  )
+  t.strictSame((await kit.ask(`/v1/emails/${json.id}`)).json.headers, { 'X-Order': '42' })
+  const bytes = Buffer.from((await kit.store.body(json.id)) ?? []).toString('latin1')
+  t.notMatch(bytes, /X-(?:PM|Mailgun|SMTPAPI|MC)/i, 'strangers see none of it')
+  t.match(bytes, 'X-Order: 42')
+
+  const refused: readonly (readonly [string, string, RegExp])[] = [
+    ['X-SMTPAPI', '{"to":["b@c.test"]}', /other recipients/],
+    ['X-SMTPAPI', '{"send_at":1400000000}', /another time/],
+    ['X-MSYS-API', '{"options":{"start_time":"2030-01-01T00:00:00Z"}}', /another time/],
+    ['X-MSYS-API', '{"options":{"sandbox":true}}', /unsent/],
+    ['X-MSYS-API', '{"bcc":[{"email":"b@c.test"}]}', /other recipients/],
+    ['X-MC-SendAt', '2030-01-01 00:00:00', /another time/],
+    ['X-MC-BccAddress', 'b@c.test', /other recipients/],
+    ['X-Mailgun-Deliver-By', 'Fri, 14 Oct 2030 23:10:10 -0000', /another time/],
+    ['X-Mailgun-Drop-Message', 'yes', /unsent/],
+    ['X-Sib-Sandbox', 'drop', /unsent/],
+  ]
+  for (const [name, value, told] of refused) {
+    const reply = await send({ headers: { [name]: value } })
+    t.strictSame(fieldsOf(reply), [`body.headers.${name} unsupported`], value)
+    t.match(reply.json.errors[0].message, told)
+  }
+  t.strictSame(fieldsOf(await send({ headers: { 'Resend-Idempotency-Key': 'x' } })), [
+    'body.headers.Resend-Idempotency-Key forbidden',
+  ])
+})
+
 t.test('what the record shows is what the wire carries', async (t) => {
   const attachments = [{ content: '', content_type: 'multipart/mixed; boundary=x' }]
   t.strictSame(fieldsOf(await send({ attachments })), ['body.attachments[0].content_type unsupported'])

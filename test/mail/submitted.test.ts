@@ -51,6 +51,7 @@ t.test('the header section', async (t) => {
       { name: 'kind', value: 'receipt' },
       { name: 'step', value: '2' },
     ],
+    unheeded: [],
     idempotencyKey: 'order-42',
     scheduledAt: '2026-11-21T10:00:00Z',
     ignoreSuppressions: false,

@@ -62,6 +62,19 @@ t.test('a message keeps its bytes, and the record says what it is', async (t) =>
   t.match(office.accepted[0], { envid: 'QQ314159', ret: 'HDRS', content: null })
 })
 
+t.test('a field that asks for what is not done here is refused, in words', async (t) => {
+  const office = await openOffice(t)
+  const send = (...fields: readonly string[]) =>
+    office.submission.submitMessage(loginOf(office), message([...HEAD, ...fields, '', 'Hello']))
+  const refused = { code: 'validation.request_invalid', message: /asks for another time of sending/ }
+  await t.rejects(send('X-MC-SendAt: 2030-01-01 00:00:00'), refused)
+  await t.rejects(send('X-SMTPAPI: {"to":["b@c.test"]}'), { message: /x-smtpapi asks for other recipients/ })
+  await t.rejects(send('X-Mailgun-Drop-Message: yes'), { message: /may stay unsent/ })
+  t.equal(office.accepted.length, 0)
+  await send('X-SMTPAPI: {"to":[],"category":"a"}', 'X-Mailgun-Drop-Message: no', 'X-MC-SendAt:')
+  t.equal(office.accepted.length, 1)
+})
+
 t.test('one email per idempotency key, whatever clients make anew', async (t) => {
   const office = await openOffice(t)
   const send = (id: string, body: string) =>
