@@ -84,7 +84,11 @@ const styled = (
   flush: () => out.flush?.(),
 })
 
-const safeError = (error: unknown): unknown => (typeof error === 'string' ? scrub(error) : crashFacts(error))
+/** Null is what a line says when nothing went wrong. */
+const safeError = (error: unknown): unknown => {
+  if (error === null || error === undefined) return error
+  return typeof error === 'string' ? scrub(error) : crashFacts(error)
+}
 
 export const createLog = (
   level: LogLevel,

@@ -141,7 +141,9 @@ export const doctorCommand = command({
     }))
     terminal.data(records, (paint) => reportText(paint, found))
     const count = (wanted: Result): number => found.filter(({ result }) => result === wanted).length
-    terminal.say(`${count('ok')} ok, ${count('warn')} warnings, ${count('fail')} failures`)
+    const many = (wanted: Result, word: string): string =>
+      `${count(wanted)} ${word}${count(wanted) === 1 ? '' : 's'}`
+    terminal.say(`${count('ok')} ok, ${many('warn', 'warning')}, ${many('fail', 'failure')}`)
     return found.find(({ result }) => result === 'fail')?.exit ?? 0
   },
 })

@@ -71,22 +71,39 @@ interface Place {
   readonly upstream: UpstreamRow
 }
 
-export const allUpstreams = async ({
-  store,
-  account,
-}: Pick<House, 'store' | 'account'>): Promise<readonly Place[]> =>
-  (await collect((page) => store.pools(account.id, page))).flatMap((pool) =>
-    pool.upstreams.map((upstream) => ({ pool, upstream })),
-  )
+const placesOf = (pools: readonly KnownPool[]): readonly Place[] =>
+  pools.flatMap((pool) => pool.upstreams.map((upstream) => ({ pool, upstream })))
+
+const allPools = ({ store, account }: Pick<House, 'store' | 'account'>): Promise<readonly KnownPool[]> =>
+  collect((page) => store.pools(account.id, page))
+
+export const allUpstreams = async (house: Pick<House, 'store' | 'account'>): Promise<readonly Place[]> =>
+  placesOf(await allPools(house))
+
+/** Why no upstream is meant by `ref`: a pool may have none of its own. */
+const notNamed = (ref: string, verb: string, pools: readonly KnownPool[]): Error => {
+  const pool = pools.find(({ id, name }) => id === ref || name === ref)
+  if (pool === undefined) return badInput(`no upstream is known by ${ref}; postern upstream list shows them`)
+  const leader = pools.find(({ id }) => id === pool.follows)
+  if (leader !== undefined && leader.upstreams.length > 0)
+    return badInput(
+      `pool ${pool.name} has no upstream of its own and shares those of ${leader.name}; ` +
+        `for all pools that share them: postern upstream ${verb} ${leader.name}`,
+    )
+  if (pool.kind === 'sandbox') return badInput(`pool ${pool.name} is built in and has no upstream to ${verb}`)
+  const empty = leader ?? pool
+  return badInput(`pool ${empty.name} has no upstream: postern pool update ${empty.name} --upstream URL`)
+}
 
 /** By id, host, host:port, or the name or id of a pool. */
-const named = async (house: House, ref: string | undefined): Promise<readonly Place[]> => {
-  const all = await allUpstreams(house)
+const named = async (house: House, ref: string | undefined, verb: string): Promise<readonly Place[]> => {
+  const pools = await allPools(house)
+  const all = placesOf(pools)
   if (ref === undefined) return all
   const found = all.filter(({ pool, upstream }) =>
     [pool.id, pool.name, upstream.id, upstream.host, upstreamText(upstream)].includes(ref),
   )
-  if (found.length === 0) throw badInput(`no upstream is known by ${ref}; postern upstream list shows them`)
+  if (found.length === 0) throw notNamed(ref, verb, pools)
   return found
 }
 
@@ -191,7 +208,7 @@ const test = command({
   positionals: REF,
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const places = await named(house, args.ref)
+      const places = await named(house, args.ref, 'test')
       if (places.length === 0)
         terminal.say('there is no upstream yet; postern pool create main --upstream URL')
       const trials = await Promise.all(
@@ -223,7 +240,7 @@ const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
     positionals: ONE,
     run: (args, terminal) =>
       withHouse(args, async (house) => {
-        const places = await named(house, args.ref)
+        const places = await named(house, args.ref, verb)
         for (const pool of new Set(places.map((place) => place.pool))) {
           const chosen = places.filter((place) => place.pool === pool).map(({ upstream }) => upstream.id)
           const members = pool.upstreams.map(({ id, host, port, state: now }) => ({
@@ -234,7 +251,7 @@ const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
           }))
           await updatePool(house.ground, house.account.id, pool.id, { members })
         }
-        const after = await named(house, args.ref)
+        const after = await named(house, args.ref, verb)
         terminal.data(after.map(placeRecord), (paint) => placeTable(paint, after))
       }),
   })

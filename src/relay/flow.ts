@@ -13,7 +13,7 @@
  */
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import type { Claimed } from '../store/port.js'
-import { Attempt, type Surroundings } from './attempt.js'
+import { Attempt, type AttemptResult, type Surroundings } from './attempt.js'
 import { type Item, recipientsOf } from './backlog.js'
 import { Lookout } from './lookout.js'
 import { moved, recorded } from './outcomes.js'
@@ -32,6 +32,8 @@ const MOST_FRESH = 2_000
 const PARKED_MS = 30_000
 /** Messages in flight may hold this much; one larger than that still goes, alone. */
 const MOST_BYTES = 64 * 1024 * 1024
+
+type MovedOn = Extract<AttemptResult, { kind: 'again' }>
 
 export class Flow {
   readonly stats: RelayStats = emptyStats()
@@ -281,16 +283,8 @@ export class Flow {
             return this.#rest(pool, item, result.left)
           }
           ends = [result.end]
-          this.stats.failovers++
           if (result.stale) item.stale = true
-          else {
-            item.tried.add(upstream.row.id)
-            if (result.hurried === true) item.left.set(upstream.row.id, this.#around.tick())
-            pool.forgive(item)
-            item.before.push(moved(result.end, pool.row, this.#parts.log))
-            // a member that might still have taken it weighs more than one that can not
-            if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = result.end
-          }
+          else this.#leave(item, pool, upstream, result)
           this.#lanes.of(pool.row.id).backlog.addAgain(item)
           if (this.#stopping) this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
         },
@@ -307,6 +301,18 @@ export class Flow {
         if (this.#inFlight === 0) this.#idle?.()
         this.pump(pool)
       })
+  }
+
+  /** A member failed before the content was sent: another one may have the mail, if there is one. */
+  #leave(item: Item, pool: Pool, upstream: Upstream, { end, hurried }: MovedOn): void {
+    item.tried.add(upstream.row.id)
+    if (hurried === true) item.left.set(upstream.row.id, this.#around.tick())
+    pool.forgive(item)
+    const goesOn = pool.choose(() => 0, item.tried) !== 'none'
+    if (goesOn) this.stats.failovers++
+    item.before.push(moved(end, pool.row, goesOn ? this.#parts.log : null))
+    // a member that might still have taken it weighs more than one that can not
+    if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = end
   }
 
   /** Recipients that the upstream wants in another transaction. */

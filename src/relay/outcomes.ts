@@ -73,10 +73,17 @@ export const recorded = (
   return outcome
 }
 
-/** A member failed before the content was sent: the same attempt goes on with another. What the record keeps of it. */
-export const moved = (end: AttemptEnd, pool: Pick<PoolRow, 'name'> | undefined, log: LogFact): string => {
+/**
+ * A member failed before the content was sent. What the record keeps of it; logged here if the same attempt
+ * goes on with another, else the end of the attempt says it.
+ */
+export const moved = (
+  end: AttemptEnd,
+  pool: Pick<PoolRow, 'name'> | undefined,
+  log: LogFact | null,
+): string => {
   const facts = factsOf(end, pool)
-  log('info', 'attempt moved on', facts)
+  log?.('info', 'attempt moved on', facts)
   const { host, port, stage, code, reply, error, ms } = facts
   const said = reply === null ? error : `${code} ${reply}`
   return `${host}:${port} at ${stage}: ${said} (${ms} ms)`

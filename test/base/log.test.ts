@@ -78,3 +78,11 @@ t.test('secrets by their name are cut, and errors tell no more than they must', 
     stack: /^at /,
   })
 })
+
+t.test('no error is null, not an error of its own', async (t) => {
+  const log = createLog('debug', out)
+  log.info({ error: null, err: null }, 'attempted')
+  t.match(JSON.parse(written()), { error: null, err: null })
+  createLog('debug', out, { format: 'pretty', coloured: false }).info({ error: null }, 'attempted')
+  t.match(written(), /error=null\n$/)
+})

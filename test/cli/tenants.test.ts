@@ -135,6 +135,29 @@ t.test('workspaces', async (t) => {
   t.equal((await desk.json(['workspace', 'list'])).length, 2)
 })
 
+t.test('an upstream is changed where it is, not at a pool that shares it', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'create', 'Shop'])
+  for (const verb of ['pause', 'test']) {
+    const { code, stderr } = await desk.run(['upstream', verb, 'shop'])
+    t.equal(code, 65)
+    t.match(stderr, /^postern: pool default has no upstream: postern pool update default --upstream URL\n$/)
+  }
+  await desk.json(['pool', 'update', 'default', '--upstream', 'smtp://127.0.0.1:2600?tls=none'])
+  const { egress_pool_id: id } = await desk.json(['workspace', 'show', 'shop'])
+  for (const ref of ['shop', id]) {
+    const { code, stderr } = await desk.run(['upstream', 'pause', ref])
+    t.equal(code, 65)
+    t.match(
+      stderr,
+      /pool shop has no upstream of its own and shares those of default;.*: postern upstream pause default\n$/,
+    )
+  }
+  t.match(await desk.json(['upstream', 'pause', 'default']), [{ state: 'paused' }])
+  t.match((await desk.run(['upstream', 'pause', 'sandbox'])).stderr, /sandbox is built in/)
+  t.match((await desk.run(['upstream', 'pause', 'nosuch'])).stderr, /no upstream is known by nosuch/)
+})
+
 t.test('a session token is shown once', async (t) => {
   const desk = openDesk(t)
   const { stdout } = await desk.run(['session', 'create', '--lasts', '30m'])

@@ -127,7 +127,7 @@ t.test('without an upstream all say so, and mend it', async (t) => {
       ({ check, result }: { check: string; result: string }) => check === 'workspace' && result === 'fail',
     ),
     {
-      detail: /1 recipients of .*wait: pool shop has no upstream/,
+      detail: /^1 recipient of shop waits: pool shop has no upstream/,
       remedy: 'postern pool update default --upstream URL',
     },
   )

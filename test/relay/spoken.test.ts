@@ -76,7 +76,7 @@ t.test('a refusal is told in the words of the upstream, without the address', as
 })
 
 t.test('nobody listens: each attempt says so, and the breaker opens and closes', async (t) => {
-  const { queue, lines, where, server } = await start(t)
+  const { queue, lines, flow, where, server } = await start(t)
   await server.close()
   queue.add(...Array.from({ length: 6 }, () => mail()))
   const opened = await eventually('a line', () => lines.find(({ fact }) => fact === 'breaker opened'))
@@ -88,6 +88,11 @@ t.test('nobody listens: each attempt says so, and the breaker opens and closes',
       fields: { ...where, seen: 'postponed', stage: 'connect', error: /ECONNREFUSED/, code: null },
     },
   )
+  t.notOk(
+    lines.some(({ fact }) => fact === 'attempt moved on'),
+    'there is no other one to go on with',
+  )
+  t.equal(flow.measure().failovers, 0)
   await server.listen(where.port)
   queue.add(mail())
   const closed = await eventually('a line', () => lines.find(({ fact }) => fact === 'breaker closed'))

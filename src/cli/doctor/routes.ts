@@ -36,12 +36,20 @@ export const checkTimes = async (house: House, scene: Scene): Promise<readonly F
   return [fail('clock', detail, 'timedatectl set-ntp true', 75)]
 }
 
-/** What is wrong with one way out, and for whom. */
+/** What is wrong with one way out, and for whom: those whose mail waits for it, else all that would use it. */
 interface Blocked {
   readonly waiting: Waiting
-  readonly slugs: string[]
+  readonly slugs: readonly string[]
   /** Recipients that are due and wait for it. */
-  due: number
+  readonly due: number
+}
+
+/** The same with one more workspace. */
+const joined = (before: Blocked | undefined, waiting: Waiting, slug: string, due: number): Blocked => {
+  if (before === undefined || (before.due === 0 && due > 0)) return { waiting, slugs: [slug], due }
+  if (before.due > 0 && due === 0) return before
+  const slugs = before.slugs.includes(slug) ? before.slugs : [...before.slugs, slug]
+  return { ...before, slugs, due: before.due + due }
 }
 
 const MOST_NAMED = 3
@@ -56,7 +64,7 @@ const findingOf = ({ waiting, slugs, due }: Blocked): Finding => {
   const why = `${plain}${more === null ? '' : `: ${more}`}`
   const mend = remedy ?? 'postern pool list'
   if (due === 0) return warn('workspace', `${listed(slugs)}: ${why}`, mend)
-  const detail = `${due} recipients of ${listed(slugs)} wait: ${why}`
+  const detail = `${due === 1 ? '1 recipient' : `${due} recipients`} of ${listed(slugs)} ${due === 1 ? 'waits' : 'wait'}: ${why}`
   return reason === 'no_upstream' ? fail('workspace', detail, mend, 69) : warn('workspace', detail, mend)
 }
 
@@ -77,11 +85,7 @@ export const checkWorkspaces = async (house: House): Promise<readonly Finding[]>
     const waiting = await why.ofAll(workspaceId, poolId)
     if (waiting === null || (waiting.reason !== 'no_upstream' && waiting.reason !== 'paused')) continue
     const key = `${waiting.reason} ${waiting.remedy}`
-    const one = blocked.get(key) ?? { waiting, slugs: [], due: 0 }
-    const slug = slugs.get(workspaceId) ?? workspaceId
-    if (!one.slugs.includes(slug)) one.slugs.push(slug)
-    one.due += due
-    blocked.set(key, one)
+    blocked.set(key, joined(blocked.get(key), waiting, slugs.get(workspaceId) ?? workspaceId, due))
   }
   return [...blocked.values()].map(findingOf)
 }
