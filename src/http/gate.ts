@@ -10,7 +10,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
-import { Fault, invalid } from '../base/fault.js'
+import { Fault } from '../base/fault.js'
 import type { Budget, Share } from '../base/host/budget.js'
 import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
@@ -19,7 +19,7 @@ import { type Principal, requirePlatform, requireSession } from '../tenant/princ
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
-import { checkDeclared, collect, isHeavy, parseJson, weigh } from './wire/body.js'
+import { checkDeclared, collect, isHeavy, parseJson, tooMany, weigh } from './wire/body.js'
 
 /** What a request learns about itself on its way. */
 declare module '@hapi/hapi' {
@@ -159,8 +159,7 @@ export const readBody = async (
     if (share && !share.cover(size)) throw full()
   })
   if (!endpoint.large && weigh(bytes).values > MOST_VALUES_ELSEWHERE) {
-    const message = `must have at most ${MOST_VALUES_ELSEWHERE} values`
-    throw invalid([{ field: 'body', kind: 'too_many', message }])
+    throw tooMany(MOST_VALUES_ELSEWHERE, 'values')
   }
   if (endpoint.large && isHeavy(bytes)) {
     request.app.large = bytes

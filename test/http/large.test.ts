@@ -140,3 +140,11 @@ t.test('elsewhere a body has a mebibyte', async (t) => {
   })
   t.strictSame(fieldsOf(many), ['body too_many'])
 })
+
+t.test('texts, lists and objects without end are counted before they are read', async (t) => {
+  for (const one of ['{}', '[1]', '"a"', '{"a":1}']) {
+    const body = `{"to":"ana@example.com","tags":[${Array(2_000_001).fill(one).join()}]}`
+    t.strictSame(fieldsOf(await kit.ask('/v1/emails', { body })), ['body too_many'], one)
+    t.strictSame(fieldsOf(await kit.ask('/v1/emails/batch', { body: `[${body}]` })), ['body too_many'], one)
+  }
+})
