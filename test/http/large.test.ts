@@ -142,9 +142,10 @@ t.test('elsewhere a body has a mebibyte', async (t) => {
 })
 
 t.test('texts, lists and objects without end are counted before they are read', async (t) => {
-  for (const one of ['{}', '[1]', '"a"', '{"a":1}']) {
-    const body = `{"to":"ana@example.com","tags":[${Array(2_000_001).fill(one).join()}]}`
+  for (const one of ['{}', '[1]', '"a"']) {
+    const body = `{"to":"ana@example.com","tags":[${`${one},`.repeat(2_000_000)}${one}]}`
     t.strictSame(fieldsOf(await kit.ask('/v1/emails', { body })), ['body too_many'], one)
-    t.strictSame(fieldsOf(await kit.ask('/v1/emails/batch', { body: `[${body}]` })), ['body too_many'], one)
   }
+  const batch = `[${'{},'.repeat(2_000_000)}{}]`
+  t.strictSame(fieldsOf(await kit.ask('/v1/emails/batch', { body: batch })), ['body too_many'])
 })
