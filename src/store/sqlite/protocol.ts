@@ -143,6 +143,8 @@ export type Notice =
       readonly newer: boolean
       readonly code: string | null
     }
+  /** The store broke: why, before the thread ends. */
+  | { readonly kind: 'broken'; readonly message: string }
 
 /** Ports are transferred inside orders; only the ends know their class. */
 export type MessagePortLike = object

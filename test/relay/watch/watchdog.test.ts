@@ -84,7 +84,7 @@ t.test('mail without any upstream is told at once, once, with what mends it', as
       'pool stands still',
       {
         pool: 'pool_shop',
-        name: 'shop',
+        pool_name: 'shop',
         why: 'no upstream',
         remedy: 'postern pool update main --upstream URL',
       },
@@ -98,7 +98,7 @@ t.test('mail without any upstream is told at once, once, with what mends it', as
   flow.look()
   await queue.settled(1)
   await watchdog.look()
-  t.match(lines.slice(1), [['pool moves again', { name: 'shop' }]])
+  t.match(lines.slice(1), [['pool moves again', { pool_name: 'shop' }]])
 })
 
 t.test('an upstream that keeps everybody waiting is told, and not restarted', async (t) => {

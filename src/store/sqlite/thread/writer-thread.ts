@@ -84,7 +84,9 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
 
   const breakDown = (error: unknown): void => {
     waiting = []
-    clients.broken(error instanceof BrokenStore ? error : new BrokenStore(messageOf(error)))
+    const reason = error instanceof BrokenStore ? error : new BrokenStore(messageOf(error))
+    clients.broken(reason)
+    parent.postMessage({ kind: 'broken', message: reason.message } satisfies Notice)
     end()
   }
 

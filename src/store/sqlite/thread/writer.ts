@@ -32,6 +32,10 @@ export const startWriter = async (settings: WriterSettings): Promise<Writer> => 
   worker.on('error', (error) => {
     failure ??= error instanceof Error ? error : new Error(String(error))
   })
+  // the end of a thread may be seen before what it said to its clients, but never before what it said here
+  worker.on('message', (notice: Notice) => {
+    if (notice.kind === 'broken') failure ??= new Error(notice.message)
+  })
   const died = new Promise<Error>((resolve) => {
     worker.once('exit', (code) => {
       if (!ending) resolve(failure ?? new Error(`the writer thread ended with code ${code}`))
@@ -40,6 +44,7 @@ export const startWriter = async (settings: WriterSettings): Promise<Writer> => 
   const ready = new Promise<void>((resolve, reject) => {
     worker.once('message', (notice: Notice) => {
       if (notice.kind === 'ready') resolve()
+      else if (notice.kind === 'broken') reject(new Error(notice.message))
       else if (notice.newer) reject(new NewerDatabaseError(notice.message))
       else reject(Object.assign(new Error(notice.message), { code: notice.code }))
     })
