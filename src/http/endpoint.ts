@@ -46,6 +46,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly method: Method
   readonly path: string
   readonly summary: string
+  /** What the summary leaves open, in whole sentences. */
+  readonly description: string
   /** `platform`: a platform key or a session. */
   readonly access: 'public' | 'any' | 'platform' | 'session'
   /** Whether X-Workspace-Id is read, and whether a platform caller must send it. */

@@ -45,6 +45,41 @@ t.test('the document is served as it is made', async (t) => {
   t.equal((await kit.ask('/v1/openapi.json', { key: null })).status, 401)
 })
 
+t.test('every operation is described, and shown by an example that its schemas hold', async (t) => {
+  for (const { id, method, path } of all) {
+    const told = operationOf(path, method)
+    t.match(told.description, /^[A-Z].*\.$/, id)
+    const answers = Object.entries(told.responses as Record<string, { content: Record<string, JsonSchema> }>)
+    const bodies: [readonly string[], JsonSchema | undefined][] = answers
+      .filter(([status]) => status.startsWith('2'))
+      .map(([status, { content }]) => [['responses', status], content['application/json']])
+    const request = told.requestBody as { content: Record<string, JsonSchema> } | undefined
+    if (request) bodies.push([['requestBody'], request.content['application/json']])
+    for (const [place, body] of bodies) {
+      const pointer = ['paths', path, method.toLowerCase(), ...place, 'content', 'application/json', 'schema']
+      const valid = validator(...pointer)
+      t.not(body?.example, undefined, `${id} ${place.join(' ')}`)
+      t.ok(valid(body?.example), `${id} ${place.join(' ')}: ${JSON.stringify(valid.errors)}`)
+    }
+  }
+  const { examples } = document.components as { examples: Record<string, { value: unknown }> }
+  const valid = validator('components', 'schemas', 'Problem')
+  for (const [code, { value }] of Object.entries(examples)) t.ok(valid(value), code)
+  t.ok(Object.keys(examples).length > 30)
+})
+
+t.test('every list says what is in it, which linters and generators demand', (t) => {
+  const lists: JsonSchema[] = []
+  const walk = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return
+    if ('type' in value && value.type === 'array') lists.push(value as JsonSchema)
+    for (const inner of Object.values(value)) walk(inner)
+  }
+  walk([document.paths, (document.components as { schemas: JsonSchema }).schemas])
+  t.ok(lists.length > 20 && lists.every((list) => 'items' in list))
+  t.end()
+})
+
 /** A path segment; dots alone would be a step in the path, and name another resource. */
 const named = (ref: string): string => (/^\.{0,2}$/.test(ref) ? 'x' : ref)
 

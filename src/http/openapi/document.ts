@@ -4,9 +4,11 @@
  *   Made from the endpoints and the Fault table, never written by hand: a route, a
  *   field or an error code that exists is in here, and nothing else is.
  */
-import { FAULTS, type FaultCode } from '../../base/fault.js'
+import { FAULTS, Fault, type FaultCode, invalid } from '../../base/fault.js'
 import type { Endpoint } from '../endpoint.js'
 import { problem } from '../shapes/catalogue.js'
+import { toProblem } from '../wire/problem.js'
+import { EXAMPLES } from './examples.js'
 import { type JsonSchema, type Named, toJsonSchema } from './json-schema.js'
 
 const ANYWHERE: readonly FaultCode[] = [
@@ -88,10 +90,33 @@ const problems = (codes: readonly FaultCode[]): JsonSchema => {
       {
         description: same.map((code) => `\`${code}\``).join(', '),
         headers: OF_PROBLEM[status] ?? OF_OTHERS,
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        content: {
+          'application/problem+json': {
+            schema: { $ref: '#/components/schemas/Problem' },
+            examples: Object.fromEntries(
+              same.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+            ),
+          },
+        },
       },
     ]),
   )
+}
+
+const REQUEST_ID = 'req_01k9f3m5cr2z0y8x6w4v2t0s8q'
+
+/** Each problem as a client meets it. */
+const problemExamples = (codes: ReadonlySet<FaultCode>, baseUrl: string): JsonSchema => {
+  const faultFor = (code: FaultCode): Fault =>
+    code === 'validation.request_invalid'
+      ? invalid([{ field: 'body.to', message: '"to" is required', kind: 'missing' }])
+      : new Fault(code)
+  const exampleOf = (code: FaultCode) => ({
+    summary: FAULTS[code].title,
+    description: FAULTS[code].description,
+    value: toProblem(faultFor(code), baseUrl, REQUEST_ID, '/v1/emails'),
+  })
+  return Object.fromEntries([...codes].map((code) => [code, exampleOf(code)]))
 }
 
 const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
@@ -127,25 +152,37 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
     ...(endpoint.locates ? ['Location'] : []),
     ...(endpoint.headers?.['Idempotency-Key'] ? ['Idempotent-Replayed'] : []),
   )
+  const example = EXAMPLES[endpoint.id]
   const answers = Object.entries(endpoint.answers).map(([status, schema]) => [
     status,
     {
       description: endpoint.summary,
       headers,
-      content: { 'application/json': { schema: toJsonSchema(schema, { named, closed: false }) } },
+      content: {
+        'application/json': {
+          schema: toJsonSchema(schema, { named, closed: false }),
+          example: example?.answer,
+        },
+      },
     },
   ])
   const { body } = endpoint
   return {
     operationId: endpoint.id,
     summary: endpoint.summary,
+    description: endpoint.description,
     tags: [endpoint.path.split('/')[endpoint.path.startsWith('/v1/') ? 2 : 1]],
     ...(endpoint.access === 'public' && { security: [] }),
     parameters: parameters(endpoint),
     ...(body && {
       requestBody: {
         required: body.$_getFlag('presence') === 'required',
-        content: { 'application/json': { schema: toJsonSchema(body, { named, closed: true }) } },
+        content: {
+          'application/json': {
+            schema: toJsonSchema(body, { named, closed: true }),
+            example: example?.request,
+          },
+        },
       },
     }),
     responses: { ...Object.fromEntries(answers), ...problems(faultsOf(endpoint)) },
@@ -168,6 +205,7 @@ export const openApi = (endpoints: readonly Endpoint[], baseUrl: string, version
       title: 'Postern',
       version,
       description: 'Transactional email over HTTP. Every error is RFC 9457 problem details; match on `code`.',
+      contact: { name: 'Who operates this gateway' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: baseUrl }],
@@ -179,6 +217,7 @@ export const openApi = (endpoints: readonly Endpoint[], baseUrl: string, version
         bearer: { type: 'http', scheme: 'bearer', description: 'An API key, or the session of a person.' },
       },
       headers: { ...HEADERS, ...SPECIAL },
+      examples: problemExamples(new Set(endpoints.flatMap(faultsOf)), baseUrl),
       schemas: Object.fromEntries(named),
     },
   }

@@ -89,7 +89,7 @@ const number: Writer = (description) => ({
 const array: Writer = (description, style) => {
   const [item] = description.items ?? []
   const items = item && write(item, style)
-  const list = { type: 'array', ...(items && { items }), ...limits(description) }
+  const list = { type: 'array', items: items ?? {}, ...limits(description) }
   return description.flags?.single ? { anyOf: [list, items] } : list
 }
 

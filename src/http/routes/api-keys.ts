@@ -36,6 +36,8 @@ const create = (ground: Ground): Endpoint =>
     method: 'POST',
     path: '/v1/api-keys',
     summary: 'Make an API key; its secret is shown in this answer only',
+    description:
+      'Only a keyed hash of the secret is kept. A key of scope `platform` acts for all workspaces and names one in X-Workspace-Id; one of scope `workspace` acts for its own. A test-mode key sends test mail, reads, and changes nothing that is live.',
     locates: true,
     body: shapes.keyBody,
     answers: { 201: shapes.createdKey },
@@ -63,6 +65,7 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/api-keys',
     summary: 'API keys, newest first',
+    description: 'Without secrets. `prefix` tells which one a program uses.',
     query: pageOnly,
     answers: { 200: shapes.keyList },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
@@ -82,6 +85,8 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     method: 'DELETE',
     path: '/v1/api-keys/{id}',
     summary: 'Revoke an API key, at once and for good',
+    description:
+      'The next request with it is answered 401, and an open SMTP session is refused at its next mail.',
     answers: { 200: removed('key', 'api_key').meta({ name: 'RemovedApiKey' }) },
     faults: ['api_key.not_found'],
     async handle(call) {

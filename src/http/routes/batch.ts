@@ -39,6 +39,8 @@ export const batch = (ground: Ground): Endpoint =>
     method: 'POST',
     path: '/v1/emails/batch',
     summary: 'Send up to 100 emails',
+    description:
+      'All or none by default; with `X-Batch-Validation: permissive` the good ones are accepted and `errors` names the others by their index. Each item counts as one send.',
     access: 'any',
     workspace: 'required',
     sends: true,

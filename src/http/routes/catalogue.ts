@@ -55,6 +55,7 @@ export const catalogue = (baseUrl: () => string): readonly Endpoint[] => {
       method: 'GET',
       path: '/errors',
       summary: 'Every error that this API can answer',
+      description: 'JSON, or a page for `Accept: text/html`. Needs no credential.',
       access: 'public',
       workspace: 'none',
       answers: { 200: shapes.errorCatalogue },
@@ -69,6 +70,8 @@ export const catalogue = (baseUrl: () => string): readonly Endpoint[] => {
       method: 'GET',
       path: '/errors/{code}',
       summary: 'One error type',
+      description:
+        'Where the `type` of a problem leads. JSON, or a page for `Accept: text/html`. Needs no credential.',
       access: 'public',
       workspace: 'none',
       answers: { 200: shapes.errorType },

@@ -20,6 +20,8 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/credentials',
     summary: 'Make an SMTP credential: a user name with a password, or a private address range',
+    description:
+      'Opens the SMTP door only. Either `username` with `password`, kept as a hash, or `cidr` with neither, for devices that cannot log in.',
     body: shapes.credentialBody,
     answers: { 201: shapes.credential },
     faults: ['workspace.not_found'],
@@ -42,6 +44,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/credentials',
     summary: 'SMTP credentials, newest first',
+    description: 'Without passwords.',
     query: pageOnly,
     answers: { 200: shapes.credentialList },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
@@ -61,6 +64,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     method: 'DELETE',
     path: '/v1/credentials/{id}',
     summary: 'Revoke an SMTP credential, at once and for good',
+    description: 'An open SMTP session is refused at its next mail.',
     answers: { 200: shapes.removedCredential },
     faults: ['credential.not_found'],
     async handle(call) {

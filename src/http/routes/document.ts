@@ -13,6 +13,7 @@ export const withDocument = (endpoints: readonly Endpoint[], baseUrl: () => stri
     method: 'GET',
     path: '/v1/openapi.json',
     summary: 'This API as OpenAPI 3.1',
+    description: 'Made from the running code: what it does not say is not there.',
     access: 'any',
     workspace: 'none',
     answers: { 200: Joi.object().unknown() },

@@ -35,6 +35,8 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     method: 'PATCH',
     path: '/v1/emails/{id}',
     summary: 'Send a scheduled email at another time',
+    description:
+      'At most 30 days ahead. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
     body: shapes.reschedule,
     alsoWrong({ body }) {
       const errors: FieldError[] = []
@@ -55,6 +57,8 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/emails/{id}/cancel',
     summary: 'Do not send a scheduled email',
+    description:
+      'Asking again gives the same answer. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
     body: shapes.nothing,
     handle: async (call) =>
       answer(ground, call, await ground.store.cancel(scopeOf(call), param(call, 'id'), ground.clock.now())),
@@ -64,6 +68,8 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/emails/{id}/events',
     summary: 'What happened to an email, newest first',
+    description:
+      'Acceptance, each attempt, and each report that came back, also those that changed nothing (`applied: false`).',
     access: 'any',
     workspace: 'optional',
     query: pageOnly,

@@ -73,6 +73,8 @@ const send = (ground: Ground): Endpoint =>
     method: 'POST',
     path: '/v1/emails',
     summary: 'Send an email, now or later',
+    description:
+      'Accepted mail is stored before this answers, then relayed by the pool of the workspace. Counts as one send, also when it is refused. With an Idempotency-Key, the same request within 24 hours gives the same answer and no second mail. Mail of a test-mode key ends in the sandbox. Suppressed recipients are accepted, and bounce with the reason `suppressed`. In `headers`, tags of other providers are read and their control fields cut; one that asks for another time, other people or no mail at all is refused.',
     access: 'any',
     workspace: 'required',
     sends: true,
@@ -111,6 +113,8 @@ const get = (ground: Ground): Endpoint =>
     method: 'GET',
     path: '/v1/emails/{id}',
     summary: 'One email with its live delivery status',
+    description:
+      'The record with the state of every recipient and, while the body is kept, what was written. A key sees mail of its own mode only; an email of another mode or workspace is not found.',
     access: 'any',
     workspace: 'optional',
     answers: { 200: shapes.email },
@@ -154,6 +158,8 @@ const list = (ground: Ground): Endpoint =>
     method: 'GET',
     path: '/v1/emails',
     summary: 'Emails, newest first',
+    description:
+      'Rows without bodies, attachments and recipients. Filters go together, and stay as they are while a cursor is followed. `prev_cursor` of the first page gives what was accepted since, however often it is asked.',
     access: 'any',
     workspace: 'optional',
     query: shapes.emailQuery,

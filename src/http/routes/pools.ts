@@ -102,6 +102,8 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/egress-pools',
     summary: 'Make an egress pool; passwords are never shown again',
+    description:
+      'Members are tried by priority, and shared out by weight. Passwords are sealed before they are stored, and read back as `has_auth`.',
     locates: true,
     body: shapes.poolBody,
     answers: { 201: shapes.pool },
@@ -118,6 +120,8 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     method: 'PATCH',
     path: '/v1/egress-pools/{id}',
     summary: 'Change an egress pool; `members` is the whole new list',
+    description:
+      'What is left out stays as it is. Members are recognized by id, else by host and port, and keep their state and password.',
     body: shapes.poolChange,
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found', 'resource.conflict'],
@@ -141,6 +145,8 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     method: 'DELETE',
     path: '/v1/egress-pools/{id}',
     summary: 'Remove an egress pool that nothing uses',
+    description:
+      'Answers 409 `resource.conflict`, reason `in_use`, while a workspace uses it or mail waits in it; reason `built_in` for those that come with an account.',
     answers: { 200: removed('pool', 'egress_pool').meta({ name: 'RemovedEgressPool' }) },
     faults: ['egress_pool.not_found', 'resource.conflict'],
     async handle(call) {
@@ -157,6 +163,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/egress-pools',
     summary: 'Egress pools, newest first',
+    description: 'Without passwords.',
     query: pageOnly,
     answers: { 200: shapes.poolList },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
@@ -176,6 +183,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/egress-pools/{id}',
     summary: 'One egress pool',
+    description: 'By id or name.',
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found'],
     async handle(call) {
@@ -189,6 +197,8 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/egress-pools/{id}/health',
     summary: 'How an egress pool is doing',
+    description:
+      'What waits in it, and what the relay last saw of its upstreams. `down`: no member is usable.',
     answers: { 200: shapes.poolHealth },
     faults: ['egress_pool.not_found'],
     async handle(call) {

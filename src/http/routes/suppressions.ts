@@ -66,6 +66,8 @@ const add = (ground: Ground): Endpoint =>
     method: 'POST',
     path: '/v1/suppressions',
     summary: 'Write no more to an address',
+    description:
+      'One that is there already is answered 200 and stays as it is. A key changes the list of its own mode; what a test-mode key lists holds for test mail only.',
     body: shapes.suppressionBody,
     answers: { 200: shapes.suppression, 201: shapes.suppression },
     faults: ['auth.scope_forbidden'],
@@ -91,6 +93,8 @@ const list = (ground: Ground): Endpoint =>
     method: 'GET',
     path: '/v1/suppressions',
     summary: 'Suppressed addresses, newest first',
+    description:
+      'Of the workspace, for mail of the mode of the caller; with `scope=account` the list that holds for all workspaces.',
     query: shapes.suppressionQuery,
     answers: { 200: shapes.suppressionList },
     faults: ['auth.scope_forbidden', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
@@ -115,6 +119,7 @@ const one = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/suppressions/{ref}',
     summary: 'One suppression, by id or address',
+    description: 'Looked for in the list of the workspace, then in that of the account.',
     answers: { 200: shapes.suppression },
     faults: ['suppression.not_found'],
     async handle(call) {
@@ -130,6 +135,7 @@ const one = (ground: Ground): readonly Endpoint[] => [
     method: 'DELETE',
     path: '/v1/suppressions/{ref}',
     summary: 'Write to an address again, by id or address',
+    description: 'Of the list of the workspace, else of that of the account, which needs a platform key.',
     answers: { 200: shapes.removedSuppression },
     faults: ['auth.scope_forbidden', 'suppression.not_found'],
     async handle(call) {
@@ -158,6 +164,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/suppressions/batch/add',
     summary: 'Write no more to up to 100 addresses',
+    description: 'All or none: an address that is wrong refuses the request.',
     body: shapes.addBatch,
     answers: { 200: shapes.suppressions },
     faults: ['auth.scope_forbidden'],
@@ -180,6 +187,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/suppressions/batch/remove',
     summary: 'Write to up to 100 addresses again; those not suppressed are left out of the answer',
+    description: 'By address, by id, or both.',
     body: shapes.removeBatch,
     answers: { 200: shapes.removedSuppressions },
     faults: ['auth.scope_forbidden'],

@@ -51,6 +51,8 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     method: 'POST',
     path: '/v1/workspaces',
     summary: 'Make a workspace',
+    description:
+      "Without `egress_pool_id` it has a pool of its own, which uses the upstreams of the default workspace's pool until it is given some. Needs a live platform key or a session.",
     access: 'platform',
     workspace: 'none',
     locates: true,
@@ -70,6 +72,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/workspaces',
     summary: 'Workspaces, newest first',
+    description: 'A platform key and a session see all of the account; the key of a workspace sees its own.',
     access: 'any',
     workspace: 'none',
     query: shapes.pageOnly,
@@ -90,6 +93,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/workspaces/{id}',
     summary: 'One workspace',
+    description: "By id or slug. One that is not there and one that is not the caller's are the same answer.",
     access: 'any',
     workspace: 'none',
     answers: { 200: shapes.workspace },
@@ -104,6 +108,8 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     method: 'PATCH',
     path: '/v1/workspaces/{id}',
     summary: 'Change a workspace',
+    description:
+      'What is left out stays as it is. `suspended: true` takes no more mail and holds what waits; `false` goes on with it. Mail that waits moves along to another pool. Needs a live platform key or a session.',
     access: 'platform',
     workspace: 'none',
     body: shapes.workspaceChange,
@@ -127,6 +133,8 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     method: 'DELETE',
     path: '/v1/workspaces/{id}',
     summary: 'Delete a workspace: its keys end, what waits is dropped, its people are erased within an hour',
+    description:
+      'Cannot be undone. Scheduled mail is canceled and what waits is bounced, without reports to its senders. The default workspace cannot be deleted.',
     access: 'session',
     workspace: 'none',
     query: shapes.confirmation,

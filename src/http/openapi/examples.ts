@@ -1,0 +1,325 @@
+/**
+ * NAME      examples - one request and its answer for each operation
+ * DESCRIPTION
+ *   What a reader of the document sees first, and what tools send that try a
+ *   contract out. One shop and its mail run through all of them, so that an id
+ *   means the same thing everywhere. A test holds each against its schema.
+ */
+
+export interface Example {
+  readonly request?: unknown
+  readonly answer: unknown
+}
+
+const MADE = '2026-11-20T10:00:00.000Z'
+const LATER = '2026-11-20T10:00:02.417Z'
+const TOMORROW = '2026-11-21T08:00:00.000Z'
+
+const EMAIL = 'em_01k9f3m2zq8v6t4r2p0nxcwbha'
+const OTHER = 'em_01k9f3m2zq8v6t4r2p0nxcwbhb'
+const WORKSPACE = 'ws_01k9f2a7yt5n3m1k8h6g4f2d0c'
+const POOL = 'pool_01k9f2a7yt5n3m1k8h6g4f2d0d'
+const UPSTREAM = 'up_01k9f2a7yt5n3m1k8h6g4f2d0e'
+const KEY = 'key_01k9f2c4pw2s8r6q4n2m0k8j6h'
+const CREDENTIAL = 'cred_01k9f2d6qx4t0s8r6p4n2m0k8j'
+const SUPPRESSION = 'sup_01k9f3p8rz6v2t0s8q6n4m2k0j'
+
+const FROM = 'Shop EU <no-reply@shop.example>'
+const TO = 'ana@example.com'
+
+const request = {
+  from: FROM,
+  to: [TO],
+  subject: 'Your receipt 42',
+  html: '<p>Thank you, Ana.</p>',
+  text: 'Thank you, Ana.',
+  tags: [{ name: 'kind', value: 'receipt' }],
+}
+
+const COUNTS = { queued: 0, sent: 0, deferred: 0, delivered: 0, bounced: 0, canceled: 0 }
+
+const head = (status: string) => ({
+  id: EMAIL,
+  object: 'email',
+  status,
+  last_event: status,
+  workspace_id: WORKSPACE,
+  mode: 'live',
+  source: 'api',
+  from: FROM,
+  to: [TO],
+  cc: [],
+  bcc: [],
+  reply_to: [],
+  subject: request.subject,
+  tags: request.tags,
+  message_id: `<${EMAIL}@mail.shop.example>`,
+})
+
+const times = (scheduledAt: string | null, updatedAt: string) => ({
+  scheduled_at: scheduledAt,
+  created_at: MADE,
+  updated_at: updatedAt,
+})
+
+const recipient = (status: string, response: string | null, updatedAt: string) => ({
+  address: TO,
+  kind: 'to',
+  status,
+  attempts: response === null ? 0 : 1,
+  last_response: response,
+  updated_at: updatedAt,
+})
+
+const accepted = {
+  ...head('queued'),
+  attachments: [],
+  ...times(null, MADE),
+  recipients: [recipient('queued', null, MADE)],
+  counts: { ...COUNTS, queued: 1 },
+}
+
+const content = { html: request.html, text: request.text, headers: {} }
+
+const delivered = {
+  ...head('delivered'),
+  attachments: [],
+  ...times(null, LATER),
+  recipients: [{ ...recipient('delivered', '250 2.0.0 Ok: queued as 4C1F2', LATER), waiting: null }],
+  counts: { ...COUNTS, delivered: 1 },
+  waiting: null,
+  ...content,
+}
+
+const scheduled = {
+  ...head('scheduled'),
+  attachments: [],
+  ...times(TOMORROW, LATER),
+  recipients: [{ ...recipient('scheduled', null, LATER), waiting: null }],
+  counts: { scheduled: 1, ...COUNTS },
+  waiting: { reason: 'scheduled', detail: 'its time has not come', until: TOMORROW },
+  ...content,
+}
+
+const canceled = {
+  ...scheduled,
+  ...head('canceled'),
+  recipients: [{ ...recipient('canceled', null, LATER), waiting: null }],
+  counts: { ...COUNTS, canceled: 1 },
+  waiting: null,
+}
+
+const listed = { ...head('delivered'), ...times(null, LATER), counts: delivered.counts, waiting: null }
+
+const event = {
+  id: 'evt_01k9f3m4bq0x8w6v4t2s0r8p6n',
+  object: 'event',
+  type: 'email.sent',
+  email_id: EMAIL,
+  recipient: TO,
+  source: 'api',
+  occurred_at: LATER,
+  created_at: LATER,
+  smtp: { code: 250, enhanced: '2.0.0', text: 'Ok: queued as 4C1F2' },
+  mta: { pool_id: POOL, host: 'mta1.internal', upstream_id: UPSTREAM },
+  attempt: 1,
+  applied: true,
+}
+
+const workspace = {
+  id: WORKSPACE,
+  object: 'workspace',
+  name: 'Shop EU',
+  slug: 'shop-eu',
+  is_default: false,
+  egress_pool_id: POOL,
+  default_from: FROM,
+  restrict_senders: false,
+  sender_dsn: false,
+  suspended: false,
+  created_at: MADE,
+}
+
+const key = {
+  id: KEY,
+  object: 'api_key',
+  name: 'shop server',
+  mode: 'live',
+  scope: 'workspace',
+  workspace_id: WORKSPACE,
+  prefix: 'svc_live_7Qm2xK9aB3dE',
+  created_at: MADE,
+  last_used_at: null,
+  expires_at: null,
+  rate_limit_per_minute: null,
+}
+
+const credential = {
+  id: CREDENTIAL,
+  object: 'credential',
+  workspace_id: WORKSPACE,
+  mode: 'live',
+  username: 'shop',
+  cidr: null,
+  imported: false,
+  created_at: MADE,
+  last_used_at: null,
+}
+
+const suppression = {
+  id: SUPPRESSION,
+  object: 'suppression',
+  email: 'gone@example.com',
+  origin: 'manual',
+  source_id: null,
+  created_at: MADE,
+}
+
+const member = { id: UPSTREAM, host: 'mta1.internal', port: 587, tls: 'required', state: 'active' }
+
+const pool = {
+  id: POOL,
+  object: 'egress_pool',
+  name: 'eu',
+  kind: 'relay',
+  return_path: 'verp',
+  notify_success: true,
+  relayed_means: 'delivered',
+  follows: null,
+  members: [
+    {
+      ...member,
+      fingerprint: null,
+      has_auth: true,
+      has_ca: false,
+      has_client_certificate: false,
+      weight: 10,
+      priority: 0,
+      max_connections: 5,
+      messages_per_connection: 100,
+      rate: null,
+    },
+  ],
+  created_at: MADE,
+  updated_at: MADE,
+}
+
+const health = {
+  id: POOL,
+  object: 'egress_pool_health',
+  status: 'ok',
+  queue: { due: 3, leased: 2, waiting: 1, oldest_due_at: LATER },
+  members: [
+    {
+      ...member,
+      breaker: 'closed',
+      connections: 2,
+      under_way: 2,
+      limit: 5,
+      full: null,
+      last_success_at: LATER,
+      last_error: null,
+    },
+  ],
+}
+
+const errorType = {
+  code: 'email.not_found',
+  type: 'https://mail.shop.example/errors/email.not_found',
+  status: 404,
+  title: 'Email not found',
+  description: 'No email with that id is visible to this credential.',
+  retryable: false,
+}
+
+/** The only page of a list. */
+const list = (row: unknown) => ({
+  object: 'list',
+  data: [row],
+  has_more: false,
+  pagination: {
+    limit: 20,
+    total: 1,
+    total_capped: false,
+    has_next: false,
+    has_prev: false,
+    next_cursor: null,
+    prev_cursor: 'v1_eyJ0aGlzIjoiaXMgb3BhcXVlIn0',
+  },
+})
+
+const removed = ({ id, object }: { readonly id: string; readonly object: string }) => ({
+  id,
+  object,
+  deleted: true,
+})
+
+/** By the id of the operation. */
+export const EXAMPLES: Readonly<Record<string, Example>> = {
+  sendEmail: { request, answer: accepted },
+  getEmail: { answer: delivered },
+  listEmails: { answer: list(listed) },
+  sendBatch: {
+    request: [request, { ...request, to: 'bo@example.com' }],
+    answer: { object: 'batch', data: [{ id: EMAIL }, { id: OTHER }] },
+  },
+  rescheduleEmail: { request: { scheduled_at: TOMORROW }, answer: scheduled },
+  cancelEmail: { request: {}, answer: canceled },
+  listEmailEvents: { answer: list(event) },
+  createWorkspace: {
+    request: { name: 'Shop EU', slug: 'shop-eu', egress_pool_id: POOL, default_from: FROM },
+    answer: workspace,
+  },
+  listWorkspaces: { answer: list(workspace) },
+  getWorkspace: { answer: workspace },
+  updateWorkspace: { request: { suspended: true }, answer: { ...workspace, suspended: true } },
+  deleteWorkspace: { answer: removed(workspace) },
+  createApiKey: {
+    request: { name: key.name, mode: 'live', scope: 'workspace', workspace_id: WORKSPACE },
+    answer: { ...key, secret: 'svc_live_7Qm2xK9aB3dE…' },
+  },
+  listApiKeys: { answer: list(key) },
+  revokeApiKey: { answer: removed(key) },
+  createCredential: {
+    request: { workspace_id: WORKSPACE, username: 'shop', password: 'a long and random text' },
+    answer: credential,
+  },
+  listCredentials: { answer: list(credential) },
+  revokeCredential: { answer: removed(credential) },
+  addSuppression: { request: { email: suppression.email }, answer: suppression },
+  listSuppressions: { answer: list(suppression) },
+  getSuppression: { answer: suppression },
+  removeSuppression: { answer: removed(suppression) },
+  addSuppressions: {
+    request: { emails: [suppression.email] },
+    answer: { object: 'list', data: [suppression] },
+  },
+  removeSuppressions: {
+    request: { emails: [suppression.email] },
+    answer: { object: 'list', data: [removed(suppression)] },
+  },
+  createEgressPool: {
+    request: {
+      name: 'eu',
+      members: [
+        {
+          host: member.host,
+          port: 587,
+          tls: 'required',
+          auth: { user: 'postern', pass: 'a long and random text' },
+          weight: 10,
+          max_connections: 5,
+        },
+      ],
+    },
+    answer: pool,
+  },
+  updateEgressPool: { request: { notify_success: false }, answer: { ...pool, notify_success: false } },
+  deleteEgressPool: { answer: removed(pool) },
+  listEgressPools: { answer: list(pool) },
+  getEgressPool: { answer: pool },
+  getEgressPoolHealth: { answer: health },
+  listErrors: { answer: { object: 'error_catalog', version: 'v1', errors: [errorType] } },
+  getError: { answer: errorType },
+  getOpenApi: { answer: { openapi: '3.1.0' } },
+}
