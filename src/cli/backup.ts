@@ -91,6 +91,8 @@ export const backupCommand = command({
     const source = needDatabase(config)
     const file = resolve(args.file)
     refuseInside(config.data_dir, file)
+    if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+      throw new Refusal(73, `${file} is no ordinary file, and is not replaced by one`)
     if (existsSync(file) && !args.yes) throw new Refusal(73, `${file}: exists already; --yes replaces it`)
     terminal.say(`copying ${bytesText(statSync(source).size)} ...`)
     const withSecrets = args.withSecrets === true

@@ -1,4 +1,5 @@
 /** Copies of the database: made, refused, put back; and what a newer version left behind. */
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   linkSync,
@@ -16,7 +17,7 @@ import { openWriter } from '../../src/store/sqlite/connect.js'
 import { takeDaemonLock } from '../../src/store/sqlite/lock.js'
 import { makeOld } from '../parts/of-0.1.0.js'
 import { accepted, claimOne, filterOf, HOUR, ofLease, page, scopeOf } from '../store/fixture.js'
-import { openDesk } from './desk.js'
+import { openDesk, postern } from './desk.js'
 import { withStore } from './waiting.js'
 
 t.test('there and back', async (t) => {
@@ -76,6 +77,39 @@ t.test('no copy is made inside the data folder, whatever it is called', async (t
     t.equal(statSync(database).ino, ino, `${name} was replaced, and not what it named`)
   }
   t.equal((await desk.json(['workspace', 'list'])).length, 2)
+})
+
+t.test('a folder, a device or a pipe is never replaced by a copy', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'create', 'Kept'])
+  const folder = join(desk.dir, 'folder')
+  mkdirSync(folder)
+  const pipe = join(desk.dir, 'pipe')
+  t.equal(spawnSync('mkfifo', [pipe]).status, 0)
+  const link = join(desk.dir, 'null')
+  symlinkSync('/dev/null', link)
+  for (const target of [folder, pipe, link]) {
+    const refused = { code: 73, stderr: /is no ordinary file/ }
+    t.match(await desk.run(['backup', target, '--yes']), refused, target)
+    t.notOk(statSync(target).isFile(), target)
+  }
+})
+
+t.test('two copies to one file at once: it is whole, and nothing is left beside it', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['workspace', 'create', 'Kept'])
+  const copy = join(desk.dir, 'copy.db')
+  // what a copy that was killed left behind, with a journal that must not be played into the next one
+  const [gone] = [spawnSync('true').pid]
+  for (const left of ['', '-journal']) desk.file(`copy.db.${gone}.part${left}`, 'cut off')
+  desk.file('copy.db.part', 'somebody else’s')
+  const backup = () => postern(['backup', copy, '--yes', '--config', desk.configFile])
+  for (const { code, stderr } of await Promise.all([backup(), backup(), backup()])) t.equal(code, 0, stderr)
+  t.same(
+    readdirSync(desk.dir).filter((name) => name.startsWith('copy.db')),
+    ['copy.db', 'copy.db.part'],
+  )
+  t.match(await desk.run(['restore', copy, '--dry-run']), { code: 0 })
 })
 
 t.test('what is no copy is refused, and nothing is touched', async (t) => {

@@ -7,8 +7,8 @@
  *   copy is one file whatever stands beside the database. It is checked before it
  *   gets its name, so a file with that name is always whole.
  */
-import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { chmodSync, closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { syncFolder } from '../../base/folder.js'
 import { type Copied, MissingBodyError } from '../port-upkeep.js'
 import { createBodyFiles } from './body/files.js'
@@ -70,14 +70,38 @@ export const integrityFaults = (db: Db, tables: readonly string[] = []): string[
     .map((row) => row.quick_check)
     .filter((text) => text !== 'ok')
 
+const isAlive = (pid: number): boolean => {
+  if (pid === process.pid) return false // of an earlier process: this one has begun nothing yet
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/**
+ * Where a copy grows: a name of this process alone, so that two copies to one file do not write into each other.
+ * What was left of copies that were cut off goes.
+ */
+const draftOf = (path: string): string => {
+  const folder = dirname(path)
+  const draft = `${basename(path)}.`
+  for (const name of readdirSync(folder)) {
+    const [, pid] = name.startsWith(draft)
+      ? (/^(\d+)\.part(-journal)?$/.exec(name.slice(draft.length)) ?? [])
+      : []
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true })
+  }
+  return join(folder, `${draft}${process.pid}.part`)
+}
+
 /** `files` go into the copy too: see kept-files.ts. */
 export const backup = async (
   file: string,
   path: string,
   files: readonly KeptFile[] = [],
 ): Promise<Copied> => {
-  const partial = `${path}.part`
-  rmSync(partial, { force: true })
+  const partial = draftOf(path)
   closeSync(openSync(partial, 'wx', 0o600))
   const source = openReader(file)
   try {
