@@ -18,7 +18,7 @@ import type { Desk } from '../write/desk.js'
 import type { Parking } from './park.js'
 import { type Cursor, createWalk, type Found, type Strand } from './walk.js'
 
-const STEP = 500
+const STEP = 100
 
 export interface Progress {
   readonly changed: number

@@ -10,7 +10,7 @@ import type { Status } from '../../../mail/status.js'
 import type { Desk } from '../write/desk.js'
 import type { Parking } from './park.js'
 
-const STEP = 500
+const STEP = 100
 
 export const SUSPENDED = 'the workspace is suspended'
 
