@@ -84,17 +84,21 @@ interface LineEnds {
 const LF = 0x0a
 const CR = 0x0d
 
+/** One pass over the octets: asking for the next line end costs more than it saves where many lines are empty. */
 const scanLineEnds = (raw: Buffer): LineEnds => {
-  const hasNul = raw.includes(0)
+  let hasBareCr = false
   let hasBareLf = false
-  let pairs = 0
-  for (let at = raw.indexOf(LF); at >= 0; at = raw.indexOf(LF, at + 1)) {
-    if (at > 0 && raw[at - 1] === CR) pairs++
-    else hasBareLf = true
+  let hasNul = false
+  let last = 0x20
+  for (let i = 0; i < raw.length; i++) {
+    const octet = raw[i]!
+    if (octet === LF) {
+      if (last !== CR) hasBareLf = true
+    } else if (last === CR) hasBareCr = true
+    if (octet === 0) hasNul = true
+    last = octet
   }
-  let returns = 0
-  for (let at = raw.indexOf(CR); at >= 0 && returns <= pairs; at = raw.indexOf(CR, at + 1)) returns++
-  return { hasBareCr: returns > pairs, hasBareLf, hasNul }
+  return { hasBareCr: hasBareCr || last === CR, hasBareLf, hasNul }
 }
 
 const leaves = (name: string): boolean => !REMOVED.has(name) && !isControlHeader(name)

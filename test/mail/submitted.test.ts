@@ -208,3 +208,22 @@ t.test('no text takes long', async (t) => {
     )
   }
 })
+
+t.test('empty lines without end cost what text costs', async (t) => {
+  const header = 'From: a@acme.test\r\n\r\n'
+  const cpuOf = (body: string): number => {
+    const raw = Buffer.from(header + body)
+    const times = Array.from({ length: 5 }, () => {
+      const before = process.cpuUsage()
+      readSubmitted(raw)
+      return process.cpuUsage(before).user
+    })
+    return times.sort((a, b) => a - b)[2] ?? 0
+  }
+  const size = 4_000_000
+  const text = cpuOf('x'.repeat(size))
+  for (const one of ['\n', '\r', '\r\n']) {
+    const cost = cpuOf(one.repeat(size / one.length))
+    t.ok(cost < 8 * text + 1_000, `${JSON.stringify(one)}: ${cost} against ${text} microseconds`)
+  }
+})
