@@ -24,7 +24,7 @@ import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { checkRunning } from './doctor/running.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
-import type { Paint } from './terminal.js'
+import { clean, type Paint } from './terminal.js'
 
 const configFailures = (error: ConfigError): readonly Finding[] =>
   error.problems.map(({ where, key, value, expected, remedy }) => {
@@ -106,8 +106,8 @@ const COLOUR: Readonly<Record<Result, (paint: Paint) => (text: string) => string
 const reportText = (paint: Paint, found: readonly Finding[]): string =>
   found
     .map(({ check, result, detail, remedy }, i) => {
-      const head = `${String(i + 1).padStart(2)} ${COLOUR[result](paint)(result.padEnd(4))} ${check}: ${detail}`
-      return remedy === null ? head : `${head}\n        ${paint.dim('→')} ${remedy}`
+      const head = `${String(i + 1).padStart(2)} ${COLOUR[result](paint)(result.padEnd(4))} ${check}: ${clean(detail)}`
+      return remedy === null ? head : `${head}\n        ${paint.dim('→')} ${clean(remedy)}`
     })
     .join('\n')
 

@@ -308,11 +308,12 @@ export class Flow {
     item.tried.add(upstream.row.id)
     if (hurried === true) item.left.set(upstream.row.id, this.#around.tick())
     pool.forgive(item)
+    // a member that might still have taken it weighs more than one that can not
+    const isFinal = ({ reply }: AttemptEnd): boolean => (reply?.code ?? 0) >= 500
+    if (item.last === null || isFinal(item.last) || !isFinal(end)) item.last = end
     const goesOn = pool.choose(() => 0, item.tried) !== 'none'
     if (goesOn) this.stats.failovers++
-    item.before.push(moved(end, pool.row, goesOn ? this.#parts.log : null))
-    // a member that might still have taken it weighs more than one that can not
-    if (item.last === null || (item.last.reply?.code ?? 0) >= 500) item.last = end
+    item.before.push(moved(end, pool.row, goesOn || item.last !== end ? this.#parts.log : null))
   }
 
   /** Recipients that the upstream wants in another transaction. */

@@ -74,8 +74,8 @@ export const recorded = (
 }
 
 /**
- * A member failed before the content was sent. What the record keeps of it; logged here if the same attempt
- * goes on with another, else the end of the attempt says it.
+ * A member failed before the content was sent. What the record keeps of it; logged here unless it is the
+ * end of the attempt, which is logged as that.
  */
 export const moved = (
   end: AttemptEnd,

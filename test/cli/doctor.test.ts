@@ -200,6 +200,19 @@ t.test('7 the certificate that a library publishes', async (t) => {
   t.match(of('certificate'), { result: 'fail', detail: /published/ })
 })
 
+t.test('what an upstream says is told once, and steers no terminal', async (t) => {
+  const { run } = await examine(t)
+  const hostile = new UpstreamServer({
+    act: (stage) => (stage === 'connect' ? '554 no \u001b[8mway\u202e \u0000here' : undefined),
+  })
+  const port = await hostile.listen()
+  t.teardown(() => hostile.close())
+  await run(['pool', 'update', 'default', '--upstream', `smtp://127.0.0.1:${port}?tls=none`])
+  const { stdout } = await run(['doctor'])
+  t.match(stdout, /greeting failed: Invalid greeting: 554 no \?\[8mway.* \?here$/m, 'said once')
+  t.notMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u202e]/, 'and it steers no terminal')
+})
+
 t.test('8 a closed upstream, 9 one without DSN, 10 one that refuses the login', async (t) => {
   const { look, run, file } = await examine(t)
   const right = Buffer.from('\0gw\0open').toString('base64')

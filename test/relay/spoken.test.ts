@@ -101,6 +101,29 @@ t.test('nobody listens: each attempt says so, and the breaker opens and closes',
   asOnPaper(t, lines)
 })
 
+t.test('two that take nothing: each is told, and the last one is the end', async (t) => {
+  const servers = [1, 2].map(
+    (n) => new UpstreamServer({ act: (stage) => (stage === 'connect' ? `421 4.3.2 busy ${n}` : undefined) }),
+  )
+  const ports = await Promise.all(servers.map((server) => server.listen()))
+  const { queue, lines, flow, stop } = startFlow([poolRow(ports.map((port) => upstreamRow(port)))])
+  t.teardown(async () => {
+    await stop()
+    await Promise.all(servers.map((server) => server.close()))
+  })
+  queue.add(mail())
+  await queue.settled(1)
+  const told = lines.filter(({ fact }) => fact.startsWith('attempt'))
+  t.same(
+    told.map(({ fact }) => fact),
+    ['attempt moved on', 'attempted'],
+  )
+  t.same(told.map(({ fields }) => fields.port).sort(), [...ports].sort())
+  t.match(queue.outcomes, [{ detail: { tried_before: new RegExp(`^127.0.0.1:${told[0]?.fields.port} at`) } }])
+  t.equal(flow.measure().failovers, 1)
+  asOnPaper(t, lines)
+})
+
 t.test('words without addresses', async (t) => {
   const cases: readonly (readonly [string, string, string])[] = [
     ['<bob@example.com>: no such user', 'bob@example.com', '<…@example.com>: no such user'],

@@ -117,7 +117,8 @@ const stageOf = (connection: SMTPConnection, error: NodemailerError, tls: Upstre
 
 const failureOf = (connection: SMTPConnection, error: NodemailerError, tls: UpstreamTls): SetupFailure => {
   const reply = error.response === undefined ? null : parseReply(error.response)
-  const [line = 'failed'] = error.message.split(/\r?\n/)
+  // the library tells a bad greeting twice: "…. response=X: X"
+  const [line = 'failed'] = error.message.replace(/\. response=(.*): \1$/s, ': $1').split(/\r?\n/)
   return new SetupFailure(stageOf(connection, error, tls), line.slice(0, 300), reply, error.hurried)
 }
 
