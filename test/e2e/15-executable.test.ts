@@ -68,6 +68,8 @@ const dev = async () => {
   return { child, said, temporary }
 }
 
+const LARGE = 'a line of text\n'.repeat(100_000) // read by a thread of its own, which must be inside
+
 t.test('dev: mail by HTTP and by the sendmail link, each captured', async (t) => {
   const { child, said, temporary } = await dev()
   t.teardown(() => child.kill('SIGKILL'))
@@ -77,7 +79,7 @@ t.test('dev: mail by HTTP and by the sendmail link, each captured', async (t) =>
   const answer = await fetch(`${http}/v1/emails`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ from: 'a@acme.test', to: 'bounced@example.com', subject: 'x', text: 'x' }),
+    body: JSON.stringify({ from: 'a@acme.test', to: 'bounced@example.com', subject: 'x', text: LARGE }),
   })
   t.equal(answer.status, 202)
   await said(/^em_\S+ bounced@example\.com {2}.*→ bounced/)
