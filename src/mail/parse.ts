@@ -8,6 +8,8 @@
  *   and encodings, which clients make anew on each try (API.md §5).
  */
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AddressObject, Attachment, ParsedMail } from 'mailparser'
 import { normalizeAddress } from './address.js'
 import { isControlHeader } from './control-headers.js'
@@ -29,10 +31,21 @@ export interface MessageContent {
   readonly attachments: readonly ContentAttachment[]
 }
 
+const PIECE = 32 * 1024
+
+/** The octets in pieces, and a turn for everybody else after each. */
+async function* piecesOf(raw: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < raw.length; at += PIECE) {
+    yield raw.subarray(at, at + PIECE)
+    await nextTurn()
+  }
+}
+
 /** The parser is loaded when it is first needed: it takes a tenth of a second, and a start should not wait for it. */
 const parseMail = async (raw: Uint8Array): Promise<ParsedMail> => {
   const { simpleParser } = await import('mailparser')
-  return simpleParser(asBuffer(raw), {
+  // given one Buffer it would keep the thread to itself until a large message is read
+  return simpleParser(Readable.from(piecesOf(asBuffer(raw)), { objectMode: false, highWaterMark: PIECE }), {
     skipHtmlToText: true,
     skipTextToHtml: true,
     skipTextLinks: true,

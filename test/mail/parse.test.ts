@@ -84,3 +84,32 @@ t.test('the fingerprint', async (t) => {
   }
   t.not(await print({}, ['ana@example.com']), first, 'recipients')
 })
+
+t.test('a large message is read in small steps, and others have their turn between them', async (t) => {
+  const file = Buffer.alloc(12_000_000, 'postern ').toString('base64').replace(/.{76}/g, '$&\r\n')
+  const head = 'From: a@b.test\r\nMIME-Version: 1.0\r\nContent-Type: application/pdf\r\n'
+  const message = Buffer.from(`${head}Content-Transfer-Encoding: base64\r\n\r\n${file}\r\n`)
+  await parseContent(raw('From: a@b.test', '', 'the parser is loaded'))
+  const cpu = (since?: NodeJS.CpuUsage) => {
+    const { user, system } = process.cpuUsage(since)
+    return user + system
+  }
+  const shares: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const began = process.cpuUsage()
+    let last = began
+    let longest = 0
+    let reading = true
+    const others = (): void => {
+      longest = Math.max(longest, cpu(last))
+      last = process.cpuUsage()
+      if (reading) setImmediate(others)
+    }
+    setImmediate(others)
+    t.equal((await parseContent(message)).attachments[0]?.size, 12_000_000)
+    reading = false
+    shares.push(longest / cpu(began))
+  }
+  const [, median = 1] = shares.sort((a, b) => a - b)
+  t.ok(median < 0.2, `the longest step takes ${median.toFixed(3)} of the whole`)
+})
