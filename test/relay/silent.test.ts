@@ -9,7 +9,7 @@ import { type FlowOptions, mail, poolRow, startFlow, upstreamRow } from './parts
 import { type UpstreamScript, UpstreamServer } from './upstream-server.js'
 
 /** Patience that outlasts any test, and hurry that does not. */
-const LONG = { connect: 600_000, greeting: 600_000, hurried: 250 }
+const LONG = { connect: 600_000, greeting: 600_000, hurried: 1_000 }
 
 const upstream = async (t: Test, script: UpstreamScript = {}) => {
   const server = new UpstreamServer(script)
@@ -94,7 +94,7 @@ t.test('the only member has all its time, and the wait is told', async (t) => {
 
 t.test('a step ends as a whole, whatever trickles in', async (t) => {
   const { row } = await upstream(t, SILENT['an answer to EHLO of one byte now and then'])
-  const { queue } = start(t, [row], { timeouts: { ...LONG, greeting: 400 } })
+  const { queue } = start(t, [row], { timeouts: { ...LONG, greeting: 1_500 } })
   queue.add(mail())
   await queue.settled(1)
   t.match(queue.outcomes, [
