@@ -12,7 +12,7 @@ t.test('a wrong command line is one line that names the remedy, and 64', async (
   const cases: readonly (readonly [args: string, said: RegExp])[] = [
     ['', /^name a command; try: postern --help$/],
     ['workspac list', /unknown command workspac; did you mean workspace\?$/],
-    ['workspace', /workspace needs a verb: list, show, create, update$/],
+    ['workspace', /workspace needs a verb: list, show, create, update, suspend, resume, delete$/],
     ['workspace lst', /unknown command lst; did you mean list\?$/],
     ['key list --jsno', /unknown option --jsno; did you mean --json\?$/],
     ['key create --workspce x', /unknown option --workspce; did you mean --workspace\?$/],

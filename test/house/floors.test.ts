@@ -9,6 +9,7 @@ import t from 'tap'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const SRC = join(ROOT, 'src')
+const TESTS = join(ROOT, 'test')
 
 const FLOOR: Record<string, number> = {
   base: 0,
@@ -109,10 +110,12 @@ t.test('no import circle', async (t) => {
 })
 
 t.test('packages are at home', async (t) => {
-  for (const file of all) {
-    for (const name of importsOf(file)) {
+  for (const file of [...all, ...files(TESTS)])
+    for (const name of importsOf(file))
       if (name.includes('better-sqlite3') && !isTypeOnly(file, name))
         t.match(file, /store\/sqlite\/driver\.ts$/, 'one file alone chooses and loads the SQLite driver')
+  for (const file of all) {
+    for (const name of importsOf(file)) {
       if (name.startsWith('.') || name.startsWith('node:')) continue
       const parts = name.split('/')
       const bare = name.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '')

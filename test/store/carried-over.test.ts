@@ -4,8 +4,9 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import t from 'tap'
+import type { Db } from '../../src/store/sqlite/connect.js'
+import { Database } from '../../src/store/sqlite/driver.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { ANSWERS, makeOld } from '../parts/of-0.1.0.js'
 import { page } from './fixture.js'
@@ -32,7 +33,7 @@ const GONE: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Each table's rows as text, sorted, by the columns that 0.1.0 had. */
-const contents = (file: string, columnsOf: (table: string, db: Database.Database) => string[]) => {
+const contents = (file: string, columnsOf: (table: string, db: Db) => string[]) => {
   const db = new Database(file, { readonly: true })
   const found = Object.fromEntries(
     [...TABLES, ...OF_TENANTS, ...REST].map((table) => {
@@ -130,7 +131,12 @@ t.test('a large one: what it took', async (t) => {
   const file = join(dataDir, 'postern.db')
   const size = statSync(file).size
   let took: unknown
-  const log = { info: (fields: { ms?: number }) => (took = fields.ms ?? took) } as never
+  const log = {
+    info: (fields: { ms?: number }) => {
+      took = fields.ms ?? took
+    },
+    fatal: ({ reason }: { reason: string }) => t.fail(`the store broke: ${reason}`),
+  } as never
   const store = openSqliteStore({ dataDir, daemon: true, log })
   t.teardown(() => store.close())
   await store.open()
