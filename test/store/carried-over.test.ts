@@ -130,12 +130,13 @@ t.test('a large one: what it took', async (t) => {
   makeOld(dataDir, count)
   const file = join(dataDir, 'postern.db')
   const size = statSync(file).size
+  const broke: string[] = []
   let took: unknown
   const log = {
     info: (fields: { ms?: number }) => {
       took = fields.ms ?? took
     },
-    fatal: ({ reason }: { reason: string }) => t.fail(`the store broke: ${reason}`),
+    fatal: ({ reason }: { reason: string }) => broke.push(reason),
   } as never
   const store = openSqliteStore({ dataDir, daemon: true, log })
   t.teardown(() => store.close())
@@ -153,4 +154,5 @@ t.test('a large one: what it took', async (t) => {
     rows: [{ status: 'delivered' }],
   })
   await store.close() // the folder is large: it would be half gone before a teardown has closed what it holds
+  t.same(broke, [])
 })
