@@ -74,9 +74,26 @@ const parsed = (text: string): unknown => {
   }
 }
 
+/** The last moment of the year 9999; every other number of a row is far smaller. */
+const LAST = 253_402_300_799_999
+
+const isNumber = (value: unknown): boolean =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LAST
+
 const isRow = (value: unknown): value is Value =>
   isObject(value) &&
-  Object.values(value).every((one) => one === null || typeof one === 'string' || Number.isFinite(one))
+  Object.values(value).every((one) => one === null || typeof one === 'string' || isNumber(one))
+
+const everyOne = (value: unknown, is: (one: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(is)
+const isText = (value: unknown): boolean => typeof value === 'string'
+
+/** What every reader of a mail takes for granted of the lists in its row. */
+const areLists = (value: unknown): boolean =>
+  isObject(value) &&
+  [value.to, value.cc, value.bcc, value.replyTo].every((list) => everyOne(list, isText)) &&
+  everyOne(value.tags, (tag) => isObject(tag) && isText(tag.name) && isText(tag.value)) &&
+  everyOne(value.attachments, isObject)
 
 const isStatus = (value: unknown): boolean => (STATUSES as readonly unknown[]).includes(value)
 const WAITING: readonly unknown[] = ['scheduled', 'queued', 'deferred']
@@ -96,10 +113,18 @@ const faultIn = ({ id, workspace, pool, email, recipients, events, content, raw 
     !has(email, 'number', 'created_at')
   )
     return 'email is not complete'
-  if (!isObject(parsed(String(email.lists)))) return 'email.lists is no JSON object'
+  if (!areLists(parsed(String(email.lists)))) return 'email.lists does not hold the lists of a mail'
+  if ((email.scheduled_at ?? null) !== null && !has(email, 'number', 'scheduled_at'))
+    return 'email.scheduled_at is no time'
   if (!Array.isArray(recipients) || recipients.length === 0) return 'has no recipients'
   for (const one of recipients as readonly unknown[]) {
-    if (!isRow(one) || one.email_id !== id || !isStatus(one.status) || !has(one, 'string', 'address'))
+    if (
+      !isRow(one) ||
+      one.email_id !== id ||
+      !isStatus(one.status) ||
+      !has(one, 'string', 'address') ||
+      !has(one, 'number', 'attempts', 'queued_at', 'updated_at')
+    )
       return 'a recipient does not fit its mail'
     if (typeof one.id !== 'string' || !isRecipientId(one.id))
       return 'the id of a recipient is none (16 characters)'

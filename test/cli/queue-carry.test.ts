@@ -277,6 +277,14 @@ t.test('a file that is not whole, or does not fit, changes nothing', async (t) =
   await refused(whole.replace('"held":"exported"', '"held":"hold_1"'), /is held and not exported/)
   await refused(whole.replace('"status":"queued"', '"status":"sending"'), /does not fit/)
   await refused(whole.replace(/"kind":"to"/, '"kind":null'), /does not fit: NOT NULL/)
+  for (const time of ['8e15', '1e300', '1.5', '-1', 'null'])
+    await refused(
+      whole.replace(/"created_at":\d+/, `"created_at":${time}`),
+      /a\.jsonl:2: email (?:is not complete|does not fit its id)/,
+    )
+  for (const lists of ['{}', '{\\"to\\":5}'])
+    await refused(whole.replace(/"lists":"(?:[^"\\]|\\.)*"/, `"lists":"${lists}"`), /does not hold the lists/)
+  await refused(whole.replace(/"attempts":\d+/, '"attempts":"many"'), /a recipient does not fit/)
   t.same(
     readdirSync(join(there.dir, 'data')).filter((name) => name === 'bodies'),
     [],
