@@ -149,6 +149,21 @@ export const scanHeader = (raw: Buffer): HeaderSection => {
   return { fields, end: size, body: size }
 }
 
+/** What is read of one message: more is an attack, or a mail that no server after us would take either. */
+export const MOST_HEADER_OCTETS = 1024 * 1024
+export const MOST_HEADER_FIELDS = 10_000
+/** A header section of this size can not have too many fields to be looked at twice. */
+const FEW_OCTETS = 16 * 1024
+
+/** True when the header section has more octets or fields than that; told without reading further. */
+export const isHeaderTooLarge = (raw: Buffer): boolean => {
+  const head = raw.subarray(0, MOST_HEADER_OCTETS + 3)
+  const ends = ['\n\r\n', '\n\n'].map((end) => head.indexOf(end)).filter((at) => at >= 0)
+  const size = ends.length > 0 ? Math.min(...ends) + 1 : head.length
+  if (size <= FEW_OCTETS) return false
+  return size > MOST_HEADER_OCTETS || scanHeader(head).fields.length > MOST_HEADER_FIELDS
+}
+
 /** Cuts blanks and line ends at both ends. Not `trim`: in octets, its U+00A0 is the end of an "à". */
 export const trimBlanks = (octets: string): string => {
   let start = 0

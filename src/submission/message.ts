@@ -11,6 +11,7 @@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId, newRecipientId } from '../base/id.js'
 import { isAscii, type Mailbox, normalizeAddress, wireAddress } from '../mail/address.js'
+import { asBuffer, isHeaderTooLarge, MOST_HEADER_FIELDS, MOST_HEADER_OCTETS } from '../mail/header.js'
 import { submissionFingerprint } from '../mail/parse.js'
 import { formatDate, receivedLine } from '../mail/received.js'
 import { normalizeLineEnds, prepareForRelay, readSubmitted, type Submitted } from '../mail/submitted.js'
@@ -69,6 +70,12 @@ interface Read {
   readonly scheduledAt: number | null
 }
 
+const HEADER_TOO_LARGE = (): Fault => {
+  const most = `${MOST_HEADER_OCTETS / 1024} KiB and ${MOST_HEADER_FIELDS} fields`
+  const error = { field: 'header', kind: 'too_many', message: `the header may have at most ${most}` } as const
+  return new Fault('validation.request_invalid', { ...invalid([error]).options, detail: error.message })
+}
+
 /** Reads and judges a message; throws what a client must be told. */
 const read = (
   ground: SubmissionGround,
@@ -78,6 +85,7 @@ const read = (
 ): Read => {
   const token = `by ${ground.config.hostname} with `
   let { raw } = message
+  if (isHeaderTooLarge(asBuffer(raw))) throw HEADER_TOO_LARGE()
   let submitted = readSubmitted(raw, token)
   const errors: FieldError[] = []
   if (submitted.hasBareCr || submitted.hasBareLf || submitted.hasNul) {

@@ -5,6 +5,7 @@ import {
   foldField,
   isForbiddenHeader,
   isHeaderName,
+  isHeaderTooLarge,
   isHeaderValue,
   keepsUnsubscribeRule,
   scanHeader,
@@ -120,4 +121,18 @@ t.test('any octets: the fields lie side by side from the first to the end', asyn
     }),
     { numRuns: 2000 },
   )
+})
+
+t.test('the bounds of a header section, which are none of the body', (t) => {
+  const isTooLarge = (text: string) => isHeaderTooLarge(Buffer.from(text, 'latin1'))
+  const fields = (count: number) => 'X-A: 1\r\n'.repeat(count)
+  const long = (octets: number) => `X-B: ${'b'.repeat(octets)}\r\n`
+  t.notOk(isTooLarge(`${fields(10_000)}\r\nHello`))
+  t.ok(isTooLarge(`${fields(10_001)}\r\nHello`))
+  t.notOk(isTooLarge(`${long(1_048_000)}\r\nHello`))
+  t.ok(isTooLarge(`${long(1_048_600)}\r\nHello`))
+  t.ok(isTooLarge(long(1_100_000)), 'a header that never ends')
+  t.notOk(isTooLarge(`${fields(3)}\r\n${fields(200_000)}`), 'what looks like fields in the body')
+  t.notOk(isTooLarge(`X-A: 1\n\n${long(2_000_000)}`), 'with bare line ends')
+  t.end()
 })

@@ -177,3 +177,17 @@ t.test('a header field insists on a suppressed address, and goes no further', as
   for (const { raw } of office.accepted)
     t.notMatch(Buffer.from(raw).toString('latin1'), /Ignore-Suppressions/i)
 })
+
+t.test('a header with more than anybody reads is refused, in words', async (t) => {
+  const office = await openOffice(t)
+  const send = (fields: number) =>
+    office.submission.submitMessage(
+      loginOf(office),
+      message([...HEAD, ...Array.from({ length: fields }, () => 'A:1'), '', 'Hello']),
+    )
+  t.match(await send(9_000), { replayed: false })
+  await t.rejects(send(10_001), {
+    code: 'validation.request_invalid',
+    options: { detail: 'the header may have at most 1024 KiB and 10000 fields' },
+  })
+})
