@@ -4,8 +4,10 @@
  *   Looks now and then at the pools in which nothing has begun for a while
  *   although mail is due; without any upstream it does not wait to say so. Each such
  *   standstill is one line in the log that says why and what mends it, and a gauge
- *   for as long as it lasts: no member is up, or all their connections wait for answers. When neither is so, the fault is ours: the
- *   pool's loop is started anew (RELAY.md §2).
+ *   for as long as it lasts: no member is up, or all their connections wait for
+ *   answers. When neither is so at two looks in a row, the fault is ours, and the
+ *   pool's loop is started anew. One look is not enough: mail that was imported or
+ *   released into an idle pool has been due for long, and is about to begin.
  */
 import type { Pool } from '../pools.js'
 
@@ -37,6 +39,8 @@ export interface PoolHealth {
 
 /** Why it is stalled: it has nobody to give its mail to. */
 export const NO_UPSTREAM = 'no upstream'
+/** Nobody is to blame but ourselves. */
+const UNKNOWN = 'unknown'
 
 /** The command that mends it, where one does; `name` is that of the pool whose members are used. */
 const remedyOf = (why: string, name: string): { readonly remedy?: string } => {
@@ -47,6 +51,8 @@ const remedyOf = (why: string, name: string): { readonly remedy?: string } => {
 export class Watchdog {
   readonly #parts: WatchdogParts
   #seen = new Map<string, PoolHealth>()
+  /** Pools whose standstill the last look could not explain, and did not tell yet. */
+  #suspects = new Set<string>()
   #looking = false
 
   constructor(parts: WatchdogParts) {
@@ -80,10 +86,12 @@ export class Watchdog {
     const quiet = tick() - begunAt(poolId)
     const patience = pool.upstreams.length === 0 ? 0 : this.#parts.patience
     const looks = patience === 0 || quiet > patience
-    const stalled = looks && (await this.#hasMail(poolId, patience)) ? this.#why(pool) : null
+    const found = looks && (await this.#hasMail(poolId, patience)) ? this.#why(pool) : null
+    const stalled = found === UNKNOWN && this.#isNew(poolId) ? null : found
+    if (found !== UNKNOWN) this.#suspects.delete(poolId)
     const name = pool.row.name
     const said = { pool: poolId, pool_name: name, why: stalled ?? '', quiet_s: Math.round(quiet / 1_000) }
-    if (stalled === 'unknown') {
+    if (stalled === UNKNOWN) {
       log('error', 'pool stands still', said)
       restart(pool)
       return { poolId, stalled, restarts: restarts + 1 }
@@ -95,6 +103,12 @@ export class Watchdog {
     return { poolId, stalled, restarts }
   }
 
+  #isNew(suspect: string): boolean {
+    const isNew = !this.#suspects.has(suspect)
+    this.#suspects.add(suspect)
+    return isNew
+  }
+
   async #hasMail(poolId: string, patience: number): Promise<boolean> {
     const { nextDue, now, waiting } = this.#parts
     if (waiting(poolId) > 0) return true
@@ -104,6 +118,6 @@ export class Watchdog {
 
   #why(pool: Pool): string {
     if (!pool.isUp) return pool.upstreams.length === 0 ? NO_UPSTREAM : 'no upstream is up'
-    return pool.choose(() => 0) === 'busy' ? 'all connections wait' : 'unknown'
+    return pool.choose(() => 0) === 'busy' ? 'all connections wait' : UNKNOWN
   }
 }

@@ -56,6 +56,20 @@ t.test('a loop that waits for an answer that never comes is started anew', async
   await until(() => watchdog.pools[0]?.stalled === null)
 })
 
+t.test('old mail that comes into an idle pool is no standstill', async (t) => {
+  const { queue, flow, watchdog, barks } = await start(t)
+  await eventually('idle for long enough', () => systemClock.tick() - flow.begunAt(POOL) > 100)
+  const imported = mail()
+  const dueAt = Date.now() - 3_600_000
+  queue.rows.set(imported.recipientId, { claimed: imported, dueAt, leased: false, status: 'queued' })
+  await watchdog.look()
+  flow.look()
+  await queue.settled(1)
+  await watchdog.look()
+  t.same(barks, [])
+  t.match(watchdog.pools, [{ stalled: null, restarts: 0 }])
+})
+
 t.test('mail without any upstream is told at once, once, with what mends it', async (t) => {
   const { queue, flow, pools, stop } = startFlow([
     poolRow([]),
