@@ -75,12 +75,13 @@ const list = command({
       terminal.data(rows.map(workspaceRecord), (paint) =>
         table(
           paint,
-          ['slug', 'name', 'pool', 'default from', 'id'],
+          ['slug', 'name', 'pool', 'default from', 'suspended', 'id'],
           rows.map((row) => [
             row.slug,
             row.name,
             names.get(row.poolId) ?? row.poolId,
             row.defaultFrom,
+            row.suspendedAt === null ? 'no' : 'yes',
             row.id,
           ]),
         ),

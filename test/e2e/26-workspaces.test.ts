@@ -62,6 +62,7 @@ t.test('suspended: nothing new, replays all the same, and what waits rests', asy
   const patched = await daemon.api('PATCH', `/v1/workspaces/${id}`, platform, { suspended: true })
   t.match(patched, { status: 200, body: { suspended: true } })
   t.match((await cli('workspace', 'show', 'shop')).stdout, /suspended +since 2/)
+  t.match((await cli('workspace', 'list')).stdout, /^shop .* yes +ws_/m)
 
   const refusal = { status: 403, body: { code: 'workspace.suspended' } }
   t.match(await send(key), refusal)
