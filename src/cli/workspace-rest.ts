@@ -26,8 +26,15 @@ export const scopeOf = ({ id, accountId }: WorkspaceRow): QueueScope => ({
   emailId: null,
 })
 
-export const countText = ({ waiting, held, underWay }: QueueCount): string =>
+const countText = ({ waiting, held, underWay }: QueueCount): string =>
   `${waiting} waiting, ${held} held, ${underWay} under way`
+
+/** The workspace; says first what waits in it. */
+const findAndCount = async (house: House, terminal: Terminal, ref: string): Promise<WorkspaceRow> => {
+  const row = await findWorkspace(house.ground, house.account.id, ref)
+  terminal.say(`${row.slug}: ${countText(await queueMatches(queueGround(house), scopeOf(row)))}`)
+  return row
+}
 
 /** The row as it is by then, with what the order did. */
 const tell = async (house: House, terminal: Terminal, id: string, changed: number, words: string) => {
@@ -51,9 +58,7 @@ export const suspend = command({
   examples: [['$0 workspace suspend shop-eu --reason "invoice 17 is open" --yes', 'stop a tenant']],
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const row = await findWorkspace(house.ground, house.account.id, args.ref)
-      const count = await queueMatches(queueGround(house), scopeOf(row))
-      terminal.say(`${row.slug}: ${countText(count)}`)
+      const row = await findAndCount(house, terminal, args.ref)
       if (args.dryRun)
         return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would suspend ${row.slug}`)
       await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
@@ -93,9 +98,7 @@ export const remove = command({
   examples: [['$0 workspace delete shop-eu --reason "contract ended" --yes', 'offboard a tenant']],
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const row = await findWorkspace(house.ground, house.account.id, args.ref)
-      const count = await queueMatches(queueGround(house), scopeOf(row))
-      terminal.say(`${row.slug}: ${countText(count)}`)
+      const row = await findAndCount(house, terminal, args.ref)
       const record = {
         ...deletedRecord('workspace', row.id),
         deleted: !args.dryRun,

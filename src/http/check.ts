@@ -11,6 +11,7 @@
  */
 import type Joi from 'joi'
 import { type FieldError, type FieldErrorKind, MOST_ERRORS } from '../base/fault.js'
+import type { Description, Meta, Rule } from './shapes/description.js'
 
 /** A place in a value, from the inside out. */
 type At = { readonly up: At; readonly step: string | number } | null
@@ -58,35 +59,6 @@ class Findings {
 
 /** What the schema makes of a value; undefined where there is none, or a wrong one. */
 type Checker = (value: unknown, at: At, found: Findings) => unknown
-
-interface Rule {
-  readonly name: string
-  readonly args?: { readonly limit?: number; readonly regex?: string; readonly method?: Joi.CustomValidator }
-}
-
-interface Description {
-  readonly type: string
-  readonly flags?: {
-    readonly presence?: string
-    readonly only?: boolean
-    readonly single?: boolean
-    readonly empty?: Description
-  }
-  readonly allow?: readonly unknown[]
-  readonly rules?: readonly Rule[]
-  readonly keys?: Readonly<Record<string, Description>>
-  readonly patterns?: readonly { readonly schema: Description; readonly rule: Description }[]
-  readonly dependencies?: readonly { readonly rel: string; readonly peers: readonly string[] }[]
-  readonly items?: readonly Description[]
-  readonly matches?: readonly { readonly schema: Description }[]
-  readonly metas?: readonly Meta[]
-}
-
-/** What a schema says besides: how a pattern or a custom rule is told, and as what. */
-interface Meta {
-  readonly must?: string
-  readonly kind?: FieldErrorKind
-}
 
 type Test = (value: unknown) => readonly [FieldErrorKind, string] | null
 

@@ -7,38 +7,9 @@
  *   field is optional, and nowhere else.
  */
 import type Joi from 'joi'
+import type { Description } from '../shapes/description.js'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
-
-interface Rule {
-  readonly name: string
-  readonly args?: { readonly limit?: number; readonly regex?: string }
-}
-
-interface Description {
-  readonly type: string
-  readonly flags?: {
-    readonly presence?: string
-    readonly only?: boolean
-    readonly single?: boolean
-    readonly unknown?: boolean
-    readonly empty?: Description
-    readonly description?: string
-  }
-  readonly allow?: readonly unknown[]
-  readonly rules?: readonly Rule[]
-  readonly keys?: Readonly<Record<string, Description>>
-  readonly patterns?: readonly { readonly schema: Description; readonly rule: Description }[]
-  readonly dependencies?: readonly { readonly rel: string; readonly peers: readonly string[] }[]
-  readonly items?: readonly Description[]
-  readonly matches?: readonly { readonly schema: Description }[]
-  readonly metas?: readonly {
-    readonly name?: string
-    readonly schema?: JsonSchema
-    /** A schema that is checked elsewhere; joi describes it along with this one. */
-    readonly like?: Description
-  }[]
-}
 
 /** Where schemas that have a name are kept, once each. */
 export type Named = Map<string, JsonSchema>
