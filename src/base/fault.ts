@@ -164,6 +164,12 @@ export const FAULTS = {
     'Event not found',
     'No event with that id is visible to this credential.',
   ),
+  'event.expired': row(
+    410,
+    '554 5.6.0',
+    'Place in the log expired',
+    'The log can not be followed from so far back; go on from the mark in the oldest member.',
+  ),
   'suppression.not_found': row(
     404,
     '550 5.1.1',
@@ -181,6 +187,12 @@ export const FAULTS = {
     '550 5.1.1',
     'Sending domain not found',
     'No sending domain with that name is visible to this credential.',
+  ),
+  'hold.not_found': row(
+    404,
+    '550 5.1.1',
+    'Hold not found',
+    'No hold with that id is visible to this credential.',
   ),
   'error_type.not_found': row(
     404,
@@ -246,6 +258,13 @@ export const FAULTS = {
     'Too many failed authentications from this address; wait for Retry-After seconds.',
     true,
   ),
+  'rate_limit.streams': row(
+    429,
+    '450 4.7.1',
+    'Too many streams',
+    'This credential or this address has as many event streams open as it may; close one.',
+    true,
+  ),
   'internal.unexpected': row(
     500,
     '451 4.3.0',
@@ -296,6 +315,8 @@ export interface FaultOptions {
   readonly retryAfter?: number
   /** The `reason` member of resource.conflict. */
   readonly reason?: string
+  /** The `oldest` member of event.expired: the oldest mark that can be followed. */
+  readonly oldest?: string
   readonly allow?: readonly string[]
 }
 

@@ -25,6 +25,8 @@ export type IdPrefix =
   | 'evt'
   | 'sup'
   | 'wh'
+  | 'post'
+  | 'rep'
   | 'dom'
   | 'hold'
   | 'lot'
@@ -47,6 +49,27 @@ export const toBase32 = (bytes: Uint8Array): string => {
     value &= (1 << bits) - 1
   }
   return text
+}
+
+/** The bytes behind such a text, null when it is none or has bits that no byte holds. */
+export const fromBase32 = (text: string): Uint8Array | null => {
+  const bytes = new Uint8Array(Math.floor((text.length * 5) / 8))
+  let value = 0
+  let bits = bytes.length * 8 - text.length * 5 // zero bits in front have no byte
+  let at = 0
+  for (const char of text) {
+    const digit = ALPHABET.indexOf(char)
+    if (digit < 0) return null
+    value = (value << 5) | digit
+    bits += 5
+    if (bits < 5 && value >>> bits !== 0) return null // beyond the first byte
+    if (bits >= 8) {
+      bits -= 8
+      bytes[at++] = (value >>> bits) & 255
+      value &= (1 << bits) - 1
+    }
+  }
+  return bytes
 }
 
 /** One generator of rising ids: `size` bytes in all, the first six hold the time. */
