@@ -41,17 +41,27 @@ async function* piecesOf(raw: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
+/** Of more than a thousand parts the parser reads none. */
+const nullWhenTooMany = (error: unknown): null => {
+  if (error instanceof Error && 'code' in error && error.code === 'EMAXLEN') return null
+  throw error
+}
+
 /** The parser is loaded when it is first needed: it takes a tenth of a second, and a start should not wait for it. */
-const parseMail = async (raw: Uint8Array): Promise<ParsedMail> => {
+const parseMail = async (raw: Uint8Array): Promise<ParsedMail | null> => {
   const { simpleParser } = await import('mailparser')
   // given one Buffer it would keep the thread to itself until a large message is read
-  return simpleParser(Readable.from(piecesOf(asBuffer(raw)), { objectMode: false, highWaterMark: PIECE }), {
-    skipHtmlToText: true,
-    skipTextToHtml: true,
-    skipTextLinks: true,
-    skipImageLinks: true,
-    keepCidLinks: true,
-  })
+  const mail = simpleParser(
+    Readable.from(piecesOf(asBuffer(raw)), { objectMode: false, highWaterMark: PIECE }),
+    {
+      skipHtmlToText: true,
+      skipTextToHtml: true,
+      skipTextLinks: true,
+      skipImageLinks: true,
+      keepCidLinks: true,
+    },
+  )
+  return mail.catch(nullWhenTooMany)
 }
 
 const bare = (contentId: string | undefined): string | null => contentId?.replace(/^<|>$/g, '') || null
@@ -84,10 +94,10 @@ const ownHeaders = (message: Uint8Array): Record<string, string> => {
 export const parseContent = async (raw: Uint8Array): Promise<MessageContent> => {
   const mail = await parseMail(raw)
   return {
-    html: typeof mail.html === 'string' ? mail.html : null,
-    text: mail.text || null,
+    html: typeof mail?.html === 'string' ? mail.html : null,
+    text: mail?.text || null,
     headers: ownHeaders(raw),
-    attachments: mail.attachments.map(summarize),
+    attachments: mail?.attachments.map(summarize) ?? [],
   }
 }
 
@@ -105,9 +115,11 @@ export const submissionFingerprint = async (
   recipients: readonly string[],
 ): Promise<string> => {
   const mail = await parseMail(raw)
+  const people = [...new Set(recipients.map(normalizeAddress))].sort()
+  if (mail === null) return sha256(JSON.stringify([people, sha256(raw)]))
   return sha256(
     JSON.stringify([
-      [...new Set(recipients.map(normalizeAddress))].sort(),
+      people,
       mailboxes(mail.from),
       (mail.subject ?? '').trim().replace(/\s+/g, ' '),
       settled(mail.text ?? ''),

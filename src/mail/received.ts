@@ -2,8 +2,9 @@
  * NAME      received - dates and trace lines
  * DESCRIPTION
  *   The date form of RFC 5322, section 3.3, in UTC, and the Received field that
- *   we put on top of a mail that came by SMTP (RFC 5321, section 4.4; the `with`
- *   words are those of RFC 3848 and 6531).
+ *   we put on top of a mail that came whole: by SMTP (RFC 5321, section 4.4; the
+ *   `with` words are those of RFC 3848 and 6531), or over HTTP, where it names
+ *   nobody, and only shows a mail that comes round again.
  */
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -49,3 +50,7 @@ export const receivedLine = (trace: Trace): string => {
     ` ${formatDate(trace.now)}\r\n`
   )
 }
+
+/** The same for a message that an API took whole. */
+export const receivedOverHttp = ({ host, id, now }: Pick<Trace, 'host' | 'id' | 'now'>): string =>
+  `Received: by ${host} with HTTP id ${id};\r\n ${formatDate(now)}\r\n`

@@ -30,3 +30,11 @@ export const parseReply = (response: string): Reply | null => {
   })
   return { code, enhanced, text: texts.join(' ').replace(/\s+/g, ' ').trim() }
 }
+
+/** Postgrey, milter-greylist, SQLgrey, Exim's ACLs and many others say the word; Rspamd says only this. */
+const GREY = /\bgr[ae]y[ -]?list|postgrey/i
+const RSPAMD = /^try again later$/i
+
+/** True when a server puts off whoever it sees for the first time, and takes the mail some minutes later. */
+export const isGreylisting = ({ code, enhanced, text }: Reply): boolean =>
+  code >= 400 && code < 500 && (GREY.test(text) || (enhanced === '4.7.1' && RSPAMD.test(text.trim())))

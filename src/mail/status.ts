@@ -72,9 +72,11 @@ const TABLE: Record<Observation, Partial<Record<Status, Status>>> = {
 export const isRemark = (seen: Observation): seen is 'complained' | 'reported' =>
   seen === 'complained' || seen === 'reported'
 
-/** What the events of a timeline are called, after `email.`: a status, or a remark. */
-const EVENTS = [...STATUSES, 'complained', 'reported'] as const
-export type EventKind = (typeof EVENTS)[number]
+/** What an operator's order does to a mail that waits. */
+export type OrderKind = 'held' | 'released' | 'rerouted' | 'retried'
+
+/** What the events of a timeline are called, after `email.`: a status, a remark or an order. */
+export type EventKind = Status | 'complained' | 'reported' | OrderKind
 
 /** The status after an observation, or null when the table does not list it. A repeat of the same status is listed only for `postponed`. */
 export const nextStatus = (from: Status, seen: Observation): Status | null => TABLE[seen][from] ?? null

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   `readSubmitted` looks at the header section only, once, without parsing
  *   MIME: the door answers thousands of these a second. `prepareForRelay` adds
- *   what must be added (Received, and Date or Message-ID when there is none),
+ *   what must be added (Received, and From, Date or Message-ID when there is none),
  *   takes out Bcc and the control fields with their continuation lines, and
  *   leaves every other octet as it came, so that a client's DKIM signature
  *   stays good.
@@ -23,13 +23,15 @@ import {
   unheeded,
 } from './control-headers.js'
 import { decodeWords, fromRaw } from './encoding.js'
-import { asBuffer, type Field, fieldValue, type HeaderSection, scanHeader } from './header.js'
+import { asBuffer, type Field, fieldValue, foldField, type HeaderSection, scanHeader } from './header.js'
 
 export interface Submitted {
   /** The first mailbox of From. */
   readonly from: Mailbox | null
   /** Each of them: a reader believes that all have written it. */
   readonly authors: readonly Mailbox[]
+  /** True when From has a value, readable or not. */
+  readonly hasFrom: boolean
   readonly to: readonly Mailbox[]
   readonly cc: readonly Mailbox[]
   readonly replyTo: readonly Mailbox[]
@@ -145,6 +147,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
   return {
     from: authors[0] ?? null,
     authors,
+    hasFrom: textOf('from') !== '',
     to: listOf('to'),
     cc: listOf('cc'),
     replyTo: listOf('reply-to'),
@@ -172,6 +175,8 @@ export interface RelayFields {
   readonly messageId: string
   /** RFC 5322 date; used when the message has none. */
   readonly date: string
+  /** The mailbox for a message without From, as a header has it. */
+  readonly from?: string | null
   /** The whole field with its CRLF, or an empty text. */
   readonly receivedLine: string
   /** True turns lone CR and LF into CRLF and drops NUL, for a door that is kind to old clients. */
@@ -203,7 +208,9 @@ export const prepareForRelay = (
   }
   const raw = asBuffer(message)
   const { section } = submitted
+  const from = submitted.hasFrom ? null : (fields.from ?? null)
   const missing =
+    (from === null ? '' : foldField('From', from)) +
     (submitted.date === null ? `Date: ${fields.date}\r\n` : '') +
     (submitted.messageId === null ? `Message-ID: ${fields.messageId}\r\n` : '')
   const pieces: Uint8Array[] = [Buffer.from(fields.receivedLine + missing, 'utf8')]
@@ -212,7 +219,11 @@ export const prepareForRelay = (
   if (noHeader) return Buffer.concat([...pieces, Buffer.from('\r\n'), raw])
   let kept = 0
   for (const field of section.fields) {
-    if (leaves(field.name) && !isEmptyField(field, submitted) && !(field.start === 0 && isMboxLine(raw)))
+    if (
+      leaves(field.name) &&
+      !isEmptyField(field, submitted, from) &&
+      !(field.start === 0 && isMboxLine(raw))
+    )
       continue
     pieces.push(raw.subarray(kept, field.start))
     kept = field.end
@@ -229,6 +240,45 @@ export const prepareForRelay = (
 /** `From ann Mon Jan …`: the separator of an mbox file, which some programs leave on top. */
 const isMboxLine = (raw: Buffer): boolean => /^>?From /.test(raw.toString('latin1', 0, 6))
 
-/** A Date or Message-ID without a value, in place of which one was added. */
-const isEmptyField = ({ name }: Field, { date, messageId }: Submitted): boolean =>
-  (name === 'date' && date === null) || (name === 'message-id' && messageId === null)
+/** A field without a value, in place of which one was added. */
+const isEmptyField = ({ name }: Field, { date, messageId }: Submitted, from: string | null): boolean =>
+  (name === 'date' && date === null) ||
+  (name === 'message-id' && messageId === null) ||
+  (name === 'from' && from !== null)
+
+/** Fields that a mail gets anew when it is sent again. */
+const MADE_ANEW: ReadonlySet<string> = new Set(['date', 'message-id'])
+
+/** True for a signature over one of them, which would no longer hold. */
+const signsThose = (raw: Buffer, field: Field): boolean => {
+  if (field.name !== 'dkim-signature') return false
+  const [, names = ''] = /(?:^|;)\s*h\s*=([^;]*)/i.exec(fieldValue(raw, field)) ?? []
+  return names.split(':').some((name) => MADE_ANEW.has(name.trim().toLowerCase()))
+}
+
+export interface AgainFields {
+  /** With angle brackets. */
+  readonly messageId: string
+  readonly date: string
+  /** The id that our own Received field names, where there is one; `receivedLine` goes in its place. */
+  readonly oldId: string
+  readonly receivedLine: string
+}
+
+/** The octets of a mail that was taken before, to be sent once more as a mail of its own. */
+export const prepareAgain = (message: Uint8Array, fields: AgainFields): Uint8Array => {
+  const raw = asBuffer(message)
+  const { fields: present } = scanHeader(raw)
+  const [top] = present
+  const traced = top?.name === 'received' && fieldValue(raw, top).includes(`id ${fields.oldId}`)
+  const line = traced ? fields.receivedLine : ''
+  const made = `${line}Date: ${fields.date}\r\nMessage-ID: ${fields.messageId}\r\n`
+  const pieces: Uint8Array[] = [Buffer.from(made, 'utf8')]
+  let kept = 0
+  for (const field of present) {
+    if (!(MADE_ANEW.has(field.name) || (traced && field === top) || signsThose(raw, field))) continue
+    pieces.push(raw.subarray(kept, field.start))
+    kept = field.end
+  }
+  return Buffer.concat([...pieces, raw.subarray(kept)])
+}

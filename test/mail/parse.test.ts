@@ -56,6 +56,7 @@ t.test('broken mails are read without harm', async (t) => {
     'Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n',
     '\0\0',
     ': x\r\n\r\n',
+    `Content-Type: multipart/mixed; boundary=x\r\n\r\n${'--x\r\n\r\n\r\n'.repeat(5_000)}`,
   ]) {
     await t.resolves(parseContent(Buffer.from(bytes)))
     await t.resolves(submissionFingerprint(Buffer.from(bytes), []))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { normalizeLineEnds, prepareForRelay, readSubmitted } from '../../src/mail/submitted.js'
+import { normalizeLineEnds, prepareAgain, prepareForRelay, readSubmitted } from '../../src/mail/submitted.js'
 
 const lines = (...all: string[]) => Buffer.from(all.join('\r\n'))
 const fields = {
@@ -38,6 +38,7 @@ t.test('the header section', async (t) => {
   t.strictSame(seen, {
     from: { name: 'Shop, Inc.', address: 'No-Reply@shop.test' },
     authors: [{ name: 'Shop, Inc.', address: 'No-Reply@shop.test' }],
+    hasFrom: true,
     to: [
       { name: 'Ana', address: 'ana@example.com' },
       { name: 'Zoë', address: 'zoe@example.com' },
@@ -182,6 +183,41 @@ t.test('all but the removed fields leaves octet for octet', async () => {
         return wanted.equals(prepareForRelay(raw, readSubmitted(raw), fields))
       },
     ),
+    { numRuns: 500 },
+  )
+})
+
+t.test('sent again, all octets stay but those that are made anew and signatures over them', async () => {
+  const signed = (...names: readonly string[]) =>
+    `DKIM-Signature: v=1;\r\n h=${names.join(' :\r\n\t')}; b=x\r\n`
+  const field = fc.constantFrom(
+    { goes: true, text: 'Date: x\r\n' },
+    { goes: true, text: 'DATE :\r\n y\r\n' },
+    { goes: true, text: 'Message-Id:\r\n\t<a@b>\r\n' },
+    { goes: true, text: signed('From', 'DATE') },
+    { goes: true, text: signed('message-id') },
+    { goes: true, text: 'dkim-signature: h=date\r\n' },
+    { goes: false, text: signed('from', 'x-date', 'resent-date', 'list-id') },
+    { goes: false, text: 'DKIM-Signature: v=1; bh=date; x=h; b=message-id\r\n' },
+    { goes: false, text: 'X-Signature: h=date\r\n' },
+    { goes: false, text: 'Resent-Date: x\r\nResent-Message-ID: <r@b>\r\n' },
+    { goes: false, text: 'Received: by gw.test with HTTP id em_9;\r\n now\r\n' },
+    { goes: false, text: 'Subject: \u00fc\r\n Date: no field\r\n' },
+    { goes: false, text: 'no field at all\r\n' },
+  )
+  const fields = { messageId: '<new@gw>', date: 'now', oldId: 'em_1', receivedLine: 'Received: new\r\n' }
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(field, { maxLength: 8 }), fc.uint8Array(), (traced, all, octets) => {
+      const body = Buffer.concat([Buffer.from('\r\n'), octets])
+      const old = traced ? 'Received: by gw.test with ESMTP id em_1\r\n for <a@b>; then\r\n' : ''
+      const raw = Buffer.concat([
+        Buffer.from(`${old}X-First: 1\r\n${all.map(({ text }) => text).join('')}`),
+        body,
+      ])
+      const kept = all.filter(({ goes }) => !goes).map(({ text }) => text)
+      const made = `${traced ? fields.receivedLine : ''}Date: now\r\nMessage-ID: <new@gw>\r\nX-First: 1\r\n`
+      return Buffer.concat([Buffer.from(`${made}${kept.join('')}`), body]).equals(prepareAgain(raw, fields))
+    }),
     { numRuns: 500 },
   )
 })

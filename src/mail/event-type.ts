@@ -1,0 +1,56 @@
+/**
+ * NAME      event-type - what events are called
+ * DESCRIPTION
+ *   The names of the public log. Their numbers are stored: a name keeps its
+ *   number for ever, and new ones go to the end.
+ */
+import { editDistance } from '../base/spelling.js'
+
+export const EVENT_TYPES = [
+  'email.scheduled',
+  'email.queued',
+  'email.sent',
+  'email.deferred',
+  'email.delivered',
+  'email.bounced',
+  'email.canceled',
+  'email.complained',
+  'email.reported',
+  // orders of an operator
+  'email.held',
+  'email.released',
+  'email.rerouted',
+  'email.retried',
+  // of other things than mails
+  'suppression.added',
+  'suppression.removed',
+  'domain.verified',
+  'domain.failed',
+  'upstream.down',
+  'upstream.up',
+  'webhook.failing',
+  'webhook.recovered',
+  'webhook.exhausted',
+  'webhook.disabled',
+  'webhook.enabled',
+  'workspace.rate_alarm',
+] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+export const isEventType = (text: string): text is EventType =>
+  (EVENT_TYPES as readonly string[]).includes(text)
+
+/** What clients of another well-known API call a deferral. */
+const ALIASES: Readonly<Record<string, EventType>> = { 'email.delivery_delayed': 'email.deferred' }
+
+/** The type that a client means, null when it is none. */
+export const readEventType = (text: string): EventType | null =>
+  isEventType(text) ? text : (ALIASES[text] ?? null)
+
+/** For an answer to who names a type that there is not. */
+export const nearestEventType = (text: string): EventType => {
+  const [nearest] = EVENT_TYPES.map((type) => ({ type, edits: editDistance(text, type) })).sort(
+    (a, b) => a.edits - b.edits,
+  )
+  return nearest?.type ?? EVENT_TYPES[0]
+}

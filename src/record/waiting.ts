@@ -1,0 +1,51 @@
+/**
+ * NAME      waiting - why something waits, in words
+ * DESCRIPTION
+ *   Who may mend it, or must find who may, is told what there is to know and which
+ *   command mends it; the owner of a workspace, in words that name nothing of others.
+ */
+import { toRfc3339 } from '../base/clock.js'
+
+/** The first that is true is the one that is told. */
+export const WAITING_REASONS = [
+  'suspended',
+  'held',
+  'no_upstream',
+  'paused',
+  'upstreams_down',
+  'throttled',
+  'rate',
+  'backoff',
+  'scheduled',
+] as const
+export type WaitingReason = (typeof WAITING_REASONS)[number]
+
+export interface Waiting {
+  readonly reason: WaitingReason
+  /** Names the pool. */
+  readonly plain: string
+  /** The same for the owner of the workspace: a pool that is not the workspace's own has no name here. */
+  readonly short: string
+  readonly more: string | null
+  /** The command that mends it, if one does. */
+  readonly remedy: string | null
+  readonly until: number | null
+}
+
+export type ShowWaiting = (waiting: Waiting | null) => {
+  readonly reason: string
+  readonly detail: string
+  readonly until: string | null
+} | null
+
+const shown = ({ reason, until }: Waiting, parts: readonly (string | null)[]) => ({
+  reason,
+  detail: parts.filter((part) => part !== null).join('; '),
+  until: until === null ? null : toRfc3339(until),
+})
+
+export const waitingInFull: ShowWaiting = (waiting) =>
+  waiting &&
+  shown(waiting, [waiting.plain, waiting.more, waiting.remedy && `an operator runs: ${waiting.remedy}`])
+
+export const waitingInShort: ShowWaiting = (waiting) => waiting && shown(waiting, [waiting.short])
