@@ -45,8 +45,12 @@ export const freshWorkspace = (
   lineEndings: 'strict',
   senderDsn: false,
   restrictSenders: false,
+  alarms: {},
+  onAlarm: 'notify',
+  alarmed: {},
   suspendedAt: null,
   suspendedReason: null,
+  statisticsTags: [],
   createdAt: now,
 })
 

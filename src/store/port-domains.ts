@@ -5,6 +5,7 @@
  *   keys live in the row, their private halves sealed with the pepper by tenant/.
  */
 import type { Page, Rows } from './page.js'
+import type { Notice } from './port-log.js'
 import type { Written } from './port-tenants.js'
 
 export interface DkimKeyRow {
@@ -37,11 +38,16 @@ export interface DomainRow {
 
 export interface Domains {
   createDomain(row: DomainRow): Promise<Written>
-  updateDomain(row: DomainRow): Promise<Written>
+  /**
+   * Only over the row that was `updatedAt` then, with the event that tells what changed: false when it was
+   * changed or removed since.
+   */
+  updateDomain(row: DomainRow, updatedAt: number, notice: Notice | null): Promise<boolean>
   removeDomain(accountId: string, id: string): Promise<boolean>
   /** By id or name, within an account. */
   domain(accountId: string, ref: string): Promise<DomainRow | null>
-  domains(accountId: string, page: Page): Promise<Rows<DomainRow>>
+  /** Of one workspace alone, when that is named. */
+  domains(accountId: string, page: Page, workspaceId?: string | null): Promise<Rows<DomainRow>>
   /** Every domain of every account, for relay/. */
   allDomains(): Promise<readonly DomainRow[]>
 }

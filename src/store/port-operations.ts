@@ -9,6 +9,7 @@
  *   depth holds nobody up; cut off in the middle, the same order finishes the rest.
  */
 import type { Status } from '../mail/status.js'
+import type { Page, Rows } from './page.js'
 
 /** Which recipients are meant: those to which every part that is not null applies. */
 export interface QueueScope {
@@ -23,6 +24,8 @@ export interface QueueScope {
 export interface HoldRow extends QueueScope {
   readonly id: string
   readonly reason: string
+  /** Who put it there: whoever runs this installation, or a key of the workspace itself, which may lift only its own. */
+  readonly owner: 'operator' | 'workspace'
   readonly createdAt: number
 }
 
@@ -35,6 +38,10 @@ export interface QueueOrder {
   readonly scope: QueueScope
   /** Pool id; only with `reroute`. */
   readonly to: string | null
+  /** Only with `release`: this hold alone is lifted, and what it keeps is set free. */
+  readonly hold?: string | null
+  /** What is for the sandbox is left alone. */
+  readonly liveOnly?: boolean
   readonly reason: string
   readonly now: number
 }
@@ -68,6 +75,19 @@ export interface QueueEntry {
   readonly lastResponse: string | null
 }
 
+export const QUEUE_STATES = ['waiting', 'under_way', 'held'] as const
+export type QueueState = (typeof QUEUE_STATES)[number]
+
+export interface QueueFilter extends QueueScope {
+  /** All when it is left out. */
+  readonly state?: QueueState | null
+  /** Not what is for the sandbox. */
+  readonly liveOnly?: boolean
+}
+
+/** An account, or one workspace of it. */
+export type QueueOwner = Pick<QueueScope, 'accountId' | 'workspaceId'>
+
 export interface HeldDepth {
   readonly poolId: string
   readonly workspaceId: string
@@ -77,7 +97,10 @@ export interface HeldDepth {
 export interface Operations {
   /** From now on nothing of this scope is sent. Resolves with how many recipients it put to rest. */
   hold(hold: HoldRow): Promise<number>
+  /** All of them, oldest first. */
   holds(accountId: string): Promise<readonly HoldRow[]>
+  /** Newest first; of one workspace, when that is named. */
+  listHolds(accountId: string, page: Page, workspaceId?: string | null): Promise<Rows<HoldRow>>
   /**
    * Resolves with the number of recipients changed.
    * release  lifts the holds of exactly this scope and sets free what no other hold keeps, ambiguous mail too
@@ -87,10 +110,10 @@ export interface Operations {
    * What has left with a lot (port-carry.ts) is none of theirs.
    */
   operate(order: QueueOrder): Promise<number>
-  queueCount(scope: QueueScope): Promise<QueueCount>
-  /** Soonest first, then what is under way, then what is held. */
-  queueEntries(scope: QueueScope, limit: number): Promise<readonly QueueEntry[]>
+  queueCount(scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Promise<QueueCount>
+  /** Soonest first, then what is under way, then what is held; `older` goes on in that order. Rows move while it is read. */
+  queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>>
   /** What waits of these mails. */
   entriesOf(emailIds: readonly string[]): Promise<readonly QueueEntry[]>
-  heldDepth(): Promise<readonly HeldDepth[]>
+  heldDepth(of?: QueueOwner): Promise<readonly HeldDepth[]>
 }

@@ -6,6 +6,7 @@
  *   relay/'s configuration. The rest of the port is in port.ts.
  */
 import type { Mode, Page, Rows } from './page.js'
+import type { AlarmSettings, RaisedAlarms } from './watch/alarms.js'
 
 export interface AccountRow {
   readonly id: string
@@ -29,15 +30,26 @@ export interface WorkspaceRow {
   readonly senderDsn: boolean
   /** True limits senders to the workspace's verified sending domains. */
   readonly restrictSenders: boolean
+  /** Its own limits; what it leaves out is as ALARM_LIMITS. */
+  readonly alarms: AlarmSettings
+  /** What an alarm does beside telling. */
+  readonly onAlarm: 'notify' | 'hold'
+  /** Those that stand; only the store raises them. */
+  readonly alarmed: RaisedAlarms
   /** Since when nothing is taken for it and what waits rests; null while it sends. */
   readonly suspendedAt: number | null
   /** An operator's words, for operators. */
   readonly suspendedReason: string | null
+  /** Names of tags whose values statistics count apart. */
+  readonly statisticsTags: readonly string[]
   readonly createdAt: number
 }
 
 export type WorkspaceChange = Partial<
-  Omit<WorkspaceRow, 'id' | 'accountId' | 'isDefault' | 'suspendedAt' | 'suspendedReason' | 'createdAt'>
+  Omit<
+    WorkspaceRow,
+    'id' | 'accountId' | 'isDefault' | 'alarmed' | 'suspendedAt' | 'suspendedReason' | 'createdAt'
+  >
 >
 
 export type KeyScope = 'platform' | 'workspace'
@@ -266,6 +278,3 @@ export interface Tenants {
   /** Counts `n` sends into a fixed minute if they fit under `limit`: exact under concurrency and across a restart. n = 0 only looks. */
   consume(bucket: string, window: number, n: number, limit: number): Promise<WindowCount>
 }
-
-/** Grows with webhook/. */
-export type Hooks = object

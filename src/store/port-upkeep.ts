@@ -17,6 +17,8 @@ export const nullWhenMissing = (error: unknown): null => {
 export interface Keep {
   readonly bodiesMs: number
   readonly emailsMs: number
+  /** How far back the log of events can be followed; unsaid, as far as it is. */
+  readonly logMs?: number
   /** False while the clock can not be believed: mail that others hold is not called expired. */
   readonly deadlines?: boolean
 }
@@ -59,4 +61,12 @@ export interface WriterLoad {
   readonly verbsPerCommit: Distribution
   /** The fsync, mostly. */
   readonly commitSeconds: Distribution
+}
+
+export interface Lifecycle {
+  open(): Promise<void>
+  /** Waits for accepted verbs, then closes. Twice is fine. */
+  close(): Promise<void>
+  /** Resolves, with the reason, when the store can no longer keep its promise. */
+  readonly broken: Promise<Error>
 }

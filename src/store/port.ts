@@ -4,23 +4,26 @@
  *   The one contract between the stages and a database. Each verb is complete
  *   and durable by itself: when its promise resolves, its effect is on disk, and
  *   when it rejects, nothing happened. There is no begin and no commit, because a
- *   verb can cross a thread and share an fsync, and an open transaction can not.
- *   test/store/contract.ts is the law of this port; adapters hold no SQL in common.
+ *   verb can cross a thread and share an fsync. Its law is test/store/contract.ts.
  * NOTES
  *   Times are epoch milliseconds. Row types are plain data (structured clone).
  *   Verbs reject with Fault only where the comment says so; any other rejection
  *   is a broken store, and the daemon stops acknowledging.
  */
-
 import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
+import type { EventRow, EventSource, MtaRef, Tag } from './port/event.js'
+import type { Statistics } from './port/statistics.js'
+import type { Watch } from './port/watch.js'
 import type { Carry } from './port-carry.js'
 import type { Domains } from './port-domains.js'
-import type { Operations } from './port-operations.js'
+import type { Hooks } from './port-hooks.js'
+import type { EventLog } from './port-log.js'
+import type { Operations, QueueOwner } from './port-operations.js'
 import type { DsnPayment, SenderDsns } from './port-sender-dsns.js'
-import type { Hooks, Tenants } from './port-tenants.js'
-import type { Copied, Keep, OrderClock, Times, WriterLoad } from './port-upkeep.js'
+import type { Tenants } from './port-tenants.js'
+import type { Copied, Keep, Lifecycle, OrderClock, Times, WriterLoad } from './port-upkeep.js'
 
 /** `system`: reports that we write ourselves. */
 export type Source = 'api' | 'smtp' | 'system'
@@ -48,11 +51,6 @@ export interface AttachmentSummary {
   readonly content_id: string | null
 }
 
-export interface Tag {
-  readonly name: string
-  readonly value: string
-}
-
 /** What an email is, apart from its body and what became of it. */
 export interface EmailFacts {
   readonly id: string
@@ -72,6 +70,8 @@ export interface EmailFacts {
   readonly messageId: string
   readonly scheduledAt: number | null
   readonly createdAt: number
+  /** The mail of which this one is sent again. */
+  readonly resentFrom?: string | null
 }
 
 export interface NewEmail extends EmailFacts {
@@ -176,14 +176,6 @@ export interface AttemptMark extends LeaseRef {
   readonly at: number
 }
 
-export type EventSource = 'api' | 'smtp' | 'dsn' | 'arf' | 'operator' | 'system'
-
-export interface MtaRef {
-  readonly poolId: string
-  readonly upstreamId: string | null
-  readonly host: string | null
-}
-
 /** Something seen about one recipient. settle() folds it into a status by mail/status.ts. */
 export interface Outcome {
   readonly recipientId: string
@@ -268,27 +260,9 @@ export interface EmailRow extends EmailFacts {
   readonly updatedAt: number
 }
 
-export interface EmailRecord extends EmailRow {
+export interface EmailRecord extends EmailRow, Pick<NewEmail, 'requireTls'> {
   readonly recipients: readonly RecipientRow[]
   readonly poolId: string
-}
-
-export interface EventRow {
-  readonly id: string
-  /** `email.` and a status, for what was not applied the one it would have been; or `email.complained`, `email.reported`. */
-  readonly type: string
-  readonly emailId: string
-  readonly recipientId: string | null
-  readonly recipient: string | null
-  readonly source: EventSource
-  readonly occurredAt: number
-  readonly createdAt: number
-  readonly reply: Reply | null
-  readonly mta: MtaRef | null
-  readonly attempt: number | null
-  readonly applied: boolean
-  readonly reason: string | null
-  readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
 }
 
 export interface EmailFilter {
@@ -304,11 +278,7 @@ export interface EmailFilter {
   readonly createdBefore: number | null
 }
 
-export interface EmailScope {
-  readonly accountId: string
-  readonly workspaceId: string | null
-  readonly mode: Mode | null
-}
+export type EmailScope = Pick<EmailFilter, 'accountId' | 'workspaceId' | 'mode'>
 
 export interface Ledger {
   email(scope: EmailScope, id: string): Promise<EmailRecord | null>
@@ -373,27 +343,22 @@ export interface Upkeep extends OrderClock {
   sweep(now: number, keep: Keep): Promise<number>
   /** An online copy, consistent and complete but for the bodies that it names as missing. */
   backup(path: string): Promise<Copied>
-  depth(): Promise<readonly QueueDepth[]>
+  depth(of?: QueueOwner): Promise<readonly QueueDepth[]>
   /** Since the store was opened; costs nothing. */
   load(): WriterLoad
 }
 
-export interface Lifecycle {
-  open(): Promise<void>
-  /** Waits for accepted verbs, then closes. Twice is fine. */
-  close(): Promise<void>
-  /** Resolves, with the reason, when the store can no longer keep its promise. */
-  readonly broken: Promise<Error>
-}
-
 export type Store = Queue &
   Ledger &
+  EventLog &
   Schedule &
   Tenants &
   Domains &
   Operations &
   Carry &
   SenderDsns &
+  Statistics &
   Hooks &
+  Watch &
   Upkeep &
   Lifecycle

@@ -20,7 +20,7 @@ const REST_MS = 3_600_000
 export interface UpkeepParts {
   readonly store: Pick<Upkeep, 'sweep' | 'clockLead'>
   /** Asked at each sweep, since it can be reloaded. */
-  readonly retention: () => { readonly bodies: number; readonly emails: number }
+  readonly retention: () => { readonly bodies: number; readonly emails: number; readonly log: number }
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
   readonly clock: Clock
   /** The waits between attempts, in milliseconds. */
@@ -50,9 +50,14 @@ export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepP
     if (isSweeping || (clock.steps > 0 && steady < REST_MS)) return
     isSweeping = true
     const deadlines = steady >= Math.max(...retry)
-    const { bodies, emails } = retention()
+    const { bodies, emails, log: kept } = retention()
     try {
-      await store.sweep(clock.now(), { bodiesMs: bodies, emailsMs: emails, deadlines })
+      await store.sweep(clock.now(), {
+        bodiesMs: bodies,
+        emailsMs: emails,
+        logMs: Math.min(kept, emails),
+        deadlines,
+      })
     } catch (error) {
       log.error({ error: (error as Error).message }, 'sweep failed')
     }

@@ -11,16 +11,7 @@ import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { ANSWERS, makeOld } from '../parts/of-0.1.0.js'
 import { page } from './fixture.js'
 
-const TABLES = [
-  'emails',
-  'recipients',
-  'events',
-  'tags',
-  'bodies',
-  'owed_dsns',
-  'idempotency',
-  'rate_windows',
-]
+const TABLES = ['emails', 'recipients', 'tags', 'bodies', 'owed_dsns', 'idempotency', 'rate_windows']
 const OF_TENANTS = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'users', 'sessions']
 const REST = ['suppressions', 'domains', 'holds']
 /** Columns that a table has no more, or has in another form; workspaces have got pools of their own. */
@@ -48,6 +39,52 @@ const contents = (file: string, columnsOf: (table: string, db: Db) => string[]) 
   db.close()
   return found
 }
+
+/** The columns that every event kept; of the rest the names changed. */
+const eventsOf = (file: string): readonly Record<string, unknown>[] => {
+  const db = new Database(file, { readonly: true })
+  const rows = db.prepare('SELECT * FROM events ORDER BY email_id, id').all() as Record<string, unknown>[]
+  db.close()
+  return rows
+}
+
+t.test('every event comes along, in the timeline of its mail and not in the log', async (t) => {
+  const dataDir = join(t.testdir(), 'data')
+  makeOld(dataDir)
+  const before = eventsOf(join(dataDir, 'postern.db'))
+  t.ok(before.length > 10)
+  const store = openSqliteStore({ dataDir, daemon: true })
+  t.teardown(() => store.close())
+  await store.open()
+  for (const emailId of new Set(before.map((row) => String(row.email_id)))) {
+    const { rows } = await store.events(emailId, page({ limit: 1000 }))
+    t.same(
+      [...rows]
+        .reverse()
+        .map(({ id, recipientId, source, occurredAt, createdAt, attempt, applied, reason, ...rest }) => ({
+          ...{ id, recipientId, source, occurredAt, createdAt, attempt, applied, reason },
+          more: [rest.reply, rest.mta, rest.detail],
+        })),
+      before
+        .filter((row) => row.email_id === emailId)
+        .map((row) => {
+          const more = row.more === null ? {} : JSON.parse(String(row.more))
+          return {
+            id: row.id,
+            recipientId: row.recipient_id,
+            source: row.source,
+            occurredAt: row.occurred_at,
+            createdAt: row.created_at,
+            attempt: row.attempt,
+            applied: row.applied === 1,
+            reason: row.reason,
+            more: [more.reply ?? null, more.mta ?? null, more.detail ?? null],
+          }
+        }),
+    )
+  }
+  t.match(await store.follow(null, null, 1000), { rows: [], isEnd: true }, 'history is told to nobody')
+})
 
 t.test('every row comes along, after a copy', async (t) => {
   const dataDir = join(t.testdir(), 'data')
@@ -99,7 +136,12 @@ t.test('what was under way goes on', async (t) => {
   t.match(await store.email(scope, ids.killed), { status: 'queued' })
   t.match((await store.events(ids.killed, page())).rows[0], { reason: 'ambiguous' })
   t.match(await store.email(scope, ids.later), { counts: { scheduled: 1 } })
-  t.equal((await store.owedDsns(Date.now() + 86_400_000, 10)).length, 1)
+  const owed = await store.owedDsns(Date.now() + 86_400_000, 10)
+  const bounced = (await store.events(ids.smtp, page())).rows.find(
+    ({ id }) => id === 'evt_01m869aav4egabgs2ycrrg564n',
+  )
+  t.equal(owed[0]?.recipients[0]?.occurredAt, bounced?.occurredAt, 'the report tells of the same event')
+  t.same(owed[0]?.recipients[0]?.reply, bounced?.reply)
   t.equal(await store.cancel(scope, ids.later, Date.now()), 'done')
   t.ok(await store.body(ids.leased))
   t.match(await store.findEmails('<m1@client.test>', 5), [{ id: ids.smtp }])
@@ -118,7 +160,10 @@ t.test('retention reaches what was carried over, past rows from the future', asy
   t.teardown(() => db.close())
   const count = (sql: string) => db.prepare(sql).pluck().get()
   t.equal(count("SELECT count(*) FROM emails WHERE id LIKE 'em_01k0%'"), 0)
-  t.equal(count("SELECT count(*) FROM events WHERE email_id LIKE 'em_01k0%'"), 0)
+  t.equal(
+    count("SELECT count(*) FROM events WHERE email NOT IN (SELECT ord FROM emails) OR id LIKE 'evt_01k0%'"),
+    0,
+  )
   t.equal(count('SELECT count(*) FROM bodies WHERE n > 1000 AND n < 10000000'), 0)
   t.equal(count(`SELECT count(*) FROM emails WHERE id = '${ANSWERS.ids.future}'`), 1)
   t.equal(await store.sweep(at, keep), 0, 'nothing more')

@@ -3,8 +3,16 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { Rows } from '../../src/store/page.js'
 import type { Store } from '../../src/store/port.js'
-import type { HoldRow, QueueAction, QueueOrder, QueueScope } from '../../src/store/port-operations.js'
+import type {
+  HoldRow,
+  QueueAction,
+  QueueEntry,
+  QueueFilter,
+  QueueOrder,
+  QueueScope,
+} from '../../src/store/port-operations.js'
 import type { PoolRow } from '../../src/store/port-tenants.js'
 import {
   accepted,
@@ -48,6 +56,7 @@ const holdOf = (scope: QueueScope): HoldRow => ({
   ...scope,
   id: newId('hold'),
   reason: REASON,
+  owner: 'operator',
   createdAt: T0,
 })
 
@@ -118,7 +127,9 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     t.same(await store.attempting([mark]), [false])
     await store.release([leased], T0)
     t.same(await claim(store, at), [])
-    t.match(await store.queueEntries(over(at), 10), [{ held: /^hold_/, underWay: false, dueAt: null }])
+    t.match((await store.queueEntries(over(at), page())).rows, [
+      { held: /^hold_/, underWay: false, dueAt: null },
+    ])
   })
 
   await t.test('what waits of some mails, and in which pools something is due', async (t) => {
@@ -211,6 +222,19 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     t.equal(await statusOf(store, at, scheduled.id), 'scheduled')
   })
 
+  await t.test('an order about live mail alone counts and changes nothing of the sandbox', async (t) => {
+    const at = await home()
+    const sandbox = (await store.pool(at.accountId, 'sandbox'))?.id ?? ''
+    const mail = await accepted(store, at)
+    const test = await accepted(store, { ...at, poolId: sandbox }, { mode: 'test' })
+    const scope = over(at, { workspaceId: at.workspace.id })
+    t.match(await store.queueCount(scope), { waiting: 2 })
+    t.match(await store.queueCount({ ...scope, liveOnly: true }), { waiting: 1 })
+    t.equal(await store.operate(order('purge', scope, { liveOnly: true })), 1)
+    t.equal(await statusOf(store, at, mail.id), 'bounced')
+    t.match((await store.queueEntries(scope, page())).rows, [{ emailId: test.id }])
+  })
+
   await t.test('reroute moves what waits and what is held, never test mail', async (t) => {
     const at = await home()
     const to = await inPool(store, at, 'other')
@@ -285,7 +309,7 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
       reason: REASON,
       detail: { action: 'purged' },
     })
-    t.same(await timeline(store, held.id), ['queued', 'queued', 'bounced'])
+    t.same(await timeline(store, held.id), ['queued', 'held', 'bounced'])
     t.same(await store.queueCount(over(at)), { waiting: 0, held: 0, underWay: 1 })
     t.match(await store.settle([ofLease(second)]), [{ applied: true, to: 'sent' }])
   })
@@ -297,7 +321,7 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     await store.settle([
       ofLease(leased, { seen: 'postponed', retryAt: null, reason: 'ambiguous', detail: { ambiguous: true } }),
     ])
-    t.match(await store.queueEntries(over(at), 5), [{ held: 'ambiguous', emailId: mail.id }])
+    t.match((await store.queueEntries(over(at), page())).rows, [{ held: 'ambiguous', emailId: mail.id }])
     t.ok((await store.heldDepth()).some((row) => row.poolId === at.poolId && row.held === 1))
     t.equal(await store.operate(order('release', over(at, { emailId: mail.id }))), 1)
     t.equal((await claim(store, at)).length, 1)
@@ -323,8 +347,134 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     const scope = over(at, { poolId: at.poolId })
     t.equal(await own.hold(holdOf(scope)), 1_300)
     t.same(await own.queueCount(scope), { waiting: 0, held: 1_300, underWay: 0 })
-    t.equal((await own.queueEntries(scope, 7)).length, 7)
+    t.equal((await own.queueEntries(scope, page({ limit: 7 }))).rows.length, 7)
     t.equal(await own.operate(order('release', scope)), 1_300)
     t.equal(await own.operate(order('purge', scope)), 1_300)
+  })
+
+  await t.test('the queue as a list: soonest first, whole at every limit, both ways', async (t) => {
+    const at = await home()
+    const second = await addWorkspace(store, at, 'second')
+    const other = await inPool(store, at, 'other')
+    const places = [at, second, other]
+    const made: string[] = []
+    for (let i = 0; i < 24; i++) {
+      const where = places[i % 3] ?? at
+      // some are due at the same moment
+      const mail = mailFor(where, { recipients: [toOne(`a${i}@${i % 2 ? 'odd' : 'even'}.example`)] })
+      await store.accept({ mails: [mail], idempotency: null, now: T0 + (i % 5) })
+      made.push(mail.id)
+    }
+    for (const id of made.slice(0, 4)) await store.hold(holdOf(over(at, { emailId: id })))
+    const leased = await store.claim(other.poolId, 2, T0 + HOUR, T0 + HOUR)
+    t.equal(leased.length, 2)
+    const walk = async (filter: QueueFilter, limit: number): Promise<readonly QueueEntry[]> => {
+      const found: QueueEntry[] = []
+      for (let anchor: string | null = null; ; ) {
+        const got: Rows<QueueEntry> = await store.queueEntries(filter, page({ limit, anchor, countUpTo: 99 }))
+        t.equal(got.hasNewer, anchor !== null && found.length > 0)
+        found.push(...got.rows)
+        if (!got.hasOlder) {
+          t.equal(got.total, found.length)
+          // and back again
+          const back: QueueEntry[] = []
+          for (let up = got.older; ; ) {
+            const above: Rows<QueueEntry> = await store.queueEntries(
+              filter,
+              page({ limit, anchor: up, direction: 'newer' }),
+            )
+            back.unshift(...above.rows)
+            t.equal(above.hasOlder, above.rows.length < back.length)
+            if (!above.hasNewer) break
+            up = above.newer
+          }
+          t.same(back, found, 'the same from below')
+          return found
+        }
+        anchor = got.older
+      }
+    }
+    const all = await walk(over(at), 100)
+    t.equal(all.length, 24)
+    for (const limit of [1, 5, 7]) t.same(await walk(over(at), limit), all, `limit ${limit}`)
+    const states = all.map(({ underWay, held }) => (held !== null ? 'h' : underWay ? 'u' : 'w')).join('')
+    t.equal(states, `${'w'.repeat(18)}uuhhhh`)
+    const due = all.slice(0, 18).map(({ dueAt }) => dueAt ?? 0)
+    t.same(
+      due,
+      [...due].sort((a, b) => a - b),
+    )
+    const some = (wanted: (entry: QueueEntry) => boolean) => all.filter(wanted)
+    t.same(
+      await walk(over(at, { workspaceId: second.workspace.id }), 3),
+      some((one) => one.workspaceId === second.workspace.id),
+    )
+    t.same(
+      await walk(over(at, { poolId: other.poolId }), 3),
+      some((one) => one.poolId === other.poolId),
+    )
+    t.same(
+      await walk(over(at, { domain: 'odd.example' }), 2),
+      some((one) => one.address.endsWith('@odd.example')),
+    )
+    for (const id of [made[0], leased[0]?.emailId, all[0]?.emailId])
+      t.same(
+        await walk(over(at, { emailId: id ?? '' }), 1),
+        some((one) => one.emailId === id),
+      )
+    t.same(await walk({ ...over(at), state: 'held' }, 3), all.slice(20))
+    t.same(await walk({ ...over(at), state: 'under_way' }, 1), all.slice(18, 20))
+    t.same(await walk({ ...over(at), state: 'waiting' }, 4), all.slice(0, 18))
+    const stranger = await home()
+    const none = await store.queueEntries(over(stranger), page({ countUpTo: 9 }))
+    t.match(none, { rows: [], hasOlder: false, hasNewer: false, total: 0 })
+    const test = await ground(store)
+    await accepted(store, test, { mode: 'test' })
+    t.equal((await walk(over(test), 5)).length, 1)
+    t.same(await walk({ ...over(test), liveOnly: true }, 5), [], 'what is for the sandbox is not live')
+    await accepted(store, stranger)
+    t.equal(
+      (await store.queueEntries(over(stranger), page({ anchor: none.newer, direction: 'newer' }))).rows
+        .length,
+      1,
+    )
+  })
+
+  await t.test('one hold is lifted; what another covers stays, and its own half is finished', async (t) => {
+    const at = await home()
+    const mail = await accepted(store, at)
+    const mine = { ...holdOf(over(at, { workspaceId: at.workspace.id })), owner: 'workspace' as const }
+    const theirs = holdOf(over(at, { workspaceId: at.workspace.id }))
+    t.same([await store.hold(mine), await store.hold(theirs)], [1, 0])
+    t.match((await store.listHolds(at.accountId, page())).rows, [
+      { id: theirs.id },
+      { id: mine.id, owner: 'workspace' },
+    ])
+    t.same((await store.listHolds(at.accountId, page(), 'ws_none')).rows, [])
+    t.equal(await store.operate(order('release', over(at), { hold: mine.id })), 1)
+    t.match(await store.holds(at.accountId), [{ id: theirs.id }], 'of the same scope, and not lifted')
+    t.same(await claim(store, at), [], 'the other holds it now')
+    t.match(await store.entriesOf([mail.id]), [{ held: theirs.id }])
+    const stranger = await home()
+    t.equal(await store.operate(order('release', over(stranger), { hold: theirs.id })), 0)
+    t.match(await store.holds(at.accountId), [{ id: theirs.id }])
+    t.equal(await store.operate(order('release', over(at), { hold: theirs.id })), 1)
+    t.equal(await store.operate(order('release', over(at), { hold: theirs.id })), 0)
+    t.equal((await claim(store, at)).length, 1)
+  })
+
+  await t.test('depths of one account, and of one workspace', async (t) => {
+    const at = await home()
+    const second = await addWorkspace(store, at, 'deep')
+    await accepted(store, at)
+    await accepted(store, second)
+    const held = await accepted(store, second)
+    await store.hold(holdOf(over(at, { emailId: held.id })))
+    const { accountId } = at
+    const of = { accountId, workspaceId: second.workspace.id }
+    t.equal((await store.depth({ accountId, workspaceId: null })).length, 2)
+    t.match(await store.depth(of), [{ workspaceId: second.workspace.id, due: 1 }])
+    t.match(await store.heldDepth(of), [{ workspaceId: second.workspace.id, held: 1 }])
+    t.same(await store.heldDepth({ accountId, workspaceId: at.workspace.id }), [])
   })
 }

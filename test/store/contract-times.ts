@@ -71,7 +71,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
     const { accountId, workspace } = at
     const scope = { accountId, workspaceId: workspace.id, poolId: null, domain: null, emailId: mail.id }
     const hold = { id: 'hold_1', accountId, workspaceId: workspace.id, poolId: null, domain: null }
-    await store.hold({ ...hold, emailId: mail.id, reason: 'x', createdAt: T0 })
+    await store.hold({ ...hold, emailId: mail.id, reason: 'x', owner: 'operator', createdAt: T0 })
     const leased = await accepted(store, at)
     const lease = await claimOne(store, at, T0)
     t.equal(lease.emailId, leased.id)

@@ -6,16 +6,22 @@
  *   account of their own; those that look at the whole store open a fresh one.
  */
 import type { Test } from 'tap'
+import { domainsContract } from './contract-domains.js'
+import { hooksContract } from './contract-hooks.js'
 import { idempotencyContract } from './contract-idempotency.js'
 import { ledgerContract } from './contract-ledger.js'
+import { logContract } from './contract-log.js'
+import { noticesContract } from './contract-notices.js'
 import { operationsContract } from './contract-operations.js'
 import { orderContract } from './contract-order.js'
 import { queueContract } from './contract-queue.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
+import { statisticsContract } from './contract-statistics.js'
 import { tenantsContract } from './contract-tenants.js'
 import { timesContract } from './contract-times.js'
 import { upkeepContract } from './contract-upkeep.js'
+import { watchContract } from './contract-watch.js'
 import { workspacesContract } from './contract-workspaces.js'
 import type { OpenStore } from './fixture.js'
 
@@ -26,10 +32,16 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('settle', (t) => settleContract(t, store, open))
   await t.test('ledger', (t) => ledgerContract(t, store))
   await t.test('order', (t) => orderContract(t, store, open))
+  await t.test('log', (t) => logContract(t, store, open))
   await t.test('tenants', (t) => tenantsContract(t, store, open))
   await t.test('operations', (t) => operationsContract(t, store, open))
+  await t.test('domains', (t) => domainsContract(t, store))
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))
+  await t.test('statistics', (t) => statisticsContract(t, open))
   await t.test('times', (t) => timesContract(t, open))
   await t.test('workspaces', (t) => workspacesContract(t, store, open))
+  await t.test('webhooks', (t) => hooksContract(t, store, open))
+  await t.test('notices', (t) => noticesContract(t, store, open))
+  await t.test('watch', (t) => watchContract(t, store, open))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/port.js'
 import { type Db, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { runStep, STEPS } from '../../src/store/sqlite/schema/steps.js'
-import { T0 } from './fixture.js'
+import { page, T0 } from './fixture.js'
 
 const OLD_VERSION = 8
 const ACCOUNT = newId('acct', T0)
@@ -76,7 +76,9 @@ const addMail = (db: Db, workspaceId: string, poolId: string, status: string, re
 const poolOf = async (store: Store, { emailId }: OldMail) => {
   const record = await store.email({ accountId: ACCOUNT, workspaceId: null, mode: null }, emailId)
   const scope = { accountId: ACCOUNT, workspaceId: null, poolId: null, domain: null, emailId }
-  const [entry] = await store.queueEntries(scope, 1)
+  const {
+    rows: [entry],
+  } = await store.queueEntries(scope, page({ limit: 1 }))
   return [record?.poolId, entry?.poolId]
 }
 

@@ -11,7 +11,7 @@ import type { Claimed, Store } from '../../src/store/port.js'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { Database } from '../../src/store/sqlite/driver.js'
 import { StoreBusyError } from '../../src/store/sqlite/lock.js'
-import { openSqliteStore, shareSqliteQueue } from '../../src/store/sqlite/open.js'
+import { openSqliteStore, shareSqliteStore } from '../../src/store/sqlite/open.js'
 import type { Call } from '../../src/store/sqlite/protocol.js'
 import { connectQueue } from '../../src/store/sqlite/queue-client.js'
 import { migrate, NewerDatabaseError } from '../../src/store/sqlite/schema/migrate.js'
@@ -160,7 +160,7 @@ const hotTests = async (t: Test): Promise<void> => {
     const store = await openOn(t, t.testdir())
     const at = await ground(store)
     const other = await addWorkspace(store, at, 'other')
-    const queue = connectQueue(shareSqliteQueue(store))
+    const queue = connectQueue(shareSqliteStore(store))
     t.teardown(() => queue.close())
     const taken: Claimed[] = []
     queue.onLeased((claimed) => taken.push(...claimed))
@@ -188,7 +188,7 @@ const hotTests = async (t: Test): Promise<void> => {
     const store = await openOn(t, t.testdir())
     const at = await ground(store)
     await store.updateWorkspace(at.workspace.id, { ambiguous: 'hold' })
-    const queue = connectQueue(shareSqliteQueue(store))
+    const queue = connectQueue(shareSqliteStore(store))
     t.teardown(() => queue.close())
     const taken: Claimed[] = []
     let woken = 0
@@ -211,7 +211,7 @@ const hotTests = async (t: Test): Promise<void> => {
   await t.test('the queue works from another thread', async (t) => {
     const store = await openOn(t, t.testdir())
     const at = await ground(store)
-    const port = shareSqliteQueue(store)
+    const port = shareSqliteStore(store)
     const code = `
       const { workerData, parentPort } = require('node:worker_threads')
       import(workerData.url).then(async ({ connectQueue }) => {
@@ -320,7 +320,7 @@ t.test('a verb that fails by a bug fails alone, and is no refusal', async (t) =>
   const store = await openOn(t, dataDir)
   const at = await ground(store)
   const db = new Database(join(dataDir, 'postern.db'))
-  db.exec('DROP TABLE events')
+  db.exec('DROP TABLE bodies')
   db.close()
   const error = await accepted(store, at).catch((thrown) => thrown)
   t.type(error, Error)

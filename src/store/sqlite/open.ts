@@ -17,8 +17,8 @@ import { writesOf } from './store-writes.js'
 
 const ports = new WeakMap<object, () => MessagePort>()
 
-/** A port on which another thread can reach this store's queue; hand it over and call connectQueue there. */
-export const shareSqliteQueue = (store: Store): MessagePort => {
+/** A port on which another thread can reach this store; hand it over and call connectQueue or connectStore there. */
+export const shareSqliteStore = (store: Store): MessagePort => {
   const connect = ports.get(store)
   if (connect === undefined) throw new Error('not a SQLite store')
   return connect()

@@ -18,6 +18,7 @@ import type {
   RescheduleResult,
   Settled,
 } from '../port.js'
+import type { Notice as LoggedNotice } from '../port-log.js'
 import type {
   AccountRow,
   Beginning,
@@ -35,11 +36,16 @@ import type {
 import type { Keep } from '../port-upkeep.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
+import type { EndpointWrites } from './hooks/endpoints.js'
+import type { PostWrites } from './hooks/posts.js'
 import type { DomainWrites } from './operate/domains.js'
 import type { EraseWrites } from './operate/erase.js'
 import type { OperationWrites } from './operate/orders.js'
 import type { SuspendWrites } from './operate/suspend.js'
+import type { StatisticsWrites } from './statistics/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
+import type { AlarmWrites } from './watch/alarms.js'
+import type { OutageWrites } from './watch/outages.js'
 
 export interface QueueWrites {
   accept(batch: WireAcceptance): AcceptResult
@@ -53,6 +59,7 @@ export interface QueueWrites {
   adjustTimes(now: number, by: number, longestWait: number): number
   reschedule(scope: EmailScope, id: string, scheduledAt: number, now: number): RescheduleResult
   cancel(scope: EmailScope, id: string, now: number): RescheduleResult
+  addNotice(notice: LoggedNotice): string | null
 }
 
 export interface TenantWrites {
@@ -104,6 +111,11 @@ export type WriterVerbs = QueueWrites &
   OperationWrites &
   SuspendWrites &
   EraseWrites &
+  EndpointWrites &
+  PostWrites &
+  StatisticsWrites &
+  AlarmWrites &
+  OutageWrites &
   UpkeepWrites
 export type Verb = keyof WriterVerbs
 

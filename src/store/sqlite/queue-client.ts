@@ -40,7 +40,7 @@ export const createQueueWrites = (line: Line): QueueWrites => ({
   ready: line.ready,
 })
 
-/** What a thread that got a port from shareSqliteQueue can do. */
+/** What a thread that got a port from shareSqliteStore can do. */
 export interface QueueVerbs extends Queue {
   allPools(): Promise<readonly KnownPool[]>
   allDomains(): Promise<readonly DomainRow[]>

@@ -2,11 +2,13 @@
  * NAME      restored - a copy that is about to be the database again
  * DESCRIPTION
  *   What waited when the copy was made may have been sent since, so all of it is
- *   put to rest: held as `restored`, until somebody releases or purges it. What was
+ *   put to rest: held as `restored`, until somebody releases or purges it; webhooks
+ *   go on from the end of the log. What was
  *   under way is treated as after a crash first. Sessions end, since one that was
  *   ended later would live again; keys and credentials are told, for the same
  *   reason. Rows stored from now on stand above all that the lost time had given out.
  */
+import type { Db } from './connect.js'
 import { Database } from './driver.js'
 import { createParking, type Parkable } from './operate/park.js'
 import { createDesk } from './write/desk.js'
@@ -34,6 +36,15 @@ export interface Restored {
   readonly credentials: readonly Access[]
 }
 
+/** What was to be posted may have been posted since: endpoints go on from the end of the log. */
+const skipPosts = (db: Db, now: number): void => {
+  db.exec('UPDATE webhook_places SET mark = NULL, generation = generation + 1; DELETE FROM replays')
+  db.prepare(
+    `UPDATE posts SET state = 'canceled', due_at = NULL, updated_at = ?, cause = 'the database was restored from a copy'
+     WHERE due_at IS NOT NULL`,
+  ).run(now)
+}
+
 /** Makes the database file at `path` safe to start on; with `send` what waits stays due. */
 export const putToRest = (path: string, send: boolean, now: number): Restored => {
   const db = new Database(path)
@@ -50,6 +61,7 @@ export const putToRest = (path: string, send: boolean, now: number): Restored =>
         .all()
       const held = send ? [] : waiting
       for (const one of held) parking.park(one, { id: RESTORED, reason: RESTORED }, now)
+      if (!send) skipPosts(db, now)
       const restored: Restored = {
         held: held.length,
         due: waiting.length - held.length,

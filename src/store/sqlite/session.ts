@@ -9,7 +9,9 @@ import type { Log } from '../../base/log.js'
 import { createShelf, type Shelf } from './body/shelf.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
+import { createHookReads } from './hooks/reads.js'
 import { takeDaemonLock } from './lock.js'
+import { createLogReads } from './log/reads.js'
 import { createDomainReads } from './operate/domains.js'
 import { createQueueReads } from './operate/queue-reads.js'
 import { createLeadRead } from './order/lead.js'
@@ -18,18 +20,19 @@ import type { FaultPoint } from './protocol.js'
 import { createQueueWrites, type QueueWrites } from './queue-client.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
-import { createEventReads } from './read/events.js'
 import { createMemory } from './read/memory.js'
 import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
 import { copyBefore, versionIn } from './schema/before.js'
+import { createStatisticsReads } from './statistics/read.js'
 import { createFaultPoint } from './thread/fault-point.js'
 import { createLine, type Line } from './thread/line.js'
 import { createPulse } from './thread/pulse.js'
 import { createWindow, type Window } from './thread/window.js'
 import { startWriter, type Writer } from './thread/writer.js'
 import { createTouches, type Touches } from './touches.js'
+import { createWatchReads } from './watch/outages.js'
 
 export interface SqliteOptions {
   readonly dataDir: string
@@ -47,7 +50,7 @@ export type Reads = ReturnType<typeof createReads>
 const createReads = (db: Db, sql: Statements) => {
   return {
     ...createEmailReads(sql),
-    ...createEventReads(sql),
+    ...createLogReads(sql),
     ...createTenantReads(sql, createMemory(db)),
     ...createDepthReads(sql),
     ...createLeadRead(sql),
@@ -55,15 +58,18 @@ const createReads = (db: Db, sql: Statements) => {
     ...createDomainReads(sql),
     ...createCarryReads(sql),
     ...createOwedReads(sql),
+    ...createHookReads(sql),
+    ...createStatisticsReads(sql),
+    ...createWatchReads(sql),
   }
 }
 
-export interface Session {
+/** What the verbs of the port need, in whatever thread they are called. */
+export interface Verbs {
   readonly file: string
   readonly daemon: boolean
   readonly db: Db
   readonly reads: Reads
-  readonly writer: Writer
   readonly line: Line
   readonly queue: QueueWrites
   readonly window: Window
@@ -72,6 +78,10 @@ export interface Session {
   readonly pulse: SharedArrayBuffer
   /** Resolves when a body could not be written: nothing more can be promised. */
   readonly failed: Promise<Error>
+}
+
+export interface Session extends Verbs {
+  readonly writer: Writer
   readonly unlock: () => void
   /** Lays the ballast in again when there is room. */
   readonly keeping: Keeping
@@ -95,6 +105,36 @@ const keepBallast = (dataDir: string): Keeping => {
       await laying
     },
   }
+}
+
+/** The verbs over a line to the writer; reads run on a connection of the calling thread. */
+export const attach = (
+  line: Line,
+  options: Pick<SqliteOptions, 'dataDir' | 'daemon' | 'faultPoint'>,
+  file: string,
+  pulse: SharedArrayBuffer,
+): Verbs => {
+  const db = openReader(file)
+  const sql = createStatements(db)
+  const reads = createReads(db, sql)
+  let fail: (error: Error) => void = () => {}
+  const failed = new Promise<Error>((resolve) => {
+    fail = resolve
+  })
+  const shelf = createShelf(options.dataDir, sql, fail, createFaultPoint(options.faultPoint ?? null))
+  const window = createWindow(reads.usedIn, (used) => line.post('addUsed', used))
+  const touches = createTouches((touched) => line.post('touchAll', touched))
+  const writes = createQueueWrites(line)
+  const queue: QueueWrites = {
+    ...writes,
+    accept: (batch) =>
+      shelf.accept(batch, (beside) => {
+        window.flush()
+        return writes.accept(batch, beside)
+      }),
+  }
+  const { daemon } = options
+  return { file, daemon, db, reads, line, queue, window, touches, shelf, failed, pulse }
 }
 
 export const begin = async (options: SqliteOptions): Promise<Session> => {
@@ -124,28 +164,8 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
       options.log?.info({ event: 'migrated', from, ms, bytes: statSync(file).size }, 'migrated')
     }
     const line = createLine(writer.connect())
-    const db = openReader(file)
-    const sql = createStatements(db)
-    const reads = createReads(db, sql)
-    let fail: (error: Error) => void = () => {}
-    const failed = new Promise<Error>((resolve) => {
-      fail = resolve
-    })
-    const shelf = createShelf(options.dataDir, sql, fail, createFaultPoint(options.faultPoint ?? null))
-    const window = createWindow(reads.usedIn, (used) => line.post('addUsed', used))
-    const touches = createTouches((touched) => line.post('touchAll', touched))
-    const writes = createQueueWrites(line)
-    const queue: QueueWrites = {
-      ...writes,
-      accept: (batch) =>
-        shelf.accept(batch, (beside) => {
-          window.flush()
-          return writes.accept(batch, beside)
-        }),
-    }
     const keeping = options.daemon ? keepBallast(options.dataDir) : { stop: async () => {} }
-    const parts = { reads, writer, line, queue, window, touches, shelf, failed, pulse, unlock, keeping }
-    return { file, daemon: options.daemon, db, ...parts }
+    return { ...attach(line, options, file, pulse), writer, unlock, keeping }
   } catch (error) {
     await writer?.end()
     unlock()
@@ -153,13 +173,18 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
   }
 }
 
+/** Waits for calls under way, and lets go of the line and the file. */
+export const detach = async (verbs: Verbs): Promise<void> => {
+  verbs.window.flush()
+  verbs.touches.flush()
+  await verbs.line.idle()
+  verbs.line.close()
+  verbs.db.close()
+}
+
 export const finish = async (session: Session): Promise<void> => {
   await session.keeping.stop()
-  session.window.flush()
-  session.touches.flush()
-  await session.line.idle()
-  session.line.close()
-  session.db.close() // before the writer: the last connection empties the log, and only the writer's can
+  await detach(session) // before the writer: the last connection empties the log, and only the writer's can
   await session.writer.end()
   session.unlock()
 }

@@ -5,14 +5,19 @@
  *   take longer (depth, backup, integrity) is for operators and says so.
  */
 import { systemClock } from '../../base/clock.js'
+import type { Statistics } from '../port/statistics.js'
+import type { Watch } from '../port/watch.js'
 import type { Ledger, Queue, Upkeep } from '../port.js'
 import type { Carry } from '../port-carry.js'
 import type { Domains } from '../port-domains.js'
+import type { Hooks } from '../port-hooks.js'
+import type { EventLog } from '../port-log.js'
 import type { Operations } from '../port-operations.js'
 import type { SenderDsns } from '../port-sender-dsns.js'
 import type { Tenants } from '../port-tenants.js'
 import { backup, integrityFaults } from './backup.js'
-import type { Session } from './session.js'
+import { readMark } from './log/places.js'
+import type { Verbs } from './session.js'
 import { readPulse } from './thread/pulse.js'
 
 /** A daemon checks these and no more: reading ten million mails would keep its doors shut for minutes. */
@@ -42,10 +47,11 @@ type TenantReads = Pick<
 >
 
 type MailReads = Omit<Ledger, 'onSettled'> &
+  Omit<EventLog, 'addNotice'> &
   Pick<Queue, 'body' | 'nextDue' | 'duePools'> &
   Pick<Upkeep, 'depth' | 'clockLead' | 'load' | 'check' | 'backup'>
 
-const tenantReads = (current: () => Session): TenantReads => ({
+const tenantReads = (current: () => Verbs): TenantReads => ({
   account: async (id) => current().reads.account(id),
   accounts: async () => current().reads.accounts(),
   pepperMark: async () => current().reads.pepperMark(),
@@ -67,7 +73,7 @@ const tenantReads = (current: () => Session): TenantReads => ({
   suppressed: async (workspaceId, emails, now) => current().reads.suppressed(workspaceId, emails, now),
 })
 
-const mailReads = (current: () => Session): MailReads => ({
+const mailReads = (current: () => Verbs): MailReads => ({
   body: async (emailId) => current().shelf.body(emailId),
   nextDue: async (poolIds) => current().reads.nextDue(poolIds),
   duePools: async (now) => current().reads.duePools(now),
@@ -76,9 +82,14 @@ const mailReads = (current: () => Session): MailReads => ({
   trace: async (emailId) => current().reads.trace(emailId),
   emails: async (filter, page) => current().reads.emails(filter, page),
   events: async (emailId, page) => current().reads.events(emailId, page),
+  log: async (filter, page) => current().reads.log(filter, page),
+  follow: async (filter, after, limit) => current().reads.follow(filter, after, limit),
+  logEnds: async () => current().reads.logEnds(),
+  isMark: (text) => readMark(text) !== null,
+  loggedEvent: async (accountId, id) => current().reads.loggedEvent(accountId, id),
   recipient: async (recipientId) => current().reads.recipient(recipientId),
   findEmails: async (text, limit) => current().reads.findEmails(text, limit),
-  depth: async () => current().reads.depth(systemClock.now()),
+  depth: async (of) => current().reads.depth(systemClock.now(), of),
   clockLead: async (now) => current().reads.clockLead(now),
   load: () => readPulse(current().pulse),
   async check() {
@@ -92,17 +103,23 @@ const mailReads = (current: () => Session): MailReads => ({
 type OperationReads = Omit<Operations, 'hold' | 'operate'> &
   Pick<Carry, 'lot' | 'lots' | 'exported' | 'carried' | 'knownEmails'> &
   Pick<Domains, 'domain' | 'domains' | 'allDomains'> &
+  Omit<Statistics, 'addStatistics'> &
+  Omit<Watch, 'foldAlarms' | 'noteOutage'> &
   SenderDsns
 
-const operationReads = (current: () => Session): OperationReads => ({
+const operationReads = (current: () => Verbs): OperationReads => ({
   domain: async (accountId, ref) => current().reads.domain(accountId, ref),
-  domains: async (accountId, page) => current().reads.domains(accountId, page),
+  domains: async (accountId, page, workspaceId) => current().reads.domains(accountId, page, workspaceId),
   allDomains: async () => current().reads.allDomains(),
+  standingAlarms: async () => current().reads.standingAlarms(),
+  alarmMark: async () => current().reads.alarmMark(),
+  outages: async () => current().reads.outages(),
   holds: async (accountId) => current().reads.holds(accountId),
   queueCount: async (scope) => current().reads.queueCount(scope),
-  queueEntries: async (scope, limit) => current().reads.queueEntries(scope, limit),
+  listHolds: async (...args) => current().reads.listHolds(...args),
+  queueEntries: async (filter, page) => current().reads.queueEntries(filter, page),
   entriesOf: async (emailIds) => current().reads.entriesOf(emailIds),
-  heldDepth: async () => current().reads.heldDepth(),
+  heldDepth: async (of) => current().reads.heldDepth(of),
   lots: async (accountId) => current().reads.lots(accountId),
   lot: async (accountId, id) => current().reads.lot(accountId, id),
   exported: async (lot, after) => current().reads.exported(lot, after),
@@ -111,11 +128,39 @@ const operationReads = (current: () => Session): OperationReads => ({
     const mail = current().reads.carried(emailId)
     return mail === null ? null : { ...mail, raw: await current().shelf.body(emailId) }
   },
+  statistics: async (query, after) => current().reads.statistics(query, after),
+  statisticsPlace: async () => current().reads.statisticsPlace(),
   owedDsns: async (before, limit) => current().reads.owedDsns(before, limit),
 })
 
-export const readsOf = (current: () => Session): TenantReads & MailReads & OperationReads => ({
+type HookReads = Pick<
+  Hooks,
+  | 'endpoint'
+  | 'endpoints'
+  | 'posts'
+  | 'post'
+  | 'postsOfEvent'
+  | 'failedPosts'
+  | 'replays'
+  | 'allEndpoints'
+  | 'waitingPosts'
+>
+
+const hookReads = (current: () => Verbs): HookReads => ({
+  endpoint: async (accountId, id) => current().reads.endpoint(accountId, id),
+  endpoints: async (filter, page) => current().reads.endpoints(filter, page),
+  posts: async (endpointId, failed, page) => current().reads.posts(endpointId, failed, page),
+  post: async (endpointId, id) => current().reads.post(endpointId, id),
+  postsOfEvent: async (...args) => current().reads.postsOfEvent(...args),
+  failedPosts: async (...args) => current().reads.failedPosts(...args),
+  replays: async () => current().reads.replays(),
+  allEndpoints: async () => current().reads.allEndpoints(),
+  waitingPosts: async (...args) => current().reads.waitingPosts(...args),
+})
+
+export const readsOf = (current: () => Verbs): TenantReads & MailReads & OperationReads & HookReads => ({
   ...tenantReads(current),
   ...mailReads(current),
   ...operationReads(current),
+  ...hookReads(current),
 })

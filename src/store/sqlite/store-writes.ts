@@ -4,15 +4,22 @@
  *   Each is one call to the writer; it resolves after the commit. Two do not
  *   wait: consume() of the daemon answers from memory, and touch() never waits.
  */
+
+import type { Statistics } from '../port/statistics.js'
+import type { Watch } from '../port/watch.js'
 import type { Ledger, Queue, Schedule, Upkeep } from '../port.js'
 import type { Carry } from '../port-carry.js'
 import type { Domains } from '../port-domains.js'
+import type { Hooks } from '../port-hooks.js'
+import type { EventLog } from '../port-log.js'
 import type { Operations, QueueOrder } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
+import type { EndpointWrites } from './hooks/endpoints.js'
+import type { PostWrites } from './hooks/posts.js'
 import type { Progress } from './operate/orders.js'
 import { SUSPENDED } from './operate/suspend.js'
 import type { Swept } from './protocol.js'
-import type { Session } from './session.js'
+import type { Verbs } from './session.js'
 
 type TenantWrites = Pick<
   Tenants,
@@ -43,6 +50,7 @@ type TenantWrites = Pick<
 type MailWrites = Omit<Queue, 'body' | 'nextDue' | 'duePools'> &
   Schedule &
   Pick<Ledger, 'onSettled'> &
+  Pick<EventLog, 'addNotice'> &
   Pick<Upkeep, 'followClock' | 'recover' | 'sweep'>
 
 /** Small steps, so that others write in between; all done when it resolves. */
@@ -64,12 +72,12 @@ const inRounds = async (step: () => Promise<number>): Promise<number> => {
   return changed
 }
 
-const resume = (current: () => Session, id: string, now: number): Promise<number> =>
+const resume = (current: () => Verbs, id: string, now: number): Promise<number> =>
   inRounds(() => current().line.call('resumeStep', id, now))
 
 /** Ends what waits of a workspace that was deleted. */
 const discard = (
-  current: () => Session,
+  current: () => Verbs,
   { id, accountId }: { readonly id: string; readonly accountId: string },
   reason: string,
   now: number,
@@ -78,16 +86,23 @@ const discard = (
   return operate(current, { action: 'discard', scope, to: null, reason, now })
 }
 
-const operate = (current: () => Session, order: QueueOrder): Promise<number> =>
+const operate = (current: () => Verbs, order: QueueOrder): Promise<number> =>
   inSteps((cursor) => current().line.call('operateStep', order, cursor))
 
 type CarryVerbs = Pick<Carry, 'addLot' | 'markLot' | 'closeLot' | 'endLot' | 'carryIn'>
 type DomainWrites = Pick<Domains, 'createDomain' | 'updateDomain' | 'removeDomain'>
+type OperationWrites = Pick<Operations, 'hold' | 'operate'> &
+  DomainWrites &
+  Pick<Statistics, 'addStatistics'> &
+  Pick<Watch, 'foldAlarms' | 'noteOutage'>
 
-const operationWrites = (current: () => Session): Pick<Operations, 'hold' | 'operate'> & DomainWrites => ({
+const operationWrites = (current: () => Verbs): OperationWrites => ({
+  addStatistics: async (from, to, rows) => current().line.call('addStatistics', from, to, rows),
   createDomain: async (row) => current().line.call('createDomain', row),
-  updateDomain: async (row) => current().line.call('updateDomain', row),
+  updateDomain: async (...args) => current().line.call('updateDomain', ...args),
   removeDomain: async (accountId, id) => current().line.call('removeDomain', accountId, id),
+  foldAlarms: async (fold) => current().line.call('foldAlarms', fold),
+  noteOutage: async (...args) => current().line.call('noteOutage', ...args),
   async hold(hold) {
     await current().line.call('addHold', hold)
     return inSteps((cursor) => current().line.call('holdStep', hold, cursor))
@@ -100,7 +115,7 @@ const ENDABLE = {
   forgotten: ['exported', 'forgotten'],
 } as const
 
-const carryWrites = (current: () => Session): CarryVerbs => ({
+const carryWrites = (current: () => Verbs): CarryVerbs => ({
   addLot: async (lot) => current().line.call('addLot', lot),
   markLot: (id, scope, reason, now) =>
     inSteps((cursor) => current().line.call('markStep', id, scope, reason, now, cursor)),
@@ -121,7 +136,7 @@ const carryWrites = (current: () => Session): CarryVerbs => ({
   },
 })
 
-const tenantWrites = (current: () => Session): TenantWrites => ({
+const tenantWrites = (current: () => Verbs): TenantWrites => ({
   createAccount: async (account, beginning) => current().line.call('createAccount', account, beginning),
   setPepperMark: async (mark) => current().line.call('setPepperMark', mark),
   createWorkspace: async (workspace, own) => current().line.call('createWorkspace', workspace, own),
@@ -141,7 +156,7 @@ const tenantWrites = (current: () => Session): TenantWrites => ({
     if ((await line.call('resuming')).includes(id)) await resume(current, id, now)
     await line.call('suspendWorkspace', id, reason, now)
     const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
-    const hold = { ...scope, id, reason: reason ?? SUSPENDED, createdAt: now }
+    const hold = { ...scope, id, reason: reason ?? SUSPENDED, owner: 'operator', createdAt: now } as const
     return inSteps((cursor) => current().line.call('holdStep', hold, cursor))
   },
   async deleteWorkspace(accountId, id, reason, now) {
@@ -172,7 +187,7 @@ const tenantWrites = (current: () => Session): TenantWrites => ({
       : current().line.call('consume', bucket, window, n, limit),
 })
 
-const mailWrites = (current: () => Session): MailWrites => ({
+const mailWrites = (current: () => Verbs): MailWrites => ({
   accept: async (batch) => current().queue.accept(batch),
   claimKey: async (claim) => current().queue.claimKey(claim),
   releaseKey: async (claim) => current().queue.releaseKey(claim),
@@ -187,6 +202,7 @@ const mailWrites = (current: () => Session): MailWrites => ({
   onSettled: (listener) => current().line.onSettled(listener),
   followClock: async () => current().line.call('followClock'),
   recover: async (now) => current().line.call('recover', now),
+  addNotice: async (notice) => current().line.call('addNotice', notice),
   reschedule: async (...args) => current().line.call('reschedule', ...args),
   cancel: async (...args) => current().line.call('cancel', ...args),
   async sweep(now, keep) {
@@ -212,11 +228,28 @@ const mailWrites = (current: () => Session): MailWrites => ({
   },
 })
 
+type HookWrites = Pick<Hooks, keyof EndpointWrites | keyof PostWrites>
+
+const hookWrites = (current: () => Verbs): HookWrites => ({
+  createEndpoint: async (row, mark) => current().line.call('createEndpoint', row, mark),
+  updateEndpoint: async (...args) => current().line.call('updateEndpoint', ...args),
+  rotateEndpoint: async (...args) => current().line.call('rotateEndpoint', ...args),
+  enableEndpoint: async (...args) => current().line.call('enableEndpoint', ...args),
+  disableEndpoint: async (...args) => current().line.call('disableEndpoint', ...args),
+  deleteEndpoint: async (...args) => current().line.call('deleteEndpoint', ...args),
+  savePosts: async (posts) => current().line.call('savePosts', posts),
+  addReplay: async (row) => current().line.call('addReplay', row),
+  advanceReplay: async (...args) => current().line.call('advanceReplay', ...args),
+  keepPlaces: async (kept) => current().line.call('keepPlaces', kept),
+  adjustPosts: async (...args) => current().line.call('adjustPosts', ...args),
+})
+
 export const writesOf = (
-  current: () => Session,
-): TenantWrites & MailWrites & Pick<Operations, 'hold' | 'operate'> & CarryVerbs & DomainWrites => ({
+  current: () => Verbs,
+): TenantWrites & MailWrites & OperationWrites & CarryVerbs & HookWrites => ({
   ...tenantWrites(current),
   ...mailWrites(current),
   ...operationWrites(current),
   ...carryWrites(current),
+  ...hookWrites(current),
 })

@@ -17,8 +17,12 @@ import {
   isAway,
   MOVED,
 } from '../../port-carry.js'
+import { createAddCarried } from '../log/carried.js'
+import { kindOf } from '../log/codec.js'
+import { createTimelineIds } from '../log/reads.js'
 import type { Parking } from '../operate/park.js'
 import type { NoteDay } from '../order/days.js'
+import { createStatements } from '../read/statements.js'
 import type { Desk } from '../write/desk.js'
 import { LOCAL } from './out.js'
 
@@ -30,7 +34,7 @@ export interface CarryWrites {
 /** Given here, whatever the file says. */
 const PLACED: ReadonlySet<string> = new Set(['ord', 'email_ord', 'workspace', 'pool', 'body'])
 
-type Table = 'emails' | 'recipients' | 'events'
+type Table = 'emails' | 'recipients'
 
 const createInsert = ({ db }: Desk) => {
   const columns = new Map<Table, ReadonlySet<string>>()
@@ -49,10 +53,9 @@ const createInsert = ({ db }: Desk) => {
       (name) => known(table).has(name) && (PLACED.has(name) || !LOCAL.has(name)),
     )
     const marks = names.map(() => '?').join(', ')
-    // two events may tell of one report
-    db.prepare(
-      `INSERT ${table === 'events' ? 'OR IGNORE ' : ''}INTO ${table} (${names.join(', ')}) VALUES (${marks})`,
-    ).run(names.map((name) => fields[name]))
+    db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks})`).run(
+      names.map((name) => fields[name]),
+    )
   }
 }
 
@@ -67,8 +70,8 @@ const createHere = ({ db }: Desk) => {
   )
   const cameWith = db
     .prepare<[string, string], number>(
-      `SELECT 1 FROM events WHERE email_id = ? AND source = 'operator'
-         AND json_extract(more, '$.detail.action') = 'imported' AND json_extract(more, '$.detail.lot') = ?`,
+      `SELECT 1 FROM emails e JOIN events v ON v.email = e.ord AND v.kind = ${kindOf('email.released')}
+         AND v.more ->> '$[2].action' = 'imported' AND v.more ->> '$[2].lot' = ? WHERE e.id = ?`,
     )
     .pluck()
   const bodyOf = db
@@ -78,9 +81,6 @@ const createHere = ({ db }: Desk) => {
     .pluck()
   const removeRecipients = db.prepare('DELETE FROM recipients WHERE email_id = ?')
   const remove = db.prepare<[string], number>('DELETE FROM emails WHERE id = ? RETURNING ord').pluck()
-  const event = db
-    .prepare<[unknown, unknown], number>('SELECT 1 FROM events WHERE email_id = ? AND id = ?')
-    .pluck()
   const hasLeft = (id: string): boolean => {
     const row = recipient.get(id)
     return row !== undefined && (isAway(row.held) || (row.status === 'canceled' && row.reason === MOVED))
@@ -93,7 +93,7 @@ const createHere = ({ db }: Desk) => {
       return (
         lot !== null &&
         isOwnLot.get(lot) === undefined &&
-        cameWith.get(id, lot) === undefined &&
+        cameWith.get(lot, id) === undefined &&
         exported.length > 0 &&
         exported.every((one) => hasLeft(String(one.id)))
       )
@@ -104,14 +104,14 @@ const createHere = ({ db }: Desk) => {
       removeRecipients.run(id)
       return remove.get(id)
     },
-    /** Events that both stores have are one. */
-    hasEvent: (emailId: unknown, id: unknown): boolean => event.get(emailId, id) !== undefined,
   }
 }
 
 export const createCarryIn = (desk: Desk, parking: Parking, noteDay: NoteDay): CarryWrites['carryIn'] => {
   const { db, names, order } = desk
   const insert = createInsert(desk)
+  const addCarried = createAddCarried(desk)
+  const timelineIds = createTimelineIds(createStatements(db))
   const here = createHere(desk)
   const body = db.prepare(
     'INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)',
@@ -145,18 +145,27 @@ export const createCarryIn = (desk: Desk, parking: Parking, noteDay: NoteDay): C
     const workspace = names.workspace(to.workspaceId)
     const pool = names.pool(to.poolId)
     const kept = here.bodyOf(mail.id)
+    const known = timelineIds(mail.id)
     const ord = placeOf(mail)
     insert('emails', { ...mail.email, ord, workspace, pool, body: kept ?? addBody(mail, ord, size) })
     addTags(workspace, ord, mail.email)
     for (const one of mail.recipients) insert('recipients', { ...one, email_ord: ord, workspace, pool })
-    for (const event of mail.events) {
-      if (!here.hasEvent(mail.id, event.id)) insert('events', { ...event, ord: order.next() })
-    }
+    // events that both stores have are one
+    addCarried(
+      ord,
+      mail.events.filter(({ id }) => !known.has(String(id))),
+    )
     const more = to.lot === null ? {} : { lot: to.lot }
     for (const { id, held, status } of mail.recipients) {
       if (held !== EXPORTED) continue
       const row = { id: String(id), email_id: mail.id, status: status as never }
-      parking.free(row, { action: 'imported', reason: 'carried over from another store', now, more })
+      parking.free(row, {
+        action: 'imported',
+        did: 'released',
+        reason: 'carried over from another store',
+        now,
+        more,
+      })
     }
     return 'accepted'
   }

@@ -94,7 +94,13 @@ export const createLots = (
       const rows = away.all(id)
       for (const row of rows) {
         if (ended === 'forgotten' && settle(moved(row.id, id, now))?.applied) continue
-        parking.free(row, { action: 'taken_back', reason: 'taken back', now, more: { lot: id } })
+        parking.free(row, {
+          action: 'taken_back',
+          did: 'released',
+          reason: 'taken back',
+          now,
+          more: { lot: id },
+        })
       }
       return rows.filter(({ held }) => isAway(held)).length
     },

@@ -4,6 +4,7 @@
 import type { CarriedMail, Fields } from '../../port-carry.js'
 import { EXPORTED, isAway, type LotRow } from '../../port-carry.js'
 import type { Row } from '../connect.js'
+import { createTimelineFields } from '../log/reads.js'
 import type { Statements } from '../read/statements.js'
 import { LOTS } from '../schema/lots.js'
 
@@ -19,6 +20,7 @@ export const LOCAL: ReadonlySet<string> = new Set([
   'boot',
   'lease_until',
   'attempt_upstream',
+  'first',
 ])
 
 const fieldsOf = (row: Row): Fields =>
@@ -30,6 +32,7 @@ const recipientOf = (row: Row): Fields => {
 }
 
 export const createCarryReads = (sql: Statements) => {
+  const timelineFields = createTimelineFields(sql)
   return {
     lots: (accountId: string): readonly (LotRow & { readonly recipients: number })[] => {
       const kept = sql('SELECT count(*) AS n FROM recipients WHERE held = ?')
@@ -46,7 +49,7 @@ export const createCarryReads = (sql: Statements) => {
 
     exported(lot: string, after: string): { readonly ids: readonly string[]; readonly next: string | null } {
       const rows = sql(
-        'SELECT id, email_id FROM recipients WHERE held = ? AND id > ? ORDER BY id LIMIT ?',
+        'SELECT id, email_id FROM recipients WHERE held = ? AND id > ? ORDER BY id LIMIT ? + 0',
       ).all(lot, after, STEP)
       const ids = new Set(rows.map((row) => row.email_id as string))
       return { ids: [...ids], next: (rows.at(-1)?.id as string | undefined) ?? null }
@@ -64,7 +67,7 @@ export const createCarryReads = (sql: Statements) => {
         recipients: sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id')
           .all(emailId)
           .map(recipientOf),
-        events: sql('SELECT * FROM events WHERE email_id = ? ORDER BY ord').all(emailId).map(fieldsOf),
+        events: timelineFields(emailId),
         content: (content?.content as string | null | undefined) ?? null,
       }
     },

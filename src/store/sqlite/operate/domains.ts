@@ -3,6 +3,7 @@
  */
 import type { Page, Rows } from '../../page.js'
 import type { DomainRow } from '../../port-domains.js'
+import type { Notice } from '../../port-log.js'
 import type { Written } from '../../port-tenants.js'
 import { inserter } from '../order/insert.js'
 import { listOf, pageOf } from '../read/pages.js'
@@ -12,7 +13,7 @@ import type { Desk } from '../write/desk.js'
 
 export interface DomainWrites {
   createDomain(row: DomainRow): Written
-  updateDomain(row: DomainRow): Written
+  updateDomain(row: DomainRow, updatedAt: number, notice: Notice | null): boolean
   removeDomain(accountId: string, id: string): boolean
 }
 
@@ -26,17 +27,21 @@ const unlessTaken = (run: () => unknown): Written => {
   }
 }
 
-export const createDomainWrites = (desk: Desk): DomainWrites => {
+/** `addNotice` writes in the commit that runs. */
+export const createDomainWrites = (desk: Desk, addNotice: (notice: Notice) => unknown): DomainWrites => {
   const { db } = desk
   const insert = inserter(desk, DOMAINS)
   const remove = db.prepare('DELETE FROM domains WHERE account_id = ? AND id = ?')
   return {
     createDomain: (row) => unlessTaken(() => insert(row)),
-    updateDomain({ id, accountId, createdAt, ...rest }) {
+    updateDomain({ id, accountId, createdAt, name, ...rest }, updatedAt, notice) {
       const { set, values } = DOMAINS.change(rest)
-      return unlessTaken(() =>
-        db.prepare(`UPDATE domains SET ${set} WHERE account_id = ? AND id = ?`).run(...values, accountId, id),
+      const update = db.prepare(
+        `UPDATE domains SET ${set} WHERE account_id = ? AND id = ? AND updated_at = ?`,
       )
+      const isDone = update.run(...values, accountId, id, updatedAt).changes === 1
+      if (isDone && notice !== null) addNotice(notice)
+      return isDone
     },
     removeDomain: (accountId, id) => remove.run(accountId, id).changes === 1,
   }
@@ -52,13 +57,13 @@ export const createDomainReads = (sql: Statements) => {
       all('account_id = ? AND name = ?', accountId, ref)[0] ??
       all('account_id = ? AND id = ?', accountId, ref)[0] ??
       null,
-    domains: (accountId: string, page: Page): Rows<DomainRow> =>
-      pageOf(
-        sql,
-        listOf('domains', 'account_id = ?', [accountId]),
-        page,
-        (id) => all('id = ?', id)[0] ?? null,
-      ),
+    domains(accountId: string, page: Page, workspaceId: string | null = null): Rows<DomainRow> {
+      const list =
+        workspaceId === null
+          ? listOf('domains', 'account_id = ?', [accountId])
+          : listOf('domains', 'account_id = ? AND workspace_id = ?', [accountId, workspaceId])
+      return pageOf(sql, list, page, (id) => all('id = ?', id)[0] ?? null)
+    },
     allDomains: (): readonly DomainRow[] => all('true ORDER BY ord'),
   }
 }

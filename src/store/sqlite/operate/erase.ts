@@ -1,7 +1,7 @@
 /**
  * NAME      erase - a workspace that was deleted, and what is left of it
  * DESCRIPTION
- *   One commit takes away its keys, credentials, holds and domains and frees its
+ *   One commit takes away its keys, credentials, holds, domains and webhooks and frees its
  *   slug; from then on it is in no list, and nothing of it is leased, as of one
  *   that is suspended. What waits is ended by steps over the queue (orders.ts),
  *   and then, a page of mails at a time, bodies, subjects and addresses go. Numbers stay
@@ -11,6 +11,12 @@
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
 import { suppressionList } from '../../port-tenants.js'
+import type { Row } from '../connect.js'
+import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
+import { scopeOf } from '../log/codec.js'
+import { SUPPRESSIONS } from '../schema/tables.js'
+import { createEraseCounted } from '../statistics/erase.js'
+import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
 
 const STEP = 200
@@ -58,6 +64,7 @@ const prepare = ({ db }: Desk) => ({
   removeOf: ['keys', 'credentials', 'holds', 'domains'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE account_id = ? AND workspace_id = ?`),
   ),
+  removeEndpoints: db.prepare(`${DELETE_ENDPOINTS} AND workspace_id = @id`),
   removeResume: db.prepare('DELETE FROM resumes WHERE workspace_id = ?'),
   erasing: db.prepare<[], { id: string; accountId: string }>(
     'SELECT id, account_id AS accountId FROM workspaces WHERE suspended_at IS NOT NULL AND deleted_at IS NOT NULL',
@@ -69,9 +76,8 @@ const prepare = ({ db }: Desk) => ({
     `DELETE FROM tags WHERE (workspace, name, value, email_ord) IN
        (SELECT workspace, name, value, email_ord FROM tags WHERE workspace = ? LIMIT ${STEP})`,
   ),
-  listed: db.prepare<[string, string], { id: string; complained: number }>(
-    `SELECT id, origin = 'complaint' AND workspace_id NOT LIKE '%/test' AS complained FROM suppressions
-     WHERE workspace_id IN (?, ?) LIMIT ${STEP}`,
+  listed: db.prepare<[string, string], Row>(
+    `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id IN (?, ?) LIMIT ${STEP}`,
   ),
   // to the list of all workspaces of the account, in a place of its own; who is on it already stays as he is
   moveUp: db.prepare(
@@ -90,9 +96,11 @@ const prepare = ({ db }: Desk) => ({
   ),
   eraseOf: [
     "UPDATE recipients SET address = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_id = ?",
-    'UPDATE events SET more = NULL WHERE email_id = ?',
     'DELETE FROM owed_dsns WHERE email_id = ?',
   ].map((text) => db.prepare(text)),
+  events: db.prepare('UPDATE events SET more = NULL WHERE email = ?'),
+  /** They name addresses. */
+  notices: db.prepare('DELETE FROM events WHERE email IS NULL AND scope IN (?, ?)'),
   poolOf: db.prepare<[string], string | null>('SELECT pool_id FROM workspaces WHERE id = ?').pluck(),
   done: db.prepare(
     'UPDATE workspaces SET suspended_at = NULL, suspended_reason = NULL, pool_id = NULL WHERE id = ?',
@@ -104,15 +112,19 @@ const prepare = ({ db }: Desk) => ({
   ),
 })
 
-export const createErase = (desk: Desk): EraseWrites => {
+export const createErase = (desk: Desk, tell: Pick<SuppressionEvents, 'added'>): EraseWrites => {
   const sql = prepare(desk)
   const { names, holds, order } = desk
   const places = new Map<string, Place>()
+  const eraseCounted = createEraseCounted(desk.db)
 
-  const eraseLists = (id: string): number => {
-    const rows = sql.listed.all(suppressionList(id, 'live'), suppressionList(id, 'test'))
+  const eraseLists = (id: string, now: number): number => {
+    const live = suppressionList(id, 'live')
+    const rows = sql.listed.all(live, suppressionList(id, 'test')).map(SUPPRESSIONS.decode)
     for (const row of rows) {
-      if (row.complained === 1) sql.moveUp.run(order.next(), row.id)
+      const isKept = row.origin === 'complaint' && row.workspaceId === live
+      if (isKept && sql.moveUp.run(order.next(), row.id).changes === 1)
+        tell.added({ ...row, workspaceId: row.accountId, sourceId: null }, now)
       sql.dropListed.run(row.id)
     }
     return rows.length
@@ -126,6 +138,7 @@ export const createErase = (desk: Desk): EraseWrites => {
       if (open !== 0) continue
       if (sql.body.get(body, emailId) === 1) files.push(emailId)
       sql.email.run(ord)
+      sql.events.run(ord)
       for (const statement of sql.eraseOf) statement.run(emailId)
     }
     const open = place.open || rows.some((row) => row.open !== 0)
@@ -143,6 +156,7 @@ export const createErase = (desk: Desk): EraseWrites => {
       if (row.is_default === 1) return 'is_default'
       sql.remove.run({ now, id })
       for (const statement of sql.removeOf) statement.run(accountId, id)
+      sql.removeEndpoints.run({ accountId, id, now })
       sql.removeResume.run(id)
       holds.look()
       return 'done'
@@ -153,14 +167,17 @@ export const createErase = (desk: Desk): EraseWrites => {
     eraseStep(id, now) {
       const files: string[] = []
       const workspace = names.workspace(id)
-      const small = sql.answers.run(workspace).changes + sql.tags.run(workspace).changes + eraseLists(id)
+      const small = sql.answers.run(workspace).changes + sql.tags.run(workspace).changes + eraseLists(id, now)
       if (small > 0) return { removed: small, files, again: true }
       const mails = eraseMails(id, files)
       if (mails !== null) return { removed: mails, files, again: true }
+      const counted = eraseCounted(workspace)
+      if (counted !== null) return { removed: 0, files, again: true }
       const { open } = places.get(id) ?? START
       places.delete(id)
       if (open) return { removed: 0, files, again: false }
       const pool = sql.poolOf.get(id) ?? null
+      sql.notices.run(scopeOf(workspace, false), scopeOf(workspace, true))
       sql.done.run(id)
       if (pool !== null) sql.dropPool.run(now, pool)
       holds.look()

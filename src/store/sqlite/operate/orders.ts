@@ -10,13 +10,13 @@
 import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import { isAway } from '../../port-carry.js'
-import type { HoldRow, QueueOrder } from '../../port-operations.js'
+import type { HoldRow, QueueOrder, QueueScope } from '../../port-operations.js'
 import { inserter } from '../order/insert.js'
 import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import type { Desk } from '../write/desk.js'
 import type { Parking } from './park.js'
-import { type Cursor, createWalk, type Found, type Strand } from './walk.js'
+import { type Cursor, createWalk, type Found, type Step, type Strand } from './walk.js'
 
 const STEP = 100
 
@@ -53,6 +53,7 @@ const prepare = ({ db }: Desk) => ({
   liftHolds: db.prepare(
     `DELETE FROM holds WHERE account_id = ? AND workspace_id IS ? AND pool_id IS ? AND domain IS ? AND email_id IS ?`,
   ),
+  liftHold: db.prepare('DELETE FROM holds WHERE account_id = ? AND id = ?'),
   isHold: db
     .prepare<[string], number>(
       `WITH one (id) AS (SELECT ?) SELECT 1 FROM one WHERE id IN (SELECT id FROM holds)
@@ -90,16 +91,24 @@ export const createOrders = (
   const addHold = inserter(desk, HOLDS)
   const walk = createWalk(createStatements(desk.db))
 
+  /** Of what is held, the part that this hold keeps: it stands together in the order of the walk. */
+  const keptBy = (scope: QueueScope, hold: string, cursor: Cursor | null): Step => {
+    const from = cursor ?? { strand: 'held' as const, pool: 0, workspace: 0, at: hold, id: '' }
+    const { rows, next } = walk({ ...scope, emailId: null }, STRANDS.release, from, STEP)
+    return { rows, next: next?.at === hold ? next : null }
+  }
+
   const apply: Readonly<Record<QueueOrder['action'], Apply>> = {
-    release(row, { reason, now }) {
+    release(row, { reason, now, hold = null }) {
+      if (hold !== null && row.held !== hold) return false
       if (isAway(row.held) || (row.held !== null && sql.isHold.get(row.held) !== undefined)) return false
-      parking.free(row, { action: 'released', reason, now })
+      parking.free(row, { action: 'released', did: 'released', reason, now })
       return true
     },
     retry(row, { reason, now }) {
       if (row.status === 'scheduled' || (row.due_at ?? 0) <= now) return false
       sql.now.run(now, row.id)
-      parking.note(row, { action: 'retried', reason, now })
+      parking.note(row, { action: 'retried', did: 'retried', reason, now })
       return true
     },
     reroute(row, { to, reason, now }) {
@@ -112,7 +121,7 @@ export const createOrders = (
         desk.hot.drop(row.id)
       }
       const more = { from_pool: desk.names.poolId(row.pool), to_pool: to ?? '' }
-      parking.note(row, { action: 'rerouted', reason, now, more })
+      parking.note(row, { action: 'rerouted', did: 'rerouted', reason, now, more })
       return true
     },
     discard: (row, order) => row.attempting === null && (settle(discarded(row.id, order))?.applied ?? false),
@@ -135,13 +144,17 @@ export const createOrders = (
     },
 
     operateStep(order, cursor) {
-      const { action, scope } = order
+      const { action, scope, hold = null } = order
       if (action === 'release' && cursor === null) {
-        sql.liftHolds.run(scope.accountId, scope.workspaceId, scope.poolId, scope.domain, scope.emailId)
+        const { accountId, workspaceId, poolId, domain, emailId } = scope
+        if (hold === null) sql.liftHolds.run(accountId, workspaceId, poolId, domain, emailId)
+        else sql.liftHold.run(accountId, hold)
         desk.holds.look()
       }
-      const { rows, next } = walk(scope, STRANDS[action], cursor, STEP)
-      const changed = rows.filter((row) => apply[action](row, order)).length
+      const { rows, next } =
+        hold === null ? walk(scope, STRANDS[action], cursor, STEP) : keptBy(scope, hold, cursor)
+      const isHidden = (row: Found) => order.liveOnly === true && sql.sandbox.get(row.pool) !== undefined
+      const changed = rows.filter((row) => !isHidden(row) && apply[action](row, order)).length
       if (changed > 0 && action !== 'purge' && action !== 'discard') desk.effects.due = true
       return { changed, next }
     },

@@ -4,7 +4,8 @@
  *   A parked recipient has no due time, so nothing looks at it; it remembers
  *   when it would have been due. Free again, it keeps its place in the line.
  */
-import type { Status } from '../../../mail/status.js'
+import type { OrderKind, Status } from '../../../mail/status.js'
+import { NOTHING } from '../log/codec.js'
 import type { Desk } from '../write/desk.js'
 import type { AddEvent } from '../write/events.js'
 import type { Hold } from './holds.js'
@@ -17,7 +18,9 @@ export interface Parkable {
 }
 
 export interface Note {
+  /** What was ordered; also what an order did to the mail, where that has the same name. */
   readonly action: string
+  readonly did: OrderKind
   readonly reason: string
   readonly now: number
   readonly more?: Readonly<Record<string, string>>
@@ -36,11 +39,12 @@ export const createParking = (desk: Desk, addEvent: AddEvent): Parking => {
     'UPDATE recipients SET held = NULL, due_at = coalesce(held_due, ?), held_due = NULL WHERE id = ?',
   )
 
-  const note: Parking['note'] = (one, { action, reason, now, more }) =>
+  const note: Parking['note'] = (one, { action, did, reason, now, more }) =>
     addEvent({
-      emailId: one.email_id,
+      mail: one.email_id,
       recipientId: one.id,
-      status: one.status,
+      status: did,
+      change: false,
       source: 'operator',
       occurredAt: now,
       now,
@@ -48,14 +52,14 @@ export const createParking = (desk: Desk, addEvent: AddEvent): Parking => {
       applied: true,
       reason,
       dedupe: null,
-      more: JSON.stringify({ reply: null, mta: null, detail: { action, ...more } }),
+      more: { ...NOTHING, detail: { action, ...more } },
     })
 
   return {
     note,
     park(one, hold, now) {
       park.run(hold.id, one.due_at, one.id)
-      note(one, { action: 'held', reason: hold.reason, now, more: { hold: hold.id } })
+      note(one, { action: 'held', did: 'held', reason: hold.reason, now, more: { hold: hold.id } })
     },
     free(one, why) {
       free.run(why.now, one.id)

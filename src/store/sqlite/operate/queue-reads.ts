@@ -5,16 +5,29 @@
  *   what is shown is what would be changed.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { HeldDepth, HoldRow, QueueCount, QueueEntry, QueueScope } from '../../port-operations.js'
+import type { Page, Rows } from '../../page.js'
+import type {
+  HeldDepth,
+  HoldRow,
+  QueueCount,
+  QueueEntry,
+  QueueFilter,
+  QueueOrder,
+  QueueOwner,
+  QueueScope,
+} from '../../port-operations.js'
+import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
-import { type Cursor, createWalk, type Found, type Strand, waitingOf } from './walk.js'
+import { createQueuePages, sandboxes } from './queue-pages.js'
+import { type Cursor, createWalk, type Found, placeOf, type Strand, waitingOf } from './walk.js'
 
-const STEP = 2_000
+const STEP = 500
 const ALL: readonly Strand[] = ['waiting', 'leased', 'held']
 
 export const createQueueReads = (sql: Statements) => {
   const walk = createWalk(sql)
+  const pages = createQueuePages(sql)
   const idOf = (table: 'pools' | 'workspaces', n: number): string =>
     sql(`SELECT id FROM ${table} WHERE n = ?`).get(n)?.id as string
 
@@ -53,10 +66,21 @@ export const createQueueReads = (sql: Statements) => {
         .all(accountId)
         .map(HOLDS.decode),
 
-    async queueCount(scope: QueueScope): Promise<QueueCount> {
+    listHolds(accountId: string, page: Page, workspaceId: string | null = null): Rows<HoldRow> {
+      const list =
+        workspaceId === null
+          ? listOf('holds', 'account_id = ?', [accountId])
+          : listOf('holds', 'account_id = ? AND workspace_id = ?', [accountId, workspaceId])
+      const one = sql(`SELECT ${HOLDS.columns} FROM holds WHERE id = ?`)
+      return pageOf(sql, list, page, (id) => one.all(id).map(HOLDS.decode)[0] ?? null)
+    },
+
+    async queueCount(scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Promise<QueueCount> {
       const count = { waiting: 0, held: 0, underWay: 0 }
+      const hidden = scope.liveOnly ? sandboxes(sql, scope.accountId) : null
       await each(scope, ALL, (rows) => {
         for (const row of rows) {
+          if (hidden?.has(row.pool)) continue
           if (row.boot !== null) count.underWay++
           else if (row.due_at !== null) count.waiting++
           else count.held++
@@ -66,33 +90,26 @@ export const createQueueReads = (sql: Statements) => {
       return count
     },
 
-    async queueEntries(scope: QueueScope, limit: number): Promise<readonly QueueEntry[]> {
-      const found: Found[] = []
-      for (const strand of ALL) {
-        // the soonest of each pool and workspace; of these, the soonest of all
-        let mine: Found[] = []
-        await each(scope, [strand], (rows) => {
-          mine = [...mine, ...rows].sort((a, b) => (a.due_at ?? 0) - (b.due_at ?? 0)).slice(0, limit)
-          return strand === 'waiting' || mine.length < limit
-        })
-        found.push(...mine.slice(0, limit - found.length))
-        if (found.length >= limit) break
-      }
-      return found.map(entry)
+    async queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>> {
+      const found = await pages(filter, page)
+      return { ...found, rows: found.rows.map(entry) }
     },
 
     entriesOf: (emailIds: readonly string[]): readonly QueueEntry[] =>
       emailIds.flatMap((id) => waitingOf(sql, id).map(entry)),
 
-    heldDepth: (): readonly HeldDepth[] =>
-      sql(
+    heldDepth(of?: QueueOwner): readonly HeldDepth[] {
+      const place = of && placeOf(sql, { ...of, poolId: null, domain: null, emailId: null })
+      return sql(
         'SELECT pool, workspace, count(*) AS n FROM recipients WHERE held IS NOT NULL GROUP BY pool, workspace',
       )
         .all()
+        .filter((row) => place === undefined || place?.workspaces.has(row.workspace as number))
         .map((row) => ({
           poolId: idOf('pools', row.pool as number),
           workspaceId: idOf('workspaces', row.workspace as number),
           held: row.n as number,
-        })),
+        }))
+    },
   }
 }

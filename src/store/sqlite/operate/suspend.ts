@@ -65,7 +65,12 @@ export const createSuspend = ({ db, holds }: Desk, parking: Parking): SuspendWri
       const rows = resting.all(id)
       for (const row of rows) {
         shift.run(id, row.id)
-        parking.free(row, { action: 'resumed', reason: 'the workspace is no longer suspended', now })
+        parking.free(row, {
+          action: 'resumed',
+          did: 'released',
+          reason: 'the workspace is no longer suspended',
+          now,
+        })
       }
       if (rows.length === 0) done.run(id)
       return rows.length

@@ -29,7 +29,7 @@ export interface Found {
   readonly last_response: string | null
 }
 
-const COLUMNS =
+export const FOUND =
   'id, email_id, workspace, pool, status, attempts, due_at, boot, attempting, held, address, address_lc, last_response'
 
 export interface Cursor {
@@ -48,49 +48,47 @@ export interface Step {
 }
 
 /** A scope in the numbers of this database. */
-interface Place {
+export interface Place {
   readonly workspaces: ReadonlySet<number>
   readonly pool: number | null
   readonly suffix: string | null
   readonly emailId: string | null
 }
 
-const strandOf = (row: Found): Strand | null =>
+/** Null when nothing can be there. */
+export const placeOf = (sql: Statements, scope: QueueScope): Place | null => {
+  const { accountId, workspaceId, poolId, domain, emailId } = scope
+  const workspaces = sql('SELECT n FROM workspaces WHERE account_id = ? AND id = coalesce(?, id)').all(
+    accountId,
+    workspaceId,
+  )
+  const pool =
+    poolId === null ? null : sql('SELECT n FROM pools WHERE account_id = ? AND id = ?').get(accountId, poolId)
+  if (pool === undefined || workspaces.length === 0) return null
+  return {
+    workspaces: new Set(workspaces.map((row) => row.n as number)),
+    pool: pool === null ? null : (pool.n as number),
+    suffix: domain === null ? null : `@${domain}`,
+    emailId,
+  }
+}
+
+export const isWithin = (place: Place, row: Found): boolean =>
+  place.workspaces.has(row.workspace) &&
+  (place.pool === null || place.pool === row.pool) &&
+  (place.suffix === null || row.address_lc.endsWith(place.suffix)) &&
+  (place.emailId === null || place.emailId === row.email_id)
+
+export const strandOf = (row: Found): Strand | null =>
   row.boot !== null ? 'leased' : row.due_at !== null ? 'waiting' : row.held !== null ? 'held' : null
 
 /** What waits of one mail, whoever's it is. */
 export const waitingOf = (sql: Statements, emailId: string): readonly Found[] =>
-  (sql(`SELECT ${COLUMNS} FROM recipients WHERE email_id = ?`).all(emailId) as unknown as Found[]).filter(
+  (sql(`SELECT ${FOUND} FROM recipients WHERE email_id = ?`).all(emailId) as unknown as Found[]).filter(
     (row) => strandOf(row) !== null,
   )
 
 export const createWalk = (sql: Statements) => {
-  const placeOf = (scope: QueueScope): Place | null => {
-    const workspaces = sql('SELECT n FROM workspaces WHERE account_id = ? AND id = coalesce(?, id)').all(
-      scope.accountId,
-      scope.workspaceId,
-    )
-    const pool =
-      scope.poolId === null
-        ? null
-        : sql('SELECT n FROM pools WHERE account_id = ? AND id = ?').get(scope.accountId, scope.poolId)
-    if (pool === undefined || workspaces.length === 0) return null
-    return {
-      workspaces: new Set(workspaces.map((row) => row.n as number)),
-      pool: pool === null ? null : (pool.n as number),
-      suffix: scope.domain === null ? null : `@${scope.domain}`,
-      emailId: scope.emailId,
-    }
-  }
-
-  const within =
-    (place: Place) =>
-    (row: Found): boolean =>
-      place.workspaces.has(row.workspace) &&
-      (place.pool === null || place.pool === row.pool) &&
-      (place.suffix === null || row.address_lc.endsWith(place.suffix)) &&
-      (place.emailId === null || place.emailId === row.email_id)
-
   const nextPair = (place: Place, after: readonly [number, number]): readonly [number, number] | null => {
     const due = 'SELECT pool, workspace FROM recipients WHERE due_at IS NOT NULL AND'
     let [pool, workspace] = after
@@ -116,8 +114,8 @@ export const createWalk = (sql: Statements) => {
     let at: readonly [number | string, string] = cursor === null ? [-1, ''] : [cursor.at, cursor.id]
     while (pair !== null) {
       const rows = sql(
-        `SELECT ${COLUMNS} FROM recipients WHERE pool = ? AND workspace = ? AND due_at IS NOT NULL
-         AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`,
+        `SELECT ${FOUND} FROM recipients WHERE pool = ? AND workspace = ? AND due_at IS NOT NULL
+         AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ? + 0`,
       ).all(...pair, ...at, limit) as unknown as Found[]
       const last = rows.at(-1)
       if (last !== undefined) {
@@ -137,8 +135,8 @@ export const createWalk = (sql: Statements) => {
   ): readonly [Found[], Cursor | null] => {
     const column = strand === 'held' ? 'held' : 'boot'
     const rows = sql(
-      `SELECT ${COLUMNS} FROM recipients WHERE ${column} IS NOT NULL AND (${column}, id) > (?, ?)
-       ORDER BY ${column}, id LIMIT ?`,
+      `SELECT ${FOUND} FROM recipients WHERE ${column} IS NOT NULL AND (${column}, id) > (?, ?)
+       ORDER BY ${column}, id LIMIT ? + 0`,
     ).all(cursor?.at ?? (strand === 'held' ? '' : -1), cursor?.id ?? '', limit) as unknown as Found[]
     const last = rows.at(-1)
     if (last === undefined) return [[], null]
@@ -147,20 +145,20 @@ export const createWalk = (sql: Statements) => {
 
   const oneEmail = (place: Place, strands: readonly Strand[]): Step => {
     const here = waitingOf(sql, place.emailId ?? '').filter(
-      (row) => strands.includes(strandOf(row) as Strand) && within(place)(row),
+      (row) => strands.includes(strandOf(row) as Strand) && isWithin(place, row),
     )
     return { rows: here, next: null }
   }
 
   /** The next rows of a scope: at most `limit` are inspected, those that match are given. */
   return (scope: QueueScope, strands: readonly Strand[], cursor: Cursor | null, limit: number): Step => {
-    const place = placeOf(scope)
+    const place = placeOf(sql, scope)
     if (place === null) return { rows: [], next: null }
     if (place.emailId !== null) return oneEmail(place, strands)
     let from = cursor
     for (const strand of strands.slice(cursor === null ? 0 : strands.indexOf(cursor.strand))) {
       const [rows, next] = strand === 'waiting' ? waiting(place, from, limit) : marked(strand, from, limit)
-      if (next !== null) return { rows: rows.filter(within(place)), next }
+      if (next !== null) return { rows: rows.filter((row) => isWithin(place, row)), next }
       from = null
     }
     return { rows: [], next: null }

@@ -12,6 +12,7 @@ import type { Status } from '../../../mail/status.js'
 import type { Outcome } from '../../port.js'
 import type { DsnPayment } from '../../port-sender-dsns.js'
 import type { Db } from '../connect.js'
+import { NOTHING } from '../log/codec.js'
 import type { AddEvent } from '../write/events.js'
 
 /** `reason` of the timeline's event. */
@@ -68,9 +69,10 @@ export const createOwing = (db: Db, addEvent: AddEvent): Owing => {
       for (const recipientId of recipientIds) {
         remove.run(emailId, action, recipientId)
         addEvent({
-          emailId,
+          mail: emailId,
           recipientId,
           status: STATUS[action],
+          change: false,
           source: 'system',
           occurredAt: now,
           now,
@@ -78,7 +80,7 @@ export const createOwing = (db: Db, addEvent: AddEvent): Owing => {
           applied: false,
           reason: TOLD,
           dedupe: keyOf(recipientId, action),
-          more: JSON.stringify({ reply: null, mta: null, detail: { action, dsn: dsnId } }),
+          more: { ...NOTHING, detail: { action, dsn: dsnId } },
         })
       }
       return true

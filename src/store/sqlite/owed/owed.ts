@@ -7,27 +7,26 @@
 import type { Action } from '../../../mail/report/report.js'
 import type { OwedDsn, OwedRecipient } from '../../port-sender-dsns.js'
 import type { Row } from '../connect.js'
+import { createUnpackMore, type More } from '../log/codec.js'
 import type { Statements } from '../read/statements.js'
 
-type More = Pick<OwedRecipient, 'reply' | 'mta' | 'detail'>
-const NOTHING: More = { reply: null, mta: null, detail: null }
-
-const toRecipient = (row: Row): OwedRecipient => ({
+const toRecipient = (row: Row, unpackMore: (text: string | null) => More): OwedRecipient => ({
   recipientId: row.id as string,
   address: row.address as string,
   dsn: { notify: row.notify as string | null, orcpt: row.orcpt as string | null },
   queuedAt: row.queued_at as number,
   occurredAt: row.occurred_at as number,
   reason: row.reason as string | null,
-  ...(row.more === null ? NOTHING : (JSON.parse(row.more as string) as More)),
+  ...unpackMore(row.more as string | null),
 })
 
 export const createOwedReads = (sql: Statements) => ({
-  owedDsns: (before: number, limit: number): readonly OwedDsn[] =>
-    sql(
+  owedDsns(before: number, limit: number): readonly OwedDsn[] {
+    const unpackMore = createUnpackMore(sql)
+    return sql(
       `SELECT o.action, e.id, e.test, e.mail_from, e.envid, e.ret, e.message_id, e.subject, e.created_at, e.size, e.require_tls,
          w.id AS workspace_id, w.account_id
-       FROM (SELECT email_id, action FROM owed_dsns GROUP BY email_id, action HAVING max(at) <= ? LIMIT ?) o
+       FROM (SELECT email_id, action FROM owed_dsns GROUP BY email_id, action HAVING max(at) <= ? LIMIT ? + 0) o
          JOIN emails e ON e.id = o.email_id JOIN workspaces w ON w.n = e.workspace`,
     )
       .all(before, limit)
@@ -48,10 +47,11 @@ export const createOwedReads = (sql: Statements) => ({
         recipients: sql(
           `SELECT r.id, r.address, r.notify, r.orcpt, r.queued_at, v.occurred_at, v.reason, v.more
            FROM owed_dsns o JOIN recipients r ON r.id = o.recipient_id
-             JOIN events v ON v.email_id = o.email_id AND v.ord = o.event_ord
+             JOIN events v ON v.ord = o.event_ord
            WHERE o.email_id = ? AND o.action = ? ORDER BY r.id`,
         )
           .all(row.id, row.action)
-          .map(toRecipient),
-      })),
+          .map((one) => toRecipient(one, unpackMore)),
+      }))
+  },
 })

@@ -8,6 +8,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { QueueDepth } from '../../port.js'
+import type { QueueOwner } from '../../port-operations.js'
 import type { Statements } from './statements.js'
 
 const STEP = 5000
@@ -41,6 +42,11 @@ export const createDepthReads = (sql: Statements) => {
   /** 0, which none has, when it is not there. */
   const numberOf = (poolId: string): number =>
     Number(sql('SELECT n FROM pools WHERE id = ?').get(poolId)?.n ?? 0)
+
+  const workspacesOf = ({ accountId, workspaceId }: QueueOwner): number[] =>
+    sql('SELECT n FROM workspaces WHERE account_id = ? AND id = coalesce(?, id)')
+      .all(accountId, workspaceId)
+      .map((row) => row.n as number)
 
   const ids = (pair: Pair): { poolId: string; workspaceId: string } => ({
     poolId: sql('SELECT id FROM pools WHERE n = ?').get(pair[0])?.id as string,
@@ -86,9 +92,11 @@ export const createDepthReads = (sql: Statements) => {
       return [...due].map((n) => sql('SELECT id FROM pools WHERE n = ?').get(n)?.id as string)
     },
 
-    async depth(now: number): Promise<readonly QueueDepth[]> {
+    async depth(now: number, of?: QueueOwner): Promise<readonly QueueDepth[]> {
       const found = new Map<string, QueueDepth>()
+      const wanted = of && new Set(workspacesOf(of))
       for (const pair of [...pairs()]) {
+        if (wanted?.has(pair[1]) === false) continue
         found.set(pair.join(), {
           ...ids(pair),
           due: await count(pair, -1, now),
@@ -102,6 +110,7 @@ export const createDepthReads = (sql: Statements) => {
       ).all()
       for (const row of leased) {
         const pair: Pair = [row.pool as number, row.workspace as number]
+        if (wanted?.has(pair[1]) === false) continue
         const other = found.get(pair.join()) ?? { ...ids(pair), due: 0, waiting: 0, oldestDueAt: null }
         found.set(pair.join(), { ...other, leased: row.n as number })
       }

@@ -20,6 +20,7 @@ import type {
 } from '../../port.js'
 import type { Row } from '../connect.js'
 import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
+import { FOREIGN_MESSAGE_ID } from './message-ids.js'
 import { type List, listOfStrands, pageOf, type Strand } from './pages.js'
 import type { Statements } from './statements.js'
 
@@ -27,7 +28,7 @@ const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN
 
 const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
 
-type Lists = Pick<EmailRow, 'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments'>
+type Lists = Pick<EmailRow, 'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments' | 'resentFrom'>
 
 const toEmail = (row: Row): EmailRow => ({
   id: row.id as string,
@@ -146,7 +147,7 @@ export const createEmailReads = (sql: Statements) => {
       .all()
       .flatMap((workspace) =>
         sql(
-          'SELECT DISTINCT email_ord FROM recipients WHERE workspace = ? AND address_lc = ? ORDER BY email_ord DESC LIMIT ?',
+          'SELECT DISTINCT email_ord FROM recipients WHERE workspace = ? AND address_lc = ? ORDER BY email_ord DESC LIMIT ? + 0',
         ).all(workspace.n, address, limit),
       )
       .map((row) => row.email_ord as number)
@@ -155,7 +156,9 @@ export const createEmailReads = (sql: Statements) => {
     const own = /^<?(em_[0-9a-z]{26})@/.exec(messageId)?.[1]
     const mine = own === undefined ? undefined : byId(own)
     if (mine !== undefined) return [mine.ord as number]
-    return sql("SELECT ord FROM emails WHERE message_id = ? AND source = 'smtp' ORDER BY ord DESC LIMIT ?")
+    return sql(
+      `SELECT ord FROM emails WHERE message_id = ? AND ${FOREIGN_MESSAGE_ID} ORDER BY ord DESC LIMIT ? + 0`,
+    )
       .all(messageId, limit)
       .map((row) => row.ord as number)
   }
@@ -168,7 +171,12 @@ export const createEmailReads = (sql: Statements) => {
       if (scope.mode !== null && modeOf(row.test) !== scope.mode) return null
       const pool = sql('SELECT id FROM pools WHERE n = ?').get(row.pool)
       const recipients = sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id').all(id)
-      return { ...toEmail(row), recipients: recipients.map(toRecipient), poolId: pool?.id as string }
+      return {
+        ...toEmail(row),
+        recipients: recipients.map(toRecipient),
+        poolId: pool?.id as string,
+        requireTls: row.require_tls === 1,
+      }
     },
 
     trace: (emailId: string): string | null =>

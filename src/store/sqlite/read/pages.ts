@@ -77,7 +77,7 @@ const placesOf = (
   limit: number,
 ): Place[] => {
   const statement = sql(
-    `${select(strand)} ${within(strand)} ORDER BY ${strand.ord} ${descending ? 'DESC' : 'ASC'} LIMIT ?`,
+    `${select(strand)} ${within(strand)} ORDER BY ${strand.ord} ${descending ? 'DESC' : 'ASC'} LIMIT ? + 0`,
   )
   const found: Place[] = []
   for (const { from, to } of descending ? [...ranges].reverse() : ranges) {
@@ -100,7 +100,7 @@ const countUpTo = (sql: Statements, { strands, ranges }: List, most: number): nu
   for (const strand of strands) {
     for (const { from, to } of ranges) {
       if (total >= most) return total
-      const row = sql(`SELECT count(*) AS n FROM (${select(strand)} ${within(strand)} LIMIT ?)`).get(
+      const row = sql(`SELECT count(*) AS n FROM (${select(strand)} ${within(strand)} LIMIT ? + 0)`).get(
         ...strand.params,
         from,
         to,

@@ -13,6 +13,8 @@ import { STEPS } from './steps.js'
 
 const KEPT = 3
 const NAME = /^before-migration-\d+-.*\.db$/
+/** What a copy that was cut off leaves, with the journal of SQLite. */
+const PARTIAL = /^before-migration-.*\.part(-journal)?$/
 
 /** The schema of a database file; 0 for one that is empty or not there. */
 export const versionIn = (file: string): number => {
@@ -32,13 +34,14 @@ const outdated = (file: string): number | null => {
 }
 
 const prune = (folder: string): void => {
-  const copies = readdirSync(folder)
-    .filter((name) => NAME.test(name) || /^before-migration-.*\.part$/.test(name))
+  const names = readdirSync(folder)
+  const copies = names
+    .filter((name) => NAME.test(name))
     .map((name) => ({ name, at: statSync(join(folder, name)).mtimeMs }))
     .sort((a, b) => b.at - a.at)
-  for (const { name } of copies.filter((one, i) => i >= KEPT || one.name.endsWith('.part'))) {
+    .map(({ name }) => name)
+  for (const name of [...copies.slice(KEPT), ...names.filter((one) => PARTIAL.test(one))])
     rmSync(join(folder, name), { force: true })
-  }
 }
 
 /** Copies a database that is about to be migrated; the path of the copy, or null when nothing is to be done. */

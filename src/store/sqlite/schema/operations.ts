@@ -23,6 +23,11 @@ ALTER TABLE recipients ADD COLUMN held_due INTEGER;
 CREATE INDEX recipients_held ON recipients (held) WHERE held IS NOT NULL;
 `
 
+export const HOLDS_STEP = `
+ALTER TABLE holds ADD COLUMN owner TEXT NOT NULL DEFAULT 'operator';
+CREATE INDEX recipients_rest ON recipients (pool, workspace, held) WHERE held IS NOT NULL;
+`
+
 export const HOLDS = table<HoldRow>('holds', {
   id: 'plain',
   accountId: 'plain',
@@ -31,5 +36,6 @@ export const HOLDS = table<HoldRow>('holds', {
   domain: 'plain',
   emailId: 'plain',
   reason: 'plain',
+  owner: 'plain',
   createdAt: 'plain',
 })

@@ -14,13 +14,18 @@
  */
 
 import type { Db } from '../connect.js'
+import { HOOKS_STEP } from '../hooks/tables.js'
+import { LOG_STEP, RARE_STEP } from '../log/step.js'
 import { SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { OWED_STEP } from '../owed/step.js'
+import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
+import { STATISTICS_STEP } from '../statistics/step.js'
+import { WATCH_STEP } from '../watch/step.js'
 import { DOMAINS_STEP } from './domains.js'
 import { KEEPING_STEP } from './keeping.js'
 import { LISTS } from './lists.js'
 import { LOTS_STEP } from './lots.js'
-import { OPERATIONS } from './operations.js'
+import { HOLDS_STEP, OPERATIONS } from './operations.js'
 import { ORDER_STEP } from './order.js'
 import { OWN_POOLS_STEP } from './own-pools.js'
 import { PEPPER_STEP } from './pepper.js'
@@ -266,4 +271,11 @@ export const STEPS: readonly Step[] = [
   OWN_POOLS_STEP,
   ORDER_STEP,
   SUSPENDED_STEP,
+  LOG_STEP,
+  HOOKS_STEP,
+  STATISTICS_STEP,
+  WATCH_STEP,
+  MESSAGE_IDS_STEP,
+  HOLDS_STEP,
+  RARE_STEP,
 ]

@@ -31,8 +31,12 @@ export const WORKSPACES = table<WorkspaceRow>('workspaces', {
   lineEndings: 'plain',
   senderDsn: 'bool',
   restrictSenders: 'bool',
+  alarms: 'json',
+  onAlarm: 'plain',
+  alarmed: 'json',
   suspendedAt: 'plain',
   suspendedReason: 'plain',
+  statisticsTags: 'json',
   createdAt: 'plain',
 })
 

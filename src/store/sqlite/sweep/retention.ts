@@ -62,12 +62,11 @@ const prepare = ({ db }: Desk) => ({
     `DELETE FROM tags WHERE (workspace, name, value, email_ord) IN (SELECT e.workspace, json_extract(t.value, '$.name'),
        json_extract(t.value, '$.value'), e.ord FROM emails e, json_each(e.lists, '$.tags') t WHERE e.ord = ?)`,
   ),
+  dropEvents: db.prepare('DELETE FROM events WHERE email = ?'),
   dropEmail: db.prepare('DELETE FROM emails WHERE ord = ?'),
-  dropOf: [
-    'DELETE FROM owed_dsns WHERE email_id = ?',
-    'DELETE FROM events WHERE email_id = ?',
-    'DELETE FROM recipients WHERE email_id = ?',
-  ].map((text) => db.prepare(text)),
+  dropOf: ['DELETE FROM owed_dsns WHERE email_id = ?', 'DELETE FROM recipients WHERE email_id = ?'].map(
+    (text) => db.prepare(text),
+  ),
 })
 
 /** Places to go over, and what to do there. */
@@ -130,6 +129,7 @@ export const createRetention = (desk: Desk) => {
   const dropEmail = (row: Aged): void => {
     dropBody(row.body, row.id)
     sql.dropTags.run(row.at)
+    sql.dropEvents.run(row.at)
     for (const statement of sql.dropOf) statement.run(row.id)
     sql.dropEmail.run(row.at)
   }

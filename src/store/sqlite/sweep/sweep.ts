@@ -10,7 +10,13 @@
 import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import type { Keep } from '../../port-upkeep.js'
+import type { Row } from '../connect.js'
+import { createPostSweep } from '../hooks/posts.js'
+import { ordAt, timeOf } from '../order/ord.js'
 import type { Swept } from '../protocol.js'
+import { SUPPRESSIONS } from '../schema/tables.js'
+import { createStatisticsSweep } from '../statistics/write.js'
+import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
 import { ANSWER_KEPT_MS } from '../write/idempotency.js'
 import { createRetention } from './retention.js'
@@ -31,7 +37,16 @@ const prepare = (desk: Desk) => {
     ),
     windows: db.prepare('DELETE FROM rate_windows WHERE at < ?'),
     sessions: db.prepare('DELETE FROM sessions WHERE expires_at < ?'),
-    suppressions: db.prepare('DELETE FROM suppressions WHERE expires_at < ?'),
+    // by the order of rows, which does not follow a clock that nobody believes
+    last: db.prepare<[], number>('SELECT last FROM order_state').pluck(),
+    floor: db.prepare('UPDATE log_state SET floor = max(floor, ?)'),
+    notices: db.prepare(
+      `DELETE FROM events WHERE ord IN (SELECT ord FROM events WHERE email IS NULL AND ord < ? LIMIT ${STEP})`,
+    ),
+    lapsed: db.prepare<[number], Row>(
+      `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE expires_at < ? LIMIT ${STEP}`,
+    ),
+    unlist: db.prepare('DELETE FROM suppressions WHERE id = ?'),
   }
 }
 
@@ -45,9 +60,15 @@ const expiry = (recipientId: string, now: number): Outcome =>
     reason: 'lifetime',
   })
 
-export const createSweepStep = (desk: Desk, settle: (outcome: Outcome) => Settled | null) => {
+export const createSweepStep = (
+  desk: Desk,
+  settle: (outcome: Outcome) => Settled | null,
+  tell: Pick<SuppressionEvents, 'removed'>,
+) => {
   const sql = prepare(desk)
   const retain = createRetention(desk)
+  const sweepPosts = createPostSweep(desk)
+  const forget = createStatisticsSweep(desk.db)
 
   const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
@@ -58,15 +79,34 @@ export const createSweepStep = (desk: Desk, settle: (outcome: Outcome) => Settle
     return overdue.length
   }
 
+  const endSuppressions = (now: number): number => {
+    const rows = sql.lapsed.all(now).map(SUPPRESSIONS.decode)
+    for (const row of rows) {
+      sql.unlist.run(row.id)
+      tell.removed(row, 'expired', now)
+    }
+    return rows.length
+  }
+
+  /** Marks below the new floor are too old; what has no mail goes. */
+  const raiseFloor = (now: number, logMs: number): number => {
+    const floor = ordAt(Math.min(now, timeOf(sql.last.get() ?? 0)) - logMs)
+    sql.floor.run(floor)
+    return sql.notices.run(floor).changes
+  }
+
   return (now: number, keep: Keep): Swept => {
     desk.order.beat()
     const overdue = keep.deadlines === false ? 0 : expire(now)
     const old = retain(now - keep.bodiesMs, now - keep.emailsMs)
     const others =
+      (keep.logMs === undefined ? 0 : raiseFloor(now, keep.logMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
       sql.sessions.run(now).changes +
-      sql.suppressions.run(now).changes
+      endSuppressions(now) +
+      sweepPosts(now) +
+      forget(now)
     return {
       removed: overdue + old.removed + others,
       files: old.files,

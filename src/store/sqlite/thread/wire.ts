@@ -31,7 +31,7 @@ export interface WireMail {
   readonly envid: string | null
   readonly ret: string | null
   readonly content: string | null
-  /** JSON of to, cc, bcc, replyTo, tags and attachments: stored as it is. */
+  /** JSON of to, cc, bcc, replyTo, tags, attachments and what is rare: stored as it is. */
   readonly lists: string
   /** name, value; repeated. */
   readonly tags: readonly string[]
@@ -85,6 +85,7 @@ const listsOf = (mail: NewEmail): string =>
     attachments: mail.attachments,
     ...(mail.ignoreSuppressions === true && { insists: true }),
     ...(mail.trace != null && { trace: mail.trace }),
+    ...(mail.resentFrom != null && { resentFrom: mail.resentFrom }),
   })
 
 const recipientsOf = (mail: NewEmail): WireRecipients => {

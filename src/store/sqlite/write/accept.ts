@@ -1,14 +1,15 @@
 /**
  * NAME      accept - making a mail durable
  * DESCRIPTION
- *   Body, email, tags, recipients, first events and the idempotent answer, in
- *   the transaction of the batch. The answer goes first: an update that finds
+ *   Body, email, tags, recipients and the idempotent answer, in the transaction
+ *   of the batch. A recipient's row is its first event, too, and `first` says so. The answer goes first: an update that finds
  *   its lock gone leaves nothing to undo. When the relay listens, a recipient is
  *   born leased and travels on with its bytes after the commit; otherwise it is
  *   born due.
  */
 import { aggregate, emptyCounts } from '../../../mail/status.js'
 import type { AcceptResult, IdempotentAnswer } from '../../port.js'
+import { scopeOf } from '../log/codec.js'
 import type { Parking } from '../operate/park.js'
 import type { NoteDay } from '../order/days.js'
 import type { Owing } from '../owed/owe.js'
@@ -20,7 +21,7 @@ import {
   type WireMail,
 } from '../thread/wire.js'
 import type { Desk } from './desk.js'
-import { type AddEvent, plainEvent } from './events.js'
+import { type AddEvent, type MailPlace, plainEvent } from './events.js'
 
 /** A hot lease outlasts any SMTP transaction; it ends by settle, release or the next boot. */
 const HOT_LEASE_MS = 15 * 60_000
@@ -93,8 +94,8 @@ const prepare = (desk: Desk) => ({
   tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)'),
   recipient: desk.db.prepare(
     `INSERT INTO recipients (id, email_id, email_ord, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
-       lease_gen, address, address_lc, notify, orcpt, reason)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       lease_gen, address, address_lc, notify, orcpt, reason, first)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   answer: desk.db.prepare(
     `UPDATE idempotency SET status = ?, body = ?, completed_at = ?
@@ -121,8 +122,9 @@ export const createAccept = (
 
   const addRecipient = (
     mail: WireMail,
-    ord: number,
+    place: MailPlace,
     recipient: NewRecipient,
+    number: number,
     size: number,
     now: number,
   ): void => {
@@ -142,7 +144,7 @@ export const createAccept = (
     sql.recipient.run(
       recipient.id,
       mail.id,
-      ord,
+      place.ord,
       workspace,
       desk.names.pool(mail.poolId),
       recipient.kind,
@@ -158,11 +160,10 @@ export const createAccept = (
       recipient.notify,
       recipient.orcpt,
       reason,
-    )
-    const event = addEvent(
-      plainEvent(mail.id, recipient.id, status, recipient.suppressed ? 'system' : mail.source, now, reason),
+      recipient.suppressed ? 0 : number,
     )
     if (recipient.suppressed) {
+      const event = addEvent(plainEvent(place, recipient.id, status, 'system', now, reason))
       owing.owe({ recipientId: recipient.id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
     }
     if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
@@ -211,7 +212,8 @@ export const createAccept = (
       mail.requireTls ? 1 : 0,
     )
     for (let i = 0; i < mail.tags.length; i += 2) sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], ord)
-    for (const recipient of recipients) addRecipient(mail, ord, recipient, size, now)
+    const place = { ord, scope: scopeOf(workspace, mail.test) }
+    for (const [i, recipient] of recipients.entries()) addRecipient(mail, place, recipient, i + 1, size, now)
   }
 
   return (batch: WireAcceptance): AcceptResult => {

@@ -46,7 +46,7 @@ const prepare = (desk: Desk) => ({
     .pluck(),
   due: desk.db.prepare<[number, number, number, number], Candidate>(
     `SELECT id, email_id, status, due_at, address_lc FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
-     ORDER BY due_at LIMIT ?`,
+     ORDER BY due_at LIMIT ? + 0`,
   ),
   lease: desk.db.prepare(
     `UPDATE recipients SET due_at = NULL, boot = ?, lease_until = ?, lease_gen = lease_gen + 1 WHERE id = ?`,

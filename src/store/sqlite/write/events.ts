@@ -1,18 +1,29 @@
 /**
- * NAME      events - writing the timeline
+ * NAME      events - writing the log
  * DESCRIPTION
- *   Events are only ever added, each with its place. They are clustered by email, so reading a
- *   timeline is one seek; the parts that nothing searches by are one JSON text.
+ *   Events are only ever added, each with its place, which is its key. The first
+ *   event of a recipient is not among them: it is made of the recipient's row.
  */
-import { newId } from '../../../base/id.js'
 import type { EventKind } from '../../../mail/status.js'
-import type { EventSource, Outcome } from '../../port.js'
+import type { EventSource } from '../../port/event.js'
+import type { Outcome } from '../../port.js'
+import type { Notice } from '../../port-log.js'
+import { createMtaNumber, flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../log/codec.js'
 import type { Desk } from './desk.js'
 
+/** A mail as the log knows it. */
+export interface MailPlace {
+  readonly ord: number
+  readonly scope: number
+}
+
 export interface EventDraft {
-  readonly emailId: string
+  /** Its id, where nobody has its place at hand. */
+  readonly mail: MailPlace | string
   readonly recipientId: string | null
   readonly status: EventKind
+  /** Whether it changes what is told of the recipient, or only notes something. */
+  readonly change: boolean
   readonly source: EventSource
   readonly occurredAt: number
   readonly now: number
@@ -20,56 +31,92 @@ export interface EventDraft {
   readonly applied: boolean
   readonly reason: string | null
   readonly dedupe: string | null
-  readonly more: string | null
+  readonly more: More
 }
 
 /** Answers with the event's place. */
 export type AddEvent = (draft: EventDraft) => number
 
-/** The JSON of what an outcome tells beyond its status; null when there is nothing. */
-export const moreOf = (of: Pick<Outcome, 'reply' | 'mta' | 'detail'>): string | null =>
-  of.reply === null && of.mta === null && of.detail === null
-    ? null
-    : JSON.stringify({ reply: of.reply, mta: of.mta, detail: of.detail })
+/** False when its dedupe key was there. */
+export type AddNotice = (notice: Notice) => number | null
 
-export const createAddEvent = ({ db, order }: Pick<Desk, 'db' | 'order'>): AddEvent => {
-  const insert = db.prepare(
-    `INSERT INTO events (email_id, ord, id, type, recipient_id, source, occurred_at, created_at, attempt, applied, reason, dedupe, more)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+const COLUMNS = 'ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more'
+const INSERT = `INTO events (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+
+export const createAddEvent = (desk: Pick<Desk, 'db' | 'order' | 'onRollback'>): AddEvent => {
+  const { db, order } = desk
+  const insert = db.prepare(`INSERT ${INSERT}`)
+  const find = db.prepare<[string], MailPlace>(
+    'SELECT ord, workspace * 2 + test AS scope FROM emails WHERE id = ?',
   )
+  const mtaNumber = createMtaNumber(desk)
+  const placeOf = (id: string): MailPlace => {
+    const mail = find.get(id)
+    if (mail === undefined) throw new Error(`no email ${id}`)
+    return mail
+  }
   return (draft) => {
     const ord = order.next()
+    const mail = typeof draft.mail === 'string' ? placeOf(draft.mail) : draft.mail
     insert.run(
-      draft.emailId,
       ord,
-      newId('evt', draft.now),
-      `email.${draft.status}`,
+      mail.ord,
+      mail.scope,
+      kindOf(`email.${draft.status}`),
+      flagsOf(draft.source, draft.applied, draft.change),
       draft.recipientId,
-      draft.source,
       draft.occurredAt,
-      draft.now,
+      draft.now - draft.occurredAt,
       draft.attempt,
-      draft.applied ? 1 : 0,
       draft.reason,
       draft.dedupe,
-      draft.more,
+      packMore(draft.more, mtaNumber),
     )
     return ord
   }
 }
 
-/** A first event: nothing has happened yet but the mail's arrival. */
+/** Answers with its place. */
+export const createAddNotice = ({ db, order, names }: Pick<Desk, 'db' | 'order' | 'names'>): AddNotice => {
+  const insert = db.prepare(`INSERT OR IGNORE ${INSERT}`)
+  return ({ type, accountId, workspaceId, mode, now, data, dedupe = null }) => {
+    const ord = order.next()
+    const scope = scopeOf(workspaceId === null ? 0 : names.workspace(workspaceId), mode === 'test')
+    const more = JSON.stringify({ account: accountId, data })
+    const flags = flagsOf('system', true, true)
+    const { changes } = insert.run(
+      ord,
+      null,
+      scope,
+      kindOf(type),
+      flags,
+      null,
+      now,
+      0,
+      null,
+      null,
+      dedupe,
+      more,
+    )
+    return changes === 0 ? null : ord
+  }
+}
+
+export const moreOf = ({ reply, mta, detail }: Outcome): More => ({ reply, mta, detail })
+
+/** A change that nobody said anything about. */
 export const plainEvent = (
-  emailId: string,
+  mail: MailPlace | string,
   recipientId: string | null,
   status: EventKind,
   source: EventSource,
   now: number,
   reason: string | null = null,
 ): EventDraft => ({
-  emailId,
+  mail,
   recipientId,
   status,
+  change: true,
   source,
   occurredAt: now,
   now,
@@ -77,5 +124,5 @@ export const plainEvent = (
   applied: true,
   reason,
   dedupe: null,
-  more: null,
+  more: NOTHING,
 })

@@ -79,9 +79,10 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
 
   const ambiguousEvent = (row: Lost, now: number): number =>
     addEvent({
-      emailId: row.email_id,
+      mail: row.email_id,
       recipientId: row.id,
       status: 'sent',
+      change: false,
       source: 'system',
       occurredAt: row.attempt_at ?? now,
       now,
@@ -89,11 +90,11 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
       applied: false,
       reason: 'ambiguous',
       dedupe: null,
-      more: JSON.stringify({
+      more: {
         reply: null,
         mta: { poolId: desk.names.poolId(row.pool), upstreamId: row.attempt_upstream, host: null },
         detail: { ambiguous: true, held: row.ambiguous === 'hold' },
-      }),
+      },
     })
 
   /** Somebody holds it by now: it must not begin. */

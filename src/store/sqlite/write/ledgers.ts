@@ -1,20 +1,25 @@
 /**
  * NAME      ledgers - suppressions and rate windows
  * DESCRIPTION
- *   A suppression is one row per workspace and address; adding it again gives
- *   back the row that is there, except that an expired one is replaced. A rate
+ *   A suppression is one row per list and address; adding it again gives
+ *   back the row that is there, except that an expired one is replaced. What is
+ *   added or removed is an event in the same commit; what changes nothing is none. A rate
  *   window is a sum per bucket and minute; the daemon grants from memory and
  *   adds here what it granted, a process without a daemon counts here directly.
  */
+
 import type { SuppressionRow, WindowCount } from '../../port-tenants.js'
 import type { Db, Row } from '../connect.js'
 import { inserter } from '../order/insert.js'
 import type { TenantWrites } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
+import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from './desk.js'
 
 export const createSuppressionWrites = (
   desk: Desk,
+  tell: SuppressionEvents,
+  clock: () => number,
 ): Pick<TenantWrites, 'addSuppression' | 'removeSuppression'> => {
   const { db } = desk
   const insert = inserter(desk, SUPPRESSIONS)
@@ -30,13 +35,20 @@ export const createSuppressionWrites = (
     addSuppression(row) {
       const held = found(row.workspaceId, row.email)
       if (held !== null && (held.expiresAt === null || held.expiresAt > row.createdAt)) return held
-      if (held !== null) remove.run(held.id)
+      if (held !== null) {
+        remove.run(held.id)
+        tell.removed(held, 'expired', row.createdAt)
+      }
       insert(row)
+      tell.added(row, row.createdAt)
       return row
     },
     removeSuppression(workspaceId, ref) {
       const held = found(workspaceId, ref)
-      if (held !== null) remove.run(held.id)
+      if (held !== null) {
+        remove.run(held.id)
+        tell.removed(held, 'removed', clock())
+      }
       return held
     },
   }

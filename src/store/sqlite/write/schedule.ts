@@ -7,10 +7,12 @@
  */
 import { toRfc3339 } from '../../../base/clock.js'
 import { nextStatus, type Observation, type Status } from '../../../mail/status.js'
-import type { EmailScope, EventSource, RescheduleResult } from '../../port.js'
+import type { EventSource } from '../../port/event.js'
+import type { EmailScope, RescheduleResult } from '../../port.js'
 import type { Row } from '../connect.js'
+import { NOTHING, scopeOf } from '../log/codec.js'
 import type { Desk } from './desk.js'
-import { type AddEvent, plainEvent } from './events.js'
+import { type AddEvent, type MailPlace, plainEvent } from './events.js'
 import type { Fold } from './fold.js'
 
 export interface Appointments {
@@ -24,6 +26,11 @@ interface Waiting {
   readonly id: string
   readonly address: string
 }
+
+const placeOf = (email: Row): MailPlace => ({
+  ord: email.ord as number,
+  scope: scopeOf(email.workspace as number, email.test === 1),
+})
 
 const prepare = (desk: Desk) => ({
   email: desk.db.prepare<[string], Row>(
@@ -59,12 +66,13 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
   const leave = (id: string, email: Row, seen: Observation, source: EventSource, now: number): void => {
     const to = nextStatus('scheduled', seen) ?? 'scheduled'
     const ord = email.ord as number
+    const place = placeOf(email)
     const total = email.total as number
     let emailStatus = email.status as Status
     for (const recipient of sql.waiting.all(id)) {
       ;(to === 'queued' ? sql.queue : sql.cancel).run(now, recipient.id)
       emailStatus = fold.move({ ord, status: emailStatus, total }, 'scheduled', to, now)
-      addEvent(plainEvent(id, recipient.id, to, source, now))
+      addEvent(plainEvent(place, recipient.id, to, source, now))
       desk.effects.settled.push({
         recipientId: recipient.id,
         emailId: id,
@@ -106,8 +114,9 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
       sql.move.run({ at: scheduledAt, now, id })
       sql.moveEmail.run(scheduledAt, now, id)
       addEvent({
-        ...plainEvent(id, null, 'scheduled', 'api', now),
-        more: JSON.stringify({ reply: null, mta: null, detail: { scheduled_at: toRfc3339(scheduledAt) } }),
+        ...plainEvent(placeOf(email), null, 'scheduled', 'api', now),
+        change: false,
+        more: { ...NOTHING, detail: { scheduled_at: toRfc3339(scheduledAt) } },
       })
       desk.effects.due = true
       return 'done'

@@ -20,6 +20,7 @@ import {
 } from '../../../mail/status.js'
 import type { Outcome, Settled } from '../../port.js'
 import { AMBIGUOUS } from '../../port-operations.js'
+import { scopeOf } from '../log/codec.js'
 import type { Owing } from '../owed/owe.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, moreOf } from './events.js'
@@ -265,8 +266,9 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
     const email = { ord: row.email_ord, status: row.email_status, total: row.total }
     const emailStatus = next === null ? row.email_status : fold.move(email, row.status, next, at)
     const event = addEvent({
-      emailId: row.email_id,
+      mail: { ord: row.email_ord, scope: scopeOf(row.workspace, row.test === 1) },
       recipientId: outcome.recipientId,
+      change: next === null ? applied && outcome.seen === 'complained' : next !== row.status,
       status: next ?? meaning(outcome.seen, row.status),
       source: outcome.source,
       occurredAt: outcome.at,

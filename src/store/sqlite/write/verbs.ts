@@ -9,6 +9,9 @@ import type { Settled } from '../../port.js'
 import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
+import { createEndpointWrites } from '../hooks/endpoints.js'
+import { createPostWrites } from '../hooks/posts.js'
+import { storedId } from '../log/event-id.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createErase } from '../operate/erase.js'
 import { createOrders } from '../operate/orders.js'
@@ -20,11 +23,15 @@ import { createDayNotes } from '../order/days.js'
 import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
+import { createStatisticsWrites } from '../statistics/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
+import { createAlarmWrites } from '../watch/alarms.js'
+import { createOutageWrites } from '../watch/outages.js'
+import { createSuppressionEvents } from '../watch/suppressions.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
 import type { Desk } from './desk.js'
-import { createAddEvent } from './events.js'
+import { createAddEvent, createAddNotice } from './events.js'
 import { createFold } from './fold.js'
 import { createIdempotency } from './idempotency.js'
 import { createLeases } from './lease.js'
@@ -35,6 +42,7 @@ import { createPoolWrites, createTenantWrites } from './tenants.js'
 
 export const createVerbs = (desk: Desk): WriterVerbs => {
   const addEvent = createAddEvent(desk)
+  const addNotice = createAddNotice(desk)
   const noteDay = createDayNotes(desk)
   const fold = createFold(desk.db)
   const owing = createOwing(desk.db, addEvent)
@@ -42,6 +50,8 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
   const leases = createLeases(desk, addEvent)
   const appointments = createAppointments(desk, addEvent, fold)
   const settle = createSettle(desk, addEvent, fold, owing, systemClock.now)
+  const listings = createSuppressionEvents(addNotice)
+  const orders = createOrders(desk, parking, settle)
   return {
     accept: createAccept(desk, addEvent, parking, owing, noteDay),
     claim: createClaim(desk, leases, appointments, parking, createSilence(desk.db, settle)),
@@ -50,22 +60,31 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     release: leases.release,
     recover: leases.recover,
     adjustTimes: createTimes(desk, leases),
+    addNotice: (notice) => {
+      const ord = addNotice(notice)
+      return ord === null ? null : storedId(ord, notice.accountId)
+    },
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
-    sweepStep: createSweepStep(desk, settle),
+    sweepStep: createSweepStep(desk, settle, listings),
     shrinkStep: createShrinkStep(desk.db),
     followClock: () => desk.order.follow(),
     durability: () => durabilityFaults(desk.db),
     carryIn: createCarryIn(desk, parking, noteDay),
     ...createLots(desk, parking, settle),
-    ...createOrders(desk, parking, settle),
+    ...orders,
     ...createSuspend(desk, parking),
-    ...createErase(desk),
+    ...createErase(desk, listings),
+    ...createEndpointWrites(desk, addNotice),
+    ...createPostWrites(desk),
+    ...createStatisticsWrites(desk),
     ...createIdempotency(desk),
     ...createTenantWrites(desk),
     ...createPoolWrites(desk),
-    ...createDomainWrites(desk),
-    ...createSuppressionWrites(desk),
+    ...createDomainWrites(desk, addNotice),
+    ...createSuppressionWrites(desk, listings, systemClock.now),
+    ...createAlarmWrites(desk.db, { addHold: orders.addHold, addNotice }),
+    ...createOutageWrites(desk.db, addNotice),
     ...createWindowWrites(desk.db, systemClock.now),
   }
 }

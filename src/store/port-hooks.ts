@@ -1,0 +1,252 @@
+/**
+ * NAME      port-hooks - the store's verbs about webhooks
+ * DESCRIPTION
+ *   An endpoint that answers costs no row per event: it is a place in the log,
+ *   kept once a second, and what succeeded is a compact list beside it. An event
+ *   that was not taken becomes a post of its own, stored before the place passes
+ *   it; so do replays and tests. Marks are those of the log (port-log.ts).
+ * NOTES
+ *   A place has a generation. Who enables or disables an endpoint raises it, and
+ *   what the engine then still says of the older one changes nothing.
+ */
+import type { EventType } from '../mail/event-type.js'
+import type { Mode, Page, Rows } from './page.js'
+
+/** What an endpoint asks for: a type, a name that Resend has for one, or everything that is and will be. */
+export type Subscription = EventType | 'email.delivery_delayed' | '*'
+
+/**
+ * Why nothing is posted: somebody said so, the endpoint answered 410, or it took nothing for days.
+ */
+export type DisabledReason = 'requested' | 'gone' | 'failures'
+
+export interface EndpointRow {
+  /** `wh_...` */
+  readonly id: string
+  readonly accountId: string
+  /** null: the whole account. */
+  readonly workspaceId: string | null
+  readonly mode: Mode
+  readonly url: string
+  /** As they were asked for; never empty. `['*']`: all types, also those that come later. */
+  readonly events: readonly Subscription[]
+  readonly status: 'enabled' | 'disabled'
+  /** null while it is enabled, as is the next. */
+  readonly disabledReason: DisabledReason | null
+  readonly disabledAt: number | null
+  /** Sealed with the pepper: the text that begins with `whsec_`. */
+  readonly secret: string
+  /** The one before, sealed; signs as well until `previousUntil`. */
+  readonly previousSecret: string | null
+  readonly previousUntil: number | null
+  /** JSON [[name, value], ...] of the customer's own headers, sealed; null when there are none. */
+  readonly headers: string | null
+  /** Their names, which may be shown. */
+  readonly headerNames: readonly string[]
+  /** Only mail from these domains (lower case, A-labels); empty: all. Events that have no mail pass. */
+  readonly domains: readonly string[]
+  /** Only mail with one of these tags; a null value means any. Empty: all. Events that have no mail pass. */
+  readonly tags: readonly { readonly name: string; readonly value: string | null }[]
+  readonly fields: 'full' | 'thin'
+  readonly maxInFlight: number
+  /** Replays a second. */
+  readonly replayRate: number
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export type EndpointChange = Partial<
+  Pick<
+    EndpointRow,
+    | 'url'
+    | 'events'
+    | 'headers'
+    | 'headerNames'
+    | 'domains'
+    | 'tags'
+    | 'fields'
+    | 'maxInFlight'
+    | 'replayRate'
+  >
+>
+
+/** How an endpoint does, and how far it is. */
+export interface EndpointState {
+  readonly generation: number
+  /** All before it is answered, or stored as a post. null: the end of the log, when it is next looked at. */
+  readonly mark: string | null
+  /** `failing`: the place stands, and one post at a time tries whether it is back. */
+  readonly health: 'healthy' | 'failing'
+  readonly failingSince: number | null
+  /** Failures since the last success. */
+  readonly failures: number
+  readonly firstFailedAt: number | null
+  readonly lastFailedAt: number | null
+  readonly lastSucceededAt: number | null
+  /** Failed tries since it is failing, and when the next one is. */
+  readonly probes: number
+  readonly probeAt: number | null
+  /** How much of this failing its owners were told: nothing, that it began, that half of the time is over. */
+  readonly told: 0 | 1 | 2
+  /** Given up and not told yet: how many events, and the mark to replay them from. */
+  readonly givenUp: number
+  readonly givenUpFrom: string | null
+  /** When its owners were last told of such. */
+  readonly givenUpToldAt: number | null
+}
+
+export interface KnownEndpoint extends EndpointRow {
+  readonly state: EndpointState
+  /** Posts that are stored to be tried, first or again. */
+  readonly waiting: number
+}
+
+export type PostKind = 'event' | 'replay' | 'test'
+
+/** `waiting` is tried at `dueAt`; `failed` is given up; `canceled` by the end of its endpoint's or store's past. */
+export type PostState = 'waiting' | 'succeeded' | 'failed' | 'canceled'
+
+/** One try, in short. */
+export interface PostTry {
+  readonly at: number
+  /** null: no whole answer came. */
+  readonly status: number | null
+  readonly ms: number
+  readonly cause: string | null
+}
+
+/** A failure, a replay or a test. What is said of the exchange is said of the last try. */
+export interface PostRow {
+  /** `post_...` */
+  readonly id: string
+  readonly endpointId: string
+  /** The `webhook-id`; that of a test is no event of the log. */
+  readonly eventId: string
+  /** The type as it was sent. */
+  readonly eventType: string
+  /** When the event was stored. */
+  readonly eventAt: number
+  readonly kind: PostKind
+  readonly state: PostState
+  /** Tries that have ended. */
+  readonly attempts: number
+  /** Only while it is waiting. */
+  readonly dueAt: number | null
+  /** The latest twelve, oldest first. */
+  readonly tries: readonly PostTry[]
+  /** As they were sent; the values of the customer's own headers are not kept. */
+  readonly url: string | null
+  readonly headers: Readonly<Record<string, string>> | null
+  readonly status: number | null
+  readonly ms: number | null
+  /** The first kilobyte of the answer. */
+  readonly answer: string | null
+  /** What went wrong, in one sentence; null when nothing did. */
+  readonly cause: string | null
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** What is kept of an event that was taken at once, or that was given up unposted with many others. */
+export type BriefPost = Pick<PostRow, 'eventId' | 'eventType' | 'eventAt' | 'status' | 'ms'> & {
+  readonly state: 'succeeded' | 'failed'
+  /** When it was answered. */
+  readonly at: number
+}
+
+/** A post as a list has it: of a brief one there is no id, address, headers or answer. */
+export type ListedPost = Omit<PostRow, 'id'> & { readonly id: string | null }
+
+export interface KeptPlace {
+  readonly endpointId: string
+  readonly state: EndpointState
+  /** Since it was last kept. */
+  readonly brief: readonly BriefPost[]
+}
+
+/** Many events again: those of the log that the endpoint asks for now, or those that failed. */
+export interface ReplayRow {
+  /** `rep_...` */
+  readonly id: string
+  readonly endpointId: string
+  readonly failed: boolean
+  /** A mark of the log; for `failed` a place in the list of posts, null for its beginning. */
+  readonly place: string | null
+  /** Only events stored in this time. */
+  readonly since: number | null
+  readonly until: number
+  /** Posts made of it so far. */
+  readonly made: number
+  readonly createdAt: number
+}
+
+export interface EndpointFilter {
+  readonly accountId: string
+  /** null: all of the account, also those that belong to no workspace. */
+  readonly workspaceId: string | null
+  readonly mode: Mode | null
+}
+
+export interface FailedPosts {
+  /** Oldest first. */
+  readonly posts: readonly ListedPost[]
+  /** Where to go on; null when nothing more is there. */
+  readonly next: string | null
+}
+
+export interface Hooks {
+  /** Stores it, following the log from `mark`. */
+  createEndpoint(row: EndpointRow, mark: string): Promise<void>
+  /** By its id, whatever its workspace and mode. */
+  endpoint(accountId: string, id: string): Promise<KnownEndpoint | null>
+  endpoints(filter: EndpointFilter, page: Page): Promise<Rows<KnownEndpoint>>
+  /** Leaves its place, its health and what waits as they are. False when there is none. */
+  updateEndpoint(accountId: string, id: string, change: EndpointChange, now: number): Promise<boolean>
+  /** The secret so far signs as well until `previousUntil`; null: no longer. */
+  rotateEndpoint(
+    accountId: string,
+    id: string,
+    secret: string,
+    previousUntil: number | null,
+    now: number,
+  ): Promise<boolean>
+  /**
+   * Healthy again; goes on from this mark, or (null) from where it stood. With the event `webhook.enabled`;
+   * one that is enabled stays as it is. False when there is none.
+   */
+  enableEndpoint(accountId: string, id: string, from: string | null, now: number): Promise<boolean>
+  /** With the event `webhook.disabled`; one that is disabled keeps its reason. False when there is none. */
+  disableEndpoint(accountId: string, id: string, reason: DisabledReason, now: number): Promise<boolean>
+  /** It and all that was posted to it; rows go with the sweep. */
+  deleteEndpoint(accountId: string, id: string, now: number): Promise<boolean>
+
+  /** Newest first; `failed`: only those whose last try failed. */
+  posts(endpointId: string, failed: boolean, page: Page): Promise<Rows<ListedPost>>
+  post(endpointId: string, id: string): Promise<PostRow | null>
+  /** All that is kept of an event, oldest first; `eventAt` is when it was stored, without it brief posts are not looked for. */
+  postsOfEvent(endpointId: string, eventId: string, eventAt: number | null): Promise<readonly ListedPost[]>
+  /** Those whose events were stored in a time and that were given up, oldest first. */
+  failedPosts(
+    endpointId: string,
+    since: number | null,
+    until: number,
+    after: string | null,
+    limit: number,
+  ): Promise<FailedPosts>
+  /** Adds posts, or puts these in place of what was known of them. One event has one post of the kind `event`. */
+  savePosts(posts: readonly PostRow[]): Promise<void>
+  addReplay(row: ReplayRow): Promise<void>
+  /** Those under way. */
+  replays(): Promise<readonly ReplayRow[]>
+  /** Adds posts and moves the replay to its next place, in one; null: it is done. */
+  advanceReplay(id: string, place: string | null, posts: readonly PostRow[]): Promise<void>
+
+  /** Every endpoint of every account, for webhook/. */
+  allEndpoints(): Promise<readonly KnownEndpoint[]>
+  /** Once a second; what is of an older generation keeps its brief posts and nothing else. */
+  keepPlaces(kept: readonly KeptPlace[]): Promise<void>
+  /** Posts that wait, those due first; with `now` only those that are due. */
+  waitingPosts(endpointId: string, now: number | null, limit: number): Promise<readonly PostRow[]>
+  /** The wall clock was set by so much: what waits, waits as long as before, and no longer than `longest`. */
+  adjustPosts(now: number, by: number, longest: number): Promise<void>
+}

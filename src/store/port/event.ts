@@ -1,0 +1,37 @@
+/**
+ * NAME      event - one entry of a mail's timeline
+ */
+import type { Reply } from '../../mail/reply.js'
+
+export interface Tag {
+  readonly name: string
+  readonly value: string
+}
+
+export type EventSource = 'api' | 'smtp' | 'dsn' | 'arf' | 'operator' | 'system'
+
+export interface MtaRef {
+  readonly poolId: string
+  readonly upstreamId: string | null
+  readonly host: string | null
+}
+
+export interface EventRow {
+  readonly id: string
+  /** An EventType of a mail; of what was not applied the one that it would have been. */
+  readonly type: string
+  readonly emailId: string
+  readonly recipientId: string | null
+  readonly recipient: string | null
+  readonly source: EventSource
+  readonly occurredAt: number
+  readonly createdAt: number
+  readonly reply: Reply | null
+  readonly mta: MtaRef | null
+  readonly attempt: number | null
+  /** It changed what is told of the recipient; else it only notes something. */
+  readonly change: boolean
+  readonly applied: boolean
+  readonly reason: string | null
+  readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
+}

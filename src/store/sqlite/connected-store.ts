@@ -1,0 +1,29 @@
+/**
+ * NAME      connected-store - the whole port, in another thread
+ * DESCRIPTION
+ *   Writes go through the port that shareSqliteStore gave, reads run on a connection of the
+ *   calling thread. The thread that opened the store begins it, keeps it and ends it.
+ */
+import { dirname } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
+import type { Store } from '../port.js'
+import { attach, detach } from './session.js'
+import { readsOf } from './store-reads.js'
+import { writesOf } from './store-writes.js'
+import { createLine } from './thread/line.js'
+import { createPulse } from './thread/pulse.js'
+
+export type ConnectedStore = Omit<Store, 'open' | 'migrate'>
+
+/** Attaches to the writer through a port; call it once, in the thread that owns the port. */
+export const connectStore = async (port: MessagePort): Promise<ConnectedStore> => {
+  const line = createLine(port)
+  const file = await line.file
+  const verbs = attach(line, { dataDir: dirname(file), daemon: false }, file, createPulse())
+  return {
+    ...writesOf(() => verbs),
+    ...readsOf(() => verbs),
+    broken: Promise.race([line.broken, verbs.failed]),
+    close: () => detach(verbs),
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * NAME      carried - events in a file, as Postern 0.1 stored them
+ * DESCRIPTION
+ *   The form in which a mail's timeline travels to another store, which may be an
+ *   older one: named fields, types and sources in words, first events among them.
+ */
+import type { EventRow, EventSource } from '../../port/event.js'
+import type { Fields } from '../../port-carry.js'
+import type { Desk } from '../write/desk.js'
+import { createMtaNumber, flagsOf, kindOf, type More, NOTHING, packMore } from './codec.js'
+import { carriedType, createChanges } from './step.js'
+
+const moreOf = ({ reply, mta, detail }: EventRow): string | null =>
+  reply === null && mta === null && detail === null ? null : JSON.stringify({ reply, mta, detail })
+
+export const toFields = (event: EventRow, dedupe: string | null): Fields => ({
+  email_id: event.emailId,
+  id: event.id,
+  type: event.type,
+  recipient_id: event.recipientId,
+  source: event.source,
+  occurred_at: event.occurredAt,
+  created_at: event.createdAt,
+  attempt: event.attempt,
+  applied: event.applied ? 1 : 0,
+  reason: event.reason,
+  dedupe,
+  more: moreOf(event),
+})
+
+/** Stores the events of a carried mail as its history. */
+export const createAddCarried = (desk: Desk) => {
+  // two events may tell of one report
+  const insert = desk.db.prepare(
+    `INSERT OR IGNORE INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more, id)
+     VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const mtaNumber = createMtaNumber(desk)
+  return (ord: number, events: readonly Fields[]): void => {
+    const changes = createChanges()
+    for (const event of events) {
+      const more: More =
+        typeof event.more === 'string' ? { ...NOTHING, ...(JSON.parse(event.more) as More) } : NOTHING
+      const type = carriedType(String(event.type), more.detail)
+      const applied = event.applied === 1
+      const change = changes(String(event.email_id), String(event.recipient_id), type, applied)
+      insert.run(
+        desk.order.next(),
+        ord,
+        kindOf(type),
+        flagsOf(event.source as EventSource, applied, change),
+        event.recipient_id,
+        event.occurred_at,
+        Number(event.created_at) - Number(event.occurred_at),
+        event.attempt ?? null,
+        event.reason ?? null,
+        event.dedupe ?? null,
+        packMore(more, mtaNumber),
+        event.id,
+      )
+    }
+  }
+}

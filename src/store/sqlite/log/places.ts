@@ -1,0 +1,96 @@
+/**
+ * NAME      places - pages over what is stored and what is made
+ * DESCRIPTION
+ *   The log is merged from two kinds of sources: stored events, each at a place of
+ *   its own, and first events, which stand at the place of their mail in the order
+ *   of their recipients' numbers. So a place is two numbers, and a mark is the place
+ *   right above it: all lower ones are older.
+ */
+import type { Page, Rows } from '../../page.js'
+import type { Row } from '../connect.js'
+import { TOP } from '../order/ord.js'
+
+export interface Place {
+  readonly ord: number
+  /** The number of a recipient in its mail; 0 of a stored event. */
+  readonly n: number
+}
+
+/** A place, with the row that was found there. */
+export interface Found extends Place {
+  readonly row: Row
+}
+
+export type Direction = Page['direction']
+
+/** Where some of the records are found. */
+export interface Source {
+  /** The nearest of them on one side of a boundary, the nearest first; of newer ones none beyond `last`. */
+  take(direction: Direction, boundary: Place, limit: number, last?: number): readonly Found[]
+  count(limit: number): number
+}
+
+const MARK = /^(\d{1,16})(?:\.(\d{1,6}))?$/
+
+export const markOf = ({ ord, n }: Place): string => (n === 0 ? String(ord) : `${ord}.${n}`)
+
+/** Null: no mark of the log. */
+export const readMark = (text: string): Place | null => {
+  const found = MARK.exec(text)
+  return found === null ? null : { ord: Number(found[1]), n: Number(found[2] ?? 0) }
+}
+
+export const compare = (a: Place, b: Place): number => a.ord - b.ord || a.n - b.n
+
+/** The lowest boundary that has this place below it. */
+export const above = ({ ord, n }: Place): Place => ({ ord, n: n + 1 })
+
+export const BOTTOM: Place = { ord: 0, n: 0 }
+const HIGHEST: Place = { ord: TOP, n: 0 }
+
+export const takeFrom = (
+  sources: readonly Source[],
+  direction: Direction,
+  boundary: Place,
+  limit: number,
+): Found[] => {
+  // where one source fills the page, no later place of another one is on it
+  let last: number | undefined
+  const found = sources.flatMap((source) => {
+    const some = source.take(direction, boundary, limit, last)
+    if (direction === 'newer' && some.length >= limit) last = some.at(-1)?.ord
+    return some
+  })
+  const sign = direction === 'older' ? -1 : 1
+  return found.sort((a, b) => sign * compare(a, b)).slice(0, limit)
+}
+
+const countUpTo = (sources: readonly Source[], most: number): number => {
+  let total = 0
+  for (const source of sources) {
+    if (total >= most) break
+    total += source.count(most - total)
+  }
+  return total
+}
+
+/** A page of places, newest first; `anchor` is what the page's anchor means. */
+export const pageOfPlaces = (sources: readonly Source[], page: Page, anchor: Place | null): Rows<Found> => {
+  const { direction } = page
+  const boundary = anchor ?? (direction === 'older' ? HIGHEST : BOTTOM)
+  const found = takeFrom(sources, direction, boundary, page.limit + 1)
+  const more = found.length > page.limit
+  const rows = found.slice(0, page.limit)
+  if (direction === 'newer') rows.reverse()
+  const older = rows.at(-1) ?? (anchor === null ? BOTTOM : boundary)
+  const newer = rows[0] === undefined ? older : above(rows[0])
+  const isThere = (side: Direction, from: Place): boolean => takeFrom(sources, side, from, 1).length > 0
+  return {
+    rows,
+    hasOlder: direction === 'older' ? more : isThere('older', older),
+    hasNewer: direction === 'newer' ? more : anchor !== null && isThere('newer', newer),
+    older: markOf(older),
+    newer: markOf(newer),
+    total: page.countUpTo > 0 ? countUpTo(sources, page.countUpTo) : null,
+  }
+}

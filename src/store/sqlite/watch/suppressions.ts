@@ -1,0 +1,53 @@
+/**
+ * NAME      suppressions - lists tell what is added to them and what is taken off
+ * DESCRIPTION
+ *   Whoever changes a list tells it here, in the same commit. Whose list it is
+ *   decides who sees the event; one for test mail tells only those who test.
+ */
+import { toRfc3339 } from '../../../base/clock.js'
+import type { Notice } from '../../port-log.js'
+import { type SuppressionRow, suppressionList } from '../../port-tenants.js'
+
+/** Why it is on the list no more. */
+export type Removal = 'removed' | 'expired'
+
+const noticeOf = (
+  type: 'suppression.added' | 'suppression.removed',
+  row: SuppressionRow,
+  now: number,
+  more: Readonly<Record<string, unknown>>,
+): Notice => {
+  const [owner = ''] = row.workspaceId.split('/')
+  const isOfAccount = owner === row.accountId
+  return {
+    type,
+    accountId: row.accountId,
+    workspaceId: isOfAccount ? null : owner,
+    mode: row.workspaceId === suppressionList(owner, 'test') ? 'test' : 'live',
+    now,
+    data: {
+      suppression_id: row.id,
+      email: row.email,
+      origin: row.origin,
+      scope: isOfAccount ? 'account' : 'workspace',
+      source_id: row.sourceId,
+      // of a person's own words nothing is told
+      reason: row.origin === 'bounce' || row.origin === 'complaint' ? row.reason : null,
+      ...more,
+    },
+  }
+}
+
+export interface SuppressionEvents {
+  added(row: SuppressionRow, now: number): void
+  removed(row: SuppressionRow, why: Removal, now: number): void
+}
+
+/** `addNotice` writes in the commit that runs. */
+export const createSuppressionEvents = (addNotice: (notice: Notice) => unknown): SuppressionEvents => ({
+  added(row, now) {
+    const expires = row.expiresAt === null ? null : toRfc3339(row.expiresAt)
+    addNotice(noticeOf('suppression.added', row, now, { expires_at: expires }))
+  },
+  removed: (row, why, now) => void addNotice(noticeOf('suppression.removed', row, now, { cause: why })),
+})

@@ -1,0 +1,66 @@
+/**
+ * NAME      contract-domains - sending domains
+ */
+import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
+import type { Store } from '../../src/store/port.js'
+import type { DomainRow } from '../../src/store/port-domains.js'
+import { addWorkspace, type Ground, ground, page, T0 } from './fixture.js'
+
+const domainFor = (at: Ground, name: string, over: Partial<DomainRow> = {}): DomainRow => ({
+  id: newId('dom'),
+  accountId: at.accountId,
+  workspaceId: null,
+  name,
+  keys: [
+    {
+      ...{ selector: 'pn1r', algorithm: 'rsa', sealed: 'sealed', record: 'v=DKIM1; p=AAAA' },
+      ...{ state: 'active', createdAt: T0, retiredAt: null },
+    },
+  ],
+  verifiedAt: null,
+  checkedAt: null,
+  createdAt: T0,
+  updatedAt: T0,
+  ...over,
+})
+
+export const domainsContract = async (t: Test, store: Store): Promise<void> => {
+  const at = await ground(store)
+  const other = await ground(store)
+
+  await t.test('found by id and by name, in its account alone', async (t) => {
+    const row = domainFor(at, 'a.example')
+    t.equal(await store.createDomain(row), 'done')
+    t.equal(await store.createDomain(domainFor(at, 'a.example')), 'not_unique')
+    t.equal(await store.createDomain(domainFor(other, 'a.example')), 'done')
+    for (const ref of [row.id, 'a.example']) t.same(await store.domain(at.accountId, ref), row)
+    t.equal(await store.domain(other.accountId, row.id), null)
+    t.ok((await store.allDomains()).some(({ id }) => id === row.id))
+  })
+
+  await t.test('listed newest first, of the account or of one workspace', async (t) => {
+    const second = await addWorkspace(store, at, 'of-domains')
+    const bound = domainFor(at, 'b.example', { workspaceId: second.workspace.id })
+    await store.createDomain(bound)
+    const names = async (workspaceId?: string) =>
+      (await store.domains(at.accountId, page(), workspaceId)).rows.map(({ name }) => name)
+    t.same(await names(), ['b.example', 'a.example'])
+    t.same(await names(second.workspace.id), ['b.example'])
+    t.same(await names(at.workspace.id), [])
+  })
+
+  await t.test('changed only as it was read; removed once, by its own account', async (t) => {
+    const row = domainFor(at, 'c.example')
+    await store.createDomain(row)
+    const later = { ...row, verifiedAt: T0 + 1, updatedAt: T0 + 1 }
+    t.equal(await store.updateDomain({ ...later, accountId: other.accountId }, T0, null), false)
+    t.equal(await store.updateDomain(later, T0, null), true)
+    t.equal(await store.updateDomain({ ...row, updatedAt: T0 + 2 }, T0, null), false, 'somebody was faster')
+    t.same(await store.domain(at.accountId, row.id), later)
+    t.equal(await store.removeDomain(other.accountId, row.id), false)
+    t.equal(await store.removeDomain(at.accountId, row.id), true)
+    t.equal(await store.removeDomain(at.accountId, row.id), false)
+    t.equal(await store.updateDomain(later, T0 + 1, null), false)
+  })
+}
