@@ -24,16 +24,21 @@ export interface Recipient {
   readonly kind: RecipientKind
 }
 
-export interface Parties {
-  readonly from: Party | null
+/** Who receives it. */
+export interface Recipients {
   readonly to: readonly Party[]
   readonly cc: readonly Party[]
   readonly bcc: readonly Party[]
-  readonly replyTo: readonly Party[]
   readonly recipients: readonly Recipient[]
 }
 
-const FORM = 'must be an address such as ana@example.com or Ana <ana@example.com>'
+export interface Parties extends Recipients {
+  readonly from: Party | null
+  readonly replyTo: readonly Party[]
+}
+
+/** What one must be. */
+export const FORM = 'must be an address such as ana@example.com or Ana <ana@example.com>'
 
 /** A list in one text, or a name with a comma: what people try first. */
 const formOf = (text: string): string => {
@@ -75,6 +80,28 @@ const firstNamed = (
     return true
   })
 
+/** Reads who receives a draft, adding to `errors` what is wrong. */
+export const readRecipients = (
+  draft: Pick<Draft, RecipientKind>,
+  most: number,
+  at: string,
+  errors: FieldError[],
+): Recipients => {
+  const seen = new Set<string>()
+  const recipients: Recipient[] = []
+  const take = (kind: RecipientKind) =>
+    firstNamed(readList(draft[kind], `${at}.${kind}`, errors), kind, seen, recipients)
+  const all = { to: take('to'), cc: take('cc'), bcc: take('bcc'), recipients }
+  if (draft.to.length === 0) {
+    errors.push({ field: `${at}.to`, kind: 'missing', message: '"to" is required' })
+  }
+  if (recipients.length > most) {
+    const message = `at most ${most} recipients over to, cc and bcc, found ${recipients.length}`
+    errors.push({ field: `${at}.to`, kind: 'too_many', message })
+  }
+  return all
+}
+
 /** Reads all address fields of a draft, adding to `errors` what is wrong. */
 export const readParties = (
   draft: Draft,
@@ -86,26 +113,8 @@ export const readParties = (
   const given = draft.from ?? defaultFrom
   const [from = null] = given === null ? [] : readList([given], `${at}.from`, errors)
   if (given === null) errors.push({ field: `${at}.from`, kind: 'missing', message: '"from" is required' })
-  const seen = new Set<string>()
-  const recipients: Recipient[] = []
-  const take = (kind: RecipientKind) =>
-    firstNamed(readList(draft[kind], `${at}.${kind}`, errors), kind, seen, recipients)
-  const parties = {
-    from,
-    to: take('to'),
-    cc: take('cc'),
-    bcc: take('bcc'),
-    replyTo: readList(draft.replyTo, `${at}.reply_to`, errors),
-    recipients,
-  }
-  if (draft.to.length === 0) {
-    errors.push({ field: `${at}.to`, kind: 'missing', message: '"to" is required' })
-  }
-  if (recipients.length > most) {
-    const message = `at most ${most} recipients over to, cc and bcc, found ${recipients.length}`
-    errors.push({ field: `${at}.to`, kind: 'too_many', message })
-  }
-  return parties
+  const recipients = readRecipients(draft, most, at, errors)
+  return { from, ...recipients, replyTo: readList(draft.replyTo, `${at}.reply_to`, errors) }
 }
 
 /** A recipient as the store takes it. */

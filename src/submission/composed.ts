@@ -12,6 +12,7 @@ import type { FieldError } from '../base/fault.js'
 import { newId, newRecipientId } from '../base/id.js'
 import { isAscii, wireAddress } from '../mail/address.js'
 import { composeMessage } from '../mail/compose.js'
+import { receivedOverHttp } from '../mail/received.js'
 import { aggregate, emptyCounts, type Status } from '../mail/status.js'
 import type { EmailFacts, EmailRecord, NewEmail, NewRecipient } from '../store/port.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
@@ -19,8 +20,9 @@ import type { Principal } from '../tenant/principal.js'
 import { newRecipient, type Party, type Recipient } from './addresses.js'
 import { summarize } from './attachments.js'
 import type { Draft } from './draft.js'
+import { headOf, needsSmtpUtf8, octetsOf } from './finished/read.js'
 import { demandSize } from './ground.js'
-import type { Checked } from './validate.js'
+import type { Checked, CheckedMime, Rules } from './validate.js'
 
 /** One item of a batch: a draft, one that is composed already, or what the door found wrong with its types. */
 export type BatchItem =
@@ -29,38 +31,56 @@ export type BatchItem =
   | { readonly errors: readonly FieldError[]; readonly omitted?: number }
 
 /** What composing must know besides the draft. */
-export interface ComposeGround {
-  readonly hostname: string
-  /** Octets of the largest message. */
-  readonly messageSize: number
-  readonly now: number
-}
+export type ComposeGround = Pick<Rules, 'hostname' | 'messageSize' | 'now'>
 
 export interface Composed extends Omit<EmailFacts, 'accountId' | 'workspaceId' | 'mode' | 'source'> {
-  /** The address alone, for the question whether it may send. */
-  readonly sender: string
+  /** The addresses alone of those who have written it, for the question whether they may send. */
+  readonly senders: readonly string[]
   readonly ignoreSuppressions: boolean
   readonly needsSmtpUtf8: boolean
   readonly recipients: readonly Recipient[]
   readonly raw: Uint8Array
-  /** JSON; as octets where it is large. */
-  readonly content: string | Uint8Array
+  /** JSON; as octets where it is large. null where it is read from `raw`. */
+  readonly content: string | Uint8Array | null
 }
 
 const textOf = ({ text }: Party): string => text
 const mailboxOf = ({ mailbox }: Party) => mailbox
 
-const needsSmtpUtf8 = (checked: Checked): boolean =>
+const isBeyondAscii = (checked: Checked): boolean =>
   !(
     checked.recipients.every(({ address }) => isAscii(address)) &&
     [checked.from, ...checked.replyTo].every(({ mailbox }) => isAscii(wireAddress(mailbox.address)))
   )
 
+/** What needs no composing: the message is there, and gets what it lacks. */
+const completed = (checked: CheckedMime, { hostname, now }: ComposeGround): Composed => {
+  const { finished, to, cc, bcc, recipients, tags, scheduledAt, ignoreSuppressions } = checked
+  const id = newId('em', now)
+  const receivedLine = receivedOverHttp({ host: hostname, id, now })
+  return {
+    id,
+    createdAt: now,
+    ...headOf(finished),
+    ...octetsOf(finished, { id, hostname, now, receivedLine }),
+    senders: finished.authors.map(({ address }) => address),
+    to: to.map(textOf),
+    cc: cc.map(textOf),
+    bcc: bcc.map(textOf),
+    tags,
+    attachments: [],
+    scheduledAt,
+    ignoreSuppressions,
+    needsSmtpUtf8: needsSmtpUtf8(finished, recipients),
+    recipients,
+    content: null,
+  }
+}
+
 /** Throws request.body_too_large. */
-export const compose = async (
-  checked: Checked,
-  { hostname, messageSize, now }: ComposeGround,
-): Promise<Composed> => {
+export const compose = async (checked: Checked | CheckedMime, ground: ComposeGround): Promise<Composed> => {
+  if ('finished' in checked) return completed(checked, ground)
+  const { hostname, messageSize, now } = ground
   const { from, subject, html, text, headers, attachments } = checked
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`
@@ -82,7 +102,7 @@ export const compose = async (
     id,
     messageId,
     createdAt: now,
-    sender: from.mailbox.address,
+    senders: [from.mailbox.address],
     from: from.text,
     to: checked.to.map(textOf),
     cc: checked.cc.map(textOf),
@@ -93,7 +113,7 @@ export const compose = async (
     attachments: attachments.map(summarize),
     scheduledAt: checked.scheduledAt,
     ignoreSuppressions: checked.ignoreSuppressions,
-    needsSmtpUtf8: needsSmtpUtf8(checked),
+    needsSmtpUtf8: isBeyondAscii(checked),
     recipients: checked.recipients,
     raw,
     content: JSON.stringify({ html, text, headers }),
@@ -108,7 +128,7 @@ export const toEmail = (
   suppressed: ReadonlySet<string>,
   trace: string | null | undefined,
 ): NewEmail => {
-  const { sender: _, recipients, ...mail } = composed
+  const { senders: _, recipients, ...mail } = composed
   return {
     ...mail,
     accountId: workspace.accountId,
@@ -160,11 +180,13 @@ export const toRecord = (mail: NewEmail): EmailRecord => {
     attachments: mail.attachments,
     messageId: mail.messageId,
     scheduledAt: mail.scheduledAt,
+    ...(mail.resentFrom != null && { resentFrom: mail.resentFrom }),
     createdAt: mail.createdAt,
     updatedAt: mail.createdAt,
     status: aggregate(counts),
     counts,
     recipients,
     poolId: mail.poolId,
+    requireTls: mail.requireTls ?? false,
   }
 }

@@ -36,6 +36,8 @@ export interface Draft {
   readonly tags: readonly { readonly name: string; readonly value: string }[]
   readonly attachments: readonly DraftAttachment[]
   readonly scheduledAt: string | null
+  /** The whole message as base64, in place of all that one is composed of. */
+  readonly mime?: string | null
   /** Also to addresses that are suppressed, this once. */
   readonly ignoreSuppressions?: boolean
 }
@@ -58,6 +60,7 @@ export interface WireDraft {
   readonly attachments?: readonly WireAttachment[] | null | undefined
   readonly scheduled_at?: string | null | undefined
   readonly ignore_suppressions?: boolean | null | undefined
+  readonly raw?: string | null | undefined
 }
 
 /** snake_case is ours; camelCase is what resend 4 passes on. */
@@ -91,6 +94,7 @@ export const toDraft = (body: WireDraft): Draft => ({
   })),
   scheduledAt: body.scheduled_at ?? null,
   ignoreSuppressions: body.ignore_suppressions ?? false,
+  mime: body.raw ?? null,
 })
 
 /** A finished answer, as it will be stored and replayed. */

@@ -10,8 +10,10 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { Fault } from '../base/fault.js'
+import { submissionFingerprint } from '../mail/parse.js'
 import type { Mode } from '../store/page.js'
 import type { IdempotentAnswer, Queue } from '../store/port.js'
+import { decodeBase64 } from './attachments.js'
 import type { Answer, IdempotencyWish, Rendered } from './draft.js'
 
 const LOCK_MS = 60_000
@@ -48,6 +50,23 @@ export const requestFingerprint = (method: string, route: string, variant: strin
   createHash('sha256')
     .update(canonicalJson([method, route, variant, body]))
     .digest('hex')
+
+const isMessage = (one: unknown): one is { readonly raw: string } =>
+  typeof one === 'object' && one !== null && typeof Reflect.get(one, 'raw') === 'string'
+
+/** A message that came whole counts as what a person reads of it: programs make Message-ID, Date and boundaries anew on each try. */
+const asRead = async (one: unknown): Promise<unknown> => {
+  const octets = isMessage(one) ? decodeBase64(one.raw) : null
+  return octets === null ? one : { ...(one as object), raw: await submissionFingerprint(octets, []) }
+}
+
+/** The same for a send or a list of them. */
+export const sendFingerprint = async (route: string, variant: string, body: unknown): Promise<string> => {
+  if (!Array.isArray(body)) return requestFingerprint('POST', route, variant, await asRead(body))
+  const read: unknown[] = []
+  for (const one of body) read.push(await asRead(one))
+  return requestFingerprint('POST', route, variant, read)
+}
 
 export interface Place {
   readonly workspaceId: string

@@ -15,8 +15,9 @@ import { workspaceForSend } from '../tenant/workspace.js'
 import { type Watch, watched } from './accepting.js'
 import type { BatchItem, Composed } from './composed.js'
 import type { Answer, BatchOptions, Draft, SubmitOptions } from './draft.js'
+import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './finished/message.js'
+import { type Resend, resend } from './finished/resend.js'
 import { demandSender, type SenderAllowed, type SubmissionGround, type SubmissionStore } from './ground.js'
-import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './message.js'
 import { createRoute } from './route.js'
 import { submit, submitBatch } from './submit.js'
 
@@ -51,6 +52,8 @@ export interface Submission {
   checkSender(workspace: WorkspaceRow, address: string): Promise<void>
   /** A message that came over SMTP, byte for byte. Its send was counted at MAIL. */
   submitMessage(login: Login, message: EnvelopedMessage): Promise<MessageAnswer>
+  /** A mail of before, once more. */
+  resend(wish: Resend, options: SubmitOptions): Promise<Answer>
 }
 
 /** Only the account sets a workspace's default sender, so its domain needs no other proof. */
@@ -77,5 +80,6 @@ export const createSubmission = (parts: SubmissionParts): Submission => {
     accepting: () => ground.accepting(),
     checkSender: (workspace, address) => demandSender(ground, workspace, address),
     submitMessage: (login, message) => submitMessage(ground, login, message),
+    resend: (wish, options) => resend(ground, wish, options),
   }
 }

@@ -28,14 +28,17 @@ import {
   suppressedOf,
 } from './ground.js'
 import { once } from './idempotency.js'
-import { type Checked, checkDraft, type Rules } from './validate.js'
+import { type Checked, type CheckedMime, checkSend, type Rules } from './validate.js'
 
 const NONE: ReadonlySet<string> = new Set()
+
+/** What may be stored, once its sender may send. */
+type Ready = Checked | CheckedMime | Composed
 
 interface Job {
   readonly principal: Principal
   readonly workspace: WorkspaceRow
-  readonly drafts: readonly (Checked | Composed)[]
+  readonly drafts: readonly Ready[]
   readonly idempotency: IdempotencyWish | null
   readonly trace?: string | null | undefined
   readonly render: Render
@@ -74,13 +77,28 @@ export const rulesOf = (
   { config, clock }: Pick<SubmissionGround, 'config' | 'clock'>,
   workspace: WorkspaceRow | null,
 ): Rules => ({
+  hostname: config.hostname,
+  lineEndings: workspace?.lineEndings ?? 'normalize',
   defaultFrom: workspace?.defaultFrom ?? config.default_from,
   recipients: config.limits.recipients,
+  messageSize: config.limits.message_size,
   now: clock.now(),
 })
 
-const senderOf = (draft: Checked | Composed): string =>
-  'raw' in draft ? draft.sender : draft.from.mailbox.address
+const sendersOf = (draft: Ready): readonly string[] => {
+  if ('raw' in draft) return draft.senders
+  return 'finished' in draft
+    ? draft.finished.authors.map(({ address }) => address)
+    : [draft.from.mailbox.address]
+}
+
+const demandSenders = async (
+  ground: SubmissionGround,
+  workspace: WorkspaceRow,
+  draft: Ready,
+): Promise<void> => {
+  for (const sender of sendersOf(draft)) await demandSender(ground, workspace, sender)
+}
 
 /** One draft; resolves when the mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
 export const submit = async (
@@ -94,9 +112,9 @@ export const submit = async (
   const workspace = await authorise(ground, principal, place)
   if (options.idempotency === null) await demandActive(ground, workspace)
   const { checked, errors } =
-    'raw' in draft ? { checked: draft, errors: null } : checkDraft(draft, rulesOf(ground, workspace))
+    'raw' in draft ? { checked: draft, errors: null } : checkSend(draft, rulesOf(ground, workspace))
   if (errors !== null) throw invalid(errors)
-  await demandSender(ground, workspace, senderOf(checked))
+  await demandSenders(ground, workspace, checked)
   return acceptAll(ground, { principal, workspace, drafts: [checked], ...options })
 }
 
@@ -109,13 +127,13 @@ const inWords = ({ field, message }: FieldError): string =>
   message.startsWith('"') ? message : `"${field.replace(/^body\[\d+\]\./, '')}" ${message}`
 
 type Judged =
-  | { readonly draft: Checked | Composed }
+  | { readonly draft: Ready }
   | { readonly errors: readonly FieldError[]; readonly omitted?: number }
 
 const judge = (item: BatchItem, rules: Rules, at: string): Judged => {
   if ('errors' in item) return item
   if ('raw' in item) return { draft: item }
-  const { checked, errors } = checkDraft(item, rules, at)
+  const { checked, errors } = checkSend(item, rules, at)
   return errors === null ? { draft: checked } : { errors }
 }
 
@@ -128,7 +146,7 @@ const allInWords = (errors: readonly FieldError[], count: number): string => {
 /** What is good in a batch and what is not, item by item. */
 const judgeAll = async (ground: SubmissionGround, workspace: WorkspaceRow, items: readonly BatchItem[]) => {
   const rules = rulesOf(ground, workspace)
-  const drafts: (Checked | Composed)[] = []
+  const drafts: Ready[] = []
   const errors: FieldError[] = []
   const failures: BatchFailure[] = []
   let omitted = 0
@@ -145,7 +163,7 @@ const judgeAll = async (ground: SubmissionGround, workspace: WorkspaceRow, items
       continue
     }
     try {
-      await demandSender(ground, workspace, senderOf(judged.draft))
+      await demandSenders(ground, workspace, judged.draft)
       drafts.push(judged.draft)
     } catch (error) {
       if (!(error instanceof Fault)) throw error

@@ -16,10 +16,12 @@ import {
   keepsUnsubscribeRule,
   lacksFoldPoint,
 } from '../mail/header.js'
-import type { Tag } from '../store/port.js'
-import { type Parties, type Party, readParties } from './addresses.js'
-import { readAttachments } from './attachments.js'
+import type { Tag } from '../store/port/event.js'
+import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
+import { decodeBase64, readAttachments } from './attachments.js'
 import type { Draft } from './draft.js'
+import { type Finished, type FinishedRules, readFinished } from './finished/read.js'
+import { demandSize } from './ground.js'
 import { readSchedule } from './schedule.js'
 
 export const MOST_TAGS = 75
@@ -37,15 +39,24 @@ export interface Checked extends Parties {
   readonly ignoreSuppressions: boolean
 }
 
-export interface Rules {
-  /** Sender of a draft that names none. */
-  readonly defaultFrom: string | null
+/** A message that came whole, with its envelope. */
+export interface CheckedMime extends Recipients {
+  readonly finished: Finished
+  readonly tags: readonly Tag[]
+  readonly scheduledAt: number | null
+  readonly ignoreSuppressions: boolean
+}
+
+export interface Rules extends FinishedRules {
+  /** How many there may be. */
   readonly recipients: number
+  /** Octets of the largest message. */
+  readonly messageSize: number
   readonly now: number
 }
 
-export type Verdict =
-  | { readonly checked: Checked; readonly errors: null }
+export type Verdict<T = Checked> =
+  | { readonly checked: T; readonly errors: null }
   | { readonly checked: null; readonly errors: readonly FieldError[] }
 
 const NAME_IN_PATH = /^[A-Za-z0-9_-]+$/
@@ -127,7 +138,51 @@ const checkText = (draft: Draft, at: string, errors: FieldError[]): void => {
   }
 }
 
-/** Checks one draft. `at` is where it stands in the request: `body`, or `body[3]` in a batch. */
+/** What `raw` stands for already, and may not be told a second time. */
+const saidTwice = (draft: Draft): readonly string[] =>
+  Object.entries({
+    from: draft.from !== null,
+    subject: draft.subject !== '',
+    html: draft.html !== null,
+    text: draft.text !== null,
+    headers: Object.keys(draft.headers).length > 0,
+    attachments: draft.attachments.length > 0,
+    reply_to: draft.replyTo.length > 0,
+  }).flatMap(([name, given]) => (given ? [name] : []))
+
+/** The message in a draft. What would steer us from within its header has a field of the request, and is refused. */
+const readMime = (mime: string, rules: Rules, at: string, errors: FieldError[]): Finished | null => {
+  const octets = decodeBase64(mime)
+  if (octets === null || octets.length === 0) {
+    const message = 'must be a message in base64 with padding, and not in the alphabet for URLs'
+    errors.push({ field: at, kind: 'format', message })
+    return null
+  }
+  demandSize(rules.messageSize, octets.length)
+  const finished = readFinished(octets, rules, { header: at, from: at, body: at }, errors)
+  const steering = new Set(finished?.submitted.section.fields.map(({ name }) => name).filter(isControlHeader))
+  for (const name of steering) {
+    const message = `${name} in the message steers nothing here; tags, scheduled_at and the like stand beside raw`
+    errors.push({ field: at, kind: 'forbidden', message })
+  }
+  return finished
+}
+
+const checkMime = (draft: Draft, mime: string, rules: Rules, at: string): Verdict<CheckedMime> => {
+  const errors: FieldError[] = []
+  const recipients = readRecipients(draft, rules.recipients, at, errors)
+  for (const name of saidTwice(draft)) {
+    errors.push({ field: `${at}.${name}`, kind: 'forbidden', message: 'must not stand beside raw' })
+  }
+  checkTags(draft, at, errors)
+  const scheduledAt = readSchedule(draft.scheduledAt, rules.now, `${at}.scheduled_at`, errors)
+  const finished = readMime(mime, rules, `${at}.raw`, errors)
+  if (errors.length > 0 || finished === null) return { checked: null, errors }
+  const { tags, ignoreSuppressions = false } = draft
+  return { checked: { ...recipients, finished, tags, scheduledAt, ignoreSuppressions }, errors: null }
+}
+
+/** Checks a draft that is to be composed. `at` is where it stands in the request: `body`, or `body[3]` in a batch. */
 export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => {
   const errors: FieldError[] = []
   const parties = readParties(draft, rules.defaultFrom, rules.recipients, at, errors)
@@ -154,3 +209,7 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
     errors: null,
   }
 }
+
+/** Checks what is to be sent, composed or whole. */
+export const checkSend = (draft: Draft, rules: Rules, at = 'body'): Verdict<Checked | CheckedMime> =>
+  draft.mime == null ? checkDraft(draft, rules, at) : checkMime(draft, draft.mime, rules, at)

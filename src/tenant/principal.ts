@@ -8,7 +8,7 @@
  *   counts the same over HTTP and SMTP.
  */
 import type { Clock } from '../base/clock.js'
-import { Fault } from '../base/fault.js'
+import { Fault, type FieldError } from '../base/fault.js'
 import type { Mode } from '../store/page.js'
 import type { KeyScope, Tenants, WorkspaceRow } from '../store/port-tenants.js'
 
@@ -44,6 +44,19 @@ export interface TenantGround {
 /** Which mail this caller sees: a key its own mode, a session both (null). */
 export const visibleMode = (principal: Principal): Mode | null =>
   principal.via === 'session' ? null : principal.mode
+
+/** The mode that it asks for, of those it sees; adds to `errors` when it may not. */
+export const readMode = (
+  principal: Principal,
+  asked: string | undefined,
+  errors: FieldError[],
+): Mode | null => {
+  const own = visibleMode(principal)
+  if (own !== null && asked !== undefined && asked !== own) {
+    errors.push({ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' })
+  }
+  return own ?? (asked as Mode | undefined) ?? null
+}
 
 /** Throws unless a person's session is asking (API keys cannot make keys). */
 export const requireSession = (principal: Principal): void => {

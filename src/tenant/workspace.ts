@@ -9,7 +9,18 @@ import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { parseAddress } from '../mail/address.js'
 import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/built-in.js'
 import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
+import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/watch/alarms.js'
 import type { Principal, TenantGround } from './principal.js'
+
+/** What is left out of a limit stays as it is in force. */
+export type AlarmsWish = Readonly<
+  Partial<
+    Record<
+      Alarm,
+      { readonly rate?: number | undefined; readonly at_least?: number | undefined } | 'off' | undefined
+    >
+  >
+>
 
 export interface WorkspaceWish {
   readonly name?: string | undefined
@@ -21,6 +32,9 @@ export interface WorkspaceWish {
   readonly lineEndings?: WorkspaceRow['lineEndings'] | undefined
   readonly senderDsn?: boolean | undefined
   readonly restrictSenders?: boolean | undefined
+  readonly alarms?: AlarmsWish | undefined
+  readonly onAlarm?: WorkspaceRow['onAlarm'] | undefined
+  readonly statisticsTags?: readonly string[] | undefined
   readonly suspended?: boolean | undefined
 }
 
@@ -36,6 +50,22 @@ export const slugify = (name: string): string =>
     .slice(0, 50)
     .replace(/^-+|-+$/g, '') || 'workspace'
 
+export const MOST_STATISTICS_TAGS = 20
+const TAG_NAME = /^[A-Za-z0-9_-]{1,256}$/
+
+const wrongWithTags = (names: readonly string[]): readonly FieldError[] => {
+  const field = 'body.statistics.tags'
+  if (names.length > MOST_STATISTICS_TAGS)
+    return [{ field, kind: 'too_many', message: `must name at most ${MOST_STATISTICS_TAGS}` }]
+  return names.flatMap((name, i): FieldError[] => {
+    const at = `${field}[${i}]`
+    if (!TAG_NAME.test(name))
+      return [{ field: at, kind: 'format', message: 'must be a name of 1 to 256 of A-Z a-z 0-9 _ -' }]
+    if (names.indexOf(name) < i) return [{ field: at, kind: 'not_unique', message: 'must not repeat' }]
+    return []
+  })
+}
+
 const checkWish = (wish: WorkspaceWish): readonly FieldError[] => {
   const errors: FieldError[] = []
   const wrong = (field: string, kind: FieldError['kind'], message: string) =>
@@ -50,6 +80,7 @@ const checkWish = (wish: WorkspaceWish): readonly FieldError[] => {
   if (wish.defaultFrom != null && parseAddress(wish.defaultFrom) === null) {
     wrong('default_from', 'format', 'must be an address such as a@b.example or Name <a@b.example>')
   }
+  if (wish.statisticsTags !== undefined) errors.push(...wrongWithTags(wish.statisticsTags))
   return errors
 }
 
@@ -89,7 +120,19 @@ export const wrongWithWorkspace = async (
   return errors
 }
 
-const changeOf = (wish: WorkspaceWish): WorkspaceChange => ({
+const alarmsAfter = (before: AlarmSettings, wish: AlarmsWish): AlarmSettings =>
+  Object.fromEntries(
+    ALARMS.flatMap((alarm) => {
+      const wished = wish[alarm]
+      if (wished === undefined) return before[alarm] === undefined ? [] : [[alarm, before[alarm]]]
+      if (wished === 'off') return [[alarm, wished]]
+      const inForce = before[alarm] ?? 'off'
+      const { rate, atLeast } = inForce === 'off' ? ALARM_LIMITS[alarm] : inForce
+      return [[alarm, { rate: wished.rate ?? rate, atLeast: wished.at_least ?? atLeast }]]
+    }),
+  )
+
+const changeOf = (wish: WorkspaceWish, before: AlarmSettings): WorkspaceChange => ({
   ...(wish.name === undefined ? {} : { name: wish.name.trim() }),
   ...(wish.slug === undefined ? {} : { slug: wish.slug }),
   ...(wish.defaultFrom === undefined ? {} : { defaultFrom: wish.defaultFrom }),
@@ -97,6 +140,9 @@ const changeOf = (wish: WorkspaceWish): WorkspaceChange => ({
   ...(wish.lineEndings === undefined ? {} : { lineEndings: wish.lineEndings }),
   ...(wish.senderDsn === undefined ? {} : { senderDsn: wish.senderDsn }),
   ...(wish.restrictSenders === undefined ? {} : { restrictSenders: wish.restrictSenders }),
+  ...(wish.alarms === undefined ? {} : { alarms: alarmsAfter(before, wish.alarms) }),
+  ...(wish.onAlarm === undefined ? {} : { onAlarm: wish.onAlarm }),
+  ...(wish.statisticsTags === undefined ? {} : { statisticsTags: wish.statisticsTags }),
 })
 
 /** Makes a workspace. A slug that was asked for must be free; one made from the name steps aside (`shop-2`). */
@@ -116,7 +162,7 @@ export const createWorkspace = async (
     const own = wished === null ? freshPool(accountId, slug, now) : undefined
     const poolId = wished ?? own?.id ?? ''
     const fresh = freshWorkspace(accountId, now, { name, slug, isDefault: false, poolId })
-    const row: WorkspaceRow = { ...fresh, ...changeOf(wish), slug }
+    const row: WorkspaceRow = { ...fresh, ...changeOf(wish, {}), slug }
     if ((await ground.store.createWorkspace(row, own)) === 'done') return row
     if (wish.slug !== undefined) break
   }
@@ -142,7 +188,7 @@ export const updateWorkspace = async (
   const wished = await judge(ground, accountId, wish, id, errors)
   if (errors.length > 0) throw invalid(errors)
   const to = wished ?? (wish.pool === null ? await ownPool(ground, old) : from)
-  const change: WorkspaceChange = { ...changeOf(wish), ...(to === from ? {} : { poolId: to }) }
+  const change: WorkspaceChange = { ...changeOf(wish, old.alarms), ...(to === from ? {} : { poolId: to }) }
   // mail that waits goes where new mail will go
   const moving = to === from ? undefined : { accountId, from, to, now: ground.clock.now() }
   if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw invalid([SLUG_TAKEN])

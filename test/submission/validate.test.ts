@@ -1,12 +1,19 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { parseTime } from '../../src/base/time/iso.js'
 import { decodeBase64 } from '../../src/submission/attachments.js'
 import { toDraft, type WireDraft } from '../../src/submission/draft.js'
-import { parseTime } from '../../src/submission/schedule.js'
 import { checkDraft } from '../../src/submission/validate.js'
 
 const NOW = Date.UTC(2026, 10, 20, 10)
-const rules = { defaultFrom: null, recipients: 100, now: NOW }
+const rules = {
+  defaultFrom: null,
+  recipients: 100,
+  now: NOW,
+  hostname: 'gw.test',
+  messageSize: 100_000,
+  lineEndings: 'normalize',
+} as const
 const good = { from: 'a@acme.test', to: 'ana@example.com' }
 
 const verdict = (body: WireDraft) => checkDraft(toDraft({ ...good, ...body }), rules)
@@ -111,7 +118,7 @@ t.test('when to send', async (t) => {
   t.strictSame(faults({ scheduled_at: at(30 * day + 1) }), ['body.scheduled_at range'])
   for (const text of [
     'tomorrow',
-    'in 1 min',
+    'in 1 month',
     '2026-11-21',
     '2026-11-21T10:00:00',
     '2026-02-30T10:00:00Z',
@@ -120,6 +127,9 @@ t.test('when to send', async (t) => {
   ]) {
     t.strictSame(faults({ scheduled_at: text }), ['body.scheduled_at format'], text)
   }
+  t.strictSame(faults({ scheduled_at: 'in 30 days' }), [])
+  t.strictSame(faults({ scheduled_at: 'in 31 days' }), ['body.scheduled_at range'])
+  t.strictSame(faults({ scheduled_at: 'today at midnight' }), ['body.scheduled_at past'])
   const moment = Date.UTC(2026, 10, 21, 8, 30)
   for (const text of [
     '2026-11-21T08:30Z',

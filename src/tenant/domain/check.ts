@@ -4,49 +4,32 @@
  *   Each key's TXT record is looked up and compared by what it means (k= and p=),
  *   not by how it is written. When all active keys are there the domain is
  *   verified; when all waiting ones are, they begin to sign. A DMARC record is
- *   looked for and advised, never demanded. A name server that fails proves
- *   nothing: what was verified stays so.
+ *   looked for and advised, never demanded. A name server that fails, or is silent
+ *   for longer than a check may take, proves nothing: what was verified stays so.
  */
 import { promises as dns } from 'node:dns'
+import { type CheckedRecord, type DnsRecord, dnsRecords, type Seen } from '../../record/domain.js'
 import type { DkimKeyRow, DomainRow } from '../../store/port-domains.js'
-import { activate, type DomainGround } from './domain.js'
-
-export interface DnsRecord {
-  readonly purpose: 'dkim' | 'dmarc'
-  readonly type: 'TXT'
-  readonly name: string
-  readonly value: string
-  /** Of its key; null for what is only advised. */
-  readonly state: DkimKeyRow['state'] | null
-}
-
-export type Seen = 'ok' | 'missing' | 'different' | 'unknown'
-
-export interface CheckedRecord extends DnsRecord {
-  readonly seen: Seen
-  /** What DNS says instead, or why it said nothing. */
-  readonly found: string | null
-}
+import { activate, type DomainGround, domainNotice, findDomain } from './domain.js'
 
 export type TxtLookup = (name: string) => Promise<readonly (readonly string[])[]>
 
-/** What is to be published for a domain. */
-export const dnsRecords = (row: DomainRow): readonly DnsRecord[] => [
-  ...row.keys.map((key) => ({
-    purpose: 'dkim' as const,
-    type: 'TXT' as const,
-    name: `${key.selector}._domainkey.${row.name}`,
-    value: key.record,
-    state: key.state,
-  })),
-  { purpose: 'dmarc', type: 'TXT', name: `_dmarc.${row.name}`, value: 'v=DMARC1; p=none', state: null },
-]
+/** A server gets two tries, and the next one its own; all of them together have no longer than this. */
+const PATIENCE_MS = 8_000
 
 /** Looks names up; `server` is an address and port such as 127.0.0.1:5353. */
-export const txtLookup = (server: string | null): TxtLookup => {
-  const resolver = new dns.Resolver({ timeout: 3_000, tries: 2 })
-  if (server !== null) resolver.setServers([server])
-  return (name) => resolver.resolveTxt(name)
+export const txtLookup = (server: string | null, patienceMs = PATIENCE_MS): TxtLookup => {
+  return async (name) => {
+    // one of its own, since giving up cancels all that a resolver was asked
+    const resolver = new dns.Resolver({ timeout: 2_000, tries: 2 })
+    if (server !== null) resolver.setServers([server])
+    const patience = setTimeout(() => resolver.cancel(), patienceMs)
+    try {
+      return await resolver.resolveTxt(name)
+    } finally {
+      clearTimeout(patience)
+    }
+  }
 }
 
 const tagsOf = (record: string): ReadonlyMap<string, string> =>
@@ -94,23 +77,56 @@ export interface DomainCheck {
 export const lookUp = (row: DomainRow, lookup: TxtLookup): Promise<readonly CheckedRecord[]> =>
   Promise.all(dnsRecords(row).map((record) => look(lookup, record)))
 
-/** Looks everything up and writes down what follows from it. */
+/** What follows from what DNS says. */
+export const judgeDomain = (row: DomainRow, records: readonly CheckedRecord[], now: number): DomainRow => {
+  const of = (state: DkimKeyRow['state']) => records.filter((record) => record.state === state)
+  const all = (list: readonly CheckedRecord[], seen: Seen) => list.every((record) => record.seen === seen)
+  const rotated = of('next').length > 0 && all(of('next'), 'ok')
+  const published = rotated || all(of('active'), 'ok')
+  const unsure = of('active').some(({ seen }) => seen === 'unknown')
+  return {
+    ...row,
+    keys: rotated ? activate(row.keys, now) : row.keys,
+    verifiedAt: published ? (row.verifiedAt ?? now) : unsure ? row.verifiedAt : null,
+    checkedAt: now,
+    updatedAt: Math.max(now, row.updatedAt + 1),
+  }
+}
+
+/** The records of keys that sign, and are not there. */
+const wanting = (records: readonly CheckedRecord[]) =>
+  records
+    .filter(({ state, seen }) => state === 'active' && seen !== 'ok')
+    .map(({ name, type, seen }) => ({ name, type, seen }))
+
+/** Writes down what follows, with an event where the result is another; null when somebody changed the domain meanwhile. */
+export const recordCheck = async (
+  ground: DomainGround,
+  row: DomainRow,
+  records: readonly CheckedRecord[],
+): Promise<DomainRow | null> => {
+  const now = ground.clock.now()
+  const after = judgeDomain(row, records, now)
+  const notice = domainNotice(row, after, now, { reason: 'dns', records: wanting(records) })
+  return (await ground.store.updateDomain(after, row.updatedAt, notice)) ? after : null
+}
+
+/** Looks everything up and writes down what follows from it; throws domain.not_found when it is gone by then. */
 export const checkDomain = async (
-  { store, clock }: DomainGround,
+  ground: DomainGround,
   row: DomainRow,
   lookup: TxtLookup,
 ): Promise<DomainCheck> => {
-  const records = await lookUp(row, lookup)
-  const of = (state: DkimKeyRow['state']) => records.filter((record) => record.state === state)
-  const all = (list: readonly CheckedRecord[], seen: Seen) => list.every((record) => record.seen === seen)
-  const now = clock.now()
-  const rotated = of('next').length > 0 && all(of('next'), 'ok')
-  const keys = rotated ? activate(row.keys, now) : row.keys
-  const published = rotated || all(of('active'), 'ok')
-  const unsure = of('active').some(({ seen }) => seen === 'unknown')
-  const verifiedAt = published ? (row.verifiedAt ?? now) : unsure ? row.verifiedAt : null
-  const updatedAt = rotated ? now : row.updatedAt
-  const after: DomainRow = { ...row, keys, verifiedAt, checkedAt: now, updatedAt }
-  await store.updateDomain(after)
-  return { row: after, records }
+  let old = row
+  const found = await lookUp(old, lookup)
+  const known = new Map(found.map((record) => [record.name, { seen: record.seen, found: record.found }]))
+  // keys that were rotated while DNS was asked have not been looked for
+  const unseen = { seen: 'unknown', found: null } as const
+  const recordsOf = (one: DomainRow): readonly CheckedRecord[] =>
+    dnsRecords(one).map((record) => ({ ...record, ...(known.get(record.name) ?? unseen) }))
+  for (;;) {
+    const after = await recordCheck(ground, old, recordsOf(old))
+    if (after !== null) return { row: after, records: recordsOf(after) }
+    old = await findDomain(ground, row.accountId, row.id)
+  }
 }

@@ -7,9 +7,10 @@
  *   still under way.
  */
 import { domainToASCII } from 'node:url'
-import { Fault, invalid } from '../../base/fault.js'
-import { newId } from '../../base/id.js'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { isId, newId } from '../../base/id.js'
 import type { DkimKeyRow, DomainRow, Domains } from '../../store/port-domains.js'
+import type { Notice } from '../../store/port-log.js'
 import type { WorkspaceRow } from '../../store/port-tenants.js'
 import type { TenantGround } from '../principal.js'
 import { findWorkspace } from '../workspace.js'
@@ -22,21 +23,50 @@ export interface DomainGround extends TenantGround {
 /** Mail may be checked by its signature for this long after it was signed. */
 export const RETIRED_KEPT_MS = 7 * 86_400_000
 
-const NAME = /^(?=.{3,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/
+/** Its last label is no number: that would be an address. */
+const NAME =
+  /^(?=.{3,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*\.(?!\d+$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
-const normalDomain = (text: string): string => {
+/** Lower case and in A-labels; null when it is no domain. */
+export const normalDomain = (text: string): string | null => {
   const name = domainToASCII(text.trim().replace(/\.$/, '')).toLowerCase()
-  if (NAME.test(name)) return name
-  throw invalid([{ field: 'body.name', kind: 'format', message: 'must be a domain such as shop.example' }])
+  return NAME.test(name) ? name : null
+}
+
+export interface DomainWish {
+  readonly name: string
+  /** Id or slug; all of the account when it is left out. */
+  readonly workspace?: string | undefined
+}
+
+/** All that is wrong with the name of a new one. */
+export const wrongWithDomain = async (
+  { store }: Pick<DomainGround, 'store'>,
+  accountId: string,
+  wish: Partial<DomainWish>,
+): Promise<readonly FieldError[]> => {
+  if (wish.name === undefined) return []
+  const name = normalDomain(wish.name)
+  if (name === null)
+    return [{ field: 'body.name', kind: 'format', message: 'must be a domain such as shop.example' }]
+  return (await store.domain(accountId, name)) === null ? [] : [NAME_TAKEN]
+}
+
+const NAME_TAKEN: FieldError = {
+  field: 'body.name',
+  kind: 'not_unique',
+  message: 'is a sending domain already',
 }
 
 /** With two fresh signing keys, in force from now on. */
 export const addDomain = async (
   ground: DomainGround,
   accountId: string,
-  wish: { readonly name: string; readonly workspace?: string | undefined },
+  wish: DomainWish,
 ): Promise<DomainRow> => {
+  const wrong = await wrongWithDomain(ground, accountId, wish)
   const name = normalDomain(wish.name)
+  if (name === null || wrong.length > 0) throw invalid(wrong)
   const workspace =
     wish.workspace === undefined ? null : await findWorkspace(ground, accountId, wish.workspace)
   const now = ground.clock.now()
@@ -45,25 +75,24 @@ export const addDomain = async (
     accountId,
     workspaceId: workspace?.id ?? null,
     name,
-    keys: makeKeys(ground.pepper, 'active', [], now),
+    keys: await makeKeys(ground.pepper, 'active', [], now),
     verifiedAt: null,
     checkedAt: null,
     createdAt: now,
     updatedAt: now,
   }
-  if ((await ground.store.createDomain(row)) === 'not_unique') {
-    throw invalid([{ field: 'body.name', kind: 'not_unique', message: 'is a sending domain already' }])
-  }
+  if ((await ground.store.createDomain(row)) === 'not_unique') throw invalid([NAME_TAKEN])
   return row
 }
 
-/** By id or name. */
+/** By id or name; throws domain.not_found, also for what can be neither. */
 export const findDomain = async (
   { store }: Pick<DomainGround, 'store'>,
   accountId: string,
   ref: string,
 ): Promise<DomainRow> => {
-  const row = await store.domain(accountId, ref.startsWith('dom_') ? ref : normalDomain(ref))
+  const name = isId('dom', ref) ? ref : normalDomain(ref)
+  const row = name === null ? null : await store.domain(accountId, name)
   if (row === null) throw new Fault('domain.not_found')
   return row
 }
@@ -88,6 +117,26 @@ export const activate = (keys: readonly DkimKeyRow[], now: number): readonly Dki
       return key.state === 'active' ? { ...key, state: 'retired' as const, retiredAt: now } : key
     })
 
+/** What tells that a domain has become verified, or is so no longer; null where that did not change. */
+export const domainNotice = (
+  before: DomainRow,
+  after: DomainRow,
+  now: number,
+  why: Readonly<Record<string, unknown>>,
+): Notice | null => {
+  const isVerified = after.verifiedAt !== null
+  if (isVerified === (before.verifiedAt !== null)) return null
+  const { id, accountId, workspaceId, name } = after
+  return {
+    type: isVerified ? 'domain.verified' : 'domain.failed',
+    accountId,
+    workspaceId,
+    mode: 'live',
+    now,
+    data: { domain_id: id, name, ...(isVerified ? {} : why) },
+  }
+}
+
 /** Makes new keys. They wait for DNS (see check.ts), unless `atOnce`. */
 export const rotateKeys = async (
   ground: DomainGround,
@@ -95,18 +144,20 @@ export const rotateKeys = async (
   ref: string,
   atOnce: boolean,
 ): Promise<DomainRow> => {
-  const old = await findDomain(ground, accountId, ref)
-  const now = ground.clock.now()
-  const fresh = makeKeys(ground.pepper, 'next', old.keys, now)
-  const keys = [...old.keys.filter(({ state }) => state !== 'next'), ...fresh]
-  const row: DomainRow = {
-    ...old,
-    keys: atOnce ? activate(keys, now) : keys,
-    verifiedAt: atOnce ? null : old.verifiedAt,
-    updatedAt: now,
+  for (;;) {
+    const old = await findDomain(ground, accountId, ref)
+    const now = ground.clock.now()
+    const fresh = await makeKeys(ground.pepper, 'next', old.keys, now)
+    const keys = [...old.keys.filter(({ state }) => state !== 'next'), ...fresh]
+    const row: DomainRow = {
+      ...old,
+      keys: atOnce ? activate(keys, now) : keys,
+      verifiedAt: atOnce ? null : old.verifiedAt,
+      updatedAt: Math.max(now, old.updatedAt + 1),
+    }
+    const notice = domainNotice(old, row, now, { reason: 'keys_rotated' })
+    if (await ground.store.updateDomain(row, old.updatedAt, notice)) return row
   }
-  await ground.store.updateDomain(row)
-  return row
 }
 
 /** `a.b.c`, `b.c`: a domain speaks for those under it (relaxed alignment, RFC 7489). */

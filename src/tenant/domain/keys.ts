@@ -5,7 +5,8 @@
  *   its own: receivers that know only RSA ignore the other signature. Private
  *   halves are sealed with the pepper.
  */
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
 import { seal } from '../../base/secret.js'
 import { dkimRecord } from '../../mail/dkim.js'
 import type { DkimKeyRow } from '../../store/port-domains.js'
@@ -15,10 +16,11 @@ export const DKIM_SEAL = 'dkim-key'
 
 type Algorithm = DkimKeyRow['algorithm']
 
-const generate = (algorithm: Algorithm): KeyObject =>
-  algorithm === 'rsa'
-    ? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
-    : generateKeyPairSync('ed25519').privateKey
+const make = promisify(generateKeyPair)
+
+/** Beside the event loop: an RSA key takes a tenth of a second and more. */
+const generate = async (algorithm: Algorithm): Promise<KeyObject> =>
+  (algorithm === 'rsa' ? await make('rsa', { modulusLength: 2048 }) : await make('ed25519')).privateKey
 
 /** `pn20261121r`, and `pn20261121br` when that day has seen a rotation already. */
 const selectorFor = (algorithm: Algorithm, now: number, taken: ReadonlySet<string>): string => {
@@ -31,15 +33,15 @@ const selectorFor = (algorithm: Algorithm, now: number, taken: ReadonlySet<strin
 }
 
 /** A fresh pair, its selectors unlike those of `old`. */
-export const makeKeys = (
+export const makeKeys = async (
   pepper: Uint8Array,
   state: DkimKeyRow['state'],
   old: readonly DkimKeyRow[],
   now: number,
-): readonly DkimKeyRow[] => {
+): Promise<readonly DkimKeyRow[]> => {
   const taken = new Set(old.map(({ selector }) => selector))
-  return (['rsa', 'ed25519'] as const).map((algorithm) => {
-    const key = generate(algorithm)
+  const fresh = async (algorithm: Algorithm): Promise<DkimKeyRow> => {
+    const key = await generate(algorithm)
     const pem = key.export({ type: 'pkcs8', format: 'pem' }) as string
     return {
       selector: selectorFor(algorithm, now, taken),
@@ -50,5 +52,6 @@ export const makeKeys = (
       createdAt: now,
       retiredAt: null,
     }
-  })
+  }
+  return Promise.all([fresh('rsa'), fresh('ed25519')])
 }

@@ -1,77 +1,37 @@
 /**
  * NAME      orders - holding, freeing, moving and purging what waits
  * DESCRIPTION
- *   The operator's words (a workspace's slug, a pool's name, a domain as people
- *   write it) become a scope of the store; what names nothing is refused before
- *   anything is touched. Every order carries a reason, which each recipient that
- *   it changes keeps in its timeline.
+ *   Every order carries a reason, which each recipient that it changes keeps in its
+ *   timeline. A hold belongs to whoever put it there: a workspace lifts its own, and
+ *   never one of the operator's.
  */
-import { domainToASCII } from 'node:url'
 import type { Clock } from '../../base/clock.js'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import { newId } from '../../base/id.js'
-import type { Ledger } from '../../store/port.js'
+import { isId, newId } from '../../base/id.js'
 import type { HoldRow, Operations, QueueAction, QueueCount, QueueScope } from '../../store/port-operations.js'
-import type { Tenants } from '../../store/port-tenants.js'
+import type { ScopeCaller, ScopeGround } from './scope.js'
 
-export interface QueueGround {
-  readonly store: Pick<Tenants, 'workspace' | 'pool'> & Operations & Pick<Ledger, 'email'>
+export interface QueueGround extends ScopeGround {
+  readonly store: ScopeGround['store'] & Operations
   readonly clock: Clock
-}
-
-export interface ScopeWish {
-  /** Id or slug. */
-  readonly workspace?: string | undefined
-  /** Id or name. */
-  readonly pool?: string | undefined
-  /** Recipient domain. */
-  readonly domain?: string | undefined
-  readonly email?: string | undefined
 }
 
 const LONGEST_REASON = 500
 
-const refused = (field: string, kind: FieldError['kind'], message: string) =>
-  invalid([{ field, kind, message }])
+const plainReason = (reason: string): string => reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
 
-const poolIdOf = async ({ store }: QueueGround, accountId: string, ref: string): Promise<string> => {
-  const row = await store.pool(accountId, ref)
-  if (row === null) throw new Fault('egress_pool.not_found')
-  return row.id
-}
-
-const domainOf = (text: string): string => {
-  const domain = domainToASCII(text.replace(/^@/, '')).toLowerCase()
-  if (!/^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(domain)) throw refused('domain', 'format', 'must be a domain')
-  return domain
-}
-
-/** What these words mean in this account. */
-export const queueScope = async (
-  ground: QueueGround,
-  accountId: string,
-  { workspace, pool, domain, email }: ScopeWish,
-): Promise<QueueScope> => {
-  const place = workspace === undefined ? null : await ground.store.workspace(accountId, workspace)
-  if (place === null && workspace !== undefined) throw new Fault('workspace.not_found')
-  const everywhere = { accountId, workspaceId: null, mode: null }
-  if (email !== undefined && (await ground.store.email(everywhere, email)) === null)
-    throw new Fault('email.not_found')
-  return {
-    accountId,
-    workspaceId: place?.id ?? null,
-    poolId: pool === undefined ? null : await poolIdOf(ground, accountId, pool),
-    domain: domain === undefined ? null : domainOf(domain),
-    emailId: email ?? null,
-  }
+/** What is wrong with the reason of an order. */
+export const wrongReason = (reason: string, field = 'body.reason'): readonly FieldError[] => {
+  const { length } = plainReason(reason)
+  if (length === 0) return [{ field, kind: 'empty', message: 'must say why' }]
+  if (length <= LONGEST_REASON) return []
+  return [{ field, kind: 'length', message: `must have at most ${LONGEST_REASON} characters` }]
 }
 
 const checkReason = (reason: string): string => {
-  const text = reason.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim()
-  if (text === '') throw refused('reason', 'empty', 'must say why')
-  if (text.length > LONGEST_REASON)
-    throw refused('reason', 'length', `must have at most ${LONGEST_REASON} characters`)
-  return text
+  const wrong = wrongReason(reason)
+  if (wrong.length > 0) throw invalid(wrong)
+  return plainReason(reason)
 }
 
 export interface Held {
@@ -80,34 +40,114 @@ export interface Held {
   readonly changed: number
 }
 
-/** Keeps everything in this scope from leaving, until it is released. */
+/** All holds are looked through wherever mail could leave, so a workspace may not make any number of them. */
+const MOST_OF_A_WORKSPACE = 100
+
+const checkRoom = async ({ store }: Pick<QueueGround, 'store'>, scope: QueueScope): Promise<void> => {
+  const own = (await store.holds(scope.accountId)).filter(
+    ({ owner, workspaceId }) => owner === 'workspace' && workspaceId === scope.workspaceId,
+  )
+  if (own.length < MOST_OF_A_WORKSPACE) return
+  const detail = `a workspace has at most ${MOST_OF_A_WORKSPACE} holds of its own; lift one first`
+  throw new Fault('resource.conflict', { reason: 'too_many_holds', detail })
+}
+
+/** Keeps everything in this scope from leaving, until it is released. Throws resource.conflict for too many. */
 export const holdQueue = async (
-  { store, clock }: QueueGround,
+  { store, clock }: Pick<QueueGround, 'store' | 'clock'>,
   scope: QueueScope,
   reason: string,
+  owner: HoldRow['owner'] = 'operator',
 ): Promise<Held> => {
+  if (owner === 'workspace') await checkRoom({ store }, scope)
   const now = clock.now()
-  const hold: HoldRow = { ...scope, id: newId('hold', now), reason: checkReason(reason), createdAt: now }
+  const hold: HoldRow = {
+    ...scope,
+    id: newId('hold', now),
+    reason: checkReason(reason),
+    owner,
+    createdAt: now,
+  }
   return { hold, changed: await store.hold(hold) }
 }
 
-/** Resolves with the number of recipients changed. `to` is the pool of a reroute, by id or name. */
+/** The pool of a reroute, by id or name. */
+export const reroutePool = async (
+  { store }: ScopeGround,
+  accountId: string,
+  ref: string,
+): Promise<string> => {
+  const pool = await store.pool(accountId, ref)
+  if (pool === null) throw new Fault('egress_pool.not_found')
+  if (pool.kind === 'sandbox')
+    throw invalid([
+      { field: 'body.to', kind: 'forbidden', message: 'is the sandbox; live mail never goes there' },
+    ])
+  return pool.id
+}
+
+/** Resolves with the number of recipients changed. `to` is the pool of a reroute, by id or name; `liveOnly` spares the sandbox. */
 export const orderQueue = async (
   ground: QueueGround,
   action: QueueAction,
   scope: QueueScope,
   reason: string,
   to: string | null = null,
+  liveOnly = false,
 ): Promise<number> => {
   const checked = checkReason(reason)
-  const target = to === null ? null : await ground.store.pool(scope.accountId, to)
-  if (action === 'reroute' && target === null) throw new Fault('egress_pool.not_found')
-  if (target?.kind === 'sandbox')
-    throw refused('to', 'forbidden', 'is the sandbox; live mail never goes there')
-  const order = { action, scope, to: target?.id ?? null, reason: checked, now: ground.clock.now() }
-  return ground.store.operate(order)
+  if (action === 'reroute' && to === null) throw new Fault('egress_pool.not_found')
+  const target = to === null ? null : await reroutePool(ground, scope.accountId, to)
+  return ground.store.operate({
+    action,
+    scope,
+    to: target,
+    liveOnly,
+    reason: checked,
+    now: ground.clock.now(),
+  })
+}
+
+/** Throws hold.not_found; of one workspace alone, when that is named. */
+export const findHold = async (
+  store: Pick<Operations, 'holds'>,
+  accountId: string,
+  id: string,
+  workspaceId: string | null = null,
+): Promise<HoldRow> => {
+  const row = (await store.holds(accountId)).find((one) => one.id === id)
+  if (row === undefined || (workspaceId !== null && row.workspaceId !== workspaceId))
+    throw new Fault('hold.not_found')
+  return row
+}
+
+/**
+ * Lifts one hold, and sets free what it keeps. One that was lifted and cut off in the middle is finished by the same
+ * order. Throws hold.not_found, and auth.scope_forbidden for a hold of the operator.
+ */
+export const releaseHold = async (
+  { store, clock }: Pick<QueueGround, 'store' | 'clock'>,
+  { accountId, workspaceId }: Pick<ScopeCaller, 'accountId' | 'workspaceId'>,
+  id: string,
+  reason: string,
+  owner: HoldRow['owner'] = 'operator',
+): Promise<number> => {
+  const checked = checkReason(reason)
+  if (!isId('hold', id)) throw new Fault('hold.not_found')
+  const row = (await store.holds(accountId)).find((one) => one.id === id)
+  if (row && workspaceId !== null && row.workspaceId !== workspaceId) throw new Fault('hold.not_found')
+  if (row?.owner === 'operator' && owner === 'workspace')
+    throw new Fault('auth.scope_forbidden', { detail: 'an operator put this hold there, and lifts it' })
+  const scope: QueueScope = { accountId, workspaceId, poolId: null, domain: null, emailId: null }
+  const order = { action: 'release', scope, to: null, reason: checked, now: clock.now(), hold: id } as const
+  const changed = await store.operate(order)
+  if (row === undefined && changed === 0) throw new Fault('hold.not_found')
+  return changed
 }
 
 /** What an order would meet; a purge meets what is under way too, unless its message is on the wire. */
-export const queueMatches = ({ store }: QueueGround, scope: QueueScope): Promise<QueueCount> =>
-  store.queueCount(scope)
+export const queueMatches = (
+  { store }: Pick<QueueGround, 'store'>,
+  scope: QueueScope,
+  liveOnly = false,
+): Promise<QueueCount> => store.queueCount({ ...scope, liveOnly })

@@ -3,38 +3,16 @@
  * DESCRIPTION
  *   Computed when it is asked, never stored: from the row of the queue, the
  *   workspace, the holds, the pool with its leader, and what the relay last told.
- *   Of several reasons the first of the list below counts. `plain` is for
+ *   Of several reasons the first of the list counts. `short` is for
  *   whoever owns the workspace: it names no pool but its own and no operator's
  *   words; `more` and `remedy` are for those who may mend it.
  */
 import type { Clock } from '../../base/clock.js'
+import { WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
 import { isAway } from '../../store/port-carry.js'
 import { AMBIGUOUS, type HoldRow, type Operations, type QueueEntry } from '../../store/port-operations.js'
 import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port-tenants.js'
-
-/** The first that is true is the one that is told. */
-export const WAITING_REASONS = [
-  'suspended',
-  'held',
-  'no_upstream',
-  'paused',
-  'upstreams_down',
-  'throttled',
-  'rate',
-  'backoff',
-  'scheduled',
-] as const
-export type WaitingReason = (typeof WAITING_REASONS)[number]
-
-export interface Waiting {
-  readonly reason: WaitingReason
-  readonly plain: string
-  readonly more: string | null
-  /** The command that mends it, if one does. */
-  readonly remedy: string | null
-  readonly until: number | null
-}
 
 /** What only the relay knows. */
 export interface RelayView {
@@ -78,7 +56,11 @@ interface Scene {
   readonly view: RelayView | null
 }
 
-type Told = Omit<Waiting, 'reason' | 'until'> & { readonly until?: number | null }
+interface Told extends Pick<Waiting, 'more' | 'remedy'> {
+  /** `pool` is how the reader calls it. */
+  readonly plain: (pool: string) => string
+  readonly until?: number | null
+}
 type Judge = (entry: Waiter, scene: Scene) => Told | null
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
@@ -102,22 +84,23 @@ const suspended: Judge = (_entry, { workspace }) =>
   workspace.suspendedAt === null
     ? null
     : {
-        plain: 'the workspace is suspended',
+        plain: () => 'the workspace is suspended',
         more: workspace.suspendedReason,
         remedy: `postern workspace resume ${workspace.slug}`,
       }
 
-const held: Judge = (entry, { pool, holds }) => {
+const held: Judge = (entry, { holds }) => {
   const hold = holds.find(({ id }) => id === entry.held) ?? holds.find((one) => covers(one, entry))
   if (entry.held === null && hold === undefined) return null
-  const plain = `it is held in pool ${pool.name}`
+  const plain = (pool: string) => `it is held in ${pool}`
+  const alone = `postern queue release --email ${entry.emailId} --reason WHY`
   if (entry.held === AMBIGUOUS) {
-    const remedy = `postern queue release --email ${entry.emailId} --reason WHY`
-    return { plain, more: 'it may have been sent already: a connection broke before the answer', remedy }
+    const more = 'it may have been sent already: a connection broke before the answer'
+    return { plain, more, remedy: alone }
   }
   if (isAway(entry.held))
     return { plain, more: 'it left with an export', remedy: `postern queue take-back ${entry.held}` }
-  if (hold === undefined) return { plain, more: null, remedy: null }
+  if (hold === undefined) return { plain, more: null, remedy: alone }
   return { plain, more: hold.reason, remedy: `postern queue release ${flagsOf(hold)} --reason WHY` }
 }
 
@@ -125,17 +108,17 @@ const noUpstream: Judge = (_entry, { pool, leader, view }) => {
   if (pool.kind === 'sandbox' || leader.kind === 'sandbox' || view?.captures) return null
   if (leader.upstreams.length > 0) return null
   return {
-    plain: `pool ${pool.name} has no upstream`,
+    plain: (its) => `${its} has no upstream`,
     more: leader.id === pool.id ? null : `nor has ${leader.name}, the pool of the default workspace`,
     remedy: `postern pool update ${leader.name} --upstream URL`,
   }
 }
 
-const paused: Judge = (_entry, { pool, leader, view }) => {
+const paused: Judge = (_entry, { leader, view }) => {
   if (leader.kind === 'sandbox' || view?.captures) return null
   if (leader.upstreams.some(({ state }) => state === 'active')) return null
   return {
-    plain: `the upstreams of pool ${pool.name} are paused`,
+    plain: (pool) => `the upstreams of ${pool} are paused`,
     more: null,
     remedy: `postern upstream resume ${leader.name}`,
   }
@@ -155,19 +138,19 @@ const upstreamsDown: Judge = (_entry, scene) => {
     lastError === null ? name : `${name}: ${lastError.stage}: ${lastError.message}`,
   )
   return {
-    plain: `no upstream of pool ${scene.pool.name} answers`,
+    plain: (pool) => `no upstream of ${pool} answers`,
     more: words.join('; '),
     remedy: `postern upstream test ${scene.leader.name}`,
   }
 }
 
-const throttled: Judge = (entry, { pool, view, now }) => {
+const throttled: Judge = (entry, { view, now }) => {
   const domain = domainOf(entry.address)
   const pace = view?.throttled.find((one) => one.poolId === entry.poolId && one.domain === domain)
   if (pace === undefined) return null
   const until = isDue(entry, now) ? pace.until : (entry.dueAt ?? 0)
   return {
-    plain: `its domain asked pool ${pool.name} for a slower pace`,
+    plain: (pool) => `its domain asked ${pool} for a slower pace`,
     more: null,
     remedy: null,
     until: until > now ? until : null,
@@ -181,17 +164,17 @@ const rate: Judge = (entry, scene) => {
     ? 'all connections are in use'
     : 'the messages of this second are used up'
   return {
-    plain: `pool ${scene.pool.name} sends as fast as it may`,
+    plain: (pool) => `${pool} sends as fast as it may`,
     more: limit,
     remedy: `postern upstream list`,
   }
 }
 
-const backoff: Judge = (entry, { now, pool }) =>
+const backoff: Judge = (entry, { now }) =>
   isDue(entry, now) || entry.status === 'scheduled'
     ? null
     : {
-        plain: `pool ${pool.name} tries again later`,
+        plain: (pool) => `${pool} tries again later`,
         more: null,
         remedy: `postern queue retry --email ${entry.emailId}`,
         until: entry.dueAt,
@@ -201,7 +184,7 @@ const scheduled: Judge = (entry, { now }) =>
   isDue(entry, now) || entry.status !== 'scheduled'
     ? null
     : {
-        plain: 'its time has not come',
+        plain: () => 'its time has not come',
         more: null,
         remedy: `postern email reschedule ${entry.emailId} --at TIME`,
         until: entry.dueAt,
@@ -228,7 +211,10 @@ const judge = (
   if (entry.attempting) return null
   for (const reason of reasons) {
     const told = JUDGES[reason](entry, scene)
-    if (told !== null) return { until: null, ...told, reason }
+    if (told === null) continue
+    const name = `pool ${scene.pool.name}`
+    const short = told.plain(scene.pool.id === scene.workspace.poolId ? name : 'another pool')
+    return { until: null, ...told, reason, plain: told.plain(name), short }
   }
   return null
 }

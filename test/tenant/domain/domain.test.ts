@@ -1,7 +1,8 @@
 import t from 'tap'
 import { unseal } from '../../../src/base/secret.js'
 import { loadDkimKey } from '../../../src/mail/dkim.js'
-import { checkDomain, dnsRecords, txtLookup } from '../../../src/tenant/domain/check.js'
+import { dnsRecords } from '../../../src/record/domain.js'
+import { checkDomain, txtLookup } from '../../../src/tenant/domain/check.js'
 import {
   addDomain,
   createSenderAllowed,
@@ -81,6 +82,31 @@ t.test('rotation overlaps', async (t) => {
     'active',
     'active',
   ])
+})
+
+t.test('rotated while DNS is asked: nothing is lost', async (t) => {
+  const row = await addDomain(ground, account.id, { name: 'race.example' })
+  let rotated = row
+  const slow: typeof lookup = async (name) => {
+    if (rotated === row) rotated = await rotateKeys(ground, account.id, row.id, false)
+    return lookup(name)
+  }
+  const { row: after, records } = await checkDomain(ground, row, slow)
+  t.same(after.keys, rotated.keys)
+  t.same(states(await findDomain(ground, account.id, row.id)), ['active', 'active', 'next', 'next'])
+  t.same(
+    records.map(({ seen }) => seen),
+    ['missing', 'missing', 'unknown', 'unknown', 'missing'],
+  )
+  const both = await Promise.all([1, 2].map(() => rotateKeys(ground, account.id, row.id, true)))
+  const stored = await findDomain(ground, account.id, row.id)
+  t.ok(both.some(({ keys }) => JSON.stringify(keys) === JSON.stringify(stored.keys)))
+  t.equal(stored.keys.filter(({ state }) => state === 'retired').length, 4, 'one after the other')
+  const gone: typeof lookup = async (name) => {
+    await removeDomain(ground, account.id, row.id).catch(() => {})
+    return lookup(name)
+  }
+  t.equal(await codeOf(checkDomain(ground, row, gone)), 'domain.not_found')
 })
 
 t.test('who may send', async (t) => {

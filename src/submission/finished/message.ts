@@ -8,17 +8,16 @@
  *   MIME is parsed only for an idempotency key, whose fingerprint must not depend
  *   on what clients make anew on each try.
  */
-import { Fault, type FieldError, invalid } from '../base/fault.js'
-import { newId, newRecipientId } from '../base/id.js'
-import { isAscii, type Mailbox, normalizeAddress, wireAddress } from '../mail/address.js'
-import { asBuffer, isHeaderTooLarge, MOST_HEADER_FIELDS, MOST_HEADER_OCTETS } from '../mail/header.js'
-import { submissionFingerprint } from '../mail/parse.js'
-import { formatDate, receivedLine } from '../mail/received.js'
-import { normalizeLineEnds, prepareForRelay, readSubmitted, type Submitted } from '../mail/submitted.js'
-import type { DsnRequest, NewEmail, NewRecipient, RecipientKind } from '../store/port.js'
-import type { Login } from '../tenant/principal.js'
-import { newRecipient } from './addresses.js'
-import { toRecord } from './composed.js'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { newId, newRecipientId } from '../../base/id.js'
+import { type Mailbox, normalizeAddress, wireAddress } from '../../mail/address.js'
+import { submissionFingerprint } from '../../mail/parse.js'
+import { receivedLine } from '../../mail/received.js'
+import type { Submitted } from '../../mail/submitted.js'
+import type { DsnRequest, NewEmail, NewRecipient, RecipientKind } from '../../store/port.js'
+import type { Login } from '../../tenant/principal.js'
+import { newRecipient } from '../addresses.js'
+import { toRecord } from '../composed.js'
 import {
   demandAccepting,
   demandActive,
@@ -26,10 +25,11 @@ import {
   demandSize,
   type SubmissionGround,
   suppressedOf,
-} from './ground.js'
-import { checkIdempotencyKey, once } from './idempotency.js'
-import { readSchedule } from './schedule.js'
-import { MOST_TAGS } from './validate.js'
+} from '../ground.js'
+import { checkIdempotencyKey, once } from '../idempotency.js'
+import { readSchedule } from '../schedule.js'
+import { MOST_TAGS } from '../validate.js'
+import { type Finished, headOf, needsSmtpUtf8, octetsOf, type Places, readFinished, show } from './read.js'
 
 /** A message with its envelope and where it came from. */
 export interface EnvelopedMessage {
@@ -60,65 +60,32 @@ export interface MessageAnswer {
   readonly replayed: boolean
 }
 
-const MOST_RECEIVED = 50
-const MOST_OWN_PASSES = 2
+/** Where each mistake stands. */
+const PLACES: Places = { header: 'header', from: 'header.from', body: 'body' }
 
-interface Read {
-  readonly raw: Uint8Array
-  readonly submitted: Submitted
-  readonly from: Mailbox
+interface Read extends Finished {
   readonly scheduledAt: number | null
-}
-
-const HEADER_TOO_LARGE = (): Fault => {
-  const most = `${MOST_HEADER_OCTETS / 1024} KiB and ${MOST_HEADER_FIELDS} fields`
-  const error = { field: 'header', kind: 'too_many', message: `the header may have at most ${most}` } as const
-  return new Fault('validation.request_invalid', { ...invalid([error]).options, detail: error.message })
 }
 
 /** Reads and judges a message; throws what a client must be told. */
 const read = (
-  ground: SubmissionGround,
+  { config }: SubmissionGround,
   { workspace }: Login,
-  message: EnvelopedMessage,
+  { raw }: EnvelopedMessage,
   now: number,
 ): Read => {
-  const token = `by ${ground.config.hostname} with `
-  let { raw } = message
-  if (isHeaderTooLarge(asBuffer(raw))) throw HEADER_TOO_LARGE()
-  let submitted = readSubmitted(raw, token)
   const errors: FieldError[] = []
-  if (submitted.hasBareCr || submitted.hasBareLf || submitted.hasNul) {
-    if (workspace.lineEndings === 'strict') {
-      errors.push({
-        field: 'body',
-        kind: 'format',
-        message: 'lines must end in CRLF, and there must be no NUL',
-      })
-    } else {
-      raw = normalizeLineEnds(raw)
-      submitted = readSubmitted(raw, token)
-    }
-  }
-  const { from } = submitted
-  if (from === null)
-    errors.push({
-      field: 'header.from',
-      kind: 'missing',
-      message: 'a From field with an address is required',
-    })
-  if (submitted.repeated.includes('from')) {
-    errors.push({ field: 'header.from', kind: 'not_unique', message: 'there must be one From field' })
-  }
-  for (const message of submitted.unheeded) errors.push({ field: 'header', kind: 'unsupported', message })
-  const scheduledAt = readSchedule(submitted.scheduledAt, now, 'header.x-postern-scheduled-at', errors)
-  if (errors.length > 0 || from === null) {
+  const { hostname } = config
+  const defaultFrom = workspace.defaultFrom ?? config.default_from
+  const rules = { hostname, defaultFrom, lineEndings: workspace.lineEndings }
+  const finished = readFinished(raw, rules, PLACES, errors)
+  const schedule = finished?.submitted.scheduledAt ?? null
+  const scheduledAt = readSchedule(schedule, now, 'header.x-postern-scheduled-at', errors)
+  if (errors.length > 0 || finished === null) {
     const detail = errors.map(({ message: text }) => text).join('; ')
     throw new Fault('validation.request_invalid', { ...invalid(errors).options, detail })
   }
-  if (submitted.received > MOST_RECEIVED || submitted.loops >= MOST_OWN_PASSES)
-    throw new Fault('email.loop_detected')
-  return { raw, submitted, from, scheduledAt }
+  return { ...finished, scheduledAt }
 }
 
 interface Listed {
@@ -127,12 +94,6 @@ interface Listed {
   readonly kind: RecipientKind
   readonly text: string
   readonly dsn: DsnRequest | null
-}
-
-/** A mailbox as one would write it, undisturbed by encoded words. */
-const show = ({ name, address }: Mailbox): string => {
-  if (name === null) return address
-  return `${/[<>@,;:"\\()]/.test(name) ? `"${name.replace(/["\\]/g, '\\$&')}"` : name} <${address}>`
 }
 
 /** The envelope's recipients, once each, with the kind and the name that the header gives them. */
@@ -164,11 +125,10 @@ const toEmail = async (
   now: number,
 ): Promise<NewEmail> => {
   const { workspace, mode } = login
-  const { raw, submitted } = parts
+  const { submitted } = parts
   const { hostname } = ground.config
   const { ip, hello, protocol, tls } = message.received
   const id = newId('em', now)
-  const messageId = submitted.messageId ?? `<${id}@${hostname}>`
   const line = receivedLine({
     helo: hello,
     ip,
@@ -188,28 +148,23 @@ const toEmail = async (
     workspaceId: workspace.id,
     mode,
     source: 'smtp',
-    from: show(parts.from),
+    ...headOf(parts),
     to: textsOf('to'),
     cc: textsOf('cc'),
     bcc: textsOf('bcc'),
-    replyTo: submitted.replyTo.map(show),
-    subject: submitted.subject,
     tags: submitted.tags.slice(0, MOST_TAGS),
     attachments: [],
-    messageId,
     scheduledAt: parts.scheduledAt,
     createdAt: now,
     poolId: await ground.route(workspace, mode),
     recipients,
-    raw: prepareForRelay(raw, submitted, {
-      messageId,
-      date: formatDate(now),
-      receivedLine: line,
+    ...octetsOf(parts, {
+      ...{ id, hostname, now, receivedLine: line },
       // a key may have the work done again, and then the message must be as it was
-      headroom: submitted.idempotencyKey === null && raw === message.raw ? (message.headroom ?? 0) : 0,
+      headroom: submitted.idempotencyKey === null && parts.raw === message.raw ? (message.headroom ?? 0) : 0,
     }),
     ignoreSuppressions: submitted.ignoreSuppressions,
-    needsSmtpUtf8: submitted.needsSmtpUtf8 || recipients.some(({ address }) => !isAscii(address)),
+    needsSmtpUtf8: needsSmtpUtf8(parts, recipients),
     content: null,
     envid: message.envid,
     ret: message.ret,
@@ -235,7 +190,7 @@ export const submitMessage = async (
   const { mode } = login
   const now = clock.now()
   const parts = read(ground, login, message, now)
-  for (const { address } of parts.submitted.authors) await demandSender(ground, workspace, address)
+  for (const { address } of parts.authors) await demandSender(ground, workspace, address)
   const listed = listRecipients(message, parts.submitted)
   const most = ground.config.limits.recipients
   if (listed.length === 0 || listed.length > most) {

@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { EnvelopedMessage } from '../../src/submission/message.js'
-import type { Login } from '../../src/tenant/principal.js'
-import { codeOf } from '../tenant/house.js'
-import { type Office, openOffice, scopeOf } from './house.js'
+import type { EnvelopedMessage } from '../../../src/submission/finished/message.js'
+import type { Login } from '../../../src/tenant/principal.js'
+import { codeOf } from '../../tenant/house.js'
+import { type Office, openOffice, scopeOf } from '../house.js'
 
 const message = (
   lines: readonly string[],
@@ -73,6 +73,22 @@ t.test('a field that asks for what is not done here is refused, in words', async
   t.equal(office.accepted.length, 0)
   await send('X-SMTPAPI: {"to":[],"category":"a"}', 'X-Mailgun-Drop-Message: no', 'X-MC-SendAt:')
   t.equal(office.accepted.length, 1)
+})
+
+t.test('later, by a time or in words', async (t) => {
+  const office = await openOffice(t)
+  const send = (text: string) =>
+    office.submission.submitMessage(
+      loginOf(office),
+      message([`X-Postern-Scheduled-At: ${text}`, ...HEAD, '', 'x']),
+    )
+  const now = office.clock.now()
+  await send('in 10 min')
+  await send('tomorrow at 9am')
+  const times = office.accepted.map(({ scheduledAt }) => scheduledAt)
+  t.strictSame(times, [now + 600_000, now - (now % 86_400_000) + 33 * 3_600_000])
+  await t.rejects(send('soon'), { message: /"in 10 min".*"tomorrow at 9am"/ })
+  await t.rejects(send('in 31 days'), { message: /within the next 30 days/ })
 })
 
 t.test('one email per idempotency key, whatever clients make anew', async (t) => {

@@ -15,17 +15,17 @@
  *   What is owed is looked up every two seconds, in a table that is nearly always
  *   empty; recipients of one mail that fail in the same moment share a report.
  */
-import type { Clock } from '../base/clock.js'
-import { newId, newRecipientId } from '../base/id.js'
-import type { Log } from '../base/log.js'
-import type { Service } from '../base/service.js'
-import type { Config } from '../config/config.js'
-import { isAscii } from '../mail/address.js'
-import { type DsnRecipient, dsnSubject, writeDsn } from '../mail/dsn/write.js'
-import type { NewEmail, Queue } from '../store/port.js'
-import type { OwedDsn, OwedRecipient, SenderDsns } from '../store/port-sender-dsns.js'
-import type { Tenants } from '../store/port-tenants.js'
-import { createRoute, type Route } from './route.js'
+import type { Clock } from '../../base/clock.js'
+import { newId, newRecipientId } from '../../base/id.js'
+import type { Log } from '../../base/log.js'
+import type { Service } from '../../base/service.js'
+import type { Config } from '../../config/config.js'
+import { isAscii } from '../../mail/address.js'
+import { type DsnRecipient, dsnSubject, writeDsn } from '../../mail/dsn/write.js'
+import type { NewEmail, Queue } from '../../store/port.js'
+import type { OwedDsn, OwedRecipient, SenderDsns } from '../../store/port-sender-dsns.js'
+import type { Tenants } from '../../store/port-tenants.js'
+import { createRoute, type Route } from '../route.js'
 
 export interface SenderDsnParts {
   readonly store: SenderDsns & Pick<Queue, 'accept' | 'body'> & Pick<Tenants, 'workspace' | 'pool'>

@@ -1,0 +1,189 @@
+/**
+ * NAME      resend - a mail of before, sent once more
+ * DESCRIPTION
+ *   A new mail of the same octets: with an id, a Message-ID, a Date and return
+ *   paths of its own, and without a client's signature over what was made anew.
+ *   Workspace, mode, pool and sender are those of the first one, whoever asks;
+ *   whether its sender may send, its workspace is suspended and its recipients are
+ *   suppressed is asked again, as of now.
+ *   It goes to those that bounced, or else to all; or to some that are named. Only
+ *   a person may name somebody who did not get the first one.
+ * NOTES
+ *   What a recipient still waits for is not sent again: it would come twice. So the
+ *   state of those who are chosen counts, and not that of the whole mail.
+ *   What was asked of reports (RFC 3461) is not asked again; that it may travel
+ *   under TLS only is.
+ */
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { newId, newRecipientId } from '../../base/id.js'
+import { isAscii, normalizeAddress, parseAddress, wireAddress } from '../../mail/address.js'
+import { formatDate, receivedOverHttp } from '../../mail/received.js'
+import type { Status } from '../../mail/status.js'
+import { prepareAgain, readSubmitted } from '../../mail/submitted.js'
+import type { EmailRecord, Ledger, NewEmail, Queue, RecipientKind } from '../../store/port.js'
+import type { WorkspaceRow } from '../../store/port-tenants.js'
+import { nullWhenMissing } from '../../store/port-upkeep.js'
+import { FORM, newRecipient } from '../addresses.js'
+import { toRecord } from '../composed.js'
+import type { Answer, SubmitOptions } from '../draft.js'
+import {
+  demandAccepting,
+  demandActive,
+  demandSender,
+  type SubmissionGround,
+  suppressedOf,
+} from '../ground.js'
+import { once } from '../idempotency.js'
+
+export interface Resend {
+  readonly record: EmailRecord
+  /** Where its octets are kept. */
+  readonly store: Pick<Queue, 'body'> & Pick<Ledger, 'content'>
+  /** null: those that bounced, or else all. */
+  readonly to: readonly string[] | null
+  /** True for a person: also to others than before. */
+  readonly toAnyone: boolean
+}
+
+interface Chosen {
+  /** Wire form. */
+  readonly address: string
+  readonly normal: string
+  readonly kind: RecipientKind
+  /** As the record shows it. */
+  readonly text: string
+  /** Of the first mail; null for somebody who did not get it. */
+  readonly status: Status | null
+}
+
+const UNDER_WAY: ReadonlySet<Status> = new Set(['scheduled', 'queued', 'deferred'])
+
+/** The recipients of before, with the names that they were given. */
+const recipientsOf = ({ recipients, to, cc, bcc }: EmailRecord): ReadonlyMap<string, Chosen> => {
+  const texts = new Map<string, string>()
+  for (const text of [...to, ...cc, ...bcc]) {
+    const { address = text } = parseAddress(text) ?? {}
+    texts.set(normalizeAddress(address), text)
+  }
+  return new Map(
+    recipients.map(({ address, kind, status }) => {
+      const normal = normalizeAddress(address)
+      return [normal, { address, normal, kind, status, text: texts.get(normal) ?? address }]
+    }),
+  )
+}
+
+/** Who is to get it; throws what is wrong with `to`. */
+const choose = ({ record, to, toAnyone }: Resend, most: number): readonly Chosen[] => {
+  const known = recipientsOf(record)
+  if (to === null) {
+    const all = [...known.values()]
+    const bounced = all.filter(({ status }) => status === 'bounced')
+    return bounced.length > 0 ? bounced : all
+  }
+  const errors: FieldError[] = []
+  const chosen = new Map<string, Chosen>()
+  for (const [i, text] of to.entries()) {
+    const field = to.length === 1 ? 'body.to' : `body.to[${i}]`
+    const mailbox = parseAddress(text)
+    const normal = mailbox && normalizeAddress(mailbox.address)
+    const before = normal === null ? undefined : known.get(normal)
+    if (mailbox === null || normal === null) errors.push({ field, kind: 'format', message: FORM })
+    else if (before !== undefined) chosen.set(normal, before)
+    else if (toAnyone) {
+      const address = wireAddress(mailbox.address)
+      chosen.set(normal, { address, normal, kind: 'to', text: text.trim(), status: null })
+    } else {
+      const message = 'is no recipient of this mail; only the session of a person may send it to others'
+      errors.push({ field, kind: 'forbidden', message })
+    }
+  }
+  if (to.length === 0) errors.push({ field: 'body.to', kind: 'empty', message: 'must name somebody' })
+  if (to.length > most) {
+    errors.push({ field: 'body.to', kind: 'too_many', message: `at most ${most} recipients` })
+  }
+  if (errors.length > 0) throw invalid(errors)
+  return [...chosen.values()]
+}
+
+const conflict = (reason: string, detail: string): Fault => new Fault('resource.conflict', { reason, detail })
+
+/** Its octets; throws what keeps it from being sent again. */
+const keptOf = async ({ record, store }: Resend, chosen: readonly Chosen[]): Promise<Uint8Array> => {
+  if (record.source === 'system') {
+    throw conflict('system_mail', `${record.id} is a report of this gateway, which is sent once`)
+  }
+  const waiting = chosen.find(({ status }) => status !== null && UNDER_WAY.has(status))
+  if (waiting !== undefined) {
+    throw conflict('under_way', `${record.id} is still on its way to ${waiting.address}`)
+  }
+  const raw = await store.body(record.id).catch(nullWhenMissing)
+  if (raw === null) throw conflict('body_gone', `What was written in ${record.id} is no longer kept`)
+  return raw
+}
+
+const toEmail = async (
+  ground: SubmissionGround,
+  { record, store }: Resend,
+  old: Uint8Array,
+  chosen: readonly Chosen[],
+  workspace: WorkspaceRow,
+  now: number,
+): Promise<NewEmail> => {
+  const { hostname } = ground.config
+  const { accountId, workspaceId, mode, from, replyTo, subject, tags, attachments } = record
+  const id = newId('em', now)
+  const messageId = `<${id}@${hostname}>`
+  const receivedLine = receivedOverHttp({ host: hostname, id, now })
+  const normals = chosen.map(({ normal }) => normal)
+  const suppressed = await suppressedOf(ground, { workspaceId, mode }, normals, now)
+  const textsOf = (wanted: RecipientKind) =>
+    chosen.filter(({ kind }) => kind === wanted).map(({ text }) => text)
+  const pool = await ground.store.pool(accountId, record.poolId)
+  return {
+    ...{ accountId, workspaceId, mode, from, replyTo, subject, tags, attachments, id, messageId },
+    source: 'api',
+    to: textsOf('to'),
+    cc: textsOf('cc'),
+    bcc: textsOf('bcc'),
+    scheduledAt: null,
+    createdAt: now,
+    resentFrom: record.id,
+    // one that was deleted since has left its workspace another
+    poolId: pool?.id ?? (await ground.route(workspace, mode)),
+    recipients: chosen.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
+    raw: prepareAgain(old, { messageId, date: formatDate(now), oldId: record.id, receivedLine }),
+    needsSmtpUtf8:
+      readSubmitted(old).needsSmtpUtf8 || chosen.some(({ address }) => !isAscii(wireAddress(address))),
+    content: await store.content(record.id),
+    envid: null,
+    ret: null,
+    requireTls: record.requireTls ?? false,
+  }
+}
+
+/** Resolves when the new mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
+export const resend = async (
+  ground: SubmissionGround,
+  wish: Resend,
+  options: SubmitOptions,
+): Promise<Answer> => {
+  demandAccepting(ground)
+  const { accountId, workspaceId, mode } = wish.record
+  const workspace = await ground.store.workspace(accountId, workspaceId)
+  if (workspace === null) throw new Fault('email.not_found')
+  const chosen = choose(wish, ground.config.limits.recipients)
+  const { store, clock } = ground
+  return once(store, options.idempotency, { workspaceId, mode }, clock.now, async (ticket) => {
+    await demandActive(ground, workspace)
+    const raw = await keptOf(wish, chosen)
+    for (const { address } of readSubmitted(raw).authors) await demandSender(ground, workspace, address)
+    const now = clock.now()
+    const mail = { ...(await toEmail(ground, wish, raw, chosen, workspace, now)), trace: options.trace }
+    const records = [toRecord(mail)]
+    const { status, body } = options.render(records)
+    const idempotency = ticket === null ? null : { ...ticket, status, body }
+    const result = await store.accept({ mails: [mail], idempotency, now })
+    return result === 'lock_lost' ? null : { status, body, replayed: false, records }
+  })
+}
