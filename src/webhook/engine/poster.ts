@@ -1,0 +1,400 @@
+/**
+ * NAME      poster - one endpoint: what it is posted, and what it answered
+ * DESCRIPTION
+ *   Events of the log wait in a short queue, posts of the store are fetched when they
+ *   are due, and at most `maxInFlight` of both are under way. A failed event is stored
+ *   before its place moves past it. While the endpoint is failing, one post at a time
+ *   is tried, at the times that health.ts says.
+ *   Nothing in here waits for another endpoint.
+ */
+import type {
+  BriefPost,
+  DisabledReason,
+  EndpointRow,
+  EndpointState,
+  KeptPlace,
+  KnownEndpoint,
+  PostRow,
+} from '../../store/port-hooks.js'
+import type { LogRow } from '../../store/port-log.js'
+import { bodyOf, postedType } from '../body.js'
+import { createWants } from '../match.js'
+import { NOT_POSTED, type Posted } from '../post.js'
+import { afterTry, bornAt, newPost, withoutEvent } from '../record.js'
+import { type Ground, isSteady, markBefore, save, tell } from './ground.js'
+import { failed, type Judged, MOST_WAITING, mayProbe, shifted, succeeded } from './health.js'
+import { createPlace, type Place, type Taken } from './place.js'
+import { LIFE_MS, nextTry } from './retry.js'
+
+const QUEUE = 200
+/** An endpoint that asks for time gets no post at all for this long at most. */
+const LONGEST_PAUSE_S = 3600
+/** A place that moved over nothing but what others are told is kept this often. */
+const IDLE_KEEP_MS = 60_000
+/** What is given up is gathered for so long before it is told. */
+const GATHER_MS = 30_000
+const OLD_MS = 60_000
+const HOUR = 3600_000
+
+interface Queued {
+  readonly row: LogRow
+  readonly taken: Taken
+}
+
+export class Poster {
+  readMark: string
+  isAtHead = false
+  waiting: number
+  #endpoint: EndpointRow
+  #state: EndpointState
+  #wants: (row: LogRow) => boolean
+  readonly #ground: Ground
+  readonly #place: Place
+  readonly #queue: Queued[] = []
+  #due: PostRow[] = []
+  readonly #inFlight = new Set<string>()
+  readonly #running = new Set<Promise<void>>()
+  /** Events that were stored as posts before a crash, and that the place has not passed. */
+  readonly #stored: Set<string>
+  /** Taken by its own reading, and read again at the head. */
+  #joining: Set<string> | null = null
+  #brief: BriefPost[] = []
+  #isDirty = false
+  #keptAt: number
+  #pausedUntil = 0
+  #lookedForOldAt = 0
+  /** When the oldest event of those given up was stored; null: there are none, or they were before a restart. */
+  #givenUpSince: number | null = null
+  /** Since when such are gathered, on the tick clock. */
+  #gatheredFrom: number | null = null
+  readonly #abort = new AbortController()
+
+  constructor(ground: Ground, known: KnownEndpoint, mark: string, stored: readonly PostRow[]) {
+    this.#ground = ground
+    this.#endpoint = known
+    this.#state = { ...known.state, mark }
+    this.waiting = known.waiting
+    this.#wants = createWants(known)
+    this.#place = createPlace(mark)
+    this.#stored = new Set(stored.filter(({ kind }) => kind === 'event').map(({ eventId }) => eventId))
+    this.#keptAt = ground.clock.tick()
+    this.#isDirty = known.state.mark === null
+    this.readMark = mark
+  }
+
+  get endpoint(): EndpointRow {
+    return this.#endpoint
+  }
+
+  get state(): EndpointState {
+    return this.#state
+  }
+
+  /** As it is stored now: its settings, and how many posts wait. */
+  update(known: KnownEndpoint, waiting = known.waiting): void {
+    this.waiting = waiting
+    if (known.updatedAt === this.#endpoint.updatedAt) return
+    this.#endpoint = known
+    this.#wants = createWants(known)
+  }
+
+  get room(): number {
+    if (this.waiting + this.#inFlight.size >= MOST_WAITING) return 0
+    if (this.#state.health === 'healthy') return Math.max(0, QUEUE - this.#queue.length)
+    return this.#queue.length === 0 && this.waiting === 0 ? 1 : 0
+  }
+
+  /**
+   * Events in the order of the log, and the mark of what was looked at. When they are more than it can
+   * take, it goes on by itself from where it stopped.
+   */
+  offer(rows: readonly LogRow[], mark: string, isEnd: boolean): void {
+    for (const row of rows) {
+      const isWanted = this.#wants(row)
+      if (this.#joining !== null) {
+        if (!isWanted || this.#joining.has(row.id)) continue
+        this.#joining = null
+      }
+      if (isWanted && !this.#stored.delete(row.id)) {
+        if (this.room === 0) {
+          this.isAtHead = false
+          return
+        }
+        this.#queue.push({ row, taken: this.#place.take(row.mark) })
+      } else this.#place.pass(row.mark)
+      this.readMark = row.mark
+    }
+    if (this.#joining !== null && !isEnd) return
+    this.#joining = null
+    this.#place.pass(mark)
+    this.readMark = mark
+  }
+
+  /** From now on it is offered what is read for all, which may begin with events that it has. */
+  join(known: readonly LogRow[]): void {
+    this.isAtHead = true
+    this.#joining = new Set(known.map(({ id }) => id))
+  }
+
+  /** Its place is older than the log: it goes on from here. */
+  jump(mark: string): void {
+    this.#place.pass(mark)
+    this.readMark = mark
+    this.#isDirty = true
+  }
+
+  /** Starts what may be started now. */
+  async work(): Promise<void> {
+    const { store, clock } = this.#ground
+    const isFailing = this.#state.health === 'failing'
+    if (isFailing) this.#endOld()
+    if (!this.#mayStart(clock.now())) return
+    if (this.waiting > 0 && this.#due.length === 0) {
+      const limit = isFailing ? 1 : this.#inFlight.size + this.#endpoint.maxInFlight
+      // one that ends while they are read is still among them
+      const before = new Set(this.#inFlight)
+      const found = await store.waitingPosts(this.#endpoint.id, isFailing ? null : clock.now(), limit)
+      this.#due = found.filter(({ id }) => !before.has(id))
+    }
+    this.#launch()
+  }
+
+  /** What is to be stored of it; null when nothing is new. */
+  keep(): KeptPlace | null {
+    const { clock } = this.#ground
+    const isIdle = clock.tick() - this.#keptAt < IDLE_KEEP_MS
+    const isSame = this.#place.mark === this.#state.mark
+    if (!this.#isDirty && this.#brief.length === 0 && (isSame || isIdle)) return null
+    const brief = this.#brief
+    this.#brief = []
+    this.#isDirty = false
+    this.#keptAt = clock.tick()
+    this.#state = { ...this.#state, mark: this.#place.mark }
+    return { endpointId: this.#endpoint.id, state: this.#state, brief }
+  }
+
+  unkeep({ brief }: KeptPlace): void {
+    this.#brief.unshift(...brief)
+    this.#isDirty = true
+  }
+
+  /** While it fails: somebody believes that it is back. */
+  probeNow(now: number): void {
+    this.#state = { ...this.#state, probeAt: now }
+  }
+
+  /** The wall clock was set. */
+  shift(by: number): void {
+    this.#state = shifted(this.#state, by)
+  }
+
+  /** Tells its owners what was given up: gathered for a while, and once an hour; the rest when it ends. */
+  async tellGivenUp(isEnd: boolean): Promise<void> {
+    const { clock, signMark } = this.#ground
+    const { givenUp, givenUpFrom, givenUpToldAt } = this.#state
+    if (givenUp === 0) return
+    const now = clock.now()
+    this.#gatheredFrom ??= clock.tick()
+    const isEarly = now - (givenUpToldAt ?? 0) < HOUR || clock.tick() - this.#gatheredFrom < GATHER_MS
+    if (isEarly && !isEnd) return
+    this.#gatheredFrom = null
+    this.#givenUpSince = null
+    this.#state = { ...this.#state, givenUp: 0, givenUpFrom: null, givenUpToldAt: now }
+    this.#isDirty = true
+    const since = givenUpFrom === null ? null : signMark(givenUpFrom, this.#endpoint.accountId)
+    await tell(this.#ground, 'webhook.exhausted', this.#endpoint, { count: givenUp, since })
+  }
+
+  /** Nothing is begun any more; what is under way gets so long to end. Then its place is final. */
+  async stop(graceMs: number): Promise<void> {
+    this.#queue.length = 0
+    this.#due = []
+    this.#pausedUntil = Number.POSITIVE_INFINITY
+    const timer = setTimeout(() => this.#abort.abort(), graceMs)
+    await Promise.allSettled(this.#running)
+    clearTimeout(timer)
+    this.#abort.abort()
+  }
+
+  #mayStart(now: number): boolean {
+    if (this.#ground.clock.tick() < this.#pausedUntil) return false
+    if (this.#state.health === 'failing') return this.#inFlight.size === 0 && mayProbe(this.#state, now)
+    return this.#inFlight.size < this.#endpoint.maxInFlight
+  }
+
+  #launch(): void {
+    const now = this.#ground.clock.now()
+    for (let n = 0; this.#mayStart(now); n++) {
+      // taking turns, so that neither what is new nor what is tried again waits for the whole of the other
+      const due = n % 2 === 0 || this.#queue.length === 0 ? this.#due.shift() : undefined
+      const isFull = this.waiting + this.#inFlight.size >= MOST_WAITING
+      const next = due === undefined && !isFull ? this.#queue.shift() : undefined
+      if (due !== undefined) this.#start(due.id, (isProbe) => this.#again(due, isProbe))
+      else if (next !== undefined) this.#start(next.row.id, (isProbe) => this.#first(next, isProbe))
+      else return
+    }
+  }
+
+  #start(key: string, run: (isProbe: boolean) => Promise<void>): void {
+    this.#inFlight.add(key)
+    const isProbe = this.#state.health === 'failing'
+    const running = this.#renew()
+      .then(() => run(isProbe))
+      .catch((error: Error) => {
+        if (!this.#abort.signal.aborted)
+          this.#ground.log.error({ webhook: this.#endpoint.id, error: error.message }, 'post failed')
+      })
+      .finally(() => {
+        this.#inFlight.delete(key)
+        this.#running.delete(running)
+        this.#launch()
+      })
+    this.#running.add(running)
+  }
+
+  /** A new secret or URL holds from the next post on; one that was disabled or removed gets none. */
+  async #renew(): Promise<void> {
+    const { accountId, id } = this.#endpoint
+    const known = await this.#ground.store.endpoint(accountId, id)
+    if (known?.state.generation === this.#state.generation) return this.update(known, this.waiting)
+    this.#pausedUntil = Number.POSITIVE_INFINITY
+    this.#abort.abort()
+    throw new Error('the endpoint is no more what it was')
+  }
+
+  async #send(row: LogRow): Promise<Posted> {
+    const { signal } = this.#abort
+    try {
+      const body = bodyOf(row, this.#endpoint)
+      return await this.#ground.post(this.#endpoint, { id: row.id, body, signal })
+    } catch (error) {
+      if (signal.aborted) throw error
+      this.#ground.log.error({ webhook: this.#endpoint.id, error: (error as Error).message }, 'not posted')
+      return NOT_POSTED
+    }
+  }
+
+  /** An event of the log. */
+  async #first({ row, taken }: Queued, isProbe: boolean): Promise<void> {
+    if (!this.#wants(row)) return this.#place.answer(taken) // it was changed meanwhile
+    const post = newPost(this.#endpoint, row, 'event', this.#ground.clock.now())
+    const posted = await this.#send(row)
+    const now = this.#ground.clock.now()
+    if (posted.ok) {
+      const { id: eventId, createdAt: eventAt, type } = row
+      const eventType = postedType(type, this.#endpoint.events)
+      const { status, ms } = posted
+      this.#brief.push({ eventId, eventType, eventAt, status, ms, state: 'succeeded', at: now })
+      this.#place.answer(taken)
+      return this.#succeeded(now)
+    }
+    this.waiting++
+    await this.#failed(post, posted, isProbe, taken)
+  }
+
+  /** A post that was stored. */
+  async #again(post: PostRow, isProbe: boolean): Promise<void> {
+    const { store, clock } = this.#ground
+    const row = await store.loggedEvent(this.#endpoint.accountId, post.eventId)
+    if (row === null) {
+      await save(this.#ground, [withoutEvent(post, clock.now())], this.#abort.signal)
+      this.waiting--
+      return
+    }
+    const posted = await this.#send(row)
+    const now = clock.now()
+    if (!posted.ok) return this.#failed(post, posted, isProbe)
+    await save(this.#ground, [afterTry(post, this.#endpoint, posted, null, now)], this.#abort.signal)
+    this.waiting--
+    await this.#succeeded(now)
+  }
+
+  async #succeeded(now: number): Promise<void> {
+    const { state, tell } = succeeded(this.#state, now)
+    this.#state = state
+    await this.#tell(tell)
+  }
+
+  /** Stores a failed try, and draws the consequences. */
+  async #failed(post: PostRow, posted: Posted, isProbe: boolean, taken?: Taken): Promise<void> {
+    const { clock, random } = this.#ground
+    const now = clock.now()
+    const steady = isSteady(this.#ground)
+    const { retryAfter: asked } = posted
+    const attempts = post.attempts + 1
+    const dueAt = nextTry({ attempts, from: bornAt(post), asked }, now, steady, random)
+    const pause = Math.min(asked ?? 0, LONGEST_PAUSE_S) * 1000
+    this.#pausedUntil = Math.max(this.#pausedUntil, clock.tick() + pause)
+    const judged = failed(this.#state, this.#endpoint, {
+      now,
+      attempts,
+      since: post.tries[0]?.at ?? now,
+      asked,
+      waiting: this.waiting,
+      isSteady: steady,
+      isProbe,
+      random,
+    })
+    // at once, so that nothing more is started that the judgement forbids
+    this.#state = judged.state
+    this.#isDirty = true
+    const stored = afterTry(post, this.#endpoint, posted, dueAt, now)
+    if (!(await save(this.#ground, [stored], this.#abort.signal))) return
+    if (taken !== undefined) this.#place.answer(taken)
+    if (dueAt === null) await this.#giveUp([post])
+    if (posted.status === 410) await this.#disable('gone')
+    else await this.#tell(judged.tell)
+  }
+
+  async #tell(what: Judged['tell']): Promise<void> {
+    if (what === 'disable') return this.#disable('failures')
+    if (what === null) return
+    this.#isDirty = true
+    const { failures, firstFailedAt } = this.#state
+    const how = { failures, since: new Date(firstFailedAt ?? 0).toISOString(), waiting: this.waiting }
+    await tell(this.#ground, `webhook.${what}`, this.#endpoint, what === 'failing' ? how : {})
+  }
+
+  /** The place as it is now is kept first: what is said of it later is not heard. */
+  async #disable(reason: DisabledReason): Promise<void> {
+    const { store, clock, log } = this.#ground
+    const { accountId, id } = this.#endpoint
+    this.#pausedUntil = Number.POSITIVE_INFINITY
+    await this.tellGivenUp(true)
+    const kept = this.keep()
+    if (kept !== null) await store.keepPlaces([kept])
+    log.warn({ webhook: id, reason }, 'webhook disabled')
+    await store.disableEndpoint(accountId, id, reason, clock.now())
+  }
+
+  /** While it fails hardly anything is tried, so what is too old is looked for; nothing is posted meanwhile. */
+  #endOld(): void {
+    const tick = this.#ground.clock.tick()
+    const isIdle = this.#inFlight.size === 0 && this.#pausedUntil !== Number.POSITIVE_INFINITY
+    if (!isIdle || tick - this.#lookedForOldAt < OLD_MS || !isSteady(this.#ground)) return
+    this.#lookedForOldAt = tick
+    this.#start('old', () => this.#giveUpOld(this.#ground.clock.now()))
+  }
+
+  async #giveUpOld(now: number): Promise<void> {
+    this.#due = []
+    const all = await this.#ground.store.waitingPosts(this.#endpoint.id, null, MOST_WAITING)
+    const old = all.filter((post) => bornAt(post) + LIFE_MS < now)
+    if (old.length === 0) return
+    const ended = old.map((post): PostRow => ({ ...post, state: 'failed', dueAt: null, updatedAt: now }))
+    if (!(await save(this.#ground, ended, this.#abort.signal))) return
+    await this.#giveUp(old)
+  }
+
+  /** Counts what was given up. A replay that begins at its mark posts all of it. */
+  async #giveUp(posts: readonly PostRow[]): Promise<void> {
+    const first = Math.min(...posts.map(({ eventAt }) => eventAt))
+    this.waiting -= posts.length
+    this.#state = { ...this.#state, givenUp: this.#state.givenUp + posts.length }
+    this.#isDirty = true
+    if (first >= (this.#givenUpSince ?? Number.POSITIVE_INFINITY)) return
+    this.#givenUpSince = first
+    const givenUpFrom = await markBefore(this.#ground, this.#endpoint, first)
+    this.#state = { ...this.#state, givenUpFrom }
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * NAME      webhooks - the service that tells endpoints what happened
+ * DESCRIPTION
+ *   Follows the log, gives each enabled endpoint what it asks for, and keeps the
+ *   places once a second. What is stored of endpoints (new ones, changes, what was
+ *   enabled or disabled) is read twice a second and is the truth: an endpoint whose
+ *   generation has changed begins anew from its stored place.
+ * NOTES
+ *   Looks are timed on the machine's timers; whatever is compared with a stored time
+ *   is compared with the clock that is given.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Clock, steadyClock } from '../../base/clock.js'
+import type { Service } from '../../base/service.js'
+import type { KnownEndpoint } from '../../store/port-hooks.js'
+import type { Ground } from './ground.js'
+import { MOST_WAITING } from './health.js'
+import { Poster } from './poster.js'
+import { createReading } from './reading.js'
+import { createReplays } from './replay.js'
+import { LONGEST_WAIT_MS } from './retry.js'
+
+const LOOK_MS = 50
+const LOAD_MS = 500
+const KEEP_MS = 1000
+const REPLAY_MS = 200
+const GRACE_MS = 2000
+
+export interface WebhookParts extends Omit<Ground, 'clock' | 'random'> {
+  readonly clock: Clock
+  readonly random?: () => number
+}
+
+/** Runs a thing at most every so many milliseconds. */
+const every = (ms: number, run: () => Promise<void>): (() => Promise<void>) => {
+  let last = Number.NEGATIVE_INFINITY
+  return async () => {
+    const now = performance.now()
+    if (now - last < ms) return
+    last = now
+    await run()
+  }
+}
+
+class Engine {
+  readonly #ground: Ground
+  readonly #posters = new Map<string, Poster>()
+  readonly #leaving = new Set<Promise<void>>()
+  readonly #reading
+  readonly #replays
+  #steppedBy = 0
+  #isReplaying = false
+  #isStopped = false
+  #loop: Promise<void> = Promise.resolve()
+
+  constructor(parts: WebhookParts) {
+    const clock = steadyClock(parts.clock, (by) => {
+      this.#steppedBy += by
+    })
+    this.#ground = { ...parts, random: parts.random ?? Math.random, clock }
+    this.#reading = createReading(this.#ground)
+    this.#replays = createReplays(this.#ground)
+  }
+
+  async start(): Promise<void> {
+    const { store, clock } = this.#ground
+    await store.adjustPosts(clock.now(), 0, LONGEST_WAIT_MS)
+    await this.#load()
+    this.#loop = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#loop
+    await Promise.all([...this.#posters.values()].map((poster) => poster.stop(GRACE_MS)))
+    await Promise.all(this.#leaving)
+    await this.#keep()
+    this.#posters.clear()
+  }
+
+  async #run(): Promise<void> {
+    const load = every(LOAD_MS, () => this.#load())
+    const keep = every(KEEP_MS, () => this.#keep())
+    const replay = every(REPLAY_MS, () => this.#replay())
+    let failed = ''
+    while (!this.#isStopped) {
+      let isMore = false
+      try {
+        await this.#followClock()
+        await load()
+        isMore = await this.#reading.look([...this.#posters.values()])
+        await replay()
+        await Promise.all([...this.#posters.values()].map((poster) => poster.work()))
+        await keep()
+        failed = ''
+      } catch (error) {
+        const { message } = error as Error
+        if (message !== failed) this.#ground.log.error({ error: message }, 'webhooks failed')
+        failed = message
+      }
+      await sleep(isMore && failed === '' ? 1 : LOOK_MS)
+    }
+  }
+
+  /** Endpoints as they are stored now. */
+  async #load(): Promise<void> {
+    const { store } = this.#ground
+    const known = (await store.allEndpoints()).filter(({ status }) => status === 'enabled')
+    const ids = new Set(known.map(({ id }) => id))
+    for (const [id, poster] of this.#posters) if (!ids.has(id)) this.#drop(id, poster)
+    for (const one of known) {
+      const poster = this.#posters.get(one.id)
+      if (poster?.state.generation === one.state.generation) poster.update(one)
+      else {
+        if (poster !== undefined) this.#drop(one.id, poster)
+        this.#posters.set(one.id, await this.#begin(one))
+      }
+    }
+    this.#isReplaying = known.length > 0 && (await store.replays()).length > 0
+  }
+
+  /** From where they are stored to be now: what was read before has moved on. */
+  async #replay(): Promise<void> {
+    if (!this.#isReplaying) return
+    await this.#replays.look(await this.#ground.store.replays(), this.#posters)
+  }
+
+  async #begin(known: KnownEndpoint): Promise<Poster> {
+    const { store } = this.#ground
+    const mark = known.state.mark ?? (await store.logEnds()).newest
+    const stored = known.waiting === 0 ? [] : await store.waitingPosts(known.id, null, MOST_WAITING)
+    return new Poster(this.#ground, known, mark, stored)
+  }
+
+  #drop(id: string, poster: Poster): void {
+    this.#posters.delete(id)
+    const leaving = this.#leave(poster).finally(() => this.#leaving.delete(leaving))
+    this.#leaving.add(leaving)
+  }
+
+  /** What it was posted is still listed; its place is another's by now. */
+  async #leave(poster: Poster): Promise<void> {
+    await poster.stop(0)
+    const kept = poster.keep()
+    if (kept === null) return
+    await this.#ground.store.keepPlaces([kept]).catch((error: Error) => {
+      this.#ground.log.error({ error: error.message }, 'posts not listed')
+    })
+  }
+
+  async #keep(): Promise<void> {
+    for (const poster of this.#posters.values()) await poster.tellGivenUp(false)
+    const kept = [...this.#posters.values()].flatMap((poster) => {
+      const one = poster.keep()
+      return one === null ? [] : [{ poster, one }]
+    })
+    if (kept.length === 0) return
+    try {
+      await this.#ground.store.keepPlaces(kept.map(({ one }) => one))
+    } catch (error) {
+      for (const { poster, one } of kept) poster.unkeep(one)
+      throw error
+    }
+  }
+
+  /** What waits, waits as long as before the wall clock was set. */
+  async #followClock(): Promise<void> {
+    const { store, clock } = this.#ground
+    const now = clock.now()
+    const by = this.#steppedBy
+    if (by === 0) return
+    this.#steppedBy = 0
+    for (const poster of this.#posters.values()) poster.shift(by)
+    await store.adjustPosts(now, by, LONGEST_WAIT_MS)
+  }
+}
+
+export const createWebhooks = (parts: WebhookParts): Service => {
+  let engine: Engine | null = null
+  return {
+    name: 'webhooks',
+    async start() {
+      engine ??= new Engine(parts)
+      await engine.start()
+    },
+    async stop() {
+      await engine?.stop()
+      engine = null
+    },
+  }
+}

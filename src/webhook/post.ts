@@ -1,0 +1,118 @@
+/**
+ * NAME      post - one try to tell an endpoint of one event
+ * DESCRIPTION
+ *   Signs, posts, and says how it went: 2xx within the time is success, anything
+ *   else a failure with its cause in one sentence. It never throws for what an
+ *   endpoint does; only when we stop ourselves (DialError `stopped`), since then
+ *   nothing is known of the endpoint.
+ *   What is given back may be stored and shown: values of the endpoint's own
+ *   headers are masked in it.
+ */
+import { STATUS_CODES } from 'node:http'
+import type { Clock } from '../base/clock.js'
+import { DialError } from '../base/dial/cause.js'
+import type { Answer, Dialler } from '../base/dial/dial.js'
+import { signatureHeaders } from './sign.js'
+
+const MOST_SHOWN = 1024
+const MASKED = '(hidden)'
+
+export interface PostTarget {
+  readonly url: string
+  /** The endpoint's own, in the clear. */
+  readonly headers: Readonly<Record<string, string>>
+  /** In the clear; two of them during a rotation, the newer first. */
+  readonly secrets: readonly string[]
+}
+
+export interface PostRequest {
+  /** The id of the event. */
+  readonly id: string
+  readonly body: string
+  readonly signal?: AbortSignal
+}
+
+export interface Posted {
+  readonly ok: boolean
+  /** null when there was no answer. */
+  readonly status: number | null
+  readonly ms: number
+  /** As sent, with the values of own headers masked. */
+  readonly requestHeaders: Readonly<Record<string, string>>
+  /** The first kilobyte of the answer; null when there was none. */
+  readonly answer: string | null
+  /** Why it counts as failed; null when it does not. */
+  readonly cause: string | null
+  /** Seconds that the endpoint asks us to wait, or null. */
+  readonly retryAfter: number | null
+}
+
+/** A fault of ours; it is tried again all the same. */
+export const NOT_POSTED: Posted = {
+  ok: false,
+  status: null,
+  ms: 0,
+  requestHeaders: {},
+  answer: null,
+  cause: 'not posted, by a fault of the gateway',
+  retryAfter: null,
+}
+
+/** Cut at an octet, shown as text: half a character at the end is left out, what is no text is marked. */
+const shown = (body: Uint8Array): string =>
+  new TextDecoder().decode(body.subarray(0, MOST_SHOWN), { stream: true }).replace(/\u0000/g, '\ufffd')
+
+/** RFC 9110, section 10.2.3: seconds, or a date. */
+const readRetryAfter = (text: string | undefined, now: number): number | null => {
+  if (text === undefined) return null
+  if (/^\d{1,9}$/.test(text.trim())) return Number(text)
+  const date = /^[A-Z][a-z]{2},? /.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000))
+}
+
+const causeOfAnswer = ({ status, headers }: Answer): string | null => {
+  if (status >= 200 && status < 300) return null
+  const words = `${status} ${STATUS_CODES[status] ?? ''}`.trim()
+  const to = headers.location
+  if (status >= 300 && status < 400 && to !== undefined)
+    return `redirected to ${to.slice(0, 200)}, we do not follow`
+  return status === 410 ? `answered ${words}: it wants no more posts` : `answered ${words}`
+}
+
+export const createPost =
+  (dialler: Dialler, clock: Clock) =>
+  async (target: PostTarget, { id, body, signal }: PostRequest): Promise<Posted> => {
+    const at = clock.now()
+    const start = clock.tick()
+    const ours = {
+      'content-type': 'application/json',
+      'user-agent': 'Postern-Webhooks/1.0',
+      ...signatureHeaders(target.secrets, { id, at, body }),
+    }
+    const masked = Object.fromEntries(Object.keys(target.headers).map((name) => [name, MASKED]))
+    const told = (rest: Pick<Posted, 'status' | 'answer' | 'cause' | 'retryAfter'>): Posted => ({
+      ok: rest.cause === null,
+      ms: Math.round(clock.tick() - start),
+      requestHeaders: { ...masked, ...ours },
+      ...rest,
+    })
+    try {
+      const answer = await dialler.request({
+        url: target.url,
+        method: 'POST',
+        headers: { ...target.headers, ...ours },
+        body,
+        ...(signal !== undefined && { signal }),
+      })
+      return told({
+        status: answer.status,
+        answer: shown(answer.body),
+        cause: causeOfAnswer(answer),
+        retryAfter: readRetryAfter(answer.headers['retry-after'], clock.now()),
+      })
+    } catch (error) {
+      if (!(error instanceof DialError) || error.failure === 'stopped') throw error
+      return told({ status: error.status, answer: null, cause: error.message, retryAfter: null })
+    }
+  }
+export type Post = ReturnType<typeof createPost>

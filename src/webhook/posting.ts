@@ -1,0 +1,44 @@
+/**
+ * NAME      posting - the engine with its way to the endpoints
+ * DESCRIPTION
+ *   As the followers' thread runs it: endpoints are called by the configuration's
+ *   rules, and their secrets are opened for the moment of a post.
+ */
+import { systemClock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Service } from '../base/service.js'
+import type { Config } from '../config/config.js'
+import { MarkCodec } from '../record/mark.js'
+import { diallerOf } from './dialler.js'
+import { targetOf } from './endpoint/ground.js'
+import type { HookStore } from './engine/ground.js'
+import { createWebhooks } from './engine/webhooks.js'
+import { createPost } from './post.js'
+
+export interface PostingParts {
+  readonly store: HookStore
+  readonly config: Config
+  readonly pepper: Uint8Array
+  readonly log: Log
+}
+
+export const createPosting = ({ store, config, pepper, log }: PostingParts): Service => {
+  const dialler = diallerOf(config)
+  const post = createPost(dialler, systemClock)
+  const marks = new MarkCodec(pepper)
+  const engine = createWebhooks({
+    store,
+    log,
+    clock: systemClock,
+    post: (endpoint, request) => post(targetOf(pepper, endpoint, systemClock.now()), request),
+    signMark: (mark, accountId) => marks.write(mark, accountId),
+  })
+  return {
+    name: engine.name,
+    start: () => engine.start(),
+    async stop() {
+      await engine.stop()
+      await dialler.close()
+    },
+  }
+}

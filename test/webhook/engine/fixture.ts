@@ -1,0 +1,148 @@
+/** A store, the engine over it, and a receiver in a process of its own; time is the test's. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Clock } from '../../../src/base/clock.js'
+import { createDialler } from '../../../src/base/dial/dial.js'
+import { newId } from '../../../src/base/id.js'
+import { silentLog } from '../../../src/base/log.js'
+import type { Store } from '../../../src/store/port.js'
+import type { EndpointRow, EndpointState, ListedPost } from '../../../src/store/port-hooks.js'
+import type { LogRow } from '../../../src/store/port-log.js'
+import { openSqliteStore } from '../../../src/store/sqlite/open.js'
+import { createWebhooks, type WebhookParts } from '../../../src/webhook/engine/webhooks.js'
+import { createPost } from '../../../src/webhook/post.js'
+import { newSigningSecret } from '../../../src/webhook/sign.js'
+import { eventually } from '../../parts/eventually.js'
+import { type RemoteReceiver, remoteReceiver } from '../../parts/remote-receiver.js'
+import { endpointFor } from '../../store/contract-hooks.js'
+import { type Ground, ground, mailFor, page } from '../../store/fixture.js'
+
+export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3600_000, 86_400_000]
+export const SECRET = newSigningSecret()
+
+export interface TestClock extends Clock {
+  /** Time goes by, on both clocks. */
+  pass(ms: number): void
+  /** Somebody sets the wall clock. */
+  set(by: number): void
+}
+
+const testClock = (): TestClock => {
+  let passed = 0
+  let stepped = 0
+  return {
+    now: () => Date.now() + passed + stepped,
+    tick: () => performance.now() + passed,
+    pass(ms) {
+      passed += ms
+    },
+    set(by) {
+      stepped += by
+    },
+  }
+}
+
+export interface Bench {
+  readonly store: Store
+  readonly at: Ground
+  readonly clock: TestClock
+  readonly receiver: RemoteReceiver
+  /** Begins the engine; what it gives ends it in good order. */
+  start(over?: Partial<WebhookParts>): Promise<() => Promise<void>>
+  /** An endpoint at a path of the receiver, from the end of the log on. */
+  add(path: string, over?: Partial<EndpointRow>): Promise<string>
+  /** So many mails, each of them one event; their ids, in the order of the log. */
+  events(n: number): Promise<string[]>
+  state(id: string): Promise<EndpointState>
+  posts(id: string, failed?: boolean): Promise<readonly ListedPost[]>
+  /** All events of the account of one type. */
+  logged(type: LogRow['type']): Promise<readonly LogRow[]>
+}
+
+export const bench = async (t: Test, timeoutMs = 15_000): Promise<Bench> => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'postern-hooks-'))
+  const store = openSqliteStore({ dataDir, daemon: true })
+  await store.open()
+  const clock = testClock()
+  const receiver = await remoteReceiver(t)
+  const dialler = createDialler({ allow: ['127.0.0.0/8'], ownPorts: () => [], timeoutMs })
+  const stops = new Set<() => Promise<void>>()
+  t.teardown(async () => {
+    for (const stop of stops) await stop()
+    await dialler.close()
+    await store.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+  const at = await ground(store)
+  const post = createPost(dialler, clock)
+  const filter = {
+    accountId: at.accountId,
+    workspaceId: null,
+    accountWide: true,
+    mode: null,
+    types: null,
+    emailId: null,
+    recipient: null,
+    change: null,
+    createdAfter: null,
+    createdBefore: null,
+  }
+  const logged = async (type: LogRow['type']): Promise<readonly LogRow[]> =>
+    (await store.log({ ...filter, types: [type] }, page({ limit: 100_000 }))).rows
+  return {
+    store,
+    at,
+    clock,
+    receiver,
+    logged,
+    async start(over = {}) {
+      const service = createWebhooks({
+        store,
+        clock,
+        random: () => 1,
+        log: silentLog(),
+        post: (endpoint, request) => post({ url: endpoint.url, headers: {}, secrets: [SECRET] }, request),
+        signMark: (mark) => `signed ${mark}`,
+        ...over,
+      })
+      const stop = async (): Promise<void> => {
+        stops.delete(stop)
+        await service.stop()
+      }
+      await service.start()
+      stops.add(stop)
+      return stop
+    },
+    async add(path, over = {}) {
+      const url = receiver.url(path)
+      const now = clock.now()
+      const row = endpointFor(at, { id: newId('wh'), url, createdAt: now, updatedAt: now, ...over })
+      await store.createEndpoint(row, (await store.logEnds()).newest)
+      return row.id
+    },
+    async events(n) {
+      const mails = Array.from({ length: n }, () => mailFor(at, { createdAt: clock.now() }))
+      const known = new Set((await logged('email.queued')).map(({ id }) => id))
+      for (let i = 0; i < mails.length; i += 100)
+        await store.accept({ mails: mails.slice(i, i + 100), idempotency: null, now: clock.now() })
+      const ids = (await logged('email.queued')).map(({ id }) => id)
+      return ids.filter((id) => !known.has(id)).reverse()
+    },
+    state: async (id) =>
+      eventually('the endpoint', async () => (await store.endpoint(at.accountId, id))?.state),
+    posts: async (id, failed = false) => (await store.posts(id, failed, page({ limit: 100_000 }))).rows,
+  }
+}
+
+/** Waits until a path has got all of these, whatever it answered. */
+export const gotAll = ({ receiver }: Bench, path: string, ids: readonly string[]): Promise<unknown> =>
+  eventually(
+    `${ids.length} events at ${path}`,
+    () => {
+      const got = new Set(receiver.idsOf(path))
+      return ids.every((id) => got.has(id))
+    },
+    { seen: () => ({ got: receiver.idsOf(path).length }) },
+  )
