@@ -1,0 +1,48 @@
+/**
+ * NAME      followers-thread - everything that follows the log of events
+ * DESCRIPTION
+ *   Whoever follows the log without being asked runs here, apart from the doors and from
+ *   the relay: a slow endpoint or a long fold keeps no mail waiting. It reads on a
+ *   connection of its own and writes through the store's writer, like everybody.
+ */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import type { Log } from '../base/log.js'
+import { type Service, startAll, stopAll } from '../base/service.js'
+import { connectStore } from '../store/sqlite/connected-store.js'
+import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './settings.js'
+import { followersOf } from './stages.js'
+
+const start = workerData as FollowerStart
+const port = parentPort as MessagePort
+const tell = (message: FromFollowers): void => port.postMessage(message)
+
+let lines: LogLine[] = []
+const write =
+  (level: LogLine['level']) =>
+  (fields: LogLine['fields'], text?: string): void => {
+    if (lines.push({ level, fields, text }) > 1) return
+    // the lines of one turn cross the threads together
+    setImmediate(() => {
+      tell({ say: 'log', lines })
+      lines = []
+    })
+  }
+/** The levels that the stages use; the main thread writes the lines. */
+const log = { info: write('info'), warn: write('warn'), error: write('error') } as unknown as Log
+
+const store = await connectStore(start.store)
+const services: readonly Service[] = followersOf({ ...start, store, log })
+
+const stop = async (): Promise<void> => {
+  await stopAll(services, ({ name }, error) =>
+    log.error({ service: name, error: error.message }, 'stop failed'),
+  )
+  await store.close()
+  setImmediate(() => tell({ say: 'stopped' }))
+}
+
+port.on('message', ({ say }: ToFollowers) => {
+  if (say === 'stop') void stop()
+})
+await startAll(services)
+tell({ say: 'ready' })

@@ -1,0 +1,89 @@
+/**
+ * NAME      followers - the thread that follows the log, as a service
+ * DESCRIPTION
+ *   Starts the thread, passes on its log lines, and starts it again when it dies
+ *   unasked: what it follows has its place in the store, so nothing is missed, and
+ *   no mail waits for it. One that does not stop when told is ended.
+ */
+import type { MessagePort, Worker } from 'node:worker_threads'
+import { startThread } from '../base/host/thread.js'
+import type { Log } from '../base/log.js'
+import type { Service } from '../base/service.js'
+import type { Config } from '../config/config.js'
+import type { FollowerStart, FromFollowers, ToFollowers } from './settings.js'
+
+const AGAIN_MS = 5_000
+/** Longer than it needs to store where it is; what comes after it, the relay, must not wait for ever. */
+const HALT_MS = 10_000
+
+export interface FollowerParts {
+  /** A fresh port to the store, given away to the thread. */
+  readonly storePort: () => MessagePort
+  readonly config: Config
+  readonly pepper: Uint8Array
+  readonly log: Log
+}
+
+export const createFollowers = ({ storePort, config, pepper, log }: FollowerParts): Service => {
+  let worker: Worker | null = null
+  let again: NodeJS.Timeout | null = null
+  let isStopping = false
+
+  const hear = (message: FromFollowers): void => {
+    if (message.say !== 'log') return
+    for (const { level, fields, text } of message.lines) log[level](fields, text)
+  }
+
+  /** Resolves when it is ready, or has died. */
+  const launch = (): Promise<void> =>
+    new Promise((resolve) => {
+      const store = storePort()
+      const data: FollowerStart = { store, config, pepper }
+      const started = startThread(new URL('./followers-thread.js', import.meta.url), {
+        workerData: data,
+        transferList: [store],
+        name: 'followers',
+        resourceLimits: { maxYoungGenerationSizeMb: 4 },
+      })
+      worker = started
+      started.on('message', (message: FromFollowers) => {
+        if (message.say === 'ready') resolve()
+        else hear(message)
+      })
+      started.on('error', (error) => log.error({ error: error.message }, 'followers failed'))
+      started.on('exit', () => {
+        worker = null
+        resolve()
+        if (!isStopping) again = setTimeout(() => void launch(), AGAIN_MS).unref()
+      })
+    })
+
+  const halt = (running: Worker): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const late = setTimeout(() => {
+        reject(new Error(`still at work after ${HALT_MS / 1000} s; the next start goes on where it was`))
+        void running.terminate()
+      }, HALT_MS)
+      running.once('exit', () => {
+        clearTimeout(late)
+        resolve()
+      })
+      running.on('message', (message: FromFollowers) => {
+        if (message.say === 'stopped') void running.terminate()
+      })
+      const order: ToFollowers = { say: 'stop' }
+      running.postMessage(order)
+    })
+
+  return {
+    name: 'followers',
+    async start() {
+      if (worker === null && !isStopping) await launch()
+    },
+    async stop() {
+      isStopping = true
+      if (again !== null) clearTimeout(again)
+      if (worker !== null) await halt(worker)
+    },
+  }
+}

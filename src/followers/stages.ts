@@ -1,0 +1,25 @@
+/**
+ * NAME      stages - who follows the log
+ */
+import { createAlarms } from '../alarm/alarms.js'
+import { systemClock } from '../base/clock.js'
+import type { Log } from '../base/log.js'
+import type { Service } from '../base/service.js'
+import type { Config } from '../config/config.js'
+import { createStatistics } from '../statistics/follower.js'
+import type { ConnectedStore } from '../store/sqlite/connected-store.js'
+import { createPosting } from '../webhook/posting.js'
+
+export interface FollowerGround {
+  readonly store: ConnectedStore
+  readonly config: Config
+  readonly pepper: Uint8Array
+  readonly log: Log
+}
+
+/** In the order of starting. */
+export const followersOf = ({ store, config, pepper, log }: FollowerGround): readonly Service[] => [
+  createStatistics({ store, log }),
+  createAlarms({ store, clock: systemClock, log }),
+  createPosting({ store, config, pepper, log }),
+]
