@@ -8,13 +8,13 @@
  *   after RCPT was accepted and before DATA, for each recipient that was.
  */
 
-import { downgradeHeader } from '../mail/downgrade.js'
 import type { Reply } from '../mail/reply.js'
 import type { AttemptEnd } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
 import { MissingBodyError } from '../store/port-upkeep.js'
 import { type Item, recipientsOf } from './backlog.js'
 import type { Connection, Refused, Verdict } from './dialogue/connection.js'
+import { downgradeHeader } from './dialogue/downgrade.js'
 import { type Envelope, toEnvelope } from './dialogue/envelope.js'
 import { SetupFailure } from './dialogue/session.js'
 import { isLooping } from './dialogue/trace.js'

@@ -7,6 +7,7 @@
  *   a restart takes over its leases.
  */
 import type { MessagePort, Worker } from 'node:worker_threads'
+import { systemClock } from '../base/clock.js'
 import { startThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
@@ -29,6 +30,7 @@ import {
 import type { AttemptTold } from './span.js'
 import type { SlowDomain } from './throttle/throttles.js'
 import type { UpstreamHealth } from './watch/health.js'
+import { Outages, type OutagesParts } from './watch/outages.js'
 import type { PoolHealth } from './watch/watchdog.js'
 
 export interface RelayParts {
@@ -52,6 +54,8 @@ export interface RelayParts {
   readonly onDead?: (recipientId: string, reason: string | null) => void
   /** Told of each attempt's end, when somebody makes spans. */
   readonly attempted?: ((attempts: readonly AttemptTold[]) => void) | undefined
+  /** Where upstreams that are down, and up again, are told; nowhere by default. */
+  readonly outages?: OutagesParts['store'] | undefined
   /** True sends the mail of every pool to the sandbox (`postern dev`). */
   readonly capture?: boolean
   /** For tests: the process kills itself there. */
@@ -111,6 +115,15 @@ export const createRelay = (parts: RelayParts): Relay => {
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
   })
+  const outages =
+    parts.outages === undefined
+      ? null
+      : new Outages({
+          store: parts.outages,
+          now: systemClock.now,
+          tick: systemClock.tick,
+          failed: (error) => parts.log.error({ error: error.message }, 'outages not told'),
+        })
   const order = (message: ToWorker): void => worker?.postMessage(message)
 
   const launch = (): Promise<void> =>
@@ -137,6 +150,7 @@ export const createRelay = (parts: RelayParts): Relay => {
           pools = message.pools
           throttled = message.throttled
           toldAt = performance.now()
+          void outages?.look(upstreams)
         }
       })
       started.on('error', (error) => {

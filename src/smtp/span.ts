@@ -7,7 +7,7 @@
  */
 import { Fault } from '../base/fault.js'
 import { readTraceparent, type Spans } from '../base/observe/trace.js'
-import type { EnvelopedMessage, MessageAnswer } from '../submission/message.js'
+import type { EnvelopedMessage, MessageAnswer } from '../submission/finished/message.js'
 import type { Login } from '../tenant/principal.js'
 
 /** Where a header may end; what is longer has no business with us. */

@@ -13,7 +13,7 @@ import type { DoorSubmission, DoorTenants } from '../../src/smtp/ports.js'
 import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
 import { beginningOf } from '../../src/store/built-in.js'
 import type { WorkspaceRow } from '../../src/store/port-tenants.js'
-import type { EnvelopedMessage } from '../../src/submission/message.js'
+import type { EnvelopedMessage } from '../../src/submission/finished/message.js'
 import type { Login } from '../../src/tenant/principal.js'
 import { bounceWith, limitsWith, listenerWith } from '../parts/settings.js'
 
