@@ -9,13 +9,13 @@
  */
 import type { FieldError } from '../base/fault.js'
 import { type Draft, toDraft, type WireDraft } from '../submission/draft.js'
-import { checkDraft, type Rules } from '../submission/validate.js'
+import { checkSend, type Rules } from '../submission/validate.js'
 import { check } from './check.js'
 import { sendBody } from './shapes/email.js'
 
 type Made = (index: number) => unknown
 
-const address: Made = (index) => `a${index}@b.invalid`
+const address = (index: number): string => `a${index}@b.invalid`
 const HARMLESS: Readonly<Record<string, Made>> = {
   to: address,
   cc: address,
@@ -45,7 +45,9 @@ export const alsoWrong = (
   at = 'body',
 ): readonly FieldError[] => {
   if (typeof rest !== 'object' || rest === null) return []
-  const { errors } = checkDraft(toDraft(mend(rest)), rules, at)
+  // who sends stands in it
+  const sender = told.has(`${at}.raw`) ? { from: address(0) } : {}
+  const { errors } = checkSend(toDraft(mend({ ...sender, ...rest })), rules, at)
   return (errors ?? []).filter(({ field }) => !told.has(field))
 }
 

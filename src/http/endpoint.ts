@@ -7,6 +7,7 @@
  *   call one stage, render.
  */
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
 import type Joi from 'joi'
 import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
@@ -36,8 +37,8 @@ export interface Call<Query = unknown, Body = unknown> {
 
 export interface Answer {
   readonly status: number
-  /** An object, or JSON (or HTML) text that is ready to go out. */
-  readonly body: object | string
+  /** An object, or JSON (or other) text or octets that are ready to go out, or what makes them little by little. */
+  readonly body: object | string | Buffer | Readable
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -50,6 +51,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly description: string
   /** `platform`: a platform key or a session. */
   readonly access: 'public' | 'any' | 'platform' | 'session'
+  /** True where a test-mode key may not even read. */
+  readonly live?: boolean
   /** Whether X-Workspace-Id is read, and whether a platform caller must send it. */
   readonly workspace: 'none' | 'optional' | 'required'
   /** True counts the request against the rate limit before its body is read. */
@@ -60,6 +63,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly body?: Joi.Schema<Body>
   /** True where a success answers the `Location` of what was made. */
   readonly locates?: boolean
+  /** What its success is, where that is not JSON. */
+  readonly media?: string
   /** Request headers of its own, by name, with what they mean. */
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Joi.Schema>>

@@ -57,9 +57,12 @@ const bearerOf = (request: Request): string => {
   return token
 }
 
-const checkAccess = ({ access, method }: Endpoint, principal: Principal): void => {
+const checkAccess = ({ access, live, method }: Endpoint, principal: Principal): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
+  if (live && principal.via === 'key' && principal.mode === 'test') {
+    throw new Fault('auth.scope_forbidden', { detail: 'not for test-mode keys: this is about live mail' })
+  }
   // Keys for tests lie in laptops and build servers, and change nothing that is live. Elsewhere that follows from
   // whom things belong to: test mail and the suppressions of test mail are no one else's.
   if (access === 'platform' && method !== 'GET' && principal.via === 'key' && principal.mode === 'test') {
@@ -146,6 +149,15 @@ const filesIn = (value: unknown): number =>
     return sum + (Array.isArray(attachments) ? attachments.length : 0)
   }, 0)
 
+/** A message of so many letters of base64 takes long to read, however plain its JSON is. */
+const LONG_MESSAGE = 64 * 1024
+
+const hasLongMessage = (value: unknown): boolean =>
+  [value].flat().some((one) => {
+    const { raw } = (one ?? {}) as { readonly raw?: unknown }
+    return typeof raw === 'string' && raw.length > LONG_MESSAGE
+  })
+
 /** The body as a JSON value, or its octets when a thread must read it; neither when there was none. hapi has made a stream of it, already unpacked. */
 export const readBody = async (
   { maxBody }: GateGround,
@@ -166,7 +178,7 @@ export const readBody = async (
     return
   }
   const value = parseJson(bytes)
-  if (endpoint.large && filesIn(value) > MANY_FILES) {
+  if (endpoint.large && (filesIn(value) > MANY_FILES || hasLongMessage(value))) {
     request.app.large = bytes
     return
   }

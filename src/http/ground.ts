@@ -2,25 +2,38 @@
  * NAME      ground - what the endpoints stand on
  */
 import type { Clock } from '../base/clock.js'
+import type { Dialler } from '../base/dial/dial.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
+import type { MarkCodec } from '../record/mark.js'
 import type { Relay } from '../relay/relay.js'
+import type { Statistics } from '../store/port/statistics.js'
 import type { Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
+import type { Domains } from '../store/port-domains.js'
+import type { EventLog } from '../store/port-log.js'
 import type { Operations } from '../store/port-operations.js'
 import type { Tenants } from '../store/port-tenants.js'
 import type { Submission } from '../submission/submission.js'
+import type { TxtLookup } from '../tenant/domain/check.js'
 import type { Tenancy } from '../tenant/tenants.js'
+import type { HookGround } from '../webhook/endpoint/ground.js'
 import type { CursorCodec } from './cursor.js'
 import type { Call } from './endpoint.js'
 import { type Envelope, type ListRequest, listPage } from './list.js'
+import type { Feed } from './stream/feed.js'
+import type { Slots } from './stream/slots.js'
 import type { BodyReader } from './thread/reader.js'
 
 export type HttpStore = Ledger &
   Schedule &
   Tenants &
+  EventLog &
   Pick<Queue, 'body'> &
   Pick<Upkeep, 'depth'> &
-  Pick<Operations, 'holds' | 'entriesOf'>
+  Operations &
+  Domains &
+  Omit<Statistics, 'addStatistics'> &
+  HookGround['store']
 
 export interface Ground {
   readonly store: HttpStore
@@ -30,10 +43,18 @@ export interface Ground {
   readonly clock: Clock
   readonly log: Log
   readonly cursors: CursorCodec
+  /** Calls endpoints of webhooks, for a test, and knows which it must not call. */
+  readonly dialler: Dialler
+  readonly marks: MarkCodec
+  /** Serves the event streams, of which `slots` bounds the number. */
+  readonly feed: Feed
+  readonly slots: Slots
   /** Reads what would keep this thread busy for too long. */
   readonly reader: BodyReader
   /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change. */
   readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view'> | undefined
+  /** Who is asked about DNS; by default the name servers of this host. */
+  readonly lookup?: TxtLookup | undefined
 }
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */

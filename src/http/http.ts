@@ -8,6 +8,7 @@
 import type { AddressInfo } from 'node:net'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
+import type { Dialler } from '../base/dial/dial.js'
 import { Budget } from '../base/host/budget.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import { inRange, plainAddress } from '../base/network.js'
@@ -15,6 +16,8 @@ import type { Spans } from '../base/observe/trace.js'
 import type { Service } from '../base/service.js'
 import type { ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
+import { MarkCodec } from '../record/mark.js'
+import { diallerOf } from '../webhook/dialler.js'
 import { CursorCodec } from './cursor.js'
 import type { Endpoint } from './endpoint.js'
 import type { Ground } from './ground.js'
@@ -26,10 +29,21 @@ import { credentials } from './routes/credentials.js'
 import { withDocument } from './routes/document.js'
 import { emailActions } from './routes/email-actions.js'
 import { emails } from './routes/emails.js'
+import { events } from './routes/events.js'
+import { keptMail } from './routes/kept-mail.js'
+import { domains } from './routes/operate/domains.js'
+import { holds } from './routes/operate/holds.js'
+import { queue } from './routes/operate/queue.js'
 import { pools } from './routes/pools.js'
+import { session } from './routes/session.js'
+import { statistics } from './routes/statistics.js'
 import { suppressions } from './routes/suppressions.js'
+import { webhooks } from './routes/webhooks/endpoints.js'
+import { webhookPosts } from './routes/webhooks/posts.js'
 import { workspaces } from './routes/workspaces.js'
 import { createServer } from './server.js'
+import { Feed } from './stream/feed.js'
+import { Slots } from './stream/slots.js'
 import { createBodyReader } from './thread/reader.js'
 import { Listener } from './wire/listener.js'
 
@@ -38,7 +52,10 @@ export interface TlsFiles {
   readonly key: string | Buffer
 }
 
-export interface HttpOptions extends Omit<Ground, 'cursors' | 'reader'> {
+export interface HttpOptions
+  extends Omit<Ground, 'cursors' | 'marks' | 'feed' | 'slots' | 'reader' | 'dialler'> {
+  /** By default made from the configuration. */
+  readonly dialler?: Dialler | undefined
   readonly pepper: Uint8Array
   /** Certificate and key when this listener speaks TLS itself. */
   readonly tls?: TlsFiles | null
@@ -85,11 +102,20 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
       ...emails(ground),
       batch(ground),
       ...emailActions(ground),
+      ...keptMail(ground),
+      ...events(ground),
       ...workspaces(ground),
       ...apiKeys(ground),
       ...credentials(ground),
       ...suppressions(ground),
       ...pools(ground),
+      ...domains(ground),
+      ...statistics(ground),
+      ...webhooks(ground),
+      ...webhookPosts(ground),
+      ...queue(ground),
+      ...holds(ground),
+      ...session(),
       ...catalogue(baseUrl),
     ],
     baseUrl,
@@ -99,7 +125,12 @@ export const createHttp = (options: HttpOptions): Http => {
   const { config, log, tenants } = options
   const memory = options.memory ?? new Budget(config.limits.memory)
   const reader = createBodyReader(config.http.max_body)
-  const ground: Ground = { ...options, reader, cursors: new CursorCodec(options.pepper) }
+  const dialler = options.dialler ?? diallerOf(config)
+  const marks = new MarkCodec(options.pepper)
+  const feed = new Feed({ store: options.store, marks, log })
+  const slots = new Slots(config.events)
+  const cursors = new CursorCodec(options.pepper)
+  const ground: Ground = { ...options, reader, cursors, marks, feed, slots, dialler }
   let tls = options.tls ?? null
   let draining = false
   let server: Server | null = null
@@ -162,6 +193,7 @@ export const createHttp = (options: HttpOptions): Http => {
     },
     drain() {
       draining = true
+      feed.close()
     },
     renew(fresh) {
       tls = tls && fresh
@@ -172,13 +204,16 @@ export const createHttp = (options: HttpOptions): Http => {
     async start() {
       if (server !== null) return
       draining = false
+      feed.start()
       server = await start()
     },
     async stop() {
       draining = true
+      feed.close()
       const stopping = server
       await stopping?.stop({ timeout: STOP_MS })
       await reader.end()
+      await dialler.close()
       if (server === stopping) server = null
     },
   }

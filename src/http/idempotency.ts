@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer'
 import { Fault } from '../base/fault.js'
 import type { IdempotencyWish } from '../submission/draft.js'
-import { checkIdempotencyKey, requestFingerprint } from '../submission/idempotency.js'
+import { checkIdempotencyKey, sendFingerprint } from '../submission/idempotency.js'
 import { type Call, headerValues } from './endpoint.js'
 
 export const REPLAYED = { 'idempotent-replayed': 'true' }
@@ -29,8 +29,8 @@ export const keyOf = (call: Call): string | null => {
 }
 
 /** The key with the fingerprint of what was sent. */
-export const idempotencyOf = (call: Call, variant = ''): IdempotencyWish | null => {
+export const idempotencyOf = async (call: Call, variant = ''): Promise<IdempotencyWish | null> => {
   const key = keyOf(call)
   if (key === null) return null
-  return { key, fingerprint: requestFingerprint('POST', call.request.route.path, variant, call.sent) }
+  return { key, fingerprint: await sendFingerprint(call.request.route.path, variant, call.sent) }
 }

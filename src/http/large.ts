@@ -4,6 +4,8 @@
  *   What the thread is told besides the octets, and what its results mean to the
  *   endpoints: composed mails, and the fingerprint of what was sent.
  */
+import { parseContent } from '../mail/parse.js'
+import type { Content } from '../record/content.js'
 import type { IdempotencyWish } from '../submission/draft.js'
 import { rulesOf } from '../submission/submit.js'
 import type { Call } from './endpoint.js'
@@ -23,26 +25,34 @@ export const readLarge = async (
   what: Job['what'],
   variant = '',
 ): Promise<LargeSend> => {
-  const { hostname, limits } = config
   const key = keyOf(call)
   const { items, fingerprint } = await reader.read({
     bytes: call.large,
     what,
     fingerprint: key === null ? null : { route: call.request.route.path, variant },
     rules: rulesOf({ config, clock }, call.workspace),
-    compose: { hostname, messageSize: limits.message_size, now: clock.now() },
   })
   return { items, idempotency: key === null || fingerprint === null ? null : { key, fingerprint } }
 }
 
+/** A message of more takes longer to read than others should wait. */
+const LARGE_MESSAGE = 48 * 1024
+
+/** What was written in a message. */
+export const contentOf = async ({ reader }: Pick<Ground, 'reader'>, raw: Uint8Array): Promise<Content> => {
+  if (raw.length <= LARGE_MESSAGE) return parseContent(raw)
+  // what is given away must be nobody else's
+  const { content } = await reader.read({ bytes: new Uint8Array(raw), what: 'content' })
+  if (content === undefined) throw new Error('the thread gave no content')
+  return content
+}
+
 /** Octets that belong to no workspace are read all the same: what is no JSON is that before all else. */
 export const demandJson = async ({ reader, config, clock }: Ground, bytes: Uint8Array): Promise<void> => {
-  const { hostname, limits } = config
   await reader.read({
     bytes,
     what: 'json',
     fingerprint: null,
     rules: rulesOf({ config, clock }, null),
-    compose: { hostname, messageSize: limits.message_size, now: clock.now() },
   })
 }

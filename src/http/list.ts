@@ -24,6 +24,8 @@ export interface PageQuery {
 export interface ListRequest<Row> {
   readonly query: PageQuery
   readonly filters: Filters
+  /** Without a cursor: answers like the previous cursor of this mark of the store. */
+  readonly after?: string | null
   /** Endpoint, account and whatever else the caller is bound to: no one else's cursor fits. */
   readonly bound: readonly string[]
   readonly fetch: (page: Page) => Promise<Rows<Row>>
@@ -74,17 +76,17 @@ export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>):
     throw new Fault('validation.cursor_filters_mismatch')
   }
   const limit = cursor?.limit ?? asked ?? DEFAULT_LIMIT
-  const from: Position = cursor ?? TOP
+  const from: Position = cursor ?? (list.after == null ? TOP : { direction: 'newer', anchor: list.after })
   const page = await list.fetch({
     direction: from.direction,
     anchor: from.anchor,
     limit,
-    countUpTo: cursor ? 0 : TOTAL_CAP,
+    countUpTo: from === TOP ? TOTAL_CAP : 0,
   })
   const { next, prev } = onward(page)
   const write = (position: Position | null) =>
     position && codec.write({ ...position, limit, filters }, list.bound)
-  const total = cursor ? null : page.total
+  const total = from === TOP ? page.total : null
   return {
     object: 'list',
     data: page.rows.map(list.render),

@@ -16,8 +16,10 @@ import { scrub } from '../base/crash.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
+import type { Watch } from '../store/port/watch.js'
 import type { Queue, Upkeep } from '../store/port.js'
 import type { Operations } from '../store/port-operations.js'
+import { alarmMetric } from './measure/alarms.js'
 import { Lag } from './measure/lag.js'
 import { queueMetrics } from './measure/queue.js'
 import { gauge, type Metric, metricsText } from './metrics.js'
@@ -26,7 +28,10 @@ type Check = () => string | Promise<string>
 
 export interface ManagementOptions {
   readonly config: Pick<Config, 'management'>
-  readonly store: Pick<Upkeep, 'depth'> & Pick<Operations, 'heldDepth'> & Pick<Queue, 'nextDue'>
+  readonly store: Pick<Upkeep, 'depth'> &
+    Pick<Operations, 'heldDepth'> &
+    Pick<Queue, 'nextDue'> &
+    Pick<Watch, 'standingAlarms'>
   readonly draining: () => boolean
   /** Further parts to ask; each answers `ok`, or a word and a sentence: `low: 3MiB are free`. */
   readonly checks?: Readonly<Record<string, Check>>
@@ -97,6 +102,7 @@ const measure = async ({ store, metrics }: ManagementOptions, late: Lag): Promis
   const { user, system } = process.cpuUsage()
   const all: readonly Metric[] = [
     ...queueMetrics(await store.depth(), await store.heldDepth(), Date.now()),
+    alarmMetric(await store.standingAlarms()),
     gauge('process_resident_memory_bytes', 'Resident memory', memory.rss),
     gauge('nodejs_heap_size_used_bytes', 'Heap in use', memory.heapUsed),
     ...late.metrics(),

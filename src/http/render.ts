@@ -1,16 +1,18 @@
 /**
  * NAME      render - rows as the wire has them
  * DESCRIPTION
- *   The only place that turns the store's rows into public records: snake_case,
- *   RFC 3339 times, no secret, no internal id. A send answers the accepted record
- *   without bodies; a list row leaves out recipients and attachments, too. Members
- *   stand in the order of API.md; one that it does not print (a reason, an expiry)
- *   is there only when it says something.
+ *   The only place that turns the store's rows into public records (events: in
+ *   record/): snake_case, RFC 3339 times, no secret, no internal id. A send answers the
+ *   accepted record without bodies; a list row leaves out recipients and attachments,
+ *   too. Members stand in the order of the contract; one that it does not print (a reason, an
+ *   expiry) is there only when it says something.
  */
 import { toRfc3339 } from '../base/clock.js'
 import { eventName } from '../mail/status.js'
+import type { Content } from '../record/content.js'
+import type { ShowWaiting, Waiting } from '../record/waiting.js'
 import type { UpstreamHealth } from '../relay/watch/health.js'
-import type { EmailRecord, EmailRow, EventRow, RecipientRow } from '../store/port.js'
+import type { EmailRecord, EmailRow, RecipientRow } from '../store/port.js'
 import type {
   CredentialRow,
   KeyRow,
@@ -19,8 +21,9 @@ import type {
   UpstreamRow,
   WorkspaceRow,
 } from '../store/port-tenants.js'
+import { ALARMS, type AlarmLimit, limitOf } from '../store/watch/alarms.js'
 import { keyPrefix } from '../tenant/key.js'
-import type { MailWaiting, RelayView, Waiting } from '../tenant/queue/waiting.js'
+import type { MailWaiting, RelayView } from '../tenant/queue/waiting.js'
 import { isAccountWide } from '../tenant/suppression.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
@@ -49,31 +52,10 @@ const heading = (row: EmailRow) => ({
 const passage = (row: EmailRow) => ({
   message_id: row.messageId,
   scheduled_at: timeOrNull(row.scheduledAt),
+  ...(row.resentFrom != null && { resent_from: row.resentFrom }),
   created_at: toRfc3339(row.createdAt),
   updated_at: toRfc3339(row.updatedAt),
 })
-
-/**
- * Why something waits. Who may mend it, or must find who may, is told what there is to know
- * and which command mends it; the owner of a workspace, in words that name nothing of others.
- */
-export type ShowWaiting = (waiting: Waiting | null) => {
-  readonly reason: string
-  readonly detail: string
-  readonly until: string | null
-} | null
-
-const shown = ({ reason, until }: Waiting, parts: readonly (string | null)[]) => ({
-  reason,
-  detail: parts.filter((part) => part !== null).join('; '),
-  until: timeOrNull(until),
-})
-
-export const waitingInFull: ShowWaiting = (waiting) =>
-  waiting &&
-  shown(waiting, [waiting.plain, waiting.more, waiting.remedy && `an operator runs: ${waiting.remedy}`])
-
-export const waitingInShort: ShowWaiting = (waiting) => waiting && shown(waiting, [waiting.plain])
 
 export const emailSummary = (row: EmailRow) => ({
   ...heading(row),
@@ -104,22 +86,14 @@ export const acceptedEmail = (row: EmailRecord) => ({
   counts: countsOf(row.counts),
 })
 
-/** What was written, while it is kept; all null after retention. */
-export interface Content {
-  readonly html: string | null
-  readonly text: string | null
-  readonly headers: Readonly<Record<string, string>> | null
-}
-
-export const NO_CONTENT: Content = { html: null, text: null, headers: null }
-
 export const email = (
   row: EmailRecord,
-  { html, text, headers }: Content,
+  { html, text, headers, attachments = row.attachments }: Content,
   waiting: MailWaiting,
   show: ShowWaiting,
 ) => ({
   ...acceptedEmail(row),
+  attachments,
   waiting: show(waiting.first),
   recipients: row.recipients.map((one) => ({
     ...recipient(one),
@@ -130,25 +104,16 @@ export const email = (
   headers,
 })
 
-export const event = (row: EventRow) => ({
-  id: row.id,
-  object: 'event' as const,
-  type: row.type,
-  email_id: row.emailId,
-  recipient: row.recipient,
-  source: row.source,
-  occurred_at: toRfc3339(row.occurredAt),
-  created_at: toRfc3339(row.createdAt),
-  smtp: row.reply,
-  mta: row.mta && {
-    pool_id: row.mta.poolId,
-    host: row.mta.host,
-    ...(row.mta.upstreamId !== null && { upstream_id: row.mta.upstreamId }),
-  },
-  attempt: row.attempt,
-  applied: row.applied,
-  ...(row.reason !== null && { reason: row.reason }),
-  ...(row.detail !== null && { detail: row.detail }),
+const limit = (of: AlarmLimit | 'off') => (of === 'off' ? of : { rate: of.rate, at_least: of.atLeast })
+
+const alarms = ({ alarms: settings, alarmed, onAlarm }: WorkspaceRow) => ({
+  alarms: Object.fromEntries(ALARMS.map((alarm) => [alarm, limit(limitOf(settings, alarm))])),
+  on_alarm: onAlarm,
+  alarmed: ALARMS.flatMap((alarm) => {
+    const raised = alarmed[alarm]
+    if (raised === undefined) return []
+    return [{ alarm, since: toRfc3339(raised.since), count: raised.count, tried: raised.tried }]
+  }),
 })
 
 export const workspace = (row: WorkspaceRow) => ({
@@ -161,6 +126,8 @@ export const workspace = (row: WorkspaceRow) => ({
   default_from: row.defaultFrom,
   restrict_senders: row.restrictSenders,
   sender_dsn: row.senderDsn,
+  ...alarms(row),
+  statistics: { tags: row.statisticsTags },
   suspended: row.suspendedAt !== null,
   created_at: toRfc3339(row.createdAt),
 })

@@ -6,6 +6,7 @@
  *   Allow, since hapi by itself would say 404. Bodies reach us as streams, unpacked
  *   but unread, so that the gate decides whether they are read at all.
  */
+import { Readable } from 'node:stream'
 import type { Boom } from '@hapi/boom'
 import hapi, { type Request, type ResponseObject, type ResponseToolkit } from '@hapi/hapi'
 import { Fault, invalid, OutageError, outageOf } from '../base/fault.js'
@@ -94,8 +95,11 @@ const checkFields = async (
 }
 
 const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): ResponseObject => {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const response = h.response(text).code(status).type('application/json; charset=utf-8')
+  // hapi compresses what a client takes compressed; what comes little by little would be held back by that
+  if (body instanceof Readable) h.request.info.acceptEncoding = 'identity'
+  const isReady = typeof body === 'string' || body instanceof Readable || Buffer.isBuffer(body)
+  const payload = isReady ? body : JSON.stringify(body)
+  const response = h.response(payload).code(status).type('application/json; charset=utf-8')
   for (const [name, value] of Object.entries(headers ?? {})) response.header(name, value)
   return response
 }

@@ -26,18 +26,34 @@ t.test('every id of every route: what is foreign looks like what never was', asy
       body: { workspace_id: kit.workspaceId, username: 'printer', password: 'long enough' },
     })
   ).json
+  const { id: domain } = (await kit.ask('/v1/domains', { key: kit.session, body: { name: 'shop.example' } }))
+    .json
+  const { id: webhook } = (
+    await kit.ask('/v1/webhooks', { body: { endpoint: 'https://app.test/hook', events: ['*'] } })
+  ).json
+  const { id: hold } = (
+    await kit.ask('/v1/holds', {
+      key: kit.session,
+      body: { scope: { domain: 'held.example' }, reason: 'x' },
+    })
+  ).json
   const ids: Record<string, string> = {
+    webhooks: webhook,
     emails: email,
     suppressions: suppression,
     'api-keys': apiKey,
     'egress-pools': pool,
     credentials: credential,
+    domains: domain,
+    holds: hold,
+    events: (await kit.ask(`/v1/emails/${email}/events`)).json.data[0].id,
     workspaces: kit.workspaceId,
   }
   const bodies: Record<string, unknown> = {
     rescheduleEmail: { scheduled_at: new Date(Date.now() + 60_000).toISOString() },
     updateWorkspace: {},
     updateEgressPool: {},
+    updateWebhook: {},
   }
   const absent = (id: string) => `${id.slice(0, -3)}zzz`
   const withIds = endpoints({} as Ground, () => '').filter(({ path }) => /\{(id|ref)\}/.test(path))

@@ -48,7 +48,7 @@ t.test('an event has the members of API.md 2.2', async (t) => {
   const [event] = (await kit.ask(`/v1/emails/${id}/events`)).json.data
   t.strictSame(Object.keys(event), [
     ...['id', 'object', 'type', 'email_id', 'recipient', 'source', 'occurred_at', 'created_at'],
-    ...['smtp', 'mta', 'attempt', 'applied'],
+    ...['smtp', 'mta', 'attempt', 'change', 'applied'],
   ])
 })
 

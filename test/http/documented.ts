@@ -21,7 +21,8 @@ interface Answered {
 }
 
 /** Whatever a client may act on must be in the document. */
-const TOLD = /^(?:x-(?!content-type-options)|location|idempotent-|retry-after|www-authenticate)/
+const TOLD =
+  /^(?:x-(?!content-type-options|accel-buffering)|location|idempotent-|retry-after|www-authenticate)/
 
 const pattern = (template: string): RegExp =>
   new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`)
@@ -80,7 +81,7 @@ export const documented = (document: JsonSchema) => {
       type,
       'schema',
     )
-    if (!valid(reply.json)) {
+    if (!valid(type.endsWith('json') ? reply.json : reply.text)) {
       throw new Error(`${method} ${template} ${reply.status}: ${ajv.errorsText(valid.errors)}\n${reply.text}`)
     }
   }

@@ -108,8 +108,14 @@ const job = (body: string) => ({
   bytes: new TextEncoder().encode(body),
   what: 'one' as const,
   fingerprint: null,
-  rules: { defaultFrom: null, recipients: 100, now: Date.now() },
-  compose: { hostname: 'mail.test', messageSize: 25 * MIB, now: Date.now() },
+  rules: {
+    defaultFrom: null,
+    recipients: 100,
+    now: Date.now(),
+    hostname: 'mail.test',
+    messageSize: 25 * MIB,
+    lineEndings: 'normalize',
+  } as const,
 })
 
 t.test('the loop turns while a body is read', async (t) => {

@@ -50,13 +50,16 @@ t.test('every operation is described, and shown by an example that its schemas h
     const told = operationOf(path, method)
     t.match(told.description, /^[A-Z].*\.$/, id)
     const answers = Object.entries(told.responses as Record<string, { content: Record<string, JsonSchema> }>)
-    const bodies: [readonly string[], JsonSchema | undefined][] = answers
+    const bodies: [readonly string[], string, JsonSchema][] = answers
       .filter(([status]) => status.startsWith('2'))
-      .map(([status, { content }]) => [['responses', status], content['application/json']])
+      .flatMap(([status, { content }]) =>
+        Object.entries(content).map(([type, body]) => [['responses', status], type, body] as never),
+      )
     const request = told.requestBody as { content: Record<string, JsonSchema> } | undefined
-    if (request) bodies.push([['requestBody'], request.content['application/json']])
-    for (const [place, body] of bodies) {
-      const pointer = ['paths', path, method.toLowerCase(), ...place, 'content', 'application/json', 'schema']
+    for (const [type, body] of Object.entries(request?.content ?? {}))
+      bodies.push([['requestBody'], type, body])
+    for (const [place, type, body] of bodies) {
+      const pointer = ['paths', path, method.toLowerCase(), ...place, 'content', type, 'schema']
       const valid = validator(...pointer)
       t.not(body?.example, undefined, `${id} ${place.join(' ')}`)
       t.ok(valid(body?.example), `${id} ${place.join(' ')}: ${JSON.stringify(valid.errors)}`)

@@ -45,6 +45,26 @@ t.test('scheduled mail', async (t) => {
   t.match((await client.emails.update({ id, scheduledAt: inTwo })).error, { code: 'resource.conflict' })
 })
 
+t.test('scheduled mail, in the words that its users write', async (t) => {
+  const at = async (scheduledAt: string) => {
+    const sent = await client.emails.send({ ...MAIL, scheduledAt })
+    t.equal(sent.error, null, scheduledAt)
+    const id = sent.data?.id ?? ''
+    return { id, at: Date.parse((await client.emails.get(id)).data?.scheduled_at ?? '') }
+  }
+  const inAMinute = await at('in 1 min')
+  t.ok(Math.abs(inAMinute.at - Date.now() - 60_000) < 30_000)
+  const hour = (time: number) => new Date(time).getUTCHours()
+  t.equal(hour((await at('tomorrow at 9am')).at), 9)
+  const friday = await at('Friday at 3pm')
+  t.strictSame([new Date(friday.at).getUTCDay(), hour(friday.at)], [5, 15])
+  const moved = await client.emails.update({ id: inAMinute.id, scheduledAt: 'in 1 hour' })
+  t.equal(moved.error, null)
+  t.match((await client.emails.send({ ...MAIL, scheduledAt: 'Friday at 3pm ET' })).error, {
+    errors: [{ field: 'body.scheduled_at', kind: 'format', message: /"in 10 min".*"tomorrow at 9am"/ }],
+  })
+})
+
 t.test('batch', async (t) => {
   const all = await client.batch.send([MAIL, { ...MAIL, to: 'bob@example.com' }])
   t.equal(all.data?.data.length, 2)
@@ -81,5 +101,6 @@ t.test('a platform key with its header, and errors as errors', async (t) => {
   t.equal(sent.error, null)
   const stranger = new Resend('re_unknown', { baseUrl: `${kit.url}/v1` })
   t.match((await stranger.emails.get('em_x')).error, { code: 'auth.credentials_invalid', status: 401 })
-  t.match((await client.domains.list()).error, { code: 'route.not_found' })
+  t.match((await client.domains.list()).error, { code: 'auth.scope_forbidden', status: 403 })
+  t.match((await client.contacts.list({ audienceId: 'x' })).error, { code: 'route.not_found' })
 })

@@ -40,7 +40,7 @@ const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
   }
   add(endpoint.access !== 'public', ...WITH_CREDENTIAL)
   add(endpoint.access === 'session', 'auth.session_required')
-  add(endpoint.access === 'platform', 'auth.scope_forbidden')
+  add(endpoint.access === 'platform' || endpoint.live, 'auth.scope_forbidden')
   add(endpoint.method !== 'GET', ...WITH_BODY)
   add(endpoint.query ?? endpoint.body, 'validation.request_invalid')
   add(endpoint.workspace !== 'none', 'workspace.not_found')
@@ -159,7 +159,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
       description: endpoint.summary,
       headers,
       content: {
-        'application/json': {
+        [endpoint.media ?? 'application/json']: {
           schema: toJsonSchema(schema, { named, closed: false }),
           example: example?.answer,
         },

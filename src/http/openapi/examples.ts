@@ -2,27 +2,27 @@
  * NAME      examples - one request and its answer for each operation
  * DESCRIPTION
  *   What a reader of the document sees first, and what tools send that try a
- *   contract out. One shop and its mail run through all of them, so that an id
- *   means the same thing everywhere. A test holds each against its schema.
+ *   contract out. A test holds each against its schema.
  */
 
-export interface Example {
-  readonly request?: unknown
-  readonly answer: unknown
-}
-
-const MADE = '2026-11-20T10:00:00.000Z'
-const LATER = '2026-11-20T10:00:02.417Z'
-const TOMORROW = '2026-11-21T08:00:00.000Z'
-
-const EMAIL = 'em_01k9f3m2zq8v6t4r2p0nxcwbha'
-const OTHER = 'em_01k9f3m2zq8v6t4r2p0nxcwbhb'
-const WORKSPACE = 'ws_01k9f2a7yt5n3m1k8h6g4f2d0c'
-const POOL = 'pool_01k9f2a7yt5n3m1k8h6g4f2d0d'
-const UPSTREAM = 'up_01k9f2a7yt5n3m1k8h6g4f2d0e'
-const KEY = 'key_01k9f2c4pw2s8r6q4n2m0k8j6h'
-const CREDENTIAL = 'cred_01k9f2d6qx4t0s8r6p4n2m0k8j'
-const SUPPRESSION = 'sup_01k9f3p8rz6v2t0s8q6n4m2k0j'
+import {
+  CREDENTIAL,
+  EMAIL,
+  type Example,
+  KEY,
+  LATER,
+  list,
+  MADE,
+  OTHER,
+  POOL,
+  removed,
+  SUPPRESSION,
+  TOMORROW,
+  UPSTREAM,
+  WORKSPACE,
+} from './example-parts.js'
+import { OPERATIONS } from './examples-operations.js'
+import { WEBHOOKS } from './examples-webhooks.js'
 
 const FROM = 'Shop EU <no-reply@shop.example>'
 const TO = 'ana@example.com'
@@ -123,8 +123,21 @@ const event = {
   smtp: { code: 250, enhanced: '2.0.0', text: 'Ok: queued as 4C1F2' },
   mta: { pool_id: POOL, host: 'mta1.internal', upstream_id: UPSTREAM },
   attempt: 1,
+  change: true,
   applied: true,
 }
+
+const loggedEvent = {
+  ...event,
+  workspace_id: WORKSPACE,
+  mode: 'live',
+  from: FROM,
+  subject: request.subject,
+  message_id: `<${EMAIL}@mail.shop.example>`,
+  tags: request.tags,
+}
+
+const MARK = 'm1_MTA0Mi4x4fJmQ0pVb2xTbGd6QmE5Yw'
 
 const workspace = {
   id: WORKSPACE,
@@ -136,6 +149,14 @@ const workspace = {
   default_from: FROM,
   restrict_senders: false,
   sender_dsn: false,
+  alarms: {
+    complaints: { rate: 0.003, at_least: 5 },
+    hard_bounces: { rate: 0.05, at_least: 20 },
+    deferrals: 'off',
+  },
+  on_alarm: 'notify',
+  alarmed: [{ alarm: 'complaints', since: MADE, count: 6, tried: 750 }],
+  statistics: { tags: ['kind'] },
   suspended: false,
   created_at: MADE,
 }
@@ -232,28 +253,6 @@ const errorType = {
   retryable: false,
 }
 
-/** The only page of a list. */
-const list = (row: unknown) => ({
-  object: 'list',
-  data: [row],
-  has_more: false,
-  pagination: {
-    limit: 20,
-    total: 1,
-    total_capped: false,
-    has_next: false,
-    has_prev: false,
-    next_cursor: null,
-    prev_cursor: 'v1_eyJ0aGlzIjoiaXMgb3BhcXVlIn0',
-  },
-})
-
-const removed = ({ id, object }: { readonly id: string; readonly object: string }) => ({
-  id,
-  object,
-  deleted: true,
-})
-
 /** By the id of the operation. */
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   sendEmail: { request, answer: accepted },
@@ -265,7 +264,19 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   },
   rescheduleEmail: { request: { scheduled_at: TOMORROW }, answer: scheduled },
   cancelEmail: { request: {}, answer: canceled },
+  getEmailSource: {
+    answer: `From: ${FROM}\r\nTo: ${TO}\r\nSubject: ${request.subject}\r\nMessage-ID: <${EMAIL}@mail.shop.example>\r\n\r\n${request.text}\r\n`,
+  },
+  resendEmail: {
+    request: { to: [TO] },
+    answer: { ...accepted, id: OTHER, message_id: `<${OTHER}@mail.shop.example>`, resent_from: EMAIL },
+  },
   listEmailEvents: { answer: list(event) },
+  listEvents: { answer: list(loggedEvent) },
+  getEvent: { answer: loggedEvent },
+  streamEvents: {
+    answer: `retry: 2000\nid: ${MARK}\n\nid: ${MARK}\nevent: email.sent\ndata: ${JSON.stringify(loggedEvent)}\n\n`,
+  },
   createWorkspace: {
     request: { name: 'Shop EU', slug: 'shop-eu', egress_pool_id: POOL, default_from: FROM },
     answer: workspace,
@@ -319,6 +330,8 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   listEgressPools: { answer: list(pool) },
   getEgressPool: { answer: pool },
   getEgressPoolHealth: { answer: health },
+  ...OPERATIONS,
+  ...WEBHOOKS,
   listErrors: { answer: { object: 'error_catalog', version: 'v1', errors: [errorType] } },
   getError: { answer: errorType },
   getOpenApi: { answer: { openapi: '3.1.0' } },

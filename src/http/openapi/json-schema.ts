@@ -7,7 +7,7 @@
  *   field is optional, and nowhere else.
  */
 import type Joi from 'joi'
-import type { Description } from '../shapes/description.js'
+import type { Description } from './description.js'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
@@ -108,7 +108,7 @@ const emptiness = (empty: Description | undefined, style: Style): readonly JsonS
 }
 
 const write = (description: Description, style: Style): JsonSchema => {
-  const { type, flags = {}, allow = [], metas = [] } = description
+  const { type, flags = {}, allow = [], metas = [], examples } = description
   const like = metas.find((meta) => meta.like)?.like
   if (like) return write(like, style)
   const writer = WRITERS[type]
@@ -121,7 +121,11 @@ const write = (description: Description, style: Style): JsonSchema => {
     ...(optional ? emptiness(flags.empty, style) : []),
   ]
   const whole = others.length === 0 ? exact : { anyOf: [exact, ...others] }
-  const described = flags.description ? { ...whole, description: flags.description } : whole
+  const described = {
+    ...whole,
+    ...(flags.description && { description: flags.description }),
+    ...(examples && { examples }),
+  }
   const name = metas.find((meta) => meta.name)?.name
   if (name === undefined) return described
   style.named.set(name, described)

@@ -4,13 +4,15 @@
  *   Sessions manage keys; an API key cannot make or see other keys. Revoking
  *   removes the row, so a second DELETE finds nothing.
  */
+
 import { type FieldError, invalid } from '../../base/fault.js'
+import { removed } from '../../record/removed.js'
 import { checkNewKey } from '../../tenant/key.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/api-key.js'
-import { removed } from '../shapes/removed.js'
+import { removed as removedShape } from '../shapes/common.js'
 import { pageOnly } from '../shapes/workspace.js'
 import { readTime } from '../wire/time.js'
 
@@ -87,12 +89,12 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     summary: 'Revoke an API key, at once and for good',
     description:
       'The next request with it is answered 401, and an open SMTP session is refused at its next mail.',
-    answers: { 200: removed('key', 'api_key').meta({ name: 'RemovedApiKey' }) },
+    answers: { 200: removedShape('key', 'api_key').meta({ name: 'RemovedApiKey' }) },
     faults: ['api_key.not_found'],
     async handle(call) {
       const id = param(call, 'id')
       await ground.tenants.revokeKey(call.principal.accountId, id)
-      return { status: 200, body: { id, object: 'api_key', deleted: true } }
+      return { status: 200, body: removed('api_key', id) }
     },
   }),
 ]

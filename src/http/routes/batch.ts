@@ -30,7 +30,7 @@ const itemsOf = async (ground: Ground, call: Call<unknown, readonly unknown[]>, 
   if (large !== null) return readLarge(ground, { ...call, large }, 'many', variant)
   const rules = rulesOf(ground, workspace)
   const items: readonly BatchItem[] = body.map((one, i) => readDraft(one, rules, `body[${i}]`))
-  return { items, idempotency: idempotencyOf(call, variant) }
+  return { items, idempotency: await idempotencyOf(call, variant) }
 }
 
 export const batch = (ground: Ground): Endpoint =>

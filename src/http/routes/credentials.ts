@@ -4,6 +4,7 @@
  *   For people only, like keys. Removing one is immediate: an open SMTP session is
  *   refused at its next mail.
  */
+import { removed } from '../../record/removed.js'
 import { checkNewCredential } from '../../tenant/credential.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
@@ -70,7 +71,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const id = param(call, 'id')
       await ground.tenants.revokeCredential(call.principal.accountId, id)
-      return { status: 200, body: { id, object: 'credential', deleted: true } }
+      return { status: 200, body: removed('credential', id) }
     },
   }),
 ]

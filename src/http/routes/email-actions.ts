@@ -5,13 +5,14 @@
  *   cancelling compare and set against the dispatcher: exactly one of them wins.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { event } from '../../record/event.js'
 import type { RescheduleResult } from '../../store/port.js'
 import { readSchedule } from '../../submission/schedule.js'
 import { type Answer, type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
-import * as render from '../render.js'
 import { email as emailShape } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
+import { eventList } from '../shapes/event.js'
 import { pageOnly } from '../shapes/workspace.js'
 import { findEmail, fullEmail, scopeOf } from './emails.js'
 
@@ -73,7 +74,7 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     access: 'any',
     workspace: 'optional',
     query: pageOnly,
-    answers: { 200: shapes.eventList },
+    answers: { 200: eventList },
     faults: ['email.not_found', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     async handle(call) {
       const { id } = await findEmail(ground, call)
@@ -81,7 +82,7 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
         query: call.query,
         filters: {},
         fetch: (page) => ground.store.events(id, page),
-        render: render.event,
+        render: event,
       })
       return { status: 200, body }
     },

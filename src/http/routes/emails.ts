@@ -5,20 +5,20 @@
  *   rendered once, and the very text that is stored for a replay is what goes out.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
-import { parseContent } from '../../mail/parse.js'
 import type { Status } from '../../mail/status.js'
-import type { Mode } from '../../store/page.js'
-import type { EmailFilter, EmailRecord, EmailRow, EmailScope, Tag } from '../../store/port.js'
-import { nullWhenMissing } from '../../store/port-upkeep.js'
+import { readContent } from '../../record/content.js'
+import { waitingInFull, waitingInShort } from '../../record/waiting.js'
+import type { Tag } from '../../store/port/event.js'
+import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../../store/port.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { rulesOf } from '../../submission/submit.js'
-import { visibleMode } from '../../tenant/principal.js'
+import { readMode, visibleMode } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/queue/waiting.js'
 import { alsoWrong } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
-import { readLarge } from '../large.js'
+import { contentOf, readLarge } from '../large.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/email.js'
 import { readTime } from '../wire/time.js'
@@ -36,31 +36,29 @@ export const findEmail = async ({ store }: Ground, call: Call): Promise<EmailRec
   return record
 }
 
-const contentOf = async ({ store }: Ground, record: EmailRecord): Promise<render.Content> => {
-  const stored = await store.content(record.id)
-  if (stored !== null) return JSON.parse(stored) as render.Content
-  const raw = record.source === 'smtp' ? await store.body(record.id).catch(nullWhenMissing) : null
-  return raw === null ? render.NO_CONTENT : parseContent(raw)
-}
-
 /** Why mails wait, and how this caller is told. */
 const waitingFor = async (ground: Ground, { principal }: Call, rows: readonly EmailRow[]) => {
   const { store, clock, relay } = ground
   const view = relay?.view() ?? null
-  const show = principal.scope === 'platform' ? render.waitingInFull : render.waitingInShort
+  const show = principal.scope === 'platform' ? waitingInFull : waitingInShort
   return { of: await waitingOf({ store, clock, view }, principal.accountId, rows), show }
 }
 
 /** An email in full, as every endpoint that answers one shows it. */
 export const fullEmail = async (ground: Ground, call: Call, record: EmailRecord) => {
   const { of, show } = await waitingFor(ground, call, [record])
-  return render.email(record, await contentOf(ground, record), of(record.id), show)
+  return render.email(
+    record,
+    await readContent(ground.store, record, (raw) => contentOf(ground, raw)),
+    of(record.id),
+    show,
+  )
 }
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
 const draftOf = async (ground: Ground, call: Call<unknown, WireDraft>) => {
   const { large } = call
-  if (large === null) return { draft: toDraft(call.body), idempotency: idempotencyOf(call) }
+  if (large === null) return { draft: toDraft(call.body), idempotency: await idempotencyOf(call) }
   const { items, idempotency } = await readLarge(ground, { ...call, large }, 'one')
   const [draft] = items
   if (draft === undefined || 'errors' in draft) throw new Error('the thread gave no email')
@@ -135,22 +133,16 @@ const readFilter = (
   { principal, workspace }: Pick<Call, 'principal' | 'workspace'>,
   query: shapes.EmailQuery,
   errors: FieldError[],
-): EmailFilter => {
-  const own = visibleMode(principal)
-  if (own !== null && query.mode !== undefined && query.mode !== own) {
-    errors.push({ field: 'query.mode', message: `this key sees ${own} mail only`, kind: 'forbidden' })
-  }
-  return {
-    accountId: principal.accountId,
-    workspaceId: workspace?.id ?? null,
-    mode: own ?? (query.mode as Mode | undefined) ?? null,
-    status: (query.status as Status | undefined) ?? null,
-    to: query.to?.toLowerCase() ?? null,
-    tag: readTag(query.tag),
-    createdAfter: readTime('query.created_after', query.created_after, errors),
-    createdBefore: readTime('query.created_before', query.created_before, errors),
-  }
-}
+): EmailFilter => ({
+  accountId: principal.accountId,
+  workspaceId: workspace?.id ?? null,
+  mode: readMode(principal, query.mode, errors),
+  status: (query.status as Status | undefined) ?? null,
+  to: query.to?.toLowerCase() ?? null,
+  tag: readTag(query.tag),
+  createdAfter: readTime('query.created_after', query.created_after, errors),
+  createdBefore: readTime('query.created_before', query.created_before, errors),
+})
 
 const list = (ground: Ground): Endpoint =>
   endpoint<shapes.EmailQuery, unknown>({

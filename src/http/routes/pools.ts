@@ -4,8 +4,10 @@
  *   For people only: a pool holds passwords of other servers and decides where mail
  *   goes. Its health joins what the queue holds for it with what relay/ last saw.
  */
+
 import { toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
+import { removed } from '../../record/removed.js'
 import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port-tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
@@ -13,9 +15,9 @@ import type { Member } from '../../tenant/upstream.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
+import { removed as removedShape } from '../shapes/common.js'
 import * as shapes from '../shapes/pool.js'
 import { notAsRead } from '../shapes/read-back.js'
-import { removed } from '../shapes/removed.js'
 import { pageOnly } from '../shapes/workspace.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
@@ -147,11 +149,11 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     summary: 'Remove an egress pool that nothing uses',
     description:
       'Answers 409 `resource.conflict`, reason `in_use`, while a workspace uses it or mail waits in it; reason `built_in` for those that come with an account.',
-    answers: { 200: removed('pool', 'egress_pool').meta({ name: 'RemovedEgressPool' }) },
+    answers: { 200: removedShape('pool', 'egress_pool').meta({ name: 'RemovedEgressPool' }) },
     faults: ['egress_pool.not_found', 'resource.conflict'],
     async handle(call) {
       const { id } = await ground.tenants.deletePool(call.principal.accountId, param(call, 'id'))
-      return { status: 200, body: { id, object: 'egress_pool', deleted: true } }
+      return { status: 200, body: removed('egress_pool', id) }
     },
   }),
 ]

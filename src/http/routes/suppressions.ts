@@ -5,8 +5,10 @@
  *   200 with the same record. A key sees the list of its own mode; what a test
  *   does silences nobody. `scope: account` is the list for all workspaces.
  */
+
 import { type FieldError, invalid } from '../../base/fault.js'
 import { parseAddress } from '../../mail/address.js'
+import { removed } from '../../record/removed.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
@@ -143,7 +145,7 @@ const one = (ground: Ground): readonly Endpoint[] => [
       const place = await listWith(ground, call, ref)
       if (place.id === place.accountId) requirePlatform(call.principal)
       const { id } = await ground.tenants.removeSuppression(place.id, ref)
-      return { status: 200, body: { id, object: 'suppression', deleted: true } }
+      return { status: 200, body: removed('suppression', id) }
     },
   }),
 ]
@@ -198,7 +200,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
       const rows = await Promise.all(
         refs.map((ref) => ground.store.removeSuppression(workspaceId, refOf(ref))),
       )
-      const data = rows.flatMap((row) => (row ? [{ id: row.id, object: 'suppression', deleted: true }] : []))
+      const data = rows.flatMap((row) => (row ? [removed('suppression', row.id)] : []))
       return { status: 200, body: { object: 'list', data } }
     },
   }),

@@ -3,15 +3,17 @@
  * DESCRIPTION
  *   A workspace's own key sees its workspace and nothing of the others.
  */
+
 import { type FieldError, invalid } from '../../base/fault.js'
+import { removed } from '../../record/removed.js'
 import type { Page } from '../../store/page.js'
 import type { WorkspaceRow } from '../../store/port-tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
+import { removed as removedShape } from '../shapes/common.js'
 import { notAsRead } from '../shapes/read-back.js'
-import { removed } from '../shapes/removed.js'
 import * as shapes from '../shapes/workspace.js'
 
 const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
@@ -21,6 +23,9 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   defaultFrom: body.default_from,
   restrictSenders: body.restrict_senders,
   senderDsn: body.sender_dsn,
+  alarms: body.alarms,
+  onAlarm: body.on_alarm,
+  statisticsTags: body.statistics?.tags,
   suspended: body.suspended,
 })
 
@@ -109,7 +114,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/workspaces/{id}',
     summary: 'Change a workspace',
     description:
-      'What is left out stays as it is. `suspended: true` takes no more mail and holds what waits; `false` goes on with it. Mail that waits moves along to another pool. Needs a live platform key or a session.',
+      'What is left out stays as it is. `suspended: true` takes no more mail and holds what waits; `false` goes on with it. Mail that waits moves along to another pool. Of `alarms` each limit may stand alone. Needs a live platform key or a session.',
     access: 'platform',
     workspace: 'none',
     body: shapes.workspaceChange,
@@ -138,7 +143,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     access: 'session',
     workspace: 'none',
     query: shapes.confirmation,
-    answers: { 200: removed('ws', 'workspace') },
+    answers: { 200: removedShape('ws', 'workspace') },
     faults: ['workspace.not_found', 'resource.conflict'],
     async alsoWrong({ query }, _, call) {
       const row = await ground.store.workspace(call.principal.accountId, param(call, 'id'))
@@ -149,7 +154,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       const wrong = wrongWithConfirm(row, call.query.confirm)
       if (wrong.length > 0) throw invalid(wrong)
       await ground.tenants.deleteWorkspace(row, `deleted by session ${call.principal.id}`)
-      return { status: 200, body: { id: row.id, object: 'workspace', deleted: true } }
+      return { status: 200, body: removed('workspace', row.id) }
     },
   }),
 ]

@@ -27,6 +27,7 @@ export const problem = Joi.object({
   request_id: Joi.string().required(),
   instance: Joi.string().required(),
   reason: Joi.string(),
+  oldest: Joi.string().description('Of event.expired: the oldest mark that can be followed'),
   errors: Joi.array().items(
     Joi.object({
       field: Joi.string().required(),

@@ -7,6 +7,7 @@
  *   several SDKs send every field that they know.
  */
 import Joi from 'joi'
+import type { IdPrefix } from '../../base/id.js'
 
 /** Optional, and null is as good as absent. */
 export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(null) as S
@@ -17,6 +18,21 @@ export const body = <T>(schema: Joi.ObjectSchema<T>): Joi.ObjectSchema<T> => sch
 export const text = (max: number): Joi.StringSchema => Joi.string().allow('').max(max)
 
 export const timestamp = (): Joi.StringSchema => Joi.string().max(64)
+
+/** When to send, as submission/schedule.ts reads it. */
+export const schedule = (): Joi.StringSchema =>
+  timestamp()
+    .description(
+      'When to send: at most 30 days ahead. Either an ISO 8601 time with its zone, or, in any letters, one of two forms in words. ' +
+        '`in AMOUNT UNIT`: AMOUNT is 1 to 99999, `a` or `an`; UNIT is `second`, `sec`, `s`, `minute`, `min`, `m`, `hour`, `hr`, ' +
+        '`h`, `day`, `d`, `week` or `w`, or a plural of these. `DAY at CLOCK` (`at` may be left out): DAY is `today`, `tomorrow` ' +
+        'or an English weekday, in full or its first three letters, and means the next one whose CLOCK is still to come; CLOCK ' +
+        'is `9am`, `9:30 pm`, `14:00`, `noon` or `midnight`. Words are always in UTC; `UTC`, `GMT` or `Z` may follow the clock. ' +
+        'A day has 24 hours, a week seven days',
+    )
+    .example('2026-11-21T08:00:00Z')
+    .example('in 10 min')
+    .example('tomorrow at 9am')
 
 /** RFC 3339 in UTC with milliseconds, as we write it. */
 export const time = (): Joi.StringSchema =>
@@ -62,4 +78,12 @@ export const listOf = (row: Joi.Schema): Joi.ObjectSchema =>
       next_cursor: nullable(Joi.string().pattern(/^v1_/)),
       prev_cursor: nullable(Joi.string().pattern(/^v1_/)),
     }).required(),
+  })
+
+/** The answer to a DELETE. Never 204: client libraries parse every answer as JSON. */
+export const removed = (prefix: IdPrefix, object: string): Joi.ObjectSchema =>
+  Joi.object({
+    id: id(prefix),
+    object: Joi.string().valid(object).required(),
+    deleted: Joi.boolean().valid(true).required(),
   })

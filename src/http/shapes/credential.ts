@@ -5,8 +5,7 @@
  *   They open the SMTP door only; the password goes in and never comes out.
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, time } from './common.js'
-import { removed } from './removed.js'
+import { body, id, listOf, nullable, orNull, removed, time } from './common.js'
 
 export interface CredentialBody {
   readonly workspace_id: string

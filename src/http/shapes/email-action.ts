@@ -1,13 +1,13 @@
 /**
- * NAME      email-action - the shapes of batches, changes and events
+ * NAME      email-action - the shapes of batches and changes
  * DESCRIPTION
  *   The items of a batch are checked one by one in routes/batch.ts, because
  *   `x-batch-validation: permissive` keeps the good ones. Body-less actions take
  *   nothing, null or `{}`, and the id that some SDKs repeat in the body.
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, time, timestamp } from './common.js'
-import { sendBody } from './email.js'
+import { body, id, orNull, schedule } from './common.js'
+import { address, sendBody } from './email.js'
 
 const BATCH_MAX = 100
 
@@ -36,55 +36,18 @@ const repeatedId = { id: orNull(Joi.string().max(100)), email_id: orNull(Joi.str
 
 export const reschedule = body(
   Joi.object<{ scheduled_at: string }>({
-    scheduled_at: orNull(timestamp()).required(),
+    scheduled_at: orNull(schedule()).required(),
     ...repeatedId,
   }),
 )
 
 export const nothing = Joi.object(repeatedId).empty(null)
 
-const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
-
-const event = Joi.object({
-  id: id('evt'),
-  object: Joi.string().valid('event').required(),
-  type: Joi.string()
-    .pattern(/^email\./)
-    .required()
-    .description(
-      '`email.` and a status; of what was not applied, the status it would have been. Two kinds move no status: email.complained (the recipient called it spam) and email.reported (feedback that is no complaint, or a report that nobody can read)',
-    ),
-  email_id: id('em'),
-  recipient: nullable(Joi.string()),
-  source: Joi.string()
-    .valid(...SOURCES)
-    .required(),
-  occurred_at: time(),
-  created_at: time(),
-  smtp: nullable(
-    Joi.object({
-      code: Joi.number().integer().required(),
-      enhanced: nullable(Joi.string()),
-      text: Joi.string().allow('').required(),
-    }),
+export const resend = Joi.object<{ to?: readonly string[] } | undefined>({
+  to: orNull(Joi.array().items(address()).single().max(100)).description(
+    'Those that are to get it; null: the recipients that bounced, or else all',
   ),
-  mta: nullable(
-    Joi.object({
-      pool_id: Joi.string().required(),
-      host: nullable(Joi.string()),
-      upstream_id: Joi.string(),
-    }),
-  ),
-  attempt: nullable(Joi.number().integer()),
-  applied: Joi.boolean()
-    .required()
-    .description('false: noted, and nothing changed; detail.unapplied says why'),
-  reason: Joi.string(),
-  detail: Joi.object()
-    .pattern(Joi.string(), Joi.alternatives(Joi.string().allow(''), Joi.number(), Joi.boolean()).allow(null))
-    .description(
-      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address)',
-    ),
-}).meta({ name: 'Event' })
+  ...repeatedId,
+}).empty(null)
 
-export const eventList = listOf(event).meta({ name: 'EventList' })
+export const source = Joi.string().description('RFC 5322, octet for octet')

@@ -7,11 +7,11 @@
  */
 import Joi from 'joi'
 import { STATUSES } from '../../mail/status.js'
+import { WAITING_REASONS } from '../../record/waiting.js'
 import type { WireDraft } from '../../submission/draft.js'
-import { WAITING_REASONS } from '../../tenant/queue/waiting.js'
-import { body, id, listOf, nullable, orNull, pageQuery, text, time, timestamp } from './common.js'
+import { body, id, listOf, nullable, orNull, pageQuery, schedule, text, time, timestamp } from './common.js'
 
-const address = () => Joi.string().max(1_000)
+export const address = () => Joi.string().max(1_000)
 const addresses = () => orNull(Joi.array().items(address()).single().max(100))
 
 const isByte = (value: unknown): boolean =>
@@ -79,8 +79,19 @@ export const sendBody: Joi.ObjectSchema<WireDraft> = body(
     headers: headers(),
     tags: orNull(Joi.array().items(tag).max(75)),
     attachments: orNull(Joi.array().items(attachment).max(1_000)),
-    scheduled_at: orNull(timestamp()),
+    scheduled_at: orNull(schedule()),
     ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
+    raw: orNull(Joi.string())
+      .description(
+        'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
+          'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
+          'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
+          'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
+          'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
+          'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
+          'same: Date, Message-ID and boundaries do not count',
+      )
+      .example('RnJvbTogbm8tcmVwbHlAc2hvcC5leGFtcGxlDQpTdWJqZWN0OiBIaQ0KDQpIZWxsbw0K'),
   }),
 ).meta({ name: 'SendEmail' })
 
@@ -170,6 +181,7 @@ const summary = {
     .required(),
   message_id: Joi.string().required(),
   scheduled_at: nullable(Joi.string()),
+  resent_from: Joi.string().description('The mail of which this one is sent again; absent on all others'),
   created_at: time(),
   updated_at: time(),
   counts: Joi.object(

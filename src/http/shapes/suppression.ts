@@ -2,8 +2,7 @@
  * NAME      suppression - the shapes of suppressed addresses
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, pageQuery, time, timestamp } from './common.js'
-import { removed } from './removed.js'
+import { body, id, listOf, nullable, orNull, pageQuery, removed, time, timestamp } from './common.js'
 
 const ORIGINS = ['manual', 'bounce', 'complaint', 'import'] as const
 

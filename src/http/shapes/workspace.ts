@@ -2,6 +2,8 @@
  * NAME      workspace - the shapes of workspaces
  */
 import Joi from 'joi'
+import { ALARM_LIMITS, ALARMS, type Alarm } from '../../store/watch/alarms.js'
+import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
 import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
 import { asRead } from './read-back.js'
 
@@ -12,8 +14,46 @@ export interface WorkspaceBody {
   readonly default_from?: string | null
   readonly restrict_senders?: boolean
   readonly sender_dsn?: boolean
+  readonly alarms?: AlarmsWish
+  readonly on_alarm?: 'notify' | 'hold'
+  readonly statistics?: { readonly tags?: readonly string[] }
   readonly suspended?: boolean
 }
+
+const MEANS: Readonly<Record<Alarm, string>> = {
+  complaints: 'Recipients who complained within 24 hours, of those tried',
+  hard_bounces: 'Recipients who do not exist, within an hour, of those tried',
+  deferrals:
+    'Recipients refused for now in an answer, within an hour, of those tried; greylisting does not count',
+}
+
+const share = () => Joi.number().min(0.0001).max(1).description('A share: 0.003 is 0.3 %')
+const least = () => Joi.number().integer().min(1).max(1_000_000).description('Fewer than this are no alarm')
+
+/** A limit, or none. */
+const limitFor = (alarm: Alarm, limit: Joi.ObjectSchema) => {
+  const { rate, atLeast } = ALARM_LIMITS[alarm]
+  return Joi.alternatives(Joi.string().valid('off'), limit).description(
+    `${MEANS[alarm]}; ${rate * 100} % and ${atLeast} unless it says otherwise`,
+  )
+}
+
+const wishedLimit = Joi.object({ rate: orNull(share()), at_least: orNull(least()) })
+const readLimit = Joi.object({ rate: share().required(), at_least: least().required() })
+
+const wishedAlarms = Joi.object<AlarmsWish>(
+  Object.fromEntries(ALARMS.map((alarm) => [alarm, orNull(limitFor(alarm, wishedLimit))])),
+)
+
+const ON_ALARM =
+  'What an alarm does beside its event: nothing, or hold the mail of the workspace until somebody releases it'
+const onAlarm = () => Joi.string().valid('notify', 'hold').description(ON_ALARM)
+
+const tags = () =>
+  Joi.array()
+    .items(Joi.string().max(256))
+    .max(MOST_STATISTICS_TAGS)
+    .description('Names of tags whose values statistics count apart, from now on')
 
 const fields = {
   slug: orNull(Joi.string().max(63)),
@@ -21,6 +61,9 @@ const fields = {
   default_from: Joi.string().max(1_000).allow(null),
   restrict_senders: orNull(Joi.boolean()),
   sender_dsn: orNull(Joi.boolean()),
+  alarms: orNull(wishedAlarms),
+  on_alarm: orNull(onAlarm()),
+  statistics: orNull(Joi.object({ tags: orNull(tags()) })),
 }
 
 export const workspaceBody = body(
@@ -37,6 +80,7 @@ export const workspaceChange = body<Partial<WorkspaceBody>>(
     name: orNull(Joi.string().max(200)),
     is_default: asRead.flag(),
     ...fields,
+    alarmed: orNull(Joi.array().description('As it was read; it can not be changed here')),
     suspended: orNull(Joi.boolean()),
     created_at: asRead.text(),
   }),
@@ -54,6 +98,24 @@ export const workspace = Joi.object({
   default_from: nullable(Joi.string()),
   restrict_senders: Joi.boolean().required(),
   sender_dsn: Joi.boolean().required(),
+  alarms: Joi.object(
+    Object.fromEntries(ALARMS.map((alarm) => [alarm, limitFor(alarm, readLimit).required()])),
+  ).required(),
+  on_alarm: onAlarm().required(),
+  alarmed: Joi.array()
+    .items(
+      Joi.object({
+        alarm: Joi.string()
+          .valid(...ALARMS)
+          .required(),
+        since: time(),
+        count: Joi.number().integer().required(),
+        tried: Joi.number().integer().required(),
+      }),
+    )
+    .required()
+    .description('The alarms that stand, with what was counted when they were raised'),
+  statistics: Joi.object({ tags: tags().required() }).required(),
   suspended: Joi.boolean().required(),
   created_at: time(),
 }).meta({ name: 'Workspace' })

@@ -6,13 +6,13 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { Fault, toPlainFault } from '../../base/fault.js'
-import { type Job, ownedBy, perform } from './job.js'
+import { type ContentJob, type Job, ownedBy, perform } from './job.js'
 import type { Answer } from './reader.js'
 
 const port = parentPort
 if (port === null) throw new Error('body-thread runs as a thread')
 
-const answer = async (job: Job): Promise<void> => {
+const answer = async (job: Job | ContentJob): Promise<void> => {
   try {
     const { done, owned } = ownedBy(await perform(job))
     port.postMessage({ done } satisfies Answer, owned)
@@ -23,4 +23,4 @@ const answer = async (job: Job): Promise<void> => {
   }
 }
 
-port.on('message', (job: Job) => void answer(job))
+port.on('message', (job: Job | ContentJob) => void answer(job))

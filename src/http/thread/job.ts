@@ -3,17 +3,26 @@
  * DESCRIPTION
  *   All that is done with a send and grows with its size: parse, check,
  *   fingerprint, compose. It runs in the bodies' thread, and what goes back are
- *   the octets of the mails and their records, or what is wrong.
+ *   the octets of the mails and their records, or what is wrong. A large message
+ *   that came whole is read there, too, when somebody asks for its text.
  */
 import { type FieldError, invalid } from '../../base/fault.js'
 import { giveBack } from '../../base/host/growing.js'
-import { type Composed, type ComposeGround, compose } from '../../submission/composed.js'
-import { requestFingerprint } from '../../submission/idempotency.js'
-import { checkDraft, type Rules } from '../../submission/validate.js'
+import { type MessageContent, parseContent } from '../../mail/parse.js'
+import { type Composed, compose } from '../../submission/composed.js'
+import { sendFingerprint } from '../../submission/idempotency.js'
+import { checkSend, type Rules } from '../../submission/validate.js'
 import { check } from '../check.js'
 import { readDraft } from '../drafts.js'
 import { batchBody } from '../shapes/email-action.js'
 import { parseJson } from '../wire/body.js'
+
+/** A message of which somebody asks what was written in it. */
+export interface ContentJob {
+  /** Given away with the job. */
+  readonly bytes: Uint8Array
+  readonly what: 'content'
+}
 
 export interface Job {
   /** Given away with the job. */
@@ -23,7 +32,6 @@ export interface Job {
   /** What else the fingerprint covers; null where nobody asks for one. */
   readonly fingerprint: { readonly route: string; readonly variant: string } | null
   readonly rules: Rules
-  readonly compose: ComposeGround
 }
 
 export type Item = Composed | { readonly errors: readonly FieldError[]; readonly omitted: number }
@@ -31,21 +39,27 @@ export type Item = Composed | { readonly errors: readonly FieldError[]; readonly
 export interface Done {
   readonly items: readonly Item[]
   readonly fingerprint: string | null
+  /** Of a message that was to be read. */
+  readonly content?: MessageContent
 }
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
 
-const readOne = async (value: unknown, { rules, compose: ground }: Job, at?: string): Promise<Item> => {
+const readOne = async (value: unknown, { rules }: Job, at?: string): Promise<Item> => {
   const read = readDraft(value, rules, at)
   if ('errors' in read) return read
-  const { checked, errors } = checkDraft(read, rules, at)
+  const { checked, errors } = checkSend(read, rules, at)
   if (errors !== null) return { errors, omitted: 0 }
-  const composed = await compose(checked, ground)
-  return { ...composed, content: bytesOf(String(composed.content)) }
+  const composed = await compose(checked, rules)
+  const { content } = composed
+  return typeof content === 'string' ? { ...composed, content: bytesOf(content) } : composed
 }
 
 /** Throws the Fault to answer with. */
-export const perform = async (job: Job): Promise<Done> => {
+export const perform = async (job: Job | ContentJob): Promise<Done> => {
+  if (job.what === 'content') {
+    return { items: [], fingerprint: null, content: await parseContent(job.bytes) }
+  }
   const value = parseJson(job.bytes)
   giveBack(job.bytes)
   if (job.what === 'json') return { items: [], fingerprint: null }
@@ -60,7 +74,7 @@ export const perform = async (job: Job): Promise<Done> => {
     items.push(item)
   }
   const { fingerprint: wish } = job
-  const fingerprint = wish && requestFingerprint('POST', wish.route, wish.variant, value)
+  const fingerprint = wish && (await sendFingerprint(wish.route, wish.variant, value))
   return { items, fingerprint }
 }
 
@@ -74,7 +88,13 @@ export const ownedBy = (done: Done): { readonly done: Done; readonly owned: Arra
     return alone
   }
   const items = done.items.map((item) =>
-    'errors' in item ? item : { ...item, raw: own(item.raw), content: own(item.content as Uint8Array) },
+    'errors' in item
+      ? item
+      : {
+          ...item,
+          raw: own(item.raw),
+          content: item.content instanceof Uint8Array ? own(item.content) : item.content,
+        },
   )
   return { done: { ...done, items }, owned }
 }

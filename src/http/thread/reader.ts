@@ -12,13 +12,13 @@
 import type { Worker } from 'node:worker_threads'
 import { fromPlainFault, type PlainFault } from '../../base/fault.js'
 import { startThread } from '../../base/host/thread.js'
-import type { Done, Job } from './job.js'
+import type { ContentJob, Done, Job } from './job.js'
 
 export type Answer = { readonly done: Done } | { readonly refused: PlainFault } | { readonly failed: string }
 
 export interface BodyReader {
   /** Takes the octets of the job away. Throws the Fault to answer with. */
-  read(job: Job): Promise<Done>
+  read(job: Job | ContentJob): Promise<Done>
   end(): Promise<void>
 }
 
@@ -29,7 +29,7 @@ const DEAREST = 20
 const LEAST_HEAP_MB = 512
 
 interface Waiting {
-  readonly job: Job
+  readonly job: Job | ContentJob
   readonly resolve: (done: Done) => void
   readonly reject: (error: Error) => void
 }

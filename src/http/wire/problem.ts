@@ -5,7 +5,7 @@
  *   our stages, first becomes a Fault and then these members, nothing else: type,
  *   title, status, code, request_id, instance; a detail where there is more to say
  *   than the title does, a 422 errors (and errors_omitted beyond a hundred), a
- *   resource.conflict its reason. `type` is made of the configured base URL and never of the Host header; `instance` is the path without its query. What the
+ *   resource.conflict its reason, an event.expired its oldest mark. `type` is made of the configured base URL and never of the Host header; `instance` is the path without its query. What the
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
 import { Boom } from '@hapi/boom'
@@ -20,6 +20,7 @@ export interface Problem {
   readonly request_id: string
   readonly instance: string
   readonly reason?: string
+  readonly oldest?: string
   readonly errors?: readonly FieldError[]
   readonly errors_omitted?: number
 }
@@ -65,6 +66,7 @@ export const toProblem = (fault: Fault, baseUrl: string, requestId: string, inst
     request_id: requestId,
     instance,
     ...(options.reason !== undefined && { reason: options.reason }),
+    ...(options.oldest !== undefined && { oldest: options.oldest }),
     ...(options.errors && {
       errors: options.errors.map(({ field, message, kind }) => ({ field, message, kind })),
     }),

@@ -2,7 +2,7 @@
  * NAME      time - points in time as clients write them
  */
 import type { FieldError } from '../../base/fault.js'
-import { parseTime } from '../../submission/schedule.js'
+import { parseTime } from '../../base/time/iso.js'
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 

@@ -42,4 +42,5 @@ export interface Description {
   readonly items?: readonly Description[]
   readonly matches?: readonly { readonly schema: Description }[]
   readonly metas?: readonly Meta[]
+  readonly examples?: readonly unknown[]
 }

@@ -1,0 +1,192 @@
+/**
+ * NAME      examples-operations - of sending domains, the queue and who is asking
+ */
+import { EMAIL, type Example, KEY, LATER, list, MADE, POOL, removed, WORKSPACE } from './example-parts.js'
+
+const DOMAIN = 'dom_01k9f3q9sz7w3v1t9r7p5n3m1k'
+
+const dkimKey = (selector: string, algorithm: string) => ({
+  selector,
+  algorithm,
+  state: 'active',
+  created_at: MADE,
+  retired_at: null,
+})
+
+const dkimRecord = (selector: string, value: string) => ({
+  purpose: 'dkim',
+  type: 'TXT',
+  name: `${selector}._domainkey.shop.example`,
+  value,
+  state: 'active',
+})
+
+const domain = {
+  id: DOMAIN,
+  object: 'domain',
+  name: 'shop.example',
+  workspace_id: WORKSPACE,
+  verified: false,
+  verified_at: null,
+  checked_at: null,
+  keys: [dkimKey('pn20261120r', 'rsa'), dkimKey('pn20261120e', 'ed25519')],
+  records: [
+    dkimRecord('pn20261120r', 'v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA'),
+    dkimRecord('pn20261120e', 'v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo='),
+    {
+      purpose: 'dmarc',
+      type: 'TXT',
+      name: '_dmarc.shop.example',
+      value: 'v=DMARC1; p=none',
+      state: null,
+    },
+  ],
+  created_at: MADE,
+}
+
+const checked = {
+  ...domain,
+  verified: true,
+  verified_at: LATER,
+  checked_at: LATER,
+  records: domain.records.map((record) => ({ ...record, seen: 'ok', found: null })),
+}
+
+const QUIET = { deferred: 0, greylisted: 0, complained: 0, suppressed: 0, canceled: 0, dropped: 0 }
+
+const figures = (n: number) => ({
+  accepted: n,
+  sent: n,
+  delivered: n - 1,
+  ...QUIET,
+  bounced: { total: 1, hard: 1, soft: 0, by_category: { unknown_user: 1 } },
+  of_accepted: {
+    accepted: n,
+    sent: n,
+    delivered: n - 1,
+    ...QUIET,
+    bounced_hard: 1,
+    bounced_soft: 0,
+    tried: n,
+  },
+  rates: {
+    delivered: (n - 1) / n,
+    deferred: 0,
+    bounced: 1 / n,
+    bounced_hard: 1 / n,
+    bounced_soft: 0,
+    complained: 0,
+  },
+  time_to_sent: { count: n, p50: 0.214, p95: 0.721, p99: 0.944 },
+  time_to_delivered: { count: n - 1, p50: 1.842, p95: 2.9, p99: 4.511 },
+})
+
+const statistics = {
+  object: 'statistics',
+  workspace_id: WORKSPACE,
+  mode: 'live',
+  from: '2026-11-19T19:00:00.000Z',
+  to: '2026-11-20T19:00:00.000Z',
+  interval: 'day',
+  tz: 'Asia/Tashkent',
+  group_by: 'recipient_domain',
+  as_of: LATER,
+  rate_bases: {
+    delivered: 'of_accepted.tried',
+    deferred: 'of_accepted.tried',
+    bounced: 'of_accepted.tried',
+    bounced_hard: 'of_accepted.tried',
+    bounced_soft: 'of_accepted.tried',
+    complained: 'of_accepted.sent',
+  },
+  totals: figures(80),
+  data: [{ at: '2026-11-19T19:00:00.000Z', ...figures(80) }],
+  groups: [
+    {
+      key: 'example.com',
+      name: null,
+      totals: figures(80),
+      data: [{ at: '2026-11-19T19:00:00.000Z', ...figures(80) }],
+    },
+  ],
+}
+
+const scope = { workspace_id: WORKSPACE, egress_pool_id: null, domain: null, email_id: null }
+const matched = { waiting: 41, held: 0, under_way: 2 }
+
+const hold = {
+  id: 'hold_01k9f3r0tz8x4w2v0s8q6n4m2k',
+  object: 'hold',
+  ...scope,
+  reason: 'the template shows the wrong price',
+  owner: 'workspace',
+  created_at: MADE,
+}
+
+const waiting = { reason: 'backoff', detail: 'pool eu tries again later', until: LATER }
+
+const entry = {
+  email_id: EMAIL,
+  workspace_id: WORKSPACE,
+  egress_pool_id: POOL,
+  address: 'ana@example.com',
+  status: 'deferred',
+  attempts: 1,
+  due_at: LATER,
+  held: null,
+  under_way: false,
+  last_response: '451 4.3.0 try again later',
+  waiting,
+}
+
+const depth = {
+  egress_pool_id: POOL,
+  workspace_id: WORKSPACE,
+  due: 0,
+  leased: 2,
+  waiting: 41,
+  held: 0,
+  oldest_due_at: LATER,
+  waiting_for: null,
+}
+
+const ordered = (action: string, to: string | null = null) => ({
+  ...{ action, ...scope, to, matched },
+  ...{ changed: 41, dry_run: false },
+})
+const named = { scope: { workspace_id: WORKSPACE } }
+
+export const OPERATIONS: Readonly<Record<string, Example>> = {
+  createDomain: { request: { name: domain.name, workspace_id: WORKSPACE }, answer: domain },
+  listDomains: { answer: list(domain) },
+  getDomain: { answer: domain },
+  checkDomain: { request: {}, answer: checked },
+  rotateDomain: { request: { now: false }, answer: domain },
+  deleteDomain: { answer: removed(domain) },
+  getStatistics: { answer: statistics },
+  getQueue: { answer: { object: 'queue', data: [depth] } },
+  listQueueEntries: { answer: list(entry) },
+  retryQueue: { request: named, answer: ordered('retry') },
+  releaseQueue: { request: named, answer: ordered('release') },
+  rerouteQueue: {
+    request: { ...named, to: 'spare', reason: 'eu is down' },
+    answer: ordered('reroute', 'spare'),
+  },
+  purgeQueue: { request: { ...named, reason: 'sent by mistake' }, answer: ordered('purge') },
+  placeHold: { request: { ...named, reason: hold.reason }, answer: { ...hold, matched, changed: 41 } },
+  listHolds: { answer: list(hold) },
+  liftHold: { request: { reason: 'the price is right' }, answer: { ...removed(hold), changed: 41 } },
+  getSession: {
+    answer: {
+      object: 'session',
+      via: 'key',
+      id: KEY,
+      person: null,
+      role: null,
+      scope: 'workspace',
+      workspace_id: WORKSPACE,
+      mode: 'live',
+      limits: { rate_limit_per_minute: 600 },
+    },
+  },
+}

@@ -1,0 +1,220 @@
+/**
+ * NAME      events - the log: page by page, one by one, and live
+ * DESCRIPTION
+ *   A workspace's key sees its workspace, a key its own mode, a session both; what
+ *   concerns the whole account only who acts for it, as long as no workspace is
+ *   named. A mark is a place in the log; who goes forward from one that is too old
+ *   is told so, who walks back comes to an end.
+ */
+import type { Readable } from 'node:stream'
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { type EventType, nearestEventType, readEventType } from '../../mail/event-type.js'
+import { loggedEvent } from '../../record/event.js'
+import type { Page } from '../../store/page.js'
+import type { LogFilter, LogRow } from '../../store/port-log.js'
+import { readMode } from '../../tenant/principal.js'
+import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
+import { type Ground, pageFor } from '../ground.js'
+import * as shapes from '../shapes/event.js'
+import { matcherOf } from '../stream/matches.js'
+import { readTime } from '../wire/time.js'
+
+type Caller = Pick<Call, 'principal' | 'workspace'>
+
+const readTypes = (
+  texts: readonly (string | undefined)[] | undefined,
+  errors: FieldError[],
+): readonly EventType[] | null => {
+  if (texts === undefined) return null
+  const types = texts.flatMap((text) => {
+    const type = text === undefined ? null : readEventType(text)
+    if (type === null && text !== undefined) {
+      const message = `${JSON.stringify(text)} is no type of event; the nearest is ${nearestEventType(text)}`
+      errors.push({ field: 'query.type', message, kind: 'unsupported' })
+    }
+    return type ?? []
+  })
+  return [...new Set(types)].sort()
+}
+
+const readFilter = (
+  { principal, workspace }: Caller,
+  query: shapes.FilterQuery,
+  errors: FieldError[],
+): LogFilter => ({
+  accountId: principal.accountId,
+  workspaceId: workspace?.id ?? null,
+  accountWide: workspace === null && principal.scope === 'platform',
+  mode: readMode(principal, query.mode, errors),
+  types: readTypes(query.type, errors),
+  emailId: query.email_id ?? null,
+  recipient: query.recipient?.toLowerCase() ?? null,
+  change: query.change === undefined ? null : query.change === 'true',
+  createdAfter: readTime('query.created_after', query.created_after, errors),
+  createdBefore: readTime('query.created_before', query.created_before, errors),
+})
+
+/** The store's mark behind a mark of ours. */
+const readMark = (
+  { marks, store }: Ground,
+  { principal }: Caller,
+  field: string,
+  text: string | null | undefined,
+  errors: FieldError[],
+): string | null => {
+  if (text == null) return null
+  const mark = marks.read(text, principal.accountId)
+  if (mark !== null && store.isMark(mark)) return mark
+  errors.push({ field, message: 'is no mark of this log and account', kind: 'format' })
+  return null
+}
+
+/** What is wrong with a query beside its shape. */
+const wrongQuery =
+  (ground: Ground) =>
+  ({ query }: { readonly query: shapes.FilterQuery }, _: unknown, caller: Caller): readonly FieldError[] => {
+    const errors: FieldError[] = []
+    readFilter(caller, query, errors)
+    readMark(ground, caller, 'query.after', query.after, errors)
+    return errors
+  }
+
+const expired = async ({ store, marks }: Ground, accountId: string): Promise<Fault> =>
+  new Fault('event.expired', { oldest: marks.write((await store.logEnds()).oldest, accountId) })
+
+/** A page; going forward from what is too old is refused. */
+const fetchFrom = async (ground: Ground, filter: LogFilter, page: Page) => {
+  const { store } = ground
+  if (page.direction === 'newer' && page.anchor !== null && store.isMark(page.anchor)) {
+    if ((await store.follow(filter, page.anchor, 1)) === 'gone') throw await expired(ground, filter.accountId)
+  }
+  return store.log(filter, page)
+}
+
+const list = (ground: Ground): Endpoint =>
+  endpoint<shapes.LogQuery, unknown>({
+    id: 'listEvents',
+    method: 'GET',
+    path: '/v1/events',
+    summary: 'The log of events, newest first',
+    description:
+      'Filters go together, and stay as they are while a cursor is followed. Following `prev_cursor` from the top gives what was committed since, the nearest first, nothing lost and nothing twice, however often it is asked; `after` starts that at a mark of the stream. The log can be followed for `retention.log`: from an older place this answers 410 with the oldest mark that can be had. Walking back simply ends.',
+    access: 'any',
+    workspace: 'optional',
+    query: shapes.logQuery,
+    answers: { 200: shapes.logPage },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch', 'event.expired'],
+    alsoWrong: wrongQuery(ground),
+    async handle(call) {
+      const { query } = call
+      const errors: FieldError[] = []
+      const filter = readFilter(call, query, errors)
+      const after = readMark(ground, call, 'query.after', query.after, errors)
+      if (after !== null && query.cursor !== undefined) {
+        errors.push({ field: 'query.after', message: 'the cursor says where to go on', kind: 'forbidden' })
+      }
+      if (errors.length > 0) throw invalid(errors)
+      const { accountId: _, types, change, ...rest } = filter
+      const body = await pageFor(ground, 'events', call, {
+        query,
+        after,
+        filters: {
+          ...rest,
+          accountWide: String(rest.accountWide),
+          types: types?.join(' ') ?? null,
+          change: change === null ? null : String(change),
+        },
+        fetch: (page) => fetchFrom(ground, filter, page),
+        render: loggedEvent,
+      })
+      return { status: 200, body }
+    },
+  })
+
+const get = (ground: Ground): Endpoint =>
+  endpoint({
+    id: 'getEvent',
+    method: 'GET',
+    path: '/v1/events/{id}',
+    summary: 'One event of the log',
+    description: 'Seen by whoever sees it in the list.',
+    access: 'any',
+    workspace: 'optional',
+    answers: { 200: shapes.loggedEvent },
+    faults: ['event.not_found'],
+    async handle(call) {
+      const row: LogRow | null = await ground.store.loggedEvent(call.principal.accountId, param(call, 'id'))
+      if (row === null || !matcherOf(readFilter(call, {}, []))(row)) throw new Fault('event.not_found')
+      return { status: 200, body: loggedEvent(row) }
+    },
+  })
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** Whether the caller, asked again, would still be let in. */
+const stillAllowed = ({ tenants }: Ground, call: Call) => {
+  const token = /^Bearer +(\S+)/i.exec(headerValue(call.req, 'authorization') ?? '')?.[1] ?? ''
+  return async (): Promise<boolean> => {
+    try {
+      await tenants.authenticateBearer(token)
+      if (call.workspace !== null) await tenants.findWorkspace(call.principal.accountId, call.workspace.id)
+      return true
+    } catch (error) {
+      // a store that is in trouble takes nobody's permission
+      return !(error instanceof Fault)
+    }
+  }
+}
+
+const openStream = async (ground: Ground, call: Call<shapes.StreamQuery>): Promise<Answer> => {
+  const { query, principal, workspace, request } = call
+  const errors: FieldError[] = []
+  const filter = readFilter(call, query, errors)
+  const last = headerValue(call.req, 'last-event-id') || null
+  const after =
+    last === null
+      ? readMark(ground, call, 'query.after', query.after, errors)
+      : readMark(ground, call, 'header.last-event-id', last, errors)
+  if (errors.length > 0) throw invalid(errors)
+  if (request.method === 'head') return { status: 200, body: '', headers: STREAM_HEADERS }
+  const free = ground.slots.take(principal.id, request.app.address)
+  const merge = query.merge === undefined ? null : Number.parseInt(query.merge, 10)
+  const holder = `${principal.id} ${workspace?.id ?? ''}`
+  try {
+    const isAllowed = stillAllowed(ground, call)
+    const stream: Readable = await ground.feed.open({ filter, merge, after, holder, isAllowed })
+    stream.once('close', free)
+    const { res } = request.raw
+    if (res.destroyed) stream.destroy()
+    else res.once('close', () => stream.destroy())
+    return { status: 200, body: stream, headers: STREAM_HEADERS }
+  } catch (error) {
+    free()
+    throw error
+  }
+}
+
+const stream = (ground: Ground): Endpoint =>
+  endpoint<shapes.StreamQuery, unknown>({
+    id: 'streamEvents',
+    method: 'GET',
+    path: '/v1/events/stream',
+    summary: 'The log of events, live, as server-sent events',
+    description:
+      'Each event has its mark as `id`, its type as `event` and its record as `data`. A client that comes back with `Last-Event-ID` (or `after`) goes on where it was, without a gap or a repeat, also after a restart; without either it begins now. Where that place is older than `retention.log` it is told once, by an event `log.gap` with the `oldest` mark, from which it goes on. Every 15 seconds a comment with a bare `id` tells that both sides are there. With `merge` there is at most one event `log.merged` in so long: `count`, `types` with a counter each, and `last`, the newest event of each of the last 20 mails. A credential that ends ends its streams.',
+    access: 'any',
+    workspace: 'optional',
+    query: shapes.streamQuery,
+    media: 'text/event-stream',
+    headers: { 'Last-Event-ID': 'The mark to go on from; goes before `after`' },
+    answers: { 200: shapes.streamText },
+    faults: ['rate_limit.streams'],
+    alsoWrong: wrongQuery(ground),
+    handle: (call) => openStream(ground, call),
+  })
+
+export const events = (ground: Ground): readonly Endpoint[] => [list(ground), stream(ground), get(ground)]

@@ -1,0 +1,90 @@
+/**
+ * NAME      kept-mail - the octets of a mail: shown, and sent once more
+ * DESCRIPTION
+ *   Both need what was written, which is kept for `retention.bodies`; after that
+ *   they answer 409, reason `body_gone`, while the record lives on.
+ */
+import { Fault } from '../../base/fault.js'
+import { nullWhenMissing } from '../../store/port-upkeep.js'
+import { type Endpoint, endpoint } from '../endpoint.js'
+import type { Ground } from '../ground.js'
+import { idempotencyOf, REPLAYED } from '../idempotency.js'
+import * as render from '../render.js'
+import { acceptedEmail } from '../shapes/email.js'
+import * as shapes from '../shapes/email-action.js'
+import { findEmail } from './emails.js'
+
+export const keptMail = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    id: 'getEmailSource',
+    method: 'GET',
+    path: '/v1/emails/{id}/source',
+    summary: 'The octets of an email, as they are relayed',
+    description:
+      'The message (RFC 5322) as it is handed to the upstream, before our own DKIM-Signature, and before the header is rewritten for a server without SMTPUTF8. There is no Bcc in it. Once the body is no longer kept: 409 `resource.conflict`, reason `body_gone`.',
+    access: 'any',
+    workspace: 'optional',
+    media: 'message/rfc822',
+    answers: { 200: shapes.source },
+    faults: ['email.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { id } = await findEmail(ground, call)
+      const raw = await ground.store.body(id).catch(nullWhenMissing)
+      if (raw === null) throw new Fault('resource.conflict', { reason: 'body_gone' })
+      return {
+        status: 200,
+        body: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
+        headers: {
+          'content-type': 'message/rfc822',
+          // somebody else wrote it: a browser must not show it as ours
+          'content-disposition': `attachment; filename="${id}.eml"`,
+          'x-content-type-options': 'nosniff',
+        },
+      }
+    },
+  }),
+  endpoint({
+    id: 'resendEmail',
+    method: 'POST',
+    path: '/v1/emails/{id}/resend',
+    summary: 'Send an email once more',
+    description:
+      'A new mail of the same content, with `resent_from`, and with an id, a Message-ID, a Date and return paths of its own; a DKIM-Signature of the client over one of these is taken out. It goes to the recipients that bounced, or else to all of them; `to` names some of them, and for a session any address. Mode, workspace, pool and sender are those of the first mail, whoever asks; the sender, the suspension of the workspace and suppressions are checked again. Counts as one send; Idempotency-Key as for a send. 409 `resource.conflict` with the reason `body_gone` when the body is no longer kept, `under_way` while one of those recipients still waits for the first mail, `system_mail` for a report of the gateway itself.',
+    access: 'any',
+    workspace: 'optional',
+    sends: true,
+    locates: true,
+    body: shapes.resend,
+    headers: { 'Idempotency-Key': 'Any unique string of 1 to 256 bytes' },
+    answers: { 202: acceptedEmail },
+    faults: [
+      'email.not_found',
+      'resource.conflict',
+      'email.sender_not_allowed',
+      'workspace.suspended',
+      'idempotency.key_invalid',
+      'idempotency.in_progress',
+      'idempotency.body_mismatch',
+    ],
+    async handle(call) {
+      const record = await findEmail(ground, call)
+      const wish = {
+        record,
+        store: ground.store,
+        to: call.body?.to ?? null,
+        toAnyone: call.principal.via === 'session',
+      }
+      const answer = await ground.submission.resend(wish, {
+        idempotency: await idempotencyOf(call, record.id),
+        trace: call.trace,
+        render: (records) => ({ status: 202, body: JSON.stringify(records.map(render.acceptedEmail)[0]) }),
+      })
+      const { id } = answer.records[0] ?? (JSON.parse(answer.body) as { id: string })
+      return {
+        status: answer.status,
+        body: answer.body,
+        headers: { location: `/v1/emails/${id}`, ...(answer.replayed && REPLAYED) },
+      }
+    },
+  }),
+]

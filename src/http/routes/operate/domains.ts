@@ -1,0 +1,163 @@
+/**
+ * NAME      domains - sending domains and what is to be published for them
+ * DESCRIPTION
+ *   Named by id or by name. A domain belongs to one workspace or to all of the
+ *   account; who names a workspace sees, checks and removes those of it alone.
+ */
+import { Fault, type FieldError, invalid } from '../../../base/fault.js'
+import * as record from '../../../record/domain.js'
+import { removed } from '../../../record/removed.js'
+import type { DomainRow } from '../../../store/port-domains.js'
+import { checkDomain, txtLookup } from '../../../tenant/domain/check.js'
+import {
+  addDomain,
+  type DomainGround,
+  findDomain,
+  removeDomain,
+  rotateKeys,
+  wrongWithDomain,
+} from '../../../tenant/domain/domain.js'
+import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
+import { type Ground, pageFor } from '../../ground.js'
+import * as shapes from '../../shapes/operate/domain.js'
+import { pageOnly } from '../../shapes/workspace.js'
+
+const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
+
+const groundOf = ({ store, tenants }: Ground): DomainGround => ({ ...tenants.ground, store })
+
+/** Throws domain.not_found, also for one of another workspace than the named one. */
+const find = async (ground: Ground, { principal, workspace, params }: Call): Promise<DomainRow> => {
+  const row = await findDomain(groundOf(ground), principal.accountId, param({ params }, 'ref'))
+  if (workspace !== null && row.workspaceId !== workspace.id) throw new Fault('domain.not_found')
+  return row
+}
+
+/** The header and the body may not name two workspaces. */
+const wrongBinding = (
+  { workspace }: Pick<Call, 'workspace'>,
+  { workspace_id: named }: Partial<shapes.DomainBody>,
+): readonly FieldError[] =>
+  workspace === null || named === undefined || named === workspace.id || named === workspace.slug
+    ? []
+    : [{ field: 'body.workspace_id', kind: 'forbidden', message: 'X-Workspace-Id names another workspace' }]
+
+const create = (ground: Ground): Endpoint =>
+  endpoint({
+    ...OPERATORS,
+    id: 'createDomain',
+    method: 'POST',
+    path: '/v1/domains',
+    summary: 'Sign the mail of a domain',
+    description:
+      'Makes two keys, RSA and Ed25519, which sign from now on; publish what stands in `records`. With X-Workspace-Id or `workspace_id` the domain is for that workspace alone. The private halves are sealed, and no answer shows them. Needs a live platform key or a session.',
+    locates: true,
+    body: shapes.domainBody,
+    answers: { 201: shapes.domain },
+    faults: [],
+    alsoWrong: async ({ body }, _, call) => [
+      ...wrongBinding(call, body),
+      ...(await wrongWithDomain(groundOf(ground), call.principal.accountId, body)),
+    ],
+    async handle(call) {
+      const { principal, workspace, body } = call
+      const wrong = wrongBinding(call, body)
+      if (wrong.length > 0) throw invalid(wrong)
+      const wish = { name: body.name, workspace: workspace?.id ?? body.workspace_id }
+      const row = await addDomain(groundOf(ground), principal.accountId, wish)
+      return { status: 201, body: record.domain(row), headers: { location: `/v1/domains/${row.id}` } }
+    },
+  })
+
+const reading = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...OPERATORS,
+    id: 'listDomains',
+    method: 'GET',
+    path: '/v1/domains',
+    summary: 'Sending domains, newest first',
+    description: 'Of all the account; with X-Workspace-Id those of that workspace alone.',
+    query: pageOnly,
+    answers: { 200: shapes.domainList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const { principal, workspace } = call
+      const body = await pageFor(ground, 'domains', call, {
+        query: call.query,
+        filters: { workspaceId: workspace?.id ?? null },
+        fetch: (page) => ground.store.domains(principal.accountId, page, workspace?.id),
+        render: (row) => record.domain(row),
+      })
+      return { status: 200, body }
+    },
+  }),
+  endpoint({
+    ...OPERATORS,
+    id: 'getDomain',
+    method: 'GET',
+    path: '/v1/domains/{ref}',
+    summary: 'One sending domain, by id or name',
+    description: 'With the DNS records that are to be published.',
+    answers: { 200: shapes.domain },
+    faults: ['domain.not_found'],
+    handle: async (call) => ({ status: 200, body: record.domain(await find(ground, call)) }),
+  }),
+]
+
+const changing = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...OPERATORS,
+    id: 'checkDomain',
+    method: 'POST',
+    path: '/v1/domains/{ref}/check',
+    summary: 'Look in DNS for the records of a domain',
+    description:
+      'Each record is answered with what was seen of it. The domain is verified when all active keys are published; keys that wait begin to sign when all of them are. A name server that fails or is silent is `unknown`, and takes nothing back.',
+    body: shapes.nothing,
+    answers: { 200: shapes.checkedDomain },
+    faults: ['domain.not_found'],
+    async handle(call) {
+      const row = await find(ground, call)
+      const done = await checkDomain(groundOf(ground), row, ground.lookup ?? txtLookup(null))
+      return { status: 200, body: record.domain(done.row, done.records) }
+    },
+  }),
+  endpoint({
+    ...OPERATORS,
+    id: 'rotateDomain',
+    method: 'POST',
+    path: '/v1/domains/{ref}/rotate',
+    summary: 'Make new keys; they sign once a check finds them in DNS',
+    description:
+      'Publish the records with the state `next` beside the old ones. With `now` they sign at once, and the domain is unverified until a check has found them. Old records may go seven days after the new keys sign.',
+    body: shapes.rotation,
+    answers: { 200: shapes.domain },
+    faults: ['domain.not_found'],
+    async handle(call) {
+      const { id } = await find(ground, call)
+      const row = await rotateKeys(groundOf(ground), call.principal.accountId, id, call.body?.now === true)
+      return { status: 200, body: record.domain(row) }
+    },
+  }),
+  endpoint({
+    ...OPERATORS,
+    id: 'deleteDomain',
+    method: 'DELETE',
+    path: '/v1/domains/{ref}',
+    summary: 'Sign for a domain no more; its keys are gone for good',
+    description: 'Mail of the domain leaves unsigned from now on.',
+    answers: { 200: shapes.removedDomain },
+    faults: ['domain.not_found'],
+    async handle(call) {
+      const { id } = await find(ground, call)
+      await removeDomain(groundOf(ground), call.principal.accountId, id)
+      return { status: 200, body: removed('domain', id) }
+    },
+  }),
+]
+
+export const domains = (ground: Ground): readonly Endpoint[] => [
+  create(ground),
+  ...reading(ground),
+  ...changing(ground),
+]

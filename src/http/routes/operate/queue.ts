@@ -1,0 +1,197 @@
+/**
+ * NAME      queue - looking at what waits, and what may be done to it
+ * DESCRIPTION
+ *   The verbs of `postern queue`. An order works in small steps and is answered when
+ *   it is done; it goes on when the client has left, and the same order finishes what
+ *   a restart cut off. A key of a workspace sees and hurries its own mail; moving and
+ *   giving up is for operators.
+ */
+import type { FieldError } from '../../../base/fault.js'
+import { invalid } from '../../../base/fault.js'
+import * as record from '../../../record/queue.js'
+import { waitingInFull, waitingInShort } from '../../../record/waiting.js'
+import type { Page } from '../../../store/page.js'
+import type { QueueAction, QueueFilter, QueueScope } from '../../../store/port-operations.js'
+import { visibleMode } from '../../../tenant/principal.js'
+import { queueDepths } from '../../../tenant/queue/depths.js'
+import { orderQueue, queueMatches, reroutePool, wrongReason } from '../../../tenant/queue/orders.js'
+import { queueScope, type ScopeCaller, wrongWithScope } from '../../../tenant/queue/scope.js'
+import { createWaiting } from '../../../tenant/queue/waiting.js'
+import { type Call, type Endpoint, endpoint } from '../../endpoint.js'
+import { type Ground, pageFor } from '../../ground.js'
+import * as shapes from '../../shapes/operate/queue.js'
+
+const WORKSPACES_TOO = { access: 'any', live: true, workspace: 'optional' } as const
+const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
+
+type Caller = Pick<Call, 'principal' | 'workspace'>
+
+/** A workspace that is named narrows all that is said to it. */
+export const callerOf = ({ principal, workspace }: Caller): ScopeCaller => ({
+  accountId: principal.accountId,
+  workspaceId: workspace?.id ?? null,
+  mode: visibleMode(principal),
+  isWorkspace: principal.scope === 'workspace',
+})
+
+const showFor = ({ principal }: Caller) => (principal.scope === 'platform' ? waitingInFull : waitingInShort)
+
+const whyOf = ({ store, clock, relay }: Ground, { principal }: Caller) =>
+  createWaiting({ store, clock, view: relay?.view() ?? null }, principal.accountId)
+
+const looking = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...WORKSPACES_TOO,
+    id: 'getQueue',
+    method: 'GET',
+    path: '/v1/queue',
+    summary: 'How much waits, by pool and workspace, and for what',
+    description:
+      'Counts recipients. A platform key and a session see all of the account, or the workspace of X-Workspace-Id; the key of a workspace sees its own. API keys do not see what is for the sandbox, and test-mode keys see nothing.',
+    answers: { 200: shapes.queue },
+    faults: [],
+    async handle(call) {
+      const { accountId, workspaceId, mode } = callerOf(call)
+      const depths = await queueDepths(ground.store, { accountId, workspaceId }, mode !== null)
+      const why = await whyOf(ground, call)
+      const show = showFor(call)
+      const data = depths.map(async (row) =>
+        record.depth(row, await why.ofAll(row.workspaceId, row.poolId), show),
+      )
+      return { status: 200, body: { object: 'queue', data: await Promise.all(data) } }
+    },
+  }),
+  endpoint({
+    ...WORKSPACES_TOO,
+    id: 'listQueueEntries',
+    method: 'GET',
+    path: '/v1/queue/entries',
+    summary: 'Recipients that wait, soonest first; then those under way and those held',
+    description:
+      'Each with why it waits. The list is in the order of the queue, where rows move while it is read: `next_cursor` leads to what is due later. API keys do not see what is for the sandbox.',
+    query: shapes.entryQuery,
+    answers: { 200: shapes.entryList },
+    faults: [
+      'egress_pool.not_found',
+      'email.not_found',
+      'validation.cursor_invalid',
+      'validation.cursor_filters_mismatch',
+    ],
+    alsoWrong: ({ query }) => wrongWithScope(shapes.wishOf({ domain: query.domain }), 'query', true),
+    async handle(call) {
+      const { egress_pool_id, domain, email_id, state = null } = call.query
+      const caller = callerOf(call)
+      const wish = shapes.wishOf({ egress_pool_id, domain, email_id })
+      const scope = await queueScope(ground, caller, wish, 'query')
+      const filter: QueueFilter = { ...scope, state, liveOnly: caller.mode !== null }
+      const { workspaceId, poolId, emailId } = scope
+      const why = await whyOf(ground, call)
+      const show = showFor(call)
+      const fetch = async (page: Page) => {
+        const found = await ground.store.queueEntries(filter, page)
+        const rows = found.rows.map(async (row) => record.entry(row, await why.of(row), show))
+        return { ...found, rows: await Promise.all(rows) }
+      }
+      const filters = { workspaceId, poolId, domain: scope.domain, emailId, state }
+      const body = await pageFor(ground, 'queue entries', call, {
+        query: call.query,
+        filters,
+        fetch,
+        render: (one) => one,
+      })
+      return { status: 200, body }
+    },
+  }),
+]
+
+/** All that is wrong with an order by itself; of a scope that has wrong parts, nobody can say that it names none. */
+export const wrongOrder = (
+  { scope, reason }: Partial<shapes.OrderBody>,
+  told: ReadonlySet<string> = new Set(),
+): readonly FieldError[] => [
+  ...(scope === undefined
+    ? []
+    : wrongWithScope(
+        shapes.wishOf(scope),
+        'body.scope',
+        [...told].some((field) => field.startsWith('body.scope')),
+      )),
+  ...(reason === undefined ? [] : wrongReason(reason)),
+]
+
+/** What an order is about; throws all that is wrong with it. */
+export const scopeOfOrder = (ground: Ground, call: Call<unknown, shapes.OrderBody>): Promise<QueueScope> => {
+  const wrong = wrongOrder(call.body)
+  if (wrong.length > 0) throw invalid(wrong)
+  return queueScope(ground, callerOf(call), shapes.wishOf(call.body.scope))
+}
+
+interface Ordered
+  extends Pick<Endpoint<unknown, shapes.OrderBody>, 'id' | 'summary' | 'description' | 'body'> {
+  readonly action: QueueAction
+  readonly rights: typeof WORKSPACES_TOO | typeof OPERATORS
+  /** Said for whoever gives no reason. */
+  readonly unsaid?: string
+}
+
+const ordering = (ground: Ground, { action, rights, unsaid = '', ...row }: Ordered): Endpoint =>
+  endpoint<unknown, shapes.OrderBody>({
+    ...rights,
+    ...row,
+    method: 'POST',
+    path: `/v1/queue/${action}`,
+    answers: { 200: shapes.order },
+    faults: ['egress_pool.not_found', 'email.not_found'],
+    alsoWrong: ({ body }, told) => wrongOrder(body, told),
+    async handle(call) {
+      const { reason = unsaid, to = null, dry_run: dryRun = false } = call.body
+      const scope = await scopeOfOrder(ground, call)
+      if (to !== null) await reroutePool(ground, scope.accountId, to)
+      // a hold rests on all mail of its scope, and so frees all of it
+      const liveOnly = callerOf(call).mode !== null && action !== 'release'
+      const count = await queueMatches(ground, scope, liveOnly)
+      const changed = dryRun ? 0 : await orderQueue(ground, action, scope, reason, to, liveOnly)
+      return { status: 200, body: record.order({ action, scope, to, count, changed, dryRun }) }
+    },
+  })
+
+export const queue = (ground: Ground): readonly Endpoint[] => [
+  ...looking(ground),
+  ordering(ground, {
+    action: 'retry',
+    id: 'retryQueue',
+    rights: WORKSPACES_TOO,
+    unsaid: 'retried',
+    body: shapes.lightOrder,
+    summary: 'Try at once what would be tried later',
+    description: 'Held mail stays held. The key of a workspace reaches its own mail.',
+  }),
+  ordering(ground, {
+    action: 'release',
+    id: 'releaseQueue',
+    rights: OPERATORS,
+    unsaid: 'released',
+    body: shapes.lightOrder,
+    summary: 'Lift the holds of exactly this scope, and let its mail go on',
+    description:
+      'Also what no hold keeps: mail that may have been sent already when a connection broke, and mail that a backup brought back. What another hold covers stays. Needs a live platform key or a session.',
+  }),
+  ordering(ground, {
+    action: 'reroute',
+    id: 'rerouteQueue',
+    rights: OPERATORS,
+    body: shapes.rerouteBody,
+    summary: 'Move what waits to another pool',
+    description:
+      'What is on the wire finishes where it is. Test mail stays in its sandbox. Needs a live platform key or a session.',
+  }),
+  ordering(ground, {
+    action: 'purge',
+    id: 'purgeQueue',
+    rights: OPERATORS,
+    body: shapes.orderBody,
+    summary: 'Give up what waits: it becomes bounced, or canceled while scheduled',
+    description:
+      'Cannot be undone; `dry_run` shows what it would meet. Answered when all of it is done, while everybody else is served. Needs a live platform key or a session.',
+  }),
+]

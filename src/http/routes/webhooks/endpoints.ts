@@ -1,0 +1,209 @@
+/**
+ * NAME      endpoints - where events are posted to
+ * DESCRIPTION
+ *   An endpoint belongs to the workspace and mode of who made it, or to the account
+ *   as a whole; for others it does not exist. Its signing secret is answered when
+ *   it is made and when it is rotated.
+ */
+import { type FieldError, invalid } from '../../../base/fault.js'
+import { parseDuration } from '../../../config/units.js'
+import { removed } from '../../../record/removed.js'
+import { webhook as record } from '../../../record/webhook.js'
+import type { KnownEndpoint } from '../../../store/port-hooks.js'
+import {
+  createEndpoint,
+  deleteEndpoint,
+  GRACE_MS,
+  type Made,
+  MOST_GRACE_MS,
+  rotateSecret,
+  updateEndpoint,
+  wrongWithChange,
+} from '../../../webhook/endpoint/endpoints.js'
+import { countAfter } from '../../../webhook/endpoint/replay.js'
+import { type EndpointWish, wrongWithEndpoint } from '../../../webhook/endpoint/wish.js'
+import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
+import { type Ground, pageFor } from '../../ground.js'
+import { notAsRead } from '../../shapes/read-back.js'
+import * as shapes from '../../shapes/webhook/endpoint.js'
+import { pageOnly } from '../../shapes/workspace.js'
+import { endpointOf, hookGround, PER_ENDPOINT, scopeOf } from './scope.js'
+
+/** A member that was not given is none. */
+const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+
+const wishOf = (body: Partial<shapes.EndpointFields>): Partial<EndpointWish> =>
+  given({
+    url: body.endpoint,
+    events: body.events,
+    domains: body.domains,
+    tags: body.tags?.map((tag) => ({ name: tag?.name ?? '', value: tag?.value ?? null })),
+    headers: body.headers,
+    fields: body.fields,
+    maxInFlight: body.max_in_flight,
+    replayRate: body.rate,
+  }) as Partial<EndpointWish>
+
+const made = ({ row, secret }: Made) => ({ ...record(row), signing_secret: secret })
+
+/** With what waits in the log, which enabling would begin with. */
+const shown = async (ground: Ground, row: KnownEndpoint) => {
+  const counted = await countAfter(ground, row, row.state.mark)
+  const behind = counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
+  return { ...record(row), behind }
+}
+
+/** Milliseconds; null when it is no time. */
+const graceOf = (grace: shapes.Rotation['grace']): number | null =>
+  grace === undefined ? GRACE_MS : typeof grace === 'number' ? grace * 1000 : parseDuration(grace)
+
+const wrongWithGrace = (grace: shapes.Rotation['grace']): readonly FieldError[] => {
+  const ms = graceOf(grace)
+  return ms !== null && ms <= MOST_GRACE_MS
+    ? []
+    : [{ field: 'body.grace', kind: 'range', message: 'must be a time such as "24h", at most "7d"' }]
+}
+
+const create = (ground: Ground): Endpoint =>
+  endpoint({
+    ...PER_ENDPOINT,
+    id: 'createWebhook',
+    method: 'POST',
+    path: '/v1/webhooks',
+    summary: 'Post events to an endpoint of yours',
+    description:
+      'From now on, signed as Standard Webhooks 1.0.0 says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. `signing_secret` is shown here and at rotation only. It belongs to the workspace and mode of the key; a platform key or session names a workspace in X-Workspace-Id, or makes one for all of the account. A private address, and a name that leads to one, are refused. Answer 2xx within 15 s; anything else is tried again for 76 hours.',
+    locates: true,
+    body: shapes.endpointBody,
+    answers: { 201: shapes.madeWebhook },
+    faults: [],
+    alsoWrong: ({ body }, _, { workspace }) =>
+      wrongWithEndpoint(wishOf(body), workspace === null, ground.dialler.refusal),
+    async handle(call) {
+      const { principal, workspace, body } = call
+      const owner = {
+        accountId: principal.accountId,
+        workspaceId: workspace?.id ?? null,
+        mode: principal.mode,
+      }
+      const wish = { ...wishOf(body), url: body.endpoint, events: body.events }
+      const done = await createEndpoint(hookGround(ground), owner, wish)
+      return { status: 201, body: made(done), headers: { location: `/v1/webhooks/${done.row.id}` } }
+    },
+  })
+
+const reading = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...PER_ENDPOINT,
+    id: 'listWebhooks',
+    method: 'GET',
+    path: '/v1/webhooks',
+    summary: 'Endpoints of webhooks, newest first',
+    description: 'Without secrets.',
+    query: pageOnly,
+    answers: { 200: shapes.webhookList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const scope = scopeOf(call)
+      const body = await pageFor(ground, 'webhooks', call, {
+        query: call.query,
+        filters: { workspaceId: scope.workspaceId },
+        fetch: (page) => ground.store.endpoints(scope, page),
+        render: record,
+      })
+      return { status: 200, body }
+    },
+  }),
+  endpoint({
+    ...PER_ENDPOINT,
+    id: 'getWebhook',
+    method: 'GET',
+    path: '/v1/webhooks/{id}',
+    summary: 'One endpoint of webhooks',
+    description: 'How it does, and what it has not come to yet.',
+    answers: { 200: shapes.shownWebhook },
+    faults: ['webhook.not_found'],
+    handle: async (call) => ({ status: 200, body: await shown(ground, await endpointOf(ground, call)) }),
+  }),
+]
+
+/** All that is wrong with a change, also of what can not be changed. */
+const wrongWith = async (
+  ground: Ground,
+  row: KnownEndpoint,
+  body: Partial<shapes.EndpointChange>,
+): Promise<readonly FieldError[]> => [
+  ...notAsRead(body, shapes.READ_ENDPOINT, [record(row)]),
+  ...(await wrongWithChange(ground, row, {
+    ...wishOf(body),
+    ...given({ status: body.status, from: body.from }),
+  })),
+]
+
+const changing = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...PER_ENDPOINT,
+    id: 'updateWebhook',
+    method: 'PATCH',
+    path: '/v1/webhooks/{id}',
+    summary: 'Change, disable or enable an endpoint',
+    description:
+      'What is left out stays as it is. Enabled again, it goes on from where it stood (`behind` shows what that is), or with `"from": "now"` from now.',
+    body: shapes.endpointChange,
+    answers: { 200: shapes.shownWebhook },
+    faults: ['webhook.not_found'],
+    alsoWrong: async ({ body }, _, call: Pick<Call, 'principal' | 'workspace' | 'params'>) =>
+      wrongWith(ground, await endpointOf(ground, call), body),
+    async handle(call) {
+      const { body } = call
+      const old = await endpointOf(ground, call)
+      const wrong = await wrongWith(ground, old, body)
+      if (wrong.length > 0) throw invalid(wrong)
+      const wish = { ...wishOf(body), ...given({ status: body.status, from: body.from }) }
+      const row = await updateEndpoint(hookGround(ground), scopeOf(call), old.id, wish)
+      return { status: 200, body: await shown(ground, row) }
+    },
+  }),
+  endpoint({
+    ...PER_ENDPOINT,
+    id: 'rotateWebhookSecret',
+    method: 'POST',
+    path: '/v1/webhooks/{id}/signing-secret/rotate',
+    summary: 'Make a new signing secret',
+    description:
+      'Until `grace` is over each post has two signatures, under the new secret and under the one before, and either verifies it.',
+    body: shapes.rotationBody,
+    answers: { 200: shapes.madeWebhook },
+    faults: ['webhook.not_found'],
+    alsoWrong: ({ body }) => wrongWithGrace(body?.grace),
+    async handle(call) {
+      const wrong = wrongWithGrace(call.body?.grace)
+      if (wrong.length > 0) throw invalid(wrong)
+      const ms = graceOf(call.body?.grace) ?? GRACE_MS
+      const done = await rotateSecret(hookGround(ground), scopeOf(call), param(call, 'id'), ms)
+      return { status: 200, body: made(done) }
+    },
+  }),
+  endpoint({
+    ...PER_ENDPOINT,
+    id: 'deleteWebhook',
+    method: 'DELETE',
+    path: '/v1/webhooks/{id}',
+    summary: 'Remove an endpoint, and all that is known of its posts',
+    description: 'What waits for it is posted no more.',
+    answers: { 200: shapes.removedWebhook },
+    faults: ['webhook.not_found'],
+    async handle(call) {
+      const id = param(call, 'id')
+      await deleteEndpoint(hookGround(ground), scopeOf(call), id)
+      return { status: 200, body: removed('webhook', id) }
+    },
+  }),
+]
+
+export const webhooks = (ground: Ground): readonly Endpoint[] => [
+  create(ground),
+  ...reading(ground),
+  ...changing(ground),
+]

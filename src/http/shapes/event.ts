@@ -1,0 +1,126 @@
+/**
+ * NAME      event - the shapes of events, in a mail's timeline and in the log
+ */
+import Joi from 'joi'
+import { EVENT_TYPES } from '../../mail/event-type.js'
+import { id, listOf, nullable, pageQuery, time, timestamp } from './common.js'
+
+const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
+
+const shared = {
+  id: id('evt'),
+  object: Joi.string().valid('event').required(),
+  type: Joi.string()
+    .required()
+    .description(
+      '`email.` and a status; of what was not applied, the status it would have been. Others move no status: email.complained (the recipient called it spam), email.reported (feedback that is no complaint, or a report that nobody can read), and email.held, released, rerouted, retried (orders of an operator). In the log also what concerns no mail. New types may come: pass over what you do not know',
+    ),
+  recipient: nullable(Joi.string()),
+  source: Joi.string()
+    .valid(...SOURCES)
+    .required(),
+  occurred_at: time(),
+  created_at: time(),
+  smtp: nullable(
+    Joi.object({
+      code: Joi.number().integer().required(),
+      enhanced: nullable(Joi.string()),
+      text: Joi.string().allow('').required(),
+    }),
+  ),
+  mta: nullable(
+    Joi.object({
+      pool_id: Joi.string().required(),
+      host: nullable(Joi.string()),
+      upstream_id: Joi.string(),
+    }),
+  ),
+  attempt: nullable(Joi.number().integer()),
+  change: Joi.boolean()
+    .required()
+    .description(
+      'true: the status is another than before, or it is a first event, a complaint, or about no mail; false: a further failed attempt, an order, or what was not applied',
+    ),
+  applied: Joi.boolean()
+    .required()
+    .description('false: noted, and nothing changed; detail.unapplied says why'),
+  reason: Joi.string(),
+  detail: Joi.object()
+    .pattern(Joi.string(), Joi.alternatives(Joi.string().allow(''), Joi.number(), Joi.boolean()).allow(null))
+    .description(
+      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address)',
+    ),
+}
+
+const event = Joi.object({ ...shared, email_id: id('em') }).meta({ name: 'Event' })
+
+export const eventList = listOf(event).meta({ name: 'EventList' })
+
+export const loggedEvent = Joi.object({
+  ...shared,
+  email_id: nullable(Joi.string()).description('null: it is about no mail, and `data` names its thing'),
+  workspace_id: nullable(Joi.string()).description('null: of the whole account'),
+  mode: Joi.string().valid('live', 'test').required(),
+  from: Joi.string(),
+  subject: Joi.string().allow(''),
+  message_id: Joi.string(),
+  tags: Joi.array().items(
+    Joi.object({ name: Joi.string().required(), value: Joi.string().allow('').required() }),
+  ),
+  data: Joi.object()
+    .unknown()
+    .description(
+      'Of an event about no mail. Of suppression.*: suppression_id, email, origin, scope (workspace, account), source_id, reason (of a bounce or a complaint), and expires_at or cause (removed, expired). Of domain.*: domain_id, name, and of domain.failed reason (dns, keys_rotated) and the records that are not there. Of upstream.*: upstream_id, egress_pool_ids (its own pool and those that follow it), host, port, and why (stage, message) or down_since and seconds. Of workspace.rate_alarm: workspace_id, alarm (complaints, hard_bounces, deferrals), rate, count, tried, limit, window_seconds, and hold_id where its mail is held. Of webhook.*: webhook_id first',
+    ),
+}).meta({ name: 'LoggedEvent' })
+
+export const logPage = listOf(loggedEvent).meta({ name: 'LoggedEventList' })
+
+export interface FilterQuery {
+  readonly type?: readonly string[]
+  readonly email_id?: string
+  readonly recipient?: string
+  readonly change?: string
+  readonly created_after?: string
+  readonly created_before?: string
+  readonly mode?: string
+  readonly after?: string
+}
+
+export interface LogQuery extends FilterQuery {
+  readonly limit?: string
+  readonly cursor?: string | string[]
+}
+
+export interface StreamQuery extends FilterQuery {
+  readonly merge?: string
+}
+
+const filters = {
+  type: Joi.array()
+    .items(Joi.string().max(100))
+    .single()
+    .max(100)
+    .description(`May stand several times. One of ${EVENT_TYPES.join(', ')}`),
+  email_id: Joi.string().max(100),
+  recipient: Joi.string().max(320),
+  change: Joi.string().valid('true', 'false').description('true: changes only; false: notes only'),
+  created_after: timestamp(),
+  created_before: timestamp(),
+  mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
+  after: Joi.string().max(300).description('A mark: the `id` of an event on the stream. What came after it'),
+}
+
+export const logQuery = Joi.object<LogQuery>({ ...filters, ...pageQuery })
+
+export const streamQuery = Joi.object<StreamQuery>({
+  ...filters,
+  merge: Joi.string()
+    .pattern(/^[1-9]\d{2,3}ms$/)
+    .description('100ms to 9999ms: at most one `log.merged` event in so long, with counters and last states')
+    .meta({ must: 'must be 100ms to 9999ms' }),
+})
+
+export const streamText = Joi.string().description(
+  'text/event-stream: `id` is a mark, `event` the type, `data` the record of the event',
+)

@@ -1,0 +1,74 @@
+/**
+ * NAME      domain - the shapes of sending domains
+ */
+import Joi from 'joi'
+import { body, id, listOf, nullable, orNull, removed, time } from '../common.js'
+
+export interface DomainBody {
+  readonly name: string
+  readonly workspace_id?: string
+}
+
+export const domainBody = body(
+  Joi.object<DomainBody>({
+    name: orNull(Joi.string().max(255)).required(),
+    workspace_id: orNull(Joi.string().max(100)).description(
+      'Only for this workspace, by id or slug; X-Workspace-Id says the same. Without both it is for all of the account',
+    ),
+  }),
+)
+
+export const nothing = Joi.object({}).empty(null)
+
+export const rotation = Joi.object<{ now?: boolean }>({
+  now: orNull(Joi.boolean()).description('Sign with the new keys at once, published or not'),
+}).empty(null)
+
+const KEY_STATES = ['next', 'active', 'retired'] as const
+
+const key = Joi.object({
+  selector: Joi.string().required(),
+  algorithm: Joi.string().valid('rsa', 'ed25519').required(),
+  state: Joi.string()
+    .valid(...KEY_STATES)
+    .required()
+    .description(
+      '`next` waits to be found in DNS, `active` signs, `retired` stays published while its mail is under way',
+    ),
+  created_at: time(),
+  retired_at: nullable(Joi.string()),
+})
+
+const dnsRecord = {
+  purpose: Joi.string().valid('dkim', 'dmarc').required(),
+  type: Joi.string().valid('TXT').required(),
+  name: Joi.string().required(),
+  value: Joi.string().required(),
+  state: nullable(Joi.string().valid(...KEY_STATES)).description(
+    'Of the key that it publishes; null for what is only advised',
+  ),
+}
+
+const seen = {
+  seen: Joi.string().valid('ok', 'missing', 'different', 'unknown').required(),
+  found: nullable(Joi.string()).description('What DNS says instead, or why it said nothing'),
+}
+
+const domainWith = (record: Joi.Schema) =>
+  Joi.object({
+    id: id('dom'),
+    object: Joi.string().valid('domain').required(),
+    name: Joi.string().required(),
+    workspace_id: nullable(Joi.string()).description('null: for all workspaces of the account'),
+    verified: Joi.boolean().required(),
+    verified_at: nullable(Joi.string()),
+    checked_at: nullable(Joi.string()),
+    keys: Joi.array().items(key).required(),
+    records: Joi.array().items(record).required(),
+    created_at: time(),
+  })
+
+export const domain = domainWith(Joi.object(dnsRecord)).meta({ name: 'Domain' })
+export const checkedDomain = domainWith(Joi.object({ ...dnsRecord, ...seen })).meta({ name: 'CheckedDomain' })
+export const domainList = listOf(domain).meta({ name: 'DomainList' })
+export const removedDomain = removed('dom', 'domain').meta({ name: 'RemovedDomain' })

@@ -1,0 +1,165 @@
+/**
+ * NAME      queue - the shapes of the queue, its holds and what is ordered
+ */
+import Joi from 'joi'
+import { WAITING_REASONS } from '../../../record/waiting.js'
+import { QUEUE_STATES, type QueueState } from '../../../store/port-operations.js'
+import { SCOPE_ALL, SCOPE_PARTS, SCOPE_WORDS, type ScopeWish } from '../../../tenant/queue/scope.js'
+import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
+
+type Member = (typeof SCOPE_PARTS)[keyof typeof SCOPE_PARTS]['member']
+export type ScopeBody = { readonly [member in Member]?: string | undefined } & {
+  readonly all?: boolean | undefined
+}
+
+/** The parts of the queue by the words of the tenants' floor. */
+export const wishOf = (scope: ScopeBody): ScopeWish => ({
+  workspace: scope.workspace_id,
+  pool: scope.egress_pool_id,
+  domain: scope.domain,
+  email: scope.email_id,
+  all: scope.all,
+})
+
+const part = () => orNull(Joi.string().max(255))
+
+const scope = Joi.object<ScopeBody>({
+  ...Object.fromEntries(
+    SCOPE_WORDS.map((word) => [SCOPE_PARTS[word].member, part().description(SCOPE_PARTS[word].says)]),
+  ),
+  all: orNull(Joi.boolean()).description(SCOPE_ALL),
+}).meta({ name: 'QueueScope' })
+
+export interface OrderBody {
+  readonly scope: ScopeBody
+  readonly reason?: string
+  readonly to?: string
+  readonly dry_run?: boolean
+}
+
+const reason = () =>
+  orNull(Joi.string().allow('').max(2_000)).description('Why; kept in the timeline of each mail')
+const named = { scope: orNull(scope).required() }
+const members = {
+  ...named,
+  dry_run: orNull(Joi.boolean()).description('Only look: `matched` tells what it would meet'),
+}
+
+/** What goes back to normal by itself needs no reason. */
+export const lightOrder = body(Joi.object<OrderBody>({ ...members, reason: reason() }))
+export const holdBody = body(Joi.object<OrderBody>({ ...named, reason: reason().required() }))
+export const orderBody = body(Joi.object<OrderBody>({ ...members, reason: reason().required() }))
+export const rerouteBody = body(
+  Joi.object<OrderBody>({
+    ...members,
+    reason: reason().required(),
+    to: part().required().description('Egress pool, by name or id'),
+  }),
+)
+export const lifting = Joi.object<{ reason?: string }>({ reason: reason() }).empty(null)
+
+const count = () => Joi.number().integer().min(0).required()
+
+const matched = Joi.object({ waiting: count(), held: count(), under_way: count() }).required()
+
+const scopeRecord = {
+  workspace_id: nullable(Joi.string()),
+  egress_pool_id: nullable(Joi.string()),
+  domain: nullable(Joi.string()),
+  email_id: nullable(Joi.string()),
+}
+
+export const order = Joi.object({
+  action: Joi.string().valid('hold', 'release', 'retry', 'reroute', 'purge').required(),
+  ...scopeRecord,
+  to: nullable(Joi.string()).description('The pool of a reroute, as it was named'),
+  matched,
+  changed: count().description('Recipients; what is on the wire at that moment is left alone'),
+  dry_run: Joi.boolean().required(),
+}).meta({ name: 'QueueOrder' })
+
+const holdMembers = {
+  id: id('hold'),
+  object: Joi.string().valid('hold').required(),
+  ...scopeRecord,
+  reason: nullable(Joi.string()).description("null: an operator's reason, which is not for the workspace"),
+  owner: Joi.string()
+    .valid('operator', 'workspace')
+    .required()
+    .description('Who put it there; a key of the workspace lifts its own holds only'),
+  created_at: time(),
+}
+
+export const hold = Joi.object(holdMembers).meta({ name: 'Hold' })
+export const placedHold = Joi.object({ ...holdMembers, matched, changed: count() }).meta({
+  name: 'PlacedHold',
+})
+export const holdList = listOf(hold).meta({ name: 'HoldList' })
+export const removedHold = removed('hold', 'hold')
+  .keys({ changed: count().description('Recipients set free') })
+  .meta({ name: 'RemovedHold' })
+
+const waiting = nullable(
+  Joi.object({
+    reason: Joi.string()
+      .valid(...WAITING_REASONS)
+      .required(),
+    detail: Joi.string().required(),
+    until: nullable(Joi.string()),
+  }),
+)
+
+export const queue = Joi.object({
+  object: Joi.string().valid('queue').required(),
+  data: Joi.array()
+    .items(
+      Joi.object({
+        egress_pool_id: Joi.string().required(),
+        workspace_id: Joi.string().required(),
+        due: count().description('Could be sent now'),
+        leased: count().description('With the relay'),
+        waiting: count().description('Due later'),
+        held: count(),
+        oldest_due_at: nullable(Joi.string()),
+        waiting_for: waiting.description('Why all of it waits; null: nothing is known to be in its way'),
+      }),
+    )
+    .required(),
+}).meta({ name: 'Queue' })
+
+export const entryList = listOf(
+  Joi.object({
+    email_id: id('em'),
+    workspace_id: Joi.string().required(),
+    egress_pool_id: Joi.string().required(),
+    address: Joi.string().required(),
+    status: Joi.string().required(),
+    attempts: count(),
+    due_at: nullable(Joi.string()),
+    held: nullable(Joi.string()).description(
+      'The hold that keeps it; `ambiguous`: it may have been sent already; `restored`: a backup brought it back; else what suspends or carries it away',
+    ),
+    under_way: Joi.boolean().required(),
+    last_response: nullable(Joi.string()),
+    waiting,
+  }).meta({ name: 'QueueEntry' }),
+).meta({ name: 'QueueEntryList' })
+
+export interface EntryQuery {
+  readonly egress_pool_id?: string
+  readonly domain?: string
+  readonly email_id?: string
+  readonly state?: QueueState
+  readonly limit?: string
+  readonly cursor?: string | string[]
+}
+
+export const entryQuery = Joi.object<EntryQuery>({
+  egress_pool_id: Joi.string().max(255).description(SCOPE_PARTS.pool.says),
+  domain: Joi.string().max(255).description(SCOPE_PARTS.domain.says),
+  email_id: Joi.string().max(255).description(SCOPE_PARTS.email.says),
+  state: Joi.string()
+    .valid(...QUEUE_STATES)
+    .description('Only what waits, is with the relay, or is held'),
+  ...pageQuery,
+})

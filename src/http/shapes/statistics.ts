@@ -1,0 +1,143 @@
+/**
+ * NAME      statistics - the shapes of what is counted
+ */
+import Joi from 'joi'
+import { GROUPS, type GroupBy, MOST_GROUPS } from '../../statistics/ask.js'
+import { INTERVALS, type Interval } from '../../statistics/zone.js'
+import { nullable, pageQuery, time } from './common.js'
+
+export interface StatisticsQuery {
+  readonly from?: string
+  readonly to?: string
+  readonly interval?: Interval
+  readonly group_by?: GroupBy
+  readonly tag?: string
+  readonly tz?: string
+  readonly limit?: string
+  readonly mode?: string
+}
+
+export const statisticsQuery = Joi.object<StatisticsQuery>({
+  from: Joi.string()
+    .max(64)
+    .description(
+      'A day of the zone, or a time; by default an hour, a day or 30 days before `to`, by interval',
+    ),
+  to: Joi.string().max(64).description('Exclusive; by default now'),
+  interval: Joi.string()
+    .valid(...INTERVALS)
+    .description('Default hour. At most 1,440 minutes, 744 hours or 396 days at once'),
+  group_by: Joi.string()
+    .valid(...GROUPS)
+    .description(
+      'Default none. tag: of the names in the `statistics_tags` of a workspace. category: of bounces. upstream: what upstreams answered. provider: who runs the mailboxes, by well-known domain',
+    ),
+  tag: Joi.string().max(256).description('With group_by=tag: the values of this name only'),
+  tz: Joi.string().max(64).description('Of the tz database, such as Asia/Tashkent; default UTC'),
+  limit: pageQuery.limit
+    .description(`Groups told apart, busiest first: 1 to ${MOST_GROUPS}, default 10`)
+    .meta({
+      schema: { type: 'integer', minimum: 1, maximum: MOST_GROUPS, default: 10 },
+    }),
+  mode: Joi.string().valid('live', 'test').description('Of sessions, default live; a key sees its own mode'),
+})
+
+const count = (): Joi.NumberSchema => Joi.number().integer().min(0).required()
+const rate = () => nullable(Joi.number().min(0))
+
+const seconds = (what: string) =>
+  Joi.object({ count: count(), p50: rate(), p95: rate(), p99: rate() })
+    .required()
+    .description(`Seconds from acceptance, or from the appointment, until ${what}; from a histogram`)
+
+const counts = {
+  accepted: count().description('Taken over, also for addresses that are suppressed'),
+  sent: count().description('An upstream answered 250'),
+  delivered: count().description('Reported as delivered'),
+  deferred: count().description('Put off for the first time, or reported as delayed'),
+  greylisted: count().description('Those of the deferred that greylisting put off'),
+  complained: count(),
+  suppressed: count().description('Not sent, since the address was on a list; no bounce'),
+  canceled: count(),
+  dropped: count().description('Taken out of the queue by an operator; no bounce'),
+}
+
+const figures = {
+  ...counts,
+  bounced: Joi.object({
+    total: count(),
+    hard: count().description('The address is dead'),
+    soft: count(),
+    by_category: Joi.object().pattern(Joi.string(), Joi.number().integer().min(1)).required(),
+  }).required(),
+  of_accepted: Joi.object({
+    ...counts,
+    bounced_hard: count(),
+    bounced_soft: count(),
+    tried: Joi.number()
+      .integer()
+      .required()
+      .description('accepted without suppressed, canceled and dropped; by upstream: sent and bounced'),
+  })
+    .required()
+    .description(
+      'What became until now of the recipients that were accepted in the span; those that came with their history, by `queue import`, were accepted elsewhere',
+    ),
+  rates: Joi.object({
+    delivered: rate(),
+    deferred: rate(),
+    bounced: rate(),
+    bounced_hard: rate(),
+    bounced_soft: rate(),
+    complained: rate(),
+  })
+    .required()
+    .description(
+      'Shares of what `rate_bases` names, of recipients accepted in the span; null without a base, by upstream for what only reports tell, and where more happened than was accepted: in a pool that others were rerouted to, for instance',
+    ),
+  time_to_sent: seconds('an upstream had it'),
+  time_to_delivered: seconds('it was reported as delivered'),
+}
+
+const total = Joi.object(figures).meta({ name: 'StatisticsFigures' }).required()
+const span = Joi.object({ at: time(), ...figures }).meta({ name: 'StatisticsSpan' })
+
+const base = Joi.string().required()
+
+export const statistics = Joi.object({
+  object: Joi.string().valid('statistics').required(),
+  workspace_id: nullable(Joi.string()).description('null: all workspaces'),
+  mode: Joi.string().valid('live', 'test').required(),
+  from: time(),
+  to: time(),
+  interval: Joi.string()
+    .valid(...INTERVALS)
+    .required(),
+  tz: Joi.string().required(),
+  group_by: Joi.string()
+    .valid(...GROUPS)
+    .required(),
+  as_of: time().description('All that happened before is counted'),
+  rate_bases: Joi.object({
+    delivered: base,
+    deferred: base,
+    bounced: base,
+    bounced_hard: base,
+    bounced_soft: base,
+    complained: base,
+  }).required(),
+  totals: total,
+  data: Joi.array().items(span).required().description('Every span, also empty ones'),
+  groups: Joi.array()
+    .items(
+      Joi.object({
+        key: nullable(Joi.string()).description(
+          'Id, domain, category or provider; of a tag `name:value`, or `name` for its other values. null: all that are not told apart',
+        ),
+        name: nullable(Joi.string()),
+        totals: total,
+        data: Joi.array().items(span).required().description('Spans in which there was something'),
+      }),
+    )
+    .required(),
+}).meta({ name: 'Statistics' })

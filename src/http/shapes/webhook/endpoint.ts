@@ -1,0 +1,197 @@
+/**
+ * NAME      endpoint - the shapes of webhook endpoints
+ */
+import Joi from 'joi'
+import { EVENT_TYPES } from '../../../mail/event-type.js'
+import { MOST_GRACE_MS } from '../../../webhook/endpoint/endpoints.js'
+import { body, id, listOf, nullable, orNull, removed, time } from '../common.js'
+import { asRead } from '../read-back.js'
+
+export interface TagFilter {
+  readonly name: string
+  readonly value?: string
+}
+
+export interface EndpointFields {
+  readonly endpoint: string
+  readonly events: readonly string[]
+  readonly domains?: readonly string[]
+  readonly tags?: readonly TagFilter[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly fields?: 'full' | 'thin'
+  readonly max_in_flight?: number
+  readonly rate?: number
+}
+
+export interface EndpointChange extends Partial<EndpointFields> {
+  readonly status?: 'enabled' | 'disabled'
+  readonly from?: 'now'
+}
+
+const events = () =>
+  Joi.array()
+    .items(Joi.string().max(100))
+    .min(1)
+    .max(100)
+    .description(
+      `What to tell: ${EVENT_TYPES.join(', ')}; \`email.delivery_delayed\` is \`email.deferred\` under Resend's name; \`*\` is everything, also what is yet to come. Changes only: orders of an operator are not told`,
+    )
+
+const filters = {
+  domains: orNull(
+    Joi.array()
+      .items(Joi.string().max(255))
+      .max(100)
+      .description('Only of mail that is from these domains; empty: of all. What is about no mail passes'),
+  ),
+  tags: orNull(
+    Joi.array()
+      .items(
+        Joi.object({
+          name: Joi.string().max(256).required(),
+          value: orNull(Joi.string().max(256)),
+        }),
+      )
+      .max(20)
+      .description('Only of mail that has one of these tags; without a value, whatever its value is'),
+  ),
+  headers: orNull(
+    Joi.object()
+      .pattern(Joi.string().max(100), Joi.string().max(2000))
+      .description(
+        'At most 10 header fields to send with every post, such as a token. They take the place of all that were, are kept sealed, and never shown again',
+      ),
+  ),
+  fields: orNull(
+    Joi.string()
+      .valid('full', 'thin')
+      .description('`thin` leaves subject, addresses, tags and answers of servers out of what is posted'),
+  ),
+  max_in_flight: orNull(
+    Joi.number()
+      .integer()
+      .min(1)
+      .max(32)
+      .description(
+        'Posts at the same time, default 8; 1 keeps the order, and a failing post holds up the others',
+      ),
+  ),
+  rate: orNull(Joi.number().integer().min(1).max(1000).description('Replayed posts a second, default 50')),
+}
+
+const url = () =>
+  Joi.string()
+    .max(2048)
+    .description('An https URL without a login, on a public address; redirects are not followed')
+
+export const endpointBody = body(
+  Joi.object<EndpointFields>({
+    endpoint: orNull(url()).required(),
+    events: orNull(events()).required(),
+    ...filters,
+  }),
+)
+
+/** Members of the record that a client may send back as it read them. */
+export const READ_ENDPOINT = ['id', 'object', 'workspace_id', 'mode', 'created_at'] as const
+const PASSED_OVER = [
+  'header_names',
+  'disabled_reason',
+  'disabled_at',
+  'previous_secret_until',
+  'health',
+  'waiting',
+  'behind',
+  'updated_at',
+] as const
+
+export const endpointChange = body(
+  Joi.object<EndpointChange>({
+    endpoint: orNull(url()),
+    events: orNull(events()),
+    ...filters,
+    status: orNull(Joi.string().valid('enabled', 'disabled')),
+    from: orNull(
+      Joi.string()
+        .valid('now')
+        .description('With `"status": "enabled"`: go on from now, and pass over what waits'),
+    ),
+    ...Object.fromEntries(READ_ENDPOINT.map((name) => [name, asRead.text()])),
+    ...Object.fromEntries(
+      PASSED_OVER.map((name) => [name, Joi.any().description('As it was read; passed over')]),
+    ),
+  }),
+)
+
+export interface Rotation {
+  readonly grace?: string | number
+}
+
+export const rotationBody = Joi.object<Rotation>({
+  grace: Joi.alternatives()
+    .try(
+      Joi.string().max(20),
+      Joi.number()
+        .integer()
+        .min(0)
+        .max(MOST_GRACE_MS / 1000),
+    )
+    .empty(null)
+    .meta({ must: 'must be a time such as "24h", or seconds' })
+    .description(
+      'How long the secret so far signs as well: `90m`, `24h`, at most `7d`; or seconds. Default `24h`',
+    ),
+}).empty(null)
+
+const record = {
+  id: id('wh'),
+  object: Joi.string().valid('webhook').required(),
+  endpoint: Joi.string().required(),
+  events: Joi.array().items(Joi.string()).required(),
+  status: Joi.string().valid('enabled', 'disabled').required(),
+  disabled_reason: nullable(Joi.string().valid('requested', 'gone', 'failures')).description(
+    '`gone`: it answered 410; `failures`: five days without a success',
+  ),
+  disabled_at: nullable(Joi.string()),
+  workspace_id: nullable(Joi.string()).description('null: it is told of the whole account'),
+  mode: Joi.string().valid('live', 'test').required(),
+  domains: Joi.array().items(Joi.string()).required(),
+  tags: Joi.array()
+    .items(Joi.object({ name: Joi.string().required(), value: nullable(Joi.string()) }))
+    .required(),
+  header_names: Joi.array().items(Joi.string()).required(),
+  fields: Joi.string().valid('full', 'thin').required(),
+  max_in_flight: Joi.number().integer().required(),
+  rate: Joi.number().integer().required(),
+  previous_secret_until: nullable(Joi.string()).description(
+    'Until when the secret before this one signs as well',
+  ),
+  health: Joi.object({
+    state: Joi.string().valid('healthy', 'failing', 'disabled').required(),
+    failing_since: nullable(Joi.string()),
+    failures: Joi.number().integer().required().description('In a row, up to now'),
+    last_failed_at: nullable(Joi.string()),
+    last_succeeded_at: nullable(Joi.string()),
+    next_try_at: nullable(Joi.string()),
+  }).required(),
+  waiting: Joi.number().integer().required().description('Posts that wait for their first or next try'),
+  created_at: time(),
+  updated_at: time(),
+}
+
+const behind = Joi.object({
+  events: Joi.number().integer().required(),
+  capped: Joi.boolean().required().description('Counting ended early: there are more'),
+}).description('Events of the log that it has not come to yet; null: its place is older than the log')
+
+export const webhook = Joi.object(record).meta({ name: 'Webhook' })
+export const shownWebhook = Joi.object({ ...record, behind: nullable(behind) }).meta({ name: 'ShownWebhook' })
+export const madeWebhook = Joi.object({
+  ...record,
+  signing_secret: Joi.string()
+    .pattern(/^whsec_/)
+    .required()
+    .description('Shown now, and never again'),
+}).meta({ name: 'MadeWebhook' })
+export const webhookList = listOf(webhook).meta({ name: 'WebhookList' })
+export const removedWebhook = removed('wh', 'webhook').meta({ name: 'RemovedWebhook' })
