@@ -22,10 +22,14 @@ export interface ApiCall {
   readonly body?: unknown
 }
 
+/** `localhost:8080` is a URL, too, of a scheme `localhost`. */
+export const isHttpUrl = (text: string): boolean =>
+  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
 /** Where the daemon of this configuration listens; `given` is a --url. */
 export const apiBase = (config: Config, given: string | undefined): string => {
   if (given !== undefined) {
-    if (!URL.canParse(given)) throw usage(`--url: ${given} is no URL such as http://127.0.0.1:8080`)
+    if (!isHttpUrl(given)) throw usage(`--url: ${given} is no URL such as http://127.0.0.1:8080`)
     return given.replace(/\/(v1\/?)?$/, '')
   }
   const { host, port, tls } = asListening(config).http
@@ -57,7 +61,8 @@ const faultOf = (status: number, problem: Problem): Error => {
   })
 }
 
-const open = (url: URL, call: ApiCall, text: string | null): Promise<IncomingMessage> =>
+/** Its answer, of which nothing has been read; silence of a minute is an error. */
+export const openCall = (url: URL, call: ApiCall, text: string | null): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => {
     const start = url.protocol === 'https:' ? httpsRequest : httpRequest
     const headers: Record<string, string> = { authorization: `Bearer ${call.key}`, ...call.headers }
@@ -72,10 +77,8 @@ const open = (url: URL, call: ApiCall, text: string | null): Promise<IncomingMes
     outgoing.end(text ?? undefined)
   })
 
-/** The parsed answer. Rejects with the Fault that the API answered, or with the system's error. */
-export const callApi = async (base: string, call: ApiCall): Promise<unknown> => {
-  const url = new URL(`${base}${call.path}`)
-  const answer = await open(url, call, call.body === undefined ? null : JSON.stringify(call.body))
+/** The parsed body, or what it is a problem of. */
+export const readAnswer = async (base: string, answer: IncomingMessage): Promise<unknown> => {
   const chunks: Buffer[] = []
   for await (const chunk of answer) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString('utf8')
@@ -88,4 +91,11 @@ export const callApi = async (base: string, call: ApiCall): Promise<unknown> => 
   }
   if (status >= 400) throw faultOf(status, body as Problem)
   return body
+}
+
+/** The parsed answer. Rejects with the Fault that the API answered, or with the system's error. */
+export const callApi = async (base: string, call: ApiCall): Promise<unknown> => {
+  const url = new URL(`${base}${call.path}`)
+  const answer = await openCall(url, call, call.body === undefined ? null : JSON.stringify(call.body))
+  return readAnswer(base, answer)
 }

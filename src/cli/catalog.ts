@@ -56,8 +56,18 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'email',
-    summary: 'Mails and what became of them: list, show, events, reschedule, cancel, tail',
+    summary: 'Mails and what became of them: list, show, events, source, resend, reschedule, cancel, tail',
     load: async () => (await import('./email.js')).emailSubject,
+  },
+  {
+    name: 'stats',
+    summary: 'How much was accepted, sent, delivered and bounced, and how fast',
+    load: async () => (await import('./stats.js')).statsCommand,
+  },
+  {
+    name: 'event',
+    summary: 'The log of events: list, show, tail',
+    load: async () => (await import('./event.js')).eventSubject,
   },
   {
     name: 'bounce',
@@ -74,6 +84,12 @@ export const CATALOG: Catalog = [
     name: 'suppression',
     summary: 'Addresses not to write to: list, show, add, remove, import, export',
     load: async () => (await import('./suppression.js')).suppressionSubject,
+  },
+  {
+    name: 'webhook',
+    summary:
+      'Endpoints that events are posted to: list, create, show, update, delete, rotate, test, events, replay, listen',
+    load: async () => (await import('./webhook.js')).webhookSubject,
   },
   {
     name: 'clock',

@@ -5,15 +5,16 @@
  *   be read in the process list. `import` takes the names and secrets that
  *   clients already have, so that moving in changes only their host name.
  */
+
 import { Fault } from '../base/fault.js'
 import { credential as credentialRecord } from '../http/render.js'
+import { removed } from '../record/removed.js'
 import type { CredentialRow } from '../store/port-tenants.js'
 import { createCredential, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { readCsv } from './csv.js'
 import { badInput, usage } from './exit.js'
-import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { ago } from './time.js'
@@ -141,7 +142,7 @@ const revoke = command({
       if (args.dryRun) return terminal.data(credentialRecord(row), () => `would revoke ${words}`)
       await terminal.confirm(`revoke ${words}`, args.yes)
       await revokeCredential(ground, account.id, row.id)
-      terminal.data(deletedRecord('credential', row.id), () => `revoked ${row.id}`)
+      terminal.data(removed('credential', row.id), () => `revoked ${row.id}`)
     }),
 })
 

@@ -36,6 +36,11 @@ const onLoopback = (config: Config): Config => ({
   management: { ...config.management, host: LOOPBACK },
   submission: config.submission.map((listener) => ({ ...listener, host: LOOPBACK })),
   bounce: { ...config.bounce, host: LOOPBACK },
+  // an endpoint under development listens here, too
+  webhook: {
+    ...config.webhook,
+    allow_networks: [...config.webhook.allow_networks, '127.0.0.0/8', '::1/128'],
+  },
 })
 
 /** The key of the last time, while it still works, or a new one; in a file beside the database. */

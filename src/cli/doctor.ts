@@ -11,6 +11,7 @@ import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
 import { command } from './command.js'
 import { configOf, withHouse } from './context.js'
+import { checkAlarms } from './doctor/alarms.js'
 import { checkCertificate } from './doctor/certificate.js'
 import { checkDatabase } from './doctor/database.js'
 import { checkDomains } from './doctor/domains.js'
@@ -22,6 +23,7 @@ import { checkPepper } from './doctor/pepper.js'
 import { checkDaemon, checkPorts } from './doctor/ports.js'
 import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { checkRunning } from './doctor/running.js'
+import { checkWebhooks } from './doctor/webhooks.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
 import { clean, type Paint } from './terminal.js'
@@ -91,6 +93,8 @@ const examine = async (scene: Scene): Promise<readonly Finding[]> => {
       ...(await checkTimes(house, scene)),
       ...(await checkWorkspaces(house)),
       ...(await checkUpstreams(house)),
+      ...(await checkAlarms(house)),
+      ...(await checkWebhooks(house)),
       ...(await checkDomains(house, scene)),
     ]),
   )

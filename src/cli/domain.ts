@@ -4,16 +4,10 @@
  *   `add` prints what to publish, `check` looks whether it is. `rotate` makes new
  *   keys beside the old ones; the next check that finds them in DNS puts them to use.
  */
-import { toRfc3339 } from '../base/clock.js'
+import { type CheckedRecord, type DnsRecord, dnsRecords, domain as domainRecord } from '../record/domain.js'
+import { removed } from '../record/removed.js'
 import type { DomainRow } from '../store/port-domains.js'
-import {
-  type CheckedRecord,
-  checkDomain,
-  type DnsRecord,
-  type DomainCheck,
-  dnsRecords,
-  txtLookup,
-} from '../tenant/domain/check.js'
+import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'
 import {
   addDomain,
   type DomainGround,
@@ -25,32 +19,10 @@ import {
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { usage } from './exit.js'
-import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 
 const groundOf = ({ ground, store }: House): DomainGround => ({ ...ground, store })
-
-const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
-
-const recordOf = (row: DomainRow, records: readonly (DnsRecord | CheckedRecord)[] = dnsRecords(row)) => ({
-  id: row.id,
-  object: 'domain' as const,
-  name: row.name,
-  workspace_id: row.workspaceId,
-  verified: row.verifiedAt !== null,
-  verified_at: timeOrNull(row.verifiedAt),
-  checked_at: timeOrNull(row.checkedAt),
-  keys: row.keys.map(({ selector, algorithm, state, createdAt, retiredAt }) => ({
-    selector,
-    algorithm,
-    state,
-    created_at: toRfc3339(createdAt),
-    retired_at: timeOrNull(retiredAt),
-  })),
-  records,
-  created_at: toRfc3339(row.createdAt),
-})
 
 /** As a zone file wants it: a string holds 255 octets at most. */
 const zoneText = (value: string): string =>
@@ -69,7 +41,7 @@ const add = command({
   run: (args, terminal) =>
     withHouse(args, async (house) => {
       const row = await addDomain(groundOf(house), house.account.id, args)
-      terminal.data(recordOf(row), () => zoneLines(dnsRecords(row)))
+      terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
       terminal.say(`next: publish these records, then: postern domain check ${row.name}`)
     }),
 })
@@ -87,7 +59,7 @@ const list = command({
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.domains(account.id, page))
       terminal.data(
-        rows.map((row) => recordOf(row)),
+        rows.map((row) => domainRecord(row)),
         (paint) =>
           table(
             paint,
@@ -111,7 +83,7 @@ const show = command({
   run: (args, terminal) =>
     withHouse(args, async (house) => {
       const row = await findDomain(groundOf(house), house.account.id, args.ref)
-      terminal.data(recordOf(row), () => zoneLines(dnsRecords(row)))
+      terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
     }),
 })
 
@@ -145,7 +117,7 @@ const check = command({
       const lookup = txtLookup(resolver)
       const checks: DomainCheck[] = []
       for (const row of rows) checks.push(await checkDomain(ground, row, lookup))
-      const records = checks.map((one) => recordOf(one.row, one.records))
+      const records = checks.map((one) => domainRecord(one.row, one.records))
       terminal.data(args.ref === undefined ? records : records[0], (paint) =>
         table(
           paint,
@@ -170,7 +142,7 @@ const rotate = command({
     withHouse(args, async (house) => {
       const row = await rotateKeys(groundOf(house), house.account.id, args.ref, args.now === true)
       const fresh = dnsRecords(row).filter(({ state }) => state === (args.now ? 'active' : 'next'))
-      terminal.data(recordOf(row), () => zoneLines(fresh))
+      terminal.data(domainRecord(row), () => zoneLines(fresh))
       terminal.say(`next: publish these beside the old ones, then: postern domain check ${row.name}`)
       terminal.say(`the old records may go ${RETIRED_KEPT_MS / 86_400_000} days after that`)
     }),
@@ -185,10 +157,10 @@ const remove = command({
     withHouse(args, async (house) => {
       const ground = groundOf(house)
       const row = await findDomain(ground, house.account.id, args.ref)
-      if (args.dryRun) return terminal.data(recordOf(row), () => `would remove ${row.name} and its keys`)
+      if (args.dryRun) return terminal.data(domainRecord(row), () => `would remove ${row.name} and its keys`)
       await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
       await removeDomain(ground, house.account.id, row.id)
-      terminal.data(deletedRecord('domain', row.id), () => `removed ${row.name}`)
+      terminal.data(removed('domain', row.id), () => `removed ${row.name}`)
     }),
 })
 

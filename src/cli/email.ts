@@ -3,31 +3,28 @@
  * DESCRIPTION
  *   `show` takes an id, a Message-ID or an address and tells the story of each
  *   recipient: every attempt and every report, what was applied and what was not.
- *   `tail` follows by polling, so it works beside any daemon.
+ *   `tail` follows the log of events in the store, so it works beside any daemon.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
-import {
-  email as emailRecord,
-  emailSummary,
-  event as eventRecord,
-  listedEmail,
-  waitingInFull,
-} from '../http/render.js'
+import { email as emailRecord, emailSummary, listedEmail } from '../http/render.js'
 import { STATUSES } from '../mail/status.js'
+import { readContent } from '../record/content.js'
+import { event as eventRecord } from '../record/event.js'
+import { waitingInFull } from '../record/waiting.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/port.js'
 import { readSchedule } from '../submission/schedule.js'
 import { waitingOf } from '../tenant/queue/waiting.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
-import { readContent } from './content.js'
 import { type House, withHouse } from './context.js'
 import { badInput } from './exit.js'
+import { resend, source } from './kept-mail.js'
 import { relayView } from './relay-state.js'
 import { collect } from './rows.js'
 import { tail } from './tail.js'
 import { paintStatus, type Terminal, table } from './terminal.js'
-import { readInstant } from './time.js'
+import { readPast } from './time.js'
 import { timeline } from './timeline.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, em_…' } } as const
@@ -55,15 +52,6 @@ interface FilterArgs {
   readonly until?: string | undefined
 }
 
-/** `2h` is two hours ago here. */
-const past = (name: string, text: string | undefined): number | null => {
-  if (text === undefined) return null
-  const now = Date.now()
-  const at = readInstant(text, now)
-  if (Number.isNaN(at)) throw badInput(`--${name}: ${text} is neither 2h nor an RFC 3339 time`)
-  return /^\d+[smhdw]$/.test(text) ? 2 * now - at : at
-}
-
 const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<EmailFilter> => {
   const [, name, value] = /^([^:]+):(.*)$/.exec(args.tag ?? '') ?? []
   if (args.tag !== undefined && name === undefined) throw badInput(`--tag: ${args.tag} is not name:value`)
@@ -76,8 +64,8 @@ const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<E
     status: args.status ?? null,
     to: args.to ?? null,
     tag: name === undefined ? null : { name, value: value ?? '' },
-    createdAfter: past('since', args.since),
-    createdBefore: past('until', args.until),
+    createdAfter: readPast('since', args.since),
+    createdBefore: readPast('until', args.until),
   }
 }
 
@@ -168,21 +156,23 @@ const events = command({
     withHouse(args, async (house) => {
       const found = await find(house, args.ref, terminal)
       const rows = await collect((page) => house.store.events(found.id, page))
-      terminal.data(rows.map(eventRecord), (paint) =>
-        table(
-          paint,
-          ['at', 'event', 'recipient', 'source', 'reply', 'applied'],
-          rows.map((row) => [
-            new Date(row.occurredAt).toISOString(),
-            row.type,
-            row.recipient,
-            row.source,
-            row.reply === null
-              ? row.reason
-              : `${row.reply.code} ${row.reply.enhanced ?? ''} ${row.reply.text}`,
-            row.applied ? 'yes' : 'no',
-          ]),
-        ),
+      terminal.data(
+        rows.map((row) => eventRecord(row)),
+        (paint) =>
+          table(
+            paint,
+            ['at', 'event', 'recipient', 'source', 'reply', 'applied'],
+            rows.map((row) => [
+              new Date(row.occurredAt).toISOString(),
+              row.type,
+              row.recipient,
+              row.source,
+              row.reply === null
+                ? row.reason
+                : `${row.reply.code} ${row.reply.enhanced ?? ''} ${row.reply.text}`,
+              row.applied ? 'yes' : 'no',
+            ]),
+          ),
       )
     }),
 })
@@ -225,10 +215,14 @@ const reschedule = command({
     at: {
       type: 'string',
       demandOption: true,
-      describe: 'An RFC 3339 time with a zone, at most 30 days ahead',
+      describe:
+        'An RFC 3339 time with a zone, or words such as "tomorrow at 9am" (UTC); at most 30 days ahead',
     },
   },
-  examples: [['$0 email reschedule em_01… --at 2026-12-01T08:00:00Z', 'on the first of December']],
+  examples: [
+    ['$0 email reschedule em_01… --at 2026-12-01T08:00:00Z', 'on the first of December'],
+    ['$0 email reschedule em_01… --at "in 2 hours"', 'two hours from now'],
+  ],
   run: (args, terminal) =>
     withHouse(args, async (house) => {
       const scope = { accountId: house.account.id, workspaceId: null, mode: null }
@@ -257,5 +251,5 @@ const follow = command({
 
 export const emailSubject: Subject = {
   name: 'email',
-  commands: [list, show, events, reschedule, cancel, follow],
+  commands: [list, show, events, source, resend, reschedule, cancel, follow],
 }

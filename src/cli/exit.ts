@@ -47,6 +47,7 @@ const REMEDIES: Partial<Record<FaultCode, string>> = {
   'email.not_found': 'postern email list shows the latest',
   'suppression.not_found': 'postern suppression list shows what there is',
   'domain.not_found': 'postern domain list shows what there is',
+  'hold.not_found': 'postern queue holds shows what there is',
   'webhook.not_found': 'postern webhook list shows what there is',
 }
 
@@ -60,7 +61,9 @@ const exitOfFault = (fault: Fault): ExitCode => {
 const wordsOfFault = (fault: Fault): string => {
   const fields = fault.options.errors ?? []
   if (fields.length > 0)
-    return fields.map(({ field, message }) => `${field.replace(/^body\./, '')}: ${message}`).join('\n')
+    return fields
+      .map(({ field, message }) => `${field.replace(/^body\.(scope\.)?/, '')}: ${message}`)
+      .join('\n')
   const remedy = REMEDIES[fault.code]
   const reason = fault.options.reason === undefined ? '' : ` (${fault.options.reason})`
   return `${fault.message}${reason}${remedy === undefined ? '' : `; ${remedy}`}`

@@ -4,13 +4,14 @@
  *   The secret of a new key is the only thing on stdout, so that a script can
  *   take it (`KEY=$(postern key create ...)`); what is said about it goes to stderr.
  */
+
 import { Fault } from '../base/fault.js'
 import { apiKey, createdKey } from '../http/render.js'
+import { removed } from '../record/removed.js'
 import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
 import { badInput, usage } from './exit.js'
-import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { table } from './terminal.js'
 import { ago, readInstant } from './time.js'
@@ -85,7 +86,7 @@ const revoke = command({
       if (args.dryRun) return terminal.data(apiKey(row), () => `would revoke ${row.id} (${row.name})`)
       await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
       await revokeKey(ground, account.id, args.id)
-      terminal.data(deletedRecord('api_key', args.id), () => `revoked ${args.id}`)
+      terminal.data(removed('api_key', args.id), () => `revoked ${args.id}`)
     }),
 })
 

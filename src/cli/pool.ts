@@ -6,6 +6,7 @@
  */
 
 import { pool as poolRecord } from '../http/render.js'
+import { removed } from '../record/removed.js'
 import { leaderOf } from '../store/following.js'
 import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
@@ -13,7 +14,6 @@ import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'
 import { type House, readPasswordFile, withHouse } from './context.js'
 import { usage } from './exit.js'
-import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, type Terminal, table } from './terminal.js'
 
@@ -143,7 +143,7 @@ const remove = command({
       if (args.dryRun) return terminal.data(poolRecord(row), () => `would delete ${row.name} (${row.id})`)
       await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
       await deletePool(ground, account.id, row.id)
-      terminal.data(deletedRecord('egress_pool', row.id), () => `deleted ${row.name}`)
+      terminal.data(removed('egress_pool', row.id), () => `deleted ${row.name}`)
     }),
 })
 

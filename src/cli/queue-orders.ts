@@ -6,11 +6,14 @@
  *   in the timeline of every mail that was touched. What is on the wire at that
  *   moment is never touched.
  */
+import * as record from '../record/queue.js'
+import { removed } from '../record/removed.js'
 import type { QueueAction, QueueCount, QueueScope } from '../store/port-operations.js'
-import { holdQueue, orderQueue, queueMatches } from '../tenant/queue/orders.js'
+import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../tenant/queue/orders.js'
 import { type Consent, command, type Globals } from './command.js'
 import { type House, withHouse } from './context.js'
-import { namesOf, queueGround, SCOPE, scopeFor, scopeRecord, scopeText } from './queue-scope.js'
+import { usage } from './exit.js'
+import { isNamed, namesOf, queueGround, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import type { Terminal } from './terminal.js'
 
 type Verb = QueueAction | 'hold'
@@ -35,13 +38,6 @@ const concerned = (verb: Verb, { waiting, held, underWay }: QueueCount): number 
 const matchText = ({ waiting, held, underWay }: QueueCount): string =>
   `${waiting} waiting, ${held} held, ${underWay} under way`
 
-const perform = async (house: House, { verb, scope, reason, to }: Plan) => {
-  const ground = queueGround(house)
-  if (verb !== 'hold') return { hold: null, changed: await orderQueue(ground, verb, scope, reason, to) }
-  const { hold, changed } = await holdQueue(ground, scope, reason)
-  return { hold: hold.id, changed }
-}
-
 const DONE: Readonly<Record<Verb, string>> = {
   hold: 'held',
   release: 'released',
@@ -60,26 +56,24 @@ const carryOut = async (
   const count = await queueMatches(queueGround(house), scope)
   const where = scopeText(scope, await namesOf(house))
   terminal.say(`${where}: ${matchText(count)}`)
-  const record = {
-    action: verb,
-    ...scopeRecord(scope),
-    to,
-    matched: { waiting: count.waiting, held: count.held, under_way: count.underWay },
-    dry_run: args.dryRun === true,
-  }
-  if (args.dryRun) {
-    terminal.data({ ...record, hold_id: null, changed: 0 }, () => {
+  const done = { action: verb, scope, to, count }
+  if (args.dryRun)
+    return terminal.data(record.order({ ...done, changed: 0, dryRun: true }), () => {
       return `would ${verb} ${concerned(verb, count)} of ${where}`
     })
-    return
-  }
   if (plan.asks) {
     const target = to === null ? '' : ` to ${to}`
     await terminal.confirm(`${verb} ${concerned(verb, count)} of ${where}${target}`, args.yes)
   }
-  const { hold, changed } = await perform(house, plan)
-  terminal.data({ ...record, hold_id: hold, changed }, () => `${changed} ${DONE[verb]}`)
-  if (hold !== null) terminal.say(`it stands (${hold}) until: postern queue release, with the same scope`)
+  const ground = queueGround(house)
+  if (verb === 'hold') {
+    const { hold, changed } = await holdQueue(ground, scope, plan.reason)
+    terminal.data(record.placedHold(hold, count, changed), () => `${changed} ${DONE.hold}`)
+    terminal.say(`it stands (${hold.id}) until: postern queue release ${hold.id}`)
+    return
+  }
+  const changed = await orderQueue(ground, verb, scope, plan.reason, to)
+  terminal.data(record.order({ ...done, changed, dryRun: false }), () => `${changed} ${DONE[verb]}`)
 }
 
 const REASON = {
@@ -103,22 +97,47 @@ export const hold = command({
     }),
 })
 
-const plain = (verb: 'release' | 'retry', summary: string, unsaid: string) =>
-  command({
-    usage: verb,
-    summary,
-    options: { ...SCOPE, reason: REASON },
-    destroys: true,
-    run: (args, terminal) =>
-      withHouse(args, async (house) => {
-        const scope = await scopeFor(house, verb, args)
-        const plan = { verb, scope, reason: args.reason ?? unsaid, to: null, asks: false }
-        await carryOut(house, terminal, args, plan)
-      }),
-  })
+const plan = (verb: 'release' | 'retry', scope: QueueScope, reason: string) =>
+  ({ verb, scope, reason, to: null, asks: false }) as const
 
-export const release = plain('release', 'Lift a hold of this scope, and let its mail go on', 'released')
-export const retry = plain('retry', 'Try at once what would be tried later', 'retried')
+export const release = command({
+  usage: 'release [hold]',
+  summary: 'Lift a hold, by its id or by its scope, and let its mail go on',
+  positionals: { hold: { type: 'string', describe: 'Its id, as queue holds shows it' } },
+  options: { ...SCOPE, reason: REASON },
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const { hold: id, reason = 'released' } = args
+      if (id === undefined)
+        return carryOut(
+          house,
+          terminal,
+          args,
+          plan('release', await scopeFor(house, 'release', args), reason),
+        )
+      if (isNamed(args)) throw usage('a hold is released by its id or by its scope, not by both')
+      const accountId = house.account.id
+      if (args.dryRun) {
+        const row = await findHold(house.store, accountId, id)
+        return terminal.data(record.hold(row), () => `would release ${id}`)
+      }
+      const changed = await releaseHold(queueGround(house), { accountId, workspaceId: null }, id, reason)
+      terminal.data({ ...removed('hold', id), changed }, () => `${changed} ${DONE.release}`)
+    }),
+})
+
+export const retry = command({
+  usage: 'retry',
+  summary: 'Try at once what would be tried later',
+  options: { ...SCOPE, reason: REASON },
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const scope = await scopeFor(house, 'retry', args)
+      await carryOut(house, terminal, args, plan('retry', scope, args.reason ?? 'retried'))
+    }),
+})
 
 export const reroute = command({
   usage: 'reroute',

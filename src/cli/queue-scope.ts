@@ -1,32 +1,27 @@
 /**
  * NAME      queue-scope - which part of the queue a command means
  */
-import { toRfc3339 } from '../base/clock.js'
-import type { HoldRow, QueueScope } from '../store/port-operations.js'
-import { type QueueGround, queueScope } from '../tenant/queue/orders.js'
+import type { QueueScope } from '../store/port-operations.js'
+import type { QueueGround } from '../tenant/queue/orders.js'
+import { queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/queue/scope.js'
 import type { House } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 
+const flag = (part: ScopePart) => ({ type: 'string', describe: SCOPE_PARTS[part].says }) as const
+
 export const SCOPE = {
-  workspace: { type: 'string', describe: 'Mail of this workspace, by id or slug' },
-  pool: { type: 'string', describe: 'Mail in this egress pool, by name or id' },
-  domain: { type: 'string', describe: 'Mail to recipients of this domain' },
-  email: { type: 'string', describe: 'One mail, by id' },
+  workspace: flag('workspace'),
+  pool: flag('pool'),
+  domain: flag('domain'),
+  email: flag('email'),
   upstream: { type: 'string', hidden: true },
   all: { type: 'boolean', describe: 'The whole queue' },
 } as const
 
-interface ScopeArgs {
-  readonly workspace: string | undefined
-  readonly pool: string | undefined
-  readonly domain: string | undefined
-  readonly email: string | undefined
-  readonly upstream: string | undefined
+type ScopeArgs = { readonly [part in ScopePart | 'upstream']: string | undefined } & {
   readonly all: boolean | undefined
 }
-
-const PARTS = ['workspace', 'pool', 'domain', 'email'] as const
 
 /** Mail belongs to no upstream before it is sent, so an upstream is paused and not held. */
 const refuseUpstream = (verb: string, upstream: string): never => {
@@ -38,6 +33,10 @@ const refuseUpstream = (verb: string, upstream: string): never => {
   )
 }
 
+/** Whether a part of the queue was named, or all of it. */
+export const isNamed = (args: ScopeArgs): boolean =>
+  args.all === true || SCOPE_WORDS.some((part) => args[part] !== undefined)
+
 /** The scope that was named; changing verbs want one named, or --all. */
 export const scopeFor = (
   house: House,
@@ -46,11 +45,12 @@ export const scopeFor = (
   optional = false,
 ): Promise<QueueScope> => {
   if (args.upstream !== undefined) refuseUpstream(verb, args.upstream)
-  const named = PARTS.some((part) => args[part] !== undefined)
+  const named = SCOPE_WORDS.some((part) => args[part] !== undefined)
   if (named && args.all) throw usage('--all and a part of the queue do not go together')
-  if (!named && !args.all && !optional)
+  if (!isNamed(args) && !optional)
     throw usage(`queue ${verb} needs --workspace, --pool, --domain, --email or --all`)
-  return queueScope(queueGround(house), house.account.id, args)
+  const operator = { accountId: house.account.id, workspaceId: null, mode: null, isWorkspace: false }
+  return queueScope(queueGround(house), operator, args)
 }
 
 export const queueGround = ({ store, ground }: House): QueueGround => ({ store, clock: ground.clock })
@@ -74,18 +74,3 @@ export const scopeText = (scope: QueueScope, names: ReadonlyMap<string, string>)
   ].filter((part) => part)
   return parts.length === 0 ? 'the whole queue' : parts.join(', ')
 }
-
-export const scopeRecord = (scope: QueueScope) => ({
-  workspace_id: scope.workspaceId,
-  egress_pool_id: scope.poolId,
-  domain: scope.domain,
-  email_id: scope.emailId,
-})
-
-export const holdRecord = (row: HoldRow) => ({
-  id: row.id,
-  object: 'hold' as const,
-  ...scopeRecord(row),
-  reason: row.reason,
-  created_at: toRfc3339(row.createdAt),
-})

@@ -1,31 +1,20 @@
 /**
  * NAME      queue - what waits, and for how long
  */
-import { toRfc3339 } from '../base/clock.js'
-import { waitingInFull } from '../http/render.js'
-import type { QueueDepth } from '../store/port.js'
-import { createWaiting, type Waiting, type WaitingReason } from '../tenant/queue/waiting.js'
+import * as record from '../record/queue.js'
+import { type Waiting, type WaitingReason, waitingInFull } from '../record/waiting.js'
+import { QUEUE_STATES } from '../store/port-operations.js'
+import { queueDepths } from '../tenant/queue/depths.js'
+import { createWaiting } from '../tenant/queue/waiting.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
 import { hold, purge, release, reroute, retry } from './queue-orders.js'
-import { holdRecord, namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
+import { namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { relayView } from './relay-state.js'
+import { collect } from './rows.js'
 import { paintStatus, type Terminal, table } from './terminal.js'
 import { ago, spanText } from './time.js'
-
-type Depth = QueueDepth & { readonly held: number }
-
-const depthsOf = async ({ store }: House): Promise<readonly Depth[]> => {
-  const key = (row: { readonly poolId: string; readonly workspaceId: string }) =>
-    `${row.poolId} ${row.workspaceId}`
-  const found = new Map<string, Depth>((await store.depth()).map((row) => [key(row), { ...row, held: 0 }]))
-  for (const row of await store.heldDepth()) {
-    const other = found.get(key(row)) ?? { ...row, due: 0, leased: 0, waiting: 0, oldestDueAt: null }
-    found.set(key(row), { ...other, held: row.held })
-  }
-  return [...found.values()].sort((a, b) => b.due - a.due)
-}
 
 const whyOf = async (house: House) =>
   createWaiting(
@@ -54,20 +43,11 @@ const top = command({
   summary: 'How much waits, by pool and workspace',
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const depths = await depthsOf(house)
+      const depths = await queueDepths(house.store, { accountId: house.account.id, workspaceId: null })
       const names = await namesOf(house)
       const why = await whyOf(house)
       const reasons = await Promise.all(depths.map((row) => why.ofAll(row.workspaceId, row.poolId)))
-      const records = depths.map((row, i) => ({
-        egress_pool_id: row.poolId,
-        workspace_id: row.workspaceId,
-        due: row.due,
-        leased: row.leased,
-        waiting: row.waiting,
-        held: row.held,
-        oldest_due_at: row.oldestDueAt === null ? null : toRfc3339(row.oldestDueAt),
-        waiting_for: waitingInFull(reasons[i] ?? null),
-      }))
+      const records = depths.map((row, i) => record.depth(row, reasons[i] ?? null, waitingInFull))
       terminal.data(records, (paint) =>
         table(
           paint,
@@ -92,26 +72,19 @@ const top = command({
 const list = command({
   usage: 'list',
   summary: 'Recipients that wait, soonest first; then those under way and those held',
-  options: { ...SCOPE, limit: { type: 'number', default: 50, describe: 'How many at most' } },
+  options: {
+    ...SCOPE,
+    state: { choices: QUEUE_STATES, describe: 'Only these' },
+    limit: { type: 'number', default: 50, describe: 'How many at most' },
+  },
   run: (args, terminal) =>
     withHouse(args, async (house) => {
       const scope = await scopeFor(house, 'list', args, true)
-      const rows = await house.store.queueEntries(scope, args.limit)
+      const filter = { ...scope, state: args.state ?? null }
+      const rows = await collect((page) => house.store.queueEntries(filter, page), args.limit)
       const why = await whyOf(house)
       const reasons = await Promise.all(rows.map(why.of))
-      const records = rows.map((row, i) => ({
-        email_id: row.emailId,
-        workspace_id: row.workspaceId,
-        egress_pool_id: row.poolId,
-        address: row.address,
-        status: row.status,
-        attempts: row.attempts,
-        due_at: row.dueAt === null ? null : toRfc3339(row.dueAt),
-        held: row.held,
-        under_way: row.underWay,
-        last_response: row.lastResponse,
-        waiting: waitingInFull(reasons[i] ?? null),
-      }))
+      const records = rows.map((row, i) => record.entry(row, reasons[i] ?? null, waitingInFull))
       const now = Date.now()
       const next = ({ dueAt, underWay }: (typeof rows)[number]): string => {
         if (underWay) return 'under way'
@@ -143,14 +116,16 @@ const holds = command({
   summary: 'The holds that stand',
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const rows = await house.store.holds(house.account.id)
+      const rows = await collect((page) => house.store.listHolds(house.account.id, page))
       const names = await namesOf(house)
-      terminal.data(rows.map(holdRecord), (paint) =>
-        table(
-          paint,
-          ['what', 'why', 'since', 'id'],
-          rows.map((row) => [scopeText(row, names), row.reason, ago(row.createdAt), row.id]),
-        ),
+      terminal.data(
+        rows.map((row) => record.hold(row)),
+        (paint) =>
+          table(
+            paint,
+            ['what', 'why', 'since', 'id'],
+            rows.map((row) => [scopeText(row, names), row.reason, ago(row.createdAt), row.id]),
+          ),
       )
       if (rows.length === 0) terminal.say('nothing is held by an order')
     }),

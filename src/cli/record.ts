@@ -12,6 +12,3 @@ export const upstreamRecord = (pool: KnownPool, row: UpstreamRow) => ({
   ...poolRecord(pool).members.find(({ id }) => id === row.id),
   egress_pool_id: pool.id,
 })
-
-/** The answer to a removal. */
-export const deletedRecord = (object: string, id: string) => ({ id, object, deleted: true })

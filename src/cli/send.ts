@@ -48,9 +48,17 @@ const OPTIONS = {
   text: { type: 'string', describe: 'Text of the mail' },
   'text-file': { type: 'string', describe: 'File with the text; - is standard input' },
   'html-file': { type: 'string', describe: 'File with the HTML; - is standard input' },
+  'raw-file': {
+    type: 'string',
+    describe:
+      'File with a finished message, in place of sender, subject, text and files; - is standard input',
+  },
   attach: { type: 'string', array: true, describe: 'File to attach; repeatable' },
   tag: { type: 'string', array: true, describe: 'name:value; repeatable' },
-  at: { type: 'string', describe: 'Send later, at this ISO 8601 time' },
+  at: {
+    type: 'string',
+    describe: 'Send later: an ISO 8601 time with a zone, or "in 2 hours", "tomorrow at 9am" (UTC)',
+  },
   'ignore-suppressions': { type: 'boolean', describe: 'Also to suppressed addresses, this once' },
   'idempotency-key': { type: 'string', describe: 'Makes it safe to run the same command again' },
   workspace: { type: 'string', describe: 'Workspace id, for a platform key' },
@@ -70,9 +78,10 @@ export const sendCommand = command({
     ],
   ],
   run: async (args, terminal) => {
-    const fromStdin = [args.textFile, args.htmlFile, args.keyFile].filter((file) => file === STDIN)
-    if (fromStdin.length > 1)
-      throw usage('only one of --text-file, --html-file and --key-file can be standard input')
+    const files = [args.textFile, args.htmlFile, args.rawFile, args.keyFile]
+    if (files.filter((file) => file === STDIN).length > 1) {
+      throw usage('only one of --text-file, --html-file, --raw-file and --key-file can be standard input')
+    }
     if (args.text !== undefined && args.textFile !== undefined)
       throw usage('give --text or --text-file, not both')
     const base = apiBase(configOf(args), args.url)
@@ -88,6 +97,8 @@ export const sendCommand = command({
         args.text ??
         (args.textFile === undefined ? undefined : String(await terminal.readInput(args.textFile))),
       html: args.htmlFile === undefined ? undefined : String(await terminal.readInput(args.htmlFile)),
+      raw:
+        args.rawFile === undefined ? undefined : (await terminal.readInput(args.rawFile)).toString('base64'),
       tags: args.tag?.map(tagOf),
       attachments: args.attach === undefined ? undefined : await Promise.all(args.attach.map(attachmentOf)),
       scheduled_at: args.at,

@@ -5,9 +5,11 @@
  *   first column is needed, and a header line names the others, also in the words that other
  *   providers use in their exports.
  */
+
 import { Fault } from '../base/fault.js'
 import { suppression as suppressionRecord } from '../http/render.js'
 import { parseAddress } from '../mail/address.js'
+import { removed } from '../record/removed.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
 import {
   addSuppression,
@@ -24,7 +26,6 @@ import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { guarded, readCsv, unguarded, writeCsv } from './csv.js'
 import { badInput, Refusal, usage } from './exit.js'
-import { deletedRecord } from './record.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { readInstant } from './time.js'
@@ -142,7 +143,7 @@ const remove = command({
         return terminal.data(suppressionRecord(row), () => `would remove ${row.email} (${row.origin})`)
       await terminal.confirm(`remove ${row.email} (${row.origin}) from the suppressions`, args.yes)
       await removeSuppression(ground, place.id, row.id)
-      terminal.data(deletedRecord('suppression', row.id), () => `removed ${row.email}`)
+      terminal.data(removed('suppression', row.id), () => `removed ${row.email}`)
     }),
 })
 

@@ -19,7 +19,7 @@ export type Paint = ReturnType<typeof pc.createColors>
 /** Where a command line reads and writes: those of the process, or a test's own. */
 export interface Streams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown }
-  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean }
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: NodeJS.WritableStream
 }
 
@@ -28,10 +28,14 @@ export interface Terminal {
   readonly paint: Paint
   /** True when a person reads stdout. */
   readonly isTty: boolean
+  /** Columns of the terminal; 80 where there is none. */
+  readonly width: number
   /** The command's answer: `record` with --json, else what `human` makes. */
   data(record: unknown, human: (paint: Paint) => string): void
   /** Raw data, such as CSV or one JSON line of a stream. */
   write(text: string): void
+  /** A file of octets, as they are. */
+  writeOctets(octets: Uint8Array): void
   /** A remark to the person, on stderr. */
   say(text: string): void
   /** Asks before something is destroyed; off a terminal only --yes will do. */
@@ -156,7 +160,12 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     json,
     paint,
     isTty,
+    width: stdout.columns ?? 80,
     write,
+    writeOctets: (octets) => {
+      if (isTty) write(Buffer.from(octets).toString())
+      else stdout.write(octets)
+    },
     readInput,
     say: (text) => {
       stderr.write(line(escapeLines(text)))

@@ -4,8 +4,11 @@
  *   Recipient by recipient, oldest first: attempts with the upstream's words and
  *   the milliseconds, reports with their diagnostic, and what was not believed.
  */
-import type { EmailRecord, EventRow, RecipientRow } from '../store/port.js'
-import type { MailWaiting, Waiting } from '../tenant/queue/waiting.js'
+
+import type { Waiting } from '../record/waiting.js'
+import type { EventRow } from '../store/port/event.js'
+import type { EmailRecord, RecipientRow } from '../store/port.js'
+import type { MailWaiting } from '../tenant/queue/waiting.js'
 import { clean, type Paint, paintStatus } from './terminal.js'
 
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23)
@@ -132,6 +135,7 @@ export const timeline = (
   const head = [
     `${paint.bold(email.id)}  ${paintStatus(paint, email.status)}  ${clean(email.subject)}`,
     `from ${clean(email.from)}  ${email.mode} mail by ${email.source}, ${new Date(email.createdAt).toISOString()}`,
+    ...(email.resentFrom == null ? [] : [`sent again, after ${email.resentFrom}`]),
     `${clean(email.messageId)}`,
   ]
   const parts = email.recipients.map((row) =>
@@ -151,7 +155,7 @@ export interface Way {
 export const waysOf = (email: EmailRecord, events: readonly EventRow[]): readonly Way[] =>
   email.recipients.map((recipient) => {
     const own = events.filter(
-      (row) => row.applied && (row.recipientId === null || row.recipientId === recipient.id),
+      (row) => row.change && (row.recipientId === null || row.recipientId === recipient.id),
     )
     const names = own.map((row) => row.type.replace(/^email\./, '')).reverse()
     return {

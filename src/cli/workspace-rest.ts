@@ -5,7 +5,9 @@
  *   what its programs send from then on is refused. To delete is for good.
  *   --dry-run only looks.
  */
+
 import { workspace as workspaceRecord } from '../http/render.js'
+import { removed } from '../record/removed.js'
 import type { QueueCount, QueueScope } from '../store/port-operations.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import { queueMatches } from '../tenant/queue/orders.js'
@@ -13,7 +15,6 @@ import { deleteWorkspace, findWorkspace, resumeWorkspace, suspendWorkspace } fro
 import { command } from './command.js'
 import { type House, withHouse } from './context.js'
 import { queueGround } from './queue-scope.js'
-import { deletedRecord } from './record.js'
 import type { Terminal } from './terminal.js'
 
 export const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
@@ -100,7 +101,7 @@ export const remove = command({
     withHouse(args, async (house) => {
       const row = await findAndCount(house, terminal, args.ref)
       const record = {
-        ...deletedRecord('workspace', row.id),
+        ...removed('workspace', row.id),
         deleted: !args.dryRun,
         dry_run: args.dryRun === true,
       }

@@ -11,6 +11,7 @@ import { type House, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
+import { ALARM_OPTIONS, alarmFields, alarmsIn, heldByAlarm, releaseCommand } from './workspace-alarms.js'
 import { REF, remove, resume, suspend } from './workspace-rest.js'
 
 const CHANGES = {
@@ -24,9 +25,18 @@ const CHANGES = {
   },
   'sender-dsn': { type: 'boolean', describe: 'Send delivery reports back to the submitting sender' },
   'restrict-senders': { type: 'boolean', describe: 'Only the verified sending domains may send' },
+  ...ALARM_OPTIONS,
+  'statistics-tags': {
+    type: 'string',
+    describe: 'Tags whose values statistics count apart: up to 20 names between commas; none for no tag',
+  },
 } as const
 
 const orNull = (value: string | undefined): string | null | undefined => (value === 'none' ? null : value)
+
+/** `kind,plan`, or `none`. */
+const tagsIn = (text: string | undefined): readonly string[] | undefined =>
+  text === 'none' ? [] : text?.split(',').map((name) => name.trim())
 
 const suspendedText = (since: number, reason: string | null): string =>
   `since ${new Date(since).toISOString()}${reason === null ? '' : `: ${reason}`}`
@@ -43,6 +53,8 @@ const show = (paint: Paint, row: WorkspaceRow, pool: string): string =>
     ['line endings', row.lineEndings],
     ['sender dsn', row.senderDsn ? 'yes' : 'no'],
     ['restrict senders', row.restrictSenders ? 'yes' : 'no'],
+    ...alarmFields(row),
+    ['statistics tags', row.statisticsTags.length === 0 ? 'none' : row.statisticsTags.join(', ')],
     ['suspended', row.suspendedAt === null ? 'no' : suspendedText(row.suspendedAt, row.suspendedReason)],
     ['created', new Date(row.createdAt).toISOString()],
   ])
@@ -58,6 +70,8 @@ const print = async ({ store }: House, terminal: Terminal, row: WorkspaceRow): P
   const leader = pool === null ? null : await leaderOf(store, pool)
   const text = pool === null ? row.poolId : poolText(pool, leader)
   terminal.data(workspaceRecord(row), (paint) => show(paint, row, text))
+  if (heldByAlarm(row, await store.holds(row.accountId)))
+    terminal.say(`an alarm holds its mail: ${releaseCommand(row)}`)
   const mending = leader ?? pool
   if (mending?.upstreams.length === 0 && mending.kind === 'relay')
     terminal.say(`its mail waits: postern pool update ${mending.name} --upstream URL`)
@@ -109,6 +123,8 @@ const create = command({
     withHouse(args, async (house) => {
       const row = await createWorkspace(house.ground, house.account.id, {
         ...args,
+        ...alarmsIn(args),
+        statisticsTags: tagsIn(args.statisticsTags),
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       })
@@ -127,7 +143,13 @@ const update = command({
     withHouse(args, async (house) => {
       const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
       if (!changed) throw usage('workspace update needs something to change, such as --pool')
-      const wish = { ...args, pool: orNull(args.pool), defaultFrom: orNull(args.defaultFrom) }
+      const wish = {
+        ...args,
+        ...alarmsIn(args),
+        statisticsTags: tagsIn(args.statisticsTags),
+        pool: orNull(args.pool),
+        defaultFrom: orNull(args.defaultFrom),
+      }
       await print(house, terminal, await updateWorkspace(house.ground, house.account.id, args.ref, wish))
     }),
 })

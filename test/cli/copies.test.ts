@@ -214,7 +214,17 @@ t.test('an older schema is copied first, and the newest copies are kept', async 
     makeOld(data)
     t.match(await desk.json(['migrate']), { from: 8, copy: /before-migration-8-/ })
   }
-  t.equal(copies().length, 3)
+  const kept = copies()
+  t.equal(kept.length, 3)
+  // of migrations that were cut off while they copied
+  for (let i = 0; i < 4; i++)
+    for (const left of ['', '-journal'])
+      desk.file(`data/before-migration-8-later.db.${i}.part${left}`, 'cut off')
+  for (const name of ['postern.db', 'postern.db-wal']) rmSync(join(data, name), { force: true })
+  makeOld(data)
+  await desk.json(['migrate'])
+  t.equal(copies().length, 3, 'their remains go')
+  t.equal(copies().filter((name) => kept.includes(name)).length, 2, 'and take no copy along')
 })
 
 t.test('migrate --compact gives room back, now and from then on', async (t) => {

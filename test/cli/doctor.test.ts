@@ -383,6 +383,41 @@ t.test('13 a clock that has gone back, and a lock that nobody holds any more', a
   )
 })
 
+t.test('endpoints of webhooks that take nothing', async (t) => {
+  const { look, json, dir } = await examine(t)
+  const create = async (url: string): Promise<string> => (await json(['webhook', 'create', url])).id
+  const ids = [await create('https://1.1.1.1/hook'), await create('https://1.0.0.1/hook')] as const
+  const asked = await create('https://9.9.9.9/hook')
+  await json(['webhook', 'update', asked, '--disable'])
+  t.equal((await look()).of('webhook'), undefined, 'neither a healthy one nor one that is off by request')
+  const store = openSqliteStore({ dataDir: join(dir, 'data'), daemon: true })
+  await store.open()
+  const now = Date.now()
+  const [account] = await store.accounts()
+  const known = (await store.allEndpoints()).find(({ id }) => id === ids[0])
+  if (known === undefined || account === undefined) throw new Error('it was not stored')
+  const failing = { ...known.state, health: 'failing' as const, failingSince: now - 7_200_000 }
+  await store.keepPlaces([{ endpointId: ids[0], state: failing, brief: [] }])
+  await store.disableEndpoint(account.id, ids[1], 'gone', now)
+  await store.close()
+  const { rows } = await look()
+  t.match(
+    rows.filter(({ check }) => check === 'webhook'),
+    [
+      {
+        result: 'warn',
+        detail: /1\.0\.0\.1.* is disabled: it answered 410/,
+        remedy: `postern webhook update ${ids[1]} --enable`,
+      },
+      {
+        result: 'warn',
+        detail: /1\.1\.1\.1.* takes nothing; it began 2 h/,
+        remedy: `postern webhook events ${ids[0]} --failed`,
+      },
+    ],
+  )
+})
+
 const MOUNT = ['-t', 'tmpfs', '-o', 'size=8m,mode=0700', 'none']
 const canMount = ((): boolean => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-mount-'))

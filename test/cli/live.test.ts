@@ -49,6 +49,27 @@ t.test('send', async (t) => {
   t.match(await run(['send', '--key-file', keyFile, '--to', 'b@b.test']), { code: 65, stderr: /from/ })
 })
 
+t.test('send a finished message', async (t) => {
+  const base = [
+    'send',
+    '--url',
+    daemon.url,
+    '--key-file',
+    keyFile,
+    '--to',
+    'delivered@b.test',
+    '--raw-file',
+    '-',
+  ]
+  const message = 'From: a@acme.test\r\nSubject: Whole\r\nBcc: hidden@b.test\r\n\r\nhello\r\n'
+  const { code, stdout } = await run(base, message)
+  t.equal(code, 0)
+  await daemon.until(key, stdout.trim(), ['delivered'])
+  t.match(await run(['email', 'source', stdout.trim()]), { stdout: /Subject: Whole\r\n\r\nhello\r\n$/ })
+  t.match(await run([...base, '--subject', 'x'], message), { code: 65, stderr: /subject: .*beside raw/ })
+  t.match(await run(base, ''), { code: 65, stderr: /raw: / })
+})
+
 t.test('the records are those of the API', async (t) => {
   const [id = ''] = sent
   t.same(await json('email', 'show', id), (await daemon.api('GET', `/v1/emails/${id}`, key)).body)
@@ -95,7 +116,7 @@ t.test('tail follows each recipient', async (t) => {
   const seen = new Promise<void>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       lines.push(line)
-      if (line.includes('delivered')) resolve()
+      if (line.includes('→ delivered')) resolve()
     })
   })
   const body = { from: 'a@acme.test', to: 'delivered@b.test', text: 'x' }

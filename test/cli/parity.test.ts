@@ -13,6 +13,11 @@ const VERBS: Readonly<Record<string, string>> = {
   rescheduleEmail: 'email reschedule',
   cancelEmail: 'email cancel',
   listEmailEvents: 'email events',
+  getEmailSource: 'email source',
+  resendEmail: 'email resend',
+  listEvents: 'event list',
+  getEvent: 'event show',
+  streamEvents: 'event tail',
   createWorkspace: 'workspace create',
   listWorkspaces: 'workspace list',
   getWorkspace: 'workspace show',
@@ -35,11 +40,40 @@ const VERBS: Readonly<Record<string, string>> = {
   listEgressPools: 'pool list',
   getEgressPool: 'pool show',
   getEgressPoolHealth: 'upstream list',
+  getStatistics: 'stats',
+  createDomain: 'domain add',
+  listDomains: 'domain list',
+  getDomain: 'domain show',
+  checkDomain: 'domain check',
+  rotateDomain: 'domain rotate',
+  deleteDomain: 'domain remove',
+  getQueue: 'queue top',
+  listQueueEntries: 'queue list',
+  retryQueue: 'queue retry',
+  releaseQueue: 'queue release',
+  rerouteQueue: 'queue reroute',
+  purgeQueue: 'queue purge',
+  placeHold: 'queue hold',
+  listHolds: 'queue holds',
+  liftHold: 'queue release',
+  createWebhook: 'webhook create',
+  listWebhooks: 'webhook list',
+  getWebhook: 'webhook show',
+  updateWebhook: 'webhook update',
+  rotateWebhookSecret: 'webhook rotate',
+  deleteWebhook: 'webhook delete',
+  testWebhook: 'webhook test',
+  listWebhookEvents: 'webhook events',
+  replayWebhookEvent: 'webhook replay',
+  replayWebhook: 'webhook replay',
 }
 
 const REASONS: Readonly<Record<string, string>> = {
   sendBatch: 'a shell has loops, and one command sends one mail',
   removeSuppressions: 'a shell has loops, and what destroys names what it destroys',
+  getWebhookEvent: 'webhook events --json has all but the payload, and events show it',
+  listWebhookAttempts: 'webhook events shows how often and the last of them',
+  getSession: 'a command acts for whoever owns the data folder, and has no credential',
   listErrors: 'documentation, for whoever programs against the API',
   getError: 'documentation, for whoever programs against the API',
   getOpenApi: 'documentation, for whoever programs against the API',
@@ -62,6 +96,23 @@ t.test('every operation has a verb, or a reason', async (t) => {
   t.ok(operations.length > 25)
   t.strictSame(operations.sort(), [...Object.keys(VERBS), ...Object.keys(REASONS)].sort())
   for (const [id, verb] of Object.entries(VERBS)) t.ok(commands.has(verb), `${id}: ${verb}`)
+})
+
+/** Verbs of subjects that the API has, too, and why they are not there. */
+const NOT_OVER_HTTP: Readonly<Record<string, string>> = {
+  'queue export': 'it writes a file beside the daemon',
+  'queue import': 'it reads a file beside the daemon',
+  'queue lots': 'of what was exported to a file',
+  'queue take-back': 'of what was exported to a file',
+  'queue forget': 'of what was exported to a file',
+}
+
+t.test('and every verb of the queue and of domains has its operation, or a reason', (t) => {
+  const served = new Set(Object.values(VERBS))
+  const verbs = [...commands.keys()].filter((name) => /^(queue|domain) /.test(name))
+  t.ok(verbs.length > 15)
+  for (const name of verbs) t.ok(served.has(name) !== name in NOT_OVER_HTTP, name)
+  t.end()
 })
 
 /** Mail that moves as a whole is told of by its file and its lot. */

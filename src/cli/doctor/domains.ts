@@ -5,7 +5,8 @@
  *   missing or different DKIM record of a key that signs is a failure; SPF and
  *   DMARC are advice. Nothing is written down: that is for `postern domain check`.
  */
-import { type CheckedRecord, lookUp } from '../../tenant/domain/check.js'
+import type { CheckedRecord } from '../../record/domain.js'
+import { lookUp } from '../../tenant/domain/check.js'
 import type { House } from '../context.js'
 import { collect } from '../rows.js'
 import { type Finding, fail, ok, type Scene, warn } from './finding.js'

@@ -2,9 +2,10 @@
  * NAME      routes - does every workspace have a way out, and does it work?
  */
 
+import type { Waiting } from '../../record/waiting.js'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port-upkeep.js'
-import { createWaiting, type Waiting } from '../../tenant/queue/waiting.js'
+import { createWaiting } from '../../tenant/queue/waiting.js'
 import type { House } from '../context.js'
 import { upstreamText } from '../pool.js'
 import { relayView } from '../relay-state.js'

@@ -1,0 +1,177 @@
+/**
+ * NAME      event - the log of events, from the command line
+ * DESCRIPTION
+ *   The same filters as GET /v1/events. Reads the store itself, so it also works
+ *   while the daemon is down. `tail` says its last mark when it ends, and goes on
+ *   from it with --after: nothing is lost or told twice in between.
+ */
+import { Fault } from '../base/fault.js'
+import { type EventType, nearestEventType, readEventType } from '../mail/event-type.js'
+import { loggedEvent } from '../record/event.js'
+import { MarkCodec } from '../record/mark.js'
+import type { LogFilter, LogRow } from '../store/port-log.js'
+import { findWorkspace } from '../tenant/workspace.js'
+import { command, type Subject } from './command.js'
+import { type House, withHouse } from './context.js'
+import { badInput } from './exit.js'
+import { followLog } from './follow.js'
+import { collect } from './rows.js'
+import { clean, fields, type Paint, paintStatus, type Terminal, table } from './terminal.js'
+import { readPast } from './time.js'
+
+const FILTERS = {
+  workspace: { type: 'string', describe: 'Only this workspace, by id or slug' },
+  mode: { choices: ['live', 'test'], describe: 'Only of live or only of test mail' },
+  type: { type: 'string', array: true, describe: 'Only these types, such as email.bounced' },
+  email: { type: 'string', describe: 'Only of this mail, by id' },
+  recipient: { type: 'string', describe: 'Only of mail to this address' },
+  change: { type: 'boolean', describe: 'Only changes of status; --no-change: only notes' },
+  since: { type: 'string', describe: 'Only newer: 2h, or an RFC 3339 time' },
+} as const
+
+interface FilterArgs {
+  readonly workspace?: string | undefined
+  readonly mode?: 'live' | 'test' | undefined
+  readonly type?: readonly string[] | undefined
+  readonly email?: string | undefined
+  readonly recipient?: string | undefined
+  readonly change?: boolean | undefined
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+}
+
+const readTypes = (texts: readonly string[] | undefined): readonly EventType[] | null =>
+  texts?.map((text) => {
+    const type = readEventType(text)
+    if (type === null)
+      throw badInput(`--type: ${text} is no type of event; did you mean ${nearestEventType(text)}?`)
+    return type
+  }) ?? null
+
+const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<LogFilter> => {
+  const workspace =
+    args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
+  return {
+    accountId: account.id,
+    workspaceId: workspace?.id ?? null,
+    accountWide: workspace === null,
+    mode: args.mode ?? null,
+    types: readTypes(args.type),
+    emailId: args.email ?? null,
+    recipient: args.recipient ?? null,
+    change: args.change ?? null,
+    createdAfter: readPast('since', args.since),
+    createdBefore: readPast('until', args.until),
+  }
+}
+
+/** What it is about: a mail's recipient, or the first thing that the data names. */
+const subjectOf = (row: LogRow): unknown => row.recipient ?? row.emailId ?? Object.values(row.data ?? {})[0]
+
+const words = ({ reply, reason }: LogRow): string | null =>
+  reply === null ? reason : [reply.code, reply.enhanced, reply.text].filter((part) => part !== null).join(' ')
+
+const HEAD = ['at', 'event', 'id', 'about', 'reply'] as const
+const cellsOf = (row: LogRow): readonly unknown[] => [
+  new Date(row.occurredAt).toISOString(),
+  row.type,
+  row.emailId ?? row.id,
+  subjectOf(row),
+  words(row),
+]
+
+const paintType = (paint: Paint, type: string): string => {
+  const status = type.slice('email.'.length)
+  return type.startsWith('email.') ? `email.${paintStatus(paint, status)}` : type
+}
+
+const list = command({
+  usage: 'list',
+  summary: 'The latest events, newest first',
+  options: {
+    ...FILTERS,
+    until: { type: 'string', describe: 'Only older: 2h, or an RFC 3339 time' },
+    limit: { type: 'number', default: 20, describe: 'How many at most' },
+  },
+  examples: [['$0 event list --type email.bounced --since 24h', 'what bounced since yesterday']],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const filter = await filterOf(house, args)
+      const rows = await collect((page) => house.store.log(filter, page), args.limit)
+      terminal.data(rows.map(loggedEvent), (paint) =>
+        table(paint, HEAD, rows.map(cellsOf), (text, column) =>
+          column === 1 ? paintType(paint, text) : text,
+        ),
+      )
+    }),
+})
+
+const show = command({
+  usage: 'show <id>',
+  summary: 'One event with all that is known of it',
+  positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, evt_…' } },
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const row = await store.loggedEvent(account.id, args.id)
+      if (row === null) throw new Fault('event.not_found')
+      const record = loggedEvent(row)
+      const shown = (value: unknown) =>
+        typeof value === 'object' && value !== null ? JSON.stringify(value) : value
+      terminal.data(record, (paint) =>
+        fields(
+          paint,
+          Object.entries(record).map(([name, value]) => [name, shown(value)]),
+        ),
+      )
+    }),
+})
+
+const lineOf = (paint: Paint, row: LogRow): string => {
+  const [at, , ...rest] = cellsOf(row)
+  const parts = rest.filter((part) => part != null).map(clean)
+  return `${paint.dim(String(at))}  ${paintType(paint, row.type)}  ${parts.join('  ')}`
+}
+
+/** Where to begin: at a mark, at the oldest for a time in the past, else now. */
+const beginning = async (
+  { store, account }: House,
+  marks: MarkCodec,
+  args: { after?: string | undefined; since?: string | undefined },
+): Promise<string> => {
+  if (args.after !== undefined) {
+    const mark = marks.read(args.after, account.id)
+    if (mark === null || !store.isMark(mark)) throw badInput('--after: this is no mark of this log')
+    return mark
+  }
+  const { oldest, newest } = await store.logEnds()
+  return args.since === undefined ? newest : oldest
+}
+
+const tell = (terminal: Terminal, rows: readonly LogRow[]): void => {
+  for (const row of rows) {
+    terminal.write(terminal.json ? JSON.stringify(loggedEvent(row)) : lineOf(terminal.paint, row))
+  }
+}
+
+const tail = command({
+  usage: 'tail',
+  summary: 'Follow the log until interrupted; with --json a record a line',
+  options: {
+    ...FILTERS,
+    after: { type: 'string', describe: 'Go on from this mark: of an earlier tail, or an id of the stream' },
+  },
+  examples: [['$0 event tail --type email.bounced --type email.complained', 'bad news as it comes']],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const { store, account, ground } = house
+      const marks = new MarkCodec(ground.pepper)
+      const from = await beginning(house, marks, args)
+      const filter = await filterOf(house, args)
+      terminal.say('following; ^C ends')
+      const gap = (): void => terminal.say('that mark is older than the log; going on from the oldest event')
+      const mark = await followLog({ store, filter, from, gap, tell: (rows) => tell(terminal, rows) })
+      terminal.say(`go on with --after ${marks.write(mark, account.id)}`)
+    }),
+})
+
+export const eventSubject: Subject = { name: 'event', commands: [list, show, tail] }

@@ -1,0 +1,214 @@
+/**
+ * NAME      stats - what was counted, on the command line
+ * DESCRIPTION
+ *   The answer of GET /v1/statistics, with bars where a person looks at it: as wide
+ *   as the terminal, and none in a file or a pipe.
+ */
+import type { FieldError } from '../base/fault.js'
+import { invalid } from '../base/fault.js'
+import { type GroupBy, type NameField, readQuestion } from '../statistics/ask.js'
+import { namesOf } from '../statistics/names.js'
+import { countedUntil } from '../statistics/progress.js'
+import { type StatisticsRecord, statisticsRecord } from '../statistics/record.js'
+import { report } from '../statistics/report.js'
+import { INTERVALS } from '../statistics/zone.js'
+import { findWorkspace } from '../tenant/workspace.js'
+import { command } from './command.js'
+import { withHouse } from './context.js'
+import { usage } from './exit.js'
+import { fields, type Paint, type Terminal, table } from './terminal.js'
+import { readSpan, spanText } from './time.js'
+
+const BY = {
+  workspace: 'workspace',
+  pool: 'pool',
+  domain: 'recipient_domain',
+  provider: 'provider',
+  upstream: 'upstream',
+  tag: 'tag',
+  category: 'category',
+} as const satisfies Readonly<Record<string, GroupBy>>
+
+const NAMES: Readonly<Record<string, string>> = { group_by: 'by' }
+const nameOf: NameField = (field) => `--${NAMES[field] ?? field}`
+
+type Figures = StatisticsRecord['totals']
+
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
+const isUtf8 = (): boolean =>
+  /utf-?8/i.test(process.env.LC_ALL || process.env.LC_CTYPE || process.env.LANG || '')
+
+/** A bar of `share` of so many columns. */
+const bar = (share: number, columns: number): string => {
+  const eighths = Math.round(share * columns * 8)
+  if (!isUtf8()) return '#'.repeat(Math.round(eighths / 8))
+  return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8]
+}
+
+const percent = (rate: number | null): string | null =>
+  rate === null ? null : `${(rate * 100).toFixed(rate > 0 && rate < 0.01 ? 2 : 1)}%`
+
+const seconds = (s: number | null): string | null => (s === null ? null : spanText(s * 1000))
+
+const HEAD = ['accepted', 'sent', 'delivered', 'deferred', 'bounced', 'complained', 'bounce rate', 'p95']
+
+const cellsOf = (one: Figures): (string | number | null)[] => [
+  one.accepted,
+  one.sent,
+  one.delivered,
+  one.deferred,
+  one.bounced.total,
+  one.complained,
+  percent(one.rates.bounced),
+  seconds(one.time_to_sent.p95),
+]
+
+/** Where a bar starts to say something. */
+const NARROWEST = 6
+const WIDEST = 60
+
+/** The table, and behind it bars of what `sizeOf` says, where there is room for them. */
+const drawn = (
+  terminal: Terminal,
+  paint: Paint,
+  first: string,
+  rows: readonly (readonly [label: string, figures: Figures])[],
+  sizeOf: (figures: Figures) => number,
+): string => {
+  const text = table(
+    paint,
+    [first, ...HEAD],
+    rows.map(([label, one]) => [label, ...cellsOf(one)]),
+  )
+  if (!terminal.isTty) return text
+  const head = [first, ...HEAD]
+  const widths = head.map((name, i) =>
+    Math.max(name.length, ...rows.map(([label, one]) => String([label, ...cellsOf(one)][i] ?? '-').length)),
+  )
+  const used = widths.reduce((sum, width) => sum + width + 2, 0)
+  const room = Math.min(WIDEST, terminal.width - used - 1)
+  if (room < NARROWEST) return text
+  const most = Math.max(1, ...rows.map(([, one]) => sizeOf(one)))
+  const lines = text.split('\n')
+  return [
+    lines[0],
+    ...rows.map(([, one], i) => {
+      const line = lines[i + 1] ?? ''
+      // colours take no room on the screen
+      const gap = Math.max(0, used - [...line].length)
+      const size = sizeOf(one)
+      return size === 0 ? line : `${line}${' '.repeat(gap)}${paint.cyan(bar(size / most, room))}`
+    }),
+  ].join('\n')
+}
+
+/** `2026-11-20 15:00` in the zone, as far as the interval needs it. */
+const timeText = (at: string, { interval, tz }: StatisticsRecord): string => {
+  const text = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: tz,
+    dateStyle: 'short',
+    timeStyle: 'short',
+  }).format(new Date(at))
+  return interval === 'day' ? text.slice(0, 10) : text
+}
+
+const volumeOf = ({ accepted, sent, bounced }: Figures): number => accepted || sent + bounced.total
+
+const head = (paint: Paint, told: StatisticsRecord): string => {
+  const { totals } = told
+  const { hard, soft, by_category } = totals.bounced
+  const categories = Object.entries(by_category).map(([name, n]) => `${name} ${n}`)
+  const times = ({ p50, p95, p99 }: Figures['time_to_sent']): string =>
+    `p50 ${seconds(p50) ?? '-'}, p95 ${seconds(p95) ?? '-'}, p99 ${seconds(p99) ?? '-'}`
+  const others = ['suppressed', 'canceled', 'dropped', 'greylisted'] as const
+  const more = others.filter((name) => totals[name] > 0).map((name) => `, ${totals[name]} ${name}`)
+  return fields(paint, [
+    ['from', `${timeText(told.from, told)} to ${timeText(told.to, told)} ${told.tz}, ${told.mode} mail`],
+    ['recipients', `${totals.accepted} accepted${more.join('')}`],
+    ['delivered', `${totals.delivered}, ${percent(totals.rates.delivered) ?? '-'} of those tried`],
+    [
+      'bounced',
+      `${hard} hard, ${soft} soft, ${percent(totals.rates.bounced) ?? '-'} of those tried${categories.length === 0 ? '' : ` (${categories.join(', ')})`}`,
+    ],
+    ['complained', `${totals.complained}, ${percent(totals.rates.complained) ?? '-'} of those sent`],
+    ['until sent', times(totals.time_to_sent)],
+    ['until delivered', times(totals.time_to_delivered)],
+  ])
+}
+
+const show = (terminal: Terminal, paint: Paint, told: StatisticsRecord): string => {
+  const isGrouped = told.group_by !== 'none'
+  const rows = isGrouped
+    ? told.groups.map((one) => [one.name ?? one.key ?? '(others)', one.totals] as const)
+    : told.data.map((one) => [timeText(one.at, told), one] as const)
+  const first = isGrouped ? told.group_by.replace('recipient_', '') : 'time'
+  const below = drawn(terminal, paint, first, rows, volumeOf)
+  return [head(paint, told), below].filter((part) => part !== '').join('\n\n')
+}
+
+/** `2d` is two days ago; all else is as it is. */
+const moment = (text: string | undefined, now: number): string | undefined => {
+  const span = readSpan(text ?? '')
+  return Number.isNaN(span) ? text : new Date(now - span).toISOString()
+}
+
+const LIMIT = /^(?:[1-9][0-9]?|100)$/
+
+export const statsCommand = command({
+  usage: 'stats',
+  summary: 'How much was accepted, sent, delivered and bounced, and how fast',
+  options: {
+    by: { choices: Object.keys(BY) as (keyof typeof BY)[], describe: 'In groups, the busiest first' },
+    from: {
+      type: 'string',
+      requiresArg: true,
+      describe: 'A day, a time, or a span such as 2d; by default a day ago',
+    },
+    to: { type: 'string', requiresArg: true, describe: 'Likewise; by default now' },
+    interval: { choices: INTERVALS, describe: 'How long each line is; by default hour' },
+    tz: { type: 'string', requiresArg: true, describe: 'Time zone, such as Asia/Tashkent; by default UTC' },
+    workspace: { type: 'string', requiresArg: true, describe: 'Only this workspace, by id or slug' },
+    mode: { choices: ['live', 'test'], describe: 'Which mail; by default live' },
+    tag: { type: 'string', requiresArg: true, describe: 'With --by tag: the values of this name' },
+    limit: { type: 'string', requiresArg: true, describe: 'How many groups, 1 to 100; by default 10' },
+  },
+  examples: [
+    ['$0 stats --interval day --from 30d --tz Asia/Tashkent', 'the last month, day by day'],
+    ['$0 stats --by domain', 'where the mail of the last day went'],
+  ],
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, ground, account }) => {
+      if (args.limit !== undefined && !LIMIT.test(args.limit))
+        throw usage(`--limit: ${args.limit} is not a number from 1 to 100`)
+      const now = ground.clock.now()
+      const errors: FieldError[] = []
+      const words = {
+        from: moment(args.from, now),
+        to: moment(args.to, now),
+        interval: args.interval as (typeof INTERVALS)[number] | undefined,
+        groupBy: args.by === undefined ? undefined : BY[args.by as keyof typeof BY],
+        tag: args.tag,
+        tz: args.tz,
+        limit: args.limit === undefined ? undefined : Number(args.limit),
+      }
+      const question = readQuestion(words, now, nameOf, errors)
+      if (errors.length > 0) throw invalid(errors)
+      const workspaceId =
+        args.workspace === undefined ? null : (await findWorkspace(ground, account.id, args.workspace)).id
+      const scope = {
+        accountId: account.id,
+        workspaceId,
+        mode: args.mode === 'test' ? 'test' : 'live',
+      } as const
+      const asOf = await countedUntil(store, now)
+      const told = await report(store, scope, question)
+      const names = await namesOf(store, account.id, question.groupBy, told)
+      const record = statisticsRecord(scope, question, told, names, asOf)
+      terminal.data(record, (paint) => show(terminal, paint, record))
+      if (args.mode === undefined && volumeOf(record.totals) === 0)
+        terminal.say('no live mail in that time; mail of test keys: --mode test')
+      const late = now - asOf
+      if (late > 60_000)
+        terminal.say(`counted up to ${record.as_of}: what is later comes when the daemon runs`)
+    }),
+})
