@@ -21,12 +21,14 @@ import type { Config } from './config/config.js'
 import { loadPepper } from './config/pepper.js'
 import { changesIn, type Marks, marksAfter, marksOf } from './config/reload.js'
 import { formatSize } from './config/units.js'
+import { createFollowers } from './followers/followers.js'
 import { createHttp, type Http } from './http/http.js'
 import { createManagement, type Management } from './http/management.js'
 import { certificateMetric } from './http/measure/certificate.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
+import { statisticsMetric } from './http/measure/statistics.js'
 import { clockMetric, writerMetrics } from './http/measure/store.js'
 import { gauge } from './http/metrics.js'
 import { relayState } from './http/render.js'
@@ -44,12 +46,14 @@ import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-door.js'
 import type { Store } from './store/port.js'
 import { databaseFile } from './store/sqlite/connect.js'
-import { openSqliteStore, shareSqliteQueue } from './store/sqlite/open.js'
+import { openSqliteStore, shareSqliteStore } from './store/sqlite/open.js'
 import { createUpkeep } from './store/upkeep.js'
-import { createSenderDsns } from './submission/sender-dsn.js'
+import { createOwnMails } from './submission/own/own-mail.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
+import { txtLookup } from './tenant/domain/check.js'
 import { createSenderAllowed } from './tenant/domain/domain.js'
+import { createDomainRecheck } from './tenant/domain/recheck.js'
 import type { TenantGround } from './tenant/principal.js'
 import { createTenants } from './tenant/tenants.js'
 
@@ -198,6 +202,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
     upstreams: () => relayState(relay.upstreams(), relay.view()),
     metrics: async () => [
       clockMetric(await store.clockLead(systemClock.now())),
+      await statisticsMetric(store, systemClock.now()),
       ...flow.metrics(),
       ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),
@@ -253,13 +258,14 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.innerAddress })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
   const relay = createRelay({
-    queuePort: () => shareSqliteQueue(store),
+    queuePort: () => shareSqliteStore(store),
     config,
     log,
     keys,
     pepper,
     rules: state.rules,
     capture: options.mode === 'dev',
+    outages: options.mode === 'serve' ? store : undefined,
     crashAt,
     attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
     onDead: (recipientId, reason) =>
@@ -273,6 +279,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
+  const { recheck: every, resolver } = config.domains
+  const recheck = createDomainRecheck({ ...ground, store }, { lookup: txtLookup(resolver), every, log })
   // management is up first and gone last, so that it can tell
   const services = [
     management,
@@ -281,7 +289,10 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     bounce,
     sandbox,
     launching,
-    createSenderDsns({ store, config, clock, log, accepting }),
+    createFollowers({ storePort: () => shareSqliteStore(store), config, pepper, log }),
+    ...createOwnMails({ store, config, clock, log, accepting }),
+    // of dev nothing leaves the machine
+    ...(options.mode === 'serve' ? [recheck] : []),
     door,
     http,
     launched,

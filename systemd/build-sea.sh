@@ -16,7 +16,7 @@ strip --strip-unneeded "$work"/*.node 2>/dev/null || true
 node -e '
   const { readdirSync } = require("node:fs")
   const [work] = process.argv.slice(1)
-  const assets = readdirSync(work).filter((name) => /^(worker|writer-thread|body-thread)\.js$|\.node$/.test(name))
+  const assets = readdirSync(work).filter((name) => /^(worker|writer-thread|body-thread|followers-thread)\.js$|\.node$/.test(name))
   console.log(JSON.stringify({
     main: `${work}/postern.cjs`,
     output: `${work}/postern.blob`,

@@ -49,8 +49,19 @@ export interface Config {
     }
   readonly tls: { readonly cert_file: string | null; readonly key_file: string | null }
   readonly store: { readonly driver: 'sqlite' }
+  readonly domains: {
+    /** How often sending domains are looked up again. */
+    readonly recheck: number
+    /** The name server to ask, with its port; null: the system's. */
+    readonly resolver: string | null
+  }
   readonly rate_limit: { readonly per_minute: number; readonly auth_failures: number }
   readonly relay: { readonly retry: readonly number[]; readonly lifetime: number; readonly poll: number }
+  readonly events: {
+    /** Event streams that one key or session may have open. */
+    readonly streams_per_key: number
+    readonly streams_per_address: number
+  }
   readonly limits: {
     readonly message_size: number
     readonly recipients: number
@@ -64,7 +75,15 @@ export interface Config {
     /** Below this many free bytes in data_dir nothing more is accepted. */
     readonly min_free_disk: number
   }
-  readonly retention: { readonly bodies: number; readonly emails: number }
+  readonly webhook: {
+    /** Ranges that endpoints may lie in though they are private; plain http is for them alone. */
+    readonly allow_networks: readonly string[]
+    /** Through which endpoints are called; null: directly. */
+    readonly proxy: string | null
+    /** Who is written to when an endpoint fails. */
+    readonly notify: readonly string[]
+  }
+  readonly retention: { readonly bodies: number; readonly emails: number; readonly log: number }
   readonly default_from: string | null
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' }
 }

@@ -60,6 +60,7 @@ const EXPECTED: Record<string, (context: Joi.Context) => string> = {
   'boolean.base': () => 'expected true or false',
   'name.ascii': () => 'expected ASCII, as it travels in SMTP: xn--mnchen-3ya.de for münchen.de',
   'range.form': () => 'expected an address or a range such as 10.0.0.0/8',
+  'resolver.form': () => 'expected an address such as 127.0.0.1:53 or [::1]:53',
   'sender.form': () => 'expected an address such as Acme <no-reply@acme.test>, on one line',
   'url.login': () => 'expected a URL without user name and password',
   'host.form': () => 'expected an IP address or a host name',

@@ -66,6 +66,12 @@ const readName = (value: string, helpers: Joi.CustomHelpers) =>
 const readRange = (value: string, helpers: Joi.CustomHelpers) =>
   parseRange(value) === null ? helpers.error('range.form') : value
 
+const readResolver = (value: string, helpers: Joi.CustomHelpers) => {
+  const [, six, four, port = '53'] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(value) ?? []
+  const isRight = isIP(six ?? '') === 6 || isIP(four ?? '') === 4
+  return isRight && Number(port) > 0 && Number(port) < 65_536 ? value : helpers.error('resolver.form')
+}
+
 /** Only its form: what an address may be is the business of mail/. */
 const readSender = (value: string, helpers: Joi.CustomHelpers) =>
   /^[^\u0000-\u001f\u007f]*[^\s<>@]@[^\s<>@]+>?$/.test(value) ? value : helpers.error('sender.form')
@@ -210,6 +216,20 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     }),
     'The database',
   ),
+  domains: group(
+    Joi.object<Config['domains'], true>({
+      recheck: duration(1000, 30 * DAY)
+        .default(DAY)
+        .description('How often the DNS records of a sending domain are looked up again'),
+      resolver: Joi.string()
+        .custom(readResolver)
+        .allow(null)
+        .default(null)
+        .meta({ shown: 'that of the system' })
+        .description('Name server that is asked for them, such as 127.0.0.1:53') as never,
+    }),
+    'Sending domains',
+  ),
   rate_limit: group(
     Joi.object<Config['rate_limit'], true>({
       per_minute: Joi.number()
@@ -243,6 +263,23 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .description('How often to look for due mail when nothing woke us'),
     }),
     'Handing mail to upstream servers',
+  ),
+  events: group(
+    Joi.object<Config['events'], true>({
+      streams_per_key: Joi.number()
+        .integer()
+        .min(1)
+        .max(100_000)
+        .default(50)
+        .description('Most event streams that one API key or session has open at once'),
+      streams_per_address: Joi.number()
+        .integer()
+        .min(1)
+        .max(100_000)
+        .default(200)
+        .description('Most event streams of one address (IPv6: of one /64)'),
+    }),
+    'The log of events, and who follows it',
   ),
   limits: group(
     Joi.object<Config['limits'], true>({
@@ -300,8 +337,36 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       emails: duration(0)
         .default(90 * DAY)
         .description('How long it keeps its record and events'),
+      log: duration(4 * DAY)
+        .default(30 * DAY)
+        .description('How far back the log of events can be followed; never further than retention.emails'),
     }),
     'What is forgotten, and when',
+  ),
+  webhook: group(
+    Joi.object<Config['webhook'], true>({
+      allow_networks: Joi.array()
+        .items(Joi.string().custom(readRange))
+        .default([])
+        .description(
+          'Private address ranges in which endpoints of webhooks may lie, by http as well; elsewhere only public addresses are called, by https',
+        ) as never,
+      proxy: Joi.string()
+        .custom(readUrl)
+        .allow(null)
+        .default(null)
+        .description(
+          'URL of the HTTP proxy through which endpoints are called; it resolves their names, and has to refuse private addresses itself',
+        ) as never,
+      notify: Joi.array()
+        .items(Joi.string().custom(readSender))
+        .max(20)
+        .default([])
+        .description(
+          'Addresses that get a mail when an endpoint fails, gives up events or is disabled',
+        ) as never,
+    }),
+    'Posts to the endpoints of customers',
   ),
   default_from: Joi.string()
     .custom(readSender)

@@ -87,6 +87,7 @@ const modules = (from) => ({
 const threads = {
   worker: compiled('relay/worker.js'),
   'writer-thread': compiled('store/sqlite/thread/writer-thread.js'),
+  'followers-thread': compiled('followers/followers-thread.js'),
   'body-thread': compiled('http/thread/body-thread.js'),
 }
 const entry = { postern: join(top, 'systemd', 'bundle', 'entry.js') }
