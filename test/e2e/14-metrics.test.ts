@@ -41,6 +41,7 @@ t.test('mail that passed is counted and timed', async (t) => {
   t.match(text, /^postern_ambiguous_attempts_total 0$/m)
   t.match(text, /^postern_reports_total\{kind="delivered",tier="T1",did="applied"\} [12]$/m)
   t.match(text, /^postern_reports_suppressed_total 0$/m)
+  await eventually('all is counted', async () => /^postern_statistics_lag_seconds 0$/m.test(await metrics()))
   t.notMatch(text, /example\.com|acme\.test/, 'nobody can be found in them')
 })
 

@@ -172,7 +172,7 @@ t.test('paused, down, held, later', async (t) => {
     reason: 'held',
     detail: /a look at it first/,
   })
-  t.ok(held.hold_id)
+  t.ok(held.id)
   await json('queue', 'release', '--workspace', 'default', '--reason', 'fine')
   await json('upstream', 'resume', 'default')
   await postern.until(platform, first, ['sent'])

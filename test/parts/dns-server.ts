@@ -1,8 +1,10 @@
-/** A name server that knows the TXT records it was told, and nothing else. */
+/** A name server that knows the TXT records and IPv4 addresses it was told, and nothing else. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 
 const NAME_AT = 12
+const A = 1
+const TXT = 16
 
 const nameIn = (query: Buffer): { readonly name: string; readonly end: number } => {
   const labels: string[] = []
@@ -22,14 +24,18 @@ const strings = (value: string): Buffer =>
 
 export class DnsServer {
   readonly txt = new Map<string, string>()
+  /** Asked at each query, so that an answer can differ from the one before. */
+  readonly a = new Map<string, () => string>()
   /** Answers SERVFAIL to everything. */
   failing = false
+  /** Answers nothing at all. */
+  silent = false
   port = 0
   readonly #socket = createSocket('udp4')
 
   async start(): Promise<this> {
     this.#socket.on('message', (query, from) => {
-      this.#socket.send(this.#answer(query), from.port, from.address)
+      if (!this.silent) this.#socket.send(this.#answer(query), from.port, from.address)
     })
     this.#socket.bind(0, '127.0.0.1')
     await once(this.#socket, 'listening')
@@ -43,7 +49,8 @@ export class DnsServer {
 
   #answer(query: Buffer): Buffer {
     const { name, end } = nameIn(query)
-    const value = this.txt.get(name)
+    const type = query.readUInt16BE(end - 4)
+    const value = type === A ? this.a.get(name)?.() : type === TXT ? this.txt.get(name) : undefined
     const head = Buffer.from(query.subarray(0, NAME_AT))
     const code = this.failing ? 2 : value === undefined ? 3 : 0
     head.writeUInt16BE(0x8180 | code, 2)
@@ -51,8 +58,11 @@ export class DnsServer {
     head.writeUInt32BE(0, 8)
     const question = query.subarray(NAME_AT, end)
     if (code !== 0 || value === undefined) return Buffer.concat([head, question])
-    const data = strings(value)
-    const record = Buffer.from([0xc0, NAME_AT, 0, 16, 0, 1, 0, 0, 0, 60, data.length >> 8, data.length & 255])
+    const data = type === A ? Buffer.from(value.split('.').map(Number)) : strings(value)
+    const record = Buffer.from([
+      ...[0xc0, NAME_AT, 0, type, 0, 1, 0, 0, 0, 60],
+      ...[data.length >> 8, data.length & 255],
+    ])
     return Buffer.concat([head, question, record, data])
   }
 }
