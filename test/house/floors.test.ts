@@ -45,8 +45,12 @@ const HOME: Record<string, readonly string[]> = {
   bcrypt: ['tenant'],
   'lru-cache': ['tenant'],
   'smtp-server': ['smtp', 'sandbox'],
-  '@hapi/hapi': ['http'],
+  '@hapi/hapi': ['http', 'dashboard'],
   '@hapi/boom': ['http'],
+  preact: ['dashboard'],
+  'preact-render-to-string': ['dashboard'],
+  uplot: ['dashboard'],
+  'openid-client': ['dashboard'],
   yargs: ['cli'],
   'cli-table3': ['cli'],
   picocolors: ['cli'],
@@ -60,7 +64,7 @@ const files = (dir: string): string[] =>
   readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory()
       ? files(join(dir, entry.name))
-      : entry.name.endsWith('.ts')
+      : /\.tsx?$/.test(entry.name)
         ? [join(dir, entry.name)]
         : [],
   )
@@ -82,6 +86,7 @@ const ownImports = (file: string): string[] =>
   importsOf(file)
     .filter((name) => name.startsWith('.') && !name.includes('node_modules'))
     .map((name) => normalize(join(dirname(file), name.replace(/\.js$/, '.ts'))))
+    .map((file) => (!existsSync(file) && existsSync(`${file}x`) ? `${file}x` : file))
 
 t.ok(all.length > 10, 'the source is where this test looks for it')
 
