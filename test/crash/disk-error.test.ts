@@ -79,7 +79,10 @@ else {
   t.equal(ended, 74)
   // the commit that met the fault may have been a follower's: then few hear of it before the daemon is gone
   const later = replies.filter((reply) => /^4/.test(reply))
-  t.strictSame([...new Set(statuses)].filter((status) => status !== 202 && status !== 503), [])
+  t.strictSame(
+    [...new Set(statuses)].filter((status) => status !== 202 && status !== 503),
+    [],
+  )
   t.ok(bodies.every((body) => body.includes('service.unavailable')))
   t.ok(replies.some((reply) => reply.includes('queued as')))
   t.ok(
