@@ -5,6 +5,7 @@
  *   what stands there and what was expected; then what `serve` would refuse.
  */
 import { loadCertificate } from '../config/certificate.js'
+import { providerFileProblems } from '../config/identity.js'
 import { type Inspected, inspectConfig, isWithin, originOf } from '../config/load.js'
 import { ConfigError, type ConfigProblem, inLineOrder } from '../config/problem.js'
 import {
@@ -47,6 +48,7 @@ const problemsOf = async (file: string | undefined): Promise<readonly ConfigProb
   }
   const { config, problems } = inspected
   const found = [...safetyProblems(config), ...(await mistakesOf(() => rulesIn(config.bounce.rules_file)))]
+  if (!isWithin('identity', problems)) found.push(...providerFileProblems(config.identity))
   const { cert_file, key_file } = config.tls
   if (cert_file !== null && key_file !== null)
     found.push(...(await mistakesOf(() => loadCertificate(config))))

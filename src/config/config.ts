@@ -6,6 +6,7 @@
  *   sizes bytes, ports 0 mean any free port.
  */
 import type { LogLevel } from '../base/log.js'
+import type { IdentitySettings } from './identity.js'
 
 export interface ListenAddress {
   readonly host: string
@@ -84,6 +85,7 @@ export interface Config {
     readonly notify: readonly string[]
   }
   readonly retention: { readonly bodies: number; readonly emails: number; readonly log: number }
+  readonly identity: IdentitySettings
   readonly default_from: string | null
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' }
 }

@@ -12,6 +12,7 @@ import { dirname, join, resolve } from 'node:path'
 import type Joi from 'joi'
 import type { Config } from './config.js'
 import { conflictsIn } from './conflicts.js'
+import { PROVIDER_KEYS } from './identity.js'
 import { ConfigError, type ConfigProblem, closest, expectation, inLineOrder, shownValue } from './problem.js'
 import { CREDENTIALS, readSources, type Sourced } from './read/source.js'
 import type { FileText, Path } from './read/yaml.js'
@@ -173,6 +174,7 @@ const problemOf = (detail: Joi.ValidationErrorItem, sourced: Sourced): ConfigPro
 const siblingsOf = (path: Joi.ValidationErrorItem['path']): readonly string[] => {
   let node: unknown = DEFAULTS
   for (const part of path.slice(0, -1)) node = (node as Record<string, unknown> | undefined)?.[part]
+  if (node === undefined && path[0] === 'identity') return PROVIDER_KEYS
   return Object.keys(node ?? SUBMISSION_DEFAULT[0] ?? {})
 }
 
@@ -188,7 +190,7 @@ const UNIT_CREDENTIALS = '/run/credentials/postern.service'
 
 /** Fills in what depends on other settings, and makes paths absolute. */
 const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS): Config => {
-  const { http, bounce, tls } = config
+  const { http, bounce, tls, identity } = config
   const path = (name: string | null): string | null => {
     if (name?.startsWith(CREDENTIALS)) return join(credentials, name.slice(CREDENTIALS.length))
     return name === null ? null : resolve(folder, name)
@@ -204,6 +206,14 @@ const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS
       rules_file: path(bounce.rules_file ?? null),
     },
     tls: { cert_file: path(tls.cert_file), key_file: path(tls.key_file) },
+    identity: {
+      ...identity,
+      oidc: identity.oidc.map((one) => ({
+        ...one,
+        client_secret_file: path(one.client_secret_file ?? null),
+        ca_file: path(one.ca_file ?? null),
+      })),
+    },
   }
 }
 

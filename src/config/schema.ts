@@ -15,42 +15,10 @@ import Joi from 'joi'
 import { defaultBudget } from '../base/host/budget.js'
 import { parseRange } from '../base/network.js'
 import type { Config, ListenAddress, SubmissionListener } from './config.js'
-import { formatDuration, formatSize, parseDuration, parseSize } from './units.js'
+import { identity } from './identity.js'
+import { DAY, duration, file, group, HOUR, MINUTE, readUrl, size } from './read/form.js'
 
-const DAY = 86_400_000
-const HOUR = 3_600_000
-const MINUTE = 60_000
 const MIB = 1024 ** 2
-
-type Unit = 'duration' | 'size'
-interface Bounds {
-  readonly min: number
-  readonly max?: number
-}
-const READ = { duration: parseDuration, size: parseSize }
-
-const boundsText = (unit: Unit, { min, max }: Bounds): string => {
-  const shown = unit === 'duration' ? formatDuration : formatSize
-  return max === undefined ? `at least ${shown(min)}` : `${shown(min)} to ${shown(max)}`
-}
-
-/** A number that people write with a unit. Defaults and bounds are given as the number. */
-const quantity = (unit: Unit, bounds: Bounds): Joi.NumberSchema => {
-  const read = (value: unknown, helpers: Joi.CustomHelpers) => {
-    const text = typeof value === 'string' || (unit === 'size' && typeof value === 'number') ? `${value}` : ''
-    const number = READ[unit](text)
-    if (number === null) return helpers.error(`quantity.${unit}`)
-    if (number < bounds.min || number > (bounds.max ?? Number.MAX_SAFE_INTEGER)) {
-      return helpers.error('quantity.bounds', { bounds: boundsText(unit, bounds) })
-    }
-    return number
-  }
-  return Joi.any().custom(read).meta({ unit, bounds }) as unknown as Joi.NumberSchema
-}
-
-const duration = (min: number, max?: number) =>
-  quantity('duration', max === undefined ? { min } : { min, max })
-const size = (min: number, max?: number) => quantity('size', max === undefined ? { min } : { min, max })
 
 const NAME =
   /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.?$/i
@@ -88,7 +56,6 @@ const port = (value: number) =>
     .max(65535)
     .default(value)
     .description('Port to listen on; 0 takes any free one')
-const file = () => Joi.string().allow(null).default(null)
 
 const listenAddress = (defaultPort: number) =>
   Joi.object<ListenAddress, true>({ host: host('127.0.0.1'), port: port(defaultPort) })
@@ -132,18 +99,6 @@ export const SUBMISSION_DEFAULT: readonly SubmissionListener[] = [
   { host: '127.0.0.1', port: 2587, tls: 'starttls', ...PLAIN },
   { host: '127.0.0.1', port: 2465, tls: 'implicit', ...PLAIN },
 ]
-
-const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
-  const url = URL.canParse(value) ? new URL(value) : null
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
-    return helpers.error('url.form')
-  }
-  if (url.username !== '' || url.password !== '') return helpers.error('url.login')
-  return value.replace(/\/+$/, '')
-}
-
-/** A group of which every line is commented out is null in YAML, and as good as absent. */
-const group = (schema: Joi.ObjectSchema, text: string) => schema.empty(null).default().description(text)
 
 export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   hostname: Joi.string()
@@ -368,6 +323,7 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     }),
     'Posts to the endpoints of customers',
   ),
+  identity,
   default_from: Joi.string()
     .custom(readSender)
     .allow(null)

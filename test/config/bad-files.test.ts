@@ -99,6 +99,42 @@ const BAD: readonly (readonly [text: string, says: RegExp])[] = [
   ['base_url: javascript:alert(1)', /base_url: expected an http or https URL/],
   ['default_from: not an address', /default_from: expected an address/],
   ['default_from: "a@b\\r\\nBcc: x@y"', /default_from: expected an address .*, found "a@b\\r\\nBcc: x@y"$/],
+  ['identity: {oidc: [{name: a, client_id: b}]}', /^p\.yaml:1:19: identity\.oidc\.0\.issuer: is required/],
+  [
+    'identity: {oidc: [{name: a, client_id: b, issuer: "http://idp.test"}]}',
+    /^p\.yaml:1:51: identity\.oidc\.0\.issuer: expected the https URL of the provider/,
+  ],
+  [
+    'identity: {oidc: [{name: a, client_id: b, isuer: "https://idp.test"}]}',
+    /identity\.oidc\.0\.isuer: is not a setting; did you mean issuer\?/,
+  ],
+  [
+    'identity: {oidc: [{name: a, client_id: b, issuer: "https://u:canary@idp.test"}]}',
+    /issuer: expected a URL without user name and password/,
+  ],
+  [
+    'identity: {oidc: [{name: a, client_id: b, issuer: "https://a.test"}, {name: a, client_id: b, issuer: "https://a.test"}]}',
+    /^p\.yaml:1:70: identity\.oidc\.1: has the name of another one in this list/,
+  ],
+  [
+    'identity: {oidc: [{name: local, client_id: b, issuer: "https://a.test"}]}',
+    /identity\.oidc\.0\.name: is taken/,
+  ],
+  [
+    'identity: {oidc: [{name: A b, client_id: b, issuer: "https://a.test"}]}',
+    /identity\.oidc\.0\.name: expected up to 32 of a-z, 0-9 and -, found "A b"/,
+  ],
+  [
+    'identity: {oidc: [{name: a, client_id: b, issuer: "https://a.test", scopes: [email]}]}',
+    /identity\.oidc\.0\.scopes: expected openid among them/,
+  ],
+  [
+    'identity: {oidc: [{name: a, client_id: b, issuer: "https://a.test", role_from: {claim: r, map: {x: boss}}}]}',
+    /identity\.oidc\.0\.role_from\.map\.x: expected one of owner, member, viewer, found "boss"$/,
+  ],
+  ['identity: {viewers_see: all}', /expected one of nothing, subjects, bodies, found "all"$/],
+  ['identity: {session: {idle: 1s}}', /identity\.session\.idle: expected 1m to 30d/],
+  ['identity: {release_to: [x]}', /identity\.release_to\.0: expected a mail address/],
   ['password: canary', /^p\.yaml:1:1: password: is not a setting/],
   ['http: {port: "smtp://u:canary@h"}', /found "smtp:\/\/u:\*\*\*@h"$/],
 ]

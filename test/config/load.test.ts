@@ -188,7 +188,7 @@ t.test('the manual and the printed settings come from the schema', async (t) => 
 t.test('the example names every setting, with its default', async (t) => {
   const text = readFileSync(join(ROOT, 'config', 'postern.yaml'), 'utf8')
   t.same(parse(text), null, 'all of it is commented out')
-  const opened = text.replace(/^#(?=\S| {2}[-a-z_]+[: ])/gm, '')
+  const opened = text.replace(/^#(?=\S|(?: {2})+[-a-z_]+[: ])/gm, '')
   const named = parse(opened) as Record<string, unknown>
   const config = readConfig({ name: 'p.yaml', text: opened })
   t.strictSame(Object.keys(named).sort(), Object.keys(plainConfig(config)).sort())

@@ -73,10 +73,13 @@ const readValue = (text: string): unknown => (/^\s*[[{]/.test(text) ? parse(text
 export const CREDENTIALS = '$CREDENTIALS_DIRECTORY/'
 
 const PATHS = ['data_dir', 'pepper_file', 'tls.cert_file', 'tls.key_file', 'bounce.rules_file']
+const PATHS_IN_LISTS = /^identity\.oidc\.\d+\.(?:client_secret|ca)_file$/
+
+const isPath = (key: string): boolean => PATHS.includes(key) || PATHS_IN_LISTS.test(key)
 
 /** Relative paths outside the file mean the current folder; inside it, the folder of the file (load.ts). */
 const settingOf = ({ path, value }: Written): unknown =>
-  PATHS.includes(path.join('.')) && !value.startsWith(CREDENTIALS) ? resolve(value) : readValue(value)
+  isPath(path.join('.')) && !value.startsWith(CREDENTIALS) ? resolve(value) : readValue(value)
 
 const put = (tree: Tree, path: Path, value: unknown, defaults: Tree): void => {
   let at: Tree | unknown[] = tree

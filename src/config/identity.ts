@@ -1,0 +1,232 @@
+/**
+ * NAME      identity - who may sign in, and how
+ * DESCRIPTION
+ *   Local people, providers of OpenID Connect, sessions and what roles see.
+ *   A provider lets nobody in by itself: only who was invited, or whom
+ *   allowed_domains or allowed_groups name.
+ *   `readSecret` and `readCa` open the files that a provider names; what is
+ *   wrong with them is a mistake in the settings like any other.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import Joi from 'joi'
+import { isLoopback } from '../base/network.js'
+import { ConfigError } from './problem.js'
+import { DAY, duration, file, group, HOUR, MINUTE } from './read/form.js'
+
+export type Role = 'owner' | 'member' | 'viewer'
+export const ROLES: readonly Role[] = ['owner', 'member', 'viewer']
+
+export interface Provider {
+  /** A word of the redirect address: `{base_url}/sign-in/{name}/callback`. */
+  readonly name: string
+  readonly label: string | null
+  readonly issuer: string
+  readonly client_id: string
+  /** null: a public client, which PKCE alone protects. */
+  readonly client_secret_file: string | null
+  readonly scopes: readonly string[]
+  readonly allowed_domains: readonly string[]
+  readonly allowed_groups: { readonly claim: string; readonly values: readonly string[] } | null
+  /** Its addresses count as verified without email_verified. */
+  readonly trust_email: boolean
+  /** Of who comes by allowed_domains or allowed_groups; null: identity.default_role. */
+  readonly default_role: Role | null
+  readonly role_from: { readonly claim: string; readonly map: Readonly<Record<string, Role>> } | null
+  readonly logout: 'session' | 'person'
+  readonly ca_file: string | null
+}
+
+export interface IdentitySettings {
+  readonly local: boolean
+  readonly auto: boolean
+  readonly viewers_see: 'nothing' | 'subjects' | 'bodies'
+  readonly default_role: Role
+  readonly session: { readonly idle: number; readonly lifetime: number }
+  readonly release_to: readonly string[]
+  readonly oidc: readonly Provider[]
+}
+
+/** Sessions of people who came otherwise are called so. */
+const TAKEN = ['local', 'link', 'cli']
+
+const readIssuer = (value: string, helpers: Joi.CustomHelpers) => {
+  const url = URL.canParse(value) ? new URL(value) : null
+  if (url === null || /[?#]/.test(value)) return helpers.error('issuer.form')
+  if (url.username !== '' || url.password !== '') return helpers.error('url.login')
+  const onLoopback = isLoopback(url.hostname.replace(/^\[|\]$/g, ''))
+  return url.protocol === 'https:' || (url.protocol === 'http:' && onLoopback)
+    ? value
+    : helpers.error('issuer.form')
+}
+
+const readScopes = (value: readonly string[], helpers: Joi.CustomHelpers) =>
+  value.includes('openid') ? value : helpers.error('scopes.openid')
+
+const NEEDED = { shown: 'none, it is needed' }
+const role = () => Joi.string().valid(...ROLES)
+const claim = () =>
+  Joi.string()
+    .max(200)
+    .required()
+    .meta(NEEDED)
+    .description('Its name in the ID token or userinfo; a dot leads into an object: realm_access.roles')
+
+const provider = Joi.object<Provider, true>({
+  name: Joi.string()
+    .pattern(/^[a-z0-9][a-z0-9-]{0,31}$/, 'up to 32 of a-z, 0-9 and -')
+    .invalid(...TAKEN)
+    .required()
+    .meta(NEEDED)
+    .description('A word for it; its redirect address is {base_url}/sign-in/{name}/callback'),
+  label: Joi.string()
+    .max(100)
+    .allow(null)
+    .default(null)
+    .description('What its button says after "Sign in with"; null: its name') as never,
+  issuer: Joi.string()
+    .custom(readIssuer)
+    .required()
+    .meta(NEEDED)
+    .description('Its URL, from which all else is discovered; https, or http on loopback'),
+  client_id: Joi.string().max(500).required().meta(NEEDED).description('Our name there'),
+  client_secret_file: file().description(
+    'File of our secret there, readable by nobody else; null: a public client',
+  ) as never,
+  scopes: Joi.array()
+    .items(Joi.string().pattern(/^[!#-[\]-~]+$/, 'a word without blanks'))
+    .custom(readScopes)
+    .default(['openid', 'email', 'profile'])
+    .description('What is asked for; offline_access for a refresh token, where that needs it') as never,
+  allowed_domains: Joi.array()
+    .items(Joi.string().domain({ tlds: false }).lowercase())
+    .default([])
+    .description('Everybody with a verified address at one of these domains may sign in') as never,
+  allowed_groups: Joi.object({
+    claim: claim(),
+    values: Joi.array()
+      .items(Joi.string())
+      .min(1)
+      .required()
+      .meta(NEEDED)
+      .description('Names of groups, each of which is enough'),
+  })
+    .allow(null)
+    .default(null)
+    .description('Everybody in one of these groups may sign in') as never,
+  trust_email: Joi.boolean()
+    .default(false)
+    .description(
+      'Believe its addresses without email_verified: for a provider of your own alone, such as Entra with the issuer of your tenant',
+    ),
+  default_role: role()
+    .allow(null)
+    .default(null)
+    .description(
+      'Role of who comes by allowed_domains or allowed_groups; null: identity.default_role',
+    ) as never,
+  role_from: Joi.object({
+    claim: claim(),
+    map: Joi.object()
+      .pattern(Joi.string(), role())
+      .min(1)
+      .required()
+      .description('Roles by value of the claim; the highest one that fits'),
+  })
+    .allow(null)
+    .default(null)
+    .description('The provider says the role, at each sign-in; who has none there is refused') as never,
+  logout: Joi.string()
+    .valid('session', 'person')
+    .default('session')
+    .description('What a logout there ends here: that session, or all that the person has from there'),
+  ca_file: file().description('CA certificates to believe for it, PEM; null: those of the system') as never,
+}).description('One provider of OpenID Connect')
+
+/** The keys of one provider, to guess what was meant. */
+export const PROVIDER_KEYS: readonly string[] = Object.keys(provider.describe().keys)
+
+/** The group `identity` of the settings. */
+export const identity = group(
+  Joi.object<IdentitySettings, true>({
+    local: Joi.boolean()
+      .default(true)
+      .description('People with a password here may sign in; links of postern setup-link work without it'),
+    auto: Joi.boolean()
+      .default(false)
+      .description('Go straight to the provider when there is only one; /sign-in?local shows the page'),
+    viewers_see: Joi.string()
+      .valid('nothing', 'subjects', 'bodies')
+      .default('subjects')
+      .description('What people with the role viewer see of mails'),
+    default_role: role().default('viewer').description('Role of who was let in without an invitation'),
+    session: group(
+      Joi.object<IdentitySettings['session'], true>({
+        idle: duration(MINUTE, 30 * DAY)
+          .default(12 * HOUR)
+          .description('A session that nobody uses ends after this time'),
+        lifetime: duration(MINUTE, 90 * DAY)
+          .default(7 * DAY)
+          .description('Every session ends after this time'),
+      }),
+      'How long people stay signed in',
+    ) as never,
+    release_to: Joi.array()
+      .items(Joi.string().email({ tlds: false }))
+      .default([])
+      .description('Addresses to which a mail of test mode may be sent for real') as never,
+    oidc: Joi.array()
+      .items(provider)
+      .unique('name')
+      .max(20)
+      .default([])
+      .description('Providers of OpenID Connect, as many as you like') as never,
+  }),
+  'People, and how they sign in',
+)
+
+const refuse = (key: string, value: string, expected: string, remedy: string): ConfigError =>
+  new ConfigError([{ where: null, key, value, expected, remedy }])
+
+const readText = (key: string, name: string): string => {
+  try {
+    return readFileSync(name, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw refuse(key, name, `cannot be read: ${code}`, 'name a file that this user may read')
+  }
+}
+
+/** Our secret at the provider at this place of the list; null: a public client. Throws ConfigError. */
+export const readSecret = ({ client_secret_file: name }: Provider, at: number): string | null => {
+  if (name === null) return null
+  const key = `identity.oidc.${at}.client_secret_file`
+  const text = readText(key, name).trim()
+  if ((statSync(name).mode & 0o007) !== 0)
+    throw refuse(key, name, 'the secret can be read by everybody', `run: chmod o= ${name}`)
+  if (text === '') throw refuse(key, name, 'is empty', 'put the secret of the client there')
+  return text
+}
+
+/** The certificates that are believed for it; null: those of the system. Throws ConfigError. */
+export const readCa = ({ ca_file: name }: Provider, at: number): string | null => {
+  if (name === null) return null
+  const key = `identity.oidc.${at}.ca_file`
+  const text = readText(key, name)
+  if (!text.includes('-----BEGIN CERTIFICATE-----'))
+    throw refuse(key, name, 'holds no certificate in PEM', 'name the CA certificate of the provider')
+  return text
+}
+
+/** What is wrong with the files of the providers. */
+export const providerFileProblems = ({ oidc }: IdentitySettings) =>
+  oidc.flatMap((one, i) =>
+    [readSecret, readCa].flatMap((read) => {
+      try {
+        read(one, i)
+        return []
+      } catch (error) {
+        if (error instanceof ConfigError) return error.problems
+        throw error
+      }
+    }),
+  )

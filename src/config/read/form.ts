@@ -1,0 +1,58 @@
+/**
+ * NAME      form - the forms that settings come in
+ * DESCRIPTION
+ *   Durations and sizes with their units, URLs, files, groups: what more than
+ *   one part of the schema is made of.
+ */
+import Joi from 'joi'
+import { formatDuration, formatSize, parseDuration, parseSize } from '../units.js'
+
+export const DAY = 86_400_000
+export const HOUR = 3_600_000
+export const MINUTE = 60_000
+
+type Unit = 'duration' | 'size'
+interface Bounds {
+  readonly min: number
+  readonly max?: number
+}
+const READ = { duration: parseDuration, size: parseSize }
+
+const boundsText = (unit: Unit, { min, max }: Bounds): string => {
+  const shown = unit === 'duration' ? formatDuration : formatSize
+  return max === undefined ? `at least ${shown(min)}` : `${shown(min)} to ${shown(max)}`
+}
+
+/** A number that people write with a unit. Defaults and bounds are given as the number. */
+const quantity = (unit: Unit, bounds: Bounds): Joi.NumberSchema => {
+  const read = (value: unknown, helpers: Joi.CustomHelpers) => {
+    const text = typeof value === 'string' || (unit === 'size' && typeof value === 'number') ? `${value}` : ''
+    const number = READ[unit](text)
+    if (number === null) return helpers.error(`quantity.${unit}`)
+    if (number < bounds.min || number > (bounds.max ?? Number.MAX_SAFE_INTEGER)) {
+      return helpers.error('quantity.bounds', { bounds: boundsText(unit, bounds) })
+    }
+    return number
+  }
+  return Joi.any().custom(read).meta({ unit, bounds }) as unknown as Joi.NumberSchema
+}
+
+export const duration = (min: number, max?: number) =>
+  quantity('duration', max === undefined ? { min } : { min, max })
+export const size = (min: number, max?: number) =>
+  quantity('size', max === undefined ? { min } : { min, max })
+
+export const file = () => Joi.string().allow(null).default(null)
+
+export const readUrl = (value: string, helpers: Joi.CustomHelpers) => {
+  const url = URL.canParse(value) ? new URL(value) : null
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') {
+    return helpers.error('url.form')
+  }
+  if (url.username !== '' || url.password !== '') return helpers.error('url.login')
+  return value.replace(/\/+$/, '')
+}
+
+/** A group of which every line is commented out is null in YAML, and as good as absent. */
+export const group = (schema: Joi.ObjectSchema, text: string) =>
+  schema.empty(null).default().description(text)
