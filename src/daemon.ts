@@ -9,7 +9,7 @@
 import { existsSync } from 'node:fs'
 import { type Clock, systemClock } from './base/clock.js'
 import { readCrashPoint } from './base/crash-point.js'
-import { createDiskWatch, type DiskWatch } from './base/disk.js'
+import type { DiskWatch } from './base/disk.js'
 import { Budget } from './base/host/budget.js'
 import { createNotifier, type Notifier } from './base/host/systemd.js'
 import type { Listen } from './base/listen.js'
@@ -20,18 +20,19 @@ import { type Certificate, loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
 import { loadPepper } from './config/pepper.js'
 import { changesIn, type Marks, marksAfter, marksOf } from './config/reload.js'
-import { formatSize } from './config/units.js'
+import { createDashboard } from './dashboard/dashboard.js'
 import { createFollowers } from './followers/followers.js'
 import { createHttp, type Http } from './http/http.js'
 import { createManagement, type Management } from './http/management.js'
 import { certificateMetric } from './http/measure/certificate.js'
+import { diskMetric, diskText, watchDisk } from './http/measure/disk.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
 import { statisticsMetric } from './http/measure/statistics.js'
 import { clockMetric, writerMetrics } from './http/measure/store.js'
-import { gauge } from './http/metrics.js'
 import { relayState } from './http/render.js'
+import { askThrough } from './http/wire/inject.js'
 import type { Rule } from './mail/report/category.js'
 import { createIntake } from './outcome/intake.js'
 import { returnPathKeys } from './outcome/keys.js'
@@ -152,20 +153,6 @@ const examine = async (store: Store, log: Log, now: number, retry: readonly numb
   return recovered.ambiguous
 }
 
-const watchDisk = (state: State, log: Log): DiskWatch =>
-  createDiskWatch({
-    folder: state.config.data_dir,
-    mark: () => state.config.limits.min_free_disk,
-    changed: (isLow, free) => {
-      if (isLow)
-        log.error({ free, key: 'limits.min_free_disk' }, 'disk nearly full, nothing more is accepted')
-      else log.info({ free }, 'there is room on the disk again')
-    },
-  })
-
-const diskText = ({ limits, data_dir }: Config, free: number): string =>
-  `low: ${Math.floor(free / 2 ** 20)}MiB are free in ${data_dir}, limits.min_free_disk is ${formatSize(limits.min_free_disk)}`
-
 interface Observed {
   readonly disk: DiskWatch
   readonly flow: FlowMetrics
@@ -207,7 +194,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),
       ...writerMetrics(store.load()),
-      gauge('postern_disk_free_bytes', 'Free space under data_dir', disk.free ?? 0),
+      diskMetric(disk),
       certificateMetric(state.certificate.expiresAt),
     ],
   })
@@ -225,7 +212,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const state: State = { config, rules, certificate, inForce: marksOf(config), phase: 'starting' }
   const keys = returnPathKeys(config.data_dir, pepper)
   const tenants = createTenants(ground)
-  const disk = watchDisk(state, log)
+  const disk = watchDisk(() => state.config, log)
   const flow = new FlowMetrics()
   const spans = await findSpans(options.version)
   // draining is the doors' business: they take nothing new, and what is coming in is finished
@@ -275,7 +262,13 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   })
   const door = createSubmissionDoor({ ...doors, certificate, tenants, submission })
   const tls = config.http.tls ? certificate : null
-  const http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay })
+  const site = createDashboard({
+    ask: askThrough((request) => http.inject(request)),
+    baseUrl: () => http.baseUrl,
+    addressOf: ({ app }) => app.address,
+    ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
+  })
+  const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site })
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))

@@ -41,7 +41,7 @@ import { suppressions } from './routes/suppressions.js'
 import { webhooks } from './routes/webhooks/endpoints.js'
 import { webhookPosts } from './routes/webhooks/posts.js'
 import { workspaces } from './routes/workspaces.js'
-import { createServer } from './server.js'
+import { createServer, type Site } from './server.js'
 import { Feed } from './stream/feed.js'
 import { Slots } from './stream/slots.js'
 import { createBodyReader } from './thread/reader.js'
@@ -63,6 +63,8 @@ export interface HttpOptions
   readonly memory?: Budget
   /** null without an OpenTelemetry SDK. */
   readonly spans?: Spans | null
+  /** Pages for people, on the same listener. */
+  readonly site?: Site
   /** How to get its socket, `http`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -70,6 +72,8 @@ export interface HttpOptions
 export interface Http extends Service {
   /** Where it listens; valid after start. */
   readonly address: ListenAddress
+  /** Where clients reach it. */
+  readonly baseUrl: string
   /** From now on every new request is answered 503. */
   drain(): void
   /** Another certificate for new connections; does nothing without TLS. */
@@ -81,7 +85,7 @@ export interface Http extends Service {
 const STOP_MS = 10_000
 
 /** The caller's address: the last one in X-Forwarded-For that no trusted proxy of ours added. */
-const addressOf =
+export const addressOf =
   (trusted: readonly string[]) =>
   (request: Request): string => {
     let address = plainAddress(request.info.remoteAddress ?? '')
@@ -142,8 +146,9 @@ export const createHttp = (options: HttpOptions): Http => {
     return url.replace(/\/+$/, '')
   }
 
+  let url = baseUrlAt(config.http)
+
   const start = async (): Promise<Server> => {
-    let url = baseUrlAt(config.http)
     const baseUrl = () => url
     const listener = new Listener({
       baseUrl,
@@ -151,7 +156,7 @@ export const createHttp = (options: HttpOptions): Http => {
       tls,
       failures: tenants.failures,
     })
-    const fresh = createServer(
+    const fresh = await createServer(
       {
         listener,
         tls: tls !== null,
@@ -164,6 +169,7 @@ export const createHttp = (options: HttpOptions): Http => {
         draining: () => draining,
         demandJson: (bytes) => demandJson(ground, bytes),
         spans: options.spans ?? null,
+        site: options.site ?? null,
       },
       endpoints(ground, baseUrl),
     )
@@ -187,6 +193,9 @@ export const createHttp = (options: HttpOptions): Http => {
 
   return {
     name: 'http',
+    get baseUrl() {
+      return url
+    },
     get address() {
       const { address, port } = running().listener.address() as AddressInfo
       return { host: address, port }

@@ -35,6 +35,14 @@ export interface ServerGround extends GateGround {
   readonly demandJson: (bytes: Uint8Array) => Promise<void>
   /** null without an OpenTelemetry SDK. */
   readonly spans: Spans | null
+  /** Pages for people on the same listener. */
+  readonly site: Site | null
+}
+
+/** Routes that are not ours to know, and their page for what is not there. */
+export interface Site {
+  readonly plugin: hapi.Plugin<void>
+  missing(request: Request, h: ResponseToolkit): Promise<ResponseObject>
 }
 
 /** hapi would fold them, and a proxy's rule about paths could be walked round. */
@@ -61,6 +69,11 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   if (headerValues(request.raw.req, 'host').length > 1) throw new Fault('request.malformed')
   if (!/^chunked$/i.test(headers['transfer-encoding'] ?? 'chunked')) {
     throw new Fault('request.coding_unsupported')
+  }
+  // behind a proxy that hands on the path of base_url
+  const prefix = new URL(ground.baseUrl()).pathname.replace(/\/+$/, '')
+  if (prefix !== '' && request.path.startsWith(`${prefix}/`)) {
+    request.setUrl(request.url.pathname.slice(prefix.length) + request.url.search)
   }
   if (DOT_SEGMENT.test(request.raw.req.url ?? '')) throw new Fault('route.not_found')
   if ((request.raw.req.url?.length ?? 0) > MAX_TARGET) throw new Fault('request.uri_too_long')
@@ -124,6 +137,10 @@ const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseTool
   return toResponse(h, await (span ? span.run(() => endpoint.handle(call)) : endpoint.handle(call)))
 }
 
+/** A person's browser at an address that is not the API's. */
+const isPage = ({ method, path, headers }: Request): boolean =>
+  method === 'get' && !/^\/v\d+(?:\/|$)/.test(path) && String(headers.accept ?? '').includes('text/html')
+
 /** The last word on every response that hapi makes. */
 const finish = (ground: ServerGround) => async (request: Request, h: ResponseToolkit) => {
   if (!request.route.settings.auth) await recognize(ground.tenants, request)
@@ -133,6 +150,8 @@ const finish = (ground: ServerGround) => async (request: Request, h: ResponseToo
   const failed = request.response
   if (!('isBoom' in failed)) return h.continue
   const fault = toFault(failed)
+  if (ground.site && fault.code === 'route.not_found' && isPage(request))
+    return ground.site.missing(request, h)
   // of a store that is gone the log has heard
   const isNews = !(failed instanceof OutageError) && outageOf(failed) !== null
   if (fault.code === 'internal.unexpected' || isNews) {
@@ -208,7 +227,10 @@ const endpointOf = (request: Request): Endpoint => {
   return endpoint
 }
 
-export const createServer = (ground: ServerGround, endpoints: readonly Endpoint[]): hapi.Server => {
+export const createServer = async (
+  ground: ServerGround,
+  endpoints: readonly Endpoint[],
+): Promise<hapi.Server> => {
   const server = hapi.server({
     listener: ground.listener.server,
     tls: ground.tls,
@@ -252,5 +274,6 @@ export const createServer = (ground: ServerGround, endpoints: readonly Endpoint[
   server.ext('onPreResponse', finish(ground))
   server.events.on('response', logRequest(ground.log))
   addRoutes(server, endpoints)
+  if (ground.site) await server.register(ground.site.plugin)
   return server
 }

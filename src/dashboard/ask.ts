@@ -1,0 +1,83 @@
+/**
+ * NAME      ask - the API, as the pages call it
+ * DESCRIPTION
+ *   The dashboard knows nothing but /v1: it asks it in this process, with the session of the person who looks.
+ *   What /v1 refuses arrives as an AskError with its problem details, and the page that asked says it in place.
+ */
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+export interface AskOptions {
+  /** A `ses_…` token; null for what is public. */
+  readonly session: string | null
+  /** Members that are null, undefined or empty are left out. */
+  readonly query?: Query
+  /** Sent as JSON. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** Of the person; guesses are counted against it. */
+  readonly address: string
+}
+
+export interface AskAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly bytes: Buffer
+}
+
+/** Given by the daemon: one request to the API without a socket. */
+export type Ask = (method: Method, path: string, options: AskOptions) => Promise<AskAnswer>
+
+export interface FieldProblem {
+  /** Such as `body.name` or `query.q`. */
+  readonly field: string
+  readonly message: string
+  readonly kind: string
+}
+
+/** The problem details of /v1 (RFC 9457). */
+export interface Problem {
+  readonly title: string
+  readonly status: number
+  readonly code: string
+  readonly detail?: string
+  readonly request_id?: string
+  readonly reason?: string
+  readonly errors?: readonly FieldProblem[]
+}
+
+export class AskError extends Error {
+  override readonly name = 'AskError'
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail ?? problem.title)
+    this.problem = problem
+  }
+}
+
+/** A mistake that a page found by itself, in the shape of the API's. */
+export const mistake = (field: string, message: string): AskError =>
+  new AskError({
+    title: 'Request invalid',
+    status: 422,
+    code: 'validation.request_invalid',
+    errors: [{ field: `body.${field}`, message, kind: 'format' }],
+  })
+
+export const queryText = (query: Query): string => {
+  const text = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== '') text.append(name, String(value))
+  }
+  const said = text.toString()
+  return said === '' ? '' : `?${said}`
+}
+
+/** The body of a 2xx as JSON; anything else is an AskError. */
+export const jsonOf = <T>({ status, bytes }: AskAnswer): T => {
+  const value = JSON.parse(bytes.toString('utf8')) as T
+  if (status >= 400) throw new AskError(value as unknown as Problem)
+  return value
+}

@@ -1,0 +1,260 @@
+/**
+ * NAME      dashboard - the pages for people
+ * DESCRIPTION
+ *   A hapi plugin on the listener of the API. It holds nothing and decides nothing: it reads the cookie, asks /v1 as
+ *   the person whose session that is, and renders. GET changes nothing; a POST carries the token of its session and
+ *   comes from our own origin, or it is shown again with a word about it.
+ * NOTES
+ *   Every answer is made here, also that of an error, so that the API's problem documents never reach a page.
+ */
+import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
+import type { Log } from '../base/log.js'
+import { keyedHash, sameBytes } from '../base/secret.js'
+import { type Ask, AskError, jsonOf, type Problem, queryText } from './ask.js'
+import { loadAssets } from './assets.js'
+import { cookieRules, readCookie, setCookie } from './cookie.js'
+import { Form } from './form.js'
+import { Layout, type WorkspaceName } from './layout.js'
+import type { Done, Page, RawRoute, Refused, View } from './page.js'
+import { PAGES, RAW_ROUTES } from './pages/all.js'
+import type { List } from './parts/table.js'
+import { NOT_FOUND, troubleView } from './parts/trouble.js'
+import { PAGE_HEADERS, prefixOf, renderPage } from './render.js'
+import { Visit, type Who } from './visit.js'
+
+export interface DashboardOptions {
+  readonly ask: Ask
+  /** Known once the listener listens. */
+  readonly baseUrl: () => string
+  readonly pepper: Uint8Array
+  readonly version: string
+  readonly isDev: boolean
+  readonly log: Log
+  /** The client's address, behind proxies too. */
+  readonly addressOf: (request: Request) => string
+}
+
+/** What the API's listener takes in. */
+export interface Site {
+  readonly plugin: Plugin<void>
+  /** The page that says that there is none. */
+  missing(request: Request, h: ResponseToolkit): Promise<ResponseObject>
+}
+
+const MOST_FORM = 4 * 1024 * 1024
+
+type Answer =
+  | { readonly view: View; readonly visit: Visit }
+  | { readonly to: string; readonly notice?: string }
+
+class SignInNeeded extends Error {}
+
+const toAnswer = (done: Done, visit: Visit): Answer =>
+  'view' in done
+    ? { view: done.view, visit }
+    : { to: done.to, ...(done.notice !== undefined && { notice: done.notice }) }
+
+const STALE: Problem = {
+  title: 'This form is older than your sign-in',
+  status: 403,
+  code: 'dashboard.form_stale',
+  detail:
+    'Nothing was changed: this form is older than your sign-in. What you typed is still here; send it again.',
+}
+
+export const createDashboard = (options: DashboardOptions): Site => {
+  const { ask, baseUrl, pepper, version, isDev, log, addressOf } = options
+  const assets = loadAssets()
+  const defaultMode = isDev ? 'test' : 'live'
+  const sessionCookie = () => cookieRules(baseUrl(), 'session')
+  const noticeCookie = () => cookieRules(baseUrl(), 'notice')
+  const formToken = (session: string): string =>
+    keyedHash(pepper, 'dashboard form', session).toString('base64url')
+
+  const whoIs = async (session: string, address: string): Promise<Who> => {
+    const answer = await ask('GET', '/v1/session', { session, address })
+    if (answer.status === 401) throw new SignInNeeded()
+    return jsonOf<Who>(answer)
+  }
+
+  const visitOf = async (request: Request): Promise<Visit> => {
+    const { cookie } = request.raw.req.headers
+    const session = readCookie(cookie, sessionCookie().name)
+    if (session === null) throw new SignInNeeded()
+    const address = addressOf(request)
+    const url = new URL(request.url.href)
+    const mode = url.searchParams.get('mode')
+    const notice = readCookie(cookie, noticeCookie().name)
+    return new Visit({
+      ...{ ask, session, address, url, isDev, defaultMode },
+      who: await whoIs(session, address),
+      params: request.params as Record<string, string>,
+      scope: {
+        workspace: url.searchParams.get('workspace') || null,
+        mode: mode === 'live' || mode === 'test' ? mode : defaultMode,
+      },
+      formToken: formToken(session),
+      headers: request.raw.req.headers,
+      baseUrl: baseUrl(),
+      notice: notice === null ? null : decodeURIComponent(notice),
+    })
+  }
+
+  const workspacesOf = async (visit: Visit): Promise<readonly WorkspaceName[]> =>
+    (await visit.ask<List<WorkspaceName>>('GET', '/v1/workspaces', { query: { limit: 100 }, scoped: false }))
+      .data
+
+  const send = (h: ResponseToolkit, status: number, html: string): ResponseObject => {
+    const response = h.response(html).code(status)
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) response.header(name, value)
+    return response
+  }
+
+  const toSignIn = (request: Request, h: ResponseToolkit): ResponseObject => {
+    const back = request.method === 'get' ? request.url.pathname + request.url.search : '/'
+    const to = `${prefixOf(baseUrl())}/sign-in${queryText({ return_to: back === '/' ? null : back })}`
+    return h.redirect(to).code(303).header('cache-control', 'no-store')
+  }
+
+  const respond = async (h: ResponseToolkit, answer: Answer): Promise<ResponseObject> => {
+    const prefix = prefixOf(baseUrl())
+    if ('to' in answer) {
+      const response = h.redirect(prefix + answer.to).code(303)
+      const { notice } = answer
+      if (notice === undefined) return response
+      return response.header('set-cookie', setCookie(noticeCookie(), encodeURIComponent(notice), 60), {
+        append: true,
+      })
+    }
+    const { view, visit } = answer
+    const page = (
+      <Layout
+        {...{ visit, assets, version }}
+        title={view.title}
+        workspaces={await workspacesOf(visit).catch(() => [])}
+      >
+        {view.body}
+      </Layout>
+    )
+    const response = send(h, view.status ?? 200, renderPage(page, prefix))
+    if (visit.notice === null) return response
+    return response.header('set-cookie', setCookie(noticeCookie(), '', 0), { append: true })
+  }
+
+  /** Whatever goes wrong on the way is a page, too. */
+  const guarded =
+    (act: (request: Request, h: ResponseToolkit, visit: Visit) => Promise<ResponseObject>) =>
+    async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
+      let visit: Visit | null = null
+      try {
+        visit = await visitOf(request)
+        return await act(request, h, visit)
+      } catch (error) {
+        if (error instanceof SignInNeeded || (error instanceof AskError && error.problem.status === 401)) {
+          return toSignIn(request, h)
+        }
+        const known = error instanceof AskError
+        if (!known) log.error({ event: 'page_failed', path: request.route.path, err: error as Error })
+        const problem: Problem = known
+          ? error.problem
+          : {
+              title: 'This page failed',
+              status: 500,
+              code: 'internal.unexpected',
+              detail: 'The log says more.',
+            }
+        if (visit === null) return send(h, problem.status, renderPage(<p>{problem.title}</p>, ''))
+        return respond(h, { view: troubleView(problem), visit })
+      }
+    }
+
+  const isOurs = (request: Request): boolean => {
+    const { origin, 'sec-fetch-site': site } = request.raw.req.headers
+    if (origin !== undefined) return origin === new URL(baseUrl()).origin
+    return site === undefined || site === 'same-origin' || site === 'none'
+  }
+
+  const act = async (page: Page, request: Request, visit: Visit): Promise<Answer> => {
+    const form = new Form(String(request.payload ?? ''))
+    const action = form.raw('_action')
+    const run = Object.hasOwn(page.actions ?? {}, action) ? page.actions?.[action] : undefined
+    const again = async (problem: Problem): Promise<Answer> => {
+      const refused: Refused = { action, form, problem }
+      const view = await page.view(visit, refused)
+      return { view: { ...view, status: problem.status }, visit }
+    }
+    const token = Buffer.from(form.raw('_form'))
+    if (!isOurs(request) || !sameBytes(token, Buffer.from(visit.formToken))) return again(STALE)
+    if (run === undefined) return again({ ...STALE, title: 'This page has no such action', status: 400 })
+    try {
+      return toAnswer(await run(visit, form), visit)
+    } catch (error) {
+      if (!(error instanceof AskError) || error.problem.status === 401) throw error
+      return again(error.problem)
+    }
+  }
+
+  const routesOf = (page: Page) => [
+    {
+      method: 'GET' as const,
+      path: page.path,
+      options: { auth: false as const },
+      handler: guarded(async (_request, h, visit) =>
+        respond(h, { view: await page.view(visit, null), visit }),
+      ),
+    },
+    {
+      method: 'POST' as const,
+      path: page.path,
+      options: {
+        auth: false as const,
+        payload: {
+          parse: 'gunzip' as const,
+          output: 'data' as const,
+          maxBytes: MOST_FORM,
+          allow: 'application/x-www-form-urlencoded',
+        },
+      },
+      handler: guarded(async (request, h, visit) => respond(h, await act(page, request, visit))),
+    },
+  ]
+
+  const rawRoute = ({ path, answer }: RawRoute) => ({
+    method: 'GET' as const,
+    path,
+    options: { auth: false as const },
+    handler: guarded(async (_request, h, visit) => {
+      const { status, headers, body } = await answer(visit)
+      const response = h.response(body).code(status)
+      for (const [name, value] of Object.entries(headers)) response.header(name, value)
+      return response
+    }),
+  })
+
+  const assetRoute = {
+    method: 'GET' as const,
+    path: '/assets/{path*}',
+    options: { auth: false as const },
+    handler: (request: Request, h: ResponseToolkit) => {
+      const found = assets.file(String(request.params.path))
+      if (found === null) return h.response('').code(404)
+      return h
+        .response(found.bytes)
+        .header('content-type', found.type)
+        .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('x-content-type-options', 'nosniff')
+    },
+  }
+
+  return {
+    plugin: {
+      name: 'dashboard',
+      register(server) {
+        for (const page of PAGES) server.route(routesOf(page))
+        for (const raw of RAW_ROUTES) server.route(rawRoute(raw))
+        server.route(assetRoute)
+      },
+    },
+    missing: guarded(async (_request, h, visit) => respond(h, { view: troubleView(NOT_FOUND), visit })),
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * NAME      form - what a person typed
+ * DESCRIPTION
+ *   The fields of a posted form (application/x-www-form-urlencoded). Nothing is checked here: /v1 judges it, and its
+ *   mistakes are shown beside the fields, with everything that was typed still there.
+ */
+export class Form {
+  readonly #fields: URLSearchParams
+
+  constructor(text: string) {
+    this.#fields = new URLSearchParams(text)
+  }
+
+  /** Trimmed; null where the field is missing or empty. */
+  text(name: string): string | null {
+    const value = this.#fields.get(name)?.trim() ?? ''
+    return value === '' ? null : value
+  }
+
+  /** As it was typed. */
+  raw(name: string): string {
+    return this.#fields.get(name) ?? ''
+  }
+
+  all(name: string): readonly string[] {
+    return this.#fields.getAll(name)
+  }
+
+  has(name: string): boolean {
+    return this.#fields.has(name)
+  }
+
+  /** NaN where it is no number, so that /v1 refuses it; null where it is empty. */
+  number(name: string): number | null {
+    const text = this.text(name)
+    return text === null ? null : Number(text)
+  }
+
+  /** Text of lines or commas as a list. */
+  list(name: string): readonly string[] {
+    return this.raw(name)
+      .split(/[\n,]/)
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+  }
+}

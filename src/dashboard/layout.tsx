@@ -1,0 +1,239 @@
+/**
+ * NAME      layout - what stands around every page
+ * DESCRIPTION
+ *   The document, the bar on top (workspace, mode, search, person) and the rail of pages. Nothing here needs a script.
+ */
+import type { ComponentChildren } from 'preact'
+import type { Assets } from './assets.js'
+import { FormMarks } from './parts/form.js'
+import { Sprite } from './parts/sprite.js'
+import { Icon } from './parts/status.js'
+import type { Visit } from './visit.js'
+
+interface DocumentProps {
+  readonly title: string
+  readonly assets: Assets
+  readonly children: ComponentChildren
+}
+
+/** The bare document, for pages without a person too. */
+export const Document = ({ title, assets, children }: DocumentProps) => (
+  <html lang="en">
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{`${title} · Postern`}</title>
+      <link rel="stylesheet" href={assets.style} />
+      <link rel="icon" href={assets.icon} type="image/svg+xml" />
+      {assets.scripts.map((src) => (
+        <script type="module" src={src} />
+      ))}
+    </head>
+    <body>
+      <Sprite />
+      {children}
+    </body>
+  </html>
+)
+
+export interface WorkspaceName {
+  readonly id: string
+  readonly slug: string
+}
+
+const RAIL: readonly (readonly [
+  head: string | null,
+  links: readonly (readonly [path: string, text: string])[],
+])[] = [
+  [
+    null,
+    [
+      ['/', 'Overview'],
+      ['/emails', 'Emails'],
+      ['/queue', 'Queue'],
+      ['/suppressions', 'Suppressions'],
+    ],
+  ],
+  [
+    'Egress',
+    [
+      ['/pools', 'Pools'],
+      ['/domains', 'Domains'],
+    ],
+  ],
+  [
+    'Integrations',
+    [
+      ['/keys', 'API keys'],
+      ['/credentials', 'SMTP credentials'],
+      ['/webhooks', 'Webhooks'],
+    ],
+  ],
+  [
+    'Settings',
+    [
+      ['/workspaces', 'Workspaces'],
+      ['/settings/people', 'People'],
+      ['/settings/sessions', 'Sessions'],
+      ['/settings/audit', 'Audit'],
+    ],
+  ],
+  [
+    'Reference',
+    [
+      ['/docs', 'API reference'],
+      ['/errors', 'Errors'],
+    ],
+  ],
+]
+
+const isUnder = (path: string, link: string): boolean =>
+  link === '/' ? path === '/' : path === link || path.startsWith(`${link}/`)
+
+const Rail = ({ visit, version }: { readonly visit: Visit; readonly version: string }) => (
+  <nav class="rail" id="nav" popover="auto" aria-label="Pages">
+    {RAIL.map(([head, links]) => (
+      <>
+        {head === null ? null : <h2>{head}</h2>}
+        <ul>
+          {links.map(([path, text]) => (
+            <li>
+              <a
+                href={visit.link(path)}
+                aria-current={isUnder(visit.url.pathname, path) ? 'page' : undefined}
+              >
+                {text}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </>
+    ))}
+    <footer>Postern {version}</footer>
+  </nav>
+)
+
+const WorkspaceSwitch = ({
+  visit,
+  names,
+}: {
+  readonly visit: Visit
+  readonly names: readonly WorkspaceName[]
+}) => {
+  const { workspace } = visit.scope
+  const shown = names.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? workspace
+  return (
+    <details class="switch" name="bar">
+      <summary aria-label={`Workspace: ${shown ?? 'all'}`}>
+        <span>{shown ?? 'All workspaces'}</span>
+      </summary>
+      <div class="menu">
+        <a href={visit.here({ workspace: null })} aria-current={workspace === null ? 'true' : undefined}>
+          All workspaces
+        </a>
+        {names.map(({ slug }) => (
+          <a href={visit.here({ workspace: slug })} aria-current={slug === shown ? 'true' : undefined}>
+            {slug}
+          </a>
+        ))}
+      </div>
+    </details>
+  )
+}
+
+const ModeSwitch = ({ visit }: { readonly visit: Visit }) => (
+  <div class="seg mode" role="group" aria-label="Mode">
+    {(['live', 'test'] as const).map((mode) => (
+      <a
+        href={visit.here({ mode })}
+        class={mode}
+        aria-current={visit.scope.mode === mode ? 'true' : undefined}
+      >
+        {mode === 'live' ? 'Live' : 'Test'}
+      </a>
+    ))}
+  </div>
+)
+
+const initials = (name: string): string => name.replace(/@.*/, '').slice(0, 2).toUpperCase()
+
+const Person = ({ visit }: { readonly visit: Visit }) => {
+  const { person, role } = visit.who
+  const name = person?.name ?? person?.email ?? 'Setup link'
+  return (
+    <details class="switch end who" name="bar">
+      <summary>
+        {initials(name)}
+        <span class="hid">{`, ${name}, ${role ?? 'no role'}: your menu`}</span>
+      </summary>
+      <div class="menu">
+        <p>
+          {name}
+          <br />
+          <span class="soft">{role}</span>
+        </p>
+        <a href="/settings/you">Your settings</a>
+        <a href="/settings/sessions">Your sessions</a>
+        <form method="post" action="/sign-out">
+          <FormMarks visit={visit} action="sign-out" />
+          <button type="submit" class="b">
+            Sign out
+          </button>
+        </form>
+      </div>
+    </details>
+  )
+}
+
+interface LayoutProps extends DocumentProps {
+  readonly visit: Visit
+  readonly workspaces: readonly WorkspaceName[]
+  readonly version: string
+}
+
+export const Layout = ({ title, assets, visit, workspaces, version, children }: LayoutProps) => (
+  <Document title={title} assets={assets}>
+    <a class="skip" href="#main">
+      Skip to the content
+    </a>
+    <div class="app">
+      <header class="bar">
+        <button type="button" class="b open-nav" popovertarget="nav" aria-label="Menu">
+          <Icon name="menu" />
+        </button>
+        <a class="brand" href={visit.link('/')} aria-label="Postern">
+          <Icon name="gate" />
+          <span>Postern</span>
+        </a>
+        <WorkspaceSwitch visit={visit} names={workspaces} />
+        <ModeSwitch visit={visit} />
+        <form class="find" role="search" action="/emails">
+          {visit.scope.workspace === null ? null : (
+            <input type="hidden" name="workspace" value={visit.scope.workspace} />
+          )}
+          <input type="hidden" name="mode" value={visit.scope.mode} />
+          <input
+            type="search"
+            name="q"
+            value={visit.query('q') ?? ''}
+            aria-label="Search mail: address, subject, Message-ID or id"
+            placeholder="Address, subject, Message-ID or id"
+            autocomplete="off"
+          />
+          <kbd aria-hidden="true">/</kbd>
+        </form>
+        <Person visit={visit} />
+      </header>
+      <Rail visit={visit} version={version} />
+      <main id="main" tabIndex={-1}>
+        {visit.notice === null ? null : (
+          <p class="note ok" role="status">
+            {visit.notice}
+          </p>
+        )}
+        {children}
+      </main>
+    </div>
+  </Document>
+)

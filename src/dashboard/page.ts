@@ -1,0 +1,54 @@
+/**
+ * NAME      page - one page of the dashboard
+ * DESCRIPTION
+ *   A page is its path, what it asks of /v1, its view, and the actions that its forms may post to that same path. An
+ *   action ends with a redirect to what it made, or with a view that can be shown only once (a secret). When /v1
+ *   refuses it, the page is shown again with the mistakes beside the fields and all that was typed.
+ */
+
+import type { Readable } from 'node:stream'
+import type { ComponentChildren } from 'preact'
+import type { Problem } from './ask.js'
+import type { Form } from './form.js'
+import type { Visit } from './visit.js'
+
+export interface View {
+  /** Of the window; the heading is the page's own. */
+  readonly title: string
+  readonly body: ComponentChildren
+  /** 200 where it is not said. */
+  readonly status?: number
+}
+
+/** A form that was refused: shown again. */
+export interface Refused {
+  /** Which of the page's actions. */
+  readonly action: string
+  readonly form: Form
+  readonly problem: Problem
+}
+
+export type Done =
+  /** Seen after a redirect; `notice` is one sentence on top of it. */
+  | { readonly to: string; readonly notice?: string }
+  /** Shown at once and never again. */
+  | { readonly view: View }
+
+export interface Page {
+  /** With `{name}` for parameters, as hapi has it. */
+  readonly path: string
+  view(visit: Visit, refused: Refused | null): Promise<View>
+  readonly actions?: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>>
+}
+
+export interface Raw {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer | Readable
+}
+
+/** What is no page: octets of a mail, an export, a stream. Only GET. */
+export interface RawRoute {
+  readonly path: string
+  answer(visit: Visit): Promise<Raw>
+}

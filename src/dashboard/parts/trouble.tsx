@@ -1,0 +1,45 @@
+/**
+ * NAME      trouble - pages that say why there is no page
+ * DESCRIPTION
+ *   What is gone, what may not be seen, what failed: each in a sentence, with a way on. A request id where there is one,
+ *   since that is what the log knows.
+ */
+import type { Problem } from '../ask.js'
+import type { View } from '../page.js'
+import { Empty } from './page-parts.js'
+
+const TITLES: Readonly<Record<number, string>> = {
+  403: 'Not for your role',
+  404: 'Nothing is here',
+  429: 'Too many requests',
+  503: 'Not available for now',
+}
+
+export const troubleView = (problem: Problem): View => {
+  const { status, title, detail, request_id: id } = problem
+  const heading = TITLES[status] ?? title
+  return {
+    title: heading,
+    status,
+    body: (
+      <Empty title={heading}>
+        <p>{detail ?? title}</p>
+        {id === undefined ? null : (
+          <p class="soft">
+            Request <code>{id}</code>
+          </p>
+        )}
+        <p>
+          <a href="/">To the overview</a>
+        </p>
+      </Empty>
+    ),
+  }
+}
+
+export const NOT_FOUND: Problem = {
+  title: 'No such page',
+  status: 404,
+  code: 'route.not_found',
+  detail: 'No page has this address. It may have been written wrong, or what it showed is gone.',
+}

@@ -1,0 +1,184 @@
+/**
+ * NAME      visit - one look at one page
+ * DESCRIPTION
+ *   Who looks, at what, with which workspace and mode in the URL, and the way to /v1 in his or her name. Links made here
+ *   keep workspace and mode, so that every view can be sent to somebody else as a link.
+ */
+import {
+  type Ask,
+  type AskAnswer,
+  AskError,
+  jsonOf,
+  type Method,
+  type Problem,
+  type Query,
+  queryText,
+} from './ask.js'
+
+export type Role = 'owner' | 'member' | 'viewer'
+
+/** The answer of GET /v1/session. */
+export interface Who {
+  readonly id: string
+  readonly person: {
+    readonly id: string
+    readonly email: string
+    readonly name?: string | null
+    readonly time_zone?: string | null
+    readonly views?: readonly { readonly title: string; readonly path: string }[]
+  } | null
+  readonly role: Role | null
+  readonly permissions?: readonly string[]
+  readonly expires_at?: string | null
+}
+
+export interface Scope {
+  /** Id or slug; null is all of them. */
+  readonly workspace: string | null
+  readonly mode: 'live' | 'test'
+}
+
+export interface VisitParts {
+  readonly ask: Ask
+  readonly session: string
+  readonly address: string
+  readonly who: Who
+  readonly url: URL
+  readonly params: Readonly<Record<string, string>>
+  readonly scope: Scope
+  /** What each form carries; it belongs to the session. */
+  readonly formToken: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** True in `postern dev`. */
+  readonly isDev: boolean
+  readonly baseUrl: string
+  readonly defaultMode: 'live' | 'test'
+  /** Left by the action before. */
+  readonly notice: string | null
+}
+
+export interface AskFor {
+  readonly query?: Query
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** False leaves the workspace of the URL out. */
+  readonly scoped?: boolean
+}
+
+const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, owner: 2 }
+
+export class Visit {
+  readonly #parts: VisitParts
+  readonly now = Date.now()
+
+  constructor(parts: VisitParts) {
+    this.#parts = parts
+  }
+
+  get who(): Who {
+    return this.#parts.who
+  }
+  get url(): URL {
+    return this.#parts.url
+  }
+  get params(): Readonly<Record<string, string>> {
+    return this.#parts.params
+  }
+  get scope(): Scope {
+    return this.#parts.scope
+  }
+  get formToken(): string {
+    return this.#parts.formToken
+  }
+  get isDev(): boolean {
+    return this.#parts.isDev
+  }
+  get baseUrl(): string {
+    return this.#parts.baseUrl
+  }
+  get notice(): string | null {
+    return this.#parts.notice
+  }
+  get session(): string {
+    return this.#parts.session
+  }
+  /** IANA name; times are shown in it. */
+  get zone(): string {
+    return this.who.person?.time_zone ?? 'UTC'
+  }
+
+  /** One parameter of the query, or null. */
+  query(name: string): string | null {
+    const value = this.url.searchParams.get(name)
+    return value === null || value === '' ? null : value
+  }
+
+  header(name: string): string | null {
+    const value = this.#parts.headers[name]
+    return typeof value === 'string' ? value : null
+  }
+
+  /** Whether the person may do what this role may. The API decides; pages only leave out what it would refuse. */
+  may(role: Role): boolean {
+    return RANK[this.who.role ?? 'viewer'] >= RANK[role]
+  }
+
+  can(permission: string): boolean {
+    return this.who.permissions?.includes(permission) ?? true
+  }
+
+  /** The answer as it came; refusals too. */
+  async fetch(
+    method: Method,
+    path: string,
+    { query, body, headers, scoped = true }: AskFor = {},
+  ): Promise<AskAnswer> {
+    const { ask, session, address, scope } = this.#parts
+    const workspace = scoped && scope.workspace !== null ? { 'x-workspace-id': scope.workspace } : {}
+    return ask(method, path, {
+      session,
+      address,
+      headers: { ...workspace, ...headers },
+      ...(query && { query }),
+      ...(body !== undefined && { body }),
+    })
+  }
+
+  /** The JSON of a success; throws AskError. */
+  async ask<T>(method: Method, path: string, options: AskFor = {}): Promise<T> {
+    return jsonOf<T>(await this.fetch(method, path, options))
+  }
+
+  /** As ask, but null where /v1 says 404. */
+  async find<T>(path: string, options: AskFor = {}): Promise<T | null> {
+    try {
+      return await this.ask<T>('GET', path, options)
+    } catch (error) {
+      if (error instanceof AskError && error.problem.status === 404) return null
+      throw error
+    }
+  }
+
+  /** A value, or the problem instead: for one part of a page that may fail while the rest is shown. */
+  async part<T>(path: string, options: AskFor = {}): Promise<T | Problem> {
+    try {
+      return await this.ask<T>('GET', path, options)
+    } catch (error) {
+      if (error instanceof AskError) return error.problem
+      throw error
+    }
+  }
+
+  /** A path of ours with workspace and mode, and this query; null or '' leaves a name out, also `workspace` and `mode`. */
+  link(path: string, query: Query = {}): string {
+    const { scope, defaultMode } = this.#parts
+    const mode = scope.mode === defaultMode ? null : scope.mode
+    return path + queryText({ workspace: scope.workspace, mode, ...query })
+  }
+
+  /** This very page with some parameters changed; `cursor` never stays. */
+  here(change: Query): string {
+    const query: Record<string, Query[string]> = Object.fromEntries(this.url.searchParams)
+    return this.url.pathname + queryText({ ...query, cursor: null, ...change })
+  }
+}
