@@ -140,6 +140,12 @@ export const FAULTS = {
     'Scope forbidden',
     'The scope of this credential does not allow this.',
   ),
+  'auth.role_forbidden': row(
+    403,
+    '535 5.7.8',
+    'Role forbidden',
+    'The role of this person does not allow this; an owner of the installation can change it.',
+  ),
   'api_key.not_found': row(
     404,
     '550 5.1.1',
@@ -193,6 +199,24 @@ export const FAULTS = {
     '550 5.1.1',
     'Hold not found',
     'No hold with that id is visible to this credential.',
+  ),
+  'user.not_found': row(
+    404,
+    '550 5.1.1',
+    'Person not found',
+    'No person with that id is visible to this credential.',
+  ),
+  'session.not_found': row(
+    404,
+    '550 5.1.1',
+    'Session not found',
+    'No session with that id is visible to this credential.',
+  ),
+  'invitation.not_found': row(
+    404,
+    '550 5.1.1',
+    'Invitation not found',
+    'No open invitation with that id is visible to this credential.',
   ),
   'error_type.not_found': row(
     404,

@@ -14,7 +14,7 @@ import { readSpan, spanText } from './time.js'
 
 const create = command({
   usage: 'create',
-  summary: 'Open a session; its token is printed once',
+  summary: 'Open a session of nobody in particular; its token is printed once',
   options: { lasts: { type: 'string', default: '12h', describe: 'For how long, such as 30m or 12h' } },
   examples: [['TOKEN=$(postern session create --lasts 30m)', 'for scripts that manage keys over the API']],
   run: async (args, terminal) => {

@@ -7,6 +7,7 @@ import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { MarkCodec } from '../record/mark.js'
 import type { Relay } from '../relay/relay.js'
+import type { Identity } from '../store/port/identity.js'
 import type { Statistics } from '../store/port/statistics.js'
 import type { Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
 import type { Domains } from '../store/port-domains.js'
@@ -27,6 +28,7 @@ import type { BodyReader } from './thread/reader.js'
 export type HttpStore = Ledger &
   Schedule &
   Tenants &
+  Identity &
   EventLog &
   Pick<Queue, 'body'> &
   Pick<Upkeep, 'depth'> &

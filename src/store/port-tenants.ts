@@ -1,8 +1,8 @@
 /**
  * NAME      port-tenants - the store's verbs about who is who
  * DESCRIPTION
- *   Accounts, workspaces, keys, credentials, sessions, users, pools,
- *   suppressions and the rate window: the rows and verbs behind tenant/ and
+ *   Accounts, workspaces, keys, credentials, pools, suppressions and the rate
+ *   window: the rows and verbs behind tenant/ and
  *   relay/'s configuration. The rest of the port is in port.ts.
  */
 import type { Mode, Page, Rows } from './page.js'
@@ -83,26 +83,6 @@ export interface CredentialRow {
   readonly imported: boolean
   readonly createdAt: number
   readonly lastUsedAt: number | null
-}
-
-export interface UserRow {
-  readonly id: string
-  readonly accountId: string
-  readonly email: string
-  readonly name: string | null
-  /** bcrypt, or null when only an identity provider may vouch. */
-  readonly hash: string | null
-  readonly createdAt: number
-}
-
-export interface SessionRow {
-  readonly id: string
-  readonly accountId: string
-  readonly userId: string | null
-  readonly lookup: string
-  readonly hash: Uint8Array
-  readonly createdAt: number
-  readonly expiresAt: number
 }
 
 export type UpstreamTls = 'none' | 'opportunistic' | 'required' | 'verify' | 'implicit'
@@ -240,7 +220,7 @@ export interface Tenants {
   /** Removes a key for good; false when there was none. */
   revokeKey(accountId: string, id: string): Promise<boolean>
   /** Best effort, coalesced: never waits for the disk. */
-  touch(kind: 'key' | 'credential', id: string, at: number): void
+  touch(kind: 'key' | 'credential' | 'session', id: string, at: number): void
 
   createCredential(credential: CredentialRow): Promise<Written>
   credential(id: string): Promise<CredentialRow | null>
@@ -248,11 +228,6 @@ export interface Tenants {
   credentialsByRange(): Promise<readonly CredentialRow[]>
   credentials(accountId: string, page: Page): Promise<Rows<CredentialRow>>
   revokeCredential(accountId: string, id: string): Promise<boolean>
-
-  createUser(user: UserRow): Promise<Written>
-  createSession(session: SessionRow): Promise<void>
-  sessionByLookup(lookup: string): Promise<SessionRow | null>
-  revokeSession(id: string): Promise<boolean>
 
   createPool(pool: PoolRow): Promise<Written>
   /** By id or name, within an account. */

@@ -14,6 +14,7 @@ import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
 import type { EventRow, EventSource, MtaRef, Tag } from './port/event.js'
+import type { Identity } from './port/identity.js'
 import type { Statistics } from './port/statistics.js'
 import type { Watch } from './port/watch.js'
 import type { Carry } from './port-carry.js'
@@ -353,6 +354,7 @@ export type Store = Queue &
   EventLog &
   Schedule &
   Tenants &
+  Identity &
   Domains &
   Operations &
   Carry &

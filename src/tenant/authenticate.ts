@@ -9,12 +9,12 @@
  *   Unknown, revoked and expired are one answer, after the same work.
  */
 import { Fault } from '../base/fault.js'
-import type { CredentialRow, KeyRow, SessionRow, WorkspaceRow } from '../store/port-tenants.js'
+import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port-tenants.js'
 import { createPasswordProof, credentialOfAddress } from './credential.js'
 import type { Failures } from './failures.js'
 import { isCurrent, looksLikeKey, verifyKey } from './key.js'
 import { type Login, noteUse, type Principal, type TenantGround } from './principal.js'
-import { verifySession } from './session.js'
+import { type LiveSession, verifySession } from './session.js'
 
 export interface Authenticate {
   /** A key or session from `Authorization: Bearer`. With an address, failures are counted against it. */
@@ -36,16 +36,28 @@ const ofKey = (row: KeyRow, perMinute: number): Principal => ({
   workspaceId: row.workspaceId,
   mode: row.mode,
   limitPerMinute: row.rateLimitPerMinute ?? perMinute,
+  role: null,
+  person: null,
+  actor: { kind: 'key', id: row.id, name: row.name },
 })
 
-const ofSession = (row: SessionRow, perMinute: number): Principal => ({
-  accountId: row.accountId,
+/** What a session of nobody does is done by the session. */
+const actorOf = ({ row, user }: LiveSession): Principal['actor'] =>
+  user === null
+    ? { kind: row.provider === 'cli' ? 'cli' : 'link', id: row.id, name: null }
+    : { kind: 'person', id: user.id, name: user.email }
+
+const ofSession = (live: LiveSession, perMinute: number): Principal => ({
+  accountId: live.row.accountId,
   via: 'session',
-  id: row.id,
+  id: live.row.id,
   scope: 'platform',
   workspaceId: null,
   mode: 'live',
   limitPerMinute: perMinute,
+  role: live.user?.role ?? live.row.role,
+  person: live.user,
+  actor: actorOf(live),
 })
 
 const ofCredential = (row: CredentialRow, perMinute: number): Principal => ({
@@ -56,6 +68,9 @@ const ofCredential = (row: CredentialRow, perMinute: number): Principal => ({
   workspaceId: row.workspaceId,
   mode: row.mode,
   limitPerMinute: perMinute,
+  role: null,
+  person: null,
+  actor: { kind: 'credential', id: row.id, name: row.username ?? row.cidr },
 })
 
 /** Which workspace an SMTP login means. */
@@ -109,8 +124,8 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
   return {
     async bearer(token, ip) {
       if (token.startsWith('ses_')) {
-        const row = await verifySession(ground, token)
-        if (row !== null) return ofSession(row, perMinute)
+        const live = await verifySession(ground, token)
+        if (live !== null) return ofSession(live, perMinute)
       } else {
         const principal = await byKey(token)
         if (principal !== null) return principal

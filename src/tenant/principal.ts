@@ -10,6 +10,8 @@
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'
 import type { Mode } from '../store/page.js'
+import type { Actor } from '../store/port/audit.js'
+import { type Identity, ROLES, type Role, type UserRow } from '../store/port/identity.js'
 import type { KeyScope, Tenants, WorkspaceRow } from '../store/port-tenants.js'
 
 export interface Principal {
@@ -23,6 +25,12 @@ export interface Principal {
   /** Mode of what it sends. A session reads both (see `visibleMode`). */
   readonly mode: Mode
   readonly limitPerMinute: number
+  /** Of a session; null for keys and credentials, which have their scope. */
+  readonly role: Role | null
+  /** Whose session it is; null also for one of nobody in particular. */
+  readonly person: UserRow | null
+  /** As whom what it does is written down. */
+  readonly actor: Omit<Actor, 'address'>
 }
 
 /** An SMTP client that logged in: there, the workspace is chosen once, at login. */
@@ -30,15 +38,20 @@ export interface Login extends Principal {
   readonly workspace: WorkspaceRow
 }
 
+/** The part of the store that this folder uses. */
+export type TenantStore = Tenants & Identity
+
 /** What everything in this folder stands on. */
 export interface TenantGround {
-  readonly store: Tenants
+  readonly store: TenantStore
   readonly pepper: Uint8Array
   readonly clock: Clock
   /** Sends a minute of a key without a limit of its own. */
   readonly perMinute: number
   /** Failed authentications a minute from one address. */
   readonly authFailures: number
+  /** How long a person's session may be idle, and last; ms. */
+  readonly sessions?: { readonly idle: number; readonly lifetime: number }
 }
 
 /** Which mail this caller sees: a key its own mode, a session both (null). */
@@ -67,6 +80,12 @@ export const requireSession = (principal: Principal): void => {
   })
 }
 
+/** Throws unless a person may do that; a role may do all that those after it may. Keys have scopes instead. */
+export const requireRole = ({ role }: Principal, least: Role): void => {
+  if (role === null || ROLES.indexOf(role) <= ROLES.indexOf(least)) return
+  throw new Fault('auth.role_forbidden', { detail: `this needs the role ${least}; yours is ${role}` })
+}
+
 /** Throws unless the caller may act for the whole account. */
 export const requirePlatform = (principal: Principal): void => {
   if (principal.scope !== 'platform') throw new Fault('auth.scope_forbidden')
@@ -77,7 +96,7 @@ const TOUCH_EVERY_MS = 60_000
 /** Notes a use, at most once a minute: exact enough for people, free for the hot path. */
 export const noteUse = (
   { store }: TenantGround,
-  kind: 'key' | 'credential',
+  kind: 'key' | 'credential' | 'session',
   row: { readonly id: string; readonly lastUsedAt: number | null },
   now: number,
 ): void => {

@@ -2,53 +2,113 @@
  * NAME      session - a person at work
  * DESCRIPTION
  *   `ses_`, 12 public and 32 secret characters, kept like an API key: as a
- *   peppered HMAC under its lookup id. A session acts with platform scope over
- *   its account and is the only credential that may make keys.
+ *   peppered HMAC under its lookup id. It ends when it is idle for too long, at
+ *   its last hour in any case, and with its person. Role and name are the
+ *   person's of this moment; a session of nobody in particular, as the command
+ *   line opens them, has a role of its own.
+ *   A session acts with platform scope over its account and is the only
+ *   credential that may make keys.
  */
+import { Fault } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
-import type { SessionRow } from '../store/port-tenants.js'
+import type { Role, SessionOidc, SessionRow, UserRow } from '../store/port/identity.js'
 import { isCurrent } from './key.js'
-import type { TenantGround } from './principal.js'
+import { noteUse, type TenantGround } from './principal.js'
 
 const SHAPE = /^ses_([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
 const NOBODY = Buffer.alloc(32)
 
-const SESSION_MS = 12 * 3_600_000
+const HOUR = 3_600_000
+/** What holds where the configuration is not asked. */
+const LIMITS = { idle: 12 * HOUR, lifetime: 7 * 24 * HOUR }
+const LONGEST_AGENT = 200
 
 const hashToken = (pepper: Uint8Array, token: string): Buffer => keyedHash(pepper, 'session', token)
 
-/** Opens a session. The token is shown once and is nowhere kept. */
-export const createSession = async (
-  ground: TenantGround,
-  accountId: string,
-  { userId = null, lastsMs = SESSION_MS }: { userId?: string | null; lastsMs?: number } = {},
-): Promise<{ readonly row: SessionRow; readonly token: string }> => {
+export interface NewSession {
+  readonly userId?: string | null | undefined
+  /** Of a session of nobody in particular. */
+  readonly role?: Role | undefined
+  /** `local`, `link`, `cli`, or the name of an identity provider. */
+  readonly provider?: string | undefined
+  readonly address?: string | null | undefined
+  readonly userAgent?: string | null | undefined
+  readonly oidc?: SessionOidc | null | undefined
+  /** For so long, used or not; by default as the configuration has it. */
+  readonly lastsMs?: number | undefined
+}
+
+export interface OpenedSession {
+  readonly row: SessionRow
+  /** Shown once and nowhere kept. */
+  readonly token: string
+}
+
+/** A session that is not stored yet. */
+export const newSession = (ground: TenantGround, accountId: string, wish: NewSession = {}): OpenedSession => {
   const now = ground.clock.now()
   const lookup = randomText(12)
   const token = `ses_${lookup}${randomText(32)}`
+  const { idle, lifetime } = ground.sessions ?? LIMITS
   const row: SessionRow = {
     id: newId('ses', now),
     accountId,
-    userId,
+    userId: wish.userId ?? null,
+    role: wish.role ?? 'owner',
+    provider: wish.provider ?? 'cli',
+    address: wish.address ?? null,
+    userAgent: wish.userAgent?.slice(0, LONGEST_AGENT) ?? null,
     lookup,
     hash: hashToken(ground.pepper, token),
     createdAt: now,
-    expiresAt: now + lastsMs,
+    lastSeenAt: now,
+    expiresAt: now + (wish.lastsMs ?? lifetime),
+    idleMs: wish.lastsMs ?? idle,
+    oidc: wish.oidc ?? null,
   }
-  await ground.store.createSession(row)
   return { row, token }
 }
 
-/** The row of a session that is real and not over, or null. */
-export const verifySession = async (ground: TenantGround, token: string): Promise<SessionRow | null> => {
+/** Opens a session of nobody in particular. */
+export const createSession = async (
+  ground: TenantGround,
+  accountId: string,
+  wish: Omit<NewSession, 'userId' | 'oidc'> = {},
+): Promise<OpenedSession> => {
+  const made = newSession(ground, accountId, { lastsMs: LIMITS.idle, ...wish })
+  await ground.store.createSession(made.row)
+  return made
+}
+
+export interface LiveSession {
+  readonly row: SessionRow
+  /** null: of nobody in particular. */
+  readonly user: UserRow | null
+}
+
+const isOver = ({ lastSeenAt, idleMs, ...row }: SessionRow, now: number): boolean =>
+  !isCurrent(row, now) || now - lastSeenAt >= idleMs
+
+/** A session that is real and not over, with its person; or null. */
+export const verifySession = async (ground: TenantGround, token: string): Promise<LiveSession | null> => {
   const shape = SHAPE.exec(token)
   if (shape === null) return null
   const row = await ground.store.sessionByLookup(shape[1] ?? '')
   const same = sameBytes(hashToken(ground.pepper, token), row?.hash ?? NOBODY)
-  return row !== null && same && isCurrent(row, ground.clock.now()) ? row : null
+  const now = ground.clock.now()
+  if (row === null || !same || isOver(row, now)) return null
+  const user = row.userId === null ? null : await ground.store.user(row.accountId, row.userId)
+  if (row.userId !== null && (user === null || user.disabledAt !== null)) return null
+  noteUse(ground, 'session', { id: row.id, lastUsedAt: row.lastSeenAt }, now)
+  return { row, user }
 }
 
-/** False when there is no such session any more. */
-export const revokeSession = (ground: TenantGround, id: string): Promise<boolean> =>
-  ground.store.revokeSession(id)
+/** At once; throws session.not_found. */
+export const revokeSession = async (
+  { store }: TenantGround,
+  accountId: string,
+  id: string,
+): Promise<void> => {
+  if (!(await store.revokeSession(accountId, id))) throw new Fault('session.not_found')
+}

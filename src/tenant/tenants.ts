@@ -48,6 +48,8 @@ export const createTenants = (ground: TenantGround) => {
     createKey: bind(key.createKey),
     revokeKey: bind(key.revokeKey),
     createSession: bind(session.createSession),
+    newSession: bind(session.newSession),
+    verifySession: bind(session.verifySession),
     revokeSession: bind(session.revokeSession),
     createCredential: bind(credential.createCredential),
     revokeCredential: bind(credential.revokeCredential),

@@ -162,7 +162,8 @@ t.test('what waits in a copy is held when it is restored, unless --send says oth
   const waiting = await withStore(desk, async (store, at) => {
     await store.createSession({
       ...{ id: newId('ses'), accountId: at.accountId, userId: null, lookup: 'l', hash: Buffer.from('h') },
-      ...{ createdAt: now, expiresAt: now + HOUR },
+      ...{ createdAt: now, lastSeenAt: now, expiresAt: now + HOUR, idleMs: HOUR, role: 'owner' },
+      ...{ provider: 'cli', address: null, userAgent: null, oidc: null },
     })
     const later = await accepted(store, at, { createdAt: now, scheduledAt: now + HOUR })
     return { queued: await accepted(store, at, { createdAt: now }), later, at }

@@ -36,6 +36,7 @@ const loginAs = (id: string): Login => ({
   workspaceId: 'ws_1',
   mode: 'test',
   limitPerMinute: 600,
+  ...{ role: null, person: null, actor: { kind: 'key', id: 'key_1', name: null } },
 })
 
 /** Mail that a door took, and what a test may change under way. */

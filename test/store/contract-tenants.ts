@@ -145,34 +145,6 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.revokeCredential(at.accountId, one.id), true)
     t.equal(await store.credential(one.id), null)
   })
-
-  await t.test('users and sessions', async (t) => {
-    const at = await ground(store)
-    const user = {
-      id: newId('user'),
-      accountId: at.accountId,
-      email: 'a@b.c',
-      name: null,
-      hash: null,
-      createdAt: T0,
-    }
-    t.equal(await store.createUser(user), 'done')
-    t.equal(await store.createUser({ ...user, id: newId('user') }), 'not_unique')
-    const session = {
-      id: newId('ses'),
-      accountId: at.accountId,
-      userId: user.id,
-      lookup: at.accountId,
-      hash: new Uint8Array(32),
-      createdAt: T0,
-      expiresAt: T0 + 1,
-    }
-    await store.createSession(session)
-    t.match(await store.sessionByLookup(at.accountId), { id: session.id, userId: user.id, expiresAt: T0 + 1 })
-    t.equal(await store.revokeSession(session.id), true)
-    t.equal(await store.sessionByLookup(at.accountId), null)
-    t.equal(await store.revokeSession(session.id), false)
-  })
 }
 
 const poolTests = async (t: Test, store: Store): Promise<void> => {

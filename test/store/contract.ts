@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import { domainsContract } from './contract-domains.js'
 import { hooksContract } from './contract-hooks.js'
 import { idempotencyContract } from './contract-idempotency.js'
+import { identityContract } from './contract-identity.js'
 import { ledgerContract } from './contract-ledger.js'
 import { logContract } from './contract-log.js'
 import { noticesContract } from './contract-notices.js'
@@ -34,6 +35,7 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('order', (t) => orderContract(t, store, open))
   await t.test('log', (t) => logContract(t, store, open))
   await t.test('tenants', (t) => tenantsContract(t, store, open))
+  await t.test('identity', (t) => identityContract(t, store, open))
   await t.test('operations', (t) => operationsContract(t, store, open))
   await t.test('domains', (t) => domainsContract(t, store))
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))

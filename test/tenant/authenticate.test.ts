@@ -63,7 +63,7 @@ t.test('a session acts for its account until it is over', async (t) => {
   clock.pass(60_000)
   t.equal(await codeOf(tenants.authenticateBearer(token)), 'auth.credentials_invalid')
   const other = await tenants.createSession(account.id)
-  await tenants.revokeSession(other.row.id)
+  await tenants.revokeSession(account.id, other.row.id)
   t.equal(await codeOf(tenants.authenticateBearer(other.token)), 'auth.credentials_invalid')
   t.not(row.id, other.row.id)
 })

@@ -11,6 +11,7 @@ const principal = (accountId: string, workspaceId: string | null): Principal => 
   workspaceId,
   mode: 'live',
   limitPerMinute: 600,
+  ...{ role: null, person: null, actor: { kind: 'key', id: 'key_1', name: null } },
 })
 
 t.test('a slug is what is left of a name', async (t) => {

@@ -25,9 +25,7 @@ import type {
   CredentialRow,
   KeyRow,
   PoolRow,
-  SessionRow,
   SuppressionRow,
-  UserRow,
   WindowCount,
   WorkspaceChange,
   WorkspaceRow,
@@ -38,6 +36,7 @@ import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
 import type { EndpointWrites } from './hooks/endpoints.js'
 import type { PostWrites } from './hooks/posts.js'
+import type { IdentityWrites } from './identity/write.js'
 import type { DomainWrites } from './operate/domains.js'
 import type { EraseWrites } from './operate/erase.js'
 import type { OperationWrites } from './operate/orders.js'
@@ -73,9 +72,6 @@ export interface TenantWrites {
   touchAll(touched: readonly Touch[]): void
   createCredential(credential: CredentialRow): Written
   revokeCredential(accountId: string, id: string): boolean
-  createUser(user: UserRow): Written
-  createSession(session: SessionRow): void
-  revokeSession(id: string): boolean
   createPool(pool: PoolRow): Written
   updatePool(pool: PoolRow): Written
   deletePool(accountId: string, id: string): 'done' | 'in_use' | 'not_found'
@@ -107,6 +103,7 @@ export type WriterVerbs = QueueWrites &
   CarryWrites &
   LotWrites &
   TenantWrites &
+  IdentityWrites &
   DomainWrites &
   OperationWrites &
   SuspendWrites &
@@ -119,7 +116,7 @@ export type WriterVerbs = QueueWrites &
   UpkeepWrites
 export type Verb = keyof WriterVerbs
 
-export type Touch = readonly [kind: 'key' | 'credential', id: string, at: number]
+export type Touch = readonly [kind: 'key' | 'credential' | 'session', id: string, at: number]
 export type Used = readonly [bucket: string, window: number, n: number]
 
 export type Call = readonly [id: number, verb: Verb, args: readonly unknown[]]

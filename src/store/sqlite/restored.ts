@@ -4,8 +4,8 @@
  *   What waited when the copy was made may have been sent since, so all of it is
  *   put to rest: held as `restored`, until somebody releases or purges it; webhooks
  *   go on from the end of the log. What was
- *   under way is treated as after a crash first. Sessions end, since one that was
- *   ended later would live again; keys and credentials are told, for the same
+ *   under way is treated as after a crash first. Sessions and links end, since one that was
+ *   ended or used later would live again; keys and credentials are told, for the same
  *   reason. Rows stored from now on stand above all that the lost time had given out.
  */
 import type { Db } from './connect.js'
@@ -53,6 +53,7 @@ export const putToRest = (path: string, send: boolean, now: number): Restored =>
     const addEvent = createAddEvent(desk)
     const parking = createParking(desk, addEvent)
     return db.transaction((): Restored => {
+      db.exec('DELETE FROM links')
       desk.order.begin()
       desk.order.follow()
       createLeases(desk, addEvent).recover(now)

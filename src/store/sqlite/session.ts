@@ -10,6 +10,7 @@ import { createShelf, type Shelf } from './body/shelf.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { createHookReads } from './hooks/reads.js'
+import { createIdentityReads } from './identity/reads.js'
 import { takeDaemonLock } from './lock.js'
 import { createLogReads } from './log/reads.js'
 import { createDomainReads } from './operate/domains.js'
@@ -52,6 +53,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createEmailReads(sql),
     ...createLogReads(sql),
     ...createTenantReads(sql, createMemory(db)),
+    ...createIdentityReads(sql),
     ...createDepthReads(sql),
     ...createLeadRead(sql),
     ...createQueueReads(sql),

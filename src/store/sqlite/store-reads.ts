@@ -37,7 +37,6 @@ type TenantReads = Pick<
   | 'credentialsByUsername'
   | 'credentialsByRange'
   | 'credentials'
-  | 'sessionByLookup'
   | 'pool'
   | 'pools'
   | 'allPools'
@@ -64,7 +63,6 @@ const tenantReads = (current: () => Verbs): TenantReads => ({
   credentialsByUsername: async (username) => current().reads.credentialsByUsername(username),
   credentialsByRange: async () => current().reads.credentialsByRange(),
   credentials: async (accountId, page) => current().reads.credentials(accountId, page),
-  sessionByLookup: async (lookup) => current().reads.sessionByLookup(lookup),
   pool: async (accountId, ref) => current().reads.pool(accountId, ref),
   pools: async (accountId, page) => current().reads.pools(accountId, page),
   allPools: async () => current().reads.allPools(),

@@ -5,6 +5,7 @@
  *   wait: consume() of the daemon answers from memory, and touch() never waits.
  */
 
+import type { Identity } from '../port/identity.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
 import type { Ledger, Queue, Schedule, Upkeep } from '../port.js'
@@ -16,6 +17,7 @@ import type { Operations, QueueOrder } from '../port-operations.js'
 import type { Tenants } from '../port-tenants.js'
 import type { EndpointWrites } from './hooks/endpoints.js'
 import type { PostWrites } from './hooks/posts.js'
+import { identityVerbs } from './identity/client.js'
 import type { Progress } from './operate/orders.js'
 import { SUSPENDED } from './operate/suspend.js'
 import type { Swept } from './protocol.js'
@@ -36,9 +38,6 @@ type TenantWrites = Pick<
   | 'touch'
   | 'createCredential'
   | 'revokeCredential'
-  | 'createUser'
-  | 'createSession'
-  | 'revokeSession'
   | 'createPool'
   | 'updatePool'
   | 'deletePool'
@@ -173,9 +172,6 @@ const tenantWrites = (current: () => Verbs): TenantWrites => ({
   touch: (kind, id, at) => current().touches.touch(kind, id, at),
   createCredential: async (credential) => current().line.call('createCredential', credential),
   revokeCredential: async (accountId, id) => current().line.call('revokeCredential', accountId, id),
-  createUser: async (user) => current().line.call('createUser', user),
-  createSession: async (session) => current().line.call('createSession', session),
-  revokeSession: async (id) => current().line.call('revokeSession', id),
   createPool: async (pool) => current().line.call('createPool', pool),
   updatePool: async (pool) => current().line.call('updatePool', pool),
   deletePool: async (accountId, id) => current().line.call('deletePool', accountId, id),
@@ -246,8 +242,9 @@ const hookWrites = (current: () => Verbs): HookWrites => ({
 
 export const writesOf = (
   current: () => Verbs,
-): TenantWrites & MailWrites & OperationWrites & CarryVerbs & HookWrites => ({
+): TenantWrites & Identity & MailWrites & OperationWrites & CarryVerbs & HookWrites => ({
   ...tenantWrites(current),
+  ...identityVerbs(current),
   ...mailWrites(current),
   ...operationWrites(current),
   ...carryWrites(current),

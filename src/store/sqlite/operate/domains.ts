@@ -5,7 +5,7 @@ import type { Page, Rows } from '../../page.js'
 import type { DomainRow } from '../../port-domains.js'
 import type { Notice } from '../../port-log.js'
 import type { Written } from '../../port-tenants.js'
-import { inserter } from '../order/insert.js'
+import { inserter, unlessTaken } from '../order/insert.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { DOMAINS } from '../schema/domains.js'
@@ -15,16 +15,6 @@ export interface DomainWrites {
   createDomain(row: DomainRow): Written
   updateDomain(row: DomainRow, updatedAt: number, notice: Notice | null): boolean
   removeDomain(accountId: string, id: string): boolean
-}
-
-const unlessTaken = (run: () => unknown): Written => {
-  try {
-    run()
-    return 'done'
-  } catch (error) {
-    if ((error as { code?: string }).code === 'SQLITE_CONSTRAINT_UNIQUE') return 'not_unique'
-    throw error
-  }
 }
 
 /** `addNotice` writes in the commit that runs. */

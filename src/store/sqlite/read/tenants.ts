@@ -11,20 +11,11 @@ import type {
   CredentialRow,
   KeyRow,
   KnownPool,
-  SessionRow,
   SuppressionRow,
   WorkspaceRow,
 } from '../../port-tenants.js'
 import type { Table } from '../schema/record.js'
-import {
-  ACCOUNTS,
-  CREDENTIALS,
-  KEYS,
-  KNOWN_POOLS,
-  SESSIONS,
-  SUPPRESSIONS,
-  WORKSPACES,
-} from '../schema/tables.js'
+import { ACCOUNTS, CREDENTIALS, KEYS, KNOWN_POOLS, SUPPRESSIONS, WORKSPACES } from '../schema/tables.js'
 import type { Remember } from './memory.js'
 import { listOf, pageOf } from './pages.js'
 import type { Statements } from './statements.js'
@@ -79,7 +70,6 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
     credentialsByRange: (): readonly CredentialRow[] => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY ord'),
     credentials: (accountId: string, page: Page): Rows<CredentialRow> =>
       list(CREDENTIALS, 'account_id = ?', [accountId], page),
-    sessionByLookup: (lookup: string): SessionRow | null => one(SESSIONS, 'lookup = ?', lookup),
     pool: (accountId: string, ref: string): KnownPool | null =>
       one(
         KNOWN_POOLS,

@@ -15,6 +15,7 @@
 
 import type { Db } from '../connect.js'
 import { HOOKS_STEP } from '../hooks/tables.js'
+import { IDENTITY_STEP } from '../identity/step.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
 import { SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { OWED_STEP } from '../owed/step.js'
@@ -278,4 +279,5 @@ export const STEPS: readonly Step[] = [
   MESSAGE_IDS_STEP,
   HOLDS_STEP,
   RARE_STEP,
+  IDENTITY_STEP,
 ]

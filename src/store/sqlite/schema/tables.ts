@@ -10,9 +10,7 @@ import type {
   KeyRow,
   KnownPool,
   PoolRow,
-  SessionRow,
   SuppressionRow,
-  UserRow,
   WorkspaceRow,
 } from '../../port-tenants.js'
 import { type Table, table } from './record.js'
@@ -66,25 +64,6 @@ export const CREDENTIALS = table<CredentialRow>('credentials', {
   imported: 'bool',
   createdAt: 'plain',
   lastUsedAt: 'plain',
-})
-
-export const USERS = table<UserRow>('users', {
-  id: 'plain',
-  accountId: 'plain',
-  email: 'plain',
-  name: 'plain',
-  hash: 'plain',
-  createdAt: 'plain',
-})
-
-export const SESSIONS = table<SessionRow>('sessions', {
-  id: 'plain',
-  accountId: 'plain',
-  userId: 'plain',
-  lookup: 'plain',
-  hash: 'plain',
-  createdAt: 'plain',
-  expiresAt: 'plain',
 })
 
 export const POOLS = table<PoolRow>('pools', {

@@ -12,6 +12,7 @@ import type { Outcome, Settled } from '../../port.js'
 import type { Keep } from '../../port-upkeep.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
+import { createIdentitySweep } from '../identity/write.js'
 import { ordAt, timeOf } from '../order/ord.js'
 import type { Swept } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
@@ -36,7 +37,6 @@ const prepare = (desk: Desk) => {
        AND coalesce(completed_at, locked_until) < ? - ?`,
     ),
     windows: db.prepare('DELETE FROM rate_windows WHERE at < ?'),
-    sessions: db.prepare('DELETE FROM sessions WHERE expires_at < ?'),
     // by the order of rows, which does not follow a clock that nobody believes
     last: db.prepare<[], number>('SELECT last FROM order_state').pluck(),
     floor: db.prepare('UPDATE log_state SET floor = max(floor, ?)'),
@@ -69,6 +69,7 @@ export const createSweepStep = (
   const retain = createRetention(desk)
   const sweepPosts = createPostSweep(desk)
   const forget = createStatisticsSweep(desk.db)
+  const endOver = createIdentitySweep(desk.db)
 
   const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
@@ -103,7 +104,7 @@ export const createSweepStep = (
       (keep.logMs === undefined ? 0 : raiseFloor(now, keep.logMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
-      sql.sessions.run(now).changes +
+      endOver(now) +
       endSuppressions(now) +
       sweepPosts(now) +
       forget(now)

@@ -6,24 +6,11 @@
  *   around it goes on.
  */
 import { numbered } from '../../built-in.js'
-import type { CredentialRow, PoolRow, WorkspaceRow, Written } from '../../port-tenants.js'
-import { inserter } from '../order/insert.js'
+import type { CredentialRow, PoolRow, WorkspaceRow } from '../../port-tenants.js'
+import { inserter, unlessTaken } from '../order/insert.js'
 import type { TenantWrites } from '../protocol.js'
-import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, SESSIONS, USERS, WORKSPACES } from '../schema/tables.js'
+import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'
 import type { Desk } from './desk.js'
-
-const UNIQUE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
-
-/** Runs one statement; a broken UNIQUE is the answer `not_unique`. */
-const unlessTaken = (run: () => unknown): Written => {
-  try {
-    run()
-    return 'done'
-  } catch (error) {
-    if (UNIQUE.has((error as { code?: string }).code ?? '')) return 'not_unique'
-    throw error
-  }
-}
 
 type RowWrites = Pick<
   TenantWrites,
@@ -37,9 +24,6 @@ type RowWrites = Pick<
   | 'touchAll'
   | 'createCredential'
   | 'revokeCredential'
-  | 'createUser'
-  | 'createSession'
-  | 'revokeSession'
 >
 
 /** Workspaces and the pools that are theirs alone. */
@@ -90,8 +74,6 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
     workspace: inserter(desk, WORKSPACES),
     key: inserter(desk, KEYS),
     credential: inserter(desk, CREDENTIALS),
-    user: inserter(desk, USERS),
-    session: inserter(desk, SESSIONS),
     pool: inserter(desk, POOLS),
   }
   const touch = {
@@ -99,11 +81,11 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
     credential: db.prepare(
       'UPDATE credentials SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?',
     ),
+    session: db.prepare('UPDATE sessions SET last_seen_at = max(last_seen_at, ?) WHERE id = ?'),
   }
   const revoke = {
     key: db.prepare('DELETE FROM keys WHERE account_id = ? AND id = ?'),
     credential: db.prepare('DELETE FROM credentials WHERE account_id = ? AND id = ?'),
-    session: db.prepare('DELETE FROM sessions WHERE id = ?'),
   }
   return {
     createAccount(account, { workspace, pools }) {
@@ -130,11 +112,6 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
     },
     createCredential: (credential: CredentialRow) => unlessTaken(() => add.credential(credential)),
     revokeCredential: (accountId, id) => revoke.credential.run(accountId, id).changes === 1,
-    createUser: (user) => unlessTaken(() => add.user(user)),
-    createSession: (session) => {
-      add.session(session)
-    },
-    revokeSession: (id) => revoke.session.run(id).changes === 1,
   }
 }
 

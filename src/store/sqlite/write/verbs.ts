@@ -11,6 +11,7 @@ import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
 import { createEndpointWrites } from '../hooks/endpoints.js'
 import { createPostWrites } from '../hooks/posts.js'
+import { createIdentityWrites } from '../identity/write.js'
 import { storedId } from '../log/event-id.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createErase } from '../operate/erase.js'
@@ -80,6 +81,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     ...createStatisticsWrites(desk),
     ...createIdempotency(desk),
     ...createTenantWrites(desk),
+    ...createIdentityWrites(desk),
     ...createPoolWrites(desk),
     ...createDomainWrites(desk, addNotice),
     ...createSuppressionWrites(desk, listings, systemClock.now),

@@ -1,0 +1,180 @@
+/**
+ * NAME      port-identity - the store's verbs about people, links and sessions
+ * DESCRIPTION
+ *   A person is known by an address, and by what identity providers call him
+ *   (issuer and subject). A link lets somebody in once. A session is an open
+ *   door: ended, its row is gone, and the next request is refused.
+ *   Whoever signs in does it in one verb: the link is used up, the person made,
+ *   the provider's name for him bound and the session opened, or nothing.
+ * NOTES
+ *   The last enabled owner can be neither disabled nor made less, whoever asks;
+ *   the verbs decide it, so two at once can not do it either.
+ */
+import type { Page, Rows } from '../page.js'
+import type { Written } from '../port-tenants.js'
+
+/** What a person may do, the most first. */
+export const ROLES = ['owner', 'member', 'viewer'] as const
+export type Role = (typeof ROLES)[number]
+
+/** A page of the dashboard that somebody keeps at hand. */
+export interface SavedView {
+  readonly title: string
+  readonly path: string
+}
+
+export interface UserRow {
+  /** `usr_...` */
+  readonly id: string
+  readonly accountId: string
+  /** In lower case; nobody else in the account has it. */
+  readonly email: string
+  readonly name: string | null
+  readonly role: Role
+  /** bcrypt, or null when only an identity provider may vouch. */
+  readonly hash: string | null
+  readonly timeZone: string | null
+  readonly views: readonly SavedView[]
+  /** People are not deleted: what they did stands under their names. */
+  readonly disabledAt: number | null
+  /** The provider whose word about the role wins at each sign-in. */
+  readonly roleFrom: string | null
+  readonly createdAt: number
+  readonly lastSignInAt: number | null
+}
+
+export type UserChange = Partial<Omit<UserRow, 'id' | 'accountId' | 'createdAt' | 'lastSignInAt'>>
+
+/** What a provider calls a person. Nobody else of the account has this issuer and subject. */
+export interface IdentityRow {
+  readonly accountId: string
+  readonly userId: string
+  /** Its name in the configuration when it was bound. */
+  readonly provider: string
+  readonly issuer: string
+  readonly subject: string
+  readonly createdAt: number
+  readonly lastSignInAt: number | null
+}
+
+/** `setup` lets in whoever runs this installation, or a certain person; `invitation` somebody new. */
+export type LinkKind = 'setup' | 'invitation'
+
+export interface LinkRow {
+  /** `lnk_...` */
+  readonly id: string
+  readonly accountId: string
+  readonly kind: LinkKind
+  readonly role: Role
+  /** Whom it is meant for; it binds nobody. */
+  readonly email: string | null
+  /** The person who is let in, to set a password. */
+  readonly userId: string | null
+  readonly lookup: string
+  readonly hash: Uint8Array
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly usedAt: number | null
+  /** Who made it, in words. */
+  readonly createdBy: string
+}
+
+/** What is kept of the provider's side of a session. */
+export interface SessionOidc {
+  readonly issuer: string
+  readonly subject: string
+  /** Its own id of the session, when it gave one. */
+  readonly sid: string | null
+  /** ID token and refresh token, sealed with the pepper. */
+  readonly sealed: string | null
+  /** When groups and roles were last asked. */
+  readonly checkedAt: number
+}
+
+export interface SessionRow {
+  readonly id: string
+  readonly accountId: string
+  /** null: of nobody in particular, with `role`. */
+  readonly userId: string | null
+  /** Of a session of nobody; of a person's the person's own holds. */
+  readonly role: Role
+  /** `local`, `link`, `cli`, or the name of an identity provider. */
+  readonly provider: string
+  /** Where it was opened, and with what; at most 200 characters. */
+  readonly address: string | null
+  readonly userAgent: string | null
+  readonly lookup: string
+  readonly hash: Uint8Array
+  readonly createdAt: number
+  readonly lastSeenAt: number
+  readonly expiresAt: number
+  /** It ends when it is not used for so long. */
+  readonly idleMs: number
+  readonly oidc: SessionOidc | null
+}
+
+export interface SignIn {
+  /** The open link that is used up by this. */
+  readonly linkId: string | null
+  /** The person to make; his id is the session's. */
+  readonly newUser: UserRow | null
+  /** Is bound to the session's person, or was before. */
+  readonly identity: IdentityRow | null
+  /** What changes with the person. A password ends his other sessions; a role is left where he is the last owner. */
+  readonly change: UserChange | null
+  readonly session: SessionRow
+  /** The session that this browser had. */
+  readonly instead: string | null
+  readonly now: number
+}
+
+/** `not_unique`: the address, or what the provider calls him, is another person's. `disabled`: the person is, or is not there. */
+export type SignedIn = 'done' | 'link_used' | 'not_unique' | 'disabled'
+
+/** Which sessions: those to which every part applies that is given. */
+export interface SessionsOf {
+  readonly userId?: string
+  readonly exceptId?: string
+  readonly issuer?: string
+  readonly subject?: string
+  readonly sid?: string
+}
+
+export type UserWritten = Written | 'not_found' | 'last_owner'
+
+export interface Identity {
+  createUser(user: UserRow): Promise<Written>
+  /** By id or address, within an account. */
+  user(accountId: string, ref: string): Promise<UserRow | null>
+  users(accountId: string, page: Page): Promise<Rows<UserRow>>
+  /** Whoever is disabled or gets another password loses his sessions with it, but for `keepSession`. */
+  updateUser(
+    accountId: string,
+    id: string,
+    change: UserChange,
+    keepSession?: string | null,
+  ): Promise<UserWritten>
+  userByIdentity(accountId: string, issuer: string, subject: string): Promise<UserRow | null>
+  identities(userId: string): Promise<readonly IdentityRow[]>
+
+  createLink(link: LinkRow): Promise<void>
+  /** Used or expired ones, too: the caller looks. */
+  linkByLookup(lookup: string): Promise<LinkRow | null>
+  links(accountId: string, kind: LinkKind, page: Page): Promise<Rows<LinkRow>>
+  revokeLink(accountId: string, id: string): Promise<boolean>
+
+  signIn(signIn: SignIn): Promise<SignedIn>
+  /** Opens a session of nobody in particular. */
+  createSession(session: SessionRow): Promise<void>
+  sessionByLookup(lookup: string): Promise<SessionRow | null>
+  session(accountId: string, id: string): Promise<SessionRow | null>
+  /** Of all, or of one person. */
+  sessions(accountId: string, userId: string | null, page: Page): Promise<Rows<SessionRow>>
+  updateSession(accountId: string, id: string, oidc: SessionOidc): Promise<boolean>
+  revokeSession(accountId: string, id: string): Promise<boolean>
+  /** Resolves with how many it ended. */
+  revokeSessions(accountId: string, of: SessionsOf): Promise<number>
+
+  /** True the first time; kept until then. */
+  rememberOnce(kind: string, value: string, until: number): Promise<boolean>
+}
