@@ -29,13 +29,16 @@ const row = (
   retryable,
 })
 
-export const FAULTS = {
-  'email.not_found': row(
+const notFound = (noun: string): FaultRow =>
+  row(
     404,
     '550 5.1.1',
-    'Email not found',
-    'No email with that id is visible to this credential.',
-  ),
+    `${noun[0]?.toUpperCase()}${noun.slice(1)} not found`,
+    `No ${noun} with that id is visible to this credential.`,
+  )
+
+export const FAULTS = {
+  'email.not_found': notFound('email'),
   'email.sender_not_allowed': row(
     403,
     '550 5.7.1',
@@ -146,30 +149,10 @@ export const FAULTS = {
     'Role forbidden',
     'The role of this person does not allow this; an owner of the installation can change it.',
   ),
-  'api_key.not_found': row(
-    404,
-    '550 5.1.1',
-    'API key not found',
-    'No API key with that id is visible to this credential.',
-  ),
-  'credential.not_found': row(
-    404,
-    '550 5.1.1',
-    'SMTP credential not found',
-    'No SMTP credential with that id is visible to this credential.',
-  ),
-  'webhook.not_found': row(
-    404,
-    '550 5.1.1',
-    'Webhook not found',
-    'No webhook with that id is visible to this credential.',
-  ),
-  'event.not_found': row(
-    404,
-    '550 5.1.1',
-    'Event not found',
-    'No event with that id is visible to this credential.',
-  ),
+  'api_key.not_found': notFound('API key'),
+  'credential.not_found': notFound('SMTP credential'),
+  'webhook.not_found': notFound('webhook'),
+  'event.not_found': notFound('event'),
   'event.expired': row(
     410,
     '554 5.6.0',
@@ -182,42 +165,17 @@ export const FAULTS = {
     'Suppression not found',
     'No suppression with that id or address is visible to this credential.',
   ),
-  'egress_pool.not_found': row(
-    404,
-    '550 5.1.1',
-    'Egress pool not found',
-    'No egress pool with that id is visible to this credential.',
-  ),
+  'egress_pool.not_found': notFound('egress pool'),
   'domain.not_found': row(
     404,
     '550 5.1.1',
     'Sending domain not found',
     'No sending domain with that name is visible to this credential.',
   ),
-  'hold.not_found': row(
-    404,
-    '550 5.1.1',
-    'Hold not found',
-    'No hold with that id is visible to this credential.',
-  ),
-  'user.not_found': row(
-    404,
-    '550 5.1.1',
-    'Person not found',
-    'No person with that id is visible to this credential.',
-  ),
-  'session.not_found': row(
-    404,
-    '550 5.1.1',
-    'Session not found',
-    'No session with that id is visible to this credential.',
-  ),
-  'invitation.not_found': row(
-    404,
-    '550 5.1.1',
-    'Invitation not found',
-    'No open invitation with that id is visible to this credential.',
-  ),
+  'hold.not_found': notFound('hold'),
+  'user.not_found': notFound('person'),
+  'session.not_found': notFound('session'),
+  'invitation.not_found': notFound('invitation'),
   'error_type.not_found': row(
     404,
     '550 5.1.1',
