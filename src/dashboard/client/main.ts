@@ -1,6 +1,9 @@
 /**
  * NAME      main - what every page can do with scripts on
  */
+// style shows what only a script can do
+document.documentElement.dataset.scripts = ''
+
 for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
   button.hidden = false
   button.addEventListener('click', async () => {

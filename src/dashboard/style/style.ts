@@ -1,9 +1,25 @@
 /**
  * NAME      style - the one stylesheet
+ * DESCRIPTION
+ *   Parts in the order in which a later one may overrule an earlier one; print is last.
  */
-const TOKENS = `:root { color-scheme: light dark; }
-body { margin: 0; font: 14px/20px system-ui, sans-serif; }
-.hid { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-.ic { width: 1rem; height: 1rem; }`
+import { BASE } from './base.js'
+import { CHART } from './chart.js'
+import { CONTROLS } from './controls.js'
+import { MENUS } from './menus.js'
+import { DOOR } from './pages/door.js'
+import { INBOX } from './pages/inbox.js'
+import { MAIL } from './pages/mail.js'
+import { MAILS } from './pages/mails.js'
+import { PRINT } from './print.js'
+import { SHELL } from './shell.js'
+import { STATUS } from './status.js'
+import { TABLE } from './table.js'
+import { TEXT } from './text.js'
+import { TOKENS } from './tokens.js'
 
-export const STYLE = TOKENS
+export const STYLE = [
+  ...[TOKENS, BASE, SHELL, CONTROLS, MENUS, STATUS, TABLE, TEXT, CHART],
+  ...[MAILS, MAIL, INBOX, DOOR],
+  PRINT,
+].join('')

@@ -1,0 +1,60 @@
+/**
+ * NAME      mails - the list of mails, one line a mail
+ * DESCRIPTION
+ *   Each whole row is the link of its subject. Narrow windows drop what is least, and a phone gets three lines a mail.
+ */
+export const MAILS = `
+.live { display: inline-flex; align-items: center; gap: var(--s2); margin-inline-start: auto; color: var(--ink-3); font: var(--small) var(--sans); white-space: nowrap; }
+.live::before { content: ""; width: .5rem; height: .5rem; border: 1.5px solid currentColor; border-radius: 50%; }
+.live[data-state=live] { color: var(--ok); }
+.live[data-state=live]::before { background: currentColor; }
+.live[data-state=wait] { color: var(--wait); }
+.live button { color: var(--ink); }
+.fresh { display: block; width: 100%; margin-bottom: var(--s2); border-color: var(--accent); background: var(--accent-wash); color: var(--accent); }
+.mails { table-layout: fixed; }
+.mails th, .mails td { white-space: nowrap; }
+.mails .tick { width: 2.25rem; }
+.mails .c-st { width: 7.75rem; }
+.mails .c-to { width: 24%; }
+.mails .c-out { width: 26%; }
+.mails .c-tag { width: 9rem; }
+.mails .c-ws { width: 8rem; }
+.mails .c-when { width: 6.5rem; }
+.mails .c-exact { width: 12rem; }
+.mails :is(.c-when, .c-exact) { text-align: end; }
+.mails td { padding-block: .375rem; }
+.mails td:is(.c-out, .c-when, .c-exact, .c-ws), .mails .more { color: var(--ink-3); }
+.mails .bad td.c-out { color: var(--bad); }
+.mails .wait td.c-out { color: var(--wait); }
+.mails td.c-subj a { text-decoration: none; }
+.mails tbody tr { position: relative; }
+.mails tbody td.c-subj a::after { content: ""; position: absolute; inset: 0; }
+.mails tbody td.tick { position: relative; z-index: 1; }
+.mails tr:has(td.c-subj a:focus-visible) { outline: 2px solid var(--accent); outline-offset: -2px; }
+.mails td.c-subj a:focus-visible { outline: 0; }
+.mails .c-out .ic { display: inline-block; width: .875rem; height: .875rem; margin-inline-end: .375rem; vertical-align: -.2em; }
+@media (width < 100rem) { .mails .c-exact { display: none; } }
+@media (width < 90rem) { .mails :is(.c-tag, .c-ws) { display: none; } .mails .c-to { width: 26%; } .mails .c-out { width: 29%; } }
+@media (width < 60rem) {
+  .mails, .mails tbody { display: block; width: auto; margin: 0; }
+  .mails thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .mails tbody tr { display: grid; grid-template: "st to when" auto "st subj subj" auto "st out out" auto / 7.5rem minmax(0, 1fr) auto; gap: 0 var(--s3); padding: var(--s2) 0; border-bottom: 1px solid var(--line); }
+  .mails tbody tr:has(td.tick) { padding-inline-start: 1.75rem; }
+  .mails tbody td { width: auto; padding: 0; border: 0; }
+  .mails td.tick { position: absolute; left: 0; top: .625rem; width: auto; }
+  .mails td.c-st { grid-area: st; width: auto; }
+  .mails td.c-to { grid-area: to; width: auto; font-weight: 500; }
+  .mails td.c-subj { grid-area: subj; }
+  .mails td.c-subj a { color: var(--ink-2); }
+  .mails td.c-out { grid-area: out; width: auto; }
+  .mails td.c-when { grid-area: when; width: auto; }
+  .mails tr:not(.bad, .wait) td.c-out { display: none; }
+  .mails td.c-out .one { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; white-space: normal; overflow-wrap: anywhere; }
+  .mails tbody tr:hover > * { background: none; }
+  .mails tr.new { background: var(--accent-wash); }
+}
+@media (width < 40rem) {
+  .mails tbody tr { grid-template: "st when" auto "to to" auto "subj subj" auto "out out" auto / minmax(0, 1fr) auto; padding-block: var(--s3); }
+  .live { order: -1; margin: 0; }
+}
+`
