@@ -51,6 +51,7 @@ const HOME: Record<string, readonly string[]> = {
   'preact-render-to-string': ['dashboard'],
   uplot: ['dashboard'],
   'openid-client': ['dashboard'],
+  jose: ['dashboard'],
   yargs: ['cli'],
   'cli-table3': ['cli'],
   picocolors: ['cli'],
