@@ -87,8 +87,13 @@ export interface LiveSession {
   readonly user: UserRow | null
 }
 
-const isOver = ({ lastSeenAt, idleMs, ...row }: SessionRow, now: number): boolean =>
-  !isCurrent(row, now) || now - lastSeenAt >= idleMs
+/** How long a provider's word of its person counts when it is not asked again. */
+export const PROVIDER_WORD_MS = 12 * HOUR
+
+const isOver = ({ lastSeenAt, idleMs, oidc, ...row }: SessionRow, now: number): boolean =>
+  !isCurrent(row, now) ||
+  now - lastSeenAt >= idleMs ||
+  (oidc !== null && now - oidc.checkedAt >= PROVIDER_WORD_MS)
 
 /** A session that is real and not over, with its person; or null. */
 export const verifySession = async (ground: TenantGround, token: string): Promise<LiveSession | null> => {

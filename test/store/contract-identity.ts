@@ -34,7 +34,7 @@ export const userFor = (at: Ground, over: Partial<UserRow> = {}): UserRow => ({
 })
 
 const identityOf = ({ accountId, id: userId }: UserRow, over: Partial<IdentityRow> = {}): IdentityRow => ({
-  ...{ accountId, userId, provider: 'corp', issuer: 'https://id.test', subject: '42' },
+  ...{ accountId, userId, provider: 'corp', issuer: 'https://id.test', subject: '42', byRule: true },
   ...{ createdAt: T0, lastSignInAt: null, ...over },
 })
 

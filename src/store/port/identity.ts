@@ -53,6 +53,8 @@ export interface IdentityRow {
   readonly provider: string
   readonly issuer: string
   readonly subject: string
+  /** Let in by a rule of the configuration, which is looked at again each time; false: by an invitation. */
+  readonly byRule: boolean
   readonly createdAt: number
   readonly lastSignInAt: number | null
 }

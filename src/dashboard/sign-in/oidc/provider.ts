@@ -169,7 +169,9 @@ export class Provider {
     try {
       return await call()
     } catch (error) {
-      throw troubleOf(error, step)
+      const { url } = Object((error as { cause?: unknown }).cause) as { url?: unknown }
+      const keys = this.#found?.configuration.serverMetadata().jwks_uri
+      throw troubleOf(error, url !== undefined && url === keys ? 'keys' : step)
     }
   }
 

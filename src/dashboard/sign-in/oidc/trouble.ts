@@ -5,7 +5,12 @@
  *   check, on the page, in the log and in doctor. No token, code or secret ever
  *   stands in one of these.
  */
-import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client'
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from 'openid-client'
 
 export type TroubleKind =
   | 'down'
@@ -118,6 +123,11 @@ export const troubleOf = (error: unknown, step: Step): ProviderTrouble => {
     return ofResponse(error)
   const chain = chainOf(error)
   const codes = codesOf(chain)
+  if (error instanceof WWWAuthenticateChallengeError)
+    return new ProviderTrouble(
+      error.status === 401 ? 'client' : OF_STEP[step],
+      `${step}: it answered ${error.status}`,
+    )
   const texts = chain.flatMap((one) => (one instanceof Error ? [quoted(one.message)] : []))
   const detail = [
     ...new Set([...texts, ...codes.filter((code) => NETWORK.test(code) || TLS.test(code))]),
@@ -127,6 +137,7 @@ export const troubleOf = (error: unknown, step: Step): ProviderTrouble => {
   if (codes.some((code) => TIMEOUT.test(code))) return trouble('slow')
   if (codes.some((code) => NETWORK.test(code))) return trouble('down')
   if (codes.includes('OAUTH_JWT_TIMESTAMP_CHECK_FAILED')) return trouble('clock')
+  if (codes.includes('OAUTH_MISSING_SERVER_METADATA')) return trouble('metadata')
   if (codes.includes('OAUTH_KEY_SELECTION_FAILED') || /jwks/i.test(detail)) return trouble('keys')
   if (error instanceof ClientError && codes.includes('OAUTH_RESPONSE_IS_NOT_CONFORM')) {
     const { status } = (error.cause ?? {}) as { status?: number }

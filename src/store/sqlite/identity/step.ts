@@ -66,6 +66,7 @@ CREATE TABLE identities (
   provider TEXT NOT NULL,
   issuer TEXT NOT NULL,
   subject TEXT NOT NULL,
+  by_rule INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   last_sign_in_at INTEGER,
   ord INTEGER NOT NULL,
@@ -119,6 +120,7 @@ export const IDENTITIES = table<IdentityRow>('identities', {
   provider: 'plain',
   issuer: 'plain',
   subject: 'plain',
+  byRule: 'bool',
   createdAt: 'plain',
   lastSignInAt: 'plain',
 })

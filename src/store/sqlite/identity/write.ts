@@ -54,7 +54,7 @@ const prepare = (db: Db) => ({
     )
     .pluck(),
   seenIdentity: db.prepare(
-    `UPDATE identities SET last_sign_in_at = ?, provider = ? WHERE account_id = ? AND issuer = ? AND subject = ?`,
+    `UPDATE identities SET last_sign_in_at = ?, provider = ?, by_rule = ? WHERE account_id = ? AND issuer = ? AND subject = ?`,
   ),
   seenUser: db.prepare('UPDATE users SET last_sign_in_at = ? WHERE id = ?'),
   updateSession: db.prepare('UPDATE sessions SET oidc = ? WHERE account_id = ? AND id = ?'),
@@ -133,8 +133,9 @@ const createSignIn = (desk: Desk, { sql, find, takesLastOwner, isTaken, apply }:
   }
 
   const bind = (one: IdentityRow, now: number): void => {
-    const { accountId, issuer, subject, provider } = one
-    const known = sql.seenIdentity.run(now, provider, accountId, issuer, subject).changes === 1
+    const { accountId, issuer, subject, provider, byRule } = one
+    const known =
+      sql.seenIdentity.run(now, provider, byRule ? 1 : 0, accountId, issuer, subject).changes === 1
     if (!known) addIdentity({ ...one, lastSignInAt: now })
   }
 
