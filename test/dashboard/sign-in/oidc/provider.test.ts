@@ -6,7 +6,7 @@ import { systemClock } from '../../../../src/base/clock.js'
 import { readConfig } from '../../../../src/config/load.js'
 import { newChecks, Provider } from '../../../../src/dashboard/sign-in/oidc/provider.js'
 import { ProviderTrouble } from '../../../../src/dashboard/sign-in/oidc/trouble.js'
-import { Browser } from '../../../parts/browser.js'
+import { CookieClient } from '../../../parts/cookie-client.js'
 import { CLIENT_SECRET, Idp, type IdpWish, signedWithPublicKey, unsigned } from '../../../parts/oidc.js'
 
 const BASE = 'http://127.0.0.1:9'
@@ -32,7 +32,7 @@ const openIdp = async (wish: IdpWish = {}): Promise<Idp> => {
 /** From the beginning to what the provider sends the browser back with. */
 const goThere = async (provider: Provider, checks = newChecks()) => {
   const there = await provider.begin(checks, REDIRECT)
-  const { url } = await new Browser().go(there.href, { follow: /\/callback/ })
+  const { url } = await new CookieClient().go(there.href, { follow: /\/callback/ })
   return { checks, answer: new URL(url) }
 }
 
