@@ -268,7 +268,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
   })
-  const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site })
+  const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))

@@ -33,6 +33,7 @@ import { events } from './routes/events.js'
 import { keptMail } from './routes/kept-mail.js'
 import { domains } from './routes/operate/domains.js'
 import { holds } from './routes/operate/holds.js'
+import { installation } from './routes/operate/installation.js'
 import { queue } from './routes/operate/queue.js'
 import { pools } from './routes/pools.js'
 import { session } from './routes/session.js'
@@ -120,6 +121,7 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
       ...queue(ground),
       ...holds(ground),
       ...session(),
+      ...installation(ground, baseUrl),
       ...catalogue(baseUrl),
     ],
     baseUrl,

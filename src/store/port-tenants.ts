@@ -216,7 +216,8 @@ export interface Tenants {
   createKey(key: KeyRow): Promise<void>
   keyByLookup(lookup: string): Promise<KeyRow | null>
   key(accountId: string, id: string): Promise<KeyRow | null>
-  keys(accountId: string, page: Page): Promise<Rows<KeyRow>>
+  /** With a lookup only the key that has it. */
+  keys(accountId: string, page: Page, lookup?: string | null): Promise<Rows<KeyRow>>
   /** Removes a key for good; false when there was none. */
   revokeKey(accountId: string, id: string): Promise<boolean>
   /** Best effort, coalesced: never waits for the disk. */

@@ -73,6 +73,7 @@ const REASONS: Readonly<Record<string, string>> = {
   removeSuppressions: 'a shell has loops, and what destroys names what it destroys',
   getWebhookEvent: 'webhook events --json has all but the payload, and events show it',
   listWebhookAttempts: 'webhook events shows how often and the last of them',
+  getInstallation: 'the configuration says it: config print',
   getSession: 'a command acts for whoever owns the data folder, and has no credential',
   listErrors: 'documentation, for whoever programs against the API',
   getError: 'documentation, for whoever programs against the API',

@@ -189,4 +189,12 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
       limits: { rate_limit_per_minute: 600 },
     },
   },
+  getInstallation: {
+    answer: {
+      object: 'installation',
+      base_url: 'https://mail.shop.example',
+      hostname: 'mail.shop.example',
+      submission: [{ host: 'mail.shop.example', port: 587, tls: 'starttls', ip_credentials: false }],
+    },
+  },
 }

@@ -13,7 +13,6 @@ import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/api-key.js'
 import { removed as removedShape } from '../shapes/common.js'
-import { pageOnly } from '../shapes/workspace.js'
 import { readTime } from '../wire/time.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
@@ -68,14 +67,16 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/api-keys',
     summary: 'API keys, newest first',
     description: 'Without secrets. `prefix` tells which one a program uses.',
-    query: pageOnly,
+    query: shapes.keyQuery,
     answers: { 200: shapes.keyList },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     async handle(call) {
+      const { accountId } = call.principal
+      const { prefix } = call.query
       const body = await pageFor(ground, 'api-keys', call, {
         query: call.query,
-        filters: {},
-        fetch: (page) => ground.store.keys(call.principal.accountId, page),
+        filters: { prefix: prefix ?? null },
+        fetch: (page) => ground.store.keys(accountId, page, prefix?.slice(9) ?? null),
         render: render.apiKey,
       })
       return { status: 200, body }

@@ -17,12 +17,12 @@ export const session = (): readonly Endpoint[] => [
     answers: { 200: shapes.session },
     faults: [],
     async handle({ principal }) {
-      const { via, id, scope, workspaceId, limitPerMinute } = principal
+      const { via, id, role, scope, workspaceId, limitPerMinute } = principal
       return {
         status: 200,
         body: {
           object: 'session',
-          ...{ via, id, person: null, role: null, scope },
+          ...{ via, id, person: null, role, scope },
           workspace_id: workspaceId,
           mode: visibleMode(principal),
           limits: { rate_limit_per_minute: limitPerMinute },

@@ -4,7 +4,7 @@
  *   The secret stands in one answer only, that of its creation.
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, time, timestamp } from './common.js'
+import { body, id, listOf, nullable, orNull, pageQuery, time, timestamp } from './common.js'
 
 export interface KeyBody {
   readonly name: string
@@ -25,6 +25,14 @@ export const keyBody = body(
     rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
   }),
 )
+
+export const keyQuery = Joi.object<{ limit?: string; cursor?: string | string[]; prefix?: string }>({
+  ...pageQuery,
+  prefix: Joi.string()
+    .pattern(/^svc_(?:live|test)_[0-9A-Za-z]{12}$/)
+    .meta({ must: 'must be the first 21 characters of a key, and no more: the rest is secret' })
+    .description('Only the key that begins so; whoever has a key in hand finds out which it is'),
+})
 
 const fields = {
   id: id('key'),

@@ -58,7 +58,7 @@ const tenantReads = (current: () => Verbs): TenantReads => ({
   workspaces: async (accountId, page, only) => current().reads.workspaces(accountId, page, only),
   keyByLookup: async (lookup) => current().reads.keyByLookup(lookup),
   key: async (accountId, id) => current().reads.key(accountId, id),
-  keys: async (accountId, page) => current().reads.keys(accountId, page),
+  keys: async (accountId, page, lookup) => current().reads.keys(accountId, page, lookup),
   credential: async (id) => current().reads.credential(id),
   credentialsByUsername: async (username) => current().reads.credentialsByUsername(username),
   credentialsByRange: async () => current().reads.credentialsByRange(),

@@ -63,7 +63,10 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
     keyByLookup: (lookup: string): KeyRow | null => remember(`lookup ${lookup}`, () => keyByLookup(lookup)),
     key: (accountId: string, id: string): KeyRow | null =>
       remember(`key ${accountId} ${id}`, () => keyById(accountId, id)),
-    keys: (accountId: string, page: Page): Rows<KeyRow> => list(KEYS, 'account_id = ?', [accountId], page),
+    keys: (accountId: string, page: Page, lookup: string | null = null): Rows<KeyRow> =>
+      lookup === null
+        ? list(KEYS, 'account_id = ?', [accountId], page)
+        : list(KEYS, 'account_id = ? AND lookup = ?', [accountId, lookup], page),
     credential: (id: string): CredentialRow | null => remember(`credential ${id}`, () => credentialById(id)),
     credentialsByUsername: (username: string): readonly CredentialRow[] =>
       all(CREDENTIALS, 'username = ? ORDER BY ord', username),

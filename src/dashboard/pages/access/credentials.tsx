@@ -1,0 +1,193 @@
+/**
+ * NAME      credentials - names and passwords for the SMTP door
+ */
+import type { Page, Refused } from '../../page.js'
+import { Verb } from '../../parts/form.js'
+import { Code, Empty, Head } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { slugOf, type WorkspaceName, workspacesOf } from './names.js'
+import { bestListener, type Installation } from './samples.js'
+import { LastUse } from './use.js'
+
+export interface CredentialRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly mode: 'live' | 'test'
+  readonly username: string | null
+  readonly cidr: string | null
+  readonly imported: boolean
+  readonly created_at: string
+  readonly last_used_at: string | null
+}
+
+const loginOf = ({ username, cidr }: CredentialRow): string => username ?? cidr ?? ''
+
+const RevokeVerb = ({
+  visit,
+  row,
+  refused,
+}: {
+  readonly visit: Visit
+  readonly row: CredentialRow
+  readonly refused: Refused | null
+}) => (
+  <Verb
+    {...{ visit, refused }}
+    action="revoke"
+    label="Revoke"
+    reason="none"
+    harm
+    tiny
+    about={{ id: row.id, name: loginOf(row) }}
+  >
+    <p>
+      {row.last_used_at === null ? (
+        'Never used. '
+      ) : (
+        <>
+          Last used <Time visit={visit} at={row.last_used_at} />.{' '}
+        </>
+      )}
+      {row.cidr === null
+        ? 'The next login with it is refused, and an open session at its next mail.'
+        : 'Machines of this range must log in from now on, and an open session is refused at its next mail.'}
+    </p>
+    <p>It cannot be undone.</p>
+  </Verb>
+)
+
+const columns = (
+  visit: Visit,
+  workspaces: readonly WorkspaceName[],
+  refused: Refused | null,
+): readonly Column<CredentialRow>[] => [
+  {
+    head: 'Login',
+    kind: 'grow',
+    cell: (row) => (
+      <>
+        <code dir="auto">{loginOf(row)}</code>
+        <span class="sub">
+          {row.cidr === null ? 'user name and password' : 'address range, no password'}
+          {row.imported ? ', imported' : ''}
+        </span>
+      </>
+    ),
+  },
+  {
+    head: 'May',
+    cell: (row) => {
+      const slug = slugOf(workspaces, row.workspace_id)
+      return (
+        <>
+          {row.mode === 'test' ? 'send in test mode for ' : 'send for '}
+          <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>
+        </>
+      )
+    },
+  },
+  { head: 'Made', kind: 'opt', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+  { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
+  ...(visit.may('member')
+    ? [{ head: '', cell: (row: CredentialRow) => <RevokeVerb {...{ visit, row, refused }} /> }]
+    : []),
+]
+
+/** Where programs connect to. */
+const Door = ({ at }: { readonly at: Installation }) => {
+  const best = bestListener(at)
+  if (best === null)
+    return <p class="soft">The SMTP door is closed: the configuration names no submission.</p>
+  return (
+    <p class="soft">
+      Programs connect to{' '}
+      {at.submission.map(({ host, port, tls }, n) => (
+        <>
+          {n === 0 ? '' : ' or '}
+          <code>{`${host}:${port}`}</code>
+          {tls === 'none' ? ' in clear' : tls === 'starttls' ? ' with STARTTLS' : ' with TLS from the start'}
+        </>
+      ))}
+      .
+    </p>
+  )
+}
+
+const Teach = ({ visit }: { readonly visit: Visit }) => (
+  <Empty title="No SMTP credential yet">
+    <p>
+      For programs and devices that send with a user name and a password, or cannot log in at all. An API key
+      works over SMTP, too: as the password, with any user name.
+    </p>
+    <Code text="postern credential create --workspace default --username printer < secret" />
+    {visit.may('member') ? (
+      <p>
+        <a class="b main" href={visit.link('/credentials/new')}>
+          Make a credential
+        </a>
+      </p>
+    ) : null}
+  </Empty>
+)
+
+export const credentialsPage: Page = {
+  path: '/credentials',
+  async view(visit, refused) {
+    const [list, workspaces, at] = await Promise.all([
+      visit.ask<List<CredentialRow>>('GET', '/v1/credentials', {
+        query: { limit: 100, cursor: visit.query('cursor') },
+      }),
+      workspacesOf(visit),
+      visit.ask<Installation>('GET', '/v1/installation'),
+    ])
+    const isEmpty = list.data.length === 0 && visit.query('cursor') === null
+    return {
+      title: 'SMTP credentials',
+      body: (
+        <>
+          <Head
+            title="SMTP credentials"
+            says="A user name with a password, or a range of addresses that needs none. They open the SMTP door only."
+            actions={
+              visit.may('member') && !isEmpty ? (
+                <a class="b main" href={visit.link('/credentials/new')}>
+                  Make a credential
+                </a>
+              ) : undefined
+            }
+          />
+          <Door at={at} />
+          {isEmpty ? (
+            <Teach visit={visit} />
+          ) : (
+            <Table
+              caption="SMTP credentials, newest first"
+              rows={list.data}
+              columns={columns(visit, workspaces, refused)}
+            />
+          )}
+          <Pager visit={visit} list={list} />
+          {isEmpty ? null : (
+            <details class="fold">
+              <summary>Bring the names and passwords that programs have already</summary>
+              <p>
+                On the server, from a file with <code>username,secret</code> in each line; then only the host
+                name changes in the programs.
+              </p>
+              <Code text="postern credential import smtp-users.csv --workspace default" />
+            </details>
+          )}
+        </>
+      ),
+    }
+  },
+  actions: {
+    async revoke(visit, form) {
+      await visit.ask('DELETE', `/v1/credentials/${encodeURIComponent(form.raw('id'))}`)
+      return { to: visit.link('/credentials'), notice: `${form.raw('name')} is revoked.` }
+    },
+  },
+}

@@ -1,0 +1,238 @@
+/**
+ * NAME      keys - API keys
+ * DESCRIPTION
+ *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
+ *   more than these ever leave the browser.
+ */
+import type { Page, Refused } from '../../page.js'
+import { Verb } from '../../parts/form.js'
+import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { slugOf, type WorkspaceName, workspacesOf } from './names.js'
+import { LastUse, unusedSince } from './use.js'
+
+export interface KeyRow {
+  readonly id: string
+  readonly name: string
+  readonly mode: 'live' | 'test'
+  readonly scope: 'platform' | 'workspace'
+  readonly workspace_id: string | null
+  readonly prefix: string
+  readonly created_at: string
+  readonly last_used_at: string | null
+  readonly expires_at: string | null
+  readonly rate_limit_per_minute: number | null
+}
+
+const PREFIX_LENGTH = 21
+const WHOLE_PREFIX = /^svc_(?:live|test)_[0-9A-Za-z]{12}$/
+
+/** What the search field means. */
+type Wanted =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'secret' }
+  | { readonly kind: 'exact' | 'begin'; readonly prefix: string }
+
+const wantedOf = (visit: Visit): Wanted => {
+  const prefix = visit.query('prefix')?.trim() ?? ''
+  if (prefix === '') return { kind: 'all' }
+  if (prefix.length > PREFIX_LENGTH) return { kind: 'secret' }
+  return { kind: WHOLE_PREFIX.test(prefix) ? 'exact' : 'begin', prefix }
+}
+
+const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: Wanted }) => (
+  <form class="which" action="/keys">
+    <label for="prefix">
+      Which key is this?
+      <input
+        id="prefix"
+        name="prefix"
+        value={'prefix' in wanted ? wanted.prefix : ''}
+        maxLength={PREFIX_LENGTH}
+        placeholder="svc_live_…"
+        autocomplete="off"
+        spellcheck={false}
+      />
+      <span class="hint">Paste it. Only its first 21 characters are taken; the rest is secret.</span>
+    </label>
+    <button type="submit" class="b">
+      Find
+    </button>
+    {wanted.kind === 'all' ? null : <a href={visit.here({ prefix: null })}>All keys</a>}
+  </form>
+)
+
+const isOver = (row: KeyRow, now: number): boolean =>
+  row.expires_at !== null && Date.parse(row.expires_at) <= now
+
+const may = (row: KeyRow, workspaces: readonly WorkspaceName[], visit: Visit) => {
+  const slug = slugOf(workspaces, row.workspace_id)
+  return (
+    <>
+      {row.mode === 'test' ? 'send in test mode for ' : 'send for '}
+      {slug === null ? 'every workspace' : <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>}
+    </>
+  )
+}
+
+const followsRevoking = (row: KeyRow, visit: Visit) => (
+  <>
+    <p>
+      {row.last_used_at === null ? (
+        'Never used. '
+      ) : (
+        <>
+          Last used <Time visit={visit} at={row.last_used_at} />.{' '}
+        </>
+      )}
+      The next request with {row.name} is refused, and an open SMTP session at its next mail.
+    </p>
+    {row.scope === 'platform' ? <p>It is a platform key: every workspace is concerned.</p> : null}
+    <p>It cannot be undone.</p>
+  </>
+)
+
+const columns = (
+  visit: Visit,
+  workspaces: readonly WorkspaceName[],
+  refused: Refused | null,
+): readonly Column<KeyRow>[] => [
+  { head: 'Name', kind: 'grow', cell: (row) => <strong dir="auto">{row.name}</strong> },
+  { head: 'Begins with', cell: (row) => <code>{row.prefix}</code> },
+  { head: 'May', cell: (row) => may(row, workspaces, visit) },
+  {
+    head: 'Sends a minute',
+    kind: 'num',
+    cell: (row) => row.rate_limit_per_minute ?? <span class="faint">as configured</span>,
+  },
+  { head: 'Made', kind: 'opt', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+  {
+    head: 'Ends',
+    cell: (row) =>
+      isOver(row, visit.now) ? (
+        <span class="st wait">Expired</span>
+      ) : (
+        <Time visit={visit} at={row.expires_at} />
+      ),
+  },
+  { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
+  ...(visit.may('member')
+    ? [
+        {
+          head: '',
+          cell: (row: KeyRow) => (
+            <Verb
+              {...{ visit, refused }}
+              action="revoke"
+              label="Revoke"
+              reason="none"
+              harm
+              tiny
+              about={{ id: row.id, name: row.name }}
+            >
+              {followsRevoking(row, visit)}
+            </Verb>
+          ),
+        },
+      ]
+    : []),
+]
+
+/** What the list says of itself. */
+const sentence = (rows: readonly KeyRow[], visit: Visit): string => {
+  const [newest] = rows.flatMap(({ last_used_at }) => last_used_at ?? []).sort((a, b) => (a < b ? 1 : -1))
+  const idle = rows.filter((row) => unusedSince(row, visit.now)).length
+  const many = rows.length === 1 ? 'One key' : `${rows.length} keys`
+  if (newest === undefined) return `${many}, none of them used yet`
+  return idle === 0 ? many : `${many}; ${idle} not used for three months or more`
+}
+
+const nothingFound = (wanted: Wanted) =>
+  wanted.kind === 'secret' ? (
+    <Note tone="bad" icon="alarm">
+      <p>
+        <strong>That was more than a beginning.</strong> Nothing was looked up. A whole key stood in the
+        address of this page, where browser histories and proxies keep it: find the key by its first 21
+        characters, make another one, and revoke it.
+      </p>
+    </Note>
+  ) : (
+    <Empty title="No such key">
+      <p>No key begins so. It may have been revoked, or belong to another installation.</p>
+    </Empty>
+  )
+
+const noKeys = (visit: Visit) => (
+  <Empty title="No key yet">
+    <p>A program needs a key to send. Make one here, or on the server:</p>
+    <Code text={'KEY=$(postern key create --workspace default --name "my first program")'} />
+    {visit.may('member') ? (
+      <p>
+        <a class="b main" href={visit.link('/keys/new')}>
+          Make a key
+        </a>
+      </p>
+    ) : null}
+  </Empty>
+)
+
+const rowsFor = async (visit: Visit, wanted: Wanted): Promise<List<KeyRow> | null> => {
+  if (wanted.kind === 'secret') return null
+  const exact = wanted.kind === 'exact' ? wanted.prefix : null
+  const list = await visit.ask<List<KeyRow>>('GET', '/v1/api-keys', {
+    query: { limit: 100, cursor: visit.query('cursor'), prefix: exact },
+  })
+  if (wanted.kind !== 'begin') return list
+  return { ...list, data: list.data.filter(({ prefix }) => prefix.startsWith(wanted.prefix)) }
+}
+
+export const keysPage: Page = {
+  path: '/keys',
+  async view(visit, refused) {
+    const wanted = wantedOf(visit)
+    const [list, workspaces] = await Promise.all([rowsFor(visit, wanted), workspacesOf(visit)])
+    const rows = list?.data ?? []
+    const isEmpty = wanted.kind === 'all' && rows.length === 0 && visit.query('cursor') === null
+    return {
+      title: 'API keys',
+      body: (
+        <>
+          <Head
+            title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
+            says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
+            actions={
+              visit.may('member') && !isEmpty ? (
+                <a class="b main" href={visit.link('/keys/new')}>
+                  Make a key
+                </a>
+              ) : undefined
+            }
+          />
+          {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
+          {isEmpty ? noKeys(visit) : null}
+          {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
+          {rows.length === 0 ? null : (
+            <Table
+              caption="API keys, newest first"
+              rows={rows}
+              columns={columns(visit, workspaces, refused)}
+            />
+          )}
+          {list === null ? null : <Pager visit={visit} list={list} />}
+        </>
+      ),
+    }
+  },
+  actions: {
+    async revoke(visit, form) {
+      await visit.ask('DELETE', `/v1/api-keys/${encodeURIComponent(form.raw('id'))}`)
+      return {
+        to: visit.link('/keys'),
+        notice: `${form.raw('name')} is revoked: its next request is refused.`,
+      }
+    },
+  },
+}

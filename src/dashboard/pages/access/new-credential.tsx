@@ -1,0 +1,177 @@
+/**
+ * NAME      new-credential - a login for the SMTP door is made
+ * DESCRIPTION
+ *   Whoever leaves the password empty gets one that nobody can guess, shown once.
+ */
+import { randomText } from '../../../base/secret.js'
+import type { Form } from '../../form.js'
+import type { Done, Page, Refused } from '../../page.js'
+import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { Head, Section } from '../../parts/page-parts.js'
+import type { Visit } from '../../visit.js'
+import type { CredentialRow } from './credentials.js'
+import { chosenWorkspace, type WorkspaceName, workspaceOptions, workspacesOf } from './names.js'
+import { firstMail } from './new-key.js'
+import { type Installation, loginSamples } from './samples.js'
+import { shownOnce } from './shown-once.js'
+
+const MADE_LENGTH = 24
+
+const createLogin = async (visit: Visit, form: Form): Promise<Done> => {
+  const typed = form.raw('password')
+  const password = typed === '' ? randomText(MADE_LENGTH) : typed
+  const username = form.text('username') ?? ''
+  const made = await visit.ask<CredentialRow>('POST', '/v1/credentials', {
+    body: { workspace_id: form.text('workspace_id'), mode: form.text('mode'), username, password },
+  })
+  if (typed !== '') return { to: visit.link('/credentials'), notice: `${username} may log in now.` }
+  const [at, workspaces] = await Promise.all([
+    visit.ask<Installation>('GET', '/v1/installation'),
+    workspacesOf(visit),
+  ])
+  const sender = firstMail(workspaces, made, visit.who.person?.email ?? null)
+  return {
+    view: shownOnce({
+      visit,
+      back: ['/credentials', 'SMTP credentials'],
+      title: `${username} may log in now.`,
+      says: 'Copy the password now: Postern keeps only a hash of it and cannot show it again.',
+      secrets: [
+        { label: 'User name', text: username },
+        { label: 'Password, shown once', text: password },
+      ],
+      samples: loginSamples(at, username, password, sender),
+    }),
+  }
+}
+
+const createRange = async (visit: Visit, form: Form): Promise<Done> => {
+  const made = await visit.ask<CredentialRow>('POST', '/v1/credentials', {
+    body: {
+      workspace_id: form.text('workspace_id'),
+      mode: form.text('mode'),
+      cidr: form.text('cidr') ?? '',
+    },
+  })
+  return { to: visit.link('/credentials'), notice: `Machines of ${made.cidr} may send now.` }
+}
+
+interface Asked {
+  readonly visit: Visit
+  readonly refused: Refused | null
+  readonly action: string
+  readonly workspaces: readonly WorkspaceName[]
+}
+
+const Whose = ({ visit, workspaces, ...one }: Asked) => (
+  <>
+    <Choice
+      {...one}
+      name="workspace_id"
+      label="Sends for"
+      value={chosenWorkspace(visit, workspaces)}
+      options={workspaceOptions(workspaces)}
+    />
+    <Choice
+      {...one}
+      name="mode"
+      label="Mode"
+      value={visit.scope.mode}
+      options={[
+        ['live', 'Live: its mail goes out'],
+        ['test', 'Test: its mail goes to the sandbox'],
+      ]}
+    />
+  </>
+)
+
+const LoginForm = (asked: Asked) => {
+  const { visit, refused, action } = asked
+  return (
+    <ActionForm {...{ visit, refused, action }}>
+      <Field
+        {...{ refused, action }}
+        name="username"
+        label="User name"
+        required
+        maxLength={255}
+        autocomplete="off"
+      />
+      <Field
+        {...{ refused, action }}
+        name="password"
+        label="Password"
+        type="password"
+        autocomplete="new-password"
+        hint="Empty: one is made for you and shown once. Else 8 characters or more."
+      />
+      <Whose {...asked} />
+      <div class="actions">
+        <button type="submit" class="b main">
+          Make the login
+        </button>
+      </div>
+    </ActionForm>
+  )
+}
+
+const RangeForm = (asked: Asked) => {
+  const { visit, refused, action } = asked
+  return (
+    <ActionForm {...{ visit, refused, action }}>
+      <Field
+        {...{ refused, action }}
+        name="cidr"
+        label="Address range"
+        required
+        maxLength={100}
+        placeholder="192.168.7.0/24"
+        hint="Within loopback or private address space."
+      />
+      <Whose {...asked} />
+      <div class="actions">
+        <button type="submit" class="b">
+          Let them send
+        </button>
+      </div>
+    </ActionForm>
+  )
+}
+
+export const newCredentialPage: Page = {
+  path: '/credentials/new',
+  async view(visit, refused) {
+    const [workspaces, at] = await Promise.all([
+      workspacesOf(visit),
+      visit.ask<Installation>('GET', '/v1/installation'),
+    ])
+    const takesRanges = at.submission.some(({ ip_credentials }) => ip_credentials)
+    return {
+      title: 'Make an SMTP credential',
+      body: (
+        <>
+          <Head
+            title="Make an SMTP credential"
+            crumb={<a href={visit.link('/credentials')}>SMTP credentials</a>}
+          />
+          <div class="two">
+            <Section title="A user name and a password">
+              <LoginForm {...{ visit, refused, workspaces }} action="login" />
+            </Section>
+            <Section
+              title="A range of addresses"
+              says={
+                takesRanges
+                  ? 'for devices that cannot log in'
+                  : 'for devices that cannot log in; no listener takes ranges yet (submission[].ip_credentials)'
+              }
+            >
+              <RangeForm {...{ visit, refused, workspaces }} action="range" />
+            </Section>
+          </div>
+        </>
+      ),
+    }
+  },
+  actions: { login: createLogin, range: createRange },
+}

@@ -1,0 +1,133 @@
+/**
+ * NAME      new-key - a key is made, and shown once
+ */
+import type { Form } from '../../form.js'
+import type { Page } from '../../page.js'
+import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { Head } from '../../parts/page-parts.js'
+import type { Visit } from '../../visit.js'
+import type { KeyRow } from './keys.js'
+import { chosenWorkspace, slugOf, type WorkspaceName, workspaceOptions, workspacesOf } from './names.js'
+import { type Installation, keySamples, type Sender } from './samples.js'
+import { shownOnce } from './shown-once.js'
+
+const DAY_MS = 86_400_000
+const ENDS: readonly (readonly [days: string, text: string])[] = [
+  ['', 'Never'],
+  ['7', 'In 7 days'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+]
+
+/** As the field says that means all of them. */
+const ALL = '*'
+
+const bodyOf = (form: Form, now: number) => {
+  const workspace = form.text('workspace_id')
+  const days = form.number('expires_at')
+  return {
+    name: form.text('name') ?? '',
+    mode: form.text('mode'),
+    ...(workspace === ALL ? { scope: 'platform' } : { scope: 'workspace', workspace_id: workspace }),
+    expires_at: days === null ? null : new Date(now + days * DAY_MS).toISOString(),
+    rate_limit_per_minute: form.number('rate_limit_per_minute'),
+  }
+}
+
+/** A first mail that gets through: a sandbox takes those of test keys. */
+export const firstMail = (
+  workspaces: readonly WorkspaceName[],
+  row: Pick<KeyRow, 'mode' | 'workspace_id'>,
+  person: string | null,
+): Sender => {
+  const home = workspaces.find(({ id }) => id === row.workspace_id)
+  const some = home ?? workspaces.find(({ is_default }) => is_default)
+  return {
+    from: some?.default_from ?? 'Me <me@your-domain.example>',
+    to: row.mode === 'test' ? 'delivered@example.com' : (person ?? 'you@example.com'),
+    workspace: row.workspace_id === null ? (some?.id ?? 'default') : null,
+  }
+}
+
+const create = async (visit: Visit, form: Form) => {
+  const made = await visit.ask<KeyRow & { readonly secret: string }>('POST', '/v1/api-keys', {
+    body: bodyOf(form, visit.now),
+  })
+  const [at, workspaces] = await Promise.all([
+    visit.ask<Installation>('GET', '/v1/installation'),
+    workspacesOf(visit),
+  ])
+  const slug = slugOf(workspaces, made.workspace_id)
+  const sender = firstMail(workspaces, made, visit.who.person?.email ?? null)
+  const view = shownOnce({
+    visit,
+    back: ['/keys', 'API keys'],
+    title: `${made.name} is made: ${made.mode === 'test' ? 'in test mode it' : 'it'} sends for ${slug ?? 'every workspace'}.`,
+    says: 'Copy its secret now: Postern keeps only a hash of it and cannot show it again.',
+    secrets: [{ label: 'Secret, shown once', text: made.secret }],
+    samples: keySamples(at, made.secret, sender),
+  })
+  return { view }
+}
+
+export const newKeyPage: Page = {
+  path: '/keys/new',
+  async view(visit, refused) {
+    const workspaces = await workspacesOf(visit)
+    const one = { refused, action: 'create' } as const
+    return {
+      title: 'Make a key',
+      body: (
+        <>
+          <Head
+            title="Make an API key"
+            crumb={<a href={visit.link('/keys')}>API keys</a>}
+            says="Its secret is shown on the next page, and never again."
+          />
+          <ActionForm visit={visit} {...one}>
+            <Field
+              {...one}
+              name="name"
+              label="Name"
+              required
+              maxLength={200}
+              hint="The program that uses it."
+            />
+            <Choice
+              {...one}
+              name="workspace_id"
+              label="Sends for"
+              value={chosenWorkspace(visit, workspaces)}
+              options={[...workspaceOptions(workspaces), [ALL, 'Every workspace (platform)']]}
+            />
+            <Choice
+              {...one}
+              name="mode"
+              label="Mode"
+              value={visit.scope.mode}
+              options={[
+                ['live', 'Live: its mail goes out'],
+                ['test', 'Test: its mail goes to the sandbox, which plays the recipients'],
+              ]}
+            />
+            <Choice {...one} name="expires_at" label="Ends" options={ENDS} />
+            <Field
+              {...one}
+              name="rate_limit_per_minute"
+              label="Sends a minute, at most"
+              type="number"
+              hint="Empty: as the configuration says for all keys."
+            />
+            <div class="actions">
+              <button type="submit" class="b main">
+                Make the key
+              </button>
+            </div>
+          </ActionForm>
+        </>
+      ),
+    }
+  },
+  actions: { create },
+}

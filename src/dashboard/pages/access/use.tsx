@@ -1,0 +1,25 @@
+/**
+ * NAME      use - when a key or login was last used
+ */
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+
+interface Used {
+  readonly created_at: string
+  readonly last_used_at: string | null
+}
+
+const LONG_MS = 90 * 86_400_000
+
+/** Whether nobody has used it for so long that it may be forgotten. */
+export const unusedSince = ({ created_at, last_used_at }: Used, now: number): boolean =>
+  now - Date.parse(last_used_at ?? created_at) >= LONG_MS
+
+export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: Used }) =>
+  unusedSince(row, visit.now) ? (
+    <span class="st wait">
+      <Time visit={visit} at={row.last_used_at} />
+    </span>
+  ) : (
+    <Time visit={visit} at={row.last_used_at} />
+  )

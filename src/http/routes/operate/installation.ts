@@ -1,0 +1,41 @@
+/**
+ * NAME      installation - where clients reach this Postern
+ * DESCRIPTION
+ *   What a client must be configured with, besides its key: the base URL, and host, port and TLS of the SMTP door.
+ */
+import { isLoopback } from '../../../base/network.js'
+import { type Endpoint, endpoint } from '../../endpoint.js'
+import type { Ground } from '../../ground.js'
+import * as shapes from '../../shapes/operate/installation.js'
+
+export const installation = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
+  endpoint({
+    id: 'getInstallation',
+    method: 'GET',
+    path: '/v1/installation',
+    summary: 'Where clients reach this Postern, over HTTP and SMTP',
+    description: 'Ports are those that it really listens on.',
+    access: 'any',
+    workspace: 'none',
+    answers: { 200: shapes.installation },
+    faults: [],
+    async handle() {
+      const { hostname, submission } = ground.config
+      const open = ground.door?.addresses ?? []
+      return {
+        status: 200,
+        body: {
+          object: 'installation',
+          base_url: baseUrl(),
+          hostname,
+          submission: submission.map(({ host, port, tls, ip_credentials }, at) => ({
+            host: isLoopback(host) ? host : hostname,
+            port: open[at]?.port ?? port,
+            tls,
+            ip_credentials,
+          })),
+        },
+      }
+    },
+  }),
+]

@@ -1,0 +1,23 @@
+/**
+ * NAME      installation - the shape of where clients reach this Postern
+ */
+import Joi from 'joi'
+
+export const installation = Joi.object({
+  object: Joi.string().valid('installation').required(),
+  base_url: Joi.string().required().description('Of the API, without a slash at its end'),
+  hostname: Joi.string().required().description('What it calls itself'),
+  submission: Joi.array()
+    .items(
+      Joi.object({
+        host: Joi.string()
+          .required()
+          .description('`hostname`, or an address of loopback where it listens nowhere else'),
+        port: Joi.number().integer().required(),
+        tls: Joi.string().valid('starttls', 'implicit', 'none').required(),
+        ip_credentials: Joi.boolean().required().description('Takes address ranges instead of logins'),
+      }),
+    )
+    .required()
+    .description('Where mail is taken over SMTP'),
+}).meta({ name: 'Installation' })
