@@ -6,7 +6,9 @@
  *   ever sees a stack trace, unless POSTERN_DEBUG asks for it. This is the only
  *   place that turns an error into words and a number.
  */
-import { Fault, type FaultCode } from '../base/fault.js'
+
+import type { FaultCode } from '../base/fault/table.js'
+import { Fault } from '../base/fault.js'
 import { DataFolderError } from '../base/folder.js'
 import { ListenError } from '../base/listen.js'
 import { LooseModeError } from '../base/secret.js'

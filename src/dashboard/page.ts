@@ -41,6 +41,22 @@ export interface Page {
   readonly actions?: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>>
 }
 
+/** Who looks at what needs no session. */
+export interface Reader {
+  /** Null for whoever has not signed in. */
+  readonly visit: Visit | null
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+  /** The JSON of a GET of what is public; throws AskError. */
+  ask<T>(path: string): Promise<T>
+}
+
+/** A page for everybody, at an address where programs get JSON. */
+export interface OpenPage {
+  readonly path: string
+  view(reader: Reader): Promise<View>
+}
+
 export interface Raw {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -10,7 +10,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Request } from '@hapi/hapi'
 import type Joi from 'joi'
-import { Fault, type FaultCode, type FieldError } from '../base/fault.js'
+import type { FaultCode } from '../base/fault/table.js'
+import { Fault, type FieldError } from '../base/fault.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
 
@@ -63,6 +64,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly body?: Joi.Schema<Body>
   /** True where a success answers the `Location` of what was made. */
   readonly locates?: boolean
+  /** True where a browser gets a page of the site instead. */
+  readonly hasPage?: boolean
   /** What its success is, where that is not JSON. */
   readonly media?: string
   /** Request headers of its own, by name, with what they mean. */

@@ -39,9 +39,11 @@ export interface ServerGround extends GateGround {
   readonly site: Site | null
 }
 
-/** Routes that are not ours to know, and their page for what is not there. */
+/** Routes that are not ours to know, the pages at addresses of ours, and one for what is not there. */
 export interface Site {
   readonly plugin: hapi.Plugin<void>
+  /** In place of an endpoint's answer, for a browser. */
+  page(request: Request, h: ResponseToolkit): Promise<ResponseObject>
   missing(request: Request, h: ResponseToolkit): Promise<ResponseObject>
 }
 
@@ -117,7 +119,18 @@ const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): Resp
   return response
 }
 
-const handler = (endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
+/** True when the client would rather have HTML: it names it, and with no lesser weight than JSON. */
+const wantsHtml = ({ raw }: Request): boolean => {
+  const ranges = (raw.req.headers.accept ?? '').split(',')
+  const weight = (type: string): number => {
+    const range = ranges.find((one) => one.trim().toLowerCase().startsWith(type))
+    return range === undefined ? 0 : Number(/;\s*q=([\d.]+)/i.exec(range)?.[1] ?? 1)
+  }
+  return weight('text/html') > Math.max(weight('application/json'), weight('application/problem+json'))
+}
+
+const handler = (endpoint: Endpoint, site: Site | null) => async (request: Request, h: ResponseToolkit) => {
+  if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
   const caller = {
     principal: request.app.principal as Call['principal'],
     workspace: request.app.workspace,
@@ -183,7 +196,7 @@ const logRequest = (log: Log) => (request: Request) => {
 const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE']
 
 /** Paths with their methods, and an answer for all other methods. */
-const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[]): void => {
+const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[], site: Site | null): void => {
   const byPath = new Map<string, string[]>()
   for (const endpoint of endpoints) {
     const { method, path } = endpoint
@@ -192,7 +205,7 @@ const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[]): void =>
     server.route({
       method,
       path,
-      handler: handler(endpoint),
+      handler: handler(endpoint, site),
       options: { auth: endpoint.access === 'public' ? false : 'bearer', app: { endpoint } },
     })
   }
@@ -273,7 +286,7 @@ export const createServer = async (
   })
   server.ext('onPreResponse', finish(ground))
   server.events.on('response', logRequest(ground.log))
-  addRoutes(server, endpoints)
+  addRoutes(server, endpoints, ground.site)
   if (ground.site) await server.register(ground.site.plugin)
   return server
 }

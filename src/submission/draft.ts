@@ -5,7 +5,7 @@
  *   has checked types only; validate.ts checks meaning, and reports fields by
  *   their names on the wire (`body.reply_to`).
  */
-import type { FaultCode } from '../base/fault.js'
+import type { FaultCode } from '../base/fault/table.js'
 import type { EmailRecord } from '../store/port.js'
 
 export type Content =

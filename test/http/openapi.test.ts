@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { FAULTS } from '../../src/base/fault.js'
+import { FAULTS } from '../../src/base/fault/table.js'
 import { check } from '../../src/http/check.js'
 import type { Ground } from '../../src/http/ground.js'
 import { endpoints } from '../../src/http/http.js'

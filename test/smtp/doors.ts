@@ -4,7 +4,8 @@
  */
 import { generate } from 'selfsigned'
 import { type Clock, systemClock } from '../../src/base/clock.js'
-import { Fault, type FaultCode } from '../../src/base/fault.js'
+import type { FaultCode } from '../../src/base/fault/table.js'
+import { Fault } from '../../src/base/fault.js'
 import { newId } from '../../src/base/id.js'
 import { silentLog } from '../../src/base/log.js'
 import type { Config } from '../../src/config/config.js'

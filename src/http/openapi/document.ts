@@ -4,12 +4,15 @@
  *   Made from the endpoints and the Fault table, never written by hand: a route, a
  *   field or an error code that exists is in here, and nothing else is.
  */
-import { FAULTS, Fault, type FaultCode, invalid } from '../../base/fault.js'
+
+import { FAULTS, type FaultCode } from '../../base/fault/table.js'
+import { Fault, invalid } from '../../base/fault.js'
 import type { Endpoint } from '../endpoint.js'
 import { problem } from '../shapes/catalogue.js'
 import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
 import { type JsonSchema, type Named, toJsonSchema } from './json-schema.js'
+import { TWINS, WITHOUT_TWIN } from './twins.js'
 
 const ANYWHERE: readonly FaultCode[] = [
   'request.malformed',
@@ -147,6 +150,10 @@ const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
   return [...inPath, ...inQuery, ...inHeader]
 }
 
+/** What does the same on the command line, or why nothing does. */
+const twin = (id: string): JsonSchema =>
+  TWINS[id] === undefined ? { reason: WITHOUT_TWIN[id] } : { command: `postern ${TWINS[id]}` }
+
 const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
   const headers = headersWith(
     ...(endpoint.locates ? ['Location'] : []),
@@ -172,6 +179,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
     summary: endpoint.summary,
     description: endpoint.description,
     tags: [endpoint.path.split('/')[endpoint.path.startsWith('/v1/') ? 2 : 1]],
+    'x-cli': twin(endpoint.id),
     ...(endpoint.access === 'public' && { security: [] }),
     parameters: parameters(endpoint),
     ...(body && {

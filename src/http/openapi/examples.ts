@@ -250,7 +250,9 @@ const errorType = {
   status: 404,
   title: 'Email not found',
   description: 'No email with that id is visible to this credential.',
+  remedy: 'Look whether the id was copied whole.',
   retryable: false,
+  smtp: '550 5.1.1',
 }
 
 /** By the id of the operation. */

@@ -48,8 +48,10 @@ export const errorType = Joi.object({
   type: Joi.string().required(),
   status: Joi.number().integer().required(),
   title: Joi.string().required(),
-  description: Joi.string().required(),
+  description: Joi.string().required().description('The cause'),
+  remedy: Joi.string().required().description('What to do about it'),
   retryable: Joi.boolean().required(),
+  smtp: Joi.string().required().description('Basic and enhanced code of the same refusal over SMTP'),
 }).meta({ name: 'ErrorType' })
 
 export const errorCatalogue = Joi.object({

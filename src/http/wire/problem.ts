@@ -9,7 +9,8 @@
  *   error itself said is for the log: a 500 tells nothing but the request id.
  */
 import { Boom } from '@hapi/boom'
-import { Fault, type FaultCode, type FieldError, outageOf } from '../../base/fault.js'
+import type { FaultCode } from '../../base/fault/table.js'
+import { Fault, type FieldError, outageOf } from '../../base/fault.js'
 
 export interface Problem {
   readonly type: string
