@@ -15,8 +15,9 @@ import { loadAssets } from './assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form } from './form.js'
 import { Layout, type WorkspaceName } from './layout.js'
-import type { Done, Page, RawRoute, Refused, View } from './page.js'
-import { PAGES, RAW_ROUTES } from './pages/all.js'
+import { OpenLayout } from './open-layout.js'
+import type { Done, Page, RawRoute, Reader, Refused, View } from './page.js'
+import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
 import type { List } from './parts/table.js'
 import { NOT_FOUND, troubleView } from './parts/trouble.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from './render.js'
@@ -37,6 +38,8 @@ export interface DashboardOptions {
 /** What the API's listener takes in. */
 export interface Site {
   readonly plugin: Plugin<void>
+  /** The page at an address where programs get JSON. */
+  page(request: Request, h: ResponseToolkit): Promise<ResponseObject>
   /** The page that says that there is none. */
   missing(request: Request, h: ResponseToolkit): Promise<ResponseObject>
 }
@@ -139,6 +142,28 @@ export const createDashboard = (options: DashboardOptions): Site => {
     const response = send(h, view.status ?? 200, renderPage(page, prefix))
     if (visit.notice === null) return response
     return response.header('set-cookie', setCookie(noticeCookie(), '', 0), { append: true })
+  }
+
+  /** The same for everybody; a person sees it within the pages that he or she knows. */
+  const openPage = async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
+    const visit = await visitOf(request).catch(() => null)
+    const { pathname, searchParams, search } = new URL(request.url.href)
+    const reader: Reader = {
+      visit,
+      params: request.params as Record<string, string>,
+      query: searchParams,
+      ask: async <T,>(path: string) =>
+        jsonOf<T>(await ask('GET', path, { session: null, address: addressOf(request) })),
+    }
+    const page = OPEN_PAGES.find(({ path }) => path === request.route.path)
+    const view = page === undefined ? troubleView(NOT_FOUND) : await page.view(reader)
+    if (visit !== null) return respond(h, { view, visit })
+    const document = (
+      <OpenLayout title={view.title} assets={assets} path={pathname + search}>
+        {view.body}
+      </OpenLayout>
+    )
+    return send(h, view.status ?? 200, renderPage(document, prefixOf(baseUrl())))
   }
 
   /** Whatever goes wrong on the way is a page, too. */
@@ -255,6 +280,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
         server.route(assetRoute)
       },
     },
+    page: openPage,
     missing: guarded(async (_request, h, visit) => respond(h, { view: troubleView(NOT_FOUND), visit })),
   }
 }

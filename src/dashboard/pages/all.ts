@@ -1,13 +1,27 @@
 /**
  * NAME      all - the pages, one line each
  */
-import type { Page, RawRoute } from '../page.js'
+import type { OpenPage, Page, RawRoute } from '../page.js'
 import { credentialsPage } from './access/credentials.js'
 import { keysPage } from './access/keys.js'
 import { newCredentialPage } from './access/new-credential.js'
 import { newKeyPage } from './access/new-key.js'
+import { docsPage, documentRoute } from './docs/docs.js'
+import { errorPage, errorsPage } from './docs/errors.js'
+import { operationPage } from './docs/operation.js'
 import { emailsPage } from './emails.js'
 
-export const PAGES: readonly Page[] = [emailsPage, keysPage, newKeyPage, credentialsPage, newCredentialPage]
+export const PAGES: readonly Page[] = [
+  emailsPage,
+  keysPage,
+  newKeyPage,
+  credentialsPage,
+  newCredentialPage,
+  docsPage,
+  operationPage,
+]
 
-export const RAW_ROUTES: readonly RawRoute[] = []
+export const RAW_ROUTES: readonly RawRoute[] = [documentRoute]
+
+/** At addresses where programs get JSON; nobody needs a session. */
+export const OPEN_PAGES: readonly OpenPage[] = [errorsPage, errorPage]

@@ -1,0 +1,145 @@
+/**
+ * NAME      docs - the API reference
+ * DESCRIPTION
+ *   All operations by group, each with its command. Made from the document that the API serves, so it is right for this
+ *   very version and needs no network.
+ */
+import type { Page, RawRoute } from '../../page.js'
+import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
+import { Table } from '../../parts/table.js'
+import { type Operation, referenceFor } from './reference.js'
+
+const textOf = ({
+  id,
+  method,
+  path,
+  group,
+  summary,
+  description,
+  parameters,
+  twin,
+  errors,
+}: Operation): string =>
+  [
+    id,
+    method,
+    path,
+    group,
+    summary,
+    description,
+    twin.command,
+    ...parameters.map(({ name }) => name),
+    ...errors,
+  ]
+    .join(' ')
+    .toLowerCase()
+
+const matches = (operation: Operation, words: readonly string[]): boolean => {
+  const text = textOf(operation)
+  return words.every((word) => text.includes(word))
+}
+
+const Find = ({ value }: { readonly value: string }) => (
+  <form class="filters" role="search" action="/docs">
+    <label for="docs-q">Words of an operation, a path, a field or an error</label>
+    <input id="docs-q" type="search" name="q" value={value} autocomplete="off" />
+    <button type="submit" class="b">
+      Find
+    </button>
+  </form>
+)
+
+const Begin = ({ baseUrl }: { readonly baseUrl: string }) => (
+  <Section title="Begin here">
+    <p>
+      Each request carries a key: <code>Authorization: Bearer KEY</code>. <a href="/keys">Make one</a>, put it
+      into <code>POSTERN_KEY</code>, and paste any sample of these pages. Errors are problem details (RFC
+      9457); match on their <code>code</code>, <a href="/errors">all of them are explained</a>.
+    </p>
+    <Code text={`curl ${baseUrl}/v1/emails -H "Authorization: Bearer $POSTERN_KEY"`} />
+    <p>
+      <a href="/docs/openapi.json" download>
+        The same as an OpenAPI 3.1 document
+      </a>
+      , for tools.
+    </p>
+  </Section>
+)
+
+export const docsPage: Page = {
+  path: '/docs',
+  async view(visit) {
+    const reference = await referenceFor(visit)
+    const q = visit.query('q') ?? ''
+    const words = q.toLowerCase().split(/\s+/).filter(Boolean)
+    const groups = reference.groups
+      .map(({ name, operations }) => ({ name, operations: operations.filter((one) => matches(one, words)) }))
+      .filter(({ operations }) => operations.length > 0)
+    return {
+      title: 'API reference',
+      body: (
+        <>
+          <Head
+            title="API reference"
+            says={`${reference.operations.size} operations at ${reference.baseUrl}, told by this very version.`}
+          />
+          <Find value={q} />
+          {q === '' ? <Begin baseUrl={reference.baseUrl} /> : null}
+          {groups.length === 0 ? (
+            <Empty title="No operation has these words">
+              <p>
+                <a href={visit.link('/docs')}>Show all</a>
+              </p>
+            </Empty>
+          ) : null}
+          {groups.map(({ name, operations }) => (
+            <Section title={name}>
+              <Table
+                caption={`Operations: ${name}`}
+                rows={operations}
+                href={({ id }) => visit.link(`/docs/${id}`)}
+                columns={[
+                  { head: 'Operation', kind: 'grow', cell: ({ summary }) => summary },
+                  {
+                    head: 'Request',
+                    cell: ({ method, path }) => (
+                      <code>
+                        {method} {path}
+                      </code>
+                    ),
+                  },
+                  {
+                    head: 'Command',
+                    kind: 'opt',
+                    cell: ({ twin }) =>
+                      twin.command === undefined ? (
+                        <span class="faint">none</span>
+                      ) : (
+                        <code>{twin.command}</code>
+                      ),
+                  },
+                ]}
+              />
+            </Section>
+          ))}
+        </>
+      ),
+    }
+  },
+}
+
+export const documentRoute: RawRoute = {
+  path: '/docs/openapi.json',
+  async answer(visit) {
+    const { text } = await referenceFor(visit)
+    return {
+      status: 200,
+      headers: {
+        'content-type': 'application/json; charset=utf-8',
+        'content-disposition': 'attachment; filename="postern-openapi.json"',
+        'x-content-type-options': 'nosniff',
+      },
+      body: text,
+    }
+  },
+}
