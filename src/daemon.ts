@@ -29,7 +29,7 @@ import { diskMetric, diskText, watchDisk } from './http/measure/disk.js'
 import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
-import { statisticsMetric } from './http/measure/statistics.js'
+import { statisticsMetrics } from './http/measure/statistics.js'
 import { clockMetric, writerMetrics } from './http/measure/store.js'
 import { relayState } from './http/render.js'
 import { askThrough } from './http/wire/inject.js'
@@ -189,7 +189,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
     upstreams: () => relayState(relay.upstreams(), relay.view()),
     metrics: async () => [
       clockMetric(await store.clockLead(systemClock.now())),
-      await statisticsMetric(store, systemClock.now()),
+      ...(await statisticsMetrics(store, systemClock.now())),
       ...flow.metrics(),
       ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),

@@ -7,11 +7,15 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
+import { parseTime } from '../base/time/iso.js'
 import { email as emailRecord, emailSummary, listedEmail } from '../http/render.js'
+import { parseQuery } from '../mail/query/parse.js'
 import { STATUSES } from '../mail/status.js'
 import { readContent } from '../record/content.js'
 import { event as eventRecord } from '../record/event.js'
 import { waitingInFull } from '../record/waiting.js'
+import { dayIn } from '../statistics/zone.js'
+import type { Page, Rows } from '../store/page.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/port.js'
 import { readSchedule } from '../submission/schedule.js'
 import { waitingOf } from '../tenant/queue/waiting.js'
@@ -75,15 +79,39 @@ const waitingFor = async (house: House, rows: readonly EmailRow[]) => {
   return waitingOf({ store, clock: ground.clock, view: await relayView(house) }, account.id, rows)
 }
 
+/** Searched where there is something to search for; days are those of this computer. */
+const pageOf = (
+  { store }: House,
+  filter: EmailFilter,
+  q: string | undefined,
+  page: Page,
+): Promise<Rows<EmailRow>> => {
+  if (q === undefined) return store.emails(filter, page)
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  const parsed = parseQuery(q, { day: (text) => dayIn(zone, text), time: parseTime })
+  if ('mistake' in parsed) throw badInput(`--q ${parsed.mistake.message}`)
+  return store.searchEmails({ ...filter, query: parsed.query, subjects: true }, page)
+}
+
 const list = command({
   usage: 'list',
-  summary: 'The latest mails, newest first',
-  options: { ...FILTERS, limit: { type: 'number', default: 20, describe: 'How many at most' } },
-  examples: [['$0 email list --status bounced --since 24h', 'what bounced since yesterday']],
+  summary: 'The latest mails, newest first; with --q, those that are searched for',
+  options: {
+    ...FILTERS,
+    q: { type: 'string', describe: 'Words, addresses and terms, as the q of GET /v1/emails' },
+    limit: { type: 'number', default: 20, describe: 'How many at most' },
+  },
+  examples: [
+    ['$0 email list --status bounced --since 24h', 'what bounced since yesterday'],
+    [
+      "$0 email list --q 'to:example.com receipt -status:delivered'",
+      'receipts that have not come to example.com',
+    ],
+  ],
   run: (args, terminal) =>
     withHouse(args, async (house) => {
       const filter = await filterOf(house, args)
-      const rows = await collect((page) => house.store.emails(filter, page), args.limit)
+      const rows = await collect((page) => pageOf(house, filter, args.q, page), args.limit)
       const waiting = await waitingFor(house, rows)
       const records = rows.map((row) => listedEmail(row, waiting(row.id).first, waitingInFull))
       terminal.data(records, (paint) =>

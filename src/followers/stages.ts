@@ -9,6 +9,7 @@ import type { Config } from '../config/config.js'
 import { createStatistics } from '../statistics/follower.js'
 import type { ConnectedStore } from '../store/sqlite/connected-store.js'
 import { createPosting } from '../webhook/posting.js'
+import { createIndexing } from './indexing.js'
 
 export interface FollowerGround {
   readonly store: ConnectedStore
@@ -20,6 +21,7 @@ export interface FollowerGround {
 /** In the order of starting. */
 export const followersOf = ({ store, config, pepper, log }: FollowerGround): readonly Service[] => [
   createStatistics({ store, log }),
+  createIndexing({ store, log }),
   createAlarms({ store, clock: systemClock, log }),
   createPosting({ store, config, pepper, log }),
 ]

@@ -9,7 +9,7 @@ import type { MarkCodec } from '../record/mark.js'
 import type { Relay } from '../relay/relay.js'
 import type { Identity } from '../store/port/identity.js'
 import type { Statistics } from '../store/port/statistics.js'
-import type { Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
+import type { EmailSearch, Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
 import type { Domains } from '../store/port-domains.js'
 import type { EventLog } from '../store/port-log.js'
 import type { Operations } from '../store/port-operations.js'
@@ -35,6 +35,7 @@ export type HttpStore = Ledger &
   Operations &
   Domains &
   Omit<Statistics, 'addStatistics'> &
+  Omit<EmailSearch, 'indexMails'> &
   HookGround['store']
 
 export interface Ground {

@@ -15,6 +15,7 @@ import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
 import type { EventRow, EventSource, MtaRef, Tag } from './port/event.js'
 import type { Identity } from './port/identity.js'
+import type { Search, SearchFor } from './port/search.js'
 import type { Statistics } from './port/statistics.js'
 import type { Watch } from './port/watch.js'
 import type { Carry } from './port-carry.js'
@@ -279,6 +280,9 @@ export interface EmailFilter {
   readonly createdBefore: number | null
 }
 
+export type SearchFilter = EmailFilter & SearchFor
+export type EmailSearch = Search<EmailFilter, EmailRow>
+
 export type EmailScope = Pick<EmailFilter, 'accountId' | 'workspaceId' | 'mode'>
 
 export interface Ledger {
@@ -360,6 +364,7 @@ export type Store = Queue &
   Carry &
   SenderDsns &
   Statistics &
+  EmailSearch &
   Hooks &
   Watch &
   Upkeep &

@@ -16,6 +16,7 @@ import { noticesContract } from './contract-notices.js'
 import { operationsContract } from './contract-operations.js'
 import { orderContract } from './contract-order.js'
 import { queueContract } from './contract-queue.js'
+import { searchContract } from './contract-search.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
 import { statisticsContract } from './contract-statistics.js'
@@ -39,6 +40,7 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('operations', (t) => operationsContract(t, store, open))
   await t.test('domains', (t) => domainsContract(t, store))
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))
+  await t.test('search', (t) => searchContract(t, store, open))
   await t.test('statistics', (t) => statisticsContract(t, open))
   await t.test('times', (t) => timesContract(t, open))
   await t.test('workspaces', (t) => workspacesContract(t, store, open))

@@ -5,9 +5,14 @@
  *   rendered once, and the very text that is stored for a replay is what goes out.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { parseTime } from '../../base/time/iso.js'
+import { parseQuery } from '../../mail/query/parse.js'
+import type { Query } from '../../mail/query/query.js'
 import type { Status } from '../../mail/status.js'
 import { readContent } from '../../record/content.js'
 import { waitingInFull, waitingInShort } from '../../record/waiting.js'
+import { dayIn, zoneNamed } from '../../statistics/zone.js'
+import type { Page, Rows } from '../../store/page.js'
 import type { Tag } from '../../store/port/event.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../../store/port.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
@@ -144,6 +149,41 @@ const readFilter = (
   createdBefore: readTime('query.created_before', query.created_before, errors),
 })
 
+interface Asked {
+  readonly filter: EmailFilter
+  /** Null where nothing is searched for. */
+  readonly query: Query | null
+}
+
+/** The filters and the text of a search field together; adds to `errors` all that is wrong. */
+export const readAsked = (
+  call: Pick<Call, 'principal' | 'workspace'>,
+  asked: shapes.EmailQuery,
+  errors: FieldError[],
+): Asked => {
+  const filter = readFilter(call, asked, errors)
+  const zone = asked.tz === undefined ? 'UTC' : zoneNamed(asked.tz)
+  if (zone === null)
+    errors.push({
+      field: 'query.tz',
+      message: 'must be a time zone such as Europe/Berlin',
+      kind: 'unsupported',
+    })
+  if (asked.q === undefined || asked.q.trim() === '') return { filter, query: null }
+  const parsed = parseQuery(asked.q, { day: (text) => dayIn(zone ?? 'UTC', text), time: parseTime })
+  if ('query' in parsed) return { filter, query: parsed.query }
+  errors.push({ field: 'query.q', ...parsed.mistake })
+  return { filter, query: null }
+}
+
+/** A page of mails, searched or listed. */
+export const pageOfMails = (
+  { store }: Pick<Ground, 'store'>,
+  { filter, query }: Asked,
+  page: Page,
+): Promise<Rows<EmailRow>> =>
+  query === null ? store.emails(filter, page) : store.searchEmails({ ...filter, query, subjects: true }, page)
+
 const list = (ground: Ground): Endpoint =>
   endpoint<shapes.EmailQuery, unknown>({
     id: 'listEmails',
@@ -151,7 +191,7 @@ const list = (ground: Ground): Endpoint =>
     path: '/v1/emails',
     summary: 'Emails, newest first',
     description:
-      'Rows without bodies, attachments and recipients. Filters go together, and stay as they are while a cursor is followed. `prev_cursor` of the first page gives what was accepted since, however often it is asked.',
+      'Rows without bodies, attachments and recipients; with `q`, those that a search finds. Filters go together, and stay as they are while a cursor is followed. `prev_cursor` of the first page gives what was accepted since, however often it is asked.',
     access: 'any',
     workspace: 'optional',
     query: shapes.emailQuery,
@@ -159,19 +199,20 @@ const list = (ground: Ground): Endpoint =>
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong({ query }, _, call) {
       const errors: FieldError[] = []
-      readFilter(call, query, errors)
+      readAsked(call, query, errors)
       return errors
     },
     async handle(call) {
       const errors: FieldError[] = []
-      const filter = readFilter(call, call.query, errors)
+      const asked = readAsked(call, call.query, errors)
       if (errors.length > 0) throw invalid(errors)
-      const { accountId: _, tag, ...rest } = filter
+      const { accountId: _, tag, ...rest } = asked.filter
+      const searched = asked.query && { q: call.query.q ?? null, tz: call.query.tz ?? null }
       const body = await pageFor(ground, 'emails', call, {
         query: call.query,
-        filters: { ...rest, tag: tag && `${tag.name}:${tag.value}` },
+        filters: { ...rest, tag: tag && `${tag.name}:${tag.value}`, ...searched },
         fetch: async (page) => {
-          const found = await ground.store.emails(filter, page)
+          const found = await pageOfMails(ground, asked, page)
           const { of, show } = await waitingFor(ground, call, found.rows)
           return { ...found, rows: found.rows.map((row) => ({ ...row, waiting: of(row.id).first, show })) }
         },

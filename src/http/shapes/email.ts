@@ -96,6 +96,8 @@ export const sendBody: Joi.ObjectSchema<WireDraft> = body(
 ).meta({ name: 'SendEmail' })
 
 export interface EmailQuery {
+  readonly q?: string
+  readonly tz?: string
   readonly status?: string
   readonly to?: string
   readonly tag?: string
@@ -107,6 +109,19 @@ export interface EmailQuery {
 }
 
 export const emailQuery = Joi.object<EmailQuery>({
+  q: Joi.string()
+    .allow('')
+    .description(
+      'What a mail must have: words of the subject (the last one may be a beginning), an address or its beginning, a domain, a ' +
+        'Message-ID, an id; or terms `to:` `from:` `subject:` `tag:` `status:` `reason:` `domain:` `pool:` `message-id:` `before:` ' +
+        '`after:` `is:held` `is:resent` `is:test` `is:live` `has:attachment`. All of them hold; `-` before one negates it, double ' +
+        'quotes keep words together. At most 256 characters and 16 terms. A mail is found a second or two after it was accepted; ' +
+        'a page may hold fewer rows than `limit` and still have a next one',
+    )
+    .example('to:ana@example.com receipt -status:delivered'),
+  tz: Joi.string()
+    .max(64)
+    .description('The time zone of days in `before:` and `after:`, such as Europe/Berlin; UTC when absent'),
   status: Joi.string().valid(...STATUSES),
   to: Joi.string().max(320),
   tag: Joi.string()

@@ -41,6 +41,7 @@ import type { DomainWrites } from './operate/domains.js'
 import type { EraseWrites } from './operate/erase.js'
 import type { OperationWrites } from './operate/orders.js'
 import type { SuspendWrites } from './operate/suspend.js'
+import type { SearchWrites } from './search/write.js'
 import type { StatisticsWrites } from './statistics/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 import type { AlarmWrites } from './watch/alarms.js'
@@ -111,6 +112,7 @@ export type WriterVerbs = QueueWrites &
   EndpointWrites &
   PostWrites &
   StatisticsWrites &
+  SearchWrites &
   AlarmWrites &
   OutageWrites &
   UpkeepWrites

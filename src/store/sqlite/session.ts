@@ -26,6 +26,7 @@ import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
 import { copyBefore, versionIn } from './schema/before.js'
+import { createSearchReads } from './search/reads.js'
 import { createStatisticsReads } from './statistics/read.js'
 import { createFaultPoint } from './thread/fault-point.js'
 import { createLine, type Line } from './thread/line.js'
@@ -62,6 +63,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createOwedReads(sql),
     ...createHookReads(sql),
     ...createStatisticsReads(sql),
+    ...createSearchReads(sql),
     ...createWatchReads(sql),
   }
 }

@@ -7,7 +7,7 @@
 import { systemClock } from '../../base/clock.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
-import type { Ledger, Queue, Upkeep } from '../port.js'
+import type { EmailSearch, Ledger, Queue, Upkeep } from '../port.js'
 import type { Carry } from '../port-carry.js'
 import type { Domains } from '../port-domains.js'
 import type { Hooks } from '../port-hooks.js'
@@ -102,6 +102,7 @@ type OperationReads = Omit<Operations, 'hold' | 'operate'> &
   Pick<Carry, 'lot' | 'lots' | 'exported' | 'carried' | 'knownEmails'> &
   Pick<Domains, 'domain' | 'domains' | 'allDomains'> &
   Omit<Statistics, 'addStatistics'> &
+  Omit<EmailSearch, 'indexMails'> &
   Omit<Watch, 'foldAlarms' | 'noteOutage'> &
   SenderDsns
 
@@ -128,6 +129,8 @@ const operationReads = (current: () => Verbs): OperationReads => ({
   },
   statistics: async (query, after) => current().reads.statistics(query, after),
   statisticsPlace: async () => current().reads.statisticsPlace(),
+  searchEmails: async (filter, page) => current().reads.searchEmails(filter, page),
+  notIndexedSince: async () => current().reads.notIndexedSince(),
   owedDsns: async (before, limit) => current().reads.owedDsns(before, limit),
 })
 

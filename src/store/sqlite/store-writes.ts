@@ -8,7 +8,7 @@
 import type { Identity } from '../port/identity.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
-import type { Ledger, Queue, Schedule, Upkeep } from '../port.js'
+import type { EmailSearch, Ledger, Queue, Schedule, Upkeep } from '../port.js'
 import type { Carry } from '../port-carry.js'
 import type { Domains } from '../port-domains.js'
 import type { Hooks } from '../port-hooks.js'
@@ -93,10 +93,17 @@ type DomainWrites = Pick<Domains, 'createDomain' | 'updateDomain' | 'removeDomai
 type OperationWrites = Pick<Operations, 'hold' | 'operate'> &
   DomainWrites &
   Pick<Statistics, 'addStatistics'> &
+  Pick<EmailSearch, 'indexMails'> &
   Pick<Watch, 'foldAlarms' | 'noteOutage'>
 
 const operationWrites = (current: () => Verbs): OperationWrites => ({
   addStatistics: async (from, to, rows) => current().line.call('addStatistics', from, to, rows),
+  async indexMails(limit) {
+    const { line, reads } = current()
+    const { from, to, mails } = reads.toIndex(limit)
+    if (mails.length === 0) return 0
+    return (await line.call('addIndexed', from, to, mails)) ? mails.length : 0
+  },
   createDomain: async (row) => current().line.call('createDomain', row),
   updateDomain: async (...args) => current().line.call('updateDomain', ...args),
   removeDomain: async (accountId, id) => current().line.call('removeDomain', accountId, id),

@@ -23,6 +23,7 @@ import { createTimelineIds } from '../log/reads.js'
 import type { Parking } from '../operate/park.js'
 import type { NoteDay } from '../order/days.js'
 import { createStatements } from '../read/statements.js'
+import type { Unindex } from '../search/write.js'
 import type { Desk } from '../write/desk.js'
 import { LOCAL } from './out.js'
 
@@ -60,7 +61,7 @@ const createInsert = ({ db }: Desk) => {
 }
 
 /** What is here of a mail that is known. */
-const createHere = ({ db }: Desk) => {
+const createHere = ({ db }: Desk, unindex: Pick<Unindex, 'remove'>) => {
   const isKnown = db.prepare<[string], number>('SELECT 1 FROM emails WHERE id = ?').pluck()
   const isOwnLot = db
     .prepare<[string], number>("SELECT 1 FROM lots WHERE id = ? AND state <> 'imported'")
@@ -80,7 +81,8 @@ const createHere = ({ db }: Desk) => {
     )
     .pluck()
   const removeRecipients = db.prepare('DELETE FROM recipients WHERE email_id = ?')
-  const remove = db.prepare<[string], number>('DELETE FROM emails WHERE id = ? RETURNING ord').pluck()
+  const ordOf = db.prepare<[string], number>('SELECT ord FROM emails WHERE id = ?').pluck()
+  const remove = db.prepare('DELETE FROM emails WHERE ord = ?')
   const hasLeft = (id: string): boolean => {
     const row = recipient.get(id)
     return row !== undefined && (isAway(row.held) || (row.status === 'canceled' && row.reason === MOVED))
@@ -101,18 +103,27 @@ const createHere = ({ db }: Desk) => {
     bodyOf: (id: string): number | undefined => bodyOf.get(id),
     /** Its place. */
     remove: (id: string): number | undefined => {
+      const ord = ordOf.get(id)
+      if (ord === undefined) return undefined
+      unindex.remove(ord)
       removeRecipients.run(id)
-      return remove.get(id)
+      remove.run(ord)
+      return ord
     },
   }
 }
 
-export const createCarryIn = (desk: Desk, parking: Parking, noteDay: NoteDay): CarryWrites['carryIn'] => {
+export const createCarryIn = (
+  desk: Desk,
+  parking: Parking,
+  noteDay: NoteDay,
+  unindex: Pick<Unindex, 'remove' | 'restore'>,
+): CarryWrites['carryIn'] => {
   const { db, names, order } = desk
   const insert = createInsert(desk)
   const addCarried = createAddCarried(desk)
   const timelineIds = createTimelineIds(createStatements(db))
-  const here = createHere(desk)
+  const here = createHere(desk, unindex)
   const body = db.prepare(
     'INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)',
   )
@@ -150,6 +161,7 @@ export const createCarryIn = (desk: Desk, parking: Parking, noteDay: NoteDay): C
     insert('emails', { ...mail.email, ord, workspace, pool, body: kept ?? addBody(mail, ord, size) })
     addTags(workspace, ord, mail.email)
     for (const one of mail.recipients) insert('recipients', { ...one, email_ord: ord, workspace, pool })
+    unindex.restore(ord)
     // events that both stores have are one
     addCarried(
       ord,

@@ -15,6 +15,7 @@ import type { Row } from '../connect.js'
 import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
 import { scopeOf } from '../log/codec.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
+import type { Unindex } from '../search/write.js'
 import { createEraseCounted } from '../statistics/erase.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
@@ -112,7 +113,11 @@ const prepare = ({ db }: Desk) => ({
   ),
 })
 
-export const createErase = (desk: Desk, tell: Pick<SuppressionEvents, 'added'>): EraseWrites => {
+export const createErase = (
+  desk: Desk,
+  tell: Pick<SuppressionEvents, 'added'>,
+  unindex: Pick<Unindex, 'remove'>,
+): EraseWrites => {
   const sql = prepare(desk)
   const { names, holds, order } = desk
   const places = new Map<string, Place>()
@@ -137,6 +142,7 @@ export const createErase = (desk: Desk, tell: Pick<SuppressionEvents, 'added'>):
     for (const { ord, id: emailId, body, open } of rows) {
       if (open !== 0) continue
       if (sql.body.get(body, emailId) === 1) files.push(emailId)
+      unindex.remove(ord)
       sql.email.run(ord)
       sql.events.run(ord)
       for (const statement of sql.eraseOf) statement.run(emailId)

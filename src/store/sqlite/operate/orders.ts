@@ -14,6 +14,7 @@ import type { HoldRow, QueueOrder, QueueScope } from '../../port-operations.js'
 import { inserter } from '../order/insert.js'
 import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
+import type { Unindex } from '../search/write.js'
 import type { Desk } from '../write/desk.js'
 import type { Parking } from './park.js'
 import { type Cursor, createWalk, type Found, type Step, type Strand } from './walk.js'
@@ -67,6 +68,7 @@ const prepare = ({ db }: Desk) => ({
     `UPDATE recipients SET boot = NULL, lease_until = NULL, lease_gen = lease_gen + 1,
        due_at = CASE WHEN status IN ('queued', 'deferred') THEN ? END WHERE id = ?`,
   ),
+  ordOf: db.prepare<[string], number>('SELECT ord FROM emails WHERE id = ?').pluck(),
   moveEmail: db.prepare('UPDATE emails SET pool = ? WHERE id = ?'),
 })
 
@@ -86,6 +88,7 @@ export const createOrders = (
   desk: Desk,
   parking: Parking,
   settle: (outcome: Outcome) => Settled | null,
+  unindex: Pick<Unindex, 'move'>,
 ): OperationWrites => {
   const sql = prepare(desk)
   const addHold = inserter(desk, HOLDS)
@@ -115,6 +118,7 @@ export const createOrders = (
       const target = desk.names.pool(to ?? '')
       if (row.pool === target || isAway(row.held) || sql.sandbox.get(row.pool) !== undefined) return false
       sql.move.run(target, row.id)
+      unindex.move(sql.ordOf.get(row.email_id) ?? 0, target)
       sql.moveEmail.run(target, row.email_id)
       if (row.boot !== null && row.attempting === null) {
         sql.unlease.run(now, row.id)

@@ -24,13 +24,13 @@ import { FOREIGN_MESSAGE_ID } from './message-ids.js'
 import { type List, listOfStrands, pageOf, type Strand } from './pages.js'
 import type { Statements } from './statements.js'
 
-const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
+export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
 
-const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
+export const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
 
 type Lists = Pick<EmailRow, 'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments' | 'resentFrom'>
 
-const toEmail = (row: Row): EmailRow => ({
+export const toEmail = (row: Row): EmailRow => ({
   id: row.id as string,
   accountId: row.account_id as string,
   workspaceId: row.workspace_id as string,
@@ -83,7 +83,7 @@ const strand = (from: string, ord: string, clauses: Clauses): Strand => ({
 })
 
 /** An address as `address_lc` has it, however its domain is written. */
-const addressLc = (address: string): string => wireAddress(address).toLowerCase()
+export const addressLc = (address: string): string => wireAddress(address).toLowerCase()
 
 /** Strands of one workspace that start from a recipient's address or a tag, and look the rest up. */
 const searched = (filter: EmailFilter, workspace: number): Strand => {
@@ -115,6 +115,38 @@ const strandsOf = (filter: EmailFilter, workspaces: readonly number[]): Strand[]
   )
 }
 
+/** The numbers of the workspaces that are meant. */
+export const workspacesIn = (
+  sql: Statements,
+  { accountId, workspaceId }: Pick<EmailScope, 'accountId' | 'workspaceId'>,
+): number[] =>
+  sql(
+    `SELECT n FROM workspaces WHERE account_id = ? AND deleted_at IS NULL${workspaceId === null ? '' : ' AND id = ?'} `,
+  )
+    .all(...(workspaceId === null ? [accountId] : [accountId, workspaceId]))
+    .map((row) => row.n as number)
+
+/** Places of mails with a Message-ID, newest first. */
+export const ordsOfMessage = (sql: Statements, messageId: string, limit: number): number[] => {
+  const own = /^<?(em_[0-9a-z]{26})@/.exec(messageId)?.[1]
+  const mine = own === undefined ? undefined : sql('SELECT ord FROM emails WHERE id = ?').get(own)
+  if (mine !== undefined) return [mine.ord as number]
+  return sql(
+    `SELECT ord FROM emails WHERE message_id = ? AND ${FOREIGN_MESSAGE_ID} ORDER BY ord DESC LIMIT ? + 0`,
+  )
+    .all(messageId, limit)
+    .map((row) => row.ord as number)
+}
+
+/** Where mails can stand that were created within these times. */
+export const rangesFor = (
+  sql: Statements,
+  { createdAfter, createdBefore }: Pick<EmailFilter, 'createdAfter' | 'createdBefore'>,
+): readonly Range[] | undefined =>
+  createdAfter === null && createdBefore === null
+    ? undefined
+    : rangesOf(sql(ALL_DAYS).all() as unknown as Day[], createdAfter, createdBefore)
+
 export const createEmailReads = (sql: Statements) => {
   const byId = (id: string): Row | undefined => sql(`${EMAIL} WHERE e.id = ?`).get(id)
 
@@ -123,23 +155,11 @@ export const createEmailReads = (sql: Statements) => {
     return row === undefined ? null : toEmail(row)
   }
 
-  const workspacesOf = (accountId: string, workspaceId: string | null): number[] =>
-    sql(
-      `SELECT n FROM workspaces WHERE account_id = ? AND deleted_at IS NULL${workspaceId === null ? '' : ' AND id = ?'} `,
-    )
-      .all(...(workspaceId === null ? [accountId] : [accountId, workspaceId]))
-      .map((row) => row.n as number)
-
-  const ranges = ({ createdAfter, createdBefore }: EmailFilter): readonly Range[] | undefined =>
-    createdAfter === null && createdBefore === null
-      ? undefined
-      : rangesOf(sql(ALL_DAYS).all() as unknown as Day[], createdAfter, createdBefore)
-
   const listed = (filter: EmailFilter): List =>
     listOfStrands(
-      strandsOf(filter, workspacesOf(filter.accountId, filter.workspaceId)),
+      strandsOf(filter, workspacesIn(sql, filter)),
       { from: 'emails WHERE true', params: [] },
-      ranges(filter),
+      rangesFor(sql, filter),
     )
 
   const byAddress = (address: string, limit: number): number[] =>
@@ -151,17 +171,6 @@ export const createEmailReads = (sql: Statements) => {
         ).all(workspace.n, address, limit),
       )
       .map((row) => row.email_ord as number)
-
-  const byMessage = (messageId: string, limit: number): number[] => {
-    const own = /^<?(em_[0-9a-z]{26})@/.exec(messageId)?.[1]
-    const mine = own === undefined ? undefined : byId(own)
-    if (mine !== undefined) return [mine.ord as number]
-    return sql(
-      `SELECT ord FROM emails WHERE message_id = ? AND ${FOREIGN_MESSAGE_ID} ORDER BY ord DESC LIMIT ? + 0`,
-    )
-      .all(messageId, limit)
-      .map((row) => row.ord as number)
-  }
 
   return {
     email(scope: EmailScope, id: string): EmailRecord | null {
@@ -218,7 +227,7 @@ export const createEmailReads = (sql: Statements) => {
     },
 
     findEmails(text: string, limit: number): readonly EmailRow[] {
-      const found = text.startsWith('<') ? byMessage(text, limit) : byAddress(addressLc(text), limit)
+      const found = text.startsWith('<') ? ordsOfMessage(sql, text, limit) : byAddress(addressLc(text), limit)
       return [...new Set(found)]
         .sort((a, b) => b - a)
         .slice(0, limit)

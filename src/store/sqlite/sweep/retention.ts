@@ -8,6 +8,7 @@
  */
 import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../order/days.js'
 import { dayStart } from '../order/ord.js'
+import type { Unindex } from '../search/write.js'
 import type { Desk } from '../write/desk.js'
 
 const STEP = 200
@@ -100,7 +101,7 @@ const createWalk = (begin: () => Stretch[]) => {
   }
 }
 
-export const createRetention = (desk: Desk) => {
+export const createRetention = (desk: Desk, unindex: Unindex) => {
   const sql = prepare(desk)
   let files: string[] = []
 
@@ -128,6 +129,7 @@ export const createRetention = (desk: Desk) => {
 
   const dropEmail = (row: Aged): void => {
     dropBody(row.body, row.id)
+    unindex.remove(row.at)
     sql.dropTags.run(row.at)
     sql.dropEvents.run(row.at)
     for (const statement of sql.dropOf) statement.run(row.id)
@@ -144,7 +146,10 @@ export const createRetention = (desk: Desk) => {
         page: (from: number, to: number) => sql.emails.all(from, to),
         isOld: (row: Aged) => row.created_at < before,
         drop: dropEmail,
-        done: () => void sql.forgetDay.run(day.day, end, start, end),
+        done: () => {
+          sql.forgetDay.run(day.day, end, start, end)
+          unindex.forget()
+        },
       }
     })
 

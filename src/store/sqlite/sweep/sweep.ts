@@ -16,6 +16,7 @@ import { createIdentitySweep } from '../identity/write.js'
 import { ordAt, timeOf } from '../order/ord.js'
 import type { Swept } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
+import type { Unindex } from '../search/write.js'
 import { createStatisticsSweep } from '../statistics/write.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
@@ -64,9 +65,10 @@ export const createSweepStep = (
   desk: Desk,
   settle: (outcome: Outcome) => Settled | null,
   tell: Pick<SuppressionEvents, 'removed'>,
+  unindex: Unindex,
 ) => {
   const sql = prepare(desk)
-  const retain = createRetention(desk)
+  const retain = createRetention(desk, unindex)
   const sweepPosts = createPostSweep(desk)
   const forget = createStatisticsSweep(desk.db)
   const endOver = createIdentitySweep(desk.db)

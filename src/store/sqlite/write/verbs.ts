@@ -24,6 +24,7 @@ import { createDayNotes } from '../order/days.js'
 import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
+import { createSearchWrites, createUnindex } from '../search/write.js'
 import { createStatisticsWrites } from '../statistics/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
 import { createAlarmWrites } from '../watch/alarms.js'
@@ -52,7 +53,8 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
   const appointments = createAppointments(desk, addEvent, fold)
   const settle = createSettle(desk, addEvent, fold, owing, systemClock.now)
   const listings = createSuppressionEvents(addNotice)
-  const orders = createOrders(desk, parking, settle)
+  const unindex = createUnindex(desk.db)
+  const orders = createOrders(desk, parking, settle, unindex)
   return {
     accept: createAccept(desk, addEvent, parking, owing, noteDay),
     claim: createClaim(desk, leases, appointments, parking, createSilence(desk.db, settle)),
@@ -67,18 +69,19 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     },
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
-    sweepStep: createSweepStep(desk, settle, listings),
+    sweepStep: createSweepStep(desk, settle, listings, unindex),
     shrinkStep: createShrinkStep(desk.db),
     followClock: () => desk.order.follow(),
     durability: () => durabilityFaults(desk.db),
-    carryIn: createCarryIn(desk, parking, noteDay),
+    carryIn: createCarryIn(desk, parking, noteDay, unindex),
     ...createLots(desk, parking, settle),
     ...orders,
     ...createSuspend(desk, parking),
-    ...createErase(desk, listings),
+    ...createErase(desk, listings, unindex),
     ...createEndpointWrites(desk, addNotice),
     ...createPostWrites(desk),
     ...createStatisticsWrites(desk),
+    ...createSearchWrites(desk.db),
     ...createIdempotency(desk),
     ...createTenantWrites(desk),
     ...createIdentityWrites(desk),

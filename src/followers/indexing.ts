@@ -1,0 +1,62 @@
+/**
+ * NAME      indexing - mail becomes searchable
+ * DESCRIPTION
+ *   Adds the mails that came since to the index of words, some hundreds at a time. It
+ *   goes by the order of mails and not by the log, since it also has to find those
+ *   that came before the log began, or with their history. What it reads it reads
+ *   and cuts into words here; the writer only stores it.
+ */
+import type { Log } from '../base/log.js'
+import type { Service } from '../base/service.js'
+import type { EmailSearch } from '../store/port.js'
+
+export interface IndexingParts {
+  readonly store: Pick<EmailSearch, 'indexMails'>
+  readonly log: Pick<Log, 'error'>
+}
+
+/** Mails of one step: a few milliseconds of the writer. */
+const STEP = 250
+/** What comes within it is added together. */
+const LOOK_MS = 1_000
+/** Between two steps of a long way, such as over all mail of an older database: others come first. */
+const PAUSE_MS = 5
+
+export const createIndexing = ({ store, log }: IndexingParts): Service => {
+  let running: Promise<void> | null = null
+  let isStopping = false
+  let wake: () => void = () => {}
+  const rest = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      try {
+        const added = await store.indexMails(STEP)
+        await rest(added < STEP ? LOOK_MS : PAUSE_MS)
+      } catch (error) {
+        if (isStopping) return
+        log.error({ event: 'indexing_failed', error: (error as Error).message }, 'not indexed')
+        await rest(LOOK_MS)
+      }
+    }
+  }
+  return {
+    name: 'indexing',
+    async start() {
+      isStopping = false
+      running ??= run()
+    },
+    async stop() {
+      isStopping = true
+      wake()
+      await running
+      running = null
+    },
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * NAME      parse - the text of a search field to a query
+ * DESCRIPTION
+ *   Terms stand side by side, and all must hold: `name:value`, or a value alone;
+ *   `-` before one negates it, and double quotes keep blanks and colons together.
+ *   There is no OR and there are no brackets. A name that is none is refused with
+ *   the nearest one that is, so that no typing mistake finds everything.
+ */
+import { STATUSES } from '../status.js'
+import type { Field, Query, Term } from './query.js'
+
+export const MOST_TERMS = 16
+export const MOST_CHARACTERS = 256
+
+export interface QueryMistake {
+  readonly message: string
+  readonly kind: 'length' | 'too_many' | 'unsupported' | 'format'
+}
+
+export type Parsed = { readonly query: Query } | { readonly mistake: QueryMistake }
+
+export interface QueryTimes {
+  /** The first moment of a day such as 2026-11-20, where the caller is; null when there is no such day. */
+  readonly day: (text: string) => number | null
+  /** A point in time with its zone. */
+  readonly time: (text: string) => number | null
+}
+
+const NAMES = [
+  'to',
+  'from',
+  'subject',
+  'tag',
+  'status',
+  'reason',
+  'domain',
+  'pool',
+  'message-id',
+  'before',
+  'after',
+  'is',
+  'has',
+  'id',
+] as const
+/** Other words that people write for a name. */
+const SAME: Readonly<Record<string, (typeof NAMES)[number]>> = {
+  recipient: 'to',
+  rcpt: 'to',
+  sender: 'from',
+  messageid: 'message-id',
+  message_id: 'message-id',
+  since: 'after',
+  until: 'before',
+}
+const IS = ['held', 'resent', 'test', 'live']
+const HAS = ['attachment']
+const ID = /^em_[0-9a-z]{26}$/
+const DAY = /^\d{4}-\d\d-\d\d$/
+
+/** One term as it was written: minus, name with its colon, value in quotes or bare. */
+const TERM = /(-?)(?:([A-Za-z][A-Za-z_-]*):)?(?:"([^"]*)("?)|(\S*))/y
+
+interface Written {
+  readonly negated: boolean
+  readonly name: string | null
+  readonly value: string
+  readonly isQuoted: boolean
+  readonly isLast: boolean
+}
+
+class Mistake extends Error {
+  constructor(readonly mistake: QueryMistake) {
+    super(mistake.message)
+  }
+}
+const refuse = (kind: QueryMistake['kind'], message: string): never => {
+  throw new Mistake({ kind, message })
+}
+
+const split = (text: string): readonly Written[] => {
+  const found: Written[] = []
+  let at = 0
+  for (;;) {
+    while (/\s/.test(text[at] ?? '')) at++
+    if (at >= text.length) return found
+    TERM.lastIndex = at
+    const [whole, minus, name, quoted, end, bare] = TERM.exec(text) as RegExpExecArray
+    if (quoted !== undefined && end !== '"') refuse('format', 'must close its quotes')
+    at += whole.length
+    found.push({
+      negated: minus === '-',
+      name: name?.toLowerCase() ?? null,
+      value: quoted ?? bare ?? '',
+      isQuoted: quoted !== undefined,
+      isLast: at >= text.length,
+    })
+  }
+}
+
+/** How many letters must change to make one of the other. */
+const distance = (a: string, b: string): number => {
+  let row = [...b].map((_, i) => i + 1)
+  for (const [i, letter] of [...a].entries()) {
+    const next: number[] = []
+    for (const [j, other] of [...b].entries()) {
+      const above = j === 0 ? i : (row[j - 1] ?? 0)
+      next.push(Math.min((next[j - 1] ?? i + 1) + 1, (row[j] ?? 0) + 1, above + (letter === other ? 0 : 1)))
+    }
+    row = next
+  }
+  return row.at(-1) ?? a.length
+}
+
+export const nearest = (word: string, words: readonly string[]): string =>
+  [...words].sort((a, b) => distance(word, a) - distance(word, b))[0] ?? ''
+
+const oneOf = (name: string, value: string, words: readonly string[]): string => {
+  if (words.includes(value)) return value
+  return refuse(
+    'unsupported',
+    `has no ${name}:${value}; did you mean ${name}:${nearest(value, words)}? There are ${words.join(', ')}`,
+  )
+}
+
+const fieldOf = (name: string, value: string): Field | 'before' | 'after' => {
+  if (name === 'key') refuse('unsupported', 'has no key: which key sent a mail is not stored')
+  const known = SAME[name] ?? NAMES.find((one) => one === name)
+  if (known !== undefined) return known
+  return refuse(
+    'unsupported',
+    `has no ${name}:; did you mean ${nearest(name, NAMES)}:? To look for the text itself, write "${name}:${value}" in quotes`,
+  )
+}
+
+const termOf = ({ negated, name, value, isQuoted, isLast }: Written): Term | Written => {
+  // what only looks like a name: a time of day, a URL
+  const isText = name === null || value.startsWith('//')
+  const text = isText && name !== null ? `${name}:${value}` : value
+  const open = isLast && !isQuoted
+  if (isText) {
+    const field = ID.test(text) ? 'id' : text.startsWith('<') && text.endsWith('>') ? 'message-id' : 'text'
+    return { field, value: text, negated, open }
+  }
+  const field = fieldOf(name ?? '', value)
+  if (value === '') refuse('format', `must say something after ${name}:`)
+  const lower = value.toLowerCase()
+  switch (field) {
+    case 'before':
+    case 'after':
+      return { negated, name: field, value, isQuoted, isLast }
+    case 'status':
+      return { field, value: oneOf('status', lower, STATUSES), negated, open }
+    case 'is':
+      return { field, value: oneOf('is', lower, IS), negated, open }
+    case 'has':
+      return { field, value: oneOf('has', lower.replace(/s$/, ''), HAS), negated, open }
+    case 'message-id':
+      return { field, value: `<${value.replace(/^<|>$/g, '')}>`, negated, open }
+    default:
+      return { field, value, negated, open }
+  }
+}
+
+const timeOf = (name: string, value: string, { day, time }: QueryTimes): number =>
+  (DAY.test(value) ? day(value) : time(value)) ??
+  refuse('format', `must have a day (2026-11-20) or a time with its zone after ${name}:`)
+
+const read = (text: string, times: QueryTimes): Query => {
+  if ([...text].length > MOST_CHARACTERS) refuse('length', `must have at most ${MOST_CHARACTERS} characters`)
+  const written = split(text).filter(({ name, value }) => name !== null || value !== '')
+  if (written.length > MOST_TERMS) refuse('too_many', `must have at most ${MOST_TERMS} terms`)
+  const terms: Term[] = []
+  let from: number | null = null
+  let before: number | null = null
+  for (const term of written.map(termOf)) {
+    if ('field' in term) {
+      terms.push(term)
+      continue
+    }
+    const at = timeOf(term.name ?? '', term.value, times)
+    // not before a time is from it on
+    if ((term.name === 'after') !== term.negated) from = Math.max(from ?? at, at)
+    else before = Math.min(before ?? at, at)
+  }
+  return { terms, from, before }
+}
+
+export const parseQuery = (text: string, times: QueryTimes): Parsed => {
+  try {
+    return { query: read(text, times) }
+  } catch (error) {
+    if (error instanceof Mistake) return { mistake: error.mistake }
+    throw error
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * NAME      search - the store's verbs about finding mail by a query
+ * DESCRIPTION
+ *   An index of words and addresses is built behind the mail, in the order in which
+ *   it was accepted, and whoever searches is shown the mail up to where the index
+ *   is: what comes into it later stands above every mark that was given out.
+ * NOTES
+ *   A page is found within a bounded time. It may hold fewer rows than asked for,
+ *   even none, and yet say that there are older ones: the next one goes on from
+ *   where it stopped. What is removed of a mail is removed of the index with it.
+ */
+import type { Query } from '../../mail/query/query.js'
+import type { Page, Rows } from '../page.js'
+
+/** What is looked for, beside the filters of a list. */
+export interface SearchFor {
+  readonly query: Query
+  /** False: the caller does not see subjects, and does not find by them. */
+  readonly subjects: boolean
+}
+
+/** Of mails as a list has them. */
+export interface Search<Filter, Row> {
+  /** Adds the next mails to the index, at most so many; how many. Two at once add each mail once. */
+  indexMails(limit: number): Promise<number>
+  /** When the oldest mail was accepted that is not in the index yet; null when all are. */
+  notIndexedSince(): Promise<number | null>
+  /** As `emails`, of mail in the index. The count is null where it would take too long. */
+  searchEmails(filter: Filter & SearchFor, page: Page): Promise<Rows<Row>>
+}

@@ -1,0 +1,97 @@
+/**
+ * NAME      leads - where mails come from that may be what is looked for
+ * DESCRIPTION
+ *   A lead offers places in their order, some at a time: from the index of words,
+ *   from an index of the tables, or from a list that is known already. It may offer
+ *   too many, and never leaves one out.
+ */
+import type { Range } from '../order/days.js'
+import type { Statements } from '../read/statements.js'
+
+export type Direction = 'older' | 'newer'
+
+export interface Offered {
+  /** In the direction asked for. */
+  readonly ords: readonly number[]
+  /** What is left of the range. */
+  readonly rest: Range
+}
+
+export interface Lead {
+  take(direction: Direction, range: Range, limit: number): Offered
+}
+
+const NOTHING_LEFT: Range = { from: 0, to: 0 }
+
+/** What is left behind the last of them. */
+const beyond = (direction: Direction, { from, to }: Range, last: number): Range =>
+  direction === 'older' ? { from, to: last } : { from: last + 1, to }
+
+const way = (direction: Direction): string => (direction === 'older' ? 'DESC' : 'ASC')
+
+/** Spans of a thousand mails each that one look into the index goes over. */
+const SPANS = 32
+
+/** Mails whose tokens are as the expression says. */
+export const indexLead = (sql: Statements, expression: string): Lead => {
+  const find = (direction: Direction): string =>
+    `SELECT rowid AS ord FROM search WHERE search MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid ${way(direction)} LIMIT ? + 0`
+  /** The part of a range that is looked at in one go. */
+  const part = (direction: Direction, { from, to }: Range): Range => {
+    const isOlder = direction === 'older'
+    const edge = sql(
+      `SELECT first FROM search_spans WHERE first ${isOlder ? '< ?' : '> ?'} ORDER BY first ${way(direction)} LIMIT 1 OFFSET ${SPANS}`,
+    ).get(isOlder ? to : from)?.first as number | undefined
+    if (edge === undefined) return { from, to }
+    return isOlder ? { from: Math.max(from, edge), to } : { from, to: Math.min(to, edge) }
+  }
+  return {
+    take(direction, range, limit) {
+      const looked = part(direction, range)
+      const rows = sql(find(direction)).all(expression, looked.from, looked.to, limit)
+      const ords = rows.map(({ ord }) => ord as number)
+      if (ords.length === limit) return { ords, rest: beyond(direction, range, ords.at(-1) as number) }
+      const rest =
+        direction === 'older' ? { from: range.from, to: looked.from } : { from: looked.to, to: range.to }
+      return { ords, rest }
+    },
+  }
+}
+
+/** A range of an index of the tables. */
+export interface IndexRange {
+  readonly from: string
+  readonly ord: string
+  readonly where: string
+  readonly params: readonly unknown[]
+}
+
+/** Rows of some ranges together. */
+export const tableLead = (sql: Statements, ranges: readonly IndexRange[]): Lead => ({
+  take(direction, { from, to }, limit) {
+    const sign = direction === 'older' ? -1 : 1
+    const ords = ranges
+      .flatMap(({ from: table, ord, where, params }) =>
+        sql(
+          `SELECT DISTINCT ${ord} AS ord FROM ${table} WHERE ${where} AND ${ord} >= ? AND ${ord} < ? ORDER BY ${ord} ${way(direction)} LIMIT ? + 0`,
+        )
+          .all(...params, from, to, limit)
+          .map((row) => row.ord as number),
+      )
+      .sort((a, b) => sign * (a - b))
+      .filter((ord, i, all) => ord !== all[i - 1])
+    const taken = ords.slice(0, limit)
+    const last = taken.at(-1)
+    const isAll = ords.length < limit || last === undefined
+    return { ords: taken, rest: isAll ? NOTHING_LEFT : beyond(direction, { from, to }, last) }
+  },
+})
+
+/** Places that are known, in any order. */
+export const listLead = (ords: readonly number[]): Lead => ({
+  take(direction, { from, to }) {
+    const sign = direction === 'older' ? -1 : 1
+    const within = ords.filter((ord) => ord >= from && ord < to)
+    return { ords: [...new Set(within)].sort((a, b) => sign * (a - b)), rest: NOTHING_LEFT }
+  },
+})

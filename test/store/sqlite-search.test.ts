@@ -1,0 +1,92 @@
+/** The index of words on disk: nothing of a mail stays in it when the mail is erased or old, and older databases come into it. */
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { silentLog } from '../../src/base/log.js'
+import { createIndexing } from '../../src/followers/indexing.js'
+import type { Store } from '../../src/store/port.js'
+import { Database } from '../../src/store/sqlite/driver.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { eventually } from '../parts/eventually.js'
+import { searchFor } from './contract-search.js'
+import { accepted, addWorkspace, ground, HOUR, page, T0 } from './fixture.js'
+
+const DAY = 24 * HOUR
+const KEEP = { bodiesMs: 10 * DAY, emailsMs: 10 * DAY, logMs: 4 * DAY }
+
+const openStore = async (t: Test): Promise<{ store: Store; dir: string }> => {
+  const dir = t.testdir()
+  const store = openSqliteStore({ dataDir: dir, daemon: true })
+  await store.open()
+  t.teardown(() => store.close())
+  return { store, dir }
+}
+
+const index = async (store: Store): Promise<void> => {
+  while ((await store.indexMails(100)) > 0) {}
+}
+
+/** Every token that the pages of the index still hold, with the places of its mails. */
+const tokensIn = (dir: string): readonly string[] => {
+  const db = new Database(join(dir, 'postern.db'))
+  try {
+    db.exec("INSERT INTO search (search) VALUES ('integrity-check')")
+    db.exec('CREATE VIRTUAL TABLE temp.tokens USING fts5vocab(main, search, instance)')
+    return db.prepare('SELECT DISTINCT term FROM temp.tokens').pluck().all() as string[]
+  } finally {
+    db.close()
+  }
+}
+
+t.test('what retention takes', async (t) => {
+  const { store, dir } = await openStore(t)
+  const at = await ground(store)
+  const old = await accepted(store, at, {
+    subject: 'Aardvark of old',
+    createdAt: T0 - 20 * DAY,
+    mode: 'test',
+  })
+  await accepted(store, at, { subject: 'Zebra of today' })
+  const scope = { accountId: at.accountId, workspaceId: null, poolId: null, domain: null, emailId: null }
+  await index(store)
+  t.ok(tokensIn(dir).includes('saardvark'))
+  await store.operate({
+    action: 'purge',
+    scope: { ...scope, emailId: old.id },
+    to: null,
+    reason: 'x',
+    now: T0,
+  })
+  await store.sweep(T0, KEEP)
+  const left = tokensIn(dir)
+  t.notOk(left.some((token) => token.includes('aardvark') || token === 'm1'))
+  t.ok(left.includes('szebra'))
+})
+
+t.test('what goes with its workspace', async (t) => {
+  const { store, dir } = await openStore(t)
+  const at = await ground(store)
+  const other = await addWorkspace(store, at, 'other')
+  await accepted(store, other, { subject: 'Aardvark of another' })
+  await index(store)
+  await accepted(store, other, { subject: 'Badger came late' })
+  await accepted(store, at, { subject: 'Zebra stays' })
+  await store.deleteWorkspace(at.accountId, other.workspace.id, 'gone', T0)
+  await store.sweep(T0, KEEP)
+  await index(store)
+  const left = tokensIn(dir)
+  t.notOk(left.some((token) => token.includes('aardvark') || token.includes('badger')))
+  t.ok(left.includes('szebra'))
+})
+
+t.test('as a service, from the first mail that there is; two at once', async (t) => {
+  const { store } = await openStore(t)
+  const at = await ground(store)
+  for (let i = 0; i < 600; i++) await accepted(store, at, { subject: `number ${i}` })
+  const both = [1, 2].map(() => createIndexing({ store, log: silentLog() }))
+  for (const one of both) await one.start()
+  await eventually('all are found', async () => (await store.notIndexedSince()) === null)
+  for (const one of both) await one.stop()
+  const { total } = await store.searchEmails(searchFor(at, 'number'), page({ countUpTo: 1_000, limit: 100 }))
+  t.ok(total === null || total === 600, `${total}`)
+  t.equal((await store.searchEmails(searchFor(at, 'number 417'), page())).rows.length, 1)
+})
