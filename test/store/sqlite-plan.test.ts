@@ -105,11 +105,24 @@ t.test('reads', async (t) => {
   log.loggedEvent(account, 'evt_00000000000000000000000000')
   writer.prepare('UPDATE search_state SET place = 9000').run()
   const search = createSearchReads(sql)
-  for (const q of ['receipt', 'status:sent', 'reason:spam', 'is:held', '-receipt', '<a@b.c>', 'a@b.c', 'em_00000000000000000000000000', 'pool:a']) {
+  for (const q of [
+    'receipt',
+    'status:sent',
+    'reason:spam',
+    'is:held',
+    '-receipt',
+    '<a@b.c>',
+    'a@b.c',
+    'em_00000000000000000000000000',
+    'pool:a',
+  ]) {
     const parsed = parseQuery(q, { day: Date.parse, time: Date.parse })
     if ('mistake' in parsed) throw new Error(parsed.mistake.message)
     for (const direction of ['older', 'newer'] as const)
-      await search.searchEmails({ ...none, query: parsed.query, subjects: true }, page({ direction, anchor: '9', countUpTo: 10 }))
+      await search.searchEmails(
+        { ...none, query: parsed.query, subjects: true },
+        page({ direction, anchor: '9', countUpTo: 10 }),
+      )
   }
   search.notIndexedSince()
   search.toIndex(10)
