@@ -17,7 +17,7 @@ export interface Content {
   readonly attachments?: readonly AttachmentSummary[]
 }
 
-const NO_CONTENT: Content = { html: null, text: null, headers: null }
+export const NO_CONTENT: Content = { html: null, text: null, headers: null }
 
 export type ContentStore = Pick<Ledger, 'content'> & Pick<Queue, 'body'>
 

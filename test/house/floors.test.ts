@@ -47,6 +47,7 @@ const HOME: Record<string, readonly string[]> = {
   'smtp-server': ['smtp', 'sandbox'],
   '@hapi/hapi': ['http', 'dashboard'],
   '@hapi/boom': ['http'],
+  htmlparser2: ['dashboard'],
   preact: ['dashboard'],
   'preact-render-to-string': ['dashboard'],
   uplot: ['dashboard'],

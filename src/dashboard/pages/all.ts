@@ -9,9 +9,12 @@ import { newKeyPage } from './access/new-key.js'
 import { docsPage, documentRoute } from './docs/docs.js'
 import { errorPage, errorsPage } from './docs/errors.js'
 import { operationPage } from './docs/operation.js'
+import { emailPage } from './email/email.js'
+import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails.js'
 
 export const PAGES: readonly Page[] = [
+  emailPage,
   emailsPage,
   keysPage,
   newKeyPage,
@@ -21,7 +24,7 @@ export const PAGES: readonly Page[] = [
   operationPage,
 ]
 
-export const RAW_ROUTES: readonly RawRoute[] = [documentRoute]
+export const RAW_ROUTES: readonly RawRoute[] = [documentRoute, ...EMAIL_ROUTES]
 
 /** At addresses where programs get JSON; nobody needs a session. */
 export const OPEN_PAGES: readonly OpenPage[] = [errorsPage, errorPage]

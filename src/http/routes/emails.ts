@@ -9,7 +9,7 @@ import { parseTime } from '../../base/time/iso.js'
 import { parseQuery } from '../../mail/query/parse.js'
 import type { Query } from '../../mail/query/query.js'
 import type { Status } from '../../mail/status.js'
-import { readContent } from '../../record/content.js'
+import { NO_CONTENT, readContent } from '../../record/content.js'
 import { waitingInFull, waitingInShort } from '../../record/waiting.js'
 import { dayIn, zoneNamed } from '../../statistics/zone.js'
 import type { Page, Rows } from '../../store/page.js'
@@ -50,14 +50,12 @@ const waitingFor = async (ground: Ground, { principal }: Call, rows: readonly Em
 }
 
 /** An email in full, as every endpoint that answers one shows it. */
-export const fullEmail = async (ground: Ground, call: Call, record: EmailRecord) => {
+export const fullEmail = async (ground: Ground, call: Call, record: EmailRecord, withContent = true) => {
   const { of, show } = await waitingFor(ground, call, [record])
-  return render.email(
-    record,
-    await readContent(ground.store, record, (raw) => contentOf(ground, raw)),
-    of(record.id),
-    show,
-  )
+  const content = withContent
+    ? await readContent(ground.store, record, (raw) => contentOf(ground, raw))
+    : NO_CONTENT
+  return render.email(record, content, of(record.id), show)
 }
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
@@ -111,7 +109,7 @@ const send = (ground: Ground): Endpoint =>
   })
 
 const get = (ground: Ground): Endpoint =>
-  endpoint({
+  endpoint<shapes.OneQuery, unknown>({
     id: 'getEmail',
     method: 'GET',
     path: '/v1/emails/{id}',
@@ -120,11 +118,12 @@ const get = (ground: Ground): Endpoint =>
       'The record with the state of every recipient and, while the body is kept, what was written. A key sees mail of its own mode only; an email of another mode or workspace is not found.',
     access: 'any',
     workspace: 'optional',
+    query: shapes.oneQuery,
     answers: { 200: shapes.email },
     faults: ['email.not_found'],
     handle: async (call) => ({
       status: 200,
-      body: await fullEmail(ground, call, await findEmail(ground, call)),
+      body: await fullEmail(ground, call, await findEmail(ground, call), call.query.content !== 'false'),
     }),
   })
 

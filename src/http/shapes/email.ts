@@ -95,6 +95,16 @@ export const sendBody: Joi.ObjectSchema<WireDraft> = body(
   }),
 ).meta({ name: 'SendEmail' })
 
+export interface OneQuery {
+  readonly content?: string
+}
+
+export const oneQuery = Joi.object<OneQuery>({
+  content: Joi.string()
+    .valid('true', 'false')
+    .description('false: html, text and headers are null, and a large body costs nothing'),
+})
+
 export interface EmailQuery {
   readonly q?: string
   readonly tz?: string

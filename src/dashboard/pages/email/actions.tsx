@@ -1,0 +1,210 @@
+/**
+ * NAME      actions - what may be done with a mail
+ * DESCRIPTION
+ *   Buttons that the state of the mail and the role of the reader allow, each with what follows in words, and what they
+ *   post. After one the reader stands at what it made.
+ */
+import { mistake } from '../../ask.js'
+import type { Form } from '../../form.js'
+import type { Email } from '../../mail/record.js'
+import type { Done, Refused } from '../../page.js'
+import { Field, Verb } from '../../parts/form.js'
+import type { Visit } from '../../visit.js'
+
+export interface Suppressed {
+  readonly address: string
+  /** True while the address is on the list of the workspace or the account. */
+  readonly is: boolean
+}
+
+interface Props {
+  readonly visit: Visit
+  readonly email: Email
+  readonly refused: Refused | null
+  /** False when the body is gone. */
+  readonly hasBody: boolean
+  readonly suppressed: readonly Suppressed[]
+}
+
+const mailPath = (visit: Visit): string => `/v1/emails/${encodeURIComponent(visit.params.id ?? '')}`
+
+const isFinal = (status: string): boolean => ['sent', 'delivered', 'bounced', 'canceled'].includes(status)
+
+const short = (address: string): string => (address.length > 28 ? `${address.slice(0, 26)}…` : address)
+
+const SendAgain = ({ visit, email, refused }: Props) => {
+  const bounced = email.recipients.filter(({ status }) => status === 'bounced').map(({ address }) => address)
+  const all = email.recipients.map(({ address }) => address)
+  const to = bounced.length > 0 ? bounced : all
+  return (
+    <Verb {...{ visit, refused }} action="resend" label="Send again" reason="none">
+      <p>A new mail of the same content, with an id of its own. To other addresses, if you change them.</p>
+      <Field
+        name="to"
+        label="To"
+        hint="One a line"
+        rows={Math.min(6, Math.max(2, to.length))}
+        value={to.slice(0, 100).join('\n')}
+        required
+        {...{ refused }}
+        action="resend"
+      />
+      {email.mode === 'test' && !visit.isDev ? (
+        <label class="check">
+          <input type="checkbox" name="release" value="yes" checked={refused?.form.has('release') ?? false} />{' '}
+          For real: as live mail, to addresses of <code>identity.release_to</code> only
+        </label>
+      ) : null}
+    </Verb>
+  )
+}
+
+const Scheduled = ({ visit, email, refused }: Props) => (
+  <>
+    <Verb
+      {...{ visit, refused }}
+      action="reschedule"
+      label="Send at another time"
+      does="Change"
+      reason="none"
+    >
+      <p>At most 30 days ahead.</p>
+      <Field
+        name="scheduled_at"
+        label="When (RFC 3339, or such as “in 2 hours”)"
+        value={email.scheduled_at}
+        required
+        {...{ refused }}
+        action="reschedule"
+      />
+    </Verb>
+    <Verb {...{ visit, refused }} action="cancel" label="Cancel" does="Cancel this mail" reason="none" harm>
+      <p>It is never sent. Nobody is told.</p>
+    </Verb>
+  </>
+)
+
+const Waits = ({ visit, email, refused }: Props) =>
+  email.waiting?.reason === 'held' ? (
+    <Verb {...{ visit, refused }} action="release" label="Release" reason="optional">
+      <p>What holds exactly this mail is lifted, and it goes on. A hold of its workspace or pool stays.</p>
+    </Verb>
+  ) : (
+    <>
+      <Verb {...{ visit, refused }} action="retry" label="Try now" reason="none">
+        <p>What would be tried later is tried at once.</p>
+      </Verb>
+      <Verb {...{ visit, refused }} action="hold" label="Hold">
+        <p>The recipients that have not got it yet wait until somebody releases it.</p>
+      </Verb>
+    </>
+  )
+
+export const EmailActions = (props: Props) => {
+  const { visit, email, refused, suppressed, hasBody } = props
+  if (!visit.may('member')) return null
+  const waits = email.recipients.some(({ status }) => status === 'queued' || status === 'deferred')
+  return (
+    <div class="actions noprint">
+      {hasBody && isFinal(email.status) && email.source !== 'system' ? <SendAgain {...props} /> : null}
+      {email.status === 'scheduled' ? <Scheduled {...props} /> : null}
+      {waits ? <Waits {...props} /> : null}
+      {suppressed.map(({ address, is }) =>
+        is ? (
+          <Verb
+            {...{ visit, refused }}
+            action="unsuppress"
+            label={`Write to ${short(address)} again`}
+            does="Take it off the list"
+            reason="none"
+            about={{ address }}
+          >
+            <p>
+              <bdi>{address}</bdi> comes off the suppression list, and new mail to it is sent.
+            </p>
+            {hasBody ? (
+              <label class="check">
+                <input type="checkbox" name="again" value="yes" checked /> And send it this mail
+              </label>
+            ) : null}
+          </Verb>
+        ) : (
+          <Verb
+            {...{ visit, refused }}
+            action="suppress"
+            label={`Suppress ${short(address)}`}
+            does="Suppress"
+            about={{ address }}
+          >
+            <p>
+              No mail of this workspace goes to <bdi>{address}</bdi> until somebody lifts it.
+            </p>
+          </Verb>
+        ),
+      )}
+    </div>
+  )
+}
+
+const workspaceOf = async (visit: Visit) => {
+  const email = await visit.ask<Email>('GET', mailPath(visit), { query: { content: 'false' } })
+  return { 'x-workspace-id': email.workspace_id }
+}
+
+const resend = async (visit: Visit, form: Form): Promise<Done> => {
+  const to = form.list('to')
+  if (to.length === 0) throw mistake('to', 'Somebody must get it.')
+  const body = { to, ...(form.has('release') && { release: true }) }
+  const made = await visit.ask<Email>('POST', `${mailPath(visit)}/resend`, { body })
+  return { to: visit.link(`/emails/${made.id}`), notice: 'Sent again: this is the new mail.' }
+}
+
+const here = (visit: Visit, notice: string): Done => ({
+  to: visit.link(`/emails/${visit.params.id ?? ''}`),
+  notice,
+})
+
+const ordered =
+  (path: string, notice: (changed: number) => string) =>
+  async (visit: Visit, form: Form): Promise<Done> => {
+    const reason = form.text('reason')
+    const body = { scope: { email_id: visit.params.id }, ...(reason !== null && { reason }) }
+    const { changed } = await visit.ask<{ changed: number }>('POST', path, { body, scoped: false })
+    return here(visit, notice(changed))
+  }
+
+const unsuppress = async (visit: Visit, form: Form): Promise<Done> => {
+  const address = form.raw('address')
+  const headers = await workspaceOf(visit)
+  await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(address)}`, { headers })
+  if (!form.has('again')) return here(visit, `${address} is off the suppression list.`)
+  const made = await visit.ask<Email>('POST', `${mailPath(visit)}/resend`, { body: { to: [address] } })
+  return {
+    to: visit.link(`/emails/${made.id}`),
+    notice: `${address} is off the suppression list; this is the mail that goes to it now.`,
+  }
+}
+
+export const EMAIL_ACTIONS: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>> = {
+  resend,
+  unsuppress,
+  async suppress(visit, form) {
+    const address = form.raw('address')
+    const body = { email: address, reason: form.text('reason') }
+    await visit.ask('POST', '/v1/suppressions', { body, headers: await workspaceOf(visit) })
+    return here(visit, `${address} is on the suppression list now.`)
+  },
+  async cancel(visit) {
+    await visit.ask('POST', `${mailPath(visit)}/cancel`)
+    return here(visit, 'Canceled.')
+  },
+  async reschedule(visit, form) {
+    await visit.ask('PATCH', mailPath(visit), { body: { scheduled_at: form.text('scheduled_at') } })
+    return here(visit, 'It leaves at the new time.')
+  },
+  hold: ordered('/v1/holds', (n) => (n === 1 ? 'Held: 1 recipient waits.' : `Held: ${n} recipients wait.`)),
+  release: ordered('/v1/queue/release', (n) =>
+    n === 1 ? 'Released: 1 recipient.' : `Released: ${n} recipients.`,
+  ),
+  retry: ordered('/v1/queue/retry', () => 'It is tried now.'),
+}

@@ -1,0 +1,150 @@
+/**
+ * NAME      email - one mail
+ * DESCRIPTION
+ *   A sentence that says what became of it, each recipient with its timeline, the facts, and what was written. Three
+ *   requests make the page, and some more only for mails of many events or with addresses that may be suppressed.
+ */
+
+import type { ComponentChildren } from 'preact'
+import { idTime } from '../../../base/id.js'
+import { AskError } from '../../ask.js'
+import { askContent } from '../../mail/content.js'
+import { type Email, type EventRow, subjectOf } from '../../mail/record.js'
+import { remedyOf, type Verdict, verdictOf } from '../../mail/verdict.js'
+import type { Page, Refused, View } from '../../page.js'
+import { Code, Empty } from '../../parts/page-parts.js'
+import { Icon } from '../../parts/status.js'
+import type { List } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { EMAIL_ACTIONS, EmailActions, type Suppressed } from './actions.js'
+import { Content, tabOf } from './content.js'
+import { domainCheck } from './domain-check.js'
+import { MailFacts } from './facts.js'
+import { Recipients } from './recipients.js'
+
+const PAGES_OF_EVENTS = 5
+const MOST_ASKED = 4
+
+/** Newest first; of a mail with more than some hundred, the newest. */
+const eventsOf = async (visit: Visit, path: string): Promise<readonly EventRow[]> => {
+  const events: EventRow[] = []
+  let cursor: string | null = null
+  for (let page = 0; page < PAGES_OF_EVENTS; page++) {
+    const list: List<EventRow> = await visit.ask('GET', `${path}/events`, { query: { limit: 100, cursor } })
+    events.push(...list.data)
+    cursor = list.pagination.next_cursor
+    if (!list.pagination.has_next || cursor === null) break
+  }
+  return events
+}
+
+/** Of the addresses that failed, whether mail to them is stopped. */
+const suppressedOf = async (
+  visit: Visit,
+  email: Email,
+  events: readonly EventRow[],
+): Promise<readonly Suppressed[]> => {
+  const complained = new Set(
+    events.filter(({ type }) => type === 'email.complained').map(({ recipient }) => recipient),
+  )
+  const failed = email.recipients.filter(
+    ({ status, address }) => status === 'bounced' || complained.has(address),
+  )
+  const headers = { 'x-workspace-id': email.workspace_id }
+  const found = failed.slice(0, MOST_ASKED).map(async ({ address }) => {
+    const path = `/v1/suppressions/${encodeURIComponent(address)}`
+    return { address, is: (await visit.fetch('GET', path, { headers })).status === 200 }
+  })
+  return Promise.all(found)
+}
+
+const VerdictHead = ({
+  visit,
+  email,
+  verdict,
+  children,
+}: {
+  readonly visit: Visit
+  readonly email: Email
+  readonly verdict: Verdict
+  readonly children: ComponentChildren
+}) => {
+  const remedy = visit.may('member') && email.waiting !== null ? remedyOf(email.waiting.detail) : null
+  return (
+    <>
+      <p class="crumb">
+        <a href={visit.link('/emails')}>Emails</a> / <bdi>{subjectOf(email)}</bdi>
+      </p>
+      <header class="verdict">
+        <Icon name={verdict.icon} tone={verdict.tone} />
+        <h1>{verdict.title}</h1>
+        {verdict.says === null ? null : <p dir="auto">{verdict.says}</p>}
+        {remedy === null ? null : <Code label="On the command line" text={remedy} />}
+        {children}
+      </header>
+    </>
+  )
+}
+
+const goneView = (visit: Visit, id: string): View | null => {
+  const at = /^em_[0-9a-hjkmnp-tv-z]{26}$/.test(id) ? idTime(id) : null
+  if (at === null || at > visit.now) return null
+  return {
+    title: 'No longer kept',
+    status: 404,
+    body: (
+      <Empty title="This mail is not here, or no longer">
+        <p>
+          Its id says that it was accepted <Time visit={visit} at={new Date(at).toISOString()} exact />.
+          Records of mails are kept for as long as <code>retention.emails</code> says, and bodies for{' '}
+          <code>retention.bodies</code>; a mail of another account or workspace is not shown at all.
+        </p>
+        <p>
+          <a href={visit.link('/emails')}>To the mails</a>
+        </p>
+      </Empty>
+    ),
+  }
+}
+
+const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
+  const id = visit.params.id ?? ''
+  const path = `/v1/emails/${encodeURIComponent(id)}`
+  try {
+    const [email, events, content] = await Promise.all([
+      visit.ask<Email>('GET', path, { query: { content: 'false' } }),
+      eventsOf(visit, path),
+      askContent(visit, id),
+    ])
+    const verdict = verdictOf(email, events, visit.now)
+    const [suppressed, domain] = await Promise.all([
+      visit.may('member') ? suppressedOf(visit, email, events) : [],
+      tabOf(visit) === 'checks' ? domainCheck(visit, email.from) : null,
+    ])
+    return {
+      title: `${verdict.title} ${subjectOf(email)}`.slice(0, 120),
+      ...(refused !== null && { status: refused.problem.status }),
+      body: (
+        <article class="one-mail">
+          <VerdictHead {...{ visit, email, verdict }}>
+            <EmailActions {...{ visit, email, refused, suppressed }} hasBody={'raw' in content} />
+          </VerdictHead>
+          <div class="mail">
+            <div>
+              <Recipients {...{ visit, email, events }} />
+              <MailFacts {...{ visit, email }} />
+            </div>
+            <Content {...{ visit, email, events, content, domain }} />
+          </div>
+        </article>
+      ),
+    }
+  } catch (error) {
+    const gone = error instanceof AskError && error.problem.status === 404 ? goneView(visit, id) : null
+    if (gone === null) throw error
+    return gone
+  }
+}
+
+export const emailPage: Page = { path: '/emails/{id}', view, actions: EMAIL_ACTIONS }

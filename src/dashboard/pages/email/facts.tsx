@@ -1,0 +1,88 @@
+/**
+ * NAME      facts - what is known of a mail besides what became of it
+ */
+import type { Email } from '../../mail/record.js'
+import { Code, Facts, Section } from '../../parts/page-parts.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+
+const SHOWN = 3
+
+const Addresses = ({ list }: { readonly list: readonly string[] }) => {
+  const one = (address: string) => <bdi>{address}</bdi>
+  if (list.length <= SHOWN) return <>{list.map((address, at) => [at > 0 ? ', ' : '', one(address)])}</>
+  return (
+    <details class="fold">
+      <summary>
+        {list.length} addresses: {one(list[0] ?? '')} and {list.length - 1} more
+      </summary>
+      <div>{list.map((address, at) => [at > 0 ? ', ' : '', one(address)])}</div>
+    </details>
+  )
+}
+
+export const MailFacts = ({ visit, email }: { readonly visit: Visit; readonly email: Email }) => {
+  const api = `${visit.baseUrl.replace(/\/+$/, '')}/v1/emails`
+  const people = (name: string, list: readonly string[]) =>
+    list.length === 0 ? null : ([name, <Addresses list={list} />] as const)
+  return (
+    <Section title="Facts">
+      <Facts
+        facts={[
+          ['From', <bdi>{email.from}</bdi>],
+          people('Reply-To', email.reply_to),
+          people('To', email.to),
+          people('Cc', email.cc),
+          people('Bcc', email.bcc),
+          ['Accepted', <Time visit={visit} at={email.created_at} exact />],
+          email.scheduled_at === null
+            ? null
+            : ['Scheduled for', <Time visit={visit} at={email.scheduled_at} exact />],
+          [
+            'Workspace, mode',
+            <>
+              <a href={visit.link('/emails', { workspace: email.workspace_id })}>
+                <code>{email.workspace_id}</code>
+              </a>
+              , {email.mode}
+            </>,
+          ],
+          [
+            'Came by',
+            email.source === 'api' ? 'the API' : email.source === 'smtp' ? 'SMTP' : 'the gateway itself',
+          ],
+          email.tags.length === 0
+            ? null
+            : [
+                'Tags',
+                email.tags.map(({ name, value }) => (
+                  <a class="tag" href={visit.link('/emails', { tag: `${name}:${value}` })}>
+                    <bdi>{`${name}:${value}`}</bdi>
+                  </a>
+                )),
+              ],
+          email.resent_from === undefined
+            ? null
+            : [
+                'Sent again, from',
+                <a href={visit.link(`/emails/${email.resent_from}`)}>
+                  <code>{email.resent_from}</code>
+                </a>,
+              ],
+          ['Message-ID', <code>{email.message_id}</code>],
+          ['Id', <code>{email.id}</code>],
+        ]}
+      />
+      <details class="fold noprint">
+        <summary>As curl</summary>
+        <div>
+          <Code label="This mail" text={`curl ${api}/${email.id} -H "Authorization: Bearer $KEY"`} />
+          <Code
+            label="Send it again"
+            text={`curl -X POST ${api}/${email.id}/resend -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"to":null}'`}
+          />
+        </div>
+      </details>
+    </Section>
+  )
+}

@@ -1,0 +1,162 @@
+/**
+ * NAME      timeline - what happened to one recipient
+ * DESCRIPTION
+ *   Oldest first: each attempt with its upstream, TLS and milliseconds, each report with who sent it. What a server said
+ *   stands verbatim in mono, and what it means below in our own words.
+ */
+import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
+import type { Email, EventRow } from '../../mail/record.js'
+import { sinceAccepted } from '../../mail/verdict.js'
+import { Icon, word } from '../../parts/status.js'
+import { exactTime } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+
+const TONES: Readonly<Record<string, string>> = {
+  delivered: 'ok',
+  deferred: 'wait',
+  held: 'wait',
+  bounced: 'bad',
+  complained: 'bad',
+}
+
+const SHAPES: Readonly<Record<string, string>> = {
+  reported: 'alarm',
+  released: 'queued',
+  rerouted: 'queued',
+  retried: 'queued',
+}
+
+const kindOf = (event: EventRow): string => event.type.replace(/^email\./, '')
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null
+
+const because = (event: EventRow): string => {
+  const words = reasonWords(event.reason ?? textOf(event.detail?.category))
+  return words === null ? '' : `: ${words}`
+}
+
+const ORDERS: Readonly<Record<string, string>> = {
+  held: 'Held by an operator',
+  released: 'Released',
+  rerouted: 'Moved to another pool',
+  retried: 'To be tried at once',
+}
+
+const titleOf = (event: EventRow, before: EventRow | undefined): string => {
+  const kind = kindOf(event)
+  const host = event.mta?.host ?? 'the upstream'
+  if (!event.applied) return `Noted only: ${kind} by a report, but ${unappliedWords(event.detail?.unapplied)}`
+  if (kind === 'scheduled') return 'Accepted, to leave later'
+  if (kind === 'queued') return before === undefined ? 'Accepted' : 'Its time has come'
+  if (kind === 'complained') return 'Marked as spam by the reader'
+  if (kind === 'reported') return 'A report that changes nothing'
+  if (kind in ORDERS) return ORDERS[kind] ?? kind
+  if (event.attempt === null) return `${word(kind)}${because(event)}`
+  if (kind === 'sent') return `Attempt ${event.attempt}: sent to ${host}`
+  return `Attempt ${event.attempt}: ${kind}${because(event)}`
+}
+
+const doorOf = (event: EventRow, email: Email): string =>
+  event.source === 'smtp' || email.source === 'smtp'
+    ? 'by SMTP'
+    : email.source === 'system'
+      ? 'by the gateway itself'
+      : 'by the API'
+
+/** Facts of the way, in one line. */
+const hopsOf = (event: EventRow, email: Email): readonly string[] => {
+  const { detail = {}, mta } = event
+  const kind = kindOf(event)
+  if (mta === null) return kind === 'queued' || kind === 'scheduled' ? [doorOf(event, email)] : []
+  if (event.attempt === null) {
+    const who = textOf(detail.remote_mta)
+    return [
+      `reported by ${mta.host ?? 'an unknown host'}${who === null || who === mta.host ? '' : ` for ${who}`}`,
+      event.source === 'arf' ? 'feedback report' : 'DSN',
+      detail.tier === 'T1' ? 'its signed reference holds' : '',
+    ].filter((one) => one !== '')
+  }
+  const port = textOf(detail.port)
+  return [
+    `${mta.host ?? ''}${port === null ? '' : `:${port}`}`,
+    textOf(detail.tls) ?? 'no TLS',
+    ...(textOf(detail.ms) === null ? [] : [`${Number(detail.ms).toLocaleString('en')} ms`]),
+    ...(textOf(detail.stage) === null ? [] : [`at ${detail.stage}`]),
+  ]
+}
+
+/** Verbatim. */
+const saidIn = ({ smtp, detail }: EventRow): string | null => {
+  const diagnostic = textOf(detail?.diagnostic)
+  if (diagnostic !== null) return diagnostic
+  if (smtp !== null) return `${smtp.code}${smtp.enhanced === null ? '' : ` ${smtp.enhanced}`} ${smtp.text}`
+  return textOf(detail?.error) ?? textOf(detail?.reason)
+}
+
+const Entry = ({
+  visit,
+  email,
+  event,
+  before,
+}: {
+  readonly visit: Visit
+  readonly email: Email
+  readonly event: EventRow
+  readonly before: EventRow | undefined
+}) => {
+  const kind = kindOf(event)
+  const exact = exactTime(Date.parse(event.occurred_at), visit.zone)
+  const said = saidIn(event)
+  const means = codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced)
+  const hops = hopsOf(event, email)
+  const suppression = event.detail?.suppression
+  return (
+    <li>
+      <time datetime={event.occurred_at} title={exact}>
+        {exact.slice(11, 19)}
+        <small>{before === undefined ? '' : `+${sinceAccepted(email, event.occurred_at)}`}</small>
+      </time>
+      <Icon name={SHAPES[kind] ?? kind} tone={event.applied ? (TONES[kind] ?? '') : ''} />
+      <div>
+        <h4>{titleOf(event, before)}</h4>
+        {hops.length === 0 ? null : (
+          <p class="hop">
+            {hops.map((hop) => (
+              <span>{hop}</span>
+            ))}
+          </p>
+        )}
+        {said === null ? null : (
+          <div class="pre" dir="auto">
+            {said}
+          </div>
+        )}
+        {means === null ? null : <p class="soft">{means}</p>}
+        {suppression === 'added' ? (
+          <p class="soft">The address is on the suppression list since then.</p>
+        ) : null}
+      </div>
+    </li>
+  )
+}
+
+/** `events` newest first, as the API lists them. */
+export const Timeline = ({
+  visit,
+  email,
+  events,
+}: {
+  readonly visit: Visit
+  readonly email: Email
+  readonly events: readonly EventRow[]
+}) => {
+  const order = [...events].reverse()
+  return (
+    <ol class="tl">
+      {order.map((event, at) => (
+        <Entry {...{ visit, email, event }} before={order[at - 1]} />
+      ))}
+    </ol>
+  )
+}
