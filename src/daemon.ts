@@ -299,6 +299,7 @@ const groundOf = (store: Store, config: Config, pepper: Buffer, clock: Clock): T
   clock,
   perMinute: config.rate_limit.per_minute,
   authFailures: config.rate_limit.auth_failures,
+  sessions: config.identity.session,
 })
 
 /** Starts everything, says so, and answers signals until the end. */

@@ -9,6 +9,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash-point.js'
@@ -16,6 +17,7 @@ import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { loadPepper, type PepperPlace } from '../config/pepper.js'
+import type { Actor } from '../store/port/audit.js'
 import type { Store } from '../store/port.js'
 import type { AccountRow } from '../store/port-tenants.js'
 import { ensureAccount } from '../tenant/account.js'
@@ -102,7 +104,19 @@ export const openStore = async (place: PepperPlace): Promise<Store> => {
   })
 }
 
-/** Opens the store of a configuration, uses it, closes it. */
+/** As whom a command acts: the user of the system who gave it. */
+const cliActor = (): Actor => {
+  const uid = process.getuid?.() ?? 0
+  let name: string | null = null
+  try {
+    name = userInfo().username
+  } catch {
+    // a user without a name, as in a container
+  }
+  return { kind: 'cli', id: `cli:${uid}`, name, address: null }
+}
+
+/** Opens the store of a configuration, uses it, closes it. What it changes is written down as the user's. */
 export const withStore = async <T>(
   args: Globals,
   use: (store: Store, config: Config) => Promise<T>,
@@ -111,7 +125,7 @@ export const withStore = async <T>(
   const store = await openStore(config)
   try {
     await store.open()
-    return await use(store, config)
+    return await use(store.by(cliActor()), config)
   } finally {
     await store.close()
   }
@@ -126,6 +140,7 @@ export const withHouse = async <T>(args: Globals, use: (house: House) => Promise
       clock: systemClock,
       perMinute: config.rate_limit.per_minute,
       authFailures: config.rate_limit.auth_failures,
+      sessions: config.identity.session,
     }
     return use({ config, store, ground, account: await ensureAccount(ground) })
   })

@@ -12,6 +12,7 @@ import type { Request } from '@hapi/hapi'
 import type Joi from 'joi'
 import type { FaultCode } from '../base/fault/table.js'
 import { Fault, type FieldError } from '../base/fault.js'
+import type { Role } from '../base/role.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
 
@@ -52,6 +53,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly description: string
   /** `platform`: a platform key or a session. */
   readonly access: 'public' | 'any' | 'platform' | 'session'
+  /** The least role of a session's person; unsaid, `viewer` for GET and `member` for the rest. */
+  readonly role?: Role
   /** True where a test-mode key may not even read. */
   readonly live?: boolean
   /** Whether X-Workspace-Id is read, and whether a platform caller must send it. */

@@ -15,7 +15,7 @@ import type { Budget, Share } from '../base/host/budget.js'
 import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
-import { type Principal, requirePlatform, requireSession } from '../tenant/principal.js'
+import { type Principal, requirePlatform, requireRole, requireSession } from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
@@ -57,9 +57,10 @@ const bearerOf = (request: Request): string => {
   return token
 }
 
-const checkAccess = ({ access, live, method }: Endpoint, principal: Principal): void => {
+const checkAccess = ({ access, live, method, role }: Endpoint, principal: Principal): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
+  requireRole(principal, role ?? (method === 'GET' ? 'viewer' : 'member'))
   if (live && principal.via === 'key' && principal.mode === 'test') {
     throw new Fault('auth.scope_forbidden', { detail: 'not for test-mode keys: this is about live mail' })
   }

@@ -7,9 +7,10 @@ import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { MarkCodec } from '../record/mark.js'
 import type { Relay } from '../relay/relay.js'
+import type { Audit } from '../store/port/audit.js'
 import type { Identity } from '../store/port/identity.js'
 import type { Statistics } from '../store/port/statistics.js'
-import type { EmailSearch, Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
+import type { Acted, EmailSearch, Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
 import type { Domains } from '../store/port-domains.js'
 import type { EventLog } from '../store/port-log.js'
 import type { Operations } from '../store/port-operations.js'
@@ -19,24 +20,27 @@ import type { TxtLookup } from '../tenant/domain/check.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { HookGround } from '../webhook/endpoint/ground.js'
 import type { CursorCodec } from './cursor.js'
-import type { Call } from './endpoint.js'
+import type { Call, Endpoint } from './endpoint.js'
 import { type Envelope, type ListRequest, listPage } from './list.js'
 import type { Feed } from './stream/feed.js'
 import type { Slots } from './stream/slots.js'
 import type { BodyReader } from './thread/reader.js'
 
-export type HttpStore = Ledger &
-  Schedule &
-  Tenants &
-  Identity &
-  EventLog &
-  Pick<Queue, 'body'> &
-  Pick<Upkeep, 'depth'> &
-  Operations &
-  Domains &
-  Omit<Statistics, 'addStatistics'> &
-  Omit<EmailSearch, 'indexMails'> &
-  HookGround['store']
+export type HttpStore = Acted<
+  Ledger &
+    Schedule &
+    Tenants &
+    Identity &
+    Audit &
+    EventLog &
+    Pick<Queue, 'body'> &
+    Pick<Upkeep, 'depth'> &
+    Operations &
+    Domains &
+    Omit<Statistics, 'addStatistics'> &
+    Omit<EmailSearch, 'indexMails'> &
+    HookGround['store']
+>
 
 export interface Ground {
   readonly store: HttpStore
@@ -73,3 +77,20 @@ export const pageFor = <Row>(
   const bound = [endpoint, accountId, workspaceId ?? '', via === 'session' ? '' : mode]
   return listPage(ground.cursors, { ...list, bound })
 }
+
+/** The ground of one call: what is changed from it is written down as the caller's. */
+const groundOf = (ground: Ground, { principal, request }: Call): Ground => {
+  const actor = { ...principal.actor, address: request.app.address }
+  return { ...ground, store: ground.store.by(actor), tenants: ground.tenants.by(actor) }
+}
+
+/** Rows of endpoints whose changes are the caller's. A send writes its own record, and goes without. */
+export const acted = (make: (ground: Ground) => readonly Endpoint[], ground: Ground): readonly Endpoint[] =>
+  make(ground).map((row, i) =>
+    row.method === 'GET' || row.sends === true || row.access === 'public'
+      ? row
+      : {
+          ...row,
+          handle: (call) => (make(groundOf(ground, call))[i] as Endpoint).handle(call),
+        },
+  )

@@ -20,7 +20,7 @@ import { MarkCodec } from '../record/mark.js'
 import { diallerOf } from '../webhook/dialler.js'
 import { CursorCodec } from './cursor.js'
 import type { Endpoint } from './endpoint.js'
-import type { Ground } from './ground.js'
+import { acted, type Ground } from './ground.js'
 import { demandJson } from './large.js'
 import { apiKeys } from './routes/api-keys.js'
 import { batch } from './routes/batch.js'
@@ -104,22 +104,22 @@ export const addressOf =
 export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpoint[] =>
   withDocument(
     [
-      ...emails(ground),
+      ...acted(emails, ground),
       batch(ground),
-      ...emailActions(ground),
-      ...keptMail(ground),
-      ...events(ground),
-      ...workspaces(ground),
-      ...apiKeys(ground),
-      ...credentials(ground),
-      ...suppressions(ground),
-      ...pools(ground),
-      ...domains(ground),
-      ...statistics(ground),
-      ...webhooks(ground),
-      ...webhookPosts(ground),
-      ...queue(ground),
-      ...holds(ground),
+      ...acted(emailActions, ground),
+      ...acted(keptMail, ground),
+      ...acted(events, ground),
+      ...acted(workspaces, ground),
+      ...acted(apiKeys, ground),
+      ...acted(credentials, ground),
+      ...acted(suppressions, ground),
+      ...acted(pools, ground),
+      ...acted(domains, ground),
+      ...acted(statistics, ground),
+      ...acted(webhooks, ground),
+      ...acted(webhookPosts, ground),
+      ...acted(queue, ground),
+      ...acted(holds, ground),
       ...session(),
       ...installation(ground, baseUrl),
       ...catalogue(baseUrl),

@@ -13,6 +13,7 @@
 import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
+import type { Actor, Audit } from './port/audit.js'
 import type { EventRow, EventSource, MtaRef, Tag } from './port/event.js'
 import type { Identity } from './port/identity.js'
 import type { Search, SearchFor } from './port/search.js'
@@ -353,12 +354,19 @@ export interface Upkeep extends OrderClock {
   load(): WriterLoad
 }
 
-export type Store = Queue &
+/** A part of the store, and the same part as somebody. */
+export type Acted<Part> = Part & {
+  /** What it changes is written down as this one's, in the same commit; with an `entry` (an `aud_` id), all of it as one order. */
+  by(actor: Actor, entry?: string | null): Acted<Part>
+}
+
+type Verbs = Queue &
   Ledger &
   EventLog &
   Schedule &
   Tenants &
   Identity &
+  Audit &
   Domains &
   Operations &
   Carry &
@@ -369,3 +377,5 @@ export type Store = Queue &
   Watch &
   Upkeep &
   Lifecycle
+
+export type Store = Acted<Verbs>

@@ -9,9 +9,11 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'
+import { isAtLeast, type Role } from '../base/role.js'
 import type { Mode } from '../store/page.js'
 import type { Actor } from '../store/port/audit.js'
-import { type Identity, ROLES, type Role, type UserRow } from '../store/port/identity.js'
+import type { Identity, UserRow } from '../store/port/identity.js'
+import type { Acted } from '../store/port.js'
 import type { KeyScope, Tenants, WorkspaceRow } from '../store/port-tenants.js'
 
 export interface Principal {
@@ -39,7 +41,7 @@ export interface Login extends Principal {
 }
 
 /** The part of the store that this folder uses. */
-export type TenantStore = Tenants & Identity
+export type TenantStore = Acted<Tenants & Identity>
 
 /** What everything in this folder stands on. */
 export interface TenantGround {
@@ -82,7 +84,7 @@ export const requireSession = (principal: Principal): void => {
 
 /** Throws unless a person may do that; a role may do all that those after it may. Keys have scopes instead. */
 export const requireRole = ({ role }: Principal, least: Role): void => {
-  if (role === null || ROLES.indexOf(role) <= ROLES.indexOf(least)) return
+  if (role === null || isAtLeast(role, least)) return
   throw new Fault('auth.role_forbidden', { detail: `this needs the role ${least}; yours is ${role}` })
 }
 

@@ -6,6 +6,7 @@
  *   files; the command line calls them the same way.
  */
 
+import type { Actor } from '../store/port/audit.js'
 import * as account from './account.js'
 import { createAuthenticate } from './authenticate.js'
 import * as credential from './credential.js'
@@ -18,31 +19,16 @@ import * as suppression from './suppression.js'
 import * as window from './window.js'
 import * as workspace from './workspace.js'
 
-export const createTenants = (ground: TenantGround) => {
+/** The verbs over one ground. */
+const verbsOf = (ground: TenantGround) => {
   const bind =
     <Rest extends unknown[], Answer>(
       verb: (ground: TenantGround, ...rest: Rest) => Answer,
     ): ((...rest: Rest) => Answer) =>
     (...rest) =>
       verb(ground, ...rest)
-  const failures = createFailures(ground.clock, ground.authFailures)
-  const authenticate = createAuthenticate(ground, failures)
   return {
     ground,
-    authenticateBearer: authenticate.bearer,
-    authenticatePassword: authenticate.password,
-    authenticateRange: authenticate.range,
-    /** Whether an address has a range credential, used or not. */
-    hasRange: async (ip: string) => (await credential.credentialOfAddress(ground, ip)) !== null,
-    stillValid: authenticate.stillValid,
-    failures,
-    sendWindow: {
-      /** Counts n sends if all of them fit. Throws nothing: ask `allowed`. */
-      consume: (principal: Principal, n: number) => window.consumeWindow(ground, principal, n),
-      peek: (principal: Principal) => window.consumeWindow(ground, principal, 0),
-      /** The refusal that belongs to a state that was not allowed. */
-      exceeded: (state: window.WindowState) => window.windowExceeded(state, ground.clock.now()),
-    },
     createAccount: bind(account.createAccount),
     ensureAccount: bind(account.ensureAccount),
     createKey: bind(key.createKey),
@@ -71,4 +57,30 @@ export const createTenants = (ground: TenantGround) => {
   }
 }
 
-export type Tenancy = ReturnType<typeof createTenants>
+export const createTenants = (ground: TenantGround) => {
+  const failures = createFailures(ground.clock, ground.authFailures)
+  const authenticate = createAuthenticate(ground, failures)
+  const proofs = {
+    authenticateBearer: authenticate.bearer,
+    authenticatePassword: authenticate.password,
+    authenticateRange: authenticate.range,
+    /** Whether an address has a range credential, used or not. */
+    hasRange: async (ip: string) => (await credential.credentialOfAddress(ground, ip)) !== null,
+    stillValid: authenticate.stillValid,
+    failures,
+    sendWindow: {
+      /** Counts n sends if all of them fit. Throws nothing: ask `allowed`. */
+      consume: (principal: Principal, n: number) => window.consumeWindow(ground, principal, n),
+      peek: (principal: Principal) => window.consumeWindow(ground, principal, 0),
+      /** The refusal that belongs to a state that was not allowed. */
+      exceeded: (state: window.WindowState) => window.windowExceeded(state, ground.clock.now()),
+    },
+  }
+  const by = (actor: Actor) => ({ ...proofs, ...verbsOf({ ...ground, store: ground.store.by(actor) }), by })
+  return { ...proofs, ...verbsOf(ground), by }
+}
+
+export interface Tenancy extends Readonly<Omit<ReturnType<typeof createTenants>, 'by'>> {
+  /** The same, as somebody: what is changed is written down as this one's. */
+  by(actor: Actor): Tenancy
+}

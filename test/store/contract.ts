@@ -6,6 +6,7 @@
  *   account of their own; those that look at the whole store open a fresh one.
  */
 import type { Test } from 'tap'
+import { auditContract } from './contract-audit.js'
 import { domainsContract } from './contract-domains.js'
 import { hooksContract } from './contract-hooks.js'
 import { idempotencyContract } from './contract-idempotency.js'
@@ -37,6 +38,7 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('log', (t) => logContract(t, store, open))
   await t.test('tenants', (t) => tenantsContract(t, store, open))
   await t.test('identity', (t) => identityContract(t, store, open))
+  await t.test('audit', (t) => auditContract(t, store, open))
   await t.test('operations', (t) => operationsContract(t, store, open))
   await t.test('domains', (t) => domainsContract(t, store))
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))

@@ -10,12 +10,9 @@
  *   The last enabled owner can be neither disabled nor made less, whoever asks;
  *   the verbs decide it, so two at once can not do it either.
  */
+import type { Role } from '../../base/role.js'
 import type { Page, Rows } from '../page.js'
 import type { Written } from '../port-tenants.js'
-
-/** What a person may do, the most first. */
-export const ROLES = ['owner', 'member', 'viewer'] as const
-export type Role = (typeof ROLES)[number]
 
 /** A page of the dashboard that somebody keeps at hand. */
 export interface SavedView {

@@ -10,7 +10,9 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
+import type { Actor } from '../port/audit.js'
 import type { Store } from '../port.js'
+import { actingVerbs } from './audit/by.js'
 import { begin, finish, type Session, type SqliteOptions } from './session.js'
 import { readsOf } from './store-reads.js'
 import { writesOf } from './store-writes.js'
@@ -70,7 +72,13 @@ export const openSqliteStore = (options: SqliteOptions): Store => {
     broken,
     migrate: () => lifecycle.open(),
   }
-  const store: Store = { ...lifecycle, ...writesOf(current), ...readsOf(current) }
+  const plain = { ...lifecycle, ...writesOf(current), ...readsOf(current) }
+  const by = (actor: Actor, entry: string | null = null): Store => ({
+    ...plain,
+    ...writesOf(actingVerbs(current, actor, entry)),
+    by,
+  })
+  const store: Store = { ...plain, by }
   ports.set(store, () => current().writer.connect())
   return store
 }

@@ -1,7 +1,8 @@
 /**
  * NAME      protocol - what crosses the threads
  * DESCRIPTION
- *   Calls go to the writer as [id, verb, arguments], many in one message; their
+ *   Calls go to the writer as [id, verb, arguments], with who acts where somebody
+ *   does, many in one message; their
  *   answers come back together, after the commit that they share. Pushes are
  *   hints and freshly leased mail. A refusal crosses as a plain Fault, any other
  *   failure as its message. All of it is structured-clone data.
@@ -32,6 +33,7 @@ import type {
   Written,
 } from '../port-tenants.js'
 import type { Keep } from '../port-upkeep.js'
+import type { Acting } from './audit/acting.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
 import type { EndpointWrites } from './hooks/endpoints.js'
@@ -121,7 +123,8 @@ export type Verb = keyof WriterVerbs
 export type Touch = readonly [kind: 'key' | 'credential' | 'session', id: string, at: number]
 export type Used = readonly [bucket: string, window: number, n: number]
 
-export type Call = readonly [id: number, verb: Verb, args: readonly unknown[]]
+/** `acting` where somebody does it. */
+export type Call = readonly [id: number, verb: Verb, args: readonly unknown[], acting?: Acting | undefined]
 
 /** A value, a refusal, or the message of anything else that was thrown. */
 export type Answer =

@@ -6,6 +6,7 @@
  */
 import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
+import { createAuditReads } from './audit/reads.js'
 import { createShelf, type Shelf } from './body/shelf.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
@@ -55,6 +56,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createLogReads(sql),
     ...createTenantReads(sql, createMemory(db)),
     ...createIdentityReads(sql),
+    ...createAuditReads(sql),
     ...createDepthReads(sql),
     ...createLeadRead(sql),
     ...createQueueReads(sql),

@@ -5,6 +5,7 @@
  *   take longer (depth, backup, integrity) is for operators and says so.
  */
 import { systemClock } from '../../base/clock.js'
+import type { Audit } from '../port/audit.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
 import type { EmailSearch, Ledger, Queue, Upkeep } from '../port.js'
@@ -50,10 +51,11 @@ type MailReads = Omit<Ledger, 'onSettled'> &
   Pick<Queue, 'body' | 'nextDue' | 'duePools'> &
   Pick<Upkeep, 'depth' | 'clockLead' | 'load' | 'check' | 'backup'>
 
-const tenantReads = (current: () => Verbs): TenantReads => ({
+const tenantReads = (current: () => Verbs): TenantReads & Audit => ({
   account: async (id) => current().reads.account(id),
   accounts: async () => current().reads.accounts(),
   pepperMark: async () => current().reads.pepperMark(),
+  audit: async (accountId, filter, page) => current().reads.audit(accountId, filter, page),
   workspace: async (accountId, ref) => current().reads.workspace(accountId, ref),
   workspaces: async (accountId, page, only) => current().reads.workspaces(accountId, page, only),
   keyByLookup: async (lookup) => current().reads.keyByLookup(lookup),
@@ -159,7 +161,9 @@ const hookReads = (current: () => Verbs): HookReads => ({
   waitingPosts: async (...args) => current().reads.waitingPosts(...args),
 })
 
-export const readsOf = (current: () => Verbs): TenantReads & MailReads & OperationReads & HookReads => ({
+export const readsOf = (
+  current: () => Verbs,
+): TenantReads & Audit & MailReads & OperationReads & HookReads => ({
   ...tenantReads(current),
   ...mailReads(current),
   ...operationReads(current),

@@ -85,8 +85,16 @@ const discard = (
   return operate(current, { action: 'discard', scope, to: null, reason, now })
 }
 
-const operate = (current: () => Verbs, order: QueueOrder): Promise<number> =>
-  inSteps((cursor) => current().line.call('operateStep', order, cursor))
+const operate = (current: () => Verbs, order: QueueOrder): Promise<number> => {
+  const line = current().line.asOrder()
+  return inSteps((cursor) => line.call('operateStep', order, cursor))
+}
+
+/** What one order calls: it has one entry in the audit, however many calls it takes. */
+const asOrder = (current: () => Verbs): (() => Verbs) => {
+  const line = current().line.asOrder()
+  return () => ({ ...current(), line })
+}
 
 type CarryVerbs = Pick<Carry, 'addLot' | 'markLot' | 'closeLot' | 'endLot' | 'carryIn'>
 type DomainWrites = Pick<Domains, 'createDomain' | 'updateDomain' | 'removeDomain'>
@@ -110,8 +118,9 @@ const operationWrites = (current: () => Verbs): OperationWrites => ({
   foldAlarms: async (fold) => current().line.call('foldAlarms', fold),
   noteOutage: async (...args) => current().line.call('noteOutage', ...args),
   async hold(hold) {
-    await current().line.call('addHold', hold)
-    return inSteps((cursor) => current().line.call('holdStep', hold, cursor))
+    const { line } = asOrder(current)()
+    await line.call('addHold', hold)
+    return inSteps((cursor) => line.call('holdStep', hold, cursor))
   },
   operate: (order) => operate(current, order),
 })
@@ -127,9 +136,10 @@ const carryWrites = (current: () => Verbs): CarryVerbs => ({
     inSteps((cursor) => current().line.call('markStep', id, scope, reason, now, cursor)),
   closeLot: async (id) => (await current().line.call('turnLot', id, ['marking'], 'exported')) === 'exported',
   async endLot(id, as, now) {
-    const state = await current().line.call('turnLot', id, ENDABLE[as], as)
+    const { line } = asOrder(current)()
+    const state = await line.call('turnLot', id, ENDABLE[as], as)
     if (state !== as) return state ?? 'imported'
-    return inRounds(() => current().line.call('lotStep', id, now))
+    return inRounds(() => line.call('lotStep', id, now))
   },
   async carryIn(mail, to, now) {
     const { id, raw } = mail
@@ -148,31 +158,34 @@ const tenantWrites = (current: () => Verbs): TenantWrites => ({
   createWorkspace: async (workspace, own) => current().line.call('createWorkspace', workspace, own),
   ownPool: async (workspaceId, fresh) => current().line.call('ownPool', workspaceId, fresh),
   async updateWorkspace(id, change, moving) {
-    const written = await current().line.call('updateWorkspace', id, change)
+    const order = asOrder(current)
+    const written = await order().line.call('updateWorkspace', id, change)
     if (written === 'done' && moving !== undefined) {
       const { accountId, from, to, now } = moving
       const scope = { accountId, workspaceId: id, poolId: from, domain: null, emailId: null }
-      await operate(current, { action: 'reroute', scope, to, reason: 'the workspace has another pool', now })
+      await operate(order, { action: 'reroute', scope, to, reason: 'the workspace has another pool', now })
     }
     return written
   },
   async suspendWorkspace({ id, accountId }, reason, now) {
-    const { line } = current()
     // what an earlier resume has left is freed first, and rests again
-    if ((await line.call('resuming')).includes(id)) await resume(current, id, now)
+    if ((await current().line.call('resuming')).includes(id)) await resume(current, id, now)
+    const { line } = asOrder(current)()
     await line.call('suspendWorkspace', id, reason, now)
     const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
     const hold = { ...scope, id, reason: reason ?? SUSPENDED, owner: 'operator', createdAt: now } as const
-    return inSteps((cursor) => current().line.call('holdStep', hold, cursor))
+    return inSteps((cursor) => line.call('holdStep', hold, cursor))
   },
   async deleteWorkspace(accountId, id, reason, now) {
-    const result = await current().line.call('deleteWorkspace', accountId, id, now)
-    if (result === 'done') await discard(current, { id, accountId }, reason, now)
+    const order = asOrder(current)
+    const result = await order().line.call('deleteWorkspace', accountId, id, now)
+    if (result === 'done') await discard(order, { id, accountId }, reason, now)
     return result
   },
   async resumeWorkspace(id, now) {
-    await current().line.call('resumeWorkspace', id, now)
-    return resume(current, id, now)
+    const order = asOrder(current)
+    await order().line.call('resumeWorkspace', id, now)
+    return resume(order, id, now)
   },
   createKey: async (key) => current().line.call('createKey', key),
   revokeKey: async (accountId, id) => current().line.call('revokeKey', accountId, id),

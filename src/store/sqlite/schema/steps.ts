@@ -13,6 +13,7 @@
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
 
+import { AUDIT_STEP } from '../audit/step.js'
 import type { Db } from '../connect.js'
 import { HOOKS_STEP } from '../hooks/tables.js'
 import { IDENTITY_STEP } from '../identity/step.js'
@@ -282,4 +283,5 @@ export const STEPS: readonly Step[] = [
   RARE_STEP,
   IDENTITY_STEP,
   SEARCH_STEP,
+  AUDIT_STEP,
 ]

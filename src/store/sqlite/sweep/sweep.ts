@@ -10,6 +10,7 @@
 import { observed } from '../../observed.js'
 import type { Outcome, Settled } from '../../port.js'
 import type { Keep } from '../../port-upkeep.js'
+import { createAuditSweep } from '../audit/write.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
 import { createIdentitySweep } from '../identity/write.js'
@@ -72,6 +73,7 @@ export const createSweepStep = (
   const sweepPosts = createPostSweep(desk)
   const forget = createStatisticsSweep(desk.db)
   const endOver = createIdentitySweep(desk.db)
+  const forgetEntries = createAuditSweep(desk)
 
   const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
@@ -107,6 +109,7 @@ export const createSweepStep = (
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
       endOver(now) +
+      forgetEntries(now) +
       endSuppressions(now) +
       sweepPosts(now) +
       forget(now)

@@ -12,6 +12,7 @@
  *   there is room again, and the rest (settling what was sent) is stored.
  */
 import { Fault, toPlainFault } from '../../../base/fault.js'
+import { createAudited } from '../audit/write.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
 import type { Tightness } from '../room/ballast.js'
 import type { Desk } from '../write/desk.js'
@@ -59,6 +60,7 @@ export const createBatch = (
   { pass, tightness, fence, fileFence, beat }: Round,
 ) => {
   const { db } = desk
+  const audited = createAudited(desk)
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -67,8 +69,10 @@ export const createBatch = (
   const release = db.prepare('RELEASE verb')
 
   const perform = (call: Call): Answer => {
-    const verb = verbs[call[1]] as (...args: readonly unknown[]) => unknown
-    return [call[0], 'value', verb(...call[2])]
+    const [id, name, args, acting] = call
+    const verb = verbs[name] as (...args: readonly unknown[]) => unknown
+    const run = (): unknown => verb(...args)
+    return [id, 'value', acting === undefined ? run() : audited(name, args, acting, run)]
   }
 
   const guarded = (call: Call): Answer => {

@@ -9,12 +9,18 @@
 import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../../base/clock.js'
 import { fromPlainFault, OutageError } from '../../../base/fault.js'
+import { newId } from '../../../base/id.js'
 import type { Claimed, Settled } from '../../port.js'
+import type { Acting } from '../audit/acting.js'
 import type { Answer, Call, FromWriter, Topic, ToWriter, Verb, WriterVerbs } from '../protocol.js'
 import { fromClaimedArray, packBodies, type WireAcceptance } from './wire.js'
 
 export interface Line {
   call<V extends Verb>(verb: V, ...args: Parameters<WriterVerbs[V]>): Promise<ReturnType<WriterVerbs[V]>>
+  /** The same line, whose calls say who acts; those of `asOrder` have one entry in the audit. */
+  by(acting: Acting): Line
+  /** For the calls of one order: they share an entry. */
+  asOrder(): Line
   /** Sends a call whose answer nobody waits for, before any later call. */
   post<V extends Verb>(verb: V, ...args: Parameters<WriterVerbs[V]>): void
   onDue(wake: () => void): () => void
@@ -76,20 +82,24 @@ const createCalls = (port: MessagePort) => {
     else waiting.reject(answer[1] === 'fault' ? fromPlainFault(answer[2]) : new Error(answer[2]))
   }
 
+  const send = (verb: Verb, args: readonly unknown[], acting?: Acting): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      if (gone !== null) {
+        reject(gone)
+        return
+      }
+      if (outbox.length === 0) {
+        if (pending.size === 0) queueMicrotask(flush)
+        else setImmediate(flush)
+      }
+      lastId++
+      outbox.push(acting === undefined ? [lastId, verb, args] : [lastId, verb, args, acting])
+      pending.set(lastId, { resolve, reject })
+    })
+
   return {
-    call: ((verb, ...args) =>
-      new Promise((resolve, reject) => {
-        if (gone !== null) {
-          reject(gone)
-          return
-        }
-        if (outbox.length === 0) {
-          if (pending.size === 0) queueMicrotask(flush)
-          else setImmediate(flush)
-        }
-        outbox.push([++lastId, verb, args])
-        pending.set(lastId, { resolve, reject })
-      })) as Line['call'],
+    call: ((verb, ...args) => send(verb, args)) as Line['call'],
+    callBy: (acting: Acting) => ((verb, ...args) => send(verb, args, acting)) as Line['call'],
 
     answered(answers: readonly Answer[]): void {
       for (const answer of answers) settle(answer)
@@ -164,8 +174,15 @@ export const createLine = (port: MessagePort): Line => {
   })
   port.on('close', () => fail(new OutageError('the store is closed')))
 
-  return {
+  const by = (acting: Acting): Line => ({
+    ...line,
+    call: calls.callBy(acting),
+    asOrder: () => (acting.entry === null ? by({ ...acting, entry: newId('aud') }) : by(acting)),
+  })
+  const line: Line = {
     call: calls.call,
+    by,
+    asOrder: () => line,
     post,
     onDue: due.on,
     onLeased: leased.on,
@@ -180,4 +197,5 @@ export const createLine = (port: MessagePort): Line => {
       port.close()
     },
   }
+  return line
 }

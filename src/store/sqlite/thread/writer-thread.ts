@@ -102,7 +102,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
     try {
       while (waiting.length > 0) {
         const jobs = take(waiting)
-        answerAll(jobs, batch(jobs.map((job, i): Call => [i, job.call[1], job.call[2]])))
+        answerAll(jobs, batch(jobs.map((job, i): Call => [i, job.call[1], job.call[2], job.call[3]])))
         clients.publish()
       }
     } catch (error) {

@@ -1,0 +1,131 @@
+/**
+ * NAME      rules-mail - what is done to mail that waits, and to suppressions
+ */
+
+import type { AuditDetail } from '../../port/audit.js'
+import type { EmailScope } from '../../port.js'
+import type { HoldRow, QueueOrder, QueueScope } from '../../port-operations.js'
+import type { SuppressionRow } from '../../port-tenants.js'
+import { suppressionList } from '../../port-tenants.js'
+import type { Row } from '../connect.js'
+import { LOTS } from '../schema/lots.js'
+import type { Entry, Look, Rules } from './entry.js'
+
+interface Mail {
+  readonly scheduledAt: number | null
+  readonly isOver: boolean
+  readonly workspaceId: string
+}
+
+const MAILS = {
+  name: '(SELECT e.id, e.scheduled_at, e.scheduled, w.id AS workspace_id FROM emails e JOIN workspaces w ON w.n = e.workspace)',
+  columns: 'scheduled_at, scheduled, workspace_id',
+  decode: (row: Row): Mail => ({
+    scheduledAt: row.scheduled_at as number | null,
+    isOver: row.scheduled === 0,
+    workspaceId: String(row.workspace_id),
+  }),
+}
+
+const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+const ofMail = (look: Look, { accountId }: EmailScope, id: string, action: string) => {
+  const mail = look(MAILS, id)
+  const entry = (detail: AuditDetail = {}): Entry => ({
+    accountId,
+    action: `email.${action}`,
+    object: { type: 'email', id },
+    workspaceId: mail?.workspaceId ?? null,
+    detail,
+  })
+  return { mail, entry }
+}
+
+const scopeDetail = ({ poolId, domain, emailId }: QueueScope): AuditDetail => ({
+  ...(poolId !== null && { pool_id: poolId }),
+  ...(domain !== null && { domain }),
+  ...(emailId !== null && { email_id: emailId }),
+})
+
+const ofHold = (hold: HoldRow): Entry => ({
+  accountId: hold.accountId,
+  action: 'hold.created',
+  object: { type: 'hold', id: hold.id },
+  workspaceId: hold.workspaceId,
+  detail: { ...scopeDetail(hold), reason: hold.reason, changed: 0 },
+})
+
+const DONE = { release: 'released', retry: 'retried', reroute: 'rerouted', purge: 'purged' } as const
+
+const ofOrder = (order: QueueOrder): Entry | null => {
+  const { action, scope, to, hold, reason } = order
+  if (action === 'discard') return null
+  const detail = { ...scopeDetail(scope), reason, ...(to !== null && { to }) }
+  const { accountId, workspaceId } = scope
+  return hold == null
+    ? { accountId, action: `queue.${DONE[action]}`, object: { type: 'queue', id: null }, workspaceId, detail }
+    : { accountId, action: 'hold.removed', object: { type: 'hold', id: hold }, workspaceId, detail }
+}
+
+/** Of a list of a workspace its workspace. */
+const workspaceOf = ({ accountId, workspaceId }: SuppressionRow): string | null =>
+  workspaceId === accountId ? null : workspaceId.replace(suppressionList('', 'test'), '')
+
+const ofSuppression = (row: SuppressionRow, action: string): Entry => ({
+  accountId: row.accountId,
+  action: `suppression.${action}`,
+  object: { type: 'suppression', id: row.id },
+  workspaceId: workspaceOf(row),
+  detail: { email: row.email, origin: row.origin },
+})
+
+/** Addresses of a file are one order, and counted. */
+const ofImport = (row: SuppressionRow): Entry => ({
+  accountId: row.accountId,
+  action: 'suppression.imported',
+  object: { type: 'suppression', id: null },
+  workspaceId: workspaceOf(row),
+  detail: { changed: 1 },
+})
+
+export const MAIL_RULES: Rules = {
+  addSuppression: (_look, row) => (result) => {
+    if (result.id !== row.id) return null
+    return row.origin === 'import' ? ofImport(row) : ofSuppression(row, 'created')
+  },
+  removeSuppression: () => (row) => (row === null ? null : ofSuppression(row, 'removed')),
+  addHold: (_look, hold) => () => ofHold(hold),
+  operateStep: (_look, order, cursor) => (result) => {
+    const entry = cursor === null ? ofOrder(order) : null
+    return entry && { ...entry, detail: { ...entry.detail, changed: result.changed } }
+  },
+  cancel(look, scope, id) {
+    const { mail, entry } = ofMail(look, scope, id, 'canceled')
+    // repeating it is done, and changes nothing
+    return (result) => (result === 'done' && mail?.isOver === false ? entry() : null)
+  },
+  reschedule(look, scope, id, scheduledAt) {
+    const { mail, entry } = ofMail(look, scope, id, 'rescheduled')
+    const times = { before: timeOf(mail?.scheduledAt ?? null), after: timeOf(scheduledAt) }
+    return (result) => (result === 'done' ? entry({ scheduled_at: times }) : null)
+  },
+  addLot:
+    (_look, { id, accountId, state }) =>
+    () => ({
+      accountId,
+      action: state === 'imported' ? 'lot.imported' : 'lot.exported',
+      object: { type: 'lot', id },
+    }),
+  turnLot(look, id, _from, to) {
+    const lot = look(LOTS, id)
+    return (state) =>
+      state !== to || to === 'exported' || lot === null || lot.state === to
+        ? null
+        : {
+            accountId: lot.accountId,
+            action: `lot.${to}`,
+            object: { type: 'lot', id },
+            detail: { changed: 0 },
+          }
+  },
+}

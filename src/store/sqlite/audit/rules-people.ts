@@ -1,0 +1,93 @@
+/**
+ * NAME      rules-people - people, links and sessions
+ * DESCRIPTION
+ *   What people keep for themselves, their time zone and their saved views, is
+ *   nobody's business.
+ */
+import type { LinkRow, UserChange, UserRow } from '../../port/identity.js'
+import { LINKS, SESSIONS, USERS } from '../identity/step.js'
+import { changed, type Entry, isEmpty, type Rules } from './entry.js'
+
+const ofUser = ({ id, accountId }: UserRow, action: string): Entry => ({
+  accountId,
+  action: `user.${action}`,
+  object: { type: 'user', id },
+})
+
+const actionOf = (before: UserRow, { disabledAt }: UserChange): string => {
+  if (disabledAt === undefined || (disabledAt === null) === (before.disabledAt === null)) return 'updated'
+  return disabledAt === null ? 'enabled' : 'disabled'
+}
+
+const typeOf = ({ kind }: LinkRow): string => (kind === 'setup' ? 'setup_link' : 'invitation')
+
+const ofSession = (accountId: string, id: string | null, action: string): Entry => ({
+  accountId,
+  action: `session.${action}`,
+  object: { type: 'session', id },
+})
+
+export const PEOPLE_RULES: Rules = {
+  createUser: (_look, user) => (result) =>
+    result !== 'done'
+      ? null
+      : { ...ofUser(user, 'created'), detail: { email: user.email, role: user.role, name: user.name } },
+  updateUser(look, _accountId, id, change) {
+    const before = look(USERS, id)
+    return (result) => {
+      if (result !== 'done' || before === null) return null
+      const detail = {
+        ...changed(before, change, ['email', 'name', 'role']),
+        ...(change.hash !== undefined && change.hash !== before.hash && { password_changed: true }),
+      }
+      const action = actionOf(before, change)
+      return action === 'updated' && isEmpty(detail)
+        ? null
+        : { ...ofUser(before, action), detail: { user: before.email, ...detail } }
+    }
+  },
+  createLink: (_look, link) => () => ({
+    accountId: link.accountId,
+    action: `${typeOf(link)}.created`,
+    object: { type: typeOf(link), id: link.id },
+    detail: { role: link.role, email: link.email, user_id: link.userId },
+  }),
+  revokeLink(look, accountId, id) {
+    const link = look(LINKS, id)
+    return (gone) =>
+      !gone || link === null
+        ? null
+        : { accountId, action: `${typeOf(link)}.revoked`, object: { type: typeOf(link), id } }
+  },
+  signIn:
+    (_look, { session, newUser, linkId, change }) =>
+    (result) =>
+      result !== 'done'
+        ? null
+        : {
+            ...ofSession(session.accountId, session.id, 'created'),
+            detail: {
+              provider: session.provider,
+              user_id: session.userId,
+              ...(linkId !== null && { link: linkId }),
+              ...(newUser !== null && { person_created: newUser.email, role: newUser.role }),
+              ...(change?.hash !== undefined && { password_changed: true }),
+            },
+          },
+  createSession: (_look, session) => () => ({
+    ...ofSession(session.accountId, session.id, 'created'),
+    detail: { provider: session.provider, role: session.role },
+  }),
+  revokeSession(look, accountId, id) {
+    const session = look(SESSIONS, id)
+    return (gone) =>
+      gone ? { ...ofSession(accountId, id, 'revoked'), detail: { user_id: session?.userId ?? null } } : null
+  },
+  revokeSessions: (_look, accountId, of) => (count) =>
+    count === 0
+      ? null
+      : {
+          ...ofSession(accountId, null, 'revoked'),
+          detail: { changed: count, user_id: of.userId ?? null, issuer: of.issuer ?? null },
+        },
+}

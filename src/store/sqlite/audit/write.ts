@@ -1,0 +1,72 @@
+/**
+ * NAME      write - a verb, and the entry of who called it
+ * DESCRIPTION
+ *   Both are in the commit that runs. Calls that share an entry are one order:
+ *   the first of them writes it, the others add what they changed to `changed`.
+ */
+import { newId } from '../../../base/id.js'
+import { AUDIT_KEPT_MS } from '../../port/audit.js'
+import type { Verb } from '../protocol.js'
+import type { Desk } from '../write/desk.js'
+import type { Acting } from './acting.js'
+import { createLook, type Entry, type Rules } from './entry.js'
+import { RULES } from './rules.js'
+
+type AnyRules = Readonly<Record<string, (...args: unknown[]) => (result: unknown) => Entry | null>>
+
+/** How many things a call changed. */
+const countOf = (result: unknown): number => {
+  if (typeof result === 'number') return result
+  const { changed } = (result ?? {}) as { readonly changed?: unknown }
+  return typeof changed === 'number' ? changed : 1
+}
+
+export type Audited = <T>(verb: Verb, args: readonly unknown[], acting: Acting, run: () => T) => T
+
+export const createAudited = ({ db, order }: Desk): Audited => {
+  const look = createLook(db)
+  const insert = db.prepare(
+    `INSERT INTO audit (ord, id, account_id, at, actor_kind, actor_id, actor_name, actor_address, action, object_type,
+       object_id, workspace_id, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const isBegun = db.prepare('SELECT 1 FROM audit WHERE id = ?')
+  const add = db.prepare(
+    `UPDATE audit SET detail = json_set(detail, '$.changed', coalesce(json_extract(detail, '$.changed'), 0) + ?)
+     WHERE id = ?`,
+  )
+
+  const write = ({ actor, entry: id }: Acting, entry: Entry): void => {
+    const now = Date.now()
+    const { accountId, action, object, workspaceId = null, detail = {} } = entry
+    insert.run(
+      ...[order.next(), id ?? newId('aud', now), accountId, now],
+      ...[actor.kind, actor.id, actor.name, actor.address],
+      ...[action, object.type, object.id, workspaceId, JSON.stringify(detail)],
+    )
+  }
+
+  return (verb, args, acting, run) => {
+    if (acting.entry !== null && isBegun.get(acting.entry) !== undefined) {
+      const result = run()
+      add.run(countOf(result), acting.entry)
+      return result
+    }
+    const rule = (RULES as Rules & AnyRules)[verb]
+    if (rule === undefined) return run()
+    const tell = (rule as AnyRules[string])(look, ...args)
+    const result = run()
+    const entry = tell(result)
+    if (entry !== null) write(acting, entry)
+    return result
+  }
+}
+
+const STEP = 200
+
+/** What is too old goes, a page at a time; the number of entries. */
+export const createAuditSweep = ({ db }: Pick<Desk, 'db'>): ((now: number) => number) => {
+  const old = db.prepare(
+    `DELETE FROM audit WHERE ord IN (SELECT ord FROM audit ORDER BY ord LIMIT ${STEP}) AND at < ?`,
+  )
+  return (now) => old.run(now - AUDIT_KEPT_MS).changes
+}
