@@ -10,9 +10,11 @@
 import { readFileSync, statSync } from 'node:fs'
 import Joi from 'joi'
 import { isLoopback } from '../base/network.js'
-import { ROLES, type Role } from '../base/role.js'
 import { ConfigError } from './problem.js'
 import { DAY, duration, file, group, HOUR, MINUTE } from './read/form.js'
+
+export type Role = 'owner' | 'member' | 'viewer'
+export const ROLES: readonly Role[] = ['owner', 'member', 'viewer']
 
 export interface Provider {
   /** A word of the redirect address: `{base_url}/sign-in/{name}/callback`. */

@@ -12,7 +12,7 @@ import type { Request } from '@hapi/hapi'
 import type Joi from 'joi'
 import type { FaultCode } from '../base/fault/table.js'
 import { Fault, type FieldError } from '../base/fault.js'
-import type { Role } from '../base/role.js'
+import type { Role } from '../config/identity.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
 

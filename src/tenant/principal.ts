@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'
-import { isAtLeast, type Role } from '../base/role.js'
+import { ROLES, type Role } from '../config/identity.js'
 import type { Mode } from '../store/page.js'
 import type { Actor } from '../store/port/audit.js'
 import type { Identity, UserRow } from '../store/port/identity.js'
@@ -84,7 +84,7 @@ export const requireSession = (principal: Principal): void => {
 
 /** Throws unless a person may do that; a role may do all that those after it may. Keys have scopes instead. */
 export const requireRole = ({ role }: Principal, least: Role): void => {
-  if (role === null || isAtLeast(role, least)) return
+  if (role === null || ROLES.indexOf(role) <= ROLES.indexOf(least)) return
   throw new Fault('auth.role_forbidden', { detail: `this needs the role ${least}; yours is ${role}` })
 }
 

@@ -10,7 +10,7 @@
  *   The last enabled owner can be neither disabled nor made less, whoever asks;
  *   the verbs decide it, so two at once can not do it either.
  */
-import type { Role } from '../../base/role.js'
+import type { Role } from '../../config/identity.js'
 import type { Page, Rows } from '../page.js'
 import type { Written } from '../port-tenants.js'
 

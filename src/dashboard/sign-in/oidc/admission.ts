@@ -7,8 +7,8 @@
  *   about the role wins, and who has none there is refused, invited or not.
  *   Pure: what is asked of the store is asked before.
  */
-import { ROLES, type Role } from '../../../base/role.js'
-import type { Provider } from '../../../config/identity.js'
+import type { Provider, Role } from '../../../config/identity.js'
+import { ROLES } from '../../../config/identity.js'
 import { addressIn, domainOf, isVerified, type Told, valuesOf } from './claims.js'
 
 export type Refusal = 'not_invited' | 'not_verified' | 'no_role' | 'no_address'
