@@ -7,6 +7,7 @@ import { BASE } from './base.js'
 import { CHART } from './chart.js'
 import { CONTROLS } from './controls.js'
 import { MENUS } from './menus.js'
+import { DOCS } from './pages/docs.js'
 import { DOOR } from './pages/door.js'
 import { INBOX } from './pages/inbox.js'
 import { MAIL } from './pages/mail.js'
@@ -20,6 +21,6 @@ import { TOKENS } from './tokens.js'
 
 export const STYLE = [
   ...[TOKENS, BASE, SHELL, CONTROLS, MENUS, STATUS, TABLE, TEXT, CHART],
-  ...[MAILS, MAIL, INBOX, DOOR],
+  ...[MAILS, MAIL, INBOX, DOOR, DOCS],
   PRINT,
 ].join('')

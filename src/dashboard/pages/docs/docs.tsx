@@ -7,6 +7,7 @@
 import type { Page, RawRoute } from '../../page.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
+import { Find } from './find.js'
 import { type Operation, referenceFor } from './reference.js'
 
 const textOf = ({
@@ -39,16 +40,6 @@ const matches = (operation: Operation, words: readonly string[]): boolean => {
   return words.every((word) => text.includes(word))
 }
 
-const Find = ({ value }: { readonly value: string }) => (
-  <form class="filters" role="search" action="/docs">
-    <label for="docs-q">Words of an operation, a path, a field or an error</label>
-    <input id="docs-q" type="search" name="q" value={value} autocomplete="off" />
-    <button type="submit" class="b">
-      Find
-    </button>
-  </form>
-)
-
 const Begin = ({ baseUrl }: { readonly baseUrl: string }) => (
   <Section title="Begin here">
     <p>
@@ -56,8 +47,10 @@ const Begin = ({ baseUrl }: { readonly baseUrl: string }) => (
       into <code>POSTERN_KEY</code>, and paste any sample of these pages. Errors are problem details (RFC
       9457); match on their <code>code</code>, <a href="/errors">all of them are explained</a>.
     </p>
-    <Code text={`curl ${baseUrl}/v1/emails -H "Authorization: Bearer $POSTERN_KEY"`} />
-    <p>
+    <div class="gap">
+      <Code text={`curl ${baseUrl}/v1/emails -H "Authorization: Bearer $POSTERN_KEY"`} />
+    </div>
+    <p class="gap">
       <a href="/docs/openapi.json" download>
         The same as an OpenAPI 3.1 document
       </a>
@@ -83,7 +76,7 @@ export const docsPage: Page = {
             title="API reference"
             says={`${reference.operations.size} operations at ${reference.baseUrl}, told by this very version.`}
           />
-          <Find value={q} />
+          <Find path="/docs" value={q} hint="operation, path, field, error" />
           {q === '' ? <Begin baseUrl={reference.baseUrl} /> : null}
           {groups.length === 0 ? (
             <Empty title="No operation has these words">

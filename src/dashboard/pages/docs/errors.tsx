@@ -8,6 +8,7 @@
 import type { OpenPage, Reader, View } from '../../page.js'
 import { Code, Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
+import { Find } from './find.js'
 import { type Operation, referenceFor } from './reference.js'
 import { Words } from './words.js'
 
@@ -43,13 +44,7 @@ export const errorsPage: OpenPage = {
             title="Errors"
             says={`${all.length} errors that this gateway can answer, over HTTP and over SMTP, each with its cause and remedy.`}
           />
-          <form class="filters" role="search" action="/errors">
-            <label for="errors-q">A code, a status or words</label>
-            <input id="errors-q" type="search" name="q" value={q} autocomplete="off" />
-            <button type="submit" class="b">
-              Find
-            </button>
-          </form>
+          <Find path="/errors" value={q} hint="a code, a status, words" />
           {rows.length === 0 ? (
             <Empty title="No error has these words">
               <p>
@@ -176,15 +171,17 @@ export const errorPage: OpenPage = {
             <p>
               <Words text={entry.remedy} />
             </p>
+            <div class="gap">
+              <Facts
+                facts={[
+                  ['HTTP', <code>{entry.status}</code>],
+                  ['SMTP', <code>{entry.smtp}</code>],
+                  ['Code', <code>{entry.code}</code>],
+                  ['The same request again', entry.retryable ? 'may pass later' : 'is refused again'],
+                ]}
+              />
+            </div>
           </Section>
-          <Facts
-            facts={[
-              ['HTTP', <code>{entry.status}</code>],
-              ['SMTP', <code>{entry.smtp}</code>],
-              ['Code', <code>{entry.code}</code>],
-              ['The same request again', entry.retryable ? 'may pass later' : 'is refused again'],
-            ]}
-          />
           <Section title="As a program sees it">
             <Code label="application/problem+json" text={exampleOf(entry)} />
           </Section>

@@ -84,9 +84,12 @@ const limitsOf = (form: Schema): readonly string[] =>
 
 const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1).replace(/\.?$/, '.')
 
+/** The plainest first: a text, a list of them, nothing. */
+const rank = (word: string): number => (word === 'null' ? 2 : word.startsWith('list of') ? 1 : 0)
+
 const lineOf = (name: string, depth: number, required: boolean, schema: Schema, schemas: Schemas): Field => {
   const all = forms(schema, schemas)
-  const words = [...new Set(all.map((one) => wordOf(one, schemas)))]
+  const words = [...new Set(all.map((one) => wordOf(one, schemas)))].sort((a, b) => rank(a) - rank(b))
   const described =
     target(schema, schemas).description ?? all.find(({ description }) => description)?.description
   return {

@@ -108,9 +108,12 @@ const Twin = ({ twin }: { readonly twin: Operation['twin'] }) =>
 const Samples = ({ operation, baseUrl }: { readonly operation: Operation; readonly baseUrl: string }) => (
   <div class="codes">
     {samplesOf(operation, baseUrl).map(({ language, text }, at) => (
-      <details class="sample" name="sample" open={at === 0}>
+      <details class="code" name="sample" open={at === 0}>
         <summary>{language}</summary>
-        <Code text={text} />
+        <pre tabIndex={0}>{text}</pre>
+        <button type="button" class="b tiny copy" data-copy={text} hidden>
+          Copy
+        </button>
       </details>
     ))}
   </div>
