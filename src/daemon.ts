@@ -186,7 +186,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       // of dev they are its own
       settings: options.mode === 'serve' ? state.inForce : null,
     }),
-    upstreams: () => relayState(relay.upstreams(), relay.view()),
+    upstreams: () => relayState(relay.upstreams(), relay.view(), systemClock.now()),
     metrics: async () => [
       clockMetric(await store.clockLead(systemClock.now())),
       ...(await statisticsMetrics(store, systemClock.now())),

@@ -77,7 +77,7 @@ export const CATALOG: Catalog = [
   {
     name: 'queue',
     summary:
-      'What waits: top, list, holds, hold, release, retry, reroute, purge, export, import, lots, take-back, forget',
+      'What waits: top, ages, throttles, list, holds, hold, release, retry, reroute, purge, export, import, lots, take-back, forget',
     load: async () => (await import('./queue.js')).queueSubject,
   },
   {

@@ -8,6 +8,7 @@ import { queueDepths } from '../tenant/queue/depths.js'
 import { createWaiting } from '../tenant/queue/waiting.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
+import { ages, throttles } from './queue-ages.js'
 import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
 import { hold, purge, release, reroute, retry } from './queue-orders.js'
 import { namesOf, SCOPE, scopeFor, scopeText } from './queue-scope.js'
@@ -135,6 +136,8 @@ export const queueSubject: Subject = {
   name: 'queue',
   commands: [
     top,
+    ages,
+    throttles,
     list,
     holds,
     hold,

@@ -4,6 +4,7 @@
  *   Asked of the management listener: how each upstream is doing, and what slows
  *   mail down. Without a daemon there is no answer, and the store alone must tell.
  */
+import type { throttle } from '../record/queue.js'
 import type { RelayView } from '../tenant/queue/waiting.js'
 import type { House } from './context.js'
 
@@ -20,11 +21,7 @@ export interface Live {
 
 export interface RelayState {
   readonly data: readonly (Live & { readonly id: string })[]
-  readonly throttled: readonly {
-    readonly egress_pool_id: string
-    readonly domain: string
-    readonly until: string
-  }[]
+  readonly throttled: readonly ReturnType<typeof throttle>[]
   readonly captures: boolean
 }
 
@@ -57,7 +54,7 @@ export const relayView = async (house: Pick<House, 'config'>): Promise<RelayView
       throttled: state.throttled.map(({ egress_pool_id: poolId, domain, until }) => ({
         poolId,
         domain,
-        until: Date.parse(until),
+        until: until === null ? 0 : Date.parse(until),
       })),
       captures: state.captures,
     }

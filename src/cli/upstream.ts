@@ -7,11 +7,9 @@
  *   `list` asks the running daemon's management listener how each of them is doing;
  *   without a daemon it shows what is configured.
  */
-import { unseal } from '../base/secret.js'
-import { openSession, SetupFailure, type SetupStage } from '../relay/dialogue/session.js'
-import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
-import { UPSTREAM_SEAL, updatePool } from '../tenant/pool.js'
-import type { TenantGround } from '../tenant/principal.js'
+import { trialRecord, tryUpstream } from '../relay/dialogue/trial.js'
+import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
+import { updatePool } from '../tenant/pool.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { badInput } from './exit.js'
@@ -21,50 +19,6 @@ import { type Live, relayState } from './relay-state.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { ago } from './time.js'
-
-export interface Trial {
-  readonly pool: string
-  readonly upstream: UpstreamRow
-  readonly ok: boolean
-  readonly stage: SetupStage | null
-  /** What failed, or what is offered. */
-  readonly said: string
-  readonly tls: string | null
-  readonly dsn: boolean
-  readonly offers: readonly string[]
-  readonly ms: number
-}
-
-const TIMEOUTS = { connect: 10_000, greeting: 20_000, hurried: 20_000 }
-
-const offered = (offers: object): string[] =>
-  Object.entries(offers).flatMap(([name, value]) => (value === true ? [name] : []))
-
-/** Opens a session with one upstream and closes it again. Never throws. */
-export const tryUpstream = async (
-  { pepper }: Pick<TenantGround, 'pepper'>,
-  hostname: string,
-  pool: PoolRow,
-  upstream: UpstreamRow,
-): Promise<Trial> => {
-  const began = performance.now()
-  const base = { pool: pool.name, upstream, tls: null, dsn: false, offers: [] }
-  const took = (): number => Math.round(performance.now() - began)
-  try {
-    const { user, sealedPassword } = upstream
-    const password = sealedPassword === null ? '' : unseal(pepper, UPSTREAM_SEAL, sealedPassword)
-    const login = user === null ? null : { user, password }
-    const { socket, offers, tls } = await openSession({ ...upstream, login }, hostname, TIMEOUTS)
-    socket.end('QUIT\r\n')
-    socket.destroySoon()
-    const said = `${tls ?? 'in clear'}${login === null ? '' : ', signed in'}${offers.dsn ? '' : ', no DSN'}`
-    return { ...base, ok: true, stage: null, said, tls, dsn: offers.dsn, offers: offered(offers), ms: took() }
-  } catch (error) {
-    const stage = error instanceof SetupFailure ? error.stage : 'connect'
-    const said = error instanceof Error ? error.message : String(error)
-    return { ...base, ok: false, stage, said, ms: took() }
-  }
-}
 
 interface Place {
   readonly pool: KnownPool
@@ -188,20 +142,6 @@ const list = command({
     }),
 })
 
-const trialRecord = ({ upstream, pool, ok, stage, said, tls, dsn, offers, ms }: Trial) => ({
-  id: upstream.id,
-  pool,
-  host: upstream.host,
-  port: upstream.port,
-  ok,
-  stage,
-  said,
-  tls,
-  dsn,
-  offers,
-  ms,
-})
-
 const test = command({
   usage: 'test [ref]',
   summary: 'Connect as the relay would, and say what is offered; no mail is sent',
@@ -214,20 +154,22 @@ const test = command({
       const trials = await Promise.all(
         places.map(({ pool, upstream }) => tryUpstream(house.ground, house.config.hostname, pool, upstream)),
       )
-      terminal.data(trials.map(trialRecord), (paint) =>
-        table(
-          paint,
-          ['upstream', 'pool', 'result', 'at', 'said', 'took'],
-          trials.map((one) => [
-            upstreamText(one.upstream),
-            one.pool,
-            one.ok ? 'ok' : 'fail',
-            one.stage,
-            one.said,
-            `${one.ms} ms`,
-          ]),
-          (text, column) => (column !== 2 ? text : text === 'ok' ? paint.green(text) : paint.red(text)),
-        ),
+      terminal.data(
+        trials.map((one) => ({ pool: one.pool, ...trialRecord(one) })),
+        (paint) =>
+          table(
+            paint,
+            ['upstream', 'pool', 'result', 'at', 'said', 'took'],
+            trials.map((one) => [
+              upstreamText(one.upstream),
+              one.pool,
+              one.ok ? 'ok' : 'fail',
+              one.stage,
+              one.said,
+              `${one.ms} ms`,
+            ]),
+            (text, column) => (column !== 2 ? text : text === 'ok' ? paint.green(text) : paint.red(text)),
+          ),
       )
       return trials.every((one) => one.ok) ? 0 : 69
     }),

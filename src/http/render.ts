@@ -10,7 +10,9 @@
 import { toRfc3339 } from '../base/clock.js'
 import { eventName } from '../mail/status.js'
 import type { Content } from '../record/content.js'
+import { throttle } from '../record/queue.js'
 import type { ShowWaiting, Waiting } from '../record/waiting.js'
+import type { LiveView } from '../relay/relay.js'
 import type { UpstreamHealth } from '../relay/watch/health.js'
 import type { EmailRecord, EmailRow, RecipientRow } from '../store/port.js'
 import type {
@@ -23,7 +25,7 @@ import type {
 } from '../store/port-tenants.js'
 import { ALARMS, type AlarmLimit, limitOf } from '../store/watch/alarms.js'
 import { keyPrefix } from '../tenant/key.js'
-import type { MailWaiting, RelayView } from '../tenant/queue/waiting.js'
+import type { MailWaiting } from '../tenant/queue/waiting.js'
 import { isAccountWide } from '../tenant/suppression.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
@@ -207,13 +209,9 @@ export const liveUpstream = (health: UpstreamHealth | undefined) => ({
 })
 
 /** What the relay knows now, for the management listener: the command line asks it why mail waits. */
-export const relayState = (upstreams: readonly UpstreamHealth[], view: RelayView | null) => ({
+export const relayState = (upstreams: readonly UpstreamHealth[], view: LiveView | null, now: number) => ({
   data: upstreams.map((one) => ({ id: one.upstreamId, ...liveUpstream(one) })),
-  throttled: (view?.throttled ?? []).map(({ poolId, domain, until }) => ({
-    egress_pool_id: poolId,
-    domain,
-    until: toRfc3339(until),
-  })),
+  throttled: (view?.throttled ?? []).map((row) => throttle(row, now)),
   captures: view?.captures ?? false,
 })
 

@@ -6,7 +6,14 @@
  */
 import { toRfc3339 } from '../base/clock.js'
 import type { QueueDepth } from '../store/port.js'
-import type { HoldRow, QueueCount, QueueEntry, QueueScope } from '../store/port-operations.js'
+import {
+  AGE_NAMES,
+  type HoldRow,
+  type QueueAge,
+  type QueueCount,
+  type QueueEntry,
+  type QueueScope,
+} from '../store/port-operations.js'
 import type { ShowWaiting, Waiting } from './waiting.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
@@ -44,6 +51,37 @@ export const entry = (row: QueueEntry, waiting: Waiting | null, show: ShowWaitin
   under_way: row.underWay,
   last_response: row.lastResponse,
   waiting: show(waiting),
+})
+
+/** A recipient domain that has a slower pace in a pool now, and the reply that asked for it; times are epoch ms. */
+export interface Throttle {
+  readonly poolId: string
+  readonly domain: string
+  readonly until: number
+  readonly since: number
+  readonly atOnce: number
+  readonly rule: string
+  readonly said: string
+}
+
+export const throttle = (row: Throttle, now: number) => ({
+  egress_pool_id: row.poolId,
+  domain: row.domain,
+  at_once: row.atOnce,
+  until: row.until > now ? toRfc3339(row.until) : null,
+  since: toRfc3339(row.since),
+  rule: row.rule,
+  last_response: row.said,
+})
+
+/** What waits of one pool, workspace or recipient domain, by how long ago it was accepted. */
+export const queueAge = (row: QueueAge) => ({
+  key: row.key,
+  recipients: row.recipients,
+  ages: Object.fromEntries(row.ages.map((n, i) => [AGE_NAMES[i] ?? '', n])),
+  oldest_at: toRfc3339(row.oldestAt),
+  next_due_at: timeOrNull(row.nextDueAt),
+  last_response: row.lastResponse,
 })
 
 /** `forOperator` false hides what an operator wrote. */

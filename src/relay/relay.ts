@@ -62,6 +62,11 @@ export interface RelayParts {
   readonly crashAt?: CrashPoint | null
 }
 
+/** Also how slow a pace each domain has, and why. */
+export interface LiveView extends RelayView {
+  readonly throttled: readonly SlowDomain[]
+}
+
 export interface Relay extends Service {
   /** Counters since the start; at most a second old. */
   stats(): RelayStats
@@ -69,7 +74,7 @@ export interface Relay extends Service {
   /** What the watchdog found. */
   pools(): readonly PoolHealth[]
   /** What tells why mail waits; null when the thread, which tells each second, has been silent for a while. */
-  view(): RelayView | null
+  view(): LiveView | null
   /** Pools have changed: read them now instead of within a second. */
   reload(): void
   /** A site's own rules have changed; the next reply is judged by these. */

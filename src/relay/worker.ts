@@ -157,7 +157,11 @@ const tellStats = (): void => {
     stats: { ...flow.measure(), clockSteps: clock.steps },
     upstreams: healthOf(pools.all(), epoch),
     pools: watchdog.pools,
-    throttled: flow.slow(MOST_SLOW).map((one) => ({ ...one, until: Math.round(epoch + one.until) })),
+    throttled: flow.slow(MOST_SLOW).map((one) => ({
+      ...one,
+      until: Math.round(epoch + one.until),
+      since: Math.round(epoch + one.since),
+    })),
   })
 }
 

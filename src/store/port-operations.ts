@@ -85,6 +85,36 @@ export interface QueueFilter extends QueueScope {
   readonly liveOnly?: boolean
 }
 
+/** By what a look at ages groups what it sees. */
+export const QUEUE_GROUPS = ['pool', 'workspace', 'domain'] as const
+export type QueueGroup = (typeof QUEUE_GROUPS)[number]
+
+/** How long ago a recipient was accepted: below each of these, and longer than all of them. */
+export const AGE_EDGES = [60_000, 600_000, 3_600_000, 86_400_000] as const
+export const AGE_NAMES = ['under_1m', 'under_10m', 'under_1h', 'under_1d', 'over_1d'] as const
+
+export interface QueueAge {
+  /** Id of the pool or workspace, or the recipient domain. */
+  readonly key: string
+  readonly recipients: number
+  /** One for each of AGE_NAMES. */
+  readonly ages: readonly number[]
+  /** When the oldest of them was accepted. */
+  readonly oldestAt: number
+  readonly nextDueAt: number | null
+  /** What was said to one of them. */
+  readonly lastResponse: string | null
+}
+
+export interface QueueAges {
+  /** Most first. */
+  readonly rows: readonly QueueAge[]
+  /** Waits for a time of its own, and is in no row. */
+  readonly scheduled: number
+  /** False where more waits than was looked at. */
+  readonly complete: boolean
+}
+
 /** An account, or one workspace of it. */
 export type QueueOwner = Pick<QueueScope, 'accountId' | 'workspaceId'>
 
@@ -113,6 +143,8 @@ export interface Operations {
   queueCount(scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Promise<QueueCount>
   /** Soonest first, then what is under way, then what is held; `older` goes on in that order. Rows move while it is read. */
   queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>>
+  /** Of what waits or is under way, how old it is; looks at about so many recipients and no more. */
+  queueAges(filter: QueueFilter, by: QueueGroup, most: number, now: number): Promise<QueueAges>
   /** What waits of these mails. */
   entriesOf(emailIds: readonly string[]): Promise<readonly QueueEntry[]>
   heldDepth(of?: QueueOwner): Promise<readonly HeldDepth[]>

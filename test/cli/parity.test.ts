@@ -28,6 +28,7 @@ t.test('every operation has a verb, or a reason', async (t) => {
 
 /** Verbs of subjects that the API has, too, and why they are not there. */
 const NOT_OVER_HTTP: Readonly<Record<string, string>> = {
+  'queue throttles': 'the queue over HTTP has them beside its depths',
   'queue export': 'it writes a file beside the daemon',
   'queue import': 'it reads a file beside the daemon',
   'queue lots': 'of what was exported to a file',

@@ -38,8 +38,11 @@ const purgeAll = async () => {
 t.test('each caller at each route', async (t) => {
   await send('one@a.example')
   await send('two@a.example', secondKey)
+  const domains = await get('/v1/queue/ages?by=domain')
+  t.match(domains, { complete: true, data: [{ key: 'a.example', recipients: 2, ages: { under_1m: 2 } }] })
+  t.match((await get('/v1/queue/ages?by=domain', kit.key)).data, [{ recipients: 1 }], 'its own')
   const all = { scope: { all: true } }
-  const reads = ['/v1/queue', '/v1/queue/entries', '/v1/holds']
+  const reads = ['/v1/queue', '/v1/queue/ages?by=domain', '/v1/queue/entries', '/v1/holds']
   const own = [
     ['POST', '/v1/queue/retry', all],
     ['POST', '/v1/holds', { ...all, reason: 'x' }],
@@ -74,6 +77,8 @@ t.test('each caller at each route', async (t) => {
   }
   t.strictSame(await entries(stranger), [])
   t.strictSame((await get('/v1/queue', stranger)).data, [])
+  t.strictSame((await get('/v1/queue/ages', stranger)).data, [])
+  t.same((await get('/v1/queue')).throttled, [])
   await purgeAll()
 })
 

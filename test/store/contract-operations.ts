@@ -10,6 +10,7 @@ import type {
   QueueAction,
   QueueEntry,
   QueueFilter,
+  QueueGroup,
   QueueOrder,
   QueueScope,
 } from '../../src/store/port-operations.js'
@@ -476,5 +477,24 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     t.match(await store.depth(of), [{ workspaceId: second.workspace.id, due: 1 }])
     t.match(await store.heldDepth(of), [{ workspaceId: second.workspace.id, held: 1 }])
     t.same(await store.heldDepth({ accountId, workspaceId: at.workspace.id }), [])
+  })
+
+  await t.test('how old what waits is, by each of its parts', async (t) => {
+    const at = await home()
+    const second = await addWorkspace(store, at, 'aged')
+    await accepted(store, at)
+    await accepted(store, second)
+    const held = await accepted(store, second)
+    await store.hold(holdOf(over(at, { emailId: held.id })))
+    const ages = (by: QueueGroup, most: number, later: number) =>
+      store.queueAges(over(at), by, most, T0 + later)
+    const { rows, complete, scheduled } = await ages('workspace', 1_000, 2 * HOUR)
+    t.same([rows.length, complete, scheduled], [2, true, 0], 'what is held is not in it')
+    t.match(rows, [{ recipients: 1, ages: [0, 0, 0, 1, 0], lastResponse: null }, { recipients: 1 }])
+    t.ok((rows[0]?.oldestAt ?? 0) > 0)
+    t.match((await ages('pool', 1_000, 0)).rows, [{ recipients: 2, key: at.poolId }])
+    t.match((await ages('domain', 1_000, 50 * HOUR)).rows, [{ recipients: 2, ages: [0, 0, 0, 0, 2] }])
+    t.equal((await ages('domain', 1, 0)).complete, false, 'it looks at no more than it was told')
+    t.same((await store.queueAges(over(await home()), 'pool', 9, T0)).rows, [])
   })
 }

@@ -3,6 +3,7 @@
  */
 
 import type { Waiting } from '../../record/waiting.js'
+import { type Trial, tryUpstream } from '../../relay/dialogue/trial.js'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port-upkeep.js'
 import { createWaiting } from '../../tenant/queue/waiting.js'
@@ -11,7 +12,7 @@ import { upstreamText } from '../pool.js'
 import { relayView } from '../relay-state.js'
 import { collect } from '../rows.js'
 import { spanText } from '../time.js'
-import { allUpstreams, type Trial, tryUpstream } from '../upstream.js'
+import { allUpstreams } from '../upstream.js'
 import { type Finding, fail, ok, type Scene, warn } from './finding.js'
 
 /** Of a running daemon, which stores something each minute; otherwise the lead is the time that it was down. */

@@ -150,6 +150,25 @@ const depth = {
   waiting_for: null,
 }
 
+const throttled = {
+  egress_pool_id: POOL,
+  domain: 'gmx.example',
+  at_once: 2,
+  until: null,
+  since: MADE,
+  rule: 'connections',
+  last_response: '421 4.7.0 too many connections from your address',
+}
+
+const age = {
+  key: 'gmx.example',
+  recipients: 43,
+  ages: { under_1m: 2, under_10m: 41, under_1h: 0, under_1d: 0, over_1d: 0 },
+  oldest_at: MADE,
+  next_due_at: LATER,
+  last_response: '421 4.7.0 too many connections from your address',
+}
+
 const ordered = (action: string, to: string | null = null) => ({
   ...{ action, ...scope, to, matched },
   ...{ changed: 41, dry_run: false },
@@ -164,7 +183,8 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
   rotateDomain: { request: { now: false }, answer: domain },
   deleteDomain: { answer: removed(domain) },
   getStatistics: { answer: statistics },
-  getQueue: { answer: { object: 'queue', data: [depth] } },
+  getQueue: { answer: { object: 'queue', data: [depth], throttled: [throttled] } },
+  getQueueAges: { answer: { object: 'queue_ages', by: 'domain', complete: true, scheduled: 0, data: [age] } },
   listQueueEntries: { answer: list(entry) },
   retryQueue: { request: named, answer: ordered('retry') },
   releaseQueue: { request: named, answer: ordered('release') },

@@ -256,6 +256,12 @@ const errorType = {
 }
 
 /** By the id of the operation. */
+const trial = {
+  ...{ id: UPSTREAM, host: 'mta1.example.net', port: 587 },
+  ...{ ok: true, stage: null, said: 'TLSv1.3, signed in', tls: 'TLSv1.3', dsn: true },
+  ...{ offers: ['dsn', 'pipelining'], ms: 41 },
+}
+
 export const EXAMPLES: Readonly<Record<string, Example>> = {
   sendEmail: { request, answer: accepted },
   getEmail: { answer: delivered },
@@ -332,6 +338,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   listEgressPools: { answer: list(pool) },
   getEgressPool: { answer: pool },
   getEgressPoolHealth: { answer: health },
+  testEgressPool: { request: { upstream_id: UPSTREAM }, answer: { object: 'list', data: [trial] } },
   ...OPERATIONS,
   ...WEBHOOKS,
   listErrors: { answer: { object: 'error_catalog', version: 'v1', errors: [errorType] } },

@@ -8,6 +8,7 @@
 import { toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { removed } from '../../record/removed.js'
+import { trialRecord, tryUpstream } from '../../relay/dialogue/trial.js'
 import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port-tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
@@ -158,6 +159,34 @@ const writing = (ground: Ground): readonly Endpoint[] => [
   }),
 ]
 
+const testing = (ground: Ground): Endpoint =>
+  endpoint({
+    ...PEOPLE_ONLY,
+    id: 'testEgressPool',
+    method: 'POST',
+    path: '/v1/egress-pools/{id}/test',
+    summary: 'Connect to upstreams as the relay would, and say what they offer; no mail is sent',
+    description:
+      'All upstreams of the pool, or the one of `upstream_id`; of a pool that follows another, those of that pool. An upstream that refuses or is silent is an answer with `ok` false and the stage at which it failed.',
+    body: shapes.poolTest,
+    answers: { 200: shapes.poolTested },
+    faults: ['egress_pool.not_found'],
+    async handle({ principal, params, body }) {
+      const { store, tenants, config } = ground
+      const pool = await tenants.findPool(principal.accountId, param({ params }, 'id'))
+      const { upstreams } = (await leaderOf(store, pool)) ?? pool
+      const wanted = body?.upstream_id
+      const chosen = upstreams.filter(({ id }) => wanted === undefined || id === wanted)
+      if (wanted !== undefined && chosen.length === 0)
+        throw invalid([
+          { field: 'body.upstream_id', kind: 'unknown', message: 'is no upstream of this pool' },
+        ])
+      const tried = chosen.map((one) => tryUpstream(tenants.ground, config.hostname, pool, one))
+      const data = (await Promise.all(tried)).map(trialRecord)
+      return { status: 200, body: { object: 'list', data } }
+    },
+  })
+
 const reading = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...PEOPLE_ONLY,
@@ -210,4 +239,8 @@ const reading = (ground: Ground): readonly Endpoint[] => [
   }),
 ]
 
-export const pools = (ground: Ground): readonly Endpoint[] => [...writing(ground), ...reading(ground)]
+export const pools = (ground: Ground): readonly Endpoint[] => [
+  ...writing(ground),
+  testing(ground),
+  ...reading(ground),
+]

@@ -173,3 +173,29 @@ export const poolHealth = Joi.object({
     )
     .required(),
 }).meta({ name: 'EgressPoolHealth' })
+
+export const poolTest = Joi.object<{ upstream_id?: string }>({
+  upstream_id: orNull(Joi.string().max(100)).description('Only this one'),
+}).empty(null)
+
+export const poolTested = Joi.object({
+  object: Joi.string().valid('list').required(),
+  data: Joi.array()
+    .items(
+      Joi.object({
+        id: id('up'),
+        host: Joi.string().required(),
+        port: Joi.number().integer().required(),
+        ok: Joi.boolean().required(),
+        stage: nullable(Joi.string().valid('connect', 'greeting', 'tls', 'auth')).description(
+          'Where it failed',
+        ),
+        said: Joi.string().required().description('What failed, or what is offered'),
+        tls: nullable(Joi.string()).description('Such as TLSv1.3; null in clear'),
+        dsn: Joi.boolean().required().description('Whether it makes delivery reports (RFC 3461)'),
+        offers: Joi.array().items(Joi.string()).required(),
+        ms: count(),
+      }),
+    )
+    .required(),
+}).meta({ name: 'EgressPoolTest' })

@@ -23,6 +23,7 @@ const SOON_MS = 5_000
 const LATEST_MS = 5 * 60_000
 /** Without complaint for so long, and idle: forgotten. */
 const FORGET_MS = 30 * 60_000
+const LONGEST_SAID = 500
 const STAGES = new Set(['mail', 'rcpt', 'data', 'dot'])
 
 interface Pace {
@@ -33,6 +34,11 @@ interface Pace {
   slot: number
   pauses: number
   heardAt: number
+  /** When it was first slowed down. */
+  readonly since: number
+  /** The reply that slowed it down last, and what our table calls that. */
+  said: string
+  rule: string
   readonly aside: Item[]
 }
 
@@ -40,7 +46,13 @@ interface Pace {
 export interface SlowDomain {
   readonly poolId: string
   readonly domain: string
+  /** The end of its pause; long ago where it has none. */
   readonly until: number
+  readonly since: number
+  /** How many messages it may have at once. */
+  readonly atOnce: number
+  readonly rule: string
+  readonly said: string
 }
 
 export interface ThrottleParts {
@@ -119,14 +131,15 @@ export class Throttles {
     this.#parts.giveBack(item.claimed, pace.slot - now)
   }
 
-  /** The domains that are kept waiting now, at most so many; `until` is on the tick clock. */
+  /** The domains that are kept waiting now, at most so many; `until` and `since` are on the tick clock. */
   slow(most: number): SlowDomain[] {
     const now = this.#parts.tick()
     const slow: SlowDomain[] = []
-    for (const [key, { until, slot, aside }] of this.#paces) {
+    for (const [key, { until, slot, aside, limit, since, rule, said }] of this.#paces) {
       if (until <= now && slot <= now && aside.length === 0) continue
       const [poolId = '', domain = ''] = key.split(' ')
-      if (slow.push({ poolId, domain, until }) >= most) break
+      const atOnce = Math.max(1, Math.floor(limit))
+      if (slow.push({ poolId, domain, until, since, atOnce, rule, said }) >= most) break
     }
     return slow
   }
@@ -184,6 +197,8 @@ export class Throttles {
     // those that were under way together complain together: that is one complaint
     if (now < pace.until) return
     pace.heardAt = now
+    pace.rule = rule.name
+    pace.said = [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ').slice(0, LONGEST_SAID)
     if (rule.does === 'fewer') pace.limit = limit
     else {
       const asked = Math.min(askedWaitMs(reply.text), LONGEST_ASKED_MS)
@@ -198,7 +213,11 @@ export class Throttles {
   }
 
   #begin(key: string): Pace {
-    const pace: Pace = { limit: FREE, until: 0, slot: 0, pauses: 0, heardAt: 0, aside: [] }
+    const since = this.#parts.tick()
+    const pace: Pace = {
+      ...{ limit: FREE, until: 0, slot: 0, pauses: 0, heardAt: 0, since },
+      ...{ said: '', rule: '', aside: [] },
+    }
     this.#paces.set(key, pace)
     return pace
   }

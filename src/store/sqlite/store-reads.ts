@@ -119,6 +119,7 @@ const operationReads = (current: () => Verbs): OperationReads => ({
   queueCount: async (scope) => current().reads.queueCount(scope),
   listHolds: async (...args) => current().reads.listHolds(...args),
   queueEntries: async (filter, page) => current().reads.queueEntries(filter, page),
+  queueAges: async (...args) => current().reads.queueAges(...args),
   entriesOf: async (emailIds) => current().reads.entriesOf(emailIds),
   heldDepth: async (of) => current().reads.heldDepth(of),
   lots: async (accountId) => current().reads.lots(accountId),

@@ -57,6 +57,8 @@ t.test('too many connections: half as many, then more again', async (t) => {
     begin().every(({ claimed }) => claimed.address.endsWith('calm.example')),
     'others go on',
   )
+  const said = '421 4.7.0 Too many connections'
+  t.match(throttles.slow(9), [{ domain: 'busy.example', rule: 'connections', said, since: 0 }])
   t.ok(throttles.holds(POOL), 'some stand aside')
   end(others, '250 2.0.0 Ok')
   const second = begin()

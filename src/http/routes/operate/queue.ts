@@ -51,14 +51,17 @@ const looking = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.queue },
     faults: [],
     async handle(call) {
-      const { accountId, workspaceId, mode } = callerOf(call)
+      const caller = callerOf(call)
+      const { accountId, workspaceId, mode } = caller
       const depths = await queueDepths(ground.store, { accountId, workspaceId }, mode !== null)
       const why = await whyOf(ground, call)
       const show = showFor(call)
       const data = depths.map(async (row) =>
         record.depth(row, await why.ofAll(row.workspaceId, row.poolId), show),
       )
-      return { status: 200, body: { object: 'queue', data: await Promise.all(data) } }
+      const slow = caller.isWorkspace ? [] : (ground.relay?.view()?.throttled ?? [])
+      const throttled = slow.map((row) => record.throttle(row, ground.clock.now()))
+      return { status: 200, body: { object: 'queue', data: await Promise.all(data), throttled } }
     },
   }),
   endpoint({
@@ -103,6 +106,34 @@ const looking = (ground: Ground): readonly Endpoint[] => [
     },
   }),
 ]
+
+/** Enough to know where it hurts; counting all of a deep queue would keep other readers waiting. */
+const MOST_LOOKED_AT = 10_000
+
+const ages = (ground: Ground): Endpoint =>
+  endpoint({
+    ...WORKSPACES_TOO,
+    id: 'getQueueAges',
+    method: 'GET',
+    path: '/v1/queue/ages',
+    summary: 'How long what waits has waited, by pool, workspace or recipient domain',
+    description: `Recipients by the time since they were accepted, most first; what waits for a time of its own is counted apart, and what is held is not in it. Looks at about ${MOST_LOOKED_AT} recipients; \`complete\` is false where more wait.`,
+    query: shapes.ageQuery,
+    answers: { 200: shapes.queueAges },
+    faults: [],
+    async handle(call) {
+      const { by = 'pool' } = call.query
+      const { accountId, workspaceId, mode } = callerOf(call)
+      const filter = {
+        ...{ accountId, workspaceId, poolId: null, domain: null, emailId: null },
+        liveOnly: mode !== null,
+      }
+      const now = ground.clock.now()
+      const { rows, scheduled, complete } = await ground.store.queueAges(filter, by, MOST_LOOKED_AT, now)
+      const data = rows.slice(0, 100).map(record.queueAge)
+      return { status: 200, body: { object: 'queue_ages', by, complete, scheduled, data } }
+    },
+  })
 
 /** All that is wrong with an order by itself; of a scope that has wrong parts, nobody can say that it names none. */
 export const wrongOrder = (
@@ -157,6 +188,7 @@ const ordering = (ground: Ground, { action, rights, unsaid = '', ...row }: Order
 
 export const queue = (ground: Ground): readonly Endpoint[] => [
   ...looking(ground),
+  ages(ground),
   ordering(ground, {
     action: 'retry',
     id: 'retryQueue',

@@ -3,7 +3,13 @@
  */
 import Joi from 'joi'
 import { WAITING_REASONS } from '../../../record/waiting.js'
-import { QUEUE_STATES, type QueueState } from '../../../store/port-operations.js'
+import {
+  AGE_NAMES,
+  QUEUE_GROUPS,
+  QUEUE_STATES,
+  type QueueGroup,
+  type QueueState,
+} from '../../../store/port-operations.js'
 import { SCOPE_ALL, SCOPE_PARTS, SCOPE_WORDS, type ScopeWish } from '../../../tenant/queue/scope.js'
 import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
 
@@ -125,7 +131,50 @@ export const queue = Joi.object({
       }),
     )
     .required(),
+  throttled: Joi.array()
+    .items(
+      Joi.object({
+        egress_pool_id: Joi.string().required(),
+        domain: Joi.string().required(),
+        at_once: count().description('So many messages at once'),
+        until: nullable(Joi.string()).description('The end of its pause'),
+        since: time(),
+        rule: Joi.string().required().description('Which rule of the relay its reply met'),
+        last_response: Joi.string().required(),
+      }),
+    )
+    .required()
+    .description('Recipient domains that asked for a slower pace, and keep mail waiting; operators see them'),
 }).meta({ name: 'Queue' })
+
+export const ageQuery = Joi.object<{ readonly by?: QueueGroup }>({
+  by: Joi.string()
+    .valid(...QUEUE_GROUPS)
+    .description('What the rows are; `pool` unless given'),
+})
+
+export const queueAges = Joi.object({
+  object: Joi.string().valid('queue_ages').required(),
+  by: Joi.string()
+    .valid(...QUEUE_GROUPS)
+    .required(),
+  complete: Joi.boolean().required().description('False where more waits than was looked at'),
+  scheduled: count().description('Waits for a time of its own; in no row'),
+  data: Joi.array()
+    .items(
+      Joi.object({
+        key: Joi.string().required().description('Id of the pool or workspace, or the recipient domain'),
+        recipients: count(),
+        ages: Joi.object(Object.fromEntries(AGE_NAMES.map((name) => [name, count()])))
+          .required()
+          .description('Recipients by the time since they were accepted'),
+        oldest_at: time(),
+        next_due_at: nullable(Joi.string()),
+        last_response: nullable(Joi.string()).description('What was said to one of them'),
+      }),
+    )
+    .required(),
+}).meta({ name: 'QueueAges' })
 
 export const entryList = listOf(
   Joi.object({

@@ -9,9 +9,11 @@ import type { Page, Rows } from '../../page.js'
 import type {
   HeldDepth,
   HoldRow,
+  QueueAges,
   QueueCount,
   QueueEntry,
   QueueFilter,
+  QueueGroup,
   QueueOrder,
   QueueOwner,
   QueueScope,
@@ -19,6 +21,7 @@ import type {
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
+import { AgeTally } from './ages.js'
 import { createQueuePages, sandboxes } from './queue-pages.js'
 import { type Cursor, createWalk, type Found, placeOf, type Strand, waitingOf } from './walk.js'
 
@@ -93,6 +96,24 @@ export const createQueueReads = (sql: Statements) => {
     async queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>> {
       const found = await pages(filter, page)
       return { ...found, rows: found.rows.map(entry) }
+    },
+
+    async queueAges(filter: QueueFilter, by: QueueGroup, most: number, now: number): Promise<QueueAges> {
+      const tally = new AgeTally(now)
+      const hidden = filter.liveOnly ? sandboxes(sql, filter.accountId) : null
+      const keyOf = (row: Found): string =>
+        by === 'domain'
+          ? row.address_lc.slice(row.address_lc.lastIndexOf('@') + 1)
+          : idOf(by === 'pool' ? 'pools' : 'workspaces', by === 'pool' ? row.pool : row.workspace)
+      let seen = 0
+      let complete = true
+      await each(filter, ['waiting', 'leased'], (rows, next) => {
+        for (const row of rows) if (!hidden?.has(row.pool)) tally.add(keyOf(row), row)
+        seen += rows.length
+        complete = next === null || seen < most
+        return complete
+      })
+      return { rows: tally.rows(), scheduled: tally.scheduled, complete }
     },
 
     entriesOf: (emailIds: readonly string[]): readonly QueueEntry[] =>

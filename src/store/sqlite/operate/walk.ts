@@ -20,6 +20,7 @@ export interface Found {
   readonly pool: number
   readonly status: Status
   readonly attempts: number
+  readonly queued_at: number
   readonly due_at: number | null
   readonly boot: number | null
   readonly attempting: number | null
@@ -30,7 +31,7 @@ export interface Found {
 }
 
 export const FOUND =
-  'id, email_id, workspace, pool, status, attempts, due_at, boot, attempting, held, address, address_lc, last_response'
+  'id, email_id, workspace, pool, status, attempts, queued_at, due_at, boot, attempting, held, address, address_lc, last_response'
 
 export interface Cursor {
   readonly strand: Strand
