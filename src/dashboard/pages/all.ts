@@ -13,6 +13,10 @@ import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails.js'
 
+import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
+import { webhooksPage } from './webhooks/list.js'
+import { webhookPage } from './webhooks/one.js'
+
 export const PAGES: readonly Page[] = [
   emailPage,
   emailsPage,
@@ -20,6 +24,10 @@ export const PAGES: readonly Page[] = [
   newKeyPage,
   credentialsPage,
   newCredentialPage,
+  webhooksPage,
+  newWebhookPage,
+  editWebhookPage,
+  webhookPage,
   docsPage,
   operationPage,
 ]

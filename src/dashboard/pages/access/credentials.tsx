@@ -78,13 +78,13 @@ const columns = (
     ),
   },
   {
-    head: 'May',
+    head: 'Sends for',
     cell: (row) => {
       const slug = slugOf(workspaces, row.workspace_id)
       return (
         <>
-          {row.mode === 'test' ? 'send in test mode for ' : 'send for '}
           <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>
+          {row.mode === 'test' ? ', test mail' : ''}
         </>
       )
     },

@@ -44,7 +44,7 @@ const wantedOf = (visit: Visit): Wanted => {
 }
 
 const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: Wanted }) => (
-  <form class="which" action="/keys">
+  <form class="filters" action="/keys">
     <label for="prefix">
       Which key is this?
       <input
@@ -56,11 +56,11 @@ const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: W
         autocomplete="off"
         spellcheck={false}
       />
-      <span class="hint">Paste it. Only its first 21 characters are taken; the rest is secret.</span>
     </label>
     <button type="submit" class="b">
       Find
     </button>
+    <span class="soft small">Paste it: only its first 21 characters are taken; the rest is secret.</span>
     {wanted.kind === 'all' ? null : <a href={visit.here({ prefix: null })}>All keys</a>}
   </form>
 )
@@ -72,8 +72,8 @@ const may = (row: KeyRow, workspaces: readonly WorkspaceName[], visit: Visit) =>
   const slug = slugOf(workspaces, row.workspace_id)
   return (
     <>
-      {row.mode === 'test' ? 'send in test mode for ' : 'send for '}
       {slug === null ? 'every workspace' : <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>}
+      {row.mode === 'test' ? ', test mail' : ''}
     </>
   )
 }
@@ -100,9 +100,9 @@ const columns = (
   workspaces: readonly WorkspaceName[],
   refused: Refused | null,
 ): readonly Column<KeyRow>[] => [
-  { head: 'Name', kind: 'grow', cell: (row) => <strong dir="auto">{row.name}</strong> },
-  { head: 'Begins with', cell: (row) => <code>{row.prefix}</code> },
-  { head: 'May', cell: (row) => may(row, workspaces, visit) },
+  { head: 'Name', cell: (row) => <strong dir="auto">{row.name}</strong> },
+  { head: 'Begins with', cell: (row) => <code class="nb">{row.prefix}</code> },
+  { head: 'Sends for', cell: (row) => may(row, workspaces, visit) },
   {
     head: 'Sends a minute',
     kind: 'num',

@@ -36,9 +36,17 @@ export const shownOnce = (props: ShownOnceProps): View => {
         ))}
         {samples.length === 0 ? null : (
           <Section title="Try it" says="each line has the secret in it">
-            {samples.map((sample) => (
-              <Code label={sample.name} text={sample.text} />
-            ))}
+            <div class="codes">
+              {samples.map(({ name, text: lines }, n) => (
+                <details class="code" name="samples" open={n === 0}>
+                  <summary>{name}</summary>
+                  <pre tabIndex={0}>{lines}</pre>
+                  <button type="button" class="b tiny copy" data-copy={lines} hidden>
+                    Copy
+                  </button>
+                </details>
+              ))}
+            </div>
           </Section>
         )}
         <p class="actions gap">

@@ -10,6 +10,7 @@ import { parseDuration } from '../../../config/units.js'
 import { removed } from '../../../record/removed.js'
 import { webhook as record } from '../../../record/webhook.js'
 import type { KnownEndpoint } from '../../../store/port-hooks.js'
+import { type Principal, visibleMode } from '../../../tenant/principal.js'
 import {
   createEndpoint,
   deleteEndpoint,
@@ -65,6 +66,12 @@ const wrongWithGrace = (grace: shapes.Rotation['grace']): readonly FieldError[] 
     : [{ field: 'body.grace', kind: 'range', message: 'must be a time such as "24h", at most "7d"' }]
 }
 
+const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal): readonly FieldError[] => {
+  const own = visibleMode(principal)
+  if (own === null || mode === undefined || mode === own) return []
+  return [{ field: 'body.mode', kind: 'forbidden', message: `this key is told of ${own} mail only` }]
+}
+
 const create = (ground: Ground): Endpoint =>
   endpoint({
     ...PER_ENDPOINT,
@@ -78,14 +85,18 @@ const create = (ground: Ground): Endpoint =>
     body: shapes.endpointBody,
     answers: { 201: shapes.madeWebhook },
     faults: [],
-    alsoWrong: ({ body }, _, { workspace }) =>
-      wrongWithEndpoint(wishOf(body), workspace === null, ground.dialler.refusal),
+    alsoWrong: async ({ body }, _, { workspace, principal }) => [
+      ...wrongWithMode(body.mode, principal),
+      ...(await wrongWithEndpoint(wishOf(body), workspace === null, ground.dialler.refusal)),
+    ],
     async handle(call) {
       const { principal, workspace, body } = call
+      const wrong = wrongWithMode(body.mode, principal)
+      if (wrong.length > 0) throw invalid(wrong)
       const owner = {
         accountId: principal.accountId,
         workspaceId: workspace?.id ?? null,
-        mode: principal.mode,
+        mode: body.mode ?? principal.mode,
       }
       const wish = { ...wishOf(body), url: body.endpoint, events: body.events }
       const done = await createEndpoint(hookGround(ground), owner, wish)

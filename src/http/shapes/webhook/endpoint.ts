@@ -23,6 +23,10 @@ export interface EndpointFields {
   readonly rate?: number
 }
 
+export interface NewEndpoint extends EndpointFields {
+  readonly mode?: 'live' | 'test'
+}
+
 export interface EndpointChange extends Partial<EndpointFields> {
   readonly status?: 'enabled' | 'disabled'
   readonly from?: 'now'
@@ -85,9 +89,14 @@ const url = () =>
     .description('An https URL without a login, on a public address; redirects are not followed')
 
 export const endpointBody = body(
-  Joi.object<EndpointFields>({
+  Joi.object<NewEndpoint>({
     endpoint: orNull(url()).required(),
     events: orNull(events()).required(),
+    mode: orNull(
+      Joi.string()
+        .valid('live', 'test')
+        .description('Whose mail it is told of; a session chooses, default `live`; of a key its own'),
+    ),
     ...filters,
   }),
 )

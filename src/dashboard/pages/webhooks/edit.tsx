@@ -1,0 +1,125 @@
+/**
+ * NAME      edit - an endpoint is made or changed
+ */
+import type { Form } from '../../form.js'
+import type { Done, Page } from '../../page.js'
+import { ActionForm, Choice } from '../../parts/form.js'
+import { Code, Head } from '../../parts/page-parts.js'
+import type { Visit } from '../../visit.js'
+import { workspaceOptions, workspacesOf } from '../access/names.js'
+import { shownOnce } from '../access/shown-once.js'
+import { bodyOf, EndpointFields } from './fields.js'
+import { hostOf, nameOf, type WebhookRow } from './record.js'
+
+export type MadeWebhook = WebhookRow & { readonly signing_secret: string }
+
+/** The page that shows a signing secret; it leads on to the endpoint. */
+export const secretView = (visit: Visit, made: MadeWebhook, title: string, says: string) =>
+  shownOnce({
+    visit,
+    back: [`/webhooks/${made.id}`, nameOf(made)],
+    title,
+    says,
+    secrets: [{ label: 'Signing secret, shown once', text: made.signing_secret }],
+  })
+
+const create = async (visit: Visit, form: Form): Promise<Done> => {
+  const workspace = form.text('workspace')
+  const made = await visit.ask<MadeWebhook>('POST', '/v1/webhooks', {
+    scoped: false,
+    ...(workspace !== null && { headers: { 'x-workspace-id': workspace } }),
+    body: { ...bodyOf(form), mode: form.text('mode') },
+  })
+  const says = 'Copy the secret now: programs verify with it that a post is ours. It is not shown again.'
+  return { view: secretView(visit, made, `${hostOf(made)} is told of what happens from now on.`, says) }
+}
+
+export const newWebhookPage: Page = {
+  path: '/webhooks/new',
+  async view(visit, refused) {
+    const workspaces = await workspacesOf(visit)
+    const { workspace } = visit.scope
+    const chosen = workspaces.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? ''
+    const one = { refused, action: 'create' }
+    return {
+      title: 'Make a webhook',
+      body: (
+        <>
+          <Head title="Make a webhook" crumb={<a href={visit.link('/webhooks')}>Webhooks</a>} />
+          <ActionForm visit={visit} {...one}>
+            <EndpointFields {...one} row={null} />
+            <div class="form-row">
+              <Choice
+                {...one}
+                name="workspace"
+                label="Of the mail of"
+                value={chosen}
+                options={[['', 'The whole account'], ...workspaceOptions(workspaces)]}
+              />
+              <Choice
+                {...one}
+                name="mode"
+                label="Mode"
+                value={visit.scope.mode}
+                options={[
+                  ['live', 'Live mail'],
+                  ['test', 'Test mail'],
+                ]}
+              />
+            </div>
+            <div class="actions">
+              <button type="submit" class="b main">
+                Make the webhook
+              </button>
+            </div>
+          </ActionForm>
+          <details class="fold">
+            <summary>No endpoint yet? Watch the events arrive on this machine</summary>
+            <Code text="postern webhook listen --key-file key --forward http://127.0.0.1:3000/hooks/mail" />
+          </details>
+        </>
+      ),
+    }
+  },
+  actions: { create },
+}
+
+export const editWebhookPage: Page = {
+  path: '/webhooks/{id}/edit',
+  async view(visit, refused) {
+    const id = visit.params.id ?? ''
+    const row = await visit.ask<WebhookRow>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, {
+      scoped: false,
+    })
+    const one = { refused, action: 'change' }
+    return {
+      title: `Change ${nameOf(row)}`,
+      body: (
+        <>
+          <Head
+            title={`Change ${hostOf(row)}`}
+            crumb={<a href={visit.link(`/webhooks/${row.id}`)}>{nameOf(row)}</a>}
+          />
+          <ActionForm visit={visit} {...one}>
+            <EndpointFields {...one} row={row} />
+            <div class="actions">
+              <button type="submit" class="b main">
+                Change it
+              </button>
+            </div>
+          </ActionForm>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async change(visit, form) {
+      const id = visit.params.id ?? ''
+      await visit.ask('PATCH', `/v1/webhooks/${encodeURIComponent(id)}`, {
+        scoped: false,
+        body: bodyOf(form),
+      })
+      return { to: visit.link(`/webhooks/${id}`), notice: 'Changed.' }
+    },
+  },
+}

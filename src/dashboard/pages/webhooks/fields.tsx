@@ -1,0 +1,170 @@
+/**
+ * NAME      fields - the form of an endpoint, new or changed
+ */
+import { EVENT_TYPES } from '../../../mail/event-type.js'
+import type { Form } from '../../form.js'
+import type { Refused } from '../../page.js'
+import { Choice, Field } from '../../parts/form.js'
+import type { WebhookRow } from './record.js'
+
+/** Orders of an operator are told by the log only. */
+const NOTES = new Set<string>(['email.held', 'email.released', 'email.rerouted', 'email.retried'])
+const TOLD = EVENT_TYPES.filter((type) => !NOTES.has(type))
+
+const GROUPS: readonly (readonly [title: string, types: readonly string[]])[] = [
+  ['Of each mail', TOLD.filter((type) => type.startsWith('email.'))],
+  ['Of other things', TOLD.filter((type) => !type.startsWith('email.'))],
+]
+
+/** What somebody wants to know who does not say more. */
+const USUAL = ['email.delivered', 'email.bounced', 'email.complained']
+
+const pairsOf = (lines: readonly string[], between: string): readonly (readonly [string, string | null])[] =>
+  lines.map((line) => {
+    const at = line.indexOf(between)
+    return at === -1 ? [line, null] : [line.slice(0, at).trim(), line.slice(at + between.length).trim()]
+  })
+
+const linesOf = (form: Form, name: string): readonly string[] =>
+  form
+    .raw(name)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+
+/** As /v1 takes it; headers only where some were typed, since they take the place of all that were. */
+export const bodyOf = (form: Form) => {
+  const headers = linesOf(form, 'headers')
+  return {
+    endpoint: form.text('endpoint') ?? '',
+    events: form.all('events'),
+    domains: form.list('domains'),
+    tags: pairsOf(linesOf(form, 'tags'), '=').map(([name, value]) => ({ name, value })),
+    ...((headers.length > 0 || form.has('no_headers')) && {
+      headers: Object.fromEntries(pairsOf(headers, ':').map(([name, value]) => [name, value ?? ''])),
+    }),
+    fields: form.text('fields'),
+    max_in_flight: form.number('max_in_flight'),
+    rate: form.number('rate'),
+  }
+}
+
+interface FieldsProps {
+  readonly row: WebhookRow | null
+  readonly refused: Refused | null
+  readonly action: string
+}
+
+const EventChecks = ({ row, refused, action }: FieldsProps) => {
+  const typed = refused?.action === action ? refused.form.all('events') : null
+  const chosen = new Set(typed ?? row?.events ?? USUAL)
+  const check = (type: string, text = type) => (
+    <label>
+      <input type="checkbox" name="events" value={type} checked={chosen.has(type)} />
+      {text}
+    </label>
+  )
+  return (
+    <>
+      {check('*', 'Everything, also what is yet to come')}
+      {GROUPS.map(([title, types]) => (
+        <fieldset>
+          <legend>{title}</legend>
+          <div class="checks">{types.map((type) => check(type))}</div>
+        </fieldset>
+      ))}
+    </>
+  )
+}
+
+const Filters = ({ row, refused, action }: FieldsProps) => (
+  <>
+    <Field
+      {...{ refused, action }}
+      name="domains"
+      label="Only mail from these domains"
+      rows={2}
+      value={row?.domains.join('\n')}
+      hint="One a line. Empty: of all."
+    />
+    <Field
+      {...{ refused, action }}
+      name="tags"
+      label="Only mail with one of these tags"
+      rows={2}
+      value={row?.tags.map(({ name, value }) => (value === null ? name : `${name}=${value}`)).join('\n')}
+      hint="A name, or name=value, one a line."
+    />
+  </>
+)
+
+const Headers = ({ row, refused, action }: FieldsProps) => {
+  const names = row?.header_names ?? []
+  return (
+    <>
+      <Field
+        {...{ refused, action }}
+        name="headers"
+        label="Header fields to send along"
+        rows={2}
+        placeholder="Authorization: Bearer …"
+        autocomplete="off"
+        hint={
+          names.length === 0
+            ? 'Such as a token: one “Name: value” a line. Kept sealed, never shown again.'
+            : `Kept now: ${names.join(', ')}. Their values are not shown; what stands here takes the place of all of them.`
+        }
+      />
+      {names.length === 0 ? null : (
+        <label>
+          <input type="checkbox" name="no_headers" value="on" />
+          Forget the header fields that are kept
+        </label>
+      )}
+    </>
+  )
+}
+
+export const EndpointFields = (props: FieldsProps) => {
+  const { row, refused, action } = props
+  const one = { refused, action }
+  return (
+    <>
+      <Field
+        {...one}
+        name="endpoint"
+        label="Address"
+        type="url"
+        required
+        maxLength={2048}
+        placeholder="https://crm.example/hooks/mail"
+        value={row?.endpoint}
+        hint="https, on a public address; redirects are not followed."
+      />
+      <EventChecks {...props} />
+      <Filters {...props} />
+      <Headers {...props} />
+      <Choice
+        {...one}
+        name="fields"
+        label="What is posted"
+        value={row?.fields ?? 'full'}
+        options={[
+          ['full', 'All fields'],
+          ['thin', 'Without subject, addresses, tags and answers of servers'],
+        ]}
+      />
+      <div class="form-row">
+        <Field
+          {...one}
+          name="max_in_flight"
+          label="Posts at the same time"
+          type="number"
+          value={row?.max_in_flight ?? 8}
+          hint="1 keeps the order, and a failing post holds up the others."
+        />
+        <Field {...one} name="rate" label="Replayed posts a second" type="number" value={row?.rate ?? 50} />
+      </div>
+    </>
+  )
+}

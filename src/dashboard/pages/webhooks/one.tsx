@@ -1,0 +1,112 @@
+/**
+ * NAME      one - an endpoint: how it does, and what it was told
+ */
+import type { Page } from '../../page.js'
+import { Facts } from '../../parts/page-parts.js'
+import { Icon } from '../../parts/status.js'
+import type { List } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { slugOf, type WorkspaceName, workspacesOf } from '../access/names.js'
+import { type AttemptRow, PostInFull, Posts, type ShownPost } from './posts.js'
+import { HealthDetail, healthSentence, nameOf, type PostRow, type ShownWebhook, stateOf } from './record.js'
+import { Verbs, verbs } from './verbs.js'
+
+const pathOf = (visit: Visit, more = ''): string =>
+  `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
+
+const ICONS = {
+  healthy: ['delivered', 'ok'],
+  refusing: ['deferred', 'wait'],
+  failing: ['bounced', 'bad'],
+  disabled: ['canceled', ''],
+} as const
+
+const WebhookFacts = ({
+  visit,
+  row,
+  workspaces,
+}: {
+  readonly visit: Visit
+  readonly row: ShownWebhook
+  readonly workspaces: readonly WorkspaceName[]
+}) => (
+  <Facts
+    facts={[
+      ['Address', <code>{row.endpoint}</code>],
+      ['Told of', row.events.includes('*') ? 'everything' : row.events.join(', ')],
+      [
+        'Of the mail of',
+        `${slugOf(workspaces, row.workspace_id) ?? 'the whole account'}${row.mode === 'test' ? ', test mail' : ''}`,
+      ],
+      row.domains.length === 0 ? null : ['Only from', row.domains.join(', ')],
+      row.tags.length === 0
+        ? null
+        : [
+            'Only tagged',
+            row.tags.map(({ name, value }) => (value === null ? name : `${name}=${value}`)).join(', '),
+          ],
+      row.header_names.length === 0 ? null : ['Header fields', row.header_names.join(', ')],
+      ['Posted', row.fields === 'thin' ? 'without subject, addresses and tags' : 'all fields'],
+      ['At the same time', `${row.max_in_flight}`],
+      row.previous_secret_until === null
+        ? null
+        : ['The old secret signs until', <Time visit={visit} at={row.previous_secret_until} />],
+      ['Made', <Time visit={visit} at={row.created_at} />],
+    ]}
+  />
+)
+
+/** One event in full, when the URL names it. */
+const eventOf = async (visit: Visit) => {
+  const event = visit.query('event')
+  if (event === null) return null
+  const path = pathOf(visit, `/events/${encodeURIComponent(event)}`)
+  const [post, attempts] = await Promise.all([
+    visit.find<ShownPost>(path, { scoped: false }),
+    visit.find<{ readonly data: readonly AttemptRow[] }>(`${path}/attempts`, { scoped: false }),
+  ])
+  return post === null ? null : { post, attempts: attempts?.data ?? [] }
+}
+
+export const webhookPage: Page = {
+  path: '/webhooks/{id}',
+  async view(visit, refused) {
+    const query = { limit: 25, cursor: visit.query('cursor'), failed: visit.query('failed') }
+    const [row, list, event, workspaces] = await Promise.all([
+      visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false }),
+      visit.ask<List<PostRow>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
+      eventOf(visit),
+      workspacesOf(visit),
+    ])
+    const [icon, tone] = ICONS[stateOf(row)]
+    const cause = list.data.find((post) => post.kind !== 'test' && post.cause !== null)?.cause ?? null
+    return {
+      title: nameOf(row),
+      body: (
+        <>
+          <p class="crumb">
+            <a href={visit.link('/webhooks')}>Webhooks</a>
+          </p>
+          <header class="verdict">
+            <Icon name={icon} tone={tone} />
+            <h1>{healthSentence(row, visit.now, cause)}</h1>
+            <p>
+              <HealthDetail visit={visit} row={row} />
+            </p>
+            <Verbs {...{ visit, row, refused }} />
+          </header>
+          {event === null ? null : <PostInFull visit={visit} {...event} />}
+          <Posts {...{ visit, list, refused }} />
+          <section>
+            <div class="sec">
+              <h2>Facts</h2>
+            </div>
+            <WebhookFacts {...{ visit, row, workspaces }} />
+          </section>
+        </>
+      ),
+    }
+  },
+  actions: verbs,
+}

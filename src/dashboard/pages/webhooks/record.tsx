@@ -1,0 +1,151 @@
+/**
+ * NAME      record - endpoints of webhooks as /v1 tells of them, and in words
+ */
+import { Icon } from '../../parts/status.js'
+import { spanWords, Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+
+export interface WebhookRow {
+  readonly id: string
+  readonly endpoint: string
+  readonly events: readonly string[]
+  readonly status: 'enabled' | 'disabled'
+  readonly disabled_reason: 'requested' | 'gone' | 'failures' | null
+  readonly disabled_at: string | null
+  readonly workspace_id: string | null
+  readonly mode: 'live' | 'test'
+  readonly domains: readonly string[]
+  readonly tags: readonly { readonly name: string; readonly value: string | null }[]
+  readonly header_names: readonly string[]
+  readonly fields: 'full' | 'thin'
+  readonly max_in_flight: number
+  readonly rate: number
+  readonly previous_secret_until: string | null
+  readonly health: {
+    readonly state: 'healthy' | 'failing' | 'disabled'
+    readonly failing_since: string | null
+    readonly failures: number
+    readonly last_failed_at: string | null
+    readonly last_succeeded_at: string | null
+    readonly next_try_at: string | null
+  }
+  readonly waiting: number
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export interface Behind {
+  readonly events: number
+  readonly capped: boolean
+}
+
+export interface ShownWebhook extends WebhookRow {
+  /** null: its place is older than the log. */
+  readonly behind: Behind | null
+}
+
+export interface PostRow {
+  readonly id: string
+  readonly type: string
+  readonly created_at: string
+  readonly status: 'success' | 'pending' | 'attempting' | 'failed' | 'canceled'
+  readonly next_attempt_at: string | null
+  readonly post_id: string | null
+  readonly kind: 'event' | 'replay' | 'test'
+  readonly attempts: number
+  readonly url: string | null
+  readonly request_headers: Readonly<Record<string, string>> | null
+  readonly http_status_code: number | null
+  readonly duration_ms: number | null
+  readonly response: string | null
+  readonly cause: string | null
+  readonly updated_at: string
+}
+
+/** The host and path without the scheme: what people call an endpoint by. */
+export const nameOf = ({ endpoint }: Pick<WebhookRow, 'endpoint'>): string =>
+  endpoint.replace(/^https?:\/\//, '').replace(/\?.*$/, '')
+
+/** The host alone, for a sentence. */
+export const hostOf = ({ endpoint }: Pick<WebhookRow, 'endpoint'>): string =>
+  nameOf({ endpoint }).replace(/\/.*$/, '')
+
+const SHAPES = {
+  healthy: ['', 'delivered', 'ok', 'Healthy'],
+  refusing: ['wait', 'deferred', 'wait', 'Refusing'],
+  failing: ['bad', 'bounced', 'bad', 'Failing'],
+  disabled: ['', 'canceled', '', 'Off'],
+} as const
+
+/** /v1 calls an endpoint failing only after many failures in a row; somebody who looks wants to know before. */
+export const stateOf = ({ health }: WebhookRow): keyof typeof SHAPES =>
+  health.state === 'healthy' && health.failures > 0 ? 'refusing' : health.state
+
+export const Health = ({ row }: { readonly row: WebhookRow }) => {
+  const [tone, icon, hue, text] = SHAPES[stateOf(row)]
+  return (
+    <span class={`st ${tone}`.trim()}>
+      <Icon name={icon} tone={hue} />
+      {text}
+    </span>
+  )
+}
+
+const OFF_BECAUSE = {
+  requested: 'somebody switched it off',
+  gone: 'it answered 410, which means that it is gone',
+  failures: 'it took nothing for five days',
+} as const
+
+/** What the page of an endpoint is about, in one sentence. `cause` is that of its latest failure. */
+export const healthSentence = (row: WebhookRow, now: number, cause: string | null): string => {
+  const { failing_since, failures, last_succeeded_at } = row.health
+  const state = stateOf(row)
+  const host = hostOf(row)
+  const because = cause === null ? '.' : `: ${cause.replace(/\.$/, '')}.`
+  if (state === 'disabled') return `${host} is off: ${OFF_BECAUSE[row.disabled_reason ?? 'requested']}.`
+  if (state === 'failing') {
+    const since = failing_since === null ? '' : ` for ${spanWords(now - Date.parse(failing_since))}`
+    return `${host} has failed${since}${because}`
+  }
+  if (state === 'refusing')
+    return `${host} refused the last ${failures === 1 ? 'post' : `${failures} posts`}${because}`
+  if (last_succeeded_at === null) return `${host} has been told nothing yet.`
+  return `${host} takes what it is told.`
+}
+
+const LIMIT_MS = 5 * 86_400_000
+
+const events = (n: number, capped = false): string =>
+  `${n.toLocaleString('en')}${capped ? ' or more' : ''} ${n === 1 ? 'event' : 'events'}`
+
+/** What follows from how it does. */
+export const HealthDetail = ({ visit, row }: { readonly visit: Visit; readonly row: ShownWebhook }) => {
+  const { health, behind, waiting } = row
+  const late = behind === null ? null : behind.events + waiting
+  const wait = late === null ? 'More than the log still has' : events(late, behind?.capped)
+  if (health.state === 'disabled') {
+    return (
+      <>
+        Since <Time visit={visit} at={row.disabled_at} />. {wait} happened since it stopped.
+      </>
+    )
+  }
+  if (health.state === 'healthy') {
+    return (
+      <>
+        {late === 0 ? 'Nothing waits for it.' : `${wait} ${late === 1 ? 'waits' : 'wait'} for it.`} Last taken{' '}
+        <Time visit={visit} at={health.last_succeeded_at} />.
+      </>
+    )
+  }
+  const off =
+    health.failing_since === null ? null : new Date(Date.parse(health.failing_since) + LIMIT_MS).toISOString()
+  return (
+    <>
+      {wait} {late === 1 ? 'waits' : 'wait'} for it; none is lost. The next try is{' '}
+      <Time visit={visit} at={health.next_try_at} none="due" />. Without one success it is switched off{' '}
+      <Time visit={visit} at={off} />.
+    </>
+  )
+}
