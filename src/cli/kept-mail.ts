@@ -50,6 +50,10 @@ export const resend = command({
       array: true,
       describe: 'Who is to get it; repeatable; default those that bounced, else all',
     },
+    release: {
+      type: 'boolean',
+      describe: 'Send a mail of test mode for real, to addresses of identity.release_to',
+    },
   },
   examples: [
     ['$0 email resend em_01…', 'to those that bounced'],
@@ -64,7 +68,13 @@ export const resend = command({
         senderAllowed: createSenderAllowed(store),
       })
       const { records } = await submission.resend(
-        { record, store, to: args.to ?? null, toAnyone: true },
+        {
+          record,
+          store,
+          to: args.to ?? null,
+          toAnyone: true,
+          release: args.release ? config.identity.release_to : null,
+        },
         { idempotency: null, render: () => ({ status: 202, body: '' }) },
       )
       const [made] = records

@@ -77,6 +77,8 @@ export interface Wish {
   readonly lookup?: Ground['lookup']
   /** Where endpoints of webhooks may lie. */
   readonly allowNetworks?: readonly string[]
+  /** identity.release_to */
+  readonly releaseTo?: readonly string[]
   readonly events?: Config['events']
   /** Puts something into the data folder before it is opened. */
   readonly prepare?: (dataDir: string) => void
@@ -98,6 +100,7 @@ const configFor = (dataDir: string, wish: Wish): Config => {
       trusted_proxies: wish.trustedProxies ?? [],
     },
     default_from: null,
+    identity: { ...config.identity, release_to: wish.releaseTo ?? [] },
     events: wish.events ?? config.events,
     rate_limit: { per_minute: wish.perMinute ?? 100_000, auth_failures: wish.authFailures ?? 1_000 },
   }

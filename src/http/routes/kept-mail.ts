@@ -6,6 +6,7 @@
  */
 import { Fault } from '../../base/fault.js'
 import { nullWhenMissing } from '../../store/port-upkeep.js'
+import { requireSession } from '../../tenant/principal.js'
 import { type Endpoint, endpoint } from '../endpoint.js'
 import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
@@ -49,7 +50,7 @@ export const keptMail = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/emails/{id}/resend',
     summary: 'Send an email once more',
     description:
-      'A new mail of the same content, with `resent_from`, and with an id, a Message-ID, a Date and return paths of its own; a DKIM-Signature of the client over one of these is taken out. It goes to the recipients that bounced, or else to all of them; `to` names some of them, and for a session any address. Mode, workspace, pool and sender are those of the first mail, whoever asks; the sender, the suspension of the workspace and suppressions are checked again. Counts as one send; Idempotency-Key as for a send. 409 `resource.conflict` with the reason `body_gone` when the body is no longer kept, `under_way` while one of those recipients still waits for the first mail, `system_mail` for a report of the gateway itself.',
+      'A new mail of the same content, with `resent_from`, and with an id, a Message-ID, a Date and return paths of its own; a DKIM-Signature of the client over one of these is taken out. It goes to the recipients that bounced, or else to all of them; `to` names some of them, and for a session any address. Mode, workspace, pool and sender are those of the first mail, whoever asks; but with `release` true, for sessions alone, a mail of test mode becomes a live one, to addresses that `identity.release_to` of the settings names. The sender, the suspension of the workspace and suppressions are checked again. Counts as one send; Idempotency-Key as for a send. 409 `resource.conflict` with the reason `body_gone` when the body is no longer kept, `under_way` while one of those recipients still waits for the first mail, `system_mail` for a report of the gateway itself, `not_test` where a live mail is to be released.',
     access: 'any',
     workspace: 'optional',
     sends: true,
@@ -59,6 +60,7 @@ export const keptMail = (ground: Ground): readonly Endpoint[] => [
     answers: { 202: acceptedEmail },
     faults: [
       'email.not_found',
+      'auth.session_required',
       'resource.conflict',
       'email.sender_not_allowed',
       'workspace.suspended',
@@ -67,12 +69,15 @@ export const keptMail = (ground: Ground): readonly Endpoint[] => [
       'idempotency.body_mismatch',
     ],
     async handle(call) {
+      const isRelease = call.body?.release === true
+      if (isRelease) requireSession(call.principal)
       const record = await findEmail(ground, call)
       const wish = {
         record,
         store: ground.store,
         to: call.body?.to ?? null,
         toAnyone: call.principal.via === 'session',
+        release: isRelease ? ground.config.identity.release_to : null,
       }
       const answer = await ground.submission.resend(wish, {
         idempotency: await idempotencyOf(call, record.id),

@@ -43,10 +43,11 @@ export const reschedule = body(
 
 export const nothing = Joi.object(repeatedId).empty(null)
 
-export const resend = Joi.object<{ to?: readonly string[] } | undefined>({
+export const resend = Joi.object<{ to?: readonly string[]; release?: boolean } | undefined>({
   to: orNull(Joi.array().items(address()).single().max(100)).description(
     'Those that are to get it; null: the recipients that bounced, or else all',
   ),
+  release: orNull(Joi.boolean()).description('true: a mail of test mode is sent for real'),
   ...repeatedId,
 }).empty(null)
 

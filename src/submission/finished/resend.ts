@@ -13,6 +13,8 @@
  *   state of those who are chosen counts, and not that of the whole mail.
  *   What was asked of reports (RFC 3461) is not asked again; that it may travel
  *   under TLS only is.
+ *   Released, a mail of test mode goes out for real: only to addresses that the
+ *   settings name, and none is named by default.
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { newId, newRecipientId } from '../../base/id.js'
@@ -20,6 +22,7 @@ import { isAscii, normalizeAddress, parseAddress, wireAddress } from '../../mail
 import { formatDate, receivedOverHttp } from '../../mail/received.js'
 import type { Status } from '../../mail/status.js'
 import { prepareAgain, readSubmitted } from '../../mail/submitted.js'
+import type { Mode } from '../../store/page.js'
 import type { EmailRecord, Ledger, NewEmail, Queue, RecipientKind } from '../../store/port.js'
 import type { WorkspaceRow } from '../../store/port-tenants.js'
 import { nullWhenMissing } from '../../store/port-upkeep.js'
@@ -43,6 +46,8 @@ export interface Resend {
   readonly to: readonly string[] | null
   /** True for a person: also to others than before. */
   readonly toAnyone: boolean
+  /** A mail of test mode becomes a live one, to these addresses and no others; null: it keeps its mode. */
+  readonly release?: readonly string[] | null
 }
 
 interface Chosen {
@@ -74,10 +79,12 @@ const recipientsOf = ({ recipients, to, cc, bcc }: EmailRecord): ReadonlyMap<str
 }
 
 /** Who is to get it; throws what is wrong with `to`. */
-const choose = ({ record, to, toAnyone }: Resend, most: number): readonly Chosen[] => {
+const choose = ({ record, to, toAnyone, release }: Resend, most: number): readonly Chosen[] => {
   const known = recipientsOf(record)
   if (to === null) {
     const all = [...known.values()]
+    // what the sandbox made of it says nothing
+    if (release != null) return all
     const bounced = all.filter(({ status }) => status === 'bounced')
     return bounced.length > 0 ? bounced : all
   }
@@ -106,15 +113,30 @@ const choose = ({ record, to, toAnyone }: Resend, most: number): readonly Chosen
   return [...chosen.values()]
 }
 
+/** Throws unless the mail may go out to all of these. */
+const demandRelease = ({ record, release }: Resend, chosen: readonly Chosen[]): void => {
+  if (release == null) return
+  if (record.mode !== 'test') throw conflict('not_test', `${record.id} is no mail of test mode`)
+  const allowed = new Set(release.map(normalizeAddress))
+  const others = chosen.filter(({ normal }) => !allowed.has(normal))
+  if (others.length === 0) return
+  const message =
+    allowed.size === 0
+      ? 'no address may get a mail of test mode: identity.release_to names none'
+      : `${others[0]?.address} is not among the addresses of identity.release_to`
+  throw invalid([{ field: 'body.release', kind: 'forbidden', message }])
+}
+
 const conflict = (reason: string, detail: string): Fault => new Fault('resource.conflict', { reason, detail })
 
 /** Its octets; throws what keeps it from being sent again. */
-const keptOf = async ({ record, store }: Resend, chosen: readonly Chosen[]): Promise<Uint8Array> => {
+const keptOf = async ({ record, store, release }: Resend, chosen: readonly Chosen[]): Promise<Uint8Array> => {
   if (record.source === 'system') {
     throw conflict('system_mail', `${record.id} is a report of this gateway, which is sent once`)
   }
   const waiting = chosen.find(({ status }) => status !== null && UNDER_WAY.has(status))
-  if (waiting !== undefined) {
+  // a mail of test mode never comes to anybody
+  if (waiting !== undefined && release == null) {
     throw conflict('under_way', `${record.id} is still on its way to ${waiting.address}`)
   }
   const raw = await store.body(record.id).catch(nullWhenMissing)
@@ -122,16 +144,19 @@ const keptOf = async ({ record, store }: Resend, chosen: readonly Chosen[]): Pro
   return raw
 }
 
+const modeOf = ({ mode }: EmailRecord, release: Resend['release']): Mode => (release == null ? mode : 'live')
+
 const toEmail = async (
   ground: SubmissionGround,
-  { record, store }: Resend,
+  { record, store, release }: Resend,
   old: Uint8Array,
   chosen: readonly Chosen[],
   workspace: WorkspaceRow,
   now: number,
 ): Promise<NewEmail> => {
   const { hostname } = ground.config
-  const { accountId, workspaceId, mode, from, replyTo, subject, tags, attachments } = record
+  const { accountId, workspaceId, from, replyTo, subject, tags, attachments } = record
+  const mode = modeOf(record, release)
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`
   const receivedLine = receivedOverHttp({ host: hostname, id, now })
@@ -139,7 +164,7 @@ const toEmail = async (
   const suppressed = await suppressedOf(ground, { workspaceId, mode }, normals, now)
   const textsOf = (wanted: RecipientKind) =>
     chosen.filter(({ kind }) => kind === wanted).map(({ text }) => text)
-  const pool = await ground.store.pool(accountId, record.poolId)
+  const pool = mode === record.mode ? await ground.store.pool(accountId, record.poolId) : null
   return {
     ...{ accountId, workspaceId, mode, from, replyTo, subject, tags, attachments, id, messageId },
     source: 'api',
@@ -149,7 +174,7 @@ const toEmail = async (
     scheduledAt: null,
     createdAt: now,
     resentFrom: record.id,
-    // one that was deleted since has left its workspace another
+    // one that was deleted since has left its workspace another; a sandbox sends nothing out
     poolId: pool?.id ?? (await ground.route(workspace, mode)),
     recipients: chosen.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
     raw: prepareAgain(old, { messageId, date: formatDate(now), oldId: record.id, receivedLine }),
@@ -169,10 +194,12 @@ export const resend = async (
   options: SubmitOptions,
 ): Promise<Answer> => {
   demandAccepting(ground)
-  const { accountId, workspaceId, mode } = wish.record
+  const { accountId, workspaceId } = wish.record
+  const mode = modeOf(wish.record, wish.release)
   const workspace = await ground.store.workspace(accountId, workspaceId)
   if (workspace === null) throw new Fault('email.not_found')
   const chosen = choose(wish, ground.config.limits.recipients)
+  demandRelease(wish, chosen)
   const { store, clock } = ground
   return once(store, options.idempotency, { workspaceId, mode }, clock.now, async (ticket) => {
     await demandActive(ground, workspace)

@@ -29,27 +29,32 @@ const beyond = (direction: Direction, { from, to }: Range, last: number): Range 
 
 const way = (direction: Direction): string => (direction === 'older' ? 'DESC' : 'ASC')
 
-/** Spans of a thousand mails each that one look into the index goes over. */
-const SPANS = 32
+/** Spans of a thousand mails each that the first look into the index goes over; more, while that takes no time. */
+const SPANS = 128
+const QUICK_MS = 4
+const FASTER = 4
 
 /** Mails whose tokens are as the expression says. */
 export const indexLead = (sql: Statements, expression: string): Lead => {
   const find = (direction: Direction): string =>
     `SELECT rowid AS ord FROM search WHERE search MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid ${way(direction)} LIMIT ? + 0`
+  let spans = SPANS
   /** The part of a range that is looked at in one go. */
   const part = (direction: Direction, { from, to }: Range): Range => {
     const isOlder = direction === 'older'
     const edge = sql(
-      `SELECT first FROM search_spans WHERE first ${isOlder ? '< ?' : '> ?'} ORDER BY first ${way(direction)} LIMIT 1 OFFSET ${SPANS}`,
-    ).get(isOlder ? to : from)?.first as number | undefined
+      `SELECT first FROM search_spans WHERE first ${isOlder ? '< ?' : '> ?'} ORDER BY first ${way(direction)} LIMIT 1 OFFSET ? + 0`,
+    ).get(isOlder ? to : from, spans)?.first as number | undefined
     if (edge === undefined) return { from, to }
     return isOlder ? { from: Math.max(from, edge), to } : { from, to: Math.min(to, edge) }
   }
   return {
     take(direction, range, limit) {
+      const began = performance.now()
       const looked = part(direction, range)
       const rows = sql(find(direction)).all(expression, looked.from, looked.to, limit)
       const ords = rows.map(({ ord }) => ord as number)
+      if (performance.now() - began < QUICK_MS) spans *= FASTER
       if (ords.length === limit) return { ords, rest: beyond(direction, range, ords.at(-1) as number) }
       const rest =
         direction === 'older' ? { from: range.from, to: looked.from } : { from: looked.to, to: range.to }

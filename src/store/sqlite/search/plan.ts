@@ -16,7 +16,7 @@ import { type Direction, type IndexRange, indexLead, type Lead, listLead, tableL
 import { TOKENS } from './tokens.js'
 
 /** Mails with one Message-ID, and mails that are looked at one by one rather than by words. */
-const FEW = 500
+const FEW = 1_500
 
 const all = (tokens: readonly string[]): string | null =>
   tokens.length === 0 ? null : `(${tokens.map((one) => `"${one}"`).join(' AND ')})`
@@ -64,11 +64,12 @@ const expressionOf = (sql: Statements, accountId: string, subjects: boolean, ter
     case 'tag':
       return anyOf([TOKENS.tag(value)])
     case 'pool':
-      return anyOf(
-        sql('SELECT n FROM pools WHERE account_id = ? AND (id = ? OR name = ?)')
+      return anyOf([
+        TOKENS.pool(0), // no pool has it: an unknown one finds nothing
+        ...sql('SELECT n FROM pools WHERE account_id = ? AND (id = ? OR name = ?)')
           .all(accountId, value, value)
           .map(({ n }) => TOKENS.pool(n as number)),
-      )
+      ])
     case 'has':
       return anyOf([TOKENS.attachment])
     case 'is':
@@ -82,12 +83,26 @@ const expressionOf = (sql: Statements, accountId: string, subjects: boolean, ter
 const isExact = ({ field, value }: Term): boolean =>
   field === 'has' || (field === 'is' && (value === 'resent' || value === 'test'))
 
+const several = (sql: Statements, table: 'accounts' | 'workspaces'): boolean =>
+  sql(`SELECT 1 AS one FROM ${table} LIMIT 2`).all().length > 1
+
+/** Whose it must be; where there is nobody else, that costs much and says nothing. */
+const ownerOf = (
+  sql: Statements,
+  { accountId, workspaceId }: SearchFilter,
+  workspaces: readonly number[],
+): readonly string[] => {
+  if (workspaceId !== null)
+    return several(sql, 'workspaces') ? [`"${TOKENS.workspace(workspaces[0] ?? 0)}"`] : []
+  return several(sql, 'accounts') ? [`"${TOKENS.account(accountId)}"`] : []
+}
+
 const searchExpression = (
   sql: Statements,
   filter: SearchFilter,
   workspaces: readonly number[],
 ): string | null => {
-  const { accountId, workspaceId, query, subjects, to, tag, mode } = filter
+  const { accountId, query, subjects, to, tag, mode } = filter
   const wanted = query.terms
     .filter(({ negated }) => !negated)
     .map((term) => expressionOf(sql, accountId, subjects, term))
@@ -100,8 +115,11 @@ const searchExpression = (
     .map((term) => expressionOf(sql, accountId, subjects, term))
   const isLive =
     mode === 'live' || query.terms.some((one) => one.field === 'is' && one.value === 'live' && !one.negated)
-  const owner = workspaceId === null ? TOKENS.account(accountId) : TOKENS.workspace(workspaces[0] ?? 0)
-  const text = [`"${owner}"`, ...(mode === 'test' ? [`"${TOKENS.test}"`] : []), ...wanted].join(' AND ')
+  const text = [
+    ...wanted,
+    ...ownerOf(sql, filter, workspaces),
+    ...(mode === 'test' ? [`"${TOKENS.test}"`] : []),
+  ].join(' AND ')
   return [`(${text})`, ...(isLive ? [`"${TOKENS.test}"`] : []), ...unwanted].join(' NOT ')
 }
 

@@ -24,8 +24,8 @@ import { tokensOf } from './tokens.js'
 import type { IndexedMail } from './write.js'
 
 /** How long a page looks, and how long it looks for what surrounds it. */
-const PAGE_MS = 40
-const ASIDE_MS = 10
+const PAGE_MS = 30
+const ASIDE_MS = 8
 /** Mails judged in one go: about two milliseconds. */
 const PORTION = 100
 
@@ -146,7 +146,7 @@ export const createSearchReads = (sql: Statements) => {
     most: number,
   ): Promise<number | null> => {
     if (found.stoppedAt === null) return found.mails.length
-    const all = await find(filter, 'older', { from: 0, to: top }, most, PAGE_MS)
+    const all = await find(filter, 'older', { from: 0, to: top }, most, ASIDE_MS)
     return all.stoppedAt === null || all.mails.length >= most ? all.mails.length : null
   }
 
