@@ -19,9 +19,10 @@ import { OpenLayout } from './open-layout.js'
 import type { Done, Page, RawRoute, Reader, Refused, View } from './page.js'
 import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
 import type { List } from './parts/table.js'
+import { readZone } from './parts/time.js'
 import { NOT_FOUND, troubleView } from './parts/trouble.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from './render.js'
-import { Visit, type Who } from './visit.js'
+import { THEMES, type Theme, Visit, type Who } from './visit.js'
 
 export interface DashboardOptions {
   readonly ask: Ask
@@ -45,17 +46,25 @@ export interface Site {
 }
 
 const MOST_FORM = 4 * 1024 * 1024
+const YEAR_S = 31_536_000
+
+/** What a cookie of ours says; nothing where somebody else wrote it. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
 
 type Answer =
   | { readonly view: View; readonly visit: Visit }
-  | { readonly to: string; readonly notice?: string }
+  | { readonly to: string; readonly notice?: string; readonly theme?: Theme }
 
 class SignInNeeded extends Error {}
 
 const toAnswer = (done: Done, visit: Visit): Answer =>
-  'view' in done
-    ? { view: done.view, visit }
-    : { to: done.to, ...(done.notice !== undefined && { notice: done.notice }) }
+  'view' in done ? { view: done.view, visit } : done
 
 const STALE: Problem = {
   title: 'This form is older than your sign-in',
@@ -71,6 +80,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
   const defaultMode = isDev ? 'test' : 'live'
   const sessionCookie = () => cookieRules(baseUrl(), 'session')
   const noticeCookie = () => cookieRules(baseUrl(), 'notice')
+  const themeCookie = () => cookieRules(baseUrl(), 'theme')
   const formToken = (session: string): string =>
     keyedHash(pepper, 'dashboard form', session).toString('base64url')
 
@@ -99,7 +109,9 @@ export const createDashboard = (options: DashboardOptions): Site => {
       formToken: formToken(session),
       headers: request.raw.req.headers,
       baseUrl: baseUrl(),
-      notice: notice === null ? null : decodeURIComponent(notice),
+      notice: notice === null ? null : decoded(notice),
+      theme: THEMES.find((theme) => theme === readCookie(cookie, themeCookie().name)) ?? 'system',
+      browserZone: readZone(decoded(readCookie(cookie, 'postern_zone') ?? '')),
     })
   }
 
@@ -123,11 +135,11 @@ export const createDashboard = (options: DashboardOptions): Site => {
     const prefix = prefixOf(baseUrl())
     if ('to' in answer) {
       const response = h.redirect(prefix + answer.to).code(303)
-      const { notice } = answer
-      if (notice === undefined) return response
-      return response.header('set-cookie', setCookie(noticeCookie(), encodeURIComponent(notice), 60), {
-        append: true,
-      })
+      const { notice, theme } = answer
+      const leave = (line: string) => response.header('set-cookie', line, { append: true })
+      if (notice !== undefined) leave(setCookie(noticeCookie(), encodeURIComponent(notice), 60))
+      if (theme !== undefined) leave(setCookie(themeCookie(), theme, theme === 'system' ? 0 : YEAR_S))
+      return response
     }
     const { view, visit } = answer
     const page = (

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream'
 import type { ComponentChildren } from 'preact'
 import type { Problem } from './ask.js'
 import type { Form } from './form.js'
-import type { Visit } from './visit.js'
+import type { Theme, Visit } from './visit.js'
 
 export interface View {
   /** Of the window; the heading is the page's own. */
@@ -30,7 +30,7 @@ export interface Refused {
 
 export type Done =
   /** Seen after a redirect; `notice` is one sentence on top of it. */
-  | { readonly to: string; readonly notice?: string }
+  | { readonly to: string; readonly notice?: string; readonly theme?: Theme }
   /** Shown at once and never again. */
   | { readonly view: View }
 

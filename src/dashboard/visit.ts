@@ -15,6 +15,11 @@ import {
   queryText,
 } from './ask.js'
 
+/** `system` is what the browser says. */
+export type Theme = 'light' | 'dark' | 'system'
+
+export const THEMES: readonly Theme[] = ['light', 'dark', 'system']
+
 export type Role = 'owner' | 'member' | 'viewer'
 
 /** The answer of GET /v1/session. */
@@ -55,6 +60,9 @@ export interface VisitParts {
   readonly defaultMode: 'live' | 'test'
   /** Left by the action before. */
   readonly notice: string | null
+  readonly theme: Theme
+  /** Of the browser, where a script has said it. */
+  readonly browserZone: string | null
 }
 
 export interface AskFor {
@@ -102,9 +110,12 @@ export class Visit {
   get session(): string {
     return this.#parts.session
   }
-  /** IANA name; times are shown in it. */
+  get theme(): Theme {
+    return this.#parts.theme
+  }
+  /** IANA name; times are shown in it: as the person chose, else as the browser is, else UTC. */
   get zone(): string {
-    return this.who.person?.time_zone ?? 'UTC'
+    return this.who.person?.time_zone ?? this.#parts.browserZone ?? 'UTC'
   }
 
   /** One parameter of the query, or null. */

@@ -1,37 +1,53 @@
 /**
  * NAME      time - relative to read, exact to know
  * DESCRIPTION
- *   A time is shown as its distance from now, with the exact one, zone named, on hover and in the `datetime`.
+ *   A time is shown as its distance from now, with the exact one, zone named, on hover and in the `datetime`. What is
+ *   relative goes on counting where scripts run.
  */
+import { nearWords, spanWords } from '../client/span.js'
 import type { Visit } from '../visit.js'
 
-const STEPS = [
-  [60_000, 1_000, 's'],
-  [3_600_000, 60_000, 'min'],
-  [86_400_000, 3_600_000, 'h'],
-  [Number.POSITIVE_INFINITY, 86_400_000, 'd'],
-] as const
-
-/** `14 min`, `3 h`, `2 d`. */
-export const spanWords = (ms: number): string => {
-  const [, unit, word] = STEPS.find(([below]) => Math.abs(ms) < below) ?? STEPS[3]
-  return `${Math.floor(Math.abs(ms) / unit)} ${word}`
-}
+export { spanWords }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** `2026-11-22 08:59:39 CET` in the zone of the reader. */
-export const exactTime = (at: number, zone: string): string => {
-  let format = formats.get(zone)
+/** Made once: a format costs a hundred times what its use does. */
+const formatOf = (zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat => {
+  const key = `${zone} ${JSON.stringify(options)}`
+  let format = formats.get(key)
   if (format === undefined) {
-    format = new Intl.DateTimeFormat('sv-SE', {
-      timeZone: zone,
-      dateStyle: 'short',
-      timeStyle: 'medium',
-    })
-    formats.set(zone, format)
+    format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, ...options })
+    formats.set(key, format)
   }
-  return `${format.format(at)} ${zone}`
+  return format
+}
+
+const EXACT = { dateStyle: 'short', timeStyle: 'medium' } as const
+
+/** `2026-11-22 08:59:39 Europe/Berlin` in the zone of the reader. */
+export const exactTime = (at: number, zone: string): string =>
+  `${formatOf(zone, EXACT).format(at)} ${zone}`
+
+/** `08:59:39`, for a timeline of one day. */
+export const clockTime = (at: number, zone: string): string =>
+  formatOf(zone, { timeStyle: 'medium' }).format(at)
+
+/** `08:59`, for an axis. */
+export const minuteTime = (at: number, zone: string): string =>
+  formatOf(zone, { hour: '2-digit', minute: '2-digit' }).format(at)
+
+/** `2026-11-22`. */
+export const dayOf = (at: number, zone: string): string => formatOf(zone, { dateStyle: 'short' }).format(at)
+
+/** A zone that can be formatted with, or null. */
+export const readZone = (zone: string | null): string | null => {
+  if (zone === null || !/^[A-Za-z0-9_+\-/]{1,64}$/.test(zone)) return null
+  try {
+    formatOf(zone, EXACT)
+    return zone
+  } catch {
+    return null
+  }
 }
 
 interface TimeProps {
@@ -46,12 +62,15 @@ interface TimeProps {
 export const Time = ({ visit, at, none = 'never', exact = false }: TimeProps) => {
   if (!at) return <span class="faint">{none}</span>
   const ms = Date.parse(at)
-  const away = visit.now - ms
   const shown = exactTime(ms, visit.zone)
-  const near = Math.abs(away) < 1_000 ? 'now' : away > 0 ? `${spanWords(away)} ago` : `in ${spanWords(away)}`
-  return (
-    <time datetime={at} title={exact ? near : shown}>
-      {exact ? shown : near}
+  const near = nearWords(visit.now - ms)
+  return exact ? (
+    <time datetime={at} title={near}>
+      {shown}
+    </time>
+  ) : (
+    <time datetime={at} title={shown} data-near="">
+      {near}
     </time>
   )
 }

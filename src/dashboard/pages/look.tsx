@@ -1,0 +1,133 @@
+/**
+ * NAME      look - how the pages look to whoever looks, and the views that stand in the rail
+ * DESCRIPTION
+ *   Light or dark belongs to a browser and lies in a cookie; pinned views belong to a person. The forms of both stand
+ *   around every page and post here.
+ */
+import { queryText } from '../ask.js'
+import type { Form } from '../form.js'
+import type { Done, Page } from '../page.js'
+import { FormMarks } from '../parts/form.js'
+import { Empty, Head, Section } from '../parts/page-parts.js'
+import { Table } from '../parts/table.js'
+import { THEMES, type Visit } from '../visit.js'
+
+interface SavedView {
+  readonly title: string
+  readonly path: string
+}
+
+const WORDS = { light: 'Light', dark: 'Dark', system: 'As the system' } as const
+
+/** A path of ours and nothing else, whoever wrote the form. */
+export const ownPath = (path: string | null): string =>
+  path !== null && /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : '/'
+
+export const ThemeForm = ({ visit }: { readonly visit: Visit }) => (
+  <form method="post" action="/settings/look" class="theme">
+    <FormMarks visit={visit} action="theme" />
+    <input type="hidden" name="back" value={visit.here({})} />
+    <div class="seg" role="group" aria-label="Colours">
+      {THEMES.map((theme) => (
+        <button
+          type="submit"
+          name="theme"
+          value={theme}
+          aria-pressed={visit.theme === theme ? 'true' : 'false'}
+        >
+          {theme === 'system' ? 'Auto' : WORDS[theme]}
+        </button>
+      ))}
+    </div>
+  </form>
+)
+
+const viewsOf = (visit: Visit): readonly SavedView[] => visit.who.person?.views ?? []
+
+const keep = (visit: Visit, views: readonly SavedView[]) =>
+  visit.ask('PATCH', '/v1/session', { body: { views }, scoped: false })
+
+const pin = async (visit: Visit, form: Form): Promise<Done> => {
+  const path = ownPath(form.text('back'))
+  const title = form.text('title') ?? path
+  await keep(visit, [...viewsOf(visit).filter((view) => view.path !== path), { title, path }])
+  return { to: path, notice: `“${title}” stands in the rail now.` }
+}
+
+const unpin = async (visit: Visit, form: Form): Promise<Done> => {
+  const path = form.raw('path')
+  await keep(
+    visit,
+    viewsOf(visit).filter((view) => view.path !== path),
+  )
+  return { to: '/settings/look', notice: 'The view is gone from the rail.' }
+}
+
+const Views = ({ visit }: { readonly visit: Visit }) => {
+  const views = viewsOf(visit)
+  if (views.length === 0) {
+    return (
+      <Empty title="No view is pinned">
+        <p>Open a list, set its filters, and choose “Pin this view” at the foot of the rail.</p>
+      </Empty>
+    )
+  }
+  return (
+    <Table
+      caption="Pinned views"
+      rows={views}
+      href={({ path }) => path}
+      columns={[
+        { head: 'Title', cell: ({ title }) => <span dir="auto">{title}</span> },
+        { head: 'Address', kind: 'grow', cell: ({ path }) => <code>{path}</code> },
+        {
+          head: '',
+          kind: 'act',
+          cell: ({ path }) => (
+            <form method="post" action="/settings/look">
+              <FormMarks visit={visit} action="unpin" />
+              <input type="hidden" name="path" value={path} />
+              <button type="submit" class="b">
+                Unpin
+              </button>
+            </form>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+export const lookPage: Page = {
+  path: '/settings/look',
+  async view(visit) {
+    return {
+      title: 'Views and colours',
+      body: (
+        <>
+          <Head title="Views and colours" />
+          <Section title="Colours" says="of this browser">
+            <ThemeForm visit={visit} />
+          </Section>
+          <Section title="Pinned views">
+            <Views visit={visit} />
+          </Section>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async theme(_visit, form) {
+      const theme = THEMES.find((one) => one === form.raw('theme')) ?? 'system'
+      return { to: ownPath(form.text('back')), theme }
+    },
+    pin,
+    unpin,
+  },
+}
+
+/** The link of a view keeps everything but the place in the list. */
+export const pinPath = (visit: Visit): string => {
+  const query = Object.fromEntries(visit.url.searchParams)
+  return visit.url.pathname + queryText({ ...query, cursor: null })
+}

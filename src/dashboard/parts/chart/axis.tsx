@@ -1,0 +1,81 @@
+/**
+ * NAME      axis - the times below a chart, and its table
+ */
+import type { Visit } from '../../visit.js'
+import { dayOf, exactTime, minuteTime } from '../time.js'
+
+const TICKS = 6
+const DAY_MS = 86_400_000
+
+/** In HTML, so that they keep their size whatever the chart's is. */
+export const Ticks = ({
+  visit,
+  from,
+  until,
+}: {
+  readonly visit: Visit
+  readonly from: string
+  readonly until: string
+}) => {
+  const begin = Date.parse(from)
+  const span = Date.parse(until) - begin
+  const words = span > 2 * DAY_MS ? (at: number) => dayOf(at, visit.zone).slice(5) : null
+  return (
+    <div class="xaxis" aria-hidden="true">
+      {Array.from({ length: TICKS + 1 }, (_, tick) => {
+        const at = begin + (span * tick) / TICKS
+        return <span>{words === null ? minuteTime(at, visit.zone) : words(at)}</span>
+      })}
+    </div>
+  )
+}
+
+export interface ChartColumn {
+  readonly name: string
+  readonly values: readonly string[]
+  /** What the script draws. */
+  readonly raw: readonly (number | null)[]
+}
+
+interface ChartTableProps {
+  readonly visit: Visit
+  readonly id: string
+  readonly times: readonly string[]
+  readonly columns: readonly ChartColumn[]
+  readonly caption: string
+}
+
+export const ChartTable = ({ visit, id, times, columns, caption }: ChartTableProps) => (
+  <details class="fold gap">
+    <summary>As a table</summary>
+    <div class="scroll">
+      <table class="t calm" id={`${id}-table`}>
+        <caption>{`${caption}; times in ${visit.zone}`}</caption>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            {columns.map(({ name }) => (
+              <th scope="col" class="num">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((time, row) => (
+            <tr>
+              <th scope="row">
+                <time datetime={time}>{exactTime(Date.parse(time), visit.zone).slice(0, 16)}</time>
+              </th>
+              {columns.map(({ values, raw }) => (
+                <td class="num" data-v={raw[row] ?? ''}>
+                  {values[row]}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </details>
+)
