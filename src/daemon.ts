@@ -264,6 +264,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const tls = config.http.tls ? certificate : null
   const site = createDashboard({
     ask: askThrough((request) => http.inject(request)),
+    follow: (session, { after, address }) => http.follow(session, after, address),
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },

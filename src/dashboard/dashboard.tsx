@@ -15,6 +15,7 @@ import { loadAssets } from './assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form } from './form.js'
 import { Layout, type WorkspaceName } from './layout.js'
+import { type Follow, liveRoute } from './live.js'
 import { OpenLayout } from './open-layout.js'
 import type { Done, Page, RawRoute, Reader, Refused, View } from './page.js'
 import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
@@ -26,6 +27,7 @@ import { THEMES, type Theme, Visit, type Who } from './visit.js'
 
 export interface DashboardOptions {
   readonly ask: Ask
+  readonly follow: Follow
   /** Known once the listener listens. */
   readonly baseUrl: () => string
   readonly pepper: Uint8Array
@@ -63,8 +65,7 @@ type Answer =
 
 class SignInNeeded extends Error {}
 
-const toAnswer = (done: Done, visit: Visit): Answer =>
-  'view' in done ? { view: done.view, visit } : done
+const toAnswer = (done: Done, visit: Visit): Answer => ('view' in done ? { view: done.view, visit } : done)
 
 const STALE: Problem = {
   title: 'This form is older than your sign-in',
@@ -75,7 +76,7 @@ const STALE: Problem = {
 }
 
 export const createDashboard = (options: DashboardOptions): Site => {
-  const { ask, baseUrl, pepper, version, isDev, log, addressOf } = options
+  const { ask, follow, baseUrl, pepper, version, isDev, log, addressOf } = options
   const assets = loadAssets()
   const defaultMode = isDev ? 'test' : 'live'
   const sessionCookie = () => cookieRules(baseUrl(), 'session')
@@ -90,9 +91,12 @@ export const createDashboard = (options: DashboardOptions): Site => {
     return jsonOf<Who>(answer)
   }
 
+  const sessionOf = (request: Request): string | null =>
+    readCookie(request.raw.req.headers.cookie, sessionCookie().name)
+
   const visitOf = async (request: Request): Promise<Visit> => {
     const { cookie } = request.raw.req.headers
-    const session = readCookie(cookie, sessionCookie().name)
+    const session = sessionOf(request)
     if (session === null) throw new SignInNeeded()
     const address = addressOf(request)
     const url = new URL(request.url.href)
@@ -142,6 +146,10 @@ export const createDashboard = (options: DashboardOptions): Site => {
       return response
     }
     const { view, visit } = answer
+    // a script that knows the rest
+    if (visit.header('x-postern-part') !== null && (view.status ?? 200) === 200) {
+      return send(h, 200, renderPage(<main>{view.body}</main>, prefix))
+    }
     const page = (
       <Layout
         {...{ visit, assets, version }}
@@ -210,6 +218,8 @@ export const createDashboard = (options: DashboardOptions): Site => {
     if (origin !== undefined) return origin === new URL(baseUrl()).origin
     return site === undefined || site === 'same-origin' || site === 'none'
   }
+
+  const live = liveRoute({ follow, addressOf, sessionOf, isOurs })
 
   const act = async (page: Page, request: Request, visit: Visit): Promise<Answer> => {
     const form = new Form(String(request.payload ?? ''))
@@ -290,6 +300,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
         for (const page of PAGES) server.route(routesOf(page))
         for (const raw of RAW_ROUTES) server.route(rawRoute(raw))
         server.route(assetRoute)
+        server.route(live)
       },
     },
     page: openPage,

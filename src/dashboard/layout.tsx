@@ -5,20 +5,23 @@
  */
 import type { ComponentChildren } from 'preact'
 import type { Assets } from './assets.js'
+import { ThemeForm } from './pages/look.js'
 import { FormMarks } from './parts/form.js'
 import { Sprite } from './parts/sprite.js'
 import { Icon } from './parts/status.js'
-import type { Visit } from './visit.js'
+import { Rail } from './rail.js'
+import type { Theme, Visit } from './visit.js'
 
 interface DocumentProps {
   readonly title: string
   readonly assets: Assets
+  readonly theme?: Theme
   readonly children: ComponentChildren
 }
 
 /** The bare document, for pages without a person too. */
-export const Document = ({ title, assets, children }: DocumentProps) => (
-  <html lang="en">
+export const Document = ({ title, assets, theme = 'system', children }: DocumentProps) => (
+  <html lang="en" data-theme={theme === 'system' ? undefined : theme}>
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -41,78 +44,6 @@ export interface WorkspaceName {
   readonly id: string
   readonly slug: string
 }
-
-const RAIL: readonly (readonly [
-  head: string | null,
-  links: readonly (readonly [path: string, text: string])[],
-])[] = [
-  [
-    null,
-    [
-      ['/', 'Overview'],
-      ['/emails', 'Emails'],
-      ['/queue', 'Queue'],
-      ['/suppressions', 'Suppressions'],
-    ],
-  ],
-  [
-    'Egress',
-    [
-      ['/pools', 'Pools'],
-      ['/domains', 'Domains'],
-    ],
-  ],
-  [
-    'Integrations',
-    [
-      ['/keys', 'API keys'],
-      ['/credentials', 'SMTP credentials'],
-      ['/webhooks', 'Webhooks'],
-    ],
-  ],
-  [
-    'Settings',
-    [
-      ['/workspaces', 'Workspaces'],
-      ['/settings/people', 'People'],
-      ['/settings/sessions', 'Sessions'],
-      ['/settings/audit', 'Audit'],
-    ],
-  ],
-  [
-    'Reference',
-    [
-      ['/docs', 'API reference'],
-      ['/errors', 'Errors'],
-    ],
-  ],
-]
-
-const isUnder = (path: string, link: string): boolean =>
-  link === '/' ? path === '/' : path === link || path.startsWith(`${link}/`)
-
-const Rail = ({ visit, version }: { readonly visit: Visit; readonly version: string }) => (
-  <nav class="rail" id="nav" popover="auto" aria-label="Pages">
-    {RAIL.map(([head, links]) => (
-      <>
-        {head === null ? null : <h2>{head}</h2>}
-        <ul>
-          {links.map(([path, text]) => (
-            <li>
-              <a
-                href={visit.link(path)}
-                aria-current={isUnder(visit.url.pathname, path) ? 'page' : undefined}
-              >
-                {text}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </>
-    ))}
-    <footer>Postern {version}</footer>
-  </nav>
-)
 
 const WorkspaceSwitch = ({
   visit,
@@ -175,6 +106,8 @@ const Person = ({ visit }: { readonly visit: Visit }) => {
         </p>
         <a href="/settings/you">Your settings</a>
         <a href="/settings/sessions">Your sessions</a>
+        <a href="/settings/look">Pinned views</a>
+        <ThemeForm visit={visit} />
         <form method="post" action="/sign-out">
           <FormMarks visit={visit} action="sign-out" />
           <button type="submit" class="b">
@@ -186,6 +119,39 @@ const Person = ({ visit }: { readonly visit: Visit }) => {
   )
 }
 
+const KEYS: readonly (readonly [key: string, does: string])[] = [
+  ['/', 'to the search'],
+  ['j', 'next row'],
+  ['k', 'row before'],
+  ['Enter', 'opens the row'],
+  ['x', 'ticks the row'],
+  ['b', 'blurs addresses and contents, for a shared screen; the same key shows them again'],
+  ['Esc', 'closes what is open'],
+  ['?', 'this list'],
+]
+
+/** Opened by a script; without one nobody needs it. */
+const KeyHelp = () => (
+  <dialog class="key-help" id="keys" aria-labelledby="keys-head">
+    <h2 id="keys-head">Keys</h2>
+    <dl>
+      {KEYS.map(([key, does]) => (
+        <>
+          <dt>
+            <kbd>{key}</kbd>
+          </dt>
+          <dd>{does}</dd>
+        </>
+      ))}
+    </dl>
+    <form method="dialog">
+      <button type="submit" class="b">
+        Close
+      </button>
+    </form>
+  </dialog>
+)
+
 interface LayoutProps extends DocumentProps {
   readonly visit: Visit
   readonly workspaces: readonly WorkspaceName[]
@@ -193,7 +159,7 @@ interface LayoutProps extends DocumentProps {
 }
 
 export const Layout = ({ title, assets, visit, workspaces, version, children }: LayoutProps) => (
-  <Document title={title} assets={assets}>
+  <Document title={title} assets={assets} theme={visit.theme}>
     <a class="skip" href="#main">
       Skip to the content
     </a>
@@ -235,5 +201,6 @@ export const Layout = ({ title, assets, visit, workspaces, version, children }: 
         {children}
       </main>
     </div>
+    <KeyHelp />
   </Document>
 )

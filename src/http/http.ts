@@ -6,6 +6,7 @@
  *   connection, those under way are finished.
  */
 import type { AddressInfo } from 'node:net'
+import type { Readable } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 import type { Dialler } from '../base/dial/dial.js'
@@ -29,7 +30,7 @@ import { credentials } from './routes/credentials.js'
 import { withDocument } from './routes/document.js'
 import { emailActions } from './routes/email-actions.js'
 import { emails } from './routes/emails.js'
-import { events } from './routes/events.js'
+import { events, followAs } from './routes/events.js'
 import { keptMail } from './routes/kept-mail.js'
 import { domains } from './routes/operate/domains.js'
 import { holds } from './routes/operate/holds.js'
@@ -81,6 +82,8 @@ export interface Http extends Service {
   renew(tls: TlsFiles): void
   /** A request without a socket, for pages of the same process. */
   inject(request: ServerInjectOptions): Promise<ServerInjectResponse>
+  /** The live stream of a session, for pages of the same process; throws a Fault. */
+  follow(session: string, after: string | null, address: string): Promise<Readable>
 }
 
 const STOP_MS = 10_000
@@ -212,6 +215,7 @@ export const createHttp = (options: HttpOptions): Http => {
       if (listener instanceof TlsServer) listener.setSecureContext({ cert: fresh.cert, key: fresh.key })
     },
     inject: (request) => running().inject(request),
+    follow: followAs(ground),
     async start() {
       if (server !== null) return
       draining = false

@@ -1,26 +1,21 @@
 /**
  * NAME      main - what every page can do with scripts on
+ * DESCRIPTION
+ *   Nothing here is needed to read or to act: it copies, moves, closes, counts and keeps what is shown up to date.
  */
+import { startCopying } from './copy.js'
+import { startKeys } from './keys.js'
+import { startMenus } from './menus.js'
+import { startTimes } from './times.js'
+
 // style shows what only a script can do
 document.documentElement.dataset.scripts = ''
 
-for (const button of document.querySelectorAll<HTMLButtonElement>('[data-copy]')) {
-  button.hidden = false
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(button.dataset.copy ?? '')
-    button.textContent = 'Copied'
-  })
-}
+startCopying()
+startKeys()
+startMenus()
+startTimes()
 
-document.addEventListener('keydown', (event) => {
-  const open = document.querySelector<HTMLDetailsElement>('details.verb[open], details.switch[open]')
-  if (event.key === 'Escape' && open !== null) {
-    open.open = false
-    open.querySelector('summary')?.focus()
-  }
-  const target = event.target as HTMLElement
-  if (event.key === '/' && !target.matches('input, textarea, select')) {
-    event.preventDefault()
-    document.querySelector<HTMLInputElement>('.find input[type=search]')?.focus()
-  }
-})
+if (document.querySelector('[data-live], [data-refresh]')) {
+  void import('./live.js').then(({ startLive }) => startLive())
+}

@@ -12,6 +12,7 @@ import { operationPage } from './docs/operation.js'
 import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails.js'
+import { lookPage } from './look.js'
 
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
 import { webhooksPage } from './webhooks/list.js'
@@ -30,6 +31,7 @@ export const PAGES: readonly Page[] = [
   webhookPage,
   docsPage,
   operationPage,
+  lookPage,
 ]
 
 export const RAW_ROUTES: readonly RawRoute[] = [documentRoute, ...EMAIL_ROUTES]

@@ -25,8 +25,7 @@ const formatOf = (zone: string, options: Intl.DateTimeFormatOptions): Intl.DateT
 const EXACT = { dateStyle: 'short', timeStyle: 'medium' } as const
 
 /** `2026-11-22 08:59:39 Europe/Berlin` in the zone of the reader. */
-export const exactTime = (at: number, zone: string): string =>
-  `${formatOf(zone, EXACT).format(at)} ${zone}`
+export const exactTime = (at: number, zone: string): string => `${formatOf(zone, EXACT).format(at)} ${zone}`
 
 /** `08:59:39`, for a timeline of one day. */
 export const clockTime = (at: number, zone: string): string =>

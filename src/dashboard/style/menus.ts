@@ -16,6 +16,10 @@ export const MENUS = `
 .menu a[aria-current]::after { content: " \\2713"; color: var(--accent); }
 .menu :is(p, form, .seg) { margin: var(--s1) var(--s3); overflow-wrap: anywhere; }
 .menu form .b { width: 100%; }
+.menu .seg { margin: 0; }
+.menu .seg button { display: inline-block; width: auto; border-radius: 0; }
+.menu .seg button + button { border-inline-start: 1px solid var(--line); }
+.menu .seg button[aria-pressed=true] { background: var(--sunk); }
 .who > summary { justify-content: center; flex: none; width: 2rem; padding: 0; border-radius: 50%; font-size: .75rem; }
 .who > summary::after { content: none; }
 .fold > summary { display: inline-flex; align-items: center; gap: var(--s3); padding: var(--s1) 0; border-radius: var(--r1); color: var(--ink-2); }

@@ -8,7 +8,7 @@ export const SHELL = `
 .bar { position: sticky; top: 0; z-index: 20; grid-column: 1 / -1; display: flex; align-items: center; gap: var(--s3); min-height: var(--bar); padding: var(--s2) var(--s4); border-bottom: 1px solid var(--line); background: var(--wash); }
 .brand { display: flex; flex: none; align-items: center; gap: var(--s2); width: calc(var(--rail) - var(--s4) - var(--s3)); color: var(--ink); font-weight: 650; letter-spacing: -.01em; text-decoration: none; }
 .brand .ic { width: 1.25rem; height: 1.25rem; color: var(--accent); }
-.open-nav { display: none; padding-inline: var(--s2); }
+.b.open-nav { display: none; padding-inline: var(--s2); }
 .find { position: relative; flex: 1 1 12rem; max-width: 34rem; margin-inline-start: auto; }
 .find input { width: 100%; padding-inline: var(--s3) 2.25rem; }
 .find kbd { position: absolute; top: 50%; right: var(--s2); translate: 0 -50%; }
@@ -19,7 +19,10 @@ export const SHELL = `
 .rail a[aria-current] { background: var(--sunk); box-shadow: inset 2px 0 var(--accent); color: var(--ink); font-weight: 600; }
 .rail .n { flex: none; color: var(--ink-3); font-size: .75rem; font-weight: 400; }
 .rail .n.warn { color: var(--wait); font-weight: 600; }
+.rail .pin { padding: var(--s4) var(--s2) 0; font: var(--small) var(--sans); }
 .rail footer { margin-top: auto; padding: var(--s4) var(--s2) 0; color: var(--ink-3); font: var(--small) var(--sans); }
+.app.open { display: block; background: none; }
+.bar .end { margin-inline-start: auto; }
 main { min-width: 0; max-width: 110rem; padding: var(--s5) var(--s6) var(--s7); outline: 0; }
 .head { display: flex; flex-wrap: wrap; align-items: flex-start; gap: var(--s2) var(--s4); margin-bottom: var(--s5); }
 .head > :first-child { flex: 1 1 20rem; min-width: 0; }
@@ -40,7 +43,7 @@ main { min-width: 0; max-width: 110rem; padding: var(--s5) var(--s6) var(--s7); 
 @media (width < 60rem) {
   .app { grid-template-columns: minmax(0, 1fr); background: none; }
   .brand { width: auto; }
-  .open-nav { display: inline-flex; }
+  .b.open-nav { display: inline-flex; }
   .rail[popover]:not(:popover-open) { display: none; }
   .rail:popover-open { position: fixed; inset: 0 auto 0 0; width: min(18rem, 86vw); height: 100dvh; box-shadow: var(--lift); }
   .rail::backdrop { background: rgb(0 0 0 / .4); }

@@ -12,7 +12,7 @@ import { type EventType, nearestEventType, readEventType } from '../../mail/even
 import { loggedEvent } from '../../record/event.js'
 import type { Page } from '../../store/page.js'
 import type { LogFilter, LogRow } from '../../store/port-log.js'
-import { readMode } from '../../tenant/principal.js'
+import { readMode, requireSession } from '../../tenant/principal.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as shapes from '../shapes/event.js'
@@ -149,20 +149,22 @@ const get = (ground: Ground): Endpoint =>
     },
   })
 
+/** Nobody reads more than four changes of a page in a second. */
+const PAGES_MERGE_MS = 250
+
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
 }
 
-/** Whether the caller, asked again, would still be let in. */
-const stillAllowed = ({ tenants }: Ground, call: Call) => {
-  const token = /^Bearer +(\S+)/i.exec(headerValue(call.req, 'authorization') ?? '')?.[1] ?? ''
+/** Whether the caller, asked again, would still be let in, and see as much. */
+const stillAllowed = ({ tenants }: Ground, { principal, workspace }: Caller, token: string) => {
   return async (): Promise<boolean> => {
     try {
-      await tenants.authenticateBearer(token)
-      if (call.workspace !== null) await tenants.findWorkspace(call.principal.accountId, call.workspace.id)
-      return true
+      const { role } = await tenants.authenticateBearer(token)
+      if (workspace !== null) await tenants.findWorkspace(principal.accountId, workspace.id)
+      return role === principal.role
     } catch (error) {
       // a store that is in trouble takes nobody's permission
       return !(error instanceof Fault)
@@ -170,8 +172,49 @@ const stillAllowed = ({ tenants }: Ground, call: Call) => {
   }
 }
 
+interface Following {
+  readonly filter: LogFilter
+  readonly merge: number | null
+  readonly after: string | null
+  readonly caller: Caller
+  readonly token: string
+}
+
+const openFeed = async (
+  ground: Ground,
+  { filter, merge, after, caller, token }: Following,
+  address: string,
+): Promise<Readable> => {
+  const { principal, workspace } = caller
+  const free = ground.slots.take(principal.id, address)
+  const holder = `${principal.id} ${workspace?.id ?? ''}`
+  try {
+    const isAllowed = stillAllowed(ground, caller, token)
+    const stream = await ground.feed.open({ filter, merge, after, holder, isAllowed })
+    stream.once('close', free)
+    return stream
+  } catch (error) {
+    free()
+    throw error
+  }
+}
+
+/** The stream of a session, for the pages of this process: as a browser gets it, all that the session sees, merged. */
+export const followAs =
+  (ground: Ground) =>
+  async (session: string, after: string | null, address: string): Promise<Readable> => {
+    const principal = await ground.tenants.authenticateBearer(session, address)
+    requireSession(principal)
+    const caller: Caller = { principal, workspace: null }
+    const errors: FieldError[] = []
+    const filter = readFilter(caller, {}, errors)
+    const mark = readMark(ground, caller, 'query.after', after, errors)
+    if (errors.length > 0) throw invalid(errors)
+    return openFeed(ground, { filter, merge: PAGES_MERGE_MS, after: mark, caller, token: session }, address)
+  }
+
 const openStream = async (ground: Ground, call: Call<shapes.StreamQuery>): Promise<Answer> => {
-  const { query, principal, workspace, request } = call
+  const { query, request } = call
   const errors: FieldError[] = []
   const filter = readFilter(call, query, errors)
   const last = headerValue(call.req, 'last-event-id') || null
@@ -181,21 +224,13 @@ const openStream = async (ground: Ground, call: Call<shapes.StreamQuery>): Promi
       : readMark(ground, call, 'header.last-event-id', last, errors)
   if (errors.length > 0) throw invalid(errors)
   if (request.method === 'head') return { status: 200, body: '', headers: STREAM_HEADERS }
-  const free = ground.slots.take(principal.id, request.app.address)
   const merge = query.merge === undefined ? null : Number.parseInt(query.merge, 10)
-  const holder = `${principal.id} ${workspace?.id ?? ''}`
-  try {
-    const isAllowed = stillAllowed(ground, call)
-    const stream: Readable = await ground.feed.open({ filter, merge, after, holder, isAllowed })
-    stream.once('close', free)
-    const { res } = request.raw
-    if (res.destroyed) stream.destroy()
-    else res.once('close', () => stream.destroy())
-    return { status: 200, body: stream, headers: STREAM_HEADERS }
-  } catch (error) {
-    free()
-    throw error
-  }
+  const token = /^Bearer +(\S+)/i.exec(headerValue(call.req, 'authorization') ?? '')?.[1] ?? ''
+  const stream = await openFeed(ground, { filter, merge, after, caller: call, token }, request.app.address)
+  const { res } = request.raw
+  if (res.destroyed) stream.destroy()
+  else res.once('close', () => stream.destroy())
+  return { status: 200, body: stream, headers: STREAM_HEADERS }
 }
 
 const stream = (ground: Ground): Endpoint =>

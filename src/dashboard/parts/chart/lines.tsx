@@ -51,7 +51,8 @@ const linePath = (values: readonly (number | null)[], most: number): string => {
     .join('')
 }
 
-const look = ({ tone = '', dash = false }: Line): string => `line ${tone}${dash ? ' dash' : ''}`.trim()
+const look = ({ tone, dash = false }: Line): string =>
+  ['line', tone, dash && 'dash'].filter(Boolean).join(' ')
 
 const lastOf = (values: readonly (number | null)[]): number | null =>
   values.findLast((value) => value !== null) ?? null

@@ -4,12 +4,12 @@
  *   Each whole row is the link of its subject. Narrow windows drop what is least, and a phone gets three lines a mail.
  */
 export const MAILS = `
-.live { display: inline-flex; align-items: center; gap: var(--s2); margin-inline-start: auto; color: var(--ink-3); font: var(--small) var(--sans); white-space: nowrap; }
-.live::before { content: ""; width: .5rem; height: .5rem; border: 1.5px solid currentColor; border-radius: 50%; }
-.live[data-state=live] { color: var(--ok); }
-.live[data-state=live]::before { background: currentColor; }
-.live[data-state=wait] { color: var(--wait); }
-.live button { color: var(--ink); }
+.live-state { display: inline-flex; align-items: center; gap: var(--s2); margin-inline-start: auto; color: var(--ink-3); font: var(--small) var(--sans); white-space: nowrap; }
+.live-state::before { content: ""; width: .5rem; height: .5rem; border: 1.5px solid currentColor; border-radius: 50%; }
+.live-state[data-state=live] { color: var(--ok); }
+.live-state[data-state=live]::before { background: currentColor; }
+.live-state[data-state=wait] { color: var(--wait); }
+.live-state button { color: var(--ink); }
 .fresh { display: block; width: 100%; margin-bottom: var(--s2); border-color: var(--accent); background: var(--accent-wash); color: var(--accent); }
 .mails { table-layout: fixed; }
 .mails th, .mails td { white-space: nowrap; }
@@ -55,6 +55,6 @@ export const MAILS = `
 }
 @media (width < 40rem) {
   .mails tbody tr { grid-template: "st when" auto "to to" auto "subj subj" auto "out out" auto / minmax(0, 1fr) auto; padding-block: var(--s3); }
-  .live { order: -1; margin: 0; }
+  .live-state { order: -1; margin: 0; }
 }
 `

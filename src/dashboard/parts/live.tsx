@@ -1,0 +1,40 @@
+/**
+ * NAME      live - parts of a page that follow what happens
+ * DESCRIPTION
+ *   Without scripts a page is as old as its last load, and none of this is seen. A script asks for the page again when
+ *   something has happened, and takes over what stands in these places.
+ */
+import type { ComponentChildren } from 'preact'
+import type { Visit } from '../visit.js'
+
+/**
+ * The state in a word, and a pause that lasts. `table` is the id of a table whose rows have ids of their own: new ones
+ * come in on top. A list that does not begin at its newest row should not have it.
+ */
+export const LiveState = ({ visit, table = '' }: { readonly visit: Visit; readonly table?: string }) => (
+  <span
+    class="live-state scripted"
+    data-live={table}
+    data-mode={visit.scope.mode}
+    data-path="/live"
+    data-state="wait"
+  >
+    <span role="status">Connecting</span>
+    <button type="button" class="b tiny">
+      Pause
+    </button>
+  </span>
+)
+
+/** A place whose content is taken over as a whole, at most every few seconds. */
+export const Refreshed = ({
+  id,
+  children,
+}: {
+  readonly id: string
+  readonly children: ComponentChildren
+}) => (
+  <div id={id} data-refresh="">
+    {children}
+  </div>
+)
