@@ -206,7 +206,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const ambiguous = await examine(store, log, clock.now(), config.relay.retry)
   const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
   const ground = groundOf(store, config, pepper, clock)
-  await ensureAccount(ground)
+  const { id: accountId } = await ensureAccount(ground)
   const certificate = await loadCertificate(config)
   const rules = rulesIn(config.bounce.rules_file)
   const state: State = { config, rules, certificate, inForce: marksOf(config), phase: 'starting' }
@@ -268,6 +268,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
+    ...{ tenant: ground, accountId, identity: config.identity, isTls: tls !== null },
   })
   const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })

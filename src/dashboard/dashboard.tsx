@@ -9,7 +9,8 @@
  */
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { Log } from '../base/log.js'
-import { keyedHash, sameBytes } from '../base/secret.js'
+import type { IdentitySettings } from '../config/identity.js'
+import type { TenantGround } from '../tenant/principal.js'
 import { type Ask, AskError, jsonOf, type Problem, queryText } from './ask.js'
 import { loadAssets } from './assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
@@ -17,12 +18,16 @@ import { Form } from './form.js'
 import { Layout, type WorkspaceName } from './layout.js'
 import { type Follow, liveRoute } from './live.js'
 import { OpenLayout } from './open-layout.js'
+import { formTokenOf, isOwnOrigin, sameToken } from './own-form.js'
 import type { Done, Page, RawRoute, Reader, Refused, View } from './page.js'
 import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
 import type { List } from './parts/table.js'
 import { readZone } from './parts/time.js'
 import { NOT_FOUND, troubleView } from './parts/trouble.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from './render.js'
+import { createProviders } from './sign-in/providers.js'
+import { createRecheck } from './sign-in/recheck.js'
+import { signInRoutes } from './sign-in/sign-in.js'
 import { THEMES, type Theme, Visit, type Who } from './visit.js'
 
 export interface DashboardOptions {
@@ -36,6 +41,11 @@ export interface DashboardOptions {
   readonly log: Log
   /** The client's address, behind proxies too. */
   readonly addressOf: (request: Request) => string
+  readonly tenant: TenantGround
+  readonly accountId: string
+  readonly identity: IdentitySettings
+  /** This listener speaks TLS itself. */
+  readonly isTls: boolean
 }
 
 /** What the API's listener takes in. */
@@ -78,12 +88,14 @@ const STALE: Problem = {
 export const createDashboard = (options: DashboardOptions): Site => {
   const { ask, follow, baseUrl, pepper, version, isDev, log, addressOf } = options
   const assets = loadAssets()
+  const { tenant, accountId, identity: settings } = options
+  const providers = createProviders(settings.oidc, tenant.clock)
+  const signIn = { tenant, accountId, settings, baseUrl, log, assets, providers }
+  const recheck = createRecheck(signIn)
   const defaultMode = isDev ? 'test' : 'live'
   const sessionCookie = () => cookieRules(baseUrl(), 'session')
   const noticeCookie = () => cookieRules(baseUrl(), 'notice')
   const themeCookie = () => cookieRules(baseUrl(), 'theme')
-  const formToken = (session: string): string =>
-    keyedHash(pepper, 'dashboard form', session).toString('base64url')
 
   const whoIs = async (session: string, address: string): Promise<Who> => {
     const answer = await ask('GET', '/v1/session', { session, address })
@@ -97,7 +109,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
   const visitOf = async (request: Request): Promise<Visit> => {
     const { cookie } = request.raw.req.headers
     const session = sessionOf(request)
-    if (session === null) throw new SignInNeeded()
+    if (session === null || !(await recheck.stands(session))) throw new SignInNeeded()
     const address = addressOf(request)
     const url = new URL(request.url.href)
     const mode = url.searchParams.get('mode')
@@ -110,7 +122,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
         workspace: url.searchParams.get('workspace') || null,
         mode: mode === 'live' || mode === 'test' ? mode : defaultMode,
       },
-      formToken: formToken(session),
+      formToken: formTokenOf(pepper, session),
       headers: request.raw.req.headers,
       baseUrl: baseUrl(),
       notice: notice === null ? null : decoded(notice),
@@ -213,12 +225,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
       }
     }
 
-  const isOurs = (request: Request): boolean => {
-    const { origin, 'sec-fetch-site': site } = request.raw.req.headers
-    if (origin !== undefined) return origin === new URL(baseUrl()).origin
-    return site === undefined || site === 'same-origin' || site === 'none'
-  }
-
+  const isOurs = ({ raw }: Request): boolean => isOwnOrigin(raw.req.headers, baseUrl())
   const live = liveRoute({ follow, addressOf, sessionOf, isOurs })
 
   const act = async (page: Page, request: Request, visit: Visit): Promise<Answer> => {
@@ -230,8 +237,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
       const view = await page.view(visit, refused)
       return { view: { ...view, status: problem.status }, visit }
     }
-    const token = Buffer.from(form.raw('_form'))
-    if (!isOurs(request) || !sameBytes(token, Buffer.from(visit.formToken))) return again(STALE)
+    if (!isOurs(request) || !sameToken(form.raw('_form'), visit.formToken)) return again(STALE)
     if (run === undefined) return again({ ...STALE, title: 'This page has no such action', status: 400 })
     try {
       return toAnswer(await run(visit, form), visit)
@@ -301,6 +307,8 @@ export const createDashboard = (options: DashboardOptions): Site => {
         for (const raw of RAW_ROUTES) server.route(rawRoute(raw))
         server.route(assetRoute)
         server.route(live)
+        server.route([...signInRoutes(signIn, options.isTls)])
+        server.ext('onPostStop', () => providers.close())
       },
     },
     page: openPage,

@@ -1,0 +1,51 @@
+/**
+ * NAME      session - opens a session for a browser, in place of the one it had
+ * DESCRIPTION
+ *   Always a new one, so that nobody is signed in with a secret that somebody else
+ *   put into his browser. Person, identity, link and session are one commit.
+ */
+import type { Role, SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
+import { newSession, verifySession } from '../../tenant/session.js'
+import type { Asked, Reply } from './exchange.js'
+import type { SignInGround } from './ground.js'
+
+export interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change'> {
+  /** null: nobody in particular, with `role`. */
+  readonly userId: string | null
+  readonly role?: Role
+  readonly provider: string
+  readonly oidc?: SessionOidc | null
+}
+
+export const userAgentOf = ({ headers }: Asked): string | null => {
+  const value = headers['user-agent']
+  return typeof value === 'string' ? value : null
+}
+
+export const sessionCookie = ({ settings }: SignInGround, token: string): Reply['cookies'] => ({
+  session: { value: token, seconds: Math.floor(settings.session.lifetime / 1_000) },
+  signed_out: null,
+})
+
+/** The session that this browser has, while it stands. */
+export const currentSession = async ({ tenant }: SignInGround, asked: Asked) => {
+  const token = asked.cookie('session')
+  return token === null ? null : verifySession(tenant, token)
+}
+
+export type Opened =
+  | { readonly done: 'done'; readonly cookies: Reply['cookies'] }
+  | { readonly done: Exclude<SignedIn, 'done'> }
+
+export const openSession = async (ground: SignInGround, asked: Asked, opening: Opening): Promise<Opened> => {
+  const { tenant, accountId } = ground
+  const { userId, role, provider, oidc = null, ...rest } = opening
+  const before = await currentSession(ground, asked)
+  const wish = { userId, role, provider, oidc, address: asked.address, userAgent: userAgentOf(asked) }
+  const { row, token } = newSession(tenant, accountId, wish)
+  const now = tenant.clock.now()
+  const done = await tenant.store.signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
+  if (done !== 'done') return { done }
+  ground.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
+  return { done, cookies: sessionCookie(ground, token) }
+}

@@ -1,0 +1,209 @@
+/**
+ * NAME      with-provider - there and back
+ * DESCRIPTION
+ *   The browser goes to the provider with a sealed cookie that says what it must
+ *   bring back, and whoever comes back is let in or not (oidc/admission.ts). A
+ *   provider that fails leaves the sign-in page with a word about it.
+ */
+import { newId } from '../../base/id.js'
+import { seal } from '../../base/secret.js'
+import type { LinkRow, UserChange, UserRow } from '../../store/port/identity.js'
+import type { Asked, Reply } from './exchange.js'
+import { AGAIN, message, refuseWay, returnOf, type SignInGround } from './ground.js'
+import { findInvitation, INVITATION } from './link.js'
+import { type Admission, admit } from './oidc/admission.js'
+import { addressIn, nameIn, type Told } from './oidc/claims.js'
+import { FLOW_MS, type Flow, openFlow, sealFlow } from './oidc/flow.js'
+import type { Granted, Provider } from './oidc/provider.js'
+import { refusalSaid } from './oidc/words.js'
+import { openSession } from './session.js'
+import { signInAgain } from './start.js'
+
+/** Of the tokens that a session keeps. */
+export const TOKENS = 'provider tokens'
+
+export interface KeptTokens {
+  readonly idToken: string | null
+  readonly refreshToken: string | null
+}
+
+const redirectUri = ({ baseUrl }: SignInGround, name: string): string =>
+  `${baseUrl()}/sign-in/${name}/callback`
+
+const noProvider = (ground: SignInGround): Reply =>
+  message(ground, { status: 404, title: 'No such provider', says: 'There is no sign-in under this address.' })
+
+/** Says what is wrong with the provider, here and in the log. */
+export const failed = async (
+  ground: SignInGround,
+  asked: Asked,
+  provider: Provider,
+  error: unknown,
+): Promise<Reply> => {
+  const { ProviderTrouble, saysOf, checkOf } = await import('./oidc/trouble.js')
+  if (!(error instanceof ProviderTrouble)) throw error
+  const { kind, detail } = error
+  ground.log.warn({ event: 'provider_failed', provider: provider.name, kind, detail, check: checkOf(error) })
+  const isTheirs = kind === 'code' || kind === 'refused'
+  const notice = { tone: 'wait' as const, says: saysOf(error, provider.label) }
+  return signInAgain(
+    ground,
+    asked,
+    isTheirs ? 400 : 503,
+    isTheirs ? notice : { ...notice, check: checkOf(error) },
+  )
+}
+
+export const goToProvider = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(ground, asked)
+  if (wrong !== null) return wrong
+  const provider = await ground.providers.find(asked.params.name ?? '')
+  if (provider === null) return noProvider(ground)
+  const { newChecks } = await import('./oidc/provider.js')
+  const checks = newChecks()
+  try {
+    const away = await provider.begin(checks, redirectUri(ground, provider.name))
+    const { clock, pepper } = ground.tenant
+    const flow: Flow = {
+      ...checks,
+      provider: provider.name,
+      returnTo: returnOf(asked),
+      invitation: asked.query.has('invited') ? asked.cookie(INVITATION) : null,
+      startedAt: clock.now(),
+    }
+    const cookie = { value: sealFlow(pepper, flow), seconds: FLOW_MS / 1_000 }
+    return { status: 303, away, cookies: { flow: cookie } }
+  } catch (error) {
+    return failed(ground, asked, provider, error)
+  }
+}
+
+export const comeBack = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
+  const provider = await ground.providers.find(asked.params.name ?? '')
+  if (provider === null) return noProvider(ground)
+  const { pepper, clock } = ground.tenant
+  const flow = openFlow(pepper, asked.cookie('flow'), clock.now())
+  const gone = { flow: null }
+  if (flow === null || flow.provider !== provider.name || asked.query.get('state') !== flow.state) {
+    ground.log.warn({
+      event: 'sign_in_refused',
+      provider: provider.name,
+      why: flow === null ? 'no_flow' : 'other_flow',
+    })
+    const says = 'This sign-in was begun in another browser or window, or more than 10 minutes ago.'
+    return { ...message(ground, { status: 400, title: 'Start again', says, on: AGAIN }), cookies: gone }
+  }
+  const answer = new URL(redirectUri(ground, provider.name))
+  answer.search = asked.query.toString()
+  let reply: Reply
+  try {
+    reply = await letIn(ground, asked, { provider, flow, granted: await provider.finish(answer, flow) })
+  } catch (error) {
+    reply = await failed(ground, asked, provider, error)
+  }
+  return { ...reply, cookies: { ...reply.cookies, ...gone } }
+}
+
+interface Arrived {
+  readonly provider: Provider
+  readonly flow: Flow
+  readonly granted: Granted
+}
+
+/** Who the provider means: somebody known, or the person of an invitation. */
+const whoIs = async ({ tenant, accountId }: SignInGround, { issuer, subject }: Told) => {
+  const user = await tenant.store.userByIdentity(accountId, issuer, subject)
+  const identities = user === null ? [] : await tenant.store.identities(user.id)
+  const identity = identities.find((one) => one.issuer === issuer && one.subject === subject)
+  const known =
+    identity === undefined ? null : identity.byRule ? ('by_rule' as const) : ('by_invitation' as const)
+  return { user, known }
+}
+
+const letIn = async (ground: SignInGround, asked: Asked, arrived: Arrived): Promise<Reply> => {
+  const { provider, flow, granted } = arrived
+  const { told } = granted
+  const { user, known } = await whoIs(ground, told)
+  const refuse = (why: Parameters<typeof refusalSaid>[0]): Reply => {
+    ground.log.warn({ event: 'sign_in_refused', provider: provider.name, why, user: user?.id ?? null })
+    return message(ground, { status: 403, title: 'Not let in', ...refusalSaid(why, provider.label) })
+  }
+  const link =
+    user === null && flow.invitation !== null ? await findInvitation(ground, flow.invitation) : null
+  if (user === null && flow.invitation !== null && link === null) return refuse('link_used')
+  const admission = admit(provider.settings, { told, invited: link, known }, ground.settings.default_role)
+  if (admission.refused !== null) return refuse(admission.refused)
+  const newUser =
+    user === null && !link?.userId ? personFrom(ground, { told, link, admission, provider }) : null
+  if (newUser === 'no_address') return refuse('no_address')
+  const userId = user?.id ?? link?.userId ?? newUser?.id ?? null
+  if (userId === null) return refuse('not_invited')
+  const now = ground.tenant.clock.now()
+  const { accountId } = ground
+  const { issuer, subject } = told
+  const opened = await openSession(ground, asked, {
+    userId,
+    provider: provider.name,
+    linkId: link?.id ?? null,
+    newUser,
+    identity: {
+      ...{ accountId, userId, provider: provider.name, issuer, subject },
+      byRule: admission.byRule,
+      createdAt: now,
+      lastSignInAt: now,
+    },
+    change: newUser === null ? changeOf(provider, admission, user) : null,
+    oidc: await sessionOidc(ground, granted, now),
+  })
+  if (opened.done !== 'done') return refuse(opened.done)
+  return { status: 303, to: flow.returnTo, cookies: { ...opened.cookies, [INVITATION]: null } }
+}
+
+/** What is kept of the provider's side. */
+export const sessionOidc = async (
+  { tenant }: SignInGround,
+  { told, idToken, refreshToken }: Granted,
+  now: number,
+) => {
+  const { sidOf } = await import('./oidc/provider.js')
+  const kept: KeptTokens = { idToken, refreshToken }
+  return {
+    issuer: told.issuer,
+    subject: told.subject,
+    sid: sidOf(told.idToken),
+    sealed: seal(tenant.pepper, TOKENS, JSON.stringify(kept)),
+    checkedAt: now,
+  }
+}
+
+type LetIn = Extract<Admission, { refused: null }>
+
+interface Newcomer {
+  readonly told: Told
+  readonly link: LinkRow | null
+  readonly admission: LetIn
+  readonly provider: Provider
+}
+
+const personFrom = (
+  { tenant, accountId }: SignInGround,
+  { told, link, admission, provider }: Newcomer,
+): UserRow | 'no_address' => {
+  const email = addressIn(told) ?? link?.email?.toLowerCase() ?? null
+  if (email === null) return 'no_address'
+  const now = tenant.clock.now()
+  return {
+    id: newId('usr', now),
+    ...{ accountId, email, name: nameIn(told), role: admission.firstRole },
+    ...{ hash: null, timeZone: null, views: [], disabledAt: null },
+    roleFrom: admission.role === null ? null : provider.name,
+    createdAt: now,
+    lastSignInAt: now,
+  }
+}
+
+/** With role_from the provider's word wins; a provider that no longer says a role gives it back to the owners. */
+export const changeOf = ({ name }: Provider, { role }: LetIn, user: UserRow | null): UserChange | null => {
+  if (role !== null) return user?.role === role && user.roleFrom === name ? null : { role, roleFrom: name }
+  return user?.roleFrom === name ? { roleFrom: null } : null
+}
