@@ -4,7 +4,8 @@
  *   Always a new one, so that nobody is signed in with a secret that somebody else
  *   put into his browser. Person, identity, link and session are one commit.
  */
-import type { Role, SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
+import type { Role } from '../../config/identity.js'
+import type { SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
 import { newSession, verifySession } from '../../tenant/session.js'
 import type { Asked, Reply } from './exchange.js'
 import type { SignInGround } from './ground.js'
