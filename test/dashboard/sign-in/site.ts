@@ -96,6 +96,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   const log = createLog('debug', { write: (line: string) => void lines.push(line) })
   const site = createDashboard({
     ask: askThrough((request) => http.inject(request)),
+    follow: (session, { after, address }) => http.follow(session, after, address),
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: 'test', isDev: false },
