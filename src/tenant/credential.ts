@@ -9,7 +9,6 @@
  *   keyed hash. The memory holds proofs, never permission: the row is read anew
  *   each time, and its hash is part of the proof.
  */
-import { createHash } from 'node:crypto'
 import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
@@ -18,13 +17,8 @@ import { inRange, isPrivateRange, parseRange } from '../base/network.js'
 import { keyedHash } from '../base/secret.js'
 import type { Mode } from '../store/page.js'
 import type { CredentialRow } from '../store/port-tenants.js'
+import { COST, digest, NOBODY } from './identity/password.js'
 import type { TenantGround } from './principal.js'
-
-const COST = 10
-/** The hash of a lost random text: what an unknown user name is measured against, so that it takes as long as a wrong password. */
-const NOBODY = '$2b$10$b88se9Atff2wTjfm3Cpfy.kTvAr61E0wbYcwpIzFXNZIzhL6AZ5L6'
-
-const digest = (password: string): string => createHash('sha256').update(password).digest('base64')
 
 export interface NewCredential {
   /** Id or slug. */

@@ -26,11 +26,16 @@ export interface Failures {
   count(ip: string): void
 }
 
-export const createFailures = (clock: Clock, limit: number): Failures => {
+/** `keyOf` says what of a name is counted; of addresses, the client. */
+export const createFailures = (
+  clock: Clock,
+  limit: number,
+  keyOf: (name: string) => string = clientOf,
+): Failures => {
   const counts = new LRUCache<string, Count>({ max: 100_000 })
   const windowNow = () => Math.floor(clock.now() / 60_000)
   const failedBy = (ip: string): number => {
-    const count = counts.get(clientOf(ip))
+    const count = counts.get(keyOf(ip))
     return count !== undefined && count.window === windowNow() ? count.failed : 0
   }
   const peek = (ip: string): WindowState => {
@@ -54,7 +59,7 @@ export const createFailures = (clock: Clock, limit: number): Failures => {
       })
     },
     count(ip) {
-      counts.set(clientOf(ip), { window: windowNow(), failed: failedBy(ip) + 1 })
+      counts.set(keyOf(ip), { window: windowNow(), failed: failedBy(ip) + 1 })
     },
   }
 }

@@ -7,10 +7,14 @@
  */
 
 import type { Actor } from '../store/port/audit.js'
+import type { UserRow } from '../store/port/identity.js'
 import * as account from './account.js'
 import { createAuthenticate } from './authenticate.js'
 import * as credential from './credential.js'
 import { createFailures } from './failures.js'
+import * as links from './identity/links.js'
+import { createPersonProof, deviceOf } from './identity/local.js'
+import * as people from './identity/people.js'
 import * as key from './key.js'
 import * as pool from './pool.js'
 import type { Principal, TenantGround } from './principal.js'
@@ -37,6 +41,14 @@ const verbsOf = (ground: TenantGround) => {
     newSession: bind(session.newSession),
     verifySession: bind(session.verifySession),
     revokeSession: bind(session.revokeSession),
+    createPerson: bind(people.createPerson),
+    findPerson: bind(people.findPerson),
+    updatePerson: bind(people.updatePerson),
+    changeOwnSettings: bind(people.changeOwnSettings),
+    createLink: bind(links.createLink),
+    createSetupLink: bind(links.createSetupLink),
+    openLink: bind(links.openLink),
+    revokeInvitation: bind(links.revokeInvitation),
     createCredential: bind(credential.createCredential),
     revokeCredential: bind(credential.revokeCredential),
     createWorkspace: bind(workspace.createWorkspace),
@@ -67,6 +79,8 @@ export const createTenants = (ground: TenantGround) => {
     /** Whether an address has a range credential, used or not. */
     hasRange: async (ip: string) => (await credential.credentialOfAddress(ground, ip)) !== null,
     stillValid: authenticate.stillValid,
+    provePerson: createPersonProof(ground, failures),
+    deviceOf: (user: UserRow) => deviceOf(ground, user),
     failures,
     sendWindow: {
       /** Counts n sends if all of them fit. Throws nothing: ask `allowed`. */

@@ -1,0 +1,78 @@
+/**
+ * NAME      local - an address and a password prove a person
+ * DESCRIPTION
+ *   Guesses are counted per client address, per account and address, and per
+ *   account. Who signed in from a browser before has a proof of that (`device`)
+ *   and is not kept out by what others do: he is counted alone. It is made of the
+ *   password's hash, so that another password ends it.
+ *   Unknown people, people without a password and those that are disabled are the
+ *   one answer of a wrong password, after the same work.
+ */
+import type { Clock } from '../../base/clock.js'
+import { Fault } from '../../base/fault.js'
+import { keyedHash, sameBytes } from '../../base/secret.js'
+import type { UserRow } from '../../store/port/identity.js'
+import { createFailures, type Failures } from '../failures.js'
+import type { TenantGround } from '../principal.js'
+import { isPassword } from './password.js'
+
+export interface LocalAttempt {
+  readonly email: string
+  readonly password: string
+  readonly address: string
+  /** What this browser kept of an earlier sign-in. */
+  readonly device: string | null
+}
+
+/** Guesses a minute at one account from one address, or from one known browser. */
+const OF_PAIR = 5
+/** From everywhere, but for known browsers. */
+const OF_ACCOUNT = 30
+
+const LONGEST = 1_000
+
+/** What a browser keeps when this person has signed in from it; opens nothing. */
+export const deviceOf = ({ pepper }: TenantGround, { id, hash }: UserRow): string =>
+  keyedHash(pepper, 'known-device', id, hash ?? '').toString('base64url')
+
+const isKnown = (ground: TenantGround, user: UserRow | null, device: string | null): boolean =>
+  user !== null && device !== null && sameBytes(Buffer.from(deviceOf(ground, user)), Buffer.from(device))
+
+const counters = (clock: Clock) => {
+  const plain = (key: string): string => key
+  return {
+    pair: createFailures(clock, OF_PAIR, plain),
+    account: createFailures(clock, OF_ACCOUNT, plain),
+  }
+}
+
+/** The person, or null. Throws rate_limit.auth_failures before any slow work. */
+export type ProvePerson = (accountId: string, attempt: LocalAttempt) => Promise<UserRow | null>
+
+export const createPersonProof = (ground: TenantGround, failures: Failures): ProvePerson => {
+  const { pair, account } = counters(ground.clock)
+  return async (accountId, { email, password, address, device }) => {
+    const name = email.trim().toLowerCase().slice(0, LONGEST)
+    const user = await ground.store.user(accountId, name.includes('@') ? name : '@')
+    const known = isKnown(ground, user, device)
+    const pairKey = `${accountId} ${name} ${known ? 'known' : address}`
+    const accountKey = `${accountId} ${name}`
+    pair.check(pairKey)
+    if (!known) {
+      failures.check(address)
+      account.check(accountKey)
+    }
+    const isRight = await isPassword(password.slice(0, LONGEST), user?.hash ?? null)
+    if (isRight && user !== null && user.disabledAt === null) return user
+    pair.count(pairKey)
+    if (!known) {
+      failures.count(address)
+      account.count(accountKey)
+    }
+    return null
+  }
+}
+
+/** As the doors say it; the words tell nothing about who is there. */
+export const notProved = (): Fault =>
+  new Fault('auth.credentials_invalid', { detail: 'The address or the password is not right' })

@@ -1,0 +1,214 @@
+/**
+ * NAME      people - who works here
+ * DESCRIPTION
+ *   An owner makes people, and says what they may do; everybody may change what
+ *   is his own. Nobody is deleted: who is disabled is out at once, and what he did
+ *   stands under his name.
+ */
+import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import { newId } from '../../base/id.js'
+import type { Role } from '../../config/identity.js'
+import { isAddress, normalizeAddress } from '../../mail/address.js'
+import type { SavedView, UserChange, UserRow } from '../../store/port/identity.js'
+import type { Principal, TenantGround } from '../principal.js'
+import { checkPassword, hashPassword, isPassword } from './password.js'
+
+/** As it is compared: in lower case. Undefined for what is no address. */
+export const readEmail = (text: string): string | undefined => {
+  const address = text.trim()
+  return isAddress(address) ? normalizeAddress(address) : undefined
+}
+
+export interface NewPerson {
+  readonly email: string
+  readonly name?: string | null | undefined
+  readonly role: Role
+  /** Without one only a provider, or a setup link, lets him in. */
+  readonly password?: string | null | undefined
+}
+
+const wrongName = (name: string | null | undefined): readonly FieldError[] =>
+  name != null && (name.trim() === '' || name.length > 200 || /\p{Cc}/u.test(name))
+    ? [{ field: 'body.name', kind: 'length', message: 'must have 1 to 200 characters' }]
+    : []
+
+/** What is wrong with a wish. */
+export const checkNewPerson = ({ email, name, password }: Partial<NewPerson>): readonly FieldError[] => {
+  const address = email === undefined ? '' : readEmail(email)
+  return [
+    ...(address === undefined
+      ? [{ field: 'body.email', kind: 'format', message: 'must be an email address' } as const]
+      : []),
+    ...wrongName(name),
+    ...(password == null ? [] : checkPassword(password, { email: address ?? '' })),
+  ]
+}
+
+/** The row of a person who is not stored yet, for a sign-in that makes him. Throws validation.request_invalid. */
+export const newPerson = async (
+  { clock }: TenantGround,
+  accountId: string,
+  wish: NewPerson,
+): Promise<UserRow> => {
+  const errors = checkNewPerson(wish)
+  if (errors.length > 0) throw invalid(errors)
+  const now = clock.now()
+  return {
+    id: newId('usr', now),
+    accountId,
+    email: readEmail(wish.email) ?? '',
+    name: wish.name?.trim() ?? null,
+    role: wish.role,
+    hash: wish.password == null ? null : await hashPassword(wish.password),
+    timeZone: null,
+    views: [],
+    disabledAt: null,
+    roleFrom: null,
+    createdAt: now,
+    lastSignInAt: null,
+  }
+}
+
+export const emailTaken = (): Fault =>
+  invalid([{ field: 'body.email', kind: 'not_unique', message: 'somebody has this address already' }])
+
+export const createPerson = async (
+  ground: TenantGround,
+  accountId: string,
+  wish: NewPerson,
+): Promise<UserRow> => {
+  const row = await newPerson(ground, accountId, wish)
+  if ((await ground.store.createUser(row)) !== 'done') throw emailTaken()
+  return row
+}
+
+/** By id or address; throws user.not_found. */
+export const findPerson = async (
+  { store }: TenantGround,
+  accountId: string,
+  ref: string,
+): Promise<UserRow> => {
+  const row = await store.user(accountId, ref.trim().toLowerCase())
+  if (row === null) throw new Fault('user.not_found')
+  return row
+}
+
+export interface PersonChange {
+  readonly name?: string | null | undefined
+  readonly role?: Role | undefined
+  readonly disabled?: boolean | undefined
+  readonly password?: string | undefined
+}
+
+/** Changes a person, whoever asks. `keepSession` outlives another password. Throws resource.conflict. */
+export const changePerson = async (
+  ground: TenantGround,
+  user: UserRow,
+  { name, role, disabled, password }: PersonChange,
+  keepSession: string | null = null,
+): Promise<UserRow> => {
+  const errors = [...wrongName(name), ...(password === undefined ? [] : checkPassword(password, user))]
+  if (errors.length > 0) throw invalid(errors)
+  if (role !== undefined && role !== user.role && user.roleFrom !== null) {
+    throw new Fault('resource.conflict', {
+      reason: 'role_from_provider',
+      detail: `The role comes from the provider ${user.roleFrom}, at each sign-in`,
+    })
+  }
+  const isDisabled = user.disabledAt !== null
+  const change: UserChange = {
+    ...(name !== undefined && { name: name === null ? null : name.trim() }),
+    ...(role !== undefined && { role }),
+    ...(disabled !== undefined &&
+      disabled !== isDisabled && { disabledAt: disabled ? ground.clock.now() : null }),
+    ...(password !== undefined && { hash: await hashPassword(password) }),
+  }
+  const done = await ground.store.updateUser(user.accountId, user.id, change, keepSession)
+  if (done === 'last_owner') {
+    throw new Fault('resource.conflict', {
+      reason: 'last_owner',
+      detail: 'Somebody must stay who may manage people: make another person an owner first',
+    })
+  }
+  if (done === 'not_found') throw new Fault('user.not_found')
+  return findPerson(ground, user.accountId, user.id)
+}
+
+export interface AskedChange extends PersonChange {
+  readonly currentPassword?: string | undefined
+}
+
+const forbidden = (detail: string): Fault => new Fault('auth.role_forbidden', { detail })
+
+/** A person's change as another, or he himself, asks for it. */
+export const updatePerson = async (
+  ground: TenantGround,
+  principal: Principal,
+  ref: string,
+  { currentPassword, ...change }: AskedChange,
+): Promise<UserRow> => {
+  const isOwn = principal.person !== null && (ref === principal.person.id || ref === principal.person.email)
+  if (!isOwn && principal.role !== 'owner')
+    throw forbidden('this needs the role owner, but for what is yours')
+  if (principal.role !== 'owner' && (change.role !== undefined || change.disabled !== undefined)) {
+    throw forbidden('this needs the role owner')
+  }
+  const user = await findPerson(ground, principal.accountId, ref)
+  if (change.password !== undefined) {
+    if (!isOwn) throw forbidden('the password of somebody else is not set here: give a setup link')
+    if (user.hash !== null && !(await isPassword(currentPassword ?? '', user.hash))) {
+      throw invalid([
+        { field: 'body.current_password', kind: 'forbidden', message: 'is not the password you have now' },
+      ])
+    }
+  }
+  return changePerson(ground, user, change, principal.via === 'session' ? principal.id : null)
+}
+
+export interface OwnSettings {
+  readonly timeZone?: string | null | undefined
+  readonly views?: readonly SavedView[] | undefined
+}
+
+const isTimeZone = (name: string): boolean => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What is wrong with what people keep for themselves. */
+export const checkOwnSettings = ({ timeZone, views = [] }: OwnSettings): readonly FieldError[] => [
+  ...(timeZone != null && !isTimeZone(timeZone)
+    ? [
+        {
+          field: 'body.time_zone',
+          kind: 'format',
+          message: 'must be a time zone such as Europe/Prague',
+        } as const,
+      ]
+    : []),
+  ...views.flatMap(({ path }, i): readonly FieldError[] =>
+    /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(path)
+      ? []
+      : [{ field: `body.views[${i}].path`, kind: 'format', message: 'must be a path of the dashboard' }],
+  ),
+]
+
+/** Throws validation.request_invalid. */
+export const changeOwnSettings = async (
+  { store }: TenantGround,
+  { accountId, id }: UserRow,
+  wish: OwnSettings,
+): Promise<void> => {
+  const errors = checkOwnSettings(wish)
+  if (errors.length > 0) throw invalid(errors)
+  const { timeZone, views } = wish
+  const change: UserChange = {
+    ...(timeZone !== undefined && { timeZone }),
+    ...(views !== undefined && { views }),
+  }
+  await store.updateUser(accountId, id, change)
+}
