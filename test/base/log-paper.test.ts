@@ -76,7 +76,7 @@ const linesOf = (file: string): Line[] => {
 }
 
 const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-const lines = files.filter((file) => file.endsWith('.ts')).flatMap(linesOf)
+const lines = files.filter((file) => /\.tsx?$/.test(file)).flatMap(linesOf)
 const paper = logPaper()
 
 t.test('each line that is logged has its row', async (t) => {
