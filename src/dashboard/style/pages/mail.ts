@@ -4,8 +4,8 @@
 export const MAIL = `
 .verdict { display: grid; grid-template-columns: 1.75rem minmax(0, 1fr); gap: 0 var(--s3); margin-bottom: var(--s5); padding-bottom: var(--s5); border-bottom: 1px solid var(--line); }
 .verdict > .ic { width: 1.75rem; height: 1.75rem; }
-.verdict > h1 { max-width: 60rem; }
-.verdict > :is(p, .actions) { grid-column: 2; max-width: 60rem; }
+
+.verdict > :not(.ic) { grid-column: 2; max-width: 60rem; }
 .verdict > p { margin-top: var(--s1); color: var(--ink-2); }
 .verdict > .actions { margin-top: var(--s4); }
 .mail { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); align-items: start; gap: var(--s6); }
