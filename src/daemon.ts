@@ -49,6 +49,7 @@ import type { Store } from './store/port.js'
 import { databaseFile } from './store/sqlite/connect.js'
 import { openSqliteStore, shareSqliteStore } from './store/sqlite/open.js'
 import { createUpkeep } from './store/upkeep.js'
+import { createJobRunner } from './submission/bulk/runner.js'
 import { createOwnMails } from './submission/own/own-mail.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
@@ -286,6 +287,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     launching,
     createFollowers({ storePort: () => shareSqliteStore(store), config, pepper, log }),
     ...createOwnMails({ store, config, clock, log, accepting }),
+    createJobRunner({ store, submission, clock, log }),
     // of dev nothing leaves the machine
     ...(options.mode === 'serve' ? [recheck] : []),
     door,

@@ -32,6 +32,7 @@ export type IdPrefix =
   | 'dom'
   | 'hold'
   | 'lot'
+  | 'job'
   | 'req'
   | 'boot'
 

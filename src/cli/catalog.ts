@@ -55,8 +55,14 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./domain.js')).domainSubject,
   },
   {
+    name: 'job',
+    summary: 'What is done to many mails at once: list, show, cancel',
+    load: async () => (await import('./job.js')).jobSubject,
+  },
+  {
     name: 'email',
-    summary: 'Mails and what became of them: list, show, events, source, resend, reschedule, cancel, tail',
+    summary:
+      'Mails and what became of them: list, show, events, source, resend, bulk, reschedule, cancel, tail',
     load: async () => (await import('./email.js')).emailSubject,
   },
   {

@@ -7,28 +7,23 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
-import { parseTime } from '../base/time/iso.js'
 import { email as emailRecord, emailSummary, listedEmail } from '../http/render.js'
-import { parseQuery } from '../mail/query/parse.js'
-import { STATUSES } from '../mail/status.js'
 import { readContent } from '../record/content.js'
 import { event as eventRecord } from '../record/event.js'
 import { waitingInFull } from '../record/waiting.js'
-import { dayIn } from '../statistics/zone.js'
 import type { Page, Rows } from '../store/page.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/port.js'
 import { readSchedule } from '../submission/schedule.js'
 import { waitingOf } from '../tenant/queue/waiting.js'
-import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
-import { badInput } from './exit.js'
+import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
+import { bulk } from './job.js'
 import { resend, source } from './kept-mail.js'
 import { relayView } from './relay-state.js'
 import { collect } from './rows.js'
 import { tail } from './tail.js'
 import { paintStatus, type Terminal, table } from './terminal.js'
-import { readPast } from './time.js'
 import { timeline } from './timeline.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, em_…' } } as const
@@ -36,69 +31,29 @@ const REF = {
   ref: { type: 'string', demandOption: true, describe: 'Id, Message-ID or address of a recipient' },
 } as const
 
-const FILTERS = {
-  workspace: { type: 'string', describe: 'Only this workspace, by id or slug' },
-  status: { choices: STATUSES, describe: 'Only this status' },
-  mode: { choices: ['live', 'test'], describe: 'Only live or only test mail' },
-  to: { type: 'string', describe: 'Only mail to this address' },
-  tag: { type: 'string', describe: 'Only mail with this tag, as name:value' },
-  since: { type: 'string', describe: 'Only newer: 2h, or an RFC 3339 time' },
-  until: { type: 'string', describe: 'Only older: 2h, or an RFC 3339 time' },
-} as const
-
-interface FilterArgs {
-  readonly workspace?: string | undefined
-  readonly status?: EmailFilter['status'] | undefined
-  readonly mode?: 'live' | 'test' | undefined
-  readonly to?: string | undefined
-  readonly tag?: string | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
-}
-
-const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<EmailFilter> => {
-  const [, name, value] = /^([^:]+):(.*)$/.exec(args.tag ?? '') ?? []
-  if (args.tag !== undefined && name === undefined) throw badInput(`--tag: ${args.tag} is not name:value`)
-  const workspace =
-    args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
-  return {
-    accountId: account.id,
-    workspaceId: workspace?.id ?? null,
-    mode: args.mode ?? null,
-    status: args.status ?? null,
-    to: args.to ?? null,
-    tag: name === undefined ? null : { name, value: value ?? '' },
-    createdAfter: readPast('since', args.since),
-    createdBefore: readPast('until', args.until),
-  }
-}
-
 /** Why mails wait. */
 const waitingFor = async (house: House, rows: readonly EmailRow[]) => {
   const { store, account, ground } = house
   return waitingOf({ store, clock: ground.clock, view: await relayView(house) }, account.id, rows)
 }
 
-/** Searched where there is something to search for; days are those of this computer. */
+/** Searched where there is something to search for. */
 const pageOf = (
   { store }: House,
   filter: EmailFilter,
   q: string | undefined,
   page: Page,
-): Promise<Rows<EmailRow>> => {
-  if (q === undefined) return store.emails(filter, page)
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const parsed = parseQuery(q, { day: (text) => dayIn(zone, text), time: parseTime })
-  if ('mistake' in parsed) throw badInput(`--q ${parsed.mistake.message}`)
-  return store.searchEmails({ ...filter, query: parsed.query, subjects: true }, page)
-}
+): Promise<Rows<EmailRow>> =>
+  q === undefined
+    ? store.emails(filter, page)
+    : store.searchEmails({ ...filter, query: queryOf(q), subjects: true }, page)
 
 const list = command({
   usage: 'list',
   summary: 'The latest mails, newest first; with --q, those that are searched for',
   options: {
     ...FILTERS,
-    q: { type: 'string', describe: 'Words, addresses and terms, as the q of GET /v1/emails' },
+    ...SEARCH,
     limit: { type: 'number', default: 20, describe: 'How many at most' },
   },
   examples: [
@@ -279,5 +234,5 @@ const follow = command({
 
 export const emailSubject: Subject = {
   name: 'email',
-  commands: [list, show, events, source, resend, reschedule, cancel, follow],
+  commands: [list, show, events, source, resend, bulk, reschedule, cancel, follow],
 }

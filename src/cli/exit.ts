@@ -49,6 +49,7 @@ const REMEDIES: Partial<Record<FaultCode, string>> = {
   'email.not_found': 'postern email list shows the latest',
   'suppression.not_found': 'postern suppression list shows what there is',
   'domain.not_found': 'postern domain list shows what there is',
+  'job.not_found': 'postern job list shows what there is',
   'hold.not_found': 'postern queue holds shows what there is',
   'webhook.not_found': 'postern webhook list shows what there is',
 }

@@ -35,6 +35,7 @@ import { keptMail } from './routes/kept-mail.js'
 import { domains } from './routes/operate/domains.js'
 import { holds } from './routes/operate/holds.js'
 import { installation } from './routes/operate/installation.js'
+import { jobs } from './routes/operate/jobs.js'
 import { queue } from './routes/operate/queue.js'
 import { pools } from './routes/pools.js'
 import { session } from './routes/session.js'
@@ -111,6 +112,7 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
       batch(ground),
       ...acted(emailActions, ground),
       ...acted(keptMail, ground),
+      ...acted(jobs, ground),
       ...acted(events, ground),
       ...acted(workspaces, ground),
       ...acted(apiKeys, ground),

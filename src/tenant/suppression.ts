@@ -41,9 +41,14 @@ export const listOfAccount = (accountId: string): Place => ({ accountId, id: acc
 export const isAccountWide = ({ workspaceId, accountId }: SuppressionRow): boolean =>
   workspaceId === accountId
 
+/** What adding to a list needs. */
+export interface SuppressGround extends Pick<TenantGround, 'clock'> {
+  readonly store: Pick<TenantGround['store'], 'addSuppression'>
+}
+
 /** The row of this address, and whether it was made now. */
 export const suppress = async (
-  { store, clock }: TenantGround,
+  { store, clock }: SuppressGround,
   workspace: Place,
   wish: NewSuppression,
   field = 'body.email',

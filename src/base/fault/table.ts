@@ -207,6 +207,10 @@ export const FAULTS = {
     'List the domains: GET /v1/domains, or postern domain list.',
     'name',
   ),
+  'job.not_found': notFound(
+    'job',
+    'List the jobs: GET /v1/jobs, or postern job list. Those that ended are kept for 30 days.',
+  ),
   'hold.not_found': notFound(
     'hold',
     'List the holds: GET /v1/holds, or postern queue holds. It may have been lifted already.',

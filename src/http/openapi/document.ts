@@ -168,7 +168,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
       content: {
         [endpoint.media ?? 'application/json']: {
           schema: toJsonSchema(schema, { named, closed: false }),
-          example: example?.answer,
+          example: example?.others?.[status] ?? example?.answer,
         },
       },
     },

@@ -7,6 +7,8 @@
 export interface Example {
   readonly request?: unknown
   readonly answer: unknown
+  /** By status, where an answer is another one. */
+  readonly others?: Readonly<Record<string, unknown>>
 }
 
 export const MADE = '2026-11-20T10:00:00.000Z'

@@ -114,6 +114,26 @@ const statistics = {
 const scope = { workspace_id: WORKSPACE, egress_pool_id: null, domain: null, email_id: null }
 const matched = { waiting: 41, held: 0, under_way: 2 }
 
+const job = {
+  id: 'job_01k9f3r0tz8x4w2v0s8q6n4m2m',
+  object: 'job',
+  action: 'resend',
+  state: 'running',
+  reason: 'their mail server was away',
+  q: 'domain:shop.example status:bounced',
+  workspace_id: WORKSPACE,
+  matched: 412,
+  matched_capped: false,
+  done: 200,
+  skipped: 0,
+  failed: 0,
+  last_error: null,
+  created_by: 'ops',
+  created_at: MADE,
+  updated_at: MADE,
+  finished_at: null,
+}
+
 const hold = {
   id: 'hold_01k9f3r0tz8x4w2v0s8q6n4m2k',
   object: 'hold',
@@ -193,6 +213,16 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
     answer: ordered('reroute', 'spare'),
   },
   purgeQueue: { request: { ...named, reason: 'sent by mistake' }, answer: ordered('purge') },
+  bulkEmails: {
+    request: { action: job.action, q: job.q, reason: job.reason },
+    answer: { ...job, done: 0 },
+    others: {
+      200: { object: 'job_preview', action: job.action, matched: 412, matched_capped: false, dry_run: true },
+    },
+  },
+  listJobs: { answer: list(job) },
+  getJob: { answer: job },
+  cancelJob: { answer: { ...job, state: 'canceled', finished_at: LATER } },
   placeHold: { request: { ...named, reason: hold.reason }, answer: { ...hold, matched, changed: 41 } },
   listHolds: { answer: list(hold) },
   liftHold: { request: { reason: 'the price is right' }, answer: { ...removed(hold), changed: 41 } },

@@ -118,7 +118,8 @@ export interface EmailQuery {
   readonly cursor?: string | string[]
 }
 
-export const emailQuery = Joi.object<EmailQuery>({
+/** Which mails are meant. */
+export const emailFilters = {
   q: Joi.string()
     .allow('')
     .description(
@@ -142,8 +143,9 @@ export const emailQuery = Joi.object<EmailQuery>({
   created_after: timestamp(),
   created_before: timestamp(),
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
-  ...pageQuery,
-})
+}
+
+export const emailQuery = Joi.object<EmailQuery>({ ...emailFilters, ...pageQuery })
 
 /** Not in the answer to a send, nor in its replays. */
 const waiting = nullable(

@@ -39,6 +39,7 @@ import type { LotWrites } from './carry/lots.js'
 import type { EndpointWrites } from './hooks/endpoints.js'
 import type { PostWrites } from './hooks/posts.js'
 import type { IdentityWrites } from './identity/write.js'
+import type { JobWrites } from './jobs/jobs.js'
 import type { DomainWrites } from './operate/domains.js'
 import type { EraseWrites } from './operate/erase.js'
 import type { OperationWrites } from './operate/orders.js'
@@ -115,6 +116,7 @@ export type WriterVerbs = QueueWrites &
   PostWrites &
   StatisticsWrites &
   SearchWrites &
+  JobWrites &
   AlarmWrites &
   OutageWrites &
   UpkeepWrites

@@ -12,6 +12,7 @@ import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { createHookReads } from './hooks/reads.js'
 import { createIdentityReads } from './identity/reads.js'
+import { createJobReads } from './jobs/jobs.js'
 import { takeDaemonLock } from './lock.js'
 import { createLogReads } from './log/reads.js'
 import { createDomainReads } from './operate/domains.js'
@@ -66,6 +67,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createHookReads(sql),
     ...createStatisticsReads(sql),
     ...createSearchReads(sql),
+    ...createJobReads(sql),
     ...createWatchReads(sql),
   }
 }

@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import type { Audit } from '../port/audit.js'
+import type { Jobs } from '../port/jobs.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
 import type { EmailSearch, Ledger, Queue, Upkeep } from '../port.js'
@@ -105,6 +106,7 @@ type OperationReads = Omit<Operations, 'hold' | 'operate'> &
   Pick<Domains, 'domain' | 'domains' | 'allDomains'> &
   Omit<Statistics, 'addStatistics'> &
   Omit<EmailSearch, 'indexMails'> &
+  Pick<Jobs, 'job' | 'jobs' | 'runningJobs'> &
   Omit<Watch, 'foldAlarms' | 'noteOutage'> &
   SenderDsns
 
@@ -132,6 +134,9 @@ const operationReads = (current: () => Verbs): OperationReads => ({
   },
   statistics: async (query, after) => current().reads.statistics(query, after),
   statisticsPlace: async () => current().reads.statisticsPlace(),
+  job: async (accountId, id) => current().reads.job(accountId, id),
+  jobs: async (accountId, page, workspaceId) => current().reads.jobs(accountId, page, workspaceId),
+  runningJobs: async () => current().reads.runningJobs(),
   searchEmails: async (filter, page) => current().reads.searchEmails(filter, page),
   notIndexedSince: async () => current().reads.notIndexedSince(),
   owedDsns: async (before, limit) => current().reads.owedDsns(before, limit),

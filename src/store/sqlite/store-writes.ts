@@ -6,6 +6,7 @@
  */
 
 import type { Identity } from '../port/identity.js'
+import type { Jobs } from '../port/jobs.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
 import type { EmailSearch, Ledger, Queue, Schedule, Upkeep } from '../port.js'
@@ -102,10 +103,14 @@ type OperationWrites = Pick<Operations, 'hold' | 'operate'> &
   DomainWrites &
   Pick<Statistics, 'addStatistics'> &
   Pick<EmailSearch, 'indexMails'> &
+  Pick<Jobs, 'addJob' | 'advanceJob' | 'cancelJob'> &
   Pick<Watch, 'foldAlarms' | 'noteOutage'>
 
 const operationWrites = (current: () => Verbs): OperationWrites => ({
   addStatistics: async (from, to, rows) => current().line.call('addStatistics', from, to, rows),
+  addJob: async (row) => current().line.call('addJob', row),
+  advanceJob: async (...args) => current().line.call('advanceJob', ...args),
+  cancelJob: async (...args) => current().line.call('cancelJob', ...args),
   async indexMails(limit) {
     const { line, reads } = current()
     const { from, to, mails } = reads.toIndex(limit)

@@ -104,6 +104,17 @@ export const MAIL_RULES: Rules = {
     // repeating it is done, and changes nothing
     return (result) => (result === 'done' && mail?.isOver === false ? entry() : null)
   },
+  addJob:
+    (_look, { accountId, id, action, reason, q, matched, workspaceId }) =>
+    () => ({
+      accountId,
+      action: 'job.created',
+      object: { type: 'job', id },
+      workspaceId,
+      detail: { action, reason, matched, ...(q !== null && { q }) },
+    }),
+  cancelJob: (_look, accountId, id) => (isDone) =>
+    isDone ? { accountId, action: 'job.canceled', object: { type: 'job', id } } : null,
   reschedule(look, scope, id, scheduledAt) {
     const { mail, entry } = ofMail(look, scope, id, 'rescheduled')
     const times = { before: timeOf(mail?.scheduledAt ?? null), after: timeOf(scheduledAt) }

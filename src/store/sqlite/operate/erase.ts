@@ -62,7 +62,7 @@ const prepare = ({ db }: Desk) => ({
     `UPDATE workspaces SET deleted_at = @now, suspended_at = coalesce(suspended_at, @now),
        suspended_reason = 'the workspace was deleted', slug = id, name = '', default_from = NULL WHERE id = @id`,
   ),
-  removeOf: ['keys', 'credentials', 'holds', 'domains'].map((table) =>
+  removeOf: ['keys', 'credentials', 'holds', 'domains', 'jobs'].map((table) =>
     db.prepare(`DELETE FROM ${table} WHERE account_id = ? AND workspace_id = ?`),
   ),
   removeEndpoints: db.prepare(`${DELETE_ENDPOINTS} AND workspace_id = @id`),

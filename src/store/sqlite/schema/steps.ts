@@ -17,6 +17,7 @@ import { AUDIT_STEP } from '../audit/step.js'
 import type { Db } from '../connect.js'
 import { HOOKS_STEP } from '../hooks/tables.js'
 import { IDENTITY_STEP } from '../identity/step.js'
+import { JOBS_STEP } from '../jobs/jobs.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
 import { SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { OWED_STEP } from '../owed/step.js'
@@ -284,4 +285,5 @@ export const STEPS: readonly Step[] = [
   IDENTITY_STEP,
   SEARCH_STEP,
   AUDIT_STEP,
+  JOBS_STEP,
 ]

@@ -14,6 +14,7 @@ import { createAuditSweep } from '../audit/write.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
 import { createIdentitySweep } from '../identity/write.js'
+import { createJobSweep } from '../jobs/jobs.js'
 import { ordAt, timeOf } from '../order/ord.js'
 import type { Swept } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
@@ -72,6 +73,7 @@ export const createSweepStep = (
   const retain = createRetention(desk, unindex)
   const sweepPosts = createPostSweep(desk)
   const forget = createStatisticsSweep(desk.db)
+  const forgetJobs = createJobSweep(desk.db)
   const endOver = createIdentitySweep(desk.db)
   const forgetEntries = createAuditSweep(desk)
 
@@ -112,7 +114,8 @@ export const createSweepStep = (
       forgetEntries(now) +
       endSuppressions(now) +
       sweepPosts(now) +
-      forget(now)
+      forget(now) +
+      forgetJobs(now)
     return {
       removed: overdue + old.removed + others,
       files: old.files,

@@ -12,6 +12,7 @@ import { durabilityFaults } from '../connect.js'
 import { createEndpointWrites } from '../hooks/endpoints.js'
 import { createPostWrites } from '../hooks/posts.js'
 import { createIdentityWrites } from '../identity/write.js'
+import { createJobWrites } from '../jobs/jobs.js'
 import { storedId } from '../log/event-id.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createErase } from '../operate/erase.js'
@@ -82,6 +83,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     ...createPostWrites(desk),
     ...createStatisticsWrites(desk),
     ...createSearchWrites(desk.db),
+    ...createJobWrites(desk),
     ...createIdempotency(desk),
     ...createTenantWrites(desk),
     ...createIdentityWrites(desk),

@@ -1,0 +1,130 @@
+/**
+ * NAME      job - what is done to many mails at once, from the command line
+ * DESCRIPTION
+ *   A job is stored here, and the daemon carries it out: while none runs, it waits.
+ */
+import { Fault } from '../base/fault.js'
+import { jobPreview, job as jobRecord } from '../record/job.js'
+import { JOB_ACTIONS, type JobRow } from '../store/port/jobs.js'
+import { type BulkWish, beginJob, countMatched } from '../submission/bulk/begin.js'
+import { wrongReason } from '../tenant/queue/orders.js'
+import { command, type Subject } from './command.js'
+import { type House, withHouse } from './context.js'
+import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
+import { usage } from './exit.js'
+import { collect } from './rows.js'
+import { table } from './terminal.js'
+
+const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, job_…' } } as const
+
+const progress = (row: JobRow): string =>
+  `${row.id} ${row.action} ${row.state}: ${row.done} done, ${row.skipped} skipped, ${row.failed} failed of ${row.matched}${row.isCapped ? ' or more' : ''}`
+
+export const bulk = command({
+  usage: 'bulk <action>',
+  summary: 'Do something to all mails that a search finds, as a job of the daemon',
+  positionals: {
+    action: { choices: JOB_ACTIONS, demandOption: true, describe: 'What is done to each' },
+  },
+  options: {
+    ...SEARCH,
+    ...FILTERS,
+    all: { type: 'boolean', describe: 'All mails, where nothing else says which' },
+    reason: { type: 'string', demandOption: true, describe: 'Why; it stands with what is changed' },
+  },
+  destroys: true,
+  examples: [
+    [
+      "$0 email bulk resend --q 'status:bounced domain:example.com after:2026-11-20' --reason 'their server was away'",
+      'what bounced there since then, once more',
+    ],
+  ],
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const { store, ground, account } = house
+      const { accountId: _, ...filter } = await filterOf(house, args)
+      const isNarrow = args.q !== undefined || Object.values(filter).some((one) => one !== null)
+      if (!isNarrow && args.all !== true) throw usage('say which mails: --q, a filter, or --all')
+      const [wrong] = wrongReason(args.reason)
+      if (wrong !== undefined) throw usage(`--reason ${wrong.message}`)
+      const query = args.q === undefined ? { terms: [], from: null, before: null } : queryOf(args.q)
+      const wish: BulkWish = {
+        accountId: account.id,
+        action: args.action as BulkWish['action'],
+        reason: args.reason,
+        filter: { ...filter, query, subjects: true },
+        q: args.q ?? null,
+        by: 'postern email bulk',
+      }
+      const counted = await countMatched({ store, clock: ground.clock }, wish)
+      const { matched, isCapped } = counted
+      const many = `${matched}${isCapped ? ' or more' : ''} mails`
+      if (args.dryRun)
+        return terminal.data(jobPreview(wish.action, counted), () => `would ${wish.action} ${many}`)
+      await terminal.confirm(`${wish.action} ${many}`, args.yes)
+      const job = await beginJob({ store, clock: ground.clock }, wish)
+      terminal.data(jobRecord(job), () => `${job.id} begins; see postern job show ${job.id}`)
+    }),
+})
+
+const find = async ({ store, account }: House, id: string): Promise<JobRow> => {
+  const row = await store.job(account.id, id)
+  if (row === null) throw new Fault('job.not_found')
+  return row
+}
+
+const list = command({
+  usage: 'list',
+  summary: 'Jobs that run or ended in the last 30 days, newest first',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.jobs(account.id, page, null))
+      terminal.data(rows.map(jobRecord), (paint) =>
+        table(
+          paint,
+          ['id', 'created', 'action', 'state', 'matched', 'done', 'failed', 'reason'],
+          rows.map((row) => [
+            row.id,
+            new Date(row.createdAt).toISOString(),
+            row.action,
+            row.state,
+            `${row.matched}${row.isCapped ? '+' : ''}`,
+            String(row.done),
+            String(row.failed),
+            row.reason,
+          ]),
+        ),
+      )
+    }),
+})
+
+const show = command({
+  usage: 'show <id>',
+  summary: 'How far a job is',
+  positionals: ID,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const row = await find(house, args.id)
+      terminal.data(jobRecord(row), () => progress(row))
+      if (row.lastError !== null) terminal.say(row.lastError)
+    }),
+})
+
+const cancel = command({
+  usage: 'cancel <id>',
+  summary: 'End a job that runs; what it has done stays done',
+  positionals: ID,
+  destroys: true,
+  run: (args, terminal) =>
+    withHouse(args, async (house) => {
+      const { account, id } = { account: house.account.id, id: args.id }
+      const row = await find(house, id)
+      if (args.dryRun) return terminal.data(jobRecord(row), () => `would end ${progress(row)}`)
+      await terminal.confirm(`end ${progress(row)}`, args.yes)
+      await house.store.cancelJob(account, id, Date.now())
+      const after = await find(house, id)
+      terminal.data(jobRecord(after), () => progress(after))
+    }),
+})
+
+export const jobSubject: Subject = { name: 'job', commands: [list, show, cancel] }

@@ -1,0 +1,140 @@
+/**
+ * NAME      jobs - many mails at once
+ * DESCRIPTION
+ *   All that a search finds, with a reason, as a job that goes on by itself and
+ *   tells how far it is. It is about mail that was there when it was made.
+ */
+import { Fault, type FieldError, invalid } from '../../../base/fault.js'
+import * as record from '../../../record/job.js'
+import type { JobRow } from '../../../store/port/jobs.js'
+import { type BulkWish, beginJob, countMatched } from '../../../submission/bulk/begin.js'
+import { requirePlatform } from '../../../tenant/principal.js'
+import { wrongReason } from '../../../tenant/queue/orders.js'
+import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
+import { type Ground, pageFor } from '../../ground.js'
+import * as shapes from '../../shapes/operate/job.js'
+import { pageOnly } from '../../shapes/workspace.js'
+import { readAsked } from '../emails.js'
+
+const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
+
+type Asking = Pick<Call, 'principal' | 'workspace'>
+
+/** Which mails are meant; adds to `errors` all that is wrong. */
+const filterOf = (call: Asking, body: Partial<shapes.BulkBody>, errors: FieldError[]): BulkWish['filter'] => {
+  const wrong: FieldError[] = []
+  const { filter, query } = readAsked(call, body, wrong)
+  errors.push(...wrong.map((one) => ({ ...one, field: one.field.replace(/^query\./, 'body.') })))
+  const { status, to, tag, created_after: after, created_before: before, mode } = body
+  const isNarrow = query !== null || [status, to, tag, after, before, mode].some((one) => one != null)
+  if (!isNarrow && wrong.length === 0 && body.all !== true)
+    errors.push({
+      field: 'body.q',
+      kind: 'missing',
+      message: 'must say which mails; all of them need "all": true',
+    })
+  const { accountId: _, ...rest } = filter
+  return { ...rest, query: query ?? { terms: [], from: null, before: null }, subjects: true }
+}
+
+const wrongBulk = (call: Asking, body: Partial<shapes.BulkBody>): readonly FieldError[] => {
+  const errors: FieldError[] = []
+  filterOf(call, body, errors)
+  return body.reason === undefined ? errors : [...errors, ...wrongReason(body.reason)]
+}
+
+const by = ({ principal }: Call): string => principal.actor.name ?? principal.actor.id
+
+const begin = (ground: Ground): Endpoint =>
+  endpoint<unknown, shapes.BulkBody>({
+    ...RIGHTS,
+    id: 'bulkEmails',
+    method: 'POST',
+    path: '/v1/emails/bulk',
+    summary: 'Do something to all mails that a search finds',
+    description:
+      'Takes the `q` and the filters of the list of mails, in its body. Mail that comes later is not met, whenever the job comes to its end. With `dry_run` it only counts, up to 10,000 and a few seconds. Each mail is met once, also over a restart; what cannot be done to one is counted, and the others go on. Releasing is for live platform keys and sessions; the key of a workspace reaches its own mail.',
+    locates: true,
+    body: shapes.bulkBody,
+    answers: { 200: shapes.preview, 202: shapes.job },
+    faults: ['auth.scope_forbidden'],
+    alsoWrong: ({ body }, _, call) => wrongBulk(call, body),
+    async handle(call) {
+      const { action, reason, q = null, dry_run: dryRun = false } = call.body
+      if (action === 'release') requirePlatform(call.principal)
+      const wrong = wrongBulk(call, call.body)
+      if (wrong.length > 0) throw invalid(wrong)
+      const { accountId } = call.principal
+      const wish: BulkWish = {
+        accountId,
+        action,
+        reason,
+        filter: filterOf(call, call.body, []),
+        q,
+        by: by(call),
+      }
+      if (dryRun) return { status: 200, body: record.jobPreview(action, await countMatched(ground, wish)) }
+      const job = await beginJob(ground, wish)
+      return { status: 202, body: record.job(job), headers: { location: `/v1/jobs/${job.id}` } }
+    },
+  })
+
+/** The job that is named, when this caller may see it. */
+const findJob = async ({ store }: Ground, call: Call): Promise<JobRow> => {
+  const job = await store.job(call.principal.accountId, param(call, 'id'))
+  if (job === null || (call.workspace !== null && job.workspaceId !== call.workspace.id))
+    throw new Fault('job.not_found')
+  return job
+}
+
+export const jobs = (ground: Ground): readonly Endpoint[] => [
+  begin(ground),
+  endpoint({
+    ...RIGHTS,
+    id: 'listJobs',
+    method: 'GET',
+    path: '/v1/jobs',
+    summary: 'What was done to many mails at once, newest first',
+    description: 'Jobs that ended are kept for 30 days. The key of a workspace sees those of its own.',
+    query: pageOnly,
+    answers: { 200: shapes.jobList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const workspaceId = call.workspace?.id ?? null
+      const body = await pageFor(ground, 'jobs', call, {
+        query: call.query,
+        filters: { workspaceId },
+        fetch: (page) => ground.store.jobs(call.principal.accountId, page, workspaceId),
+        render: record.job,
+      })
+      return { status: 200, body }
+    },
+  }),
+  endpoint({
+    ...RIGHTS,
+    id: 'getJob',
+    method: 'GET',
+    path: '/v1/jobs/{id}',
+    summary: 'How far a job is',
+    description: 'The counts go on while it runs, every 25 mails.',
+    answers: { 200: shapes.job },
+    faults: ['job.not_found'],
+    handle: async (call) => ({ status: 200, body: record.job(await findJob(ground, call)) }),
+  }),
+  endpoint({
+    ...RIGHTS,
+    id: 'cancelJob',
+    method: 'POST',
+    path: '/v1/jobs/{id}/cancel',
+    summary: 'End a job that runs',
+    description:
+      'What it has done stays done, and up to 25 more mails may be met. One that has ended answers as it is.',
+    answers: { 200: shapes.job },
+    faults: ['job.not_found'],
+    async handle(call) {
+      const { accountId, id } = await findJob(ground, call)
+      await ground.store.cancelJob(accountId, id, ground.clock.now())
+      return { status: 200, body: record.job(await findJob(ground, call)) }
+    },
+  }),
+]

@@ -1,0 +1,119 @@
+/**
+ * NAME      jobs - the table of what is done to many mails at once
+ */
+import type { Page, Rows } from '../../page.js'
+import type { JobRow, JobStep } from '../../port/jobs.js'
+import type { Db } from '../connect.js'
+import { inserter } from '../order/insert.js'
+import { listOf, pageOf } from '../read/pages.js'
+import type { Statements } from '../read/statements.js'
+import { table } from '../schema/record.js'
+import type { Desk } from '../write/desk.js'
+
+export const JOBS_STEP = `
+CREATE TABLE jobs (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  workspace_id TEXT,
+  action TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  filter TEXT NOT NULL, -- JSON
+  q TEXT,
+  matched INTEGER NOT NULL,
+  is_capped INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  place TEXT NOT NULL,
+  done INTEGER NOT NULL,
+  skipped INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  last_error TEXT,
+  created_by TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  finished_at INTEGER,
+  ord INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX jobs_account ON jobs (account_id, ord);
+CREATE INDEX jobs_running ON jobs (ord) WHERE state = 'running';
+`
+
+/** Its filter names addresses and words of subjects, so it goes when the mails of its time have gone. */
+export const JOBS_KEPT_MS = 30 * 86_400_000
+
+export const JOBS = table<JobRow>('jobs', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  action: 'plain',
+  reason: 'plain',
+  filter: 'json',
+  q: 'plain',
+  matched: 'plain',
+  isCapped: 'bool',
+  state: 'plain',
+  place: 'plain',
+  done: 'plain',
+  skipped: 'plain',
+  failed: 'plain',
+  lastError: 'plain',
+  createdBy: 'plain',
+  createdAt: 'plain',
+  updatedAt: 'plain',
+  finishedAt: 'plain',
+})
+
+export interface JobWrites {
+  addJob(row: JobRow): void
+  advanceJob(id: string, from: string, step: JobStep): boolean
+  cancelJob(accountId: string, id: string, now: number): boolean
+}
+
+export const createJobWrites = (desk: Desk): JobWrites => {
+  const { db } = desk
+  const insert = inserter(desk, JOBS)
+  const advance = db.prepare(
+    `UPDATE jobs SET place = ?, done = done + ?, skipped = skipped + ?, failed = failed + ?, last_error = coalesce(?, last_error),
+       updated_at = ?, state = CASE WHEN ? = 1 THEN 'done' ELSE state END, finished_at = CASE WHEN ? = 1 THEN ? END
+     WHERE id = ? AND place = ? AND state = 'running'`,
+  )
+  const cancel = db.prepare(
+    `UPDATE jobs SET state = 'canceled', updated_at = ?, finished_at = ? WHERE account_id = ? AND id = ? AND state = 'running'`,
+  )
+  return {
+    addJob: (row) => void insert(row),
+    advanceJob(id, from, { place, done, skipped, failed, lastError, isLast, now }) {
+      const last = isLast ? 1 : 0
+      return (
+        advance.run(place, done, skipped, failed, lastError, now, last, last, now, id, from).changes === 1
+      )
+    },
+    cancelJob: (accountId, id, now) => cancel.run(now, now, accountId, id).changes === 1,
+  }
+}
+
+/** Removes those that ended long ago; how many. */
+export const createJobSweep = (db: Db) => {
+  const drop = db.prepare(
+    'DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < ? LIMIT 200)',
+  )
+  return (now: number): number => drop.run(now - JOBS_KEPT_MS).changes
+}
+
+export const createJobReads = (sql: Statements) => {
+  const all = (where: string, ...params: readonly unknown[]): JobRow[] =>
+    sql(`SELECT ${JOBS.columns} FROM jobs WHERE ${where}`)
+      .all(...params)
+      .map(JOBS.decode)
+  return {
+    job: (accountId: string, id: string): JobRow | null =>
+      all('account_id = ? AND id = ?', accountId, id)[0] ?? null,
+    jobs(accountId: string, page: Page, workspaceId: string | null): Rows<JobRow> {
+      const list =
+        workspaceId === null
+          ? listOf('jobs', 'account_id = ?', [accountId])
+          : listOf('jobs', 'account_id = ? AND workspace_id = ?', [accountId, workspaceId])
+      return pageOf(sql, list, page, (id) => all('id = ?', id)[0] ?? null)
+    },
+    runningJobs: (): readonly JobRow[] => all("state = 'running' ORDER BY ord"),
+  }
+}

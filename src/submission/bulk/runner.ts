@@ -1,0 +1,89 @@
+/**
+ * NAME      runner - carries out jobs, some mails at a time
+ * DESCRIPTION
+ *   A step is stored after its mails were done; one that fails as a whole is tried
+ *   again. All jobs that run get a step in turn. Between two mails others come first.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Log } from '../../base/log.js'
+import type { Service } from '../../base/service.js'
+import type { JobRow, JobStep, Jobs } from '../../store/port/jobs.js'
+import type { EmailSearch } from '../../store/port.js'
+import { type ActGround, actOn, type Did } from './act.js'
+
+export interface RunnerParts extends ActGround {
+  readonly store: ActGround['store'] & Jobs & Pick<EmailSearch, 'searchEmails'>
+  readonly log: Pick<Log, 'error'>
+}
+
+const STEP = 25
+const LOOK_MS = 1_000
+const REST_MS = 5_000
+
+/** Does the next mails of a job; false when it ended, or somebody else went on with it. */
+export const stepOf = async (
+  parts: RunnerParts,
+  job: JobRow,
+  isStopping: () => boolean = () => false,
+): Promise<boolean> => {
+  const { store, clock } = parts
+  const page = { limit: STEP, direction: 'older', anchor: job.place, countUpTo: 0 } as const
+  const found = await store.searchEmails({ ...job.filter, accountId: job.accountId }, page)
+  const counts: Record<Did, number> = { done: 0, skipped: 0, failed: 0 }
+  let lastError: string | null = null
+  for (const mail of found.rows) {
+    // what this step has done is done again, and counted then
+    if (isStopping()) return false
+    const { did, error } = await actOn(parts, job, mail)
+    counts[did]++
+    lastError = error === null ? lastError : `${mail.id}: ${error}`
+    await setImmediate()
+  }
+  const isLast = !found.hasOlder
+  const step: JobStep = { ...counts, place: found.older, lastError, isLast, now: clock.now() }
+  return (await store.advanceJob(job.id, job.place, step)) && !isLast
+}
+
+export const createJobRunner = (parts: RunnerParts): Service => {
+  let running: Promise<void> | null = null
+  let isStopping = false
+  let wake: () => void = () => {}
+  const rest = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  const round = async (): Promise<boolean> => {
+    let more = false
+    for (const job of await parts.store.runningJobs())
+      more = (!isStopping && (await stepOf(parts, job, () => isStopping))) || more
+    return more
+  }
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      try {
+        if (!(await round()) && !isStopping) await rest(LOOK_MS)
+      } catch (error) {
+        if (isStopping) return
+        parts.log.error({ event: 'job_failed', error: (error as Error).message }, 'a job rests')
+        await rest(REST_MS)
+      }
+    }
+  }
+  return {
+    name: 'jobs',
+    async start() {
+      isStopping = false
+      running ??= run()
+    },
+    async stop() {
+      isStopping = true
+      wake()
+      await running
+      running = null
+    },
+  }
+}
