@@ -10,6 +10,7 @@ import { isId } from '../base/id.js'
 import { email as emailRecord, emailSummary, listedEmail } from '../http/render.js'
 import { readContent } from '../record/content.js'
 import { event as eventRecord } from '../record/event.js'
+import { lastWordsOf } from '../record/last-words.js'
 import { waitingInFull } from '../record/waiting.js'
 import type { Page, Rows } from '../store/page.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/port.js'
@@ -68,7 +69,10 @@ const list = command({
       const filter = await filterOf(house, args)
       const rows = await collect((page) => pageOf(house, filter, args.q, page), args.limit)
       const waiting = await waitingFor(house, rows)
-      const records = rows.map((row) => listedEmail(row, waiting(row.id).first, waitingInFull))
+      const words = await lastWordsOf(house.store, rows)
+      const records = rows.map((row) =>
+        listedEmail(row, waiting(row.id).first, words.get(row.id), waitingInFull),
+      )
       terminal.data(records, (paint) =>
         table(
           paint,

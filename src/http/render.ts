@@ -14,7 +14,7 @@ import { throttle } from '../record/queue.js'
 import type { ShowWaiting, Waiting } from '../record/waiting.js'
 import type { LiveView } from '../relay/relay.js'
 import type { UpstreamHealth } from '../relay/watch/health.js'
-import type { EmailRecord, EmailRow, RecipientRow } from '../store/port.js'
+import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/port.js'
 import type {
   CredentialRow,
   KeyRow,
@@ -65,8 +65,17 @@ export const emailSummary = (row: EmailRow) => ({
   counts: countsOf(row.counts),
 })
 
-export const listedEmail = (row: EmailRow, waiting: Waiting | null, show: ShowWaiting) => ({
+export const listedEmail = (
+  row: EmailRow,
+  waiting: Waiting | null,
+  words: LastWords | undefined,
+  show: ShowWaiting,
+) => ({
   ...emailSummary(row),
+  ...(words !== undefined && {
+    last_response: words.lastResponse,
+    ...(words.reason !== null && { reason: words.reason }),
+  }),
   waiting: show(waiting),
 })
 

@@ -287,11 +287,19 @@ export type EmailSearch = Search<EmailFilter, EmailRow>
 
 export type EmailScope = Pick<EmailFilter, 'accountId' | 'workspaceId' | 'mode'>
 
+export interface LastWords {
+  readonly emailId: string
+  readonly lastResponse: string | null
+  readonly reason: string | null
+}
+
 export interface Ledger {
   email(scope: EmailScope, id: string): Promise<EmailRecord | null>
   /** The stored content of an API mail as JSON text; null for SMTP mail or after retention. */
   content(emailId: string): Promise<string | null>
   emails(filter: EmailFilter, page: Page): Promise<Rows<EmailRow>>
+  /** Of each of these mails that bounced or is deferred: what was last said of one such recipient. */
+  lastWords(emailIds: readonly string[]): Promise<readonly LastWords[]>
   events(emailId: string, page: Page): Promise<Rows<EventRow>>
   /** The traceparent that came in with an email, or null. */
   trace(emailId: string): Promise<string | null>

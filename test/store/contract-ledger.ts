@@ -212,8 +212,10 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
     const { recipientId, leaseGen } = claimed
     await store.attempting([{ recipientId, leaseGen, attempt: 1, upstreamId: 'up_1', at: T0 }])
     t.match(await store.recipient(recipientId), { status: 'queued', tried: true })
+    t.same(await store.lastWords([mail.id]), [], 'nothing was said yet')
     await store.settle([outcome(recipientId, { seen: 'postponed', leaseGen, attempt: 1, retryAt: T0 })])
     t.match(await store.recipient(recipientId), { status: 'deferred', tried: true })
+    t.match(await store.lastWords([mail.id, 'em_x']), [{ emailId: mail.id }], 'a list tells why it waits')
     t.equal(await store.recipient('0000000000000000'), null)
   })
 

@@ -36,7 +36,7 @@ export const worstFirst = (recipients: readonly Recipient[]): readonly Recipient
 
 /** `0.4 s`, `14 s`, `3 min`. */
 const after = (ms: number): string =>
-  ms < 10_000 ? `${(Math.max(0, ms) / 1_000).toFixed(1)} s` : spanWords(ms)
+  ms < 10_000 ? `${(Math.max(100, ms) / 1_000).toFixed(1)} s` : spanWords(ms)
 
 export const sinceAccepted = (email: Pick<Email, 'created_at'>, at: string): string =>
   after(Date.parse(at) - Date.parse(email.created_at))

@@ -11,7 +11,7 @@ import { errorPage, errorsPage } from './docs/errors.js'
 import { operationPage } from './docs/operation.js'
 import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
-import { emailsPage } from './emails.js'
+import { emailsPage } from './emails/emails.js'
 import { lookPage } from './look.js'
 
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'

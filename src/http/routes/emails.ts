@@ -10,6 +10,7 @@ import { parseQuery } from '../../mail/query/parse.js'
 import type { Query } from '../../mail/query/query.js'
 import type { Status } from '../../mail/status.js'
 import { NO_CONTENT, readContent } from '../../record/content.js'
+import { lastWordsOf } from '../../record/last-words.js'
 import { waitingInFull, waitingInShort } from '../../record/waiting.js'
 import { dayIn, zoneNamed } from '../../statistics/zone.js'
 import type { Page, Rows } from '../../store/page.js'
@@ -212,10 +213,17 @@ const list = (ground: Ground): Endpoint =>
         filters: { ...rest, tag: tag && `${tag.name}:${tag.value}`, ...searched },
         fetch: async (page) => {
           const found = await pageOfMails(ground, asked, page)
-          const { of, show } = await waitingFor(ground, call, found.rows)
-          return { ...found, rows: found.rows.map((row) => ({ ...row, waiting: of(row.id).first, show })) }
+          const [{ of, show }, words] = await Promise.all([
+            waitingFor(ground, call, found.rows),
+            lastWordsOf(ground.store, found.rows),
+          ])
+          const rows = found.rows.map((row) => ({
+            ...row,
+            ...{ waiting: of(row.id).first, words: words.get(row.id), show },
+          }))
+          return { ...found, rows }
         },
-        render: (row) => render.listedEmail(row, row.waiting, row.show),
+        render: (row) => render.listedEmail(row, row.waiting, row.words, row.show),
       })
       return { status: 200, body }
     },

@@ -236,7 +236,14 @@ const accepted = {
   recipients: Joi.array().items(recipient).required(),
 }
 
-const emailSummary = Joi.object({ ...summary, waiting }).meta({ name: 'EmailSummary' })
+const emailSummary = Joi.object({
+  ...summary,
+  last_response: Joi.string()
+    .allow('', null)
+    .description('What was last said of a recipient that bounced or is deferred; absent on all other mails'),
+  reason: Joi.string().description('Why, as the record of that recipient has it'),
+  waiting,
+}).meta({ name: 'EmailSummary' })
 export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
 export const email = Joi.object({
   ...accepted,

@@ -79,6 +79,7 @@ const mailReads = (current: () => Verbs): MailReads => ({
   nextDue: async (poolIds) => current().reads.nextDue(poolIds),
   duePools: async (now) => current().reads.duePools(now),
   email: async (scope, id) => current().reads.email(scope, id),
+  lastWords: async (emailIds) => current().reads.lastWords(emailIds),
   content: async (emailId) => current().reads.content(emailId),
   trace: async (emailId) => current().reads.trace(emailId),
   emails: async (filter, page) => current().reads.emails(filter, page),

@@ -12,7 +12,7 @@ import { askContent } from '../../mail/content.js'
 import { type Email, type EventRow, subjectOf } from '../../mail/record.js'
 import { remedyOf, type Verdict, verdictOf } from '../../mail/verdict.js'
 import type { Page, Refused, View } from '../../page.js'
-import { Code, Empty } from '../../parts/page-parts.js'
+import { Empty } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -70,7 +70,9 @@ const VerdictHead = ({
   readonly verdict: Verdict
   readonly children: ComponentChildren
 }) => {
-  const remedy = visit.may('member') && email.waiting !== null ? remedyOf(email.waiting.detail) : null
+  // what has a button needs no command
+  const { reason = '', detail = '' } = email.waiting ?? {}
+  const remedy = ['backoff', 'held', 'scheduled'].includes(reason) ? null : remedyOf(detail)
   return (
     <>
       <p class="crumb">
@@ -80,7 +82,11 @@ const VerdictHead = ({
         <Icon name={verdict.icon} tone={verdict.tone} />
         <h1>{verdict.title}</h1>
         {verdict.says === null ? null : <p dir="auto">{verdict.says}</p>}
-        {remedy === null ? null : <Code label="On the command line" text={remedy} />}
+        {remedy === null ? null : (
+          <p>
+            An operator runs <code>{remedy}</code>
+          </p>
+        )}
         {children}
       </header>
     </>

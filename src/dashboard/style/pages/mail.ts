@@ -36,6 +36,12 @@ export const MAIL = `
 .view iframe.w360 { max-width: 360px; }
 .view iframe.w600 { max-width: 600px; }
 .view > .pre { border-radius: 0; max-height: 40rem; overflow-y: auto; }
+.checks { display: grid; gap: var(--s3); padding: var(--s4) 0; }
+.checks > li { display: grid; grid-template-columns: 1rem minmax(0, 1fr); gap: 0 var(--s3); }
+.checks > li > .ic { margin-top: .125rem; }
+.checks p, .content .v { overflow-wrap: anywhere; }
+.content > :is(.pre, .t, .actions) { margin-top: var(--s3); }
+.content > .pre { max-height: 40rem; overflow-y: auto; }
 @media (width < 75rem) {
   .mail { grid-template-columns: minmax(0, 1fr); }
   .mail > section { position: static; }

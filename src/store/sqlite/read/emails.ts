@@ -15,6 +15,7 @@ import type {
   EmailRecord,
   EmailRow,
   EmailScope,
+  LastWords,
   RecipientOwner,
   RecipientRow,
 } from '../../port.js'
@@ -200,6 +201,18 @@ export const createEmailReads = (sql: Statements) => {
       ).get(emailId)?.content as string | null | undefined) ?? null,
 
     emails: (filter: EmailFilter, page: Page): Rows<EmailRow> => pageOf(sql, listed(filter), page, byOrd),
+
+    lastWords: (emailIds: readonly string[]): readonly LastWords[] =>
+      emailIds.flatMap((emailId) => {
+        const row = sql(
+          `SELECT r.last_response, r.reason FROM recipients r JOIN emails e ON e.ord = r.email_ord
+           WHERE r.email_id = ? AND r.status = e.status AND r.status IN ('bounced', 'deferred') LIMIT 1`,
+        ).get(emailId)
+        if (row === undefined) return []
+        return [
+          { emailId, lastResponse: row.last_response as string | null, reason: row.reason as string | null },
+        ]
+      }),
 
     recipient(recipientId: string): RecipientOwner | null {
       const row = sql(

@@ -1,0 +1,134 @@
+/**
+ * NAME      emails - the list of mails
+ * DESCRIPTION
+ *   Newest first, on the last 7 days unless the URL says otherwise. A cursor that fits no more, because the reader
+ *   changed a filter by hand, starts the list again instead of refusing it.
+ */
+import { AskError, type Problem } from '../../ask.js'
+import type { EmailRow } from '../../mail/record.js'
+import type { Page, View } from '../../page.js'
+import { Empty, Head } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import type { List } from '../../parts/table.js'
+import type { Visit } from '../../visit.js'
+import { apiQuery, type Filter, filterOf, isNarrowed, SPANS } from './filter.js'
+import { FilterForm } from './filter-form.js'
+import { FirstMail } from './first-mail.js'
+import { Mails } from './rows.js'
+
+const NOTHING: List<EmailRow> = {
+  data: [],
+  pagination: {
+    ...{ total: 0, total_capped: false, has_next: false, has_prev: false },
+    ...{ next_cursor: null, prev_cursor: null },
+  },
+}
+
+export interface Found {
+  readonly list: List<EmailRow>
+  /** What is wrong with the search text. */
+  readonly problem: Problem | null
+}
+
+const statusOf = (error: unknown): number | null => (error instanceof AskError ? error.problem.status : null)
+
+export const findMails = async (visit: Visit, filter: Filter, limit = 50): Promise<Found> => {
+  const ask = (cursor: string | null) =>
+    visit.ask<List<EmailRow>>('GET', '/v1/emails', { query: { ...apiQuery(visit, filter), limit, cursor } })
+  const cursor = visit.query('cursor')
+  try {
+    const list = await ask(cursor).catch((error) => {
+      if (cursor !== null && statusOf(error) === 400) return ask(null)
+      throw error
+    })
+    return { list, problem: null }
+  } catch (error) {
+    if (error instanceof AskError && error.problem.status === 422)
+      return { list: NOTHING, problem: error.problem }
+    throw error
+  }
+}
+
+/** Names where mails of several workspaces stand in one list. */
+const workspaceNames = async (visit: Visit): Promise<ReadonlyMap<string, string> | null> => {
+  if (visit.scope.workspace !== null) return null
+  const query = { limit: 100 }
+  const { data } = await visit.ask<List<{ id: string; slug: string }>>('GET', '/v1/workspaces', {
+    ...{ query, scoped: false },
+  })
+  return data.length < 2 ? null : new Map(data.map(({ id, slug }) => [id, slug]))
+}
+
+const howMany = ({ list }: Found): string => {
+  const { total, total_capped } = list.pagination
+  if (total === null) return ''
+  return total === 1
+    ? '1 mail'
+    : `${total.toLocaleString('en')}${total_capped ? ' mails and more' : ' mails'}`
+}
+
+const NoMail = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filter }) => (
+  <Empty
+    title={isNarrowed(filter) ? 'No mail is like this' : `No mail: ${SPANS[filter.time].words.toLowerCase()}`}
+  >
+    <p>
+      <a href={visit.here({ time: 'all', since: null, until: null })}>Look at any time</a>
+      {isNarrowed(filter) ? (
+        <>
+          {' '}
+          or <a href={visit.link('/emails')}>without filters</a>
+        </>
+      ) : null}
+    </p>
+  </Empty>
+)
+
+/** Whether there is no mail at all of this mode and workspace. */
+export const hasNone = async (visit: Visit): Promise<boolean> => {
+  const query = { mode: visit.scope.mode, limit: 1 }
+  return (await visit.ask<List<EmailRow>>('GET', '/v1/emails', { query })).data.length === 0
+}
+
+const emptyView = (visit: Visit): View => {
+  const title = visit.scope.mode === 'test' ? 'No test mail yet' : 'No mail yet'
+  const says = 'The first mail that comes in appears here. This is one way to send it.'
+  return {
+    title,
+    body: (
+      <>
+        <Head {...{ title, says }} />
+        <FirstMail visit={visit} />
+      </>
+    ),
+  }
+}
+
+const view = async (visit: Visit): Promise<View> => {
+  const filter = filterOf(visit)
+  const [found, workspaces] = await Promise.all([findMails(visit, filter), workspaceNames(visit)])
+  const { list, problem } = found
+  const nothing = list.data.length === 0
+  if (nothing && !isNarrowed(filter) && problem === null && (await hasNone(visit))) return emptyView(visit)
+  return {
+    title: 'Emails',
+    ...(problem !== null && { status: problem.status }),
+    body: (
+      <>
+        <Head title="Emails" />
+        <FilterForm {...{ visit, filter, problem }} />
+        {nothing && problem === null ? <NoMail {...{ visit, filter }} /> : null}
+        {nothing ? null : (
+          <>
+            <Mails {...{ visit, workspaces }} rows={list.data} form={null} />
+            <footer class="foot">
+              <span>{howMany(found)}</span>
+              <Pager visit={visit} list={list} keep={{ since: filter.since }} />
+            </footer>
+          </>
+        )}
+      </>
+    ),
+  }
+}
+
+export const emailsPage: Page = { path: '/emails', view }

@@ -1,0 +1,150 @@
+/**
+ * NAME      filter-form - the fields that narrow a list of mails, and what is set
+ */
+import type { Problem } from '../../ask.js'
+import { word } from '../../parts/status.js'
+import { exactTime } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { type Filter, SPANS, STATUSES } from './filter.js'
+
+const TERMS: readonly (readonly [term: string, says: string])[] = [
+  ['receipt october', 'words of the subject; the last may be a beginning'],
+  ['ana@example.com', 'an address, its beginning, or a domain'],
+  ['to: from: domain:', 'one of them only'],
+  ['subject:"your parcel"', 'words in this order'],
+  ['status:bounced reason:mailbox_full', 'what became of it, and why'],
+  ['tag:order:118838', 'a tag, by name or by name and value'],
+  ['before:2026-11-20 after:2026-11-01', 'days, or times with their zone'],
+  ['is:held is:resent has:attachment', 'states'],
+  ['message-id:<…> pool:shop-eu', 'where it went'],
+  ['-status:delivered', 'a minus: all but these'],
+]
+
+const TermsHelp = () => (
+  <details class="fold">
+    <summary>What can be searched for</summary>
+    <dl class="terms">
+      {TERMS.map(([term, says]) => (
+        <div>
+          <dt>
+            <code>{term}</code>
+          </dt>
+          <dd class="soft">{says}</dd>
+        </div>
+      ))}
+    </dl>
+  </details>
+)
+
+const Hidden = ({ visit }: { readonly visit: Visit }) => (
+  <>
+    {visit.scope.workspace === null ? null : (
+      <input type="hidden" name="workspace" value={visit.scope.workspace} />
+    )}
+    <input type="hidden" name="mode" value={visit.scope.mode} />
+  </>
+)
+
+const spanText = (visit: Visit, { time, until }: Filter): string | null => {
+  const since = visit.query('since')
+  const at = (text: string) => exactTime(Date.parse(text), visit.zone)
+  if (until !== null || (since !== null && visit.query('cursor') === null)) {
+    const from = since === null ? '' : `from ${at(since)} `
+    return `${from}${until === null ? '' : `to ${at(until)}`}`.trim()
+  }
+  return time === 'all' ? null : SPANS[time].words
+}
+
+const Chips = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filter }) => {
+  const { q, status, tag, domain } = filter
+  const span = spanText(visit, filter)
+  const chips: readonly (readonly [text: string, href: string] | null)[] = [
+    span === null ? null : [span, visit.here({ time: 'all', since: null, until: null })],
+    q === null ? null : [q, visit.here({ q: null })],
+    status === null ? null : [word(status), visit.here({ status: null })],
+    tag === null ? null : [`tag ${tag}`, visit.here({ tag: null })],
+    domain === null ? null : [`to ${domain}`, visit.here({ domain: null })],
+  ]
+  return (
+    <p class="chips">
+      {chips.map((chip) =>
+        chip === null ? null : (
+          <span class="chip">
+            <bdi>{chip[0]}</bdi>
+            <a href={chip[1]} aria-label={`Without “${chip[0]}”`}>
+              ×
+            </a>
+          </span>
+        ),
+      )}
+    </p>
+  )
+}
+
+/** The mistake in the search text, beside its field. */
+const Wrong = ({ problem }: { readonly problem: Problem | null }) =>
+  problem === null ? null : (
+    <p class="wrong" role="alert">
+      {problem.errors?.map(({ message }) => message).join(' ') ?? problem.detail ?? problem.title}
+    </p>
+  )
+
+interface Props {
+  readonly visit: Visit
+  readonly filter: Filter
+  readonly problem: Problem | null
+}
+
+export const FilterForm = ({ visit, filter, problem }: Props) => (
+  <div class="narrow noprint">
+    <form class="filters" action="/emails" aria-label="Filters">
+      <Hidden visit={visit} />
+      <label>
+        Search
+        <input
+          type="search"
+          name="q"
+          value={filter.q ?? ''}
+          maxLength={256}
+          autocomplete="off"
+          {...(problem !== null && { 'aria-invalid': true })}
+        />
+      </label>
+      <label>
+        Status
+        <select name="status">
+          <option value="">any</option>
+          {STATUSES.map((status) => (
+            <option value={status} selected={status === filter.status}>
+              {word(status)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Time
+        <select name="time">
+          {Object.entries(SPANS).map(([span, { words }]) => (
+            <option value={span} selected={span === filter.time}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Tag
+        <input name="tag" value={filter.tag ?? ''} placeholder="name:value" autocomplete="off" />
+      </label>
+      <label>
+        To domain
+        <input name="domain" value={filter.domain ?? ''} placeholder="example.com" autocomplete="off" />
+      </label>
+      <button type="submit" class="b">
+        Show
+      </button>
+    </form>
+    <Wrong problem={problem} />
+    <TermsHelp />
+    <Chips {...{ visit, filter }} />
+  </div>
+)

@@ -1,0 +1,147 @@
+/**
+ * NAME      rows - mails, one line each
+ * DESCRIPTION
+ *   Status, to whom, subject, and how it ended: the reply in the row of what bounced or is deferred, and why it waits in
+ *   the row of what waits. The whole row is the link of its subject.
+ */
+import { reasonWords } from '../../mail/meaning.js'
+import { type EmailRow, subjectOf } from '../../mail/record.js'
+import { plainWaiting, sinceAccepted } from '../../mail/verdict.js'
+import { Status } from '../../parts/status.js'
+import { exactTime, Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+
+const countsOf = ({ counts }: EmailRow): string =>
+  Object.entries(counts)
+    .filter(([, n]) => n > 0)
+    .map(([status, n]) => `${n} ${status}`)
+    .join(', ')
+
+const total = ({ counts }: EmailRow): number => Object.values(counts).reduce((sum, n) => sum + n, 0)
+
+/** How it ended, or what it waits for. */
+export const outcomeOf = (row: EmailRow): string => {
+  const { status, waiting } = row
+  const many = total(row) > 1 ? `${countsOf(row)} · ` : ''
+  if (status === 'bounced' || status === 'deferred') {
+    const why = row.last_response ?? reasonWords(row.reason) ?? ''
+    const more = waiting !== null && waiting.reason !== 'backoff' ? ` · ${plainWaiting(waiting.detail)}` : ''
+    return `${many}${why}${more}`
+  }
+  if (waiting !== null) return `${many}${plainWaiting(waiting.detail)}`
+  if (many !== '') return countsOf(row)
+  return status === 'delivered' || status === 'sent' ? `in ${sinceAccepted(row, row.updated_at)}` : ''
+}
+
+const toneOf = ({ status, waiting }: EmailRow): string | undefined => {
+  if (status === 'bounced') return 'bad'
+  return status === 'deferred' || (waiting !== null && waiting.reason !== 'scheduled') ? 'wait' : undefined
+}
+
+interface Props {
+  readonly visit: Visit
+  readonly rows: readonly EmailRow[]
+  /** By id; null when only one is shown. */
+  readonly workspaces: ReadonlyMap<string, string> | null
+  /** The form that its ticks belong to; null without. */
+  readonly form: string | null
+}
+
+const To = ({ row }: { readonly row: EmailRow }) => {
+  const [first = row.cc[0] ?? row.bcc[0] ?? ''] = row.to
+  const others = total(row) - 1
+  return (
+    <span class="pair" title={row.to.join(', ').slice(0, 1_000)}>
+      <span class="one" dir="auto">
+        {first}
+      </span>
+      {others > 0 ? <span class="more nb">+ {others}</span> : null}
+    </span>
+  )
+}
+
+const Row = ({ visit, row, workspaces, form }: Omit<Props, 'rows'> & { readonly row: EmailRow }) => {
+  const outcome = outcomeOf(row)
+  const subject = subjectOf(row)
+  const [tag] = row.tags
+  return (
+    <tr role="row" id={row.id} class={toneOf(row)}>
+      {form === null ? null : (
+        <td role="cell" class="tick">
+          <input type="checkbox" name="id" value={row.id} form={form} aria-label={`Choose ${subject}`} />
+        </td>
+      )}
+      <td role="cell" class="c-st">
+        <Status status={row.status} />
+      </td>
+      <td role="cell" class="c-to">
+        <To row={row} />
+      </td>
+      <td role="cell" class="c-subj">
+        <a class="one" dir="auto" title={subject} href={visit.link(`/emails/${row.id}`)}>
+          {subject}
+        </a>
+      </td>
+      <td role="cell" class="c-out" title={outcome.slice(0, 500)}>
+        <span class="one">
+          <bdi>{outcome.slice(0, 300)}</bdi>
+        </span>
+      </td>
+      <td role="cell" class="c-tag">
+        {tag === undefined ? null : (
+          <span class="tag" title={`${tag.name}:${tag.value}`}>
+            {tag.value}
+          </span>
+        )}
+      </td>
+      {workspaces === null ? null : (
+        <td role="cell" class="c-ws">
+          <span class="one">{workspaces.get(row.workspace_id) ?? row.workspace_id}</span>
+        </td>
+      )}
+      <td role="cell" class="c-when">
+        <Time visit={visit} at={row.created_at} />
+      </td>
+      <td role="cell" class="c-exact mono">
+        {exactTime(Date.parse(row.created_at), visit.zone).slice(0, 19)}
+      </td>
+    </tr>
+  )
+}
+
+const HEADS = [
+  ['c-st', 'Status'],
+  ['c-to', 'To'],
+  ['c-subj', 'Subject'],
+  ['c-out', 'Outcome'],
+  ['c-tag', 'Tag'],
+  ['c-ws', 'Workspace'],
+  ['c-when', 'Accepted'],
+  ['c-exact', 'At'],
+] as const
+
+export const Mails = (props: Props) => (
+  <table class="t mails" role="table" id="mails" aria-label="Emails, newest first">
+    <thead role="rowgroup">
+      <tr role="row">
+        {props.form === null ? null : (
+          <th role="columnheader" scope="col" class="tick">
+            <span class="hid">Chosen</span>
+          </th>
+        )}
+        {HEADS.map(([name, head]) =>
+          name === 'c-ws' && props.workspaces === null ? null : (
+            <th role="columnheader" scope="col" class={name}>
+              {head}
+            </th>
+          ),
+        )}
+      </tr>
+    </thead>
+    <tbody role="rowgroup">
+      {props.rows.map((row) => (
+        <Row {...props} row={row} />
+      ))}
+    </tbody>
+  </table>
+)
