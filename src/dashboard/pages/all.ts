@@ -14,11 +14,13 @@ import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails/emails.js'
 import { lookPage } from './look.js'
 
+import { overviewPage } from './overview/overview.js'
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
 import { webhooksPage } from './webhooks/list.js'
 import { webhookPage } from './webhooks/one.js'
 
 export const PAGES: readonly Page[] = [
+  overviewPage,
   emailPage,
   emailsPage,
   keysPage,

@@ -10,7 +10,7 @@ import { Status, word } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { Timeline } from './timeline.js'
+import { MailTimeline } from './timeline.js'
 
 /** Of more, those that have it are a table. */
 const FEW = 8
@@ -47,7 +47,7 @@ const One = ({
           {whyOf(one)}
         </span>
       </summary>
-      <Timeline {...{ visit, email }} events={own} />
+      <MailTimeline {...{ visit, email }} events={own} />
     </details>
   )
 }

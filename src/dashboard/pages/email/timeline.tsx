@@ -7,8 +7,8 @@
 import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
 import type { Email, EventRow } from '../../mail/record.js'
 import { sinceAccepted } from '../../mail/verdict.js'
-import { Icon, word } from '../../parts/status.js'
-import { exactTime } from '../../parts/time.js'
+import { word } from '../../parts/status.js'
+import { type Moment, Timeline } from '../../parts/timeline.js'
 import type { Visit } from '../../visit.js'
 
 const TONES: Readonly<Record<string, string>> = {
@@ -94,69 +94,32 @@ const saidIn = ({ smtp, detail }: EventRow): string | null => {
   return textOf(detail?.error) ?? textOf(detail?.reason)
 }
 
-const Entry = ({
-  visit,
-  email,
-  event,
-  before,
-}: {
-  readonly visit: Visit
-  readonly email: Email
-  readonly event: EventRow
-  readonly before: EventRow | undefined
-}) => {
+const momentOf = (email: Email, event: EventRow, before: EventRow | undefined): Moment => {
   const kind = kindOf(event)
-  const exact = exactTime(Date.parse(event.occurred_at), visit.zone)
-  const said = saidIn(event)
-  const means = codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced)
-  const hops = hopsOf(event, email)
-  const suppression = event.detail?.suppression
-  return (
-    <li>
-      <time datetime={event.occurred_at} title={exact}>
-        {exact.slice(11, 19)}
-        <small>{before === undefined ? '' : `+${sinceAccepted(email, event.occurred_at)}`}</small>
-      </time>
-      <Icon name={SHAPES[kind] ?? kind} tone={event.applied ? (TONES[kind] ?? '') : ''} />
-      <div>
-        <h4>{titleOf(event, before)}</h4>
-        {hops.length === 0 ? null : (
-          <p class="hop">
-            {hops.map((hop) => (
-              <span>{hop}</span>
-            ))}
-          </p>
-        )}
-        {said === null ? null : (
-          <div class="pre" dir="auto">
-            {said}
-          </div>
-        )}
-        {means === null ? null : <p class="soft">{means}</p>}
-        {suppression === 'added' ? (
-          <p class="soft">The address is on the suppression list since then.</p>
-        ) : null}
-      </div>
-    </li>
-  )
+  return {
+    at: event.occurred_at,
+    since: before === undefined ? undefined : `+${sinceAccepted(email, event.occurred_at)}`,
+    icon: SHAPES[kind] ?? kind,
+    tone: event.applied ? (TONES[kind] ?? '') : '',
+    title: titleOf(event, before),
+    hop: hopsOf(event, email),
+    verbatim: saidIn(event),
+    says: codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced),
+    more:
+      event.detail?.suppression === 'added' ? (
+        <p>The address is on the suppression list since then.</p>
+      ) : undefined,
+  }
 }
 
-/** `events` newest first, as the API lists them. */
-export const Timeline = ({
-  visit,
-  email,
-  events,
-}: {
+interface Props {
   readonly visit: Visit
   readonly email: Email
+  /** Newest first, as the API lists them. */
   readonly events: readonly EventRow[]
-}) => {
+}
+
+export const MailTimeline = ({ visit, email, events }: Props) => {
   const order = [...events].reverse()
-  return (
-    <ol class="tl">
-      {order.map((event, at) => (
-        <Entry {...{ visit, email, event }} before={order[at - 1]} />
-      ))}
-    </ol>
-  )
+  return <Timeline visit={visit} moments={order.map((event, at) => momentOf(email, event, order[at - 1]))} />
 }

@@ -7,6 +7,7 @@
 import { AskError, type Problem } from '../../ask.js'
 import type { EmailRow } from '../../mail/record.js'
 import type { Page, View } from '../../page.js'
+import { LiveState } from '../../parts/live.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import type { List } from '../../parts/table.js'
@@ -114,7 +115,10 @@ const view = async (visit: Visit): Promise<View> => {
     ...(problem !== null && { status: problem.status }),
     body: (
       <>
-        <Head title="Emails" />
+        <Head
+          title="Emails"
+          {...(visit.query('cursor') === null && { actions: <LiveState visit={visit} table="mails" /> })}
+        />
         <FilterForm {...{ visit, filter, problem }} />
         {nothing && problem === null ? <NoMail {...{ visit, filter }} /> : null}
         {nothing ? null : (

@@ -1,0 +1,151 @@
+/**
+ * NAME      figures - what the overview asks, and the sentence that it makes of it
+ */
+import type { Problem } from '../../ask.js'
+import type { List } from '../../parts/table.js'
+import { spanWords } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+
+interface Times {
+  readonly count: number
+  readonly p50: number | null
+  readonly p95: number | null
+}
+
+export interface Figures {
+  readonly accepted: number
+  readonly sent: number
+  readonly delivered: number
+  readonly deferred: number
+  readonly complained: number
+  readonly bounced: { readonly total: number; readonly hard: number }
+  readonly rates: Readonly<Record<string, number | null>>
+  readonly time_to_sent: Times
+  readonly time_to_delivered: Times
+}
+
+export interface Statistics {
+  readonly from: string
+  readonly to: string
+  readonly totals: Figures
+  readonly data: readonly (Figures & { readonly at: string })[]
+  readonly groups: readonly { readonly key: string | null; readonly totals: Figures }[]
+}
+
+export interface PoolAge {
+  /** Id of the pool. */
+  readonly key: string
+  readonly recipients: number
+  readonly oldest_at: string | null
+  readonly last_response: string | null
+}
+
+export interface Pool {
+  readonly id: string
+  readonly name: string
+  readonly kind: 'relay' | 'sandbox'
+  readonly follows: string | null
+  readonly members: readonly { readonly state: string }[]
+}
+
+export interface Webhook {
+  readonly id: string
+  readonly endpoint: string
+  readonly health: { readonly state: string; readonly failing_since: string | null }
+}
+
+interface Alarmed {
+  readonly alarm: string
+  readonly count: number
+  readonly tried: number
+  readonly since: string
+}
+
+export interface Workspace {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly alarmed: readonly Alarmed[]
+}
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+
+export const WINDOWS = {
+  '1h': { words: '1 h', length: HOUR, interval: 'minute', each: 'minute' },
+  '24h': { words: '24 h', length: DAY, interval: 'hour', each: 'hour' },
+  '7d': { words: '7 d', length: 7 * DAY, interval: 'hour', each: 'hour' },
+  '30d': { words: '30 d', length: 30 * DAY, interval: 'day', each: 'day' },
+} as const
+export type Window = keyof typeof WINDOWS
+
+export const windowOf = (visit: Visit): Window => {
+  const asked = visit.query('time') ?? '24h'
+  return Object.hasOwn(WINDOWS, asked) ? (asked as Window) : '24h'
+}
+
+export interface Scene {
+  readonly statistics: Statistics
+  /** By recipient domain; null where it was refused. */
+  readonly domains: Statistics | null
+  readonly ages: readonly PoolAge[]
+  readonly pools: readonly Pool[]
+  readonly webhooks: readonly Webhook[]
+  readonly workspaces: readonly Workspace[]
+}
+
+const dataOf = <T>(answer: List<T> | { readonly data: readonly T[] } | Problem): readonly T[] =>
+  'data' in answer ? answer.data : []
+
+export const askScene = async (visit: Visit): Promise<Scene> => {
+  const { length, interval } = WINDOWS[windowOf(visit)]
+  const from = new Date(visit.now - length).toISOString()
+  const { mode } = visit.scope
+  const query = { mode, tz: visit.zone, from }
+  const few = { query: { limit: 100 } }
+  const [statistics, domains, ages, pools, webhooks, workspaces] = await Promise.all([
+    visit.ask<Statistics>('GET', '/v1/statistics', { query: { ...query, interval } }),
+    visit.part<Statistics>('/v1/statistics', {
+      query: { ...query, interval: 'day', group_by: 'recipient_domain', limit: 50 },
+    }),
+    visit.part<{ readonly data: readonly PoolAge[] }>('/v1/queue/ages', { query: { by: 'pool' } }),
+    visit.part<List<Pool>>('/v1/egress-pools', few),
+    visit.part<List<Webhook>>('/v1/webhooks', few),
+    visit.part<List<Workspace>>('/v1/workspaces', { ...few, scoped: false }),
+  ])
+  const known = dataOf(pools)
+  const isOurs = ({ key }: PoolAge): boolean =>
+    (known.find(({ id }) => id === key)?.kind === 'sandbox') === (mode === 'test') || visit.isDev
+  return {
+    ...{ statistics, pools: known },
+    domains: 'groups' in domains ? domains : null,
+    ages: dataOf(ages).filter(isOurs),
+    webhooks: dataOf(webhooks),
+    workspaces: dataOf(workspaces),
+  }
+}
+
+/** What waits for longer is told before all else. */
+const LONG_MS = 5 * 60_000
+
+export const oldestOf = (ages: readonly PoolAge[]): number | null => {
+  const times = ages.flatMap(({ oldest_at: at }) => (at === null ? [] : [Date.parse(at)]))
+  return times.length === 0 ? null : Math.min(...times)
+}
+
+export const percent = (share: number | null | undefined): string | null =>
+  share == null ? null : `${(share * 100).toFixed(1)} %`
+
+export const sentence = (visit: Visit, { statistics, ages }: Scene): string => {
+  const waiting = ages.reduce((sum, { recipients }) => sum + recipients, 0)
+  const oldest = oldestOf(ages)
+  if (waiting > 0 && oldest !== null && visit.now - oldest > LONG_MS) {
+    const who = waiting === 1 ? '1 recipient waits' : `${waiting.toLocaleString('en-US')} recipients wait`
+    return `${who}; the oldest for ${spanWords(visit.now - oldest)}.`
+  }
+  const { accepted, rates } = statistics.totals
+  const time = WINDOWS[windowOf(visit)].words
+  if (accepted === 0) return `Nothing was sent in ${time}.`
+  const delivered = percent(rates.delivered)
+  return `All is well: ${accepted.toLocaleString('en-US')} recipients in ${time}${delivered === null ? '' : `, ${delivered} delivered`}.`
+}

@@ -1,0 +1,202 @@
+/**
+ * NAME      overview - is mail flowing, and if not, where does it wait
+ * DESCRIPTION
+ *   The state in a sentence, what is wrong below it, and then the figures that prove it: each a link to the mails that
+ *   it counts, each chart with its table. Before the first mail it says what to do next.
+ */
+import type { EventRow } from '../../mail/record.js'
+import type { Page, View } from '../../page.js'
+import { Lines } from '../../parts/chart/lines.js'
+import { type Strip, Strips } from '../../parts/chart/strips.js'
+import { LiveState, Refreshed } from '../../parts/live.js'
+import { Choices, Head, Note, Section } from '../../parts/page-parts.js'
+import { spanWords, Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { hasNone } from '../emails/emails.js'
+import { FirstMail } from '../emails/first-mail.js'
+import { askScene, percent, type Scene, sentence, WINDOWS, type Window, windowOf } from './figures.js'
+import { latestReplies, WaitingByPool, WorstDomains } from './trouble-tables.js'
+
+interface Props {
+  readonly visit: Visit
+  readonly scene: Scene
+}
+
+const ALARMS: Readonly<Record<string, string>> = {
+  complaints: 'is complained about too often',
+  hard_bounces: 'bounces too much',
+  deferrals: 'is deferred too much',
+}
+
+const Alarms = ({ visit, scene }: Props) => (
+  <>
+    {scene.workspaces.flatMap(({ id, name, slug, alarmed }) =>
+      alarmed.map(({ alarm, count, tried, since }) => (
+        <Note tone="bad" icon="alarm">
+          <p>
+            <strong>
+              <bdi>{name}</bdi> {ALARMS[alarm] ?? alarm}
+            </strong>
+            : {count} of {tried} recipients, since <Time visit={visit} at={since} />.
+          </p>
+          <p>
+            <a href={visit.link('/emails', { workspace: id, status: 'bounced', time: '24h' })}>
+              Its bounced mails
+            </a>
+            , <a href={visit.link(`/workspaces/${slug}`)}>the workspace</a>
+          </p>
+        </Note>
+      )),
+    )}
+    {scene.webhooks
+      .filter(({ health }) => health.state === 'failing')
+      .map(({ id, endpoint, health }) => (
+        <Note tone="wait" icon="alarm">
+          <p>
+            <strong>
+              The webhook <bdi>{endpoint}</bdi> fails
+            </strong>{' '}
+            since <Time visit={visit} at={health.failing_since} />.{' '}
+            <a href={visit.link(`/webhooks/${id}`)}>Its attempts</a>
+          </p>
+        </Note>
+      ))}
+    {scene.pools
+      .filter(({ kind, follows, members }) => kind === 'relay' && follows === null && members.length === 0)
+      .filter(() => visit.scope.mode === 'live' && !visit.isDev)
+      .map(({ id, name }) => (
+        <Note tone="wait" icon="held">
+          <p>
+            The pool <bdi>{name}</bdi> has no upstream, so its mail waits.{' '}
+            <a href={visit.link(`/pools/${id}`)}>Add one</a>
+          </p>
+        </Note>
+      ))}
+  </>
+)
+
+const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
+  const { totals, data } = statistics
+  const to = (status: string | null) => visit.link('/emails', { status, time: windowOf(visit) })
+  const rate = (name: string) => percent(totals.rates[name])
+  const strip = (
+    name: string,
+    status: string | null,
+    value: (figures: typeof totals) => number,
+    look: Pick<Strip, 'tone' | 'icon'> = {},
+  ): Strip => {
+    const share = status === null ? null : rate(status)
+    return {
+      ...{ name, total: value(totals), href: to(status), values: data.map(value) },
+      ...look,
+      ...(share !== null && { rate: share }),
+    }
+  }
+  return [
+    strip('Accepted', null, ({ accepted }) => accepted),
+    strip('Sent', 'sent', ({ sent }) => sent, { icon: 'sent' }),
+    strip('Delivered', 'delivered', ({ delivered }) => delivered, { tone: 'ok', icon: 'delivered' }),
+    strip('Deferred', 'deferred', ({ deferred }) => deferred, { tone: 'wait', icon: 'deferred' }),
+    strip('Bounced', 'bounced', ({ bounced }) => bounced.total, { tone: 'bad', icon: 'bounced' }),
+  ]
+}
+
+const Charts = ({ visit, scene }: Props) => {
+  const { data, to } = scene.statistics
+  const times = data.map(({ at }) => at)
+  const { each } = WINDOWS[windowOf(visit)]
+  return (
+    <Section
+      title="Recipients"
+      says={`per ${each}; each strip has its own scale, its peak stands at the right`}
+    >
+      <Strips
+        {...{ visit, times }}
+        until={to}
+        strips={stripsOf(visit, scene)}
+        caption={`Per ${each}`}
+        id="volume"
+      />
+    </Section>
+  )
+}
+
+const Latency = ({ visit, scene }: Props) => {
+  const { data, to } = scene.statistics
+  const of = (pick: (figures: (typeof data)[number]) => number | null) => data.map(pick)
+  return (
+    <Section title="Time from accepted to…" says="the median, and dashed the slowest 5 %">
+      <Lines
+        {...{ visit, until: to, id: 'latency', caption: 'Seconds' }}
+        times={data.map(({ at }) => at)}
+        words={(value) => (value < 10 ? `${value.toFixed(1)} s` : spanWords(value * 1_000))}
+        lines={[
+          { name: 'Sent', values: of((one) => one.time_to_sent.p50) },
+          { name: 'Sent, 95 %', dash: true, values: of((one) => one.time_to_sent.p95) },
+          { name: 'Delivered', tone: 'ok', values: of((one) => one.time_to_delivered.p50) },
+          { name: 'Delivered, 95 %', tone: 'ok', dash: true, values: of((one) => one.time_to_delivered.p95) },
+        ]}
+      />
+    </Section>
+  )
+}
+
+const firstDay = (visit: Visit): View => ({
+  title: 'Overview',
+  body: (
+    <>
+      <Head title="Ready, and nothing was sent yet." says="Three steps to the first mail." />
+      <FirstMail visit={visit} />
+      {visit.isDev ? null : (
+        <Section title="Then, for live mail">
+          <p>
+            Tell where mail leaves: <a href={visit.link('/pools')}>an upstream for the pool</a>, and{' '}
+            <a href={visit.link('/domains')}>a sending domain</a> with its DKIM keys.
+          </p>
+        </Section>
+      )}
+    </>
+  ),
+})
+
+const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, EventRow>): View => {
+  const chosen = windowOf(visit)
+  return {
+    title: 'Overview',
+    body: (
+      <>
+        <Refreshed id="overview">
+          <Head
+            title={sentence(visit, scene)}
+            actions={
+              <Choices
+                label="Time"
+                options={(Object.keys(WINDOWS) as Window[]).map((one) => ({
+                  href: visit.here({ time: one === '24h' ? null : one }),
+                  text: WINDOWS[one].words,
+                  on: one === chosen,
+                }))}
+              />
+            }
+          />
+          <Alarms {...{ visit, scene }} />
+          <Charts {...{ visit, scene }} />
+          <div class="two">
+            <Latency {...{ visit, scene }} />
+            <WaitingByPool {...{ visit, scene }} />
+          </div>
+          <WorstDomains {...{ visit, scene, replies }} />
+        </Refreshed>
+        <LiveState visit={visit} />
+      </>
+    ),
+  }
+}
+
+const view = async (visit: Visit): Promise<View> => {
+  const [scene, replies] = await Promise.all([askScene(visit), latestReplies(visit)])
+  if (scene.statistics.totals.accepted === 0 && (await hasNone(visit))) return firstDay(visit)
+  return whole(visit, scene, replies)
+}
+
+export const overviewPage: Page = { path: '/', view }

@@ -1,0 +1,138 @@
+/**
+ * NAME      trouble-tables - what waits where, and which domains refuse most
+ */
+import { codeWords } from '../../mail/meaning.js'
+import type { EventRow } from '../../mail/record.js'
+import { Empty, Section } from '../../parts/page-parts.js'
+import { type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { type PoolAge, percent, type Scene, windowOf } from './figures.js'
+
+export const WaitingByPool = ({ visit, scene }: { readonly visit: Visit; readonly scene: Scene }) => {
+  const poolOf = ({ key }: PoolAge) => scene.pools.find(({ id }) => id === key)
+  return (
+    <Section title="Waiting, by pool" actions={<a href={visit.link('/queue')}>Queue</a>}>
+      {scene.ages.length === 0 ? (
+        <p class="soft">Nothing waits.</p>
+      ) : (
+        <Table
+          caption="Waiting mail by pool"
+          rows={scene.ages}
+          href={(row) => visit.link(`/pools/${row.key}`)}
+          columns={[
+            { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{poolOf(row)?.name ?? row.key}</bdi> },
+            {
+              head: 'Waiting',
+              kind: 'num',
+              cell: (row) => (
+                <a href={visit.link('/queue', { pool: row.key })}>{row.recipients.toLocaleString('en-US')}</a>
+              ),
+            },
+            { head: 'Oldest', kind: 'num', cell: (row) => <Time visit={visit} at={row.oldest_at} none="" /> },
+            {
+              head: 'Last reply',
+              kind: 'opt',
+              cell: (row) =>
+                row.last_response === null ? null : (
+                  <span class="reply" dir="auto">
+                    {row.last_response.slice(0, 200)}
+                  </span>
+                ),
+            },
+          ]}
+        />
+      )}
+    </Section>
+  )
+}
+
+const MOST = 6
+
+/** The latest replies that refused or put off, one request for all domains. */
+export const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, EventRow>> => {
+  const query = `type=email.bounced&type=email.deferred&limit=100&mode=${visit.scope.mode}`
+  const found = await visit.part<List<EventRow>>(`/v1/events?${query}`)
+  const latest = new Map<string, EventRow>()
+  for (const event of 'data' in found ? found.data : []) {
+    const domain = event.recipient?.slice(event.recipient.lastIndexOf('@') + 1).toLowerCase()
+    if (domain !== undefined && event.smtp !== null && !latest.has(domain)) latest.set(domain, event)
+  }
+  return latest
+}
+
+interface WorstProps {
+  readonly visit: Visit
+  readonly scene: Scene
+  readonly replies: ReadonlyMap<string, EventRow>
+}
+
+const Reply = ({ event }: { readonly event: EventRow | undefined }) => {
+  if (!event?.smtp) return null
+  const { code, enhanced, text } = event.smtp
+  const means = codeWords(enhanced)
+  return (
+    <>
+      {means === null ? null : <span class="say">{means}</span>}
+      <span class="reply" dir="auto">
+        {`${code} ${enhanced ?? ''} ${text}`.slice(0, 300)}
+      </span>
+    </>
+  )
+}
+
+export const WorstDomains = ({ visit, scene, replies }: WorstProps) => {
+  const troubled = (scene.domains?.groups ?? [])
+    .filter(({ key, totals }) => key !== null && totals.bounced.total + totals.deferred > 0)
+    .sort((a, b) => b.totals.bounced.total + b.totals.deferred - a.totals.bounced.total - a.totals.deferred)
+    .slice(0, MOST)
+  const to = (domain: string | null, status: string) =>
+    visit.link('/emails', { domain, status, time: windowOf(visit) })
+  return (
+    <Section title="Recipient domains with most trouble" says="with their latest reply">
+      {troubled.length === 0 ? (
+        <Empty title="None: no bounce and no deferral in this time" />
+      ) : (
+        <Table
+          caption="Recipient domains with most trouble"
+          rows={troubled}
+          columns={[
+            {
+              head: 'Domain',
+              cell: ({ key }) => (
+                <a href={visit.link('/emails', { domain: key, time: windowOf(visit) })}>
+                  <bdi>{key}</bdi>
+                </a>
+              ),
+            },
+            { head: 'Accepted', kind: 'num', cell: ({ totals }) => totals.accepted.toLocaleString('en-US') },
+            {
+              head: 'Deferred',
+              kind: 'num',
+              cell: ({ key, totals }) => <a href={to(key, 'deferred')}>{totals.deferred}</a>,
+            },
+            {
+              head: 'Bounced',
+              kind: 'num',
+              cell: ({ key, totals }) => (
+                <a href={to(key, 'bounced')} title={percent(totals.rates.bounced) ?? ''}>
+                  {totals.bounced.total}
+                </a>
+              ),
+            },
+            {
+              head: 'Latest reply',
+              kind: 'grow',
+              cell: ({ key }) => <Reply event={replies.get(key ?? '')} />,
+            },
+            {
+              head: 'When',
+              kind: 'num',
+              cell: ({ key }) => <Time visit={visit} at={replies.get(key ?? '')?.occurred_at} none="" />,
+            },
+          ]}
+        />
+      )}
+    </Section>
+  )
+}
