@@ -1,0 +1,99 @@
+/**
+ * Every page of the dashboard, in a real browser, with real things to show: nothing for axe to mend in light or dark,
+ * wide or narrow; nothing that runs out of the window; nothing that breaks the policy, or asks another host.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { OPEN_PAGES, PAGES } from '../../src/dashboard/pages/all.js'
+import { noChromium, openChromium, openWindow, type Watched } from '../parts/chromium.js'
+import { makeScenery, type Scenery } from '../parts/scenery.js'
+
+/** Pages whose path has a parameter: something to put there. Each new page needs its line here. */
+const shownAt: Readonly<Record<string, (scenery: Scenery) => Promise<readonly string[]>>> = {
+  '/docs/{operation}': async () => ['/docs/sendEmail', '/docs/listEmails'],
+  '/errors/{code}': async () => ['/errors/validation.request_invalid'],
+}
+
+/** What a page is reached with, where its bare path shows little. */
+const ALSO: Readonly<Record<string, readonly string[]>> = {
+  '/emails': ['/emails', '/emails?mode=test'],
+}
+
+const WIDTHS = [360, 390, 1280, 2560]
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
+}
+
+/** In the dark only the colours are others. */
+const COLOURS = ['color-contrast', 'link-in-text-block']
+
+const violations = (page: Page, rules: readonly string[] | null): Promise<readonly string[]> =>
+  page.evaluate(async (only) => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(root: Document, options: object): Promise<{ violations: Violation[] }> }
+    }
+    const { violations: found } = await axe.run(document, {
+      resultTypes: ['violations'],
+      ...(only && { runOnly: { type: 'rule', values: only } }),
+    })
+    return found.flatMap(({ id, nodes }) =>
+      nodes
+        .slice(0, 3)
+        .map(({ target, failureSummary }) => `${id} at ${target.join(' ')}: ${failureSummary}`),
+    )
+  }, rules)
+
+const look = async ({ page, troubles }: Watched, path: string): Promise<readonly string[]> => {
+  const wrong: string[] = []
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.emulateMedia({ colorScheme: 'light' })
+  const answer = await page.goto(path)
+  if (answer?.status() !== 200) wrong.push(`answers ${answer?.status()}`)
+  if (new URL(page.url()).pathname !== path.split('?')[0]) wrong.push(`leads to ${page.url()}`)
+  await page.evaluate(AXE)
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    const [content, room] = await page.evaluate(() => [
+      document.scrollingElement?.scrollWidth ?? 0,
+      innerWidth,
+    ])
+    if ((content ?? 0) > (room ?? 0)) wrong.push(`is ${content} wide in a window of ${room}`)
+    if (width !== 390 && width !== 1280) continue
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      const found = await violations(page, colorScheme === 'light' ? null : COLOURS)
+      wrong.push(...found.map((one) => `${width} ${colorScheme}: ${one}`))
+    }
+    await page.emulateMedia({ colorScheme: 'light' })
+  }
+  return [...wrong, ...troubles()]
+}
+
+t.test('every page', { skip: noChromium }, async (t) => {
+  t.setTimeout(240_000)
+  const scenery = await makeScenery()
+  t.teardown(() => scenery.postern.remove())
+  const browser = await openChromium()
+  t.teardown(() => browser.close())
+  const paths: string[] = []
+  for (const { path } of [...PAGES, ...OPEN_PAGES]) {
+    const shown = path.includes('{') ? await shownAt[path]?.(scenery) : (ALSO[path] ?? [path])
+    t.ok(shown, `${path} has something to show in this test`)
+    paths.push(...(shown ?? []))
+  }
+  const next = async (): Promise<void> => {
+    const window = await openWindow(browser, scenery.postern.url, scenery.session)
+    for (let path = paths.shift(); path !== undefined; path = paths.shift())
+      t.strictSame(await look(window, path), [], path)
+    await window.context.close()
+  }
+  await Promise.all([next(), next()])
+  const stranger = await openWindow(browser, scenery.postern.url, null)
+  for (const path of ['/errors', '/errors/email.not_found'])
+    t.strictSame(await look(stranger, path), [], path)
+})
