@@ -56,7 +56,8 @@ const WorkspaceSwitch = ({
   const shown = names.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? workspace
   return (
     <details class="switch" name="bar">
-      <summary aria-label={`Workspace: ${shown ?? 'all'}`}>
+      <summary>
+        <span class="hid">Workspace: </span>
         <span>{shown ?? 'All workspaces'}</span>
       </summary>
       <div class="menu">

@@ -10,10 +10,26 @@ import { OPEN_PAGES, PAGES } from '../../src/dashboard/pages/all.js'
 import { noChromium, openChromium, openWindow, type Watched } from '../parts/chromium.js'
 import { makeScenery, type Scenery } from '../parts/scenery.js'
 
-/** Pages whose path has a parameter: something to put there. Each new page needs its line here. */
-const shownAt: Readonly<Record<string, (scenery: Scenery) => Promise<readonly string[]>>> = {
-  '/docs/{operation}': async () => ['/docs/sendEmail', '/docs/listEmails'],
-  '/errors/{code}': async () => ['/errors/validation.request_invalid'],
+/** What stands for the parameter of a page, by where the page begins. Each new kind of thing needs its line here. */
+const THINGS: Readonly<Record<string, (scenery: Scenery) => Promise<readonly string[]>>> = {
+  docs: async () => ['sendEmail', 'listEmails'],
+  errors: async () => ['validation.request_invalid'],
+  emails: async ({ mails }) => Object.values(mails),
+  webhooks: (scenery) => firstOf(scenery, '/v1/webhooks'),
+  pools: (scenery) => firstOf(scenery, '/v1/egress-pools'),
+  workspaces: (scenery) => firstOf(scenery, '/v1/workspaces'),
+  domains: async () => ['shop.example'],
+}
+
+const firstOf = async ({ postern, session }: Scenery, path: string): Promise<readonly string[]> => {
+  const { body } = await postern.api('GET', path, session)
+  return [body.data[0].id]
+}
+
+const shownAt = async (path: string, scenery: Scenery): Promise<readonly string[]> => {
+  if (!path.includes('{')) return ALSO[path] ?? [path]
+  const things = (await THINGS[path.split('/')[1] ?? '']?.(scenery)) ?? []
+  return things.map((one) => path.replace(/\{\w+\}/, one))
 }
 
 /** What a page is reached with, where its bare path shows little. */
@@ -48,6 +64,20 @@ const violations = (page: Page, rules: readonly string[] | null): Promise<readon
     )
   }, rules)
 
+/** What runs out of the window, the page's own words first; null where nothing does. */
+const widest = (page: Page): Promise<string | null> =>
+  page.evaluate(() => {
+    const content = document.scrollingElement?.scrollWidth ?? 0
+    if (content <= innerWidth) return null
+    const out = [...document.querySelectorAll('body *')].filter(
+      (one) => one.getBoundingClientRect().right > innerWidth + 1,
+    )
+    const named = out
+      .slice(-3)
+      .map((one) => `${one.tagName}.${one.className} ${one.textContent?.slice(0, 40)}`)
+    return `${content} wide: ${named.join('; ')}`
+  })
+
 const look = async ({ page, troubles }: Watched, path: string): Promise<readonly string[]> => {
   const wrong: string[] = []
   await page.setViewportSize({ width: 1280, height: 900 })
@@ -58,11 +88,8 @@ const look = async ({ page, troubles }: Watched, path: string): Promise<readonly
   await page.evaluate(AXE)
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 })
-    const [content, room] = await page.evaluate(() => [
-      document.scrollingElement?.scrollWidth ?? 0,
-      innerWidth,
-    ])
-    if ((content ?? 0) > (room ?? 0)) wrong.push(`is ${content} wide in a window of ${room}`)
+    const wide = await widest(page)
+    if (wide !== null) wrong.push(`${width}: ${wide}`)
     if (width !== 390 && width !== 1280) continue
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
@@ -74,17 +101,18 @@ const look = async ({ page, troubles }: Watched, path: string): Promise<readonly
   return [...wrong, ...troubles()]
 }
 
+t.setTimeout(240_000)
+
 t.test('every page', { skip: noChromium }, async (t) => {
-  t.setTimeout(240_000)
   const scenery = await makeScenery()
   t.teardown(() => scenery.postern.remove())
   const browser = await openChromium()
   t.teardown(() => browser.close())
   const paths: string[] = []
   for (const { path } of [...PAGES, ...OPEN_PAGES]) {
-    const shown = path.includes('{') ? await shownAt[path]?.(scenery) : (ALSO[path] ?? [path])
-    t.ok(shown, `${path} has something to show in this test`)
-    paths.push(...(shown ?? []))
+    const shown = await shownAt(path, scenery)
+    t.ok(shown.length > 0, `${path} has something to show in this test`)
+    paths.push(...shown)
   }
   const next = async (): Promise<void> => {
     const window = await openWindow(browser, scenery.postern.url, scenery.session)

@@ -50,7 +50,7 @@ const fill = async (postern: Postern, session: string): Promise<void> => {
   await postern.json('webhook', 'create', hook, '--mode', 'test')
   await make('/v1/domains', { name: 'shop.example' })
   await postern.json('suppression', 'add', 'gone@example.com', '--reason', 'asked')
-  await postern.json('credential', 'create', '--workspace', 'default')
+  await postern.json('credential', 'create', '--workspace', 'default', '--cidr', '10.1.0.0/16')
   await postern.json('workspace', 'update', 'default', '--pool', 'shop-eu')
 }
 
