@@ -69,13 +69,13 @@ const widest = (page: Page): Promise<string | null> =>
   page.evaluate(() => {
     const content = document.scrollingElement?.scrollWidth ?? 0
     if (content <= innerWidth) return null
-    const out = [...document.querySelectorAll('body *')].filter(
-      (one) => one.getBoundingClientRect().right > innerWidth + 1,
+    const scrolls = (one: Element | null): boolean =>
+      one !== null && (getComputedStyle(one).overflowX !== 'visible' || scrolls(one.parentElement))
+    const out = [...document.querySelectorAll('main *, header *')].filter(
+      (one) => one.getBoundingClientRect().right > innerWidth + 1 && !scrolls(one.parentElement),
     )
-    const named = out
-      .slice(-3)
-      .map((one) => `${one.tagName}.${one.className} ${one.textContent?.slice(0, 40)}`)
-    return `${content} wide: ${named.join('; ')}`
+    const named = out.map((one) => `${one.tagName}.${one.className} ${one.textContent?.slice(0, 40)}`)
+    return `${content} wide: ${named.slice(-3).join('; ')}`
   })
 
 const look = async ({ page, troubles }: Watched, path: string): Promise<readonly string[]> => {

@@ -27,6 +27,8 @@ export const MENUS = `
 :is(.fold, details.code, .rcpt) > summary::before { rotate: -45deg; translate: 0; }
 :is(.fold, details.code, .rcpt)[open] > summary::before { rotate: 45deg; translate: 0 -.125rem; }
 .fold > :not(summary) { margin-top: var(--s2); }
+.verb { max-width: 100%; }
+.verb > summary.b { max-width: 100%; white-space: normal; overflow-wrap: anywhere; }
 .verb { position: relative; display: inline-block; text-align: start; }
 .verb > form { position: absolute; top: calc(100% + .25rem); right: 0; z-index: 15; display: grid; gap: var(--s3); width: min(22rem, 80vw); padding: var(--s4); border: 1px solid var(--line); border-radius: var(--r3); background: var(--paper); box-shadow: var(--lift); color: var(--ink); font: 400 var(--text) var(--sans); white-space: normal; text-align: start; }
 .verb > form.wide { width: min(34rem, 86vw); }
