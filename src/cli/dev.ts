@@ -15,6 +15,7 @@ import type { Config } from '../config/config.js'
 import { type Daemon, runDaemon } from '../daemon.js'
 import type { Settled, Store } from '../store/port.js'
 import { ensureAccount } from '../tenant/account.js'
+import { createLink, linkUrl } from '../tenant/identity/links.js'
 import { createKey, verifyKey } from '../tenant/key.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { command, type Globals } from './command.js'
@@ -57,6 +58,13 @@ const devKey = async (ground: TenantGround, file: string): Promise<string> => {
   return secret
 }
 
+/** Opens the dashboard as an owner, once. On a terminal only: what a pipe gets may be kept. */
+const signInLink = async ({ ground, ports }: Daemon): Promise<string> => {
+  const { id } = await ensureAccount(ground)
+  const { row, token } = await createLink(ground, id, { kind: 'setup', role: 'owner', createdBy: 'dev' })
+  return linkUrl(`http://${LOOPBACK}:${ports.http}`, row, token)
+}
+
 /** Throws where mail of a service waits: the sandbox would take it, and it would look delivered. */
 const keepOff = async (args: Globals, { data_dir: dataDir }: Config, mark: string): Promise<void> => {
   if (!existsSync(join(dataDir, 'postern.db')) || existsSync(mark)) return
@@ -86,9 +94,16 @@ interface Started {
   readonly moved: readonly string[]
   /** Shows the mails in another terminal. */
   readonly tail: string
+  /** Signs in to the dashboard, once. */
+  readonly link: string
+  /** Makes such a link where none is shown. */
+  readonly linkCommand: string
 }
 
-const banner = ({ config, daemon, key, keyFile: file, moved, tail }: Started, terminal: Terminal): string => {
+const banner = (
+  { config, daemon, key, keyFile: file, moved, tail, link, linkCommand }: Started,
+  terminal: Terminal,
+): string => {
   const { bold, dim } = terminal.paint
   const base = `http://${LOOPBACK}:${daemon.ports.http}`
   const at = config.submission.findIndex((listener) => listener.tls === 'starttls')
@@ -105,12 +120,13 @@ const banner = ({ config, daemon, key, keyFile: file, moved, tail }: Started, te
   return [
     `${bold(`Postern ${versionText()}`)}  dev mode: mail is captured, nothing leaves this machine`,
     `  ${dim('API')}        ${base}/v1      ${dim('SMTP')}  ${LOOPBACK}:${smtp} (STARTTLS)`,
+    `  ${dim('Dashboard')}  ${base}/      ${dim('sign in')}  ${terminal.isTty ? `${link} (one use, 30 min)` : linkCommand}`,
     `  ${dim('Key')}        ${terminal.isTty ? key : `in ${near(file)}`}      ${dim('data')}  ${near(join(config.data_dir, 'postern.db'))}`,
     ...(moved.length === 0 ? [] : [`  ${dim('Ports')}      taken by other programs: ${moved.join(', ')}`]),
     `Try:   ${curl}`,
     `       ${swaks}`,
     '       (a recipient chooses its fate: delivered@, bounced@, bounced+5.2.2@, deferred@, slow@, complained@, ooto@)',
-    `Watch: ${tail}`,
+    `Watch: ${tail}   ${dim('Go live: postern init && postern doctor')}`,
   ].join('\n')
 }
 
@@ -186,7 +202,9 @@ export const devCommand = command({
     endWithNpx()
     const stopWatching = watch(daemon.store, terminal.paint, (text) => terminal.write(text))
     const tail = ownCommand(args.config, 'email', 'tail')
-    terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail }, terminal))
+    const link = terminal.isTty ? await signInLink(daemon) : ''
+    const linkCommand = ownCommand(args.config, 'setup-link')
+    terminal.write(banner({ config, daemon, key, keyFile: file, moved, tail, link, linkCommand }, terminal))
     const forget = noteListening(config, daemon.ports)
     const reason = await daemon.ended
     forget()
