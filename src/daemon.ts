@@ -270,6 +270,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
     ...{ tenant: ground, accountId, identity: config.identity, isTls: tls !== null },
+    provePerson: tenants.provePerson,
   })
   const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })

@@ -10,6 +10,7 @@
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
+import type { ProvePerson } from '../tenant/identity/local.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { type Ask, AskError, jsonOf, type Problem, queryText } from './ask.js'
 import { loadAssets } from './assets.js'
@@ -43,6 +44,7 @@ export interface DashboardOptions {
   readonly addressOf: (request: Request) => string
   readonly tenant: TenantGround
   readonly accountId: string
+  readonly provePerson: ProvePerson
   readonly identity: IdentitySettings
   /** This listener speaks TLS itself. */
   readonly isTls: boolean
@@ -88,9 +90,9 @@ const STALE: Problem = {
 export const createDashboard = (options: DashboardOptions): Site => {
   const { ask, follow, baseUrl, pepper, version, isDev, log, addressOf } = options
   const assets = loadAssets()
-  const { tenant, accountId, identity: settings } = options
+  const { tenant, accountId, provePerson, identity: settings } = options
   const providers = createProviders(settings.oidc, tenant.clock)
-  const signIn = { tenant, accountId, settings, baseUrl, log, assets, providers }
+  const signIn = { tenant, accountId, provePerson, settings, baseUrl, log, assets, providers }
   const recheck = createRecheck(signIn)
   const defaultMode = isDev ? 'test' : 'live'
   const sessionCookie = () => cookieRules(baseUrl(), 'session')

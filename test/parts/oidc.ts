@@ -97,7 +97,7 @@ export class Idp {
     const client = {
       client_id: 'postern',
       redirect_uris: [`${baseUrl}/sign-in/${name}/callback`],
-      post_logout_redirect_uris: [`${baseUrl}/sign-in?signed_out`],
+      post_logout_redirect_uris: [`${baseUrl}/signed-out`],
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
       backchannel_logout_uri: `${baseUrl}/sign-in/${name}/logout`,

@@ -4,6 +4,7 @@
 import type { Log } from '../../base/log.js'
 import { randomText } from '../../base/secret.js'
 import type { IdentitySettings } from '../../config/identity.js'
+import type { ProvePerson } from '../../tenant/identity/local.js'
 import type { TenantGround } from '../../tenant/principal.js'
 import type { Assets } from '../assets.js'
 import { guestTokenOf, isOwnOrigin, sameToken } from '../own-form.js'
@@ -16,6 +17,7 @@ import { messagePage, type ProviderLink, wrongWayPage } from './views.js'
 export interface SignInGround {
   readonly tenant: TenantGround
   readonly accountId: string
+  readonly provePerson: ProvePerson
   readonly settings: IdentitySettings
   /** Known once the listener listens. */
   readonly baseUrl: () => string

@@ -1,10 +1,131 @@
 /**
- * NAME      link - one-use links, as the browser brings them
+ * NAME      link - one-use links: setup and invitation
+ * DESCRIPTION
+ *   To look at one changes nothing: mail scanners, previews and prefetching
+ *   browsers only ever look. The button posts, and that uses it up. At a provider
+ *   an invitation waits in a cookie, so that its secret stands in no other address.
  */
+import { Fault } from '../../base/fault.js'
 import type { LinkRow } from '../../store/port/identity.js'
-import type { SignInGround } from './ground.js'
+import { openLink } from '../../tenant/identity/links.js'
+import { newPerson } from '../../tenant/identity/people.js'
+import type { Asked, Reply } from './exchange.js'
+import {
+  guestOf,
+  isOurForm,
+  message,
+  notOurForm,
+  providerLinks,
+  refuseWay,
+  type SignInGround,
+} from './ground.js'
+import { openSession } from './session.js'
+import { invitationPage, setupPage } from './views.js'
 
 /** Cookie in which an invitation waits while the browser is at a provider. */
 export const INVITATION = 'invitation'
+const WAITS_SECONDS = 600
 
-export const findInvitation = async (_ground: SignInGround, _token: string): Promise<LinkRow | null> => null
+export const findInvitation = ({ tenant }: SignInGround, token: string): Promise<LinkRow | null> =>
+  openLink(tenant, 'invitation', token)
+
+const gone = (ground: SignInGround, how: string): Reply =>
+  message(ground, {
+    status: 410,
+    title: 'This link does not work any more',
+    says: 'It was used already, or is too old.',
+    check: how,
+  })
+
+const SETUP_AGAIN = 'postern setup-link on the server makes another one'
+const INVITE_AGAIN = 'an owner makes another one (Settings, People)'
+
+export const showSetup = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(ground, asked)
+  if (wrong !== null) return wrong
+  const link = await openLink(ground.tenant, 'setup', asked.params.token ?? '')
+  if (link === null) return gone(ground, SETUP_AGAIN)
+  const { token, cookies } = guestOf(ground, asked)
+  const { assets, baseUrl } = ground
+  const path = `/setup/${asked.params.token}`
+  const page = setupPage({ assets, baseUrl: baseUrl(), path, token, person: link.email })
+  return { status: 200, page, cookies: cookies ?? {} }
+}
+
+export const useSetup = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(ground, asked)
+  if (wrong !== null) return wrong
+  if (!isOurForm(ground, asked)) return notOurForm(ground, asked)
+  const link = await openLink(ground.tenant, 'setup', asked.params.token ?? '')
+  if (link === null) return gone(ground, SETUP_AGAIN)
+  const opened = await openSession(ground, asked, {
+    ...{ userId: link.userId, role: link.role, provider: 'link', linkId: link.id },
+    ...{ newUser: null, identity: null, change: null },
+  })
+  if (opened.done !== 'done') return gone(ground, SETUP_AGAIN)
+  return { status: 303, to: link.userId === null ? '/' : '/settings/you', cookies: opened.cookies }
+}
+
+const showForm = (
+  ground: SignInGround,
+  asked: Asked,
+  link: LinkRow,
+  status: number,
+  wrong: readonly string[],
+): Reply => {
+  const { assets, baseUrl, settings } = ground
+  const { token, cookies } = guestOf(ground, asked)
+  const page = invitationPage({
+    ...{ assets, baseUrl: baseUrl(), token, wrong },
+    path: `/invitation/${asked.params.token}`,
+    role: link.role,
+    email: asked.form.has('email') ? asked.form.raw('email').slice(0, 254) : (link.email ?? ''),
+    name: asked.form.raw('name').slice(0, 200),
+    providers: providerLinks(ground, '?invited'),
+    hasLocal: settings.local,
+  })
+  const waiting = { [INVITATION]: { value: asked.params.token ?? '', seconds: WAITS_SECONDS } }
+  return { status, page, cookies: { ...cookies, ...waiting } }
+}
+
+export const showInvitation = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(ground, asked)
+  if (wrong !== null) return wrong
+  const link = await findInvitation(ground, asked.params.token ?? '')
+  return link === null ? gone(ground, INVITE_AGAIN) : showForm(ground, asked, link, 200, [])
+}
+
+/** What /v1 would say of a field, as a sentence. */
+const sentences = (error: unknown): readonly string[] => {
+  if (!(error instanceof Fault) || error.row.http >= 500) throw error
+  const { errors } = error.options
+  if (errors === undefined || errors.length === 0) return [error.message]
+  return errors.map(({ field, message: said }) => {
+    const name = field.replace(/^body\./, '')
+    return `${name.charAt(0).toUpperCase()}${name.slice(1)} ${said}.`
+  })
+}
+
+export const useInvitation = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(ground, asked)
+  if (wrong !== null) return wrong
+  if (!isOurForm(ground, asked)) return notOurForm(ground, asked)
+  const { settings, tenant, accountId } = ground
+  const link = await findInvitation(ground, asked.params.token ?? '')
+  if (link === null || !settings.local) return gone(ground, INVITE_AGAIN)
+  const { form } = asked
+  const again = (said: readonly string[]): Reply => showForm(ground, asked, link, 422, said)
+  try {
+    const wish = { email: form.raw('email'), name: form.text('name'), role: link.role, password: form.raw('password') }
+    const newUser = await newPerson(tenant, accountId, wish)
+    const opened = await openSession(ground, asked, {
+      ...{ userId: newUser.id, provider: 'local', linkId: link.id },
+      ...{ newUser, identity: null, change: null },
+    })
+    if (opened.done === 'not_unique') return again(['Somebody has this address already.'])
+    if (opened.done !== 'done') return gone(ground, INVITE_AGAIN)
+    return { status: 303, to: '/', cookies: { ...opened.cookies, [INVITATION]: null } }
+  } catch (error) {
+    return again(sentences(error))
+  }
+}

@@ -15,6 +15,7 @@ import type { SignInGround } from './ground.js'
 import { admit } from './oidc/admission.js'
 import type { Told } from './oidc/claims.js'
 import type { Provider } from './oidc/provider.js'
+import { providerActor } from './session.js'
 import { changeOf, type KeptTokens, sessionOidc, TOKENS } from './with-provider.js'
 
 const EVERY_MS = 3_600_000
@@ -38,7 +39,7 @@ export const createRecheck = (ground: SignInGround): Recheck => {
       : (JSON.parse(unseal(tenant.pepper, TOKENS, oidc.sealed)) as KeptTokens)
 
   const end = async (row: SessionRow, why: string): Promise<Verdict> => {
-    await tenant.store.revokeSession(accountId, row.id)
+    await tenant.store.by(providerActor(row.provider, null)).revokeSession(accountId, row.id)
     log.info({ event: 'session_ended', session: row.id, user: row.userId, provider: row.provider, why })
     return 'ended'
   }
@@ -70,7 +71,8 @@ export const createRecheck = (ground: SignInGround): Recheck => {
       if (admission.refused !== null) return await end(row, admission.refused)
       const change = changeOf(provider, admission, user)
       // the last owner stays one, whatever the provider says
-      if (change !== null) await tenant.store.updateUser(accountId, user.id, change)
+      const store = tenant.store.by(providerActor(provider.name, null))
+      if (change !== null) await store.updateUser(accountId, user.id, change)
       const kept = { ...granted, idToken: granted.idToken ?? keptOf(row).idToken }
       const fresh = await sessionOidc(
         ground,

@@ -5,8 +5,9 @@
  *   put into his browser. Person, identity, link and session are one commit.
  */
 import type { Role } from '../../config/identity.js'
+import type { Actor } from '../../store/port/audit.js'
 import type { SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
-import { newSession, verifySession } from '../../tenant/session.js'
+import { type LiveSession, newSession, verifySession } from '../../tenant/session.js'
 import type { Asked, Reply } from './exchange.js'
 import type { SignInGround } from './ground.js'
 
@@ -34,6 +35,20 @@ export const currentSession = async ({ tenant }: SignInGround, asked: Asked) => 
   return token === null ? null : verifySession(tenant, token)
 }
 
+/** As whom the browser's session is written down. */
+export const actorOf = ({ row, user }: LiveSession, address: string): Actor =>
+  user === null
+    ? { kind: row.provider === 'cli' ? 'cli' : 'link', id: row.id, name: null, address }
+    : { kind: 'person', id: user.id, name: user.email, address }
+
+/** As whom a provider's own word is written down. */
+export const providerActor = (name: string, address: string | null): Actor => ({
+  kind: 'system',
+  id: name,
+  name: 'identity provider',
+  address,
+})
+
 export type Opened =
   | { readonly done: 'done'; readonly cookies: Reply['cookies'] }
   | { readonly done: Exclude<SignedIn, 'done'> }
@@ -45,7 +60,12 @@ export const openSession = async (ground: SignInGround, asked: Asked, opening: O
   const wish = { userId, role, provider, oidc, address: asked.address, userAgent: userAgentOf(asked) }
   const { row, token } = newSession(tenant, accountId, wish)
   const now = tenant.clock.now()
-  const done = await tenant.store.signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
+  const user = rest.newUser ?? (userId === null ? null : await tenant.store.user(accountId, userId))
+  const actor: Actor =
+    user === null
+      ? { kind: 'link', id: row.id, name: null, address: asked.address }
+      : { kind: 'person', id: user.id, name: user.email, address: asked.address }
+  const done = await tenant.store.by(actor).signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
   if (done !== 'done') return { done }
   ground.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
   return { done, cookies: sessionCookie(ground, token) }

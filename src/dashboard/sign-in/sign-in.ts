@@ -11,6 +11,8 @@ import { Form } from '../form.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
 import type { Asked, Reply } from './exchange.js'
 import { message, type SignInGround } from './ground.js'
+import { showInvitation, showSetup, useInvitation, useSetup } from './link.js'
+import { signInLocally } from './local.js'
 import { backChannelLogout, signOut } from './sign-out.js'
 import { showSignedOut, showSignIn } from './start.js'
 import { comeBack, goToProvider } from './with-provider.js'
@@ -19,7 +21,12 @@ type Step = (ground: SignInGround, asked: Asked) => Promise<Reply>
 
 const STEPS: readonly (readonly [method: 'GET' | 'POST', path: string, step: Step])[] = [
   ['GET', '/sign-in', showSignIn],
+  ['POST', '/sign-in', signInLocally],
   ['GET', '/signed-out', showSignedOut],
+  ['GET', '/setup/{token}', showSetup],
+  ['POST', '/setup/{token}', useSetup],
+  ['GET', '/invitation/{token}', showInvitation],
+  ['POST', '/invitation/{token}', useInvitation],
   ['GET', '/sign-in/{name}', goToProvider],
   ['GET', '/sign-in/{name}/callback', comeBack],
   ['POST', '/sign-in/{name}/logout', backChannelLogout],

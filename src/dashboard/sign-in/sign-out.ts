@@ -12,7 +12,7 @@ import type { Asked, Reply } from './exchange.js'
 import { notOurForm, type SignInGround } from './ground.js'
 import type { LogoutClaims } from './oidc/logout-token.js'
 import type { Provider } from './oidc/provider.js'
-import { currentSession } from './session.js'
+import { actorOf, currentSession, providerActor } from './session.js'
 import { messagePage } from './views.js'
 import { type KeptTokens, TOKENS } from './with-provider.js'
 
@@ -49,7 +49,7 @@ export const signOut = async (ground: SignInGround, asked: Asked): Promise<Reply
   const isOurs = sameToken(asked.form.raw('_form'), formTokenOf(tenant.pepper, token))
   if (!isOurs || !isOwnOrigin(asked.headers, baseUrl())) return notOurForm(ground, asked)
   const away = await awayFrom(ground, current)
-  await tenant.store.revokeSession(accountId, current.row.id)
+  await tenant.store.by(actorOf(current, asked.address)).revokeSession(accountId, current.row.id)
   ground.log.info({ event: 'signed_out', session: current.row.id, user: current.row.userId })
   if (away === null) return { status: 303, to: '/signed-out', cookies: GONE }
   const page = messagePage({
@@ -81,7 +81,8 @@ export const backChannelLogout = async (ground: SignInGround, asked: Asked): Pro
     const claims = await provider.checkLogout(asked.form.raw('logout_token'))
     const isNew = await tenant.store.rememberOnce('logout', `${claims.issuer} ${claims.jti}`, claims.until)
     if (!isNew) throw new ProviderTrouble('token', 'logout token: its jti was used already')
-    const ended = await tenant.store.revokeSessions(accountId, sessionsOf(provider, claims))
+    const store = tenant.store.by(providerActor(provider.name, asked.address))
+    const ended = await store.revokeSessions(accountId, sessionsOf(provider, claims))
     log.info({ event: 'provider_signed_out', provider: provider.name, ended })
     return { status: 200, json: {} }
   } catch (error) {

@@ -101,6 +101,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: 'test', isDev: false },
     ...{ tenant: ground, accountId, identity: config.identity, isTls: false },
+    provePerson: tenants.provePerson,
   })
   const submission = createSubmission({ store, config, clock })
   const http: Http = createHttp({ store, tenants, submission, config, clock, log, pepper, site })
