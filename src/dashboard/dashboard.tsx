@@ -267,7 +267,8 @@ export const createDashboard = (options: DashboardOptions): Site => {
           parse: 'gunzip' as const,
           output: 'data' as const,
           maxBytes: MOST_FORM,
-          allow: 'application/x-www-form-urlencoded',
+          // instead of the JSON that the API takes everything for; what is no form has no token either
+          override: 'application/x-www-form-urlencoded',
         },
       },
       handler: guarded(async (request, h, visit) => respond(h, await act(page, request, visit))),

@@ -34,7 +34,7 @@ export interface Reply {
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** By plain name; null takes one away. */
-  readonly cookies?: Readonly<
-    Record<string, { readonly value: string; readonly seconds: number | null } | null>
-  >
+  readonly cookies?:
+    | Readonly<Record<string, { readonly value: string; readonly seconds: number | null } | null>>
+    | undefined
 }

@@ -116,7 +116,12 @@ export const useInvitation = async (ground: SignInGround, asked: Asked): Promise
   const { form } = asked
   const again = (said: readonly string[]): Reply => showForm(ground, asked, link, 422, said)
   try {
-    const wish = { email: form.raw('email'), name: form.text('name'), role: link.role, password: form.raw('password') }
+    const wish = {
+      email: form.raw('email'),
+      name: form.text('name'),
+      role: link.role,
+      password: form.raw('password'),
+    }
     const newUser = await newPerson(tenant, accountId, wish)
     const opened = await openSession(ground, asked, {
       ...{ userId: newUser.id, provider: 'local', linkId: link.id },

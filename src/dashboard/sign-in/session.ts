@@ -65,7 +65,9 @@ export const openSession = async (ground: SignInGround, asked: Asked, opening: O
     user === null
       ? { kind: 'link', id: row.id, name: null, address: asked.address }
       : { kind: 'person', id: user.id, name: user.email, address: asked.address }
-  const done = await tenant.store.by(actor).signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
+  const done = await tenant.store
+    .by(actor)
+    .signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
   if (done !== 'done') return { done }
   ground.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
   return { done, cookies: sessionCookie(ground, token) }

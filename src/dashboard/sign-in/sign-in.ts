@@ -38,7 +38,8 @@ const PAYLOAD = {
   parse: 'gunzip' as const,
   output: 'data' as const,
   maxBytes: MOST_FORM,
-  allow: 'application/x-www-form-urlencoded',
+  // instead of the JSON that the API takes everything for; what is no form has no token either
+  override: 'application/x-www-form-urlencoded',
 }
 
 const askedOf = (request: Request, baseUrl: string, isTls: boolean): Asked => ({

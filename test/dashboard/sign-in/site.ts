@@ -16,6 +16,7 @@ import type { Store } from '../../../src/store/port.js'
 import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { createSubmission } from '../../../src/submission/submission.js'
 import type { TenantGround } from '../../../src/tenant/principal.js'
+import { verifySession } from '../../../src/tenant/session.js'
 import { createTenants } from '../../../src/tenant/tenants.js'
 import type { CookieClient, Going, Shown } from '../../parts/cookie-client.js'
 import { CLIENT_SECRET, Idp, type IdpWish } from '../../parts/oidc.js'
@@ -39,7 +40,7 @@ export interface Site {
   readonly lines: readonly string[]
   /** Whole sign-in at office; what is shown at its end. */
   viaOffice(client: CookieClient, path?: string): Promise<Shown>
-  /** Shows who is signed in, by GET /v1/session with the browser's cookie; null for nobody. */
+  /** Who is signed in with the browser's cookie; null for nobody. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came
   who(client: CookieClient): Promise<any>
   get(client: CookieClient, path: string, going?: Going): Promise<Shown>
@@ -116,8 +117,8 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
       const jar = client.jar(url)
       const token = jar.get('postern_session') ?? jar.get('__Host-postern_session')
       if (token === undefined) return null
-      const answer = await fetch(`${url}/v1/session`, { headers: { authorization: `Bearer ${token}` } })
-      return answer.status === 200 ? answer.json() : null
+      const live = await verifySession(ground, token)
+      return live && { role: live.user?.role ?? live.row.role, person: live.user, session: live.row }
     },
     async stop() {
       await http.stop()
