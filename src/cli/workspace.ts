@@ -86,19 +86,21 @@ const list = command({
       const names = new Map(
         (await collect((page) => store.pools(account.id, page))).map((pool) => [pool.id, pool.name]),
       )
-      terminal.data(rows.map(workspaceRecord), (paint) =>
-        table(
-          paint,
-          ['slug', 'name', 'pool', 'default from', 'suspended', 'id'],
-          rows.map((row) => [
-            row.slug,
-            row.name,
-            names.get(row.poolId) ?? row.poolId,
-            row.defaultFrom,
-            row.suspendedAt === null ? 'no' : 'yes',
-            row.id,
-          ]),
-        ),
+      terminal.data(
+        rows.map((row) => workspaceRecord(row)),
+        (paint) =>
+          table(
+            paint,
+            ['slug', 'name', 'pool', 'default from', 'suspended', 'id'],
+            rows.map((row) => [
+              row.slug,
+              row.name,
+              names.get(row.poolId) ?? row.poolId,
+              row.defaultFrom,
+              row.suspendedAt === null ? 'no' : 'yes',
+              row.id,
+            ]),
+          ),
       )
     }),
 })

@@ -18,6 +18,7 @@ import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/po
 import type {
   CredentialRow,
   KeyRow,
+  KeyScope,
   KnownPool,
   SuppressionRow,
   UpstreamRow,
@@ -127,7 +128,8 @@ const alarms = ({ alarms: settings, alarmed, onAlarm }: WorkspaceRow) => ({
   }),
 })
 
-export const workspace = (row: WorkspaceRow) => ({
+/** Why it is suspended is for whoever runs this, not for the tenant. */
+export const workspace = (row: WorkspaceRow, scope: KeyScope = 'platform') => ({
   id: row.id,
   object: 'workspace' as const,
   name: row.name,
@@ -137,9 +139,13 @@ export const workspace = (row: WorkspaceRow) => ({
   default_from: row.defaultFrom,
   restrict_senders: row.restrictSenders,
   sender_dsn: row.senderDsn,
+  line_endings: row.lineEndings,
+  ambiguous: row.ambiguous,
   ...alarms(row),
   statistics: { tags: row.statisticsTags },
   suspended: row.suspendedAt !== null,
+  suspended_at: timeOrNull(row.suspendedAt),
+  suspended_reason: scope === 'platform' ? row.suspendedReason : null,
   created_at: toRfc3339(row.createdAt),
 })
 

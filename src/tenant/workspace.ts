@@ -36,6 +36,8 @@ export interface WorkspaceWish {
   readonly onAlarm?: WorkspaceRow['onAlarm'] | undefined
   readonly statisticsTags?: readonly string[] | undefined
   readonly suspended?: boolean | undefined
+  /** Why, when it is. */
+  readonly suspendedReason?: string | null | undefined
 }
 
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
@@ -193,7 +195,9 @@ export const updateWorkspace = async (
   const moving = to === from ? undefined : { accountId, from, to, now: ground.clock.now() }
   if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw invalid([SLUG_TAKEN])
   if (wish.suspended !== undefined && wish.suspended !== (old.suspendedAt !== null))
-    await (wish.suspended ? suspendWorkspace(ground, old, null) : resumeWorkspace(ground, old))
+    await (wish.suspended
+      ? suspendWorkspace(ground, old, wish.suspendedReason ?? null)
+      : resumeWorkspace(ground, old))
   return findWorkspace(ground, accountId, id)
 }
 

@@ -18,6 +18,9 @@ import { overviewPage } from './overview/overview.js'
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
 import { webhooksPage } from './webhooks/list.js'
 import { webhookPage } from './webhooks/one.js'
+import { editWorkspacePage, newWorkspacePage } from './workspaces/edit.js'
+import { workspacesPage } from './workspaces/list.js'
+import { workspacePage } from './workspaces/one.js'
 
 export const PAGES: readonly Page[] = [
   overviewPage,
@@ -31,6 +34,10 @@ export const PAGES: readonly Page[] = [
   newWebhookPage,
   editWebhookPage,
   webhookPage,
+  workspacesPage,
+  newWorkspacePage,
+  editWorkspacePage,
+  workspacePage,
   docsPage,
   operationPage,
   lookPage,

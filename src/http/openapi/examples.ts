@@ -149,6 +149,8 @@ const workspace = {
   default_from: FROM,
   restrict_senders: false,
   sender_dsn: false,
+  line_endings: 'strict',
+  ambiguous: 'retry',
   alarms: {
     complaints: { rate: 0.003, at_least: 5 },
     hard_bounces: { rate: 0.05, at_least: 20 },
@@ -158,6 +160,8 @@ const workspace = {
   alarmed: [{ alarm: 'complaints', since: MADE, count: 6, tried: 750 }],
   statistics: { tags: ['kind'] },
   suspended: false,
+  suspended_at: null,
+  suspended_reason: null,
   created_at: MADE,
 }
 

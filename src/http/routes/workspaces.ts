@@ -23,10 +23,13 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   defaultFrom: body.default_from,
   restrictSenders: body.restrict_senders,
   senderDsn: body.sender_dsn,
+  lineEndings: body.line_endings,
+  ambiguous: body.ambiguous,
   alarms: body.alarms,
   onAlarm: body.on_alarm,
   statisticsTags: body.statistics?.tags,
   suspended: body.suspended,
+  suspendedReason: body.suspended_reason,
 })
 
 const wrongWithChange = async (
@@ -88,7 +91,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
         query: call.query,
         filters: {},
         fetch: fetchFor(ground, call),
-        render: render.workspace,
+        render: (row) => render.workspace(row, call.principal.scope),
       })
       return { status: 200, body }
     },
@@ -105,7 +108,7 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     faults: ['workspace.not_found'],
     async handle(call) {
       const row = await ground.tenants.workspaceForSend(call.principal, param(call, 'id'))
-      return { status: 200, body: render.workspace(row) }
+      return { status: 200, body: render.workspace(row, call.principal.scope) }
     },
   }),
   endpoint({

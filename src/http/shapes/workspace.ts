@@ -13,11 +13,14 @@ export interface WorkspaceBody {
   readonly egress_pool_id?: string | null
   readonly default_from?: string | null
   readonly restrict_senders?: boolean
+  readonly line_endings?: 'strict' | 'normalize'
+  readonly ambiguous?: 'retry' | 'hold'
   readonly sender_dsn?: boolean
   readonly alarms?: AlarmsWish
   readonly on_alarm?: 'notify' | 'hold'
   readonly statistics?: { readonly tags?: readonly string[] }
   readonly suspended?: boolean
+  readonly suspended_reason?: string | null
 }
 
 const MEANS: Readonly<Record<Alarm, string>> = {
@@ -55,12 +58,21 @@ const tags = () =>
     .max(MOST_STATISTICS_TAGS)
     .description('Names of tags whose values statistics count apart, from now on')
 
+const lineEndings = () =>
+  Joi.string()
+    .valid('strict', 'normalize')
+    .description('Bare CR or LF in mail that comes by SMTP is refused, or mended')
+const ambiguous = () =>
+  Joi.string().valid('retry', 'hold').description('What becomes of a mail whose fate a crash hid')
+
 const fields = {
   slug: orNull(Joi.string().max(63)),
   egress_pool_id: Joi.string().max(100).allow(null),
   default_from: Joi.string().max(1_000).allow(null),
   restrict_senders: orNull(Joi.boolean()),
   sender_dsn: orNull(Joi.boolean()),
+  line_endings: orNull(lineEndings()),
+  ambiguous: orNull(ambiguous()),
   alarms: orNull(wishedAlarms),
   on_alarm: orNull(onAlarm()),
   statistics: orNull(Joi.object({ tags: orNull(tags()) })),
@@ -82,6 +94,11 @@ export const workspaceChange = body<Partial<WorkspaceBody>>(
     ...fields,
     alarmed: orNull(Joi.array().description('As it was read; it can not be changed here')),
     suspended: orNull(Joi.boolean()),
+    suspended_at: asRead.text(),
+    suspended_reason: Joi.string()
+      .max(200)
+      .allow(null)
+      .description('With `"suspended": true`: why, for whoever runs this'),
     created_at: asRead.text(),
   }),
 )
@@ -98,6 +115,8 @@ export const workspace = Joi.object({
   default_from: nullable(Joi.string()),
   restrict_senders: Joi.boolean().required(),
   sender_dsn: Joi.boolean().required(),
+  line_endings: lineEndings().required(),
+  ambiguous: ambiguous().required(),
   alarms: Joi.object(
     Object.fromEntries(ALARMS.map((alarm) => [alarm, limitFor(alarm, readLimit).required()])),
   ).required(),
@@ -117,6 +136,8 @@ export const workspace = Joi.object({
     .description('The alarms that stand, with what was counted when they were raised'),
   statistics: Joi.object({ tags: tags().required() }).required(),
   suspended: Joi.boolean().required(),
+  suspended_at: nullable(Joi.string()),
+  suspended_reason: nullable(Joi.string()).description('Not told to the keys of the workspace'),
   created_at: time(),
 }).meta({ name: 'Workspace' })
 

@@ -1,0 +1,88 @@
+/**
+ * NAME      edit - a workspace is made or changed
+ */
+import type { Page } from '../../page.js'
+import { ActionForm } from '../../parts/form.js'
+import { Head } from '../../parts/page-parts.js'
+import type { List } from '../../parts/table.js'
+import type { Visit } from '../../visit.js'
+import { bodyOf, type PoolName, WorkspaceFields } from './fields.js'
+import type { WorkspaceRow } from './record.js'
+
+const poolsOf = async (visit: Visit): Promise<readonly PoolName[]> =>
+  (await visit.ask<List<PoolName>>('GET', '/v1/egress-pools', { query: { limit: 100 }, scoped: false })).data
+
+const pathOf = (visit: Visit): string => `/v1/workspaces/${encodeURIComponent(visit.params.id ?? '')}`
+
+export const newWorkspacePage: Page = {
+  path: '/workspaces/new',
+  async view(visit, refused) {
+    const pools = await poolsOf(visit)
+    const one = { refused, action: 'create' }
+    return {
+      title: 'Make a workspace',
+      body: (
+        <>
+          <Head title="Make a workspace" crumb={<a href={visit.link('/workspaces')}>Workspaces</a>} />
+          <ActionForm visit={visit} {...one}>
+            <WorkspaceFields {...one} row={null} pools={pools} />
+            <div class="actions">
+              <button type="submit" class="b main">
+                Make the workspace
+              </button>
+            </div>
+          </ActionForm>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async create(visit, form) {
+      const made = await visit.ask<WorkspaceRow>('POST', '/v1/workspaces', {
+        body: bodyOf(form),
+        scoped: false,
+      })
+      const notice = `${made.name} is made. It needs a key to send.`
+      return { to: visit.link(`/workspaces/${made.slug}`, { workspace: made.slug }), notice }
+    },
+  },
+}
+
+export const editWorkspacePage: Page = {
+  path: '/workspaces/{id}/edit',
+  async view(visit, refused) {
+    const [row, pools] = await Promise.all([
+      visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false }),
+      poolsOf(visit),
+    ])
+    const one = { refused, action: 'change' }
+    return {
+      title: `Change ${row.name}`,
+      body: (
+        <>
+          <Head
+            title={`Change ${row.name}`}
+            crumb={<a href={visit.link(`/workspaces/${row.slug}`)}>{row.slug}</a>}
+          />
+          <ActionForm visit={visit} {...one}>
+            <WorkspaceFields {...one} row={row} pools={pools} />
+            <div class="actions">
+              <button type="submit" class="b main">
+                Change it
+              </button>
+            </div>
+          </ActionForm>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async change(visit, form) {
+      const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {
+        body: bodyOf(form),
+        scoped: false,
+      })
+      return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} is changed.` }
+    },
+  },
+}

@@ -1,0 +1,197 @@
+/**
+ * NAME      fields - the form of a workspace, new or changed
+ */
+import type { Form } from '../../form.js'
+import type { Refused } from '../../page.js'
+import { Choice, Field } from '../../parts/form.js'
+import { ALARM_WORDS, type Alarm, type WorkspaceRow } from './record.js'
+
+export interface PoolName {
+  readonly id: string
+  readonly name: string
+}
+
+interface FieldsProps {
+  readonly row: WorkspaceRow | null
+  readonly pools: readonly PoolName[]
+  readonly refused: Refused | null
+  readonly action: string
+}
+
+const ALARM_NAMES = Object.keys(ALARM_WORDS) as readonly Alarm[]
+
+const alarmIn = (form: Form, alarm: Alarm) => {
+  if (form.has(`${alarm}_off`)) return 'off'
+  const rate = form.number(`${alarm}_rate`)
+  return { rate: rate === null ? null : rate / 100, at_least: form.number(`${alarm}_at_least`) }
+}
+
+/** As /v1 takes it. An empty pool is one of its own. */
+export const bodyOf = (form: Form) => ({
+  name: form.text('name') ?? '',
+  slug: form.text('slug'),
+  default_from: form.text('default_from'),
+  egress_pool_id: form.text('egress_pool_id'),
+  restrict_senders: form.has('restrict_senders'),
+  sender_dsn: form.has('sender_dsn'),
+  line_endings: form.text('line_endings'),
+  ambiguous: form.text('ambiguous'),
+  alarms: Object.fromEntries(ALARM_NAMES.map((alarm) => [alarm, alarmIn(form, alarm)])),
+  on_alarm: form.text('on_alarm'),
+  statistics: { tags: form.list('statistics') },
+})
+
+const Check = ({
+  name,
+  label,
+  on,
+  refused,
+}: {
+  readonly name: string
+  readonly label: string
+  readonly on: boolean
+  readonly refused: Refused | null
+}) => (
+  <label>
+    <input type="checkbox" name={name} value="on" checked={refused === null ? on : refused.form.has(name)} />
+    {label}
+  </label>
+)
+
+/** Those that a new workspace gets. */
+const USUAL: Readonly<Record<Alarm, { readonly rate: number; readonly at_least: number }>> = {
+  complaints: { rate: 0.003, at_least: 5 },
+  hard_bounces: { rate: 0.05, at_least: 20 },
+  deferrals: { rate: 0.3, at_least: 50 },
+}
+
+const AlarmFields = ({ row, refused, action }: FieldsProps) => (
+  <fieldset class="form">
+    <legend>Alarms</legend>
+    {ALARM_NAMES.map((alarm) => {
+      const limit = row?.alarms[alarm] ?? USUAL[alarm]
+      const { rate, at_least } = limit === 'off' ? USUAL[alarm] : limit
+      return (
+        <div class="form-row">
+          <Field
+            {...{ refused, action }}
+            name={`${alarm}_rate`}
+            label={`Percent of ${ALARM_WORDS[alarm]}`}
+            value={Number((rate * 100).toFixed(3))}
+          />
+          <Field
+            {...{ refused, action }}
+            name={`${alarm}_at_least`}
+            label="and as many, at least"
+            type="number"
+            value={at_least}
+          />
+          <Check
+            name={`${alarm}_off`}
+            label={`No alarm about ${ALARM_WORDS[alarm]}`}
+            on={limit === 'off'}
+            refused={refused}
+          />
+        </div>
+      )
+    })}
+    <Choice
+      {...{ refused, action }}
+      name="on_alarm"
+      label="When an alarm is raised"
+      value={row?.on_alarm ?? 'notify'}
+      options={[
+        ['notify', 'Tell: an event, and a mail to webhook.notify'],
+        ['hold', 'Tell, and hold its mail until somebody releases it'],
+      ]}
+    />
+  </fieldset>
+)
+
+const MailFields = ({ row, refused, action }: FieldsProps) => (
+  <>
+    <Check
+      name="restrict_senders"
+      label="Only its verified sending domains may send"
+      on={row?.restrict_senders ?? false}
+      refused={refused}
+    />
+    <Check
+      name="sender_dsn"
+      label="Tell the sender of an SMTP mail by a delivery report what became of it"
+      on={row?.sender_dsn ?? false}
+      refused={refused}
+    />
+    <div class="form-row">
+      <Choice
+        {...{ refused, action }}
+        name="line_endings"
+        label="Bare CR or LF in SMTP mail"
+        value={row?.line_endings ?? 'strict'}
+        options={[
+          ['strict', 'Refuse it'],
+          ['normalize', 'Mend it'],
+        ]}
+      />
+      <Choice
+        {...{ refused, action }}
+        name="ambiguous"
+        label="A mail whose fate a crash hid"
+        value={row?.ambiguous ?? 'retry'}
+        options={[
+          ['retry', 'Try again: it may arrive twice'],
+          ['hold', 'Hold it until somebody looks'],
+        ]}
+      />
+    </div>
+    <Field
+      {...{ refused, action }}
+      name="statistics"
+      label="Tags that statistics count apart"
+      value={row?.statistics.tags.join(', ')}
+      hint="Names between commas, up to 20."
+    />
+  </>
+)
+
+export const WorkspaceFields = (props: FieldsProps) => {
+  const { row, pools, refused, action } = props
+  const one = { refused, action }
+  return (
+    <>
+      <div class="form-row">
+        <Field {...one} name="name" label="Name" required maxLength={200} value={row?.name} />
+        <Field
+          {...one}
+          name="slug"
+          label="Called"
+          maxLength={63}
+          value={row?.slug}
+          hint={
+            row === null
+              ? 'In commands and addresses. Empty: made from the name.'
+              : 'In commands and addresses.'
+          }
+        />
+      </div>
+      <Field
+        {...one}
+        name="default_from"
+        label="Sends as"
+        value={row?.default_from}
+        placeholder="Shop <no-reply@shop.example>"
+        hint="For mails that bring no From."
+      />
+      <Choice
+        {...one}
+        name="egress_pool_id"
+        label="Pool"
+        value={row?.egress_pool_id}
+        hint="Where its mail goes out. Mail that waits moves along."
+        options={[['', 'One of its own'], ...pools.map(({ id, name }) => [id, name] as const)]}
+      />
+      <MailFields {...props} />
+      <AlarmFields {...props} />
+    </>
+  )
+}

@@ -1,0 +1,182 @@
+/**
+ * NAME      one - a workspace: whether it sends, and as what
+ */
+import type { Page, Refused } from '../../page.js'
+import { Field, Verb } from '../../parts/form.js'
+import { Facts, Head, Section } from '../../parts/page-parts.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import type { PoolName } from './fields.js'
+import {
+  ALARM_WORDS,
+  type Alarm,
+  AlarmNotes,
+  limitWords,
+  stateSentence,
+  type WorkspaceRow,
+} from './record.js'
+
+const pathOf = (visit: Visit): string => `/v1/workspaces/${encodeURIComponent(visit.params.id ?? '')}`
+
+interface OneProps {
+  readonly visit: Visit
+  readonly row: WorkspaceRow
+}
+
+const Ways = ({ visit, row }: OneProps) => {
+  const at = { workspace: row.slug }
+  return (
+    <p class="actions">
+      <a href={visit.link('/emails', at)}>Its mails</a>
+      <a href={visit.link('/queue', at)}>What waits</a>
+      <a href={visit.link('/', at)}>Its figures</a>
+      <a href={visit.link('/suppressions', at)}>Suppressions</a>
+      <a href={visit.link('/domains', at)}>Domains</a>
+      <a href={visit.link('/webhooks', at)}>Webhooks</a>
+      <a href={visit.link('/keys/new', at)}>Make a key for it</a>
+    </p>
+  )
+}
+
+const Suspend = ({ visit, row, refused }: OneProps & { readonly refused: Refused | null }) =>
+  row.suspended ? (
+    <Verb {...{ visit, refused }} action="resume" label="Resume" reason="none">
+      <p>Mail is taken for {row.name} again, and what waits goes on.</p>
+    </Verb>
+  ) : (
+    <Verb {...{ visit, refused }} action="suspend" label="Suspend" harm>
+      <p>
+        No mail is taken for {row.name}: its programs are answered 403. What waits rests until it is resumed;
+        what is on its way goes on.
+      </p>
+    </Verb>
+  )
+
+const Delete = ({ visit, row, refused }: OneProps & { readonly refused: Refused | null }) => (
+  <Verb {...{ visit, refused }} action="delete" label="Delete" reason="none" harm>
+    <p>
+      Its keys and credentials end at once. Scheduled mail is canceled, and{' '}
+      <a href={visit.link('/queue', { workspace: row.slug })}>what waits</a> is bounced, without reports to
+      its senders. The people that its mail names are erased within an hour. It cannot be undone.
+    </p>
+    <Field
+      {...{ refused }}
+      action="delete"
+      name="confirm"
+      label={`Type ${row.slug} to be sure`}
+      required
+      autocomplete="off"
+    />
+  </Verb>
+)
+
+const WorkspaceFacts = ({ visit, row, pool }: OneProps & { readonly pool: PoolName | null }) => (
+  <Facts
+    facts={[
+      ['Id', <code>{row.id}</code>],
+      ['Called', <code>{row.slug}</code>],
+      [
+        'Sends as',
+        row.default_from === null ? 'whatever a mail says' : <span dir="auto">{row.default_from}</span>,
+      ],
+      [
+        'Pool',
+        pool === null ? (
+          'none'
+        ) : (
+          <a href={visit.link(`/pools/${encodeURIComponent(pool.id)}`)}>{pool.name}</a>
+        ),
+      ],
+      ['Senders', row.restrict_senders ? 'only its verified domains' : 'any'],
+      ['Delivery reports to SMTP senders', row.sender_dsn ? 'yes' : 'no'],
+      ['Bare CR or LF in SMTP mail', row.line_endings === 'strict' ? 'refused' : 'mended'],
+      ['A mail whose fate a crash hid', row.ambiguous === 'retry' ? 'is tried again' : 'is held'],
+      [
+        'Tags that statistics count',
+        row.statistics.tags.length === 0 ? 'none' : row.statistics.tags.join(', '),
+      ],
+      ['Made', <Time visit={visit} at={row.created_at} />],
+    ]}
+  />
+)
+
+const says = (visit: Visit, row: WorkspaceRow) =>
+  row.suspended ? (
+    <>
+      Since <Time visit={visit} at={row.suspended_at} />
+      {row.suspended_reason === null ? '.' : `: ${row.suspended_reason}`}
+    </>
+  ) : undefined
+
+export const workspacePage: Page = {
+  path: '/workspaces/{id}',
+  async view(visit, refused) {
+    const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
+    const pool =
+      row.egress_pool_id === null
+        ? null
+        : await visit.find<PoolName>(`/v1/egress-pools/${row.egress_pool_id}`, { scoped: false })
+    return {
+      title: row.name,
+      body: (
+        <>
+          <Head
+            title={stateSentence(row)}
+            crumb={<a href={visit.link('/workspaces')}>Workspaces</a>}
+            says={says(visit, row)}
+            actions={
+              visit.may('member') ? (
+                <>
+                  <a class="b" href={visit.link(`/workspaces/${row.slug}/edit`)}>
+                    Change
+                  </a>
+                  <Suspend {...{ visit, row, refused }} />
+                  {visit.may('owner') && !row.is_default ? <Delete {...{ visit, row, refused }} /> : null}
+                </>
+              ) : undefined
+            }
+          />
+          <AlarmNotes visit={visit} row={row} />
+          <Ways visit={visit} row={row} />
+          <Section title="Facts">
+            <WorkspaceFacts {...{ visit, row, pool }} />
+          </Section>
+          <Section
+            title="Alarms"
+            says={row.on_alarm === 'hold' ? 'an alarm holds its mail' : 'an alarm tells, and holds nothing'}
+          >
+            <Facts
+              facts={(Object.keys(ALARM_WORDS) as readonly Alarm[]).map((alarm) => [
+                ALARM_WORDS[alarm],
+                limitWords(row.alarms[alarm]),
+              ])}
+            />
+          </Section>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async suspend(visit, form) {
+      const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {
+        body: { suspended: true, suspended_reason: form.text('reason') },
+        scoped: false,
+      })
+      return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} is suspended.` }
+    },
+    async resume(visit) {
+      const row = await visit.ask<WorkspaceRow>('PATCH', pathOf(visit), {
+        body: { suspended: false },
+        scoped: false,
+      })
+      return { to: visit.link(`/workspaces/${row.slug}`), notice: `${row.name} sends again.` }
+    },
+    async delete(visit, form) {
+      await visit.ask('DELETE', pathOf(visit), {
+        query: { confirm: form.text('confirm') },
+        scoped: false,
+      })
+      return { to: visit.link('/workspaces', { workspace: null }), notice: `${visit.params.id} is deleted.` }
+    },
+  },
+}

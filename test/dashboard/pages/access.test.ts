@@ -1,0 +1,82 @@
+/** Keys and logins by hand: made, shown once, found by their beginning, revoked. */
+import t from 'tap'
+import { type Browser, signedIn } from '../../parts/browser.js'
+import { Postern } from '../../parts/postern.js'
+
+let postern: Postern
+let browser: Browser
+
+t.before(async () => {
+  postern = await new Postern().start()
+  browser = await signedIn(postern)
+})
+t.after(() => postern.remove())
+
+const secretIn = (html: string): string => /svc_(?:live|test)_[0-9A-Za-z]{44}/.exec(html)?.[0] ?? ''
+
+t.test('an empty list says what fills it', async (t) => {
+  const { html } = await browser.visit('/keys')
+  t.match(html, 'No key yet')
+  t.match(html, 'postern key create')
+})
+
+t.test('a key is made, shown once with ready lines, and dies when it is revoked', async (t) => {
+  const made = await browser.submit(await browser.visit('/keys/new'), 'create', {
+    name: 'shop <b>',
+    workspace_id: 'default',
+    mode: 'test',
+  })
+  t.equal(made.status, 200)
+  const secret = secretIn(made.html)
+  t.not(secret, '')
+  t.match(made.html, `${postern.url}/v1/emails`)
+  t.match(made.html, `--server 127.0.0.1:${postern.ports.submission[0]} --tls`)
+  t.match(made.html, `$mail-&gt;Port = ${postern.ports.submission[0]};`)
+  t.notMatch(made.html, 'shop <b>')
+  t.equal((await postern.api('GET', '/v1/session', secret)).status, 200)
+
+  const list = await browser.visit('/keys')
+  t.match(list.html, secret.slice(0, 21))
+  t.notMatch(list.html, secret)
+  const [, id = ''] = /name="id" value="(key_\w+)"/.exec(list.html) ?? []
+  const after = await browser.send(list, 'revoke', {}, { id })
+  t.match(after.html, 'is revoked: its next request is refused.')
+  t.equal((await postern.api('GET', '/v1/session', secret)).status, 401)
+})
+
+t.test('a mistake stands beside its field, and what was typed is still there', async (t) => {
+  const seen = await browser.submit(await browser.visit('/keys/new'), 'create', {
+    name: 'much',
+    rate_limit_per_minute: '0',
+  })
+  t.equal(seen.status, 422)
+  t.match(seen.html, /id="create-rate_limit_per_minute-wrong"/)
+  t.match(seen.html, /name="name" value="much"|value="much"[^>]*name="name"/)
+})
+
+t.test('the beginning of a key tells which it is; a whole one is refused', async (t) => {
+  const secret = await postern.key('--name', 'printer')
+  await postern.key('--name', 'other')
+  const found = await browser.visit(`/keys?prefix=${secret.slice(0, 21)}`)
+  t.match(found.html, 'printer')
+  t.notMatch(found.html, '>other<')
+  t.match((await browser.visit(`/keys?prefix=${secret.slice(0, 14)}`)).html, 'printer')
+  t.match((await browser.visit('/keys?prefix=svc_live_000000000000')).html, 'No such key')
+  const whole = await browser.visit(`/keys?prefix=${secret}`)
+  t.match(whole.html, 'That was more than a beginning.')
+  t.notMatch(whole.html, secret)
+})
+
+t.test('a login without a password gets one, shown once; a range needs none', async (t) => {
+  const form = await browser.visit('/credentials/new')
+  const made = await browser.submit(form, 'login', { username: 'scanner', workspace_id: 'default' })
+  t.match(made.html, 'Password, shown once')
+  t.match(made.html, '--auth-user &#39;scanner&#39;'.replaceAll('&#39;', "'"))
+  const ranged = await browser.send(form, 'range', { cidr: '192.168.7.0/24', workspace_id: 'default' })
+  t.match(ranged.html, 'Machines of 192.168.7.0/24 may send now.')
+  const [, id = ''] = /name="id" value="(cred_\w+)"/.exec(ranged.html) ?? []
+  const after = await browser.send(ranged, 'revoke', {}, { id })
+  t.match(after.html, 'is revoked.')
+  const wrong = await browser.submit(form, 'range', { cidr: '8.8.8.0/24', workspace_id: 'default' })
+  t.match(wrong.html, 'must lie within loopback or private address space')
+})

@@ -1,0 +1,85 @@
+/** Webhooks by hand: made, tested, looked at, rotated, switched off and on, deleted. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { type Browser, signedIn } from '../../parts/browser.js'
+import { eventually } from '../../parts/eventually.js'
+import { Postern } from '../../parts/postern.js'
+
+const HOSTILE = '<script>alert(1)</script>'
+
+let postern: Postern
+let browser: Browser
+let server: Server
+let answer = 200
+let url = ''
+
+t.before(async () => {
+  server = createServer((req, res) => {
+    req.resume()
+    req.on('end', () => res.writeHead(answer).end(answer === 200 ? 'ok' : HOSTILE))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  url = `http://127.0.0.1:${port}/hook`
+  postern = await new Postern({ webhook: { allow_networks: ['127.0.0.0/8'] } }).start()
+  browser = await signedIn(postern)
+})
+t.after(async () => {
+  await postern.remove()
+  server.closeAllConnections()
+  server.close()
+})
+
+t.test('an endpoint and its life', async (t) => {
+  t.match((await browser.visit('/webhooks')).html, 'No webhook yet')
+  const form = await browser.visit('/webhooks/new')
+  const wrong = await browser.submit(form, 'create', { endpoint: 'http://10.0.0.1/x', mode: 'test' })
+  t.match(wrong.html, /id="create-endpoint-wrong"/)
+  const made = await browser.submit(form, 'create', {
+    endpoint: url,
+    mode: 'test',
+    events: ['email.delivered', 'email.bounced'],
+  })
+  t.match(made.html, /whsec_[\w+/=]{20,}/)
+  const [path = ''] = /\/webhooks\/wh_[0-9a-z]{26}/.exec(made.html) ?? []
+
+  const tested = await browser.send(await browser.visit(path), 'test')
+  t.match(tested.html, 'The test event arrived. It answered 200')
+
+  answer = 503
+  const key = await postern.key('--mode', 'test')
+  await postern.api('POST', '/v1/emails', key, { from: 'a@b.test', to: 'delivered@c.test', text: 'x' })
+  const failed = await eventually('a post failed', async () => {
+    const seen = await browser.visit(`${path}?failed=true`)
+    return seen.html.includes('alert(1)') && seen
+  })
+  t.notMatch(failed.html, HOSTILE)
+  t.match(failed.html, /refused the last post: answered 503/)
+  const [, event = ''] = /event=(evt_[0-9a-z]{26})/.exec(failed.html) ?? []
+  const full = await browser.visit(`${path}?event=${event}`)
+  t.match(full.html, 'webhook-signature: v1,')
+  t.match(full.html, '&quot;type&quot;: &quot;email.delivered&quot;'.replaceAll('&quot;', '"'))
+
+  answer = 200
+  const again = await browser.send(failed, 'again', {}, { event })
+  t.match(again.html, 'It is posted again.')
+
+  const counted = await browser.send(await browser.visit(path), 'replay', { since: '24', how: 'count' })
+  t.match(counted.html, /1 event would be posted again\./)
+  const rotated = await browser.submit(await browser.visit(path), 'rotate')
+  t.match(rotated.html, /whsec_[\w+/=]{20,}/)
+  t.match((await browser.visit(path)).html, 'The old secret signs until')
+
+  t.match((await browser.send(await browser.visit(path), 'disable')).html, /is off: somebody switched it off/)
+  t.match((await browser.send(await browser.visit(path), 'enable')).html, 'It is on again.')
+  const edit = await browser.visit(`${path}/edit`)
+  const changed = await browser.send(edit, 'change', { events: ['*'], fields: 'thin' })
+  t.match(changed.html, 'without subject, addresses and tags')
+
+  const page = await browser.visit(path)
+  t.match((await browser.submit(page, 'delete', { confirm: 'x' })).html, 'must be the host')
+  const gone = await browser.send(page, 'delete', { confirm: new URL(url).host })
+  t.match(gone.html, 'No webhook yet')
+  t.equal((await browser.visit(path)).status, 404)
+})

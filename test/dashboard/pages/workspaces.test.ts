@@ -1,0 +1,51 @@
+/** Workspaces by hand: made, changed, suspended with a reason, deleted by their name. */
+import t from 'tap'
+import { signedIn } from '../../parts/browser.js'
+import { Postern } from '../../parts/postern.js'
+
+t.test('a workspace and its life', async (t) => {
+  const postern = await new Postern().start()
+  t.teardown(() => postern.remove())
+  const browser = await signedIn(postern)
+  t.match((await browser.visit('/workspaces')).html, 'One workspace, no alarm.')
+
+  const form = await browser.visit('/workspaces/new')
+  const wrong = await browser.submit(form, 'create', { name: 'Shop', slug: 'Not a slug' })
+  t.match(wrong.html, /id="create-slug-wrong"/)
+  const made = await browser.send(form, 'create', { name: 'Shop EU', line_endings: 'normalize' })
+  t.match(made.html, 'Shop EU sends.')
+
+  const edit = await browser.visit('/workspaces/shop-eu/edit')
+  const changed = await browser.send(edit, 'change', {
+    default_from: 'Shop <a@shop.test>',
+    restrict_senders: 'on',
+    complaints_rate: '0.5',
+    deferrals_off: 'on',
+    statistics: 'kind, plan',
+  })
+  t.match(changed.html, 'Shop &lt;a@shop.test>')
+  t.match(changed.html, 'only its verified domains')
+  const row = await postern.json('workspace', 'show', 'shop-eu')
+  t.match(row, {
+    line_endings: 'normalize',
+    restrict_senders: true,
+    alarms: { complaints: { rate: 0.005, at_least: 5 }, deferrals: 'off' },
+    statistics: { tags: ['kind', 'plan'] },
+  })
+
+  const key = (await postern.json('key', 'create', '--workspace', 'shop-eu')).secret as string
+  const suspended = await browser.send(changed, 'suspend', { reason: 'too many complaints' })
+  t.match(suspended.html, 'Shop EU is suspended')
+  t.match(suspended.html, 'too many complaints')
+  const send = () => postern.api('POST', '/v1/emails', key, { to: 'a@b.test', text: 'x' })
+  t.equal((await send()).body.code, 'workspace.suspended')
+  const told = await postern.api('GET', '/v1/workspaces/shop-eu', key)
+  t.match(told.body, { suspended: true, suspended_reason: null }, 'why is not told to its own keys')
+  const resumed = await browser.send(suspended, 'resume')
+  t.match(resumed.html, 'Shop EU sends again.')
+
+  t.match((await browser.submit(resumed, 'delete', { confirm: 'shop' })).html, 'must be the slug')
+  const gone = await browser.send(resumed, 'delete', { confirm: 'shop-eu' })
+  t.match(gone.html, 'One workspace, no alarm.')
+  t.equal((await send()).status, 401)
+})
