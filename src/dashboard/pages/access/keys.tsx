@@ -39,7 +39,11 @@ type Wanted =
 const wantedOf = (visit: Visit): Wanted => {
   const prefix = visit.query('prefix')?.trim() ?? ''
   if (prefix === '') return { kind: 'all' }
-  if (prefix.length > PREFIX_LENGTH) return { kind: 'secret' }
+  if (prefix.length > PREFIX_LENGTH) {
+    // the links of this page would carry it on
+    visit.url.searchParams.delete('prefix')
+    return { kind: 'secret' }
+  }
   return { kind: WHOLE_PREFIX.test(prefix) ? 'exact' : 'begin', prefix }
 }
 
