@@ -20,7 +20,7 @@ import { type Certificate, loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
 import { loadPepper } from './config/pepper.js'
 import { changesIn, type Marks, marksAfter, marksOf } from './config/reload.js'
-import { createDashboard } from './dashboard/dashboard.js'
+import { createSite } from './dashboard/lazy.js'
 import { createFollowers } from './followers/followers.js'
 import { createHttp, type Http } from './http/http.js'
 import { createManagement, type Management } from './http/management.js'
@@ -263,7 +263,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   })
   const door = createSubmissionDoor({ ...doors, certificate, tenants, submission })
   const tls = config.http.tls ? certificate : null
-  const site = createDashboard({
+  const site = createSite({
     ask: askThrough((request) => http.inject(request)),
     follow: (session, { after, address }) => http.follow(session, after, address),
     baseUrl: () => http.baseUrl,

@@ -13,7 +13,7 @@ import type { IdentitySettings } from '../config/identity.js'
 import type { ProvePerson } from '../tenant/identity/local.js'
 import type { TenantGround } from '../tenant/principal.js'
 import { type Ask, AskError, jsonOf, type Problem, queryText } from './ask.js'
-import { loadAssets } from './assets.js'
+import { loadAssets } from './assets/assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form } from './form.js'
 import { Layout, type WorkspaceName } from './layout.js'
@@ -25,7 +25,7 @@ import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
 import type { List } from './parts/table.js'
 import { readZone } from './parts/time.js'
 import { NOT_FOUND, troubleView } from './parts/trouble.js'
-import { PAGE_HEADERS, prefixOf, renderPage } from './render.js'
+import { PAGE_HEADERS, prefixOf, renderPage, SAFE_HEADERS } from './render.js'
 import { createProviders } from './sign-in/providers.js'
 import { createRecheck } from './sign-in/recheck.js'
 import { signInRoutes } from './sign-in/sign-in.js'
@@ -291,15 +291,22 @@ export const createDashboard = (options: DashboardOptions): Site => {
     method: 'GET' as const,
     path: '/assets/{path*}',
     options: { auth: false as const },
-    handler: (request: Request, h: ResponseToolkit) => {
-      const found = assets.file(String(request.params.path))
-      if (found === null) return h.response('').code(404)
-      return h
-        .response(found.bytes)
-        .header('content-type', found.type)
-        .header('cache-control', 'public, max-age=31536000, immutable')
-        .header('x-content-type-options', 'nosniff')
-    },
+    handler: (request: Request, h: ResponseToolkit) => assets.answer(request, h),
+  }
+
+  /** What the server refused before a page heard of it, such as a form that is too large. */
+  const refused = (problem: Problem) =>
+    guarded(async (_request, h, visit) => respond(h, { view: troubleView(problem), visit }))
+
+  const finish = async (request: Request, h: ResponseToolkit) => {
+    const { response } = request
+    if ('isBoom' in response) return h.continue
+    const isProblem = String(response.headers['content-type']).startsWith('application/problem+json')
+    const last = isProblem ? await refused(JSON.parse(String(response.source)))(request, h) : response
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) {
+      if (last.headers[name] === undefined) last.header(name, value)
+    }
+    return isProblem ? last : h.continue
   }
 
   return {
@@ -308,6 +315,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
       register(server) {
         for (const page of PAGES) server.route(routesOf(page))
         for (const raw of RAW_ROUTES) server.route(rawRoute(raw))
+        server.ext('onPreResponse', finish, { sandbox: 'plugin' })
         server.route(assetRoute)
         server.route(live)
         server.route([...signInRoutes(signIn, options.isTls)])

@@ -4,7 +4,7 @@
  *   The document, the bar on top (workspace, mode, search, person) and the rail of pages. Nothing here needs a script.
  */
 import type { ComponentChildren } from 'preact'
-import type { Assets } from './assets.js'
+import type { Assets } from './assets/assets.js'
 import { ThemeForm } from './pages/look.js'
 import { FormMarks } from './parts/form.js'
 import { Sprite } from './parts/sprite.js'

@@ -2,7 +2,7 @@
  * NAME      open-layout - what stands around a page for people without a session
  */
 import type { ComponentChildren } from 'preact'
-import type { Assets } from './assets.js'
+import type { Assets } from './assets/assets.js'
 import { Document } from './layout.js'
 import { Icon } from './parts/status.js'
 

@@ -30,9 +30,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Of every page; what answers octets of a mail says its own. */
-export const PAGE_HEADERS: Readonly<Record<string, string>> = {
-  'content-type': 'text/html; charset=utf-8',
+/** Of everything that is answered here, unless it says its own, as what answers octets of a mail does. */
+export const SAFE_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': POLICY,
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'same-origin',
@@ -40,4 +39,9 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'cross-origin-resource-policy': 'same-origin',
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
   'cache-control': 'no-store',
+}
+
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'content-type': 'text/html; charset=utf-8',
+  ...SAFE_HEADERS,
 }

@@ -41,6 +41,11 @@ const pieces = {
       contents: `exports.getBinding = () => require(${JSON.stringify(NATIVE)}).native('better_sqlite3-13.node')`,
       resolveDir: top,
     }))
+    // the scripts of the browser are no modules of ours: they go along as texts
+    onLoad({ filter: /\/dashboard\/assets\/client-files\.js$/ }, async ({ path }) => {
+      const { clientFiles } = await import(path)
+      return { contents: `export const clientFiles=()=>new Map(${JSON.stringify([...clientFiles()])})` }
+    })
     onResolve({ filter: /^@postern\/main$/ }, () => ({ path: compiled('cli/main.js') }))
     // import() of a package in CommonJS gives its names, as Node finds them; a chunk of esbuild would have `default` alone
     onResolve({ filter: /^[a-z@]/ }, ({ path, kind, namespace }) => {
@@ -118,7 +123,8 @@ if (!sea) writeFileSync(join(out, 'package.json'), `${JSON.stringify({ name, ver
 
 // every package that went in, with its licence
 const inputs = results.flatMap(({ metafile }) => Object.keys(metafile.inputs)).filter((file) => !file.startsWith('left-out:'))
-const folders = new Set(inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []))
+const packages = inputs.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])
+const folders = new Set([...packages, 'node_modules/uplot'])
 const licences = [...folders].sort().map((folder) => {
   const { name: title, version: of, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const file = readdirSync(folder).find((one) => /^licen[sc]e/i.test(one))

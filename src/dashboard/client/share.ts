@@ -8,7 +8,7 @@ import { follow, type Said, type StreamState } from './stream.js'
 
 const NAME = 'postern-live'
 
-type Told = { readonly said: Said } | { readonly state: StreamState }
+type Told = { readonly said: Said } | { readonly state: StreamState } | { readonly asks: 'state' }
 
 export interface Listening {
   readonly path: string
@@ -21,6 +21,8 @@ export class SharedStream {
   readonly #channel = new BroadcastChannel(NAME)
   #mark: string | null = null
   #stop: AbortController | null = null
+  /** What there is to tell a tab that comes later; null in those that follow. */
+  #state: StreamState | null = null
 
   constructor(listening: Listening) {
     this.#listening = listening
@@ -34,6 +36,7 @@ export class SharedStream {
     this.#stop = stop
     const { signal } = stop
     // locks are for https and loopback only; elsewhere each tab has its own stream
+    this.#channel.postMessage({ asks: 'state' } satisfies Told)
     const lead = () => this.#lead(signal)
     if ('locks' in navigator) navigator.locks.request(NAME, { signal }, lead).catch(() => undefined)
     else void lead()
@@ -45,6 +48,10 @@ export class SharedStream {
   }
 
   #take(told: Told): void {
+    if ('asks' in told) {
+      if (this.#state !== null) this.#channel.postMessage({ state: this.#state } satisfies Told)
+      return
+    }
     if ('state' in told) {
       this.#listening.tell(told.state)
       return
@@ -61,8 +68,13 @@ export class SharedStream {
     return follow(this.#listening.path, {
       after: () => this.#mark,
       hear: (said) => pass({ said }),
-      tell: (state) => pass({ state }),
+      tell: (state) => {
+        this.#state = state
+        pass({ state })
+      },
       signal,
+    }).finally(() => {
+      this.#state = null
     })
   }
 }

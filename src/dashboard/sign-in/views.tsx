@@ -5,7 +5,7 @@
  *   a script.
  */
 import type { ComponentChildren, VNode } from 'preact'
-import type { Assets } from '../assets.js'
+import type { Assets } from '../assets/assets.js'
 import { Document } from '../layout.js'
 import { Icon } from '../parts/status.js'
 import type { WrongWay } from './seen.js'
