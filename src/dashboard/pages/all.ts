@@ -13,6 +13,10 @@ import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails/emails.js'
 import { lookPage } from './look.js'
+import { entriesPage } from './queue/entries.js'
+import { orderPage } from './queue/order.js'
+import { queuePage } from './queue/queue.js'
+import { releasePage } from './queue/release.js'
 
 import { overviewPage } from './overview/overview.js'
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
@@ -26,6 +30,10 @@ export const PAGES: readonly Page[] = [
   overviewPage,
   emailPage,
   emailsPage,
+  queuePage,
+  entriesPage,
+  orderPage,
+  releasePage,
   keysPage,
   newKeyPage,
   credentialsPage,

@@ -1,0 +1,189 @@
+/**
+ * NAME      entries - each recipient that waits, soonest first, and why
+ */
+import type { Page } from '../../page.js'
+import { Choices, Empty, Head } from '../../parts/page-parts.js'
+import { Status } from '../../parts/status.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { actLink } from './links.js'
+import { type Places, placesOf } from './places.js'
+import type { WaitingFor } from './state.js'
+import { sentence, whyOf } from './words.js'
+
+interface Entry {
+  readonly email_id: string
+  readonly workspace_id: string
+  readonly egress_pool_id: string
+  readonly address: string
+  readonly status: string
+  readonly attempts: number
+  readonly due_at: string | null
+  readonly held: string | null
+  readonly under_way: boolean
+  readonly last_response: string | null
+  readonly waiting: WaitingFor | null
+}
+
+const STATES = [
+  [null, 'All'],
+  ['waiting', 'Waiting'],
+  ['under_way', 'Under way'],
+  ['held', 'Held'],
+] as const
+
+const next = (row: Entry, visit: Visit) => {
+  if (row.under_way) return 'under way'
+  if (row.due_at === null) return <span class="st wait">held</span>
+  return Date.parse(row.due_at) <= visit.now ? 'now' : <Time visit={visit} at={row.due_at} />
+}
+
+const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
+  { head: 'Recipient', cell: (row) => <span dir="auto">{row.address}</span> },
+  { head: 'Status', cell: (row) => <Status status={row.status} /> },
+  {
+    head: 'Why it waits',
+    kind: 'grow',
+    cell: (row) => (
+      <>
+        {row.waiting === null ? null : <span class="say">{sentence(whyOf(row.waiting.detail).why)}</span>}
+        {row.last_response === null ? null : (
+          <span class="reply clamp" dir="auto">
+            {row.last_response}
+          </span>
+        )}
+      </>
+    ),
+  },
+  { head: 'Tries', kind: 'num', cell: (row) => row.attempts },
+  { head: 'Next', cell: (row) => next(row, visit) },
+  {
+    head: 'Pool',
+    kind: 'opt',
+    cell: (row) => (
+      <>
+        {places.pool(row.egress_pool_id)}
+        {visit.scope.workspace === null ? (
+          <span class="sub">{places.workspace(row.workspace_id)}</span>
+        ) : null}
+      </>
+    ),
+  },
+  ...(visit.may('member')
+    ? [
+        {
+          head: '',
+          kind: 'solo' as const,
+          cell: (row: Entry) =>
+            row.under_way ? null : (
+              <a
+                class="b tiny"
+                href={actLink(visit, row.due_at === null ? 'release' : 'retry', { email_id: row.email_id })}
+              >
+                {row.due_at === null ? 'Release' : 'Retry'}
+              </a>
+            ),
+        },
+      ]
+    : []),
+]
+
+const Filters = ({ visit, places }: { readonly visit: Visit; readonly places: Places }) => (
+  <div class="filters">
+    <Choices
+      label="State"
+      options={STATES.map(([state, text]) => ({
+        href: visit.here({ state }),
+        text,
+        on: state === visit.query('state'),
+      }))}
+    />
+    <form class="filters" action="/queue/entries">
+      {visit.scope.workspace === null ? null : (
+        <input type="hidden" name="workspace" value={visit.scope.workspace} />
+      )}
+      {visit.query('state') === null ? null : (
+        <input type="hidden" name="state" value={visit.query('state') ?? ''} />
+      )}
+      <label>
+        Pool
+        <select name="egress_pool_id">
+          <option value="">any</option>
+          {places.pools.map(({ id, text }) => (
+            <option value={id} selected={id === visit.query('egress_pool_id')}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Domain
+        <input name="domain" value={visit.query('domain') ?? ''} placeholder="example.com" />
+      </label>
+      <button type="submit" class="b">
+        Show
+      </button>
+    </form>
+  </div>
+)
+
+export const entriesPage: Page = {
+  path: '/queue/entries',
+  async view(visit) {
+    const [list, places] = await Promise.all([
+      visit.ask<List<Entry>>('GET', '/v1/queue/entries', {
+        query: {
+          egress_pool_id: visit.query('egress_pool_id'),
+          domain: visit.query('domain'),
+          state: visit.query('state'),
+          cursor: visit.query('cursor'),
+          limit: 50,
+        },
+      }),
+      placesOf(visit),
+    ])
+    const { has_next, has_prev, next_cursor } = list.pagination
+    return {
+      title: 'What waits',
+      body: (
+        <>
+          <Head
+            crumb={
+              <>
+                <a href={visit.link('/queue')}>Queue</a> / one by one
+              </>
+            }
+            title="What waits, soonest first"
+            says="Then what is under way, then what is held. Rows move while the queue works."
+          />
+          <Filters {...{ visit, places }} />
+          {list.data.length === 0 ? (
+            <Empty title="Nothing here waits">
+              <p>Nothing of this part of the queue waits now.</p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Recipients that wait, soonest first"
+              rows={list.data}
+              href={(row) => visit.link(`/emails/${row.email_id}`)}
+              columns={columns(visit, places)}
+            />
+          )}
+          <nav class="pager" aria-label="Pages of the list">
+            {has_prev ? (
+              <a class="b" href={visit.here({ cursor: null })}>
+                From the front
+              </a>
+            ) : null}
+            {has_next && next_cursor !== null ? (
+              <a class="b" rel="next" href={visit.here({ cursor: next_cursor })}>
+                Due later
+              </a>
+            ) : null}
+          </nav>
+        </>
+      ),
+    }
+  },
+}

@@ -1,0 +1,98 @@
+/**
+ * NAME      holds - what is kept from leaving, by whom, why, and until when
+ */
+import { Section } from '../../parts/page-parts.js'
+import { Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import type { Scope } from './links.js'
+import type { Places } from './places.js'
+import type { Queue } from './state.js'
+import { recipients } from './words.js'
+
+export interface Hold {
+  readonly id: string
+  readonly workspace_id: string | null
+  readonly egress_pool_id: string | null
+  readonly domain: string | null
+  readonly email_id: string | null
+  readonly reason: string | null
+  readonly owner: 'operator' | 'workspace'
+  readonly created_at: string
+}
+
+/** `pool main, mail to example.com`. */
+export const scopeWords = (scope: { readonly [name in keyof Scope]?: string | null }, places: Places) => {
+  const { workspace_id: workspace, egress_pool_id: pool, domain, email_id: email } = scope
+  const parts = [
+    workspace && `workspace ${places.workspace(workspace)}`,
+    pool && `pool ${places.pool(pool)}`,
+    domain && `mail to ${domain}`,
+    email && `mail ${email}`,
+  ].filter(Boolean)
+  return parts.length === 0 ? 'the whole queue' : parts.join(', ')
+}
+
+interface HoldsProps {
+  readonly visit: Visit
+  readonly holds: readonly Hold[]
+  readonly queue: Queue
+  readonly places: Places
+}
+
+export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
+  const held = queue.data.reduce((all, row) => all + row.held, 0)
+  if (holds.length === 0 && held === 0) return null
+  return (
+    <Section
+      title="Held"
+      says={
+        <>
+          <a href={visit.link('/queue/entries', { state: 'held' })}>{recipients(held)}</a> at rest; each hold
+          stands until somebody releases it, and then its mail is due at once
+        </>
+      }
+    >
+      {holds.length === 0 ? (
+        <p>
+          No order holds it: it may have been sent already when a connection broke, a backup brought it back,
+          or its workspace is suspended.{' '}
+          <a href={visit.link('/queue/entries', { state: 'held' })}>The list</a> says which.
+        </p>
+      ) : (
+        <Table
+          caption="Holds, newest first"
+          rows={holds}
+          columns={[
+            { head: 'What', cell: (row) => scopeWords(row, places) },
+            {
+              head: 'Why',
+              kind: 'grow',
+              cell: (row) => (
+                <span class="say" dir="auto">
+                  {row.reason}
+                </span>
+              ),
+            },
+            {
+              head: 'By',
+              cell: (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace'),
+            },
+            { head: 'Since', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+            { head: 'Until', kind: 'opt', cell: () => 'released' },
+            {
+              head: '',
+              kind: 'solo',
+              cell: (row) =>
+                visit.may('member') ? (
+                  <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>
+                    Release…
+                  </a>
+                ) : null,
+            },
+          ]}
+        />
+      )}
+    </Section>
+  )
+}

@@ -1,0 +1,223 @@
+/**
+ * NAME      order - what an order to the queue would meet, and the button that gives it
+ * DESCRIPTION
+ *   Looks first (a dry run), says the number and what follows, asks for a reason, and does it. The same address with
+ *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link.
+ */
+import type { Form } from '../../form.js'
+import type { Done, Page, Refused } from '../../page.js'
+import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { Choices, Facts, Head } from '../../parts/page-parts.js'
+import type { Visit } from '../../visit.js'
+import { scopeWords } from './holds.js'
+import { actLink, type QueueVerb, SCOPE_NAMES, type Scope, VERBS } from './links.js'
+import { type Places, placesOf } from './places.js'
+import { figure, recipients } from './words.js'
+
+interface Matched {
+  readonly waiting: number
+  readonly held: number
+  readonly under_way: number
+}
+
+export interface Ordered {
+  readonly matched: Matched
+  readonly changed: number
+}
+
+interface Words {
+  readonly tab: string
+  /** On the button. */
+  readonly does: string
+  readonly follows: string
+  readonly harm?: boolean
+  readonly about: (matched: Matched) => number
+  readonly done: (n: number) => string
+}
+
+const all = ({ waiting, held, under_way }: Matched): number => waiting + held + under_way
+const be = (n: number): string => (n === 1 ? 'is' : 'are')
+
+const WORDS: Readonly<Record<QueueVerb, Words>> = {
+  retry: {
+    tab: 'Retry',
+    does: 'Retry now',
+    follows:
+      'They become due at once. Limits of upstreams and slower paces still hold; what is held stays held.',
+    about: ({ waiting }) => waiting,
+    done: (n) => `${recipients(n)} ${be(n)} due now.`,
+  },
+  hold: {
+    tab: 'Hold',
+    does: 'Hold',
+    harm: true,
+    follows:
+      'Nothing of this leaves any more, now or later, until somebody releases the hold. Mail is still taken. What is on the wire ends.',
+    about: ({ waiting }) => waiting,
+    done: (n) => `Held: ${recipients(n)}, and what comes later. It stands until somebody releases it.`,
+  },
+  release: {
+    tab: 'Release',
+    does: 'Release',
+    follows:
+      'Lifts the holds of exactly this part, and lets its mail go on at once, also what may have been sent already when a connection broke. What another hold covers stays.',
+    about: ({ held }) => held,
+    done: (n) => `${recipients(n)} released.`,
+  },
+  reroute: {
+    tab: 'Move',
+    does: 'Move',
+    follows: 'The next attempt goes through the other pool. What is on the wire finishes where it is.',
+    about: all,
+    done: (n) => `${recipients(n)} moved.`,
+  },
+  purge: {
+    tab: 'Give up',
+    does: 'Give up for good',
+    harm: true,
+    follows:
+      'They become bounced, or canceled while scheduled, and senders are told so. It cannot be undone. What is on the wire is left alone.',
+    about: all,
+    done: (n) => `${recipients(n)} given up.`,
+  },
+}
+
+const isVerb = (text: string | null): text is QueueVerb => VERBS.some((one) => one === text)
+
+const scopeFrom = (read: (name: string) => string | null): Scope =>
+  Object.fromEntries(
+    SCOPE_NAMES.flatMap((name) => {
+      const value = read(name)
+      return value === null ? [] : [[name, value]]
+    }),
+  )
+
+/** As /v1 wants it: what names no part says that it means everything. */
+const bodyScope = (scope: Scope) => (Object.keys(scope).length === 0 ? { all: true } : scope)
+
+/** Every order meets the same recipients, and concerns those of them that it is about; this look changes nothing. */
+const look = (visit: Visit, scope: Scope): Promise<Ordered> =>
+  visit.ask<Ordered>('POST', '/v1/queue/retry', { body: { scope: bodyScope(scope), dry_run: true } })
+
+const Target = ({ places, scope, refused }: { places: Places; scope: Scope; refused: Refused | null }) => (
+  <Choice
+    name="to"
+    label="To the pool"
+    options={places.pools
+      .filter(({ id, text }) => id !== scope.egress_pool_id && text !== 'sandbox')
+      .map(({ id, text }) => [id, text] as const)}
+    refused={refused}
+    action="order"
+  />
+)
+
+const titleOf = (verb: QueueVerb, n: number): string =>
+  n > 0
+    ? `This matches ${recipients(n)}.`
+    : verb === 'hold'
+      ? 'Nothing of this waits now.'
+      : 'This matches nothing.'
+
+interface OrderProps {
+  readonly visit: Visit
+  readonly verb: QueueVerb
+  readonly scope: Scope
+  readonly places: Places
+  readonly matched: Matched
+  readonly refused: Refused | null
+}
+
+const OrderForm = ({ visit, verb, scope, places, refused }: Omit<OrderProps, 'matched'>) => {
+  const words = WORDS[verb]
+  return (
+    <ActionForm visit={visit} action="order" refused={refused}>
+      <p>{words.follows}</p>
+      <input type="hidden" name="verb" value={verb} />
+      {Object.entries(scope).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {verb === 'reroute' ? <Target {...{ places, scope, refused }} /> : null}
+      <Field
+        name="reason"
+        label="Reason"
+        hint="Stands in the timeline of each mail, and in the audit."
+        required
+        maxLength={500}
+        refused={refused}
+        action="order"
+      />
+      <div class="actions">
+        <button type="submit" class={words.harm ? 'b harm' : 'b main'}>
+          {words.does}
+        </button>
+        <a class="b" href={visit.link('/queue')}>
+          Leave it
+        </a>
+      </div>
+    </ActionForm>
+  )
+}
+
+const Order = (props: OrderProps) => {
+  const { visit, verb, scope, places, matched } = props
+  const n = WORDS[verb].about(matched)
+  return (
+    <>
+      <Head
+        crumb={
+          <>
+            <a href={visit.link('/queue')}>Queue</a> / {WORDS[verb].tab.toLowerCase()}
+          </>
+        }
+        title={titleOf(verb, n)}
+        says={`Of ${scopeWords(scope, places)}${visit.scope.workspace === null ? '' : `, in workspace ${places.workspace(visit.scope.workspace)}`}.`}
+        actions={
+          <Choices
+            label="What to do"
+            options={VERBS.map((one) => ({
+              href: actLink(visit, one, scope),
+              text: WORDS[one].tab,
+              on: one === verb,
+            }))}
+          />
+        }
+      />
+      <Facts
+        facts={[
+          ['Waiting', figure(matched.waiting)],
+          ['Held', figure(matched.held)],
+          ['Under way', figure(matched.under_way)],
+        ]}
+      />
+      <section>
+        <OrderForm {...props} />
+      </section>
+    </>
+  )
+}
+
+const give = async (visit: Visit, form: Form): Promise<Done> => {
+  const verb = form.text('verb')
+  if (!isVerb(verb)) return { to: visit.link('/queue') }
+  const scope = bodyScope(scopeFrom((name) => form.text(name)))
+  const reason = form.raw('reason')
+  const path = verb === 'hold' ? '/v1/holds' : `/v1/queue/${verb}`
+  const to = verb === 'reroute' ? { to: form.text('to') } : {}
+  const { changed } = await visit.ask<Ordered>('POST', path, { body: { scope, reason, ...to } })
+  return { to: visit.link('/queue'), notice: WORDS[verb].done(changed) }
+}
+
+export const orderPage: Page = {
+  path: '/queue/order',
+  async view(visit, refused) {
+    const asked = refused?.form.text('verb') ?? visit.query('verb')
+    const verb = isVerb(asked) ? asked : 'retry'
+    const scope = scopeFrom((name) => refused?.form.text(name) ?? visit.query(name))
+    const [{ matched }, places] = await Promise.all([look(visit, scope), placesOf(visit)])
+    return {
+      title: `${WORDS[verb].tab}: queue`,
+      body: <Order {...{ visit, verb, scope, places, matched, refused }} />,
+    }
+  },
+  actions: { order: give },
+}

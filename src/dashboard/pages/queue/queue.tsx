@@ -1,0 +1,231 @@
+/**
+ * NAME      queue - what waits, where, since when, and why
+ * DESCRIPTION
+ *   The first page of whoever is called at night: the state as a sentence, what is in the way of whole pools, ages,
+ *   domains that were slowed down with the reply that did it, and holds. Every button leads to a page that says first
+ *   what the order would meet.
+ */
+import type { Page } from '../../page.js'
+import { Code, Empty, Head, Note, Section } from '../../parts/page-parts.js'
+import { type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { AgesBy, AgesTable } from './ages.js'
+import { type Hold, Holds } from './holds.js'
+import { actLink, VERBS } from './links.js'
+import type { Places } from './places.js'
+import { placesOf } from './places.js'
+import { type Ages, blocked, type Queue, stateOf, type Throttle } from './state.js'
+import { figure, recipients, sentence, whyOf } from './words.js'
+
+const VERB_TEXT = {
+  retry: 'Retry at once',
+  hold: 'Hold',
+  release: 'Release',
+  reroute: 'Move to another pool',
+  purge: 'Give up',
+} as const
+
+/** What an operator must mend; the rest goes by itself. */
+const MENDABLE = new Set(['suspended', 'no_upstream', 'paused', 'upstreams_down'])
+
+const Blocks = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Places }) => (
+  <>
+    {blocked(queue)
+      .filter(({ waiting_for: { reason } }) => MENDABLE.has(reason))
+      .slice(0, 5)
+      .map((row) => {
+        const { why, remedy } = whyOf(row.waiting_for.detail)
+        const n = row.due + row.leased + row.waiting + row.held
+        return (
+          <Note tone="bad" icon="alarm">
+            <p>
+              <strong>{sentence(why)}</strong> {recipients(n)} of {places.workspace(row.workspace_id)}{' '}
+              {n === 1 ? 'waits' : 'wait'} for that.{' '}
+              <a href={visit.link(`/pools/${encodeURIComponent(row.egress_pool_id)}`)}>
+                To the pool {places.pool(row.egress_pool_id)}
+              </a>
+            </p>
+            {remedy === null ? null : (
+              <p>
+                On the server: <code>{remedy}</code>
+              </p>
+            )}
+          </Note>
+        )
+      })}
+  </>
+)
+
+const paceText = ({ at_once, until }: Throttle, visit: Visit) =>
+  until === null ? (
+    `${figure(at_once)} at once`
+  ) : (
+    <>
+      paused, goes on <Time visit={visit} at={until} />
+    </>
+  )
+
+const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Places }) => (
+  <Section
+    title="Slowed down"
+    says="domains that asked for a slower pace and keep mail waiting; mail that is taken speeds them up again"
+  >
+    <Table
+      caption="Recipient domains with a slower pace"
+      rows={queue.throttled}
+      columns={[
+        {
+          head: 'Recipient domain',
+          cell: (row) => (
+            <a
+              href={visit.link('/queue/entries', { egress_pool_id: row.egress_pool_id, domain: row.domain })}
+            >
+              {row.domain}
+            </a>
+          ),
+        },
+        { head: 'Pool', cell: (row) => places.pool(row.egress_pool_id) },
+        { head: 'Pace now', cell: (row) => paceText(row, visit) },
+        {
+          head: 'Because it said',
+          kind: 'grow',
+          cell: (row) => (
+            <span class="reply" dir="auto">
+              {row.last_response}
+            </span>
+          ),
+        },
+        { head: 'Since', kind: 'num', cell: (row) => <Time visit={visit} at={row.since} /> },
+      ]}
+    />
+  </Section>
+)
+
+const Part = ({ visit, places }: { visit: Visit; places: Places }) => (
+  <details class="fold">
+    <summary>Act on a part of the queue</summary>
+    <form class="form" action="/queue/order">
+      {visit.scope.workspace === null ? null : (
+        <input type="hidden" name="workspace" value={visit.scope.workspace} />
+      )}
+      <div class="row">
+        <label>
+          What to do
+          <select name="verb">
+            {VERBS.map((verb) => (
+              <option value={verb}>{VERB_TEXT[verb]}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Pool
+          <select name="egress_pool_id">
+            <option value="">any</option>
+            {places.pools.map(({ id, text }) => (
+              <option value={id}>{text}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Workspace
+          <select name="workspace_id">
+            <option value="">any</option>
+            {places.workspaces.map(({ id, text }) => (
+              <option value={id}>{text}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div class="row">
+        <label>
+          Recipient domain
+          <input name="domain" placeholder="example.com" autocomplete="off" />
+        </label>
+        <label>
+          One mail, by id
+          <input name="email_id" placeholder="em_…" autocomplete="off" />
+        </label>
+      </div>
+      <div class="actions">
+        <button type="submit" class="b">
+          See what it matches
+        </button>
+      </div>
+    </form>
+  </details>
+)
+
+const Nothing = () => (
+  <Empty title="Where mail would wait">
+    <p>
+      Mail waits here when an upstream is down or slow, when a domain puts it off, or when somebody holds it.
+      The command line shows the same:
+    </p>
+    <Code text="postern queue top" />
+  </Empty>
+)
+
+const groupOf = (visit: Visit): Ages['by'] => {
+  const by = visit.query('by')
+  return by === 'workspace' || by === 'domain' ? by : 'pool'
+}
+
+export const queuePage: Page = {
+  path: '/queue',
+  async view(visit) {
+    const by = groupOf(visit)
+    const [queue, ages, holds, places] = await Promise.all([
+      visit.ask<Queue>('GET', '/v1/queue'),
+      visit.ask<Ages>('GET', '/v1/queue/ages', { query: { by } }),
+      visit.ask<List<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
+      placesOf(visit),
+    ])
+    const { title, says, isEmpty } = stateOf(queue, ages, places, visit.now)
+    const acts = visit.may('member')
+    return {
+      title: 'Queue',
+      body: (
+        <>
+          <Head
+            title={title}
+            says={says}
+            actions={
+              acts ? (
+                <>
+                  {isEmpty ? null : (
+                    <a class="b" href={actLink(visit, 'retry')}>
+                      Retry all now…
+                    </a>
+                  )}
+                  <a class="b harm" href={actLink(visit, 'hold')}>
+                    Hold…
+                  </a>
+                </>
+              ) : undefined
+            }
+          />
+          <Blocks {...{ visit, queue, places }} />
+          {ages.data.length === 0 ? null : (
+            <Section
+              title="How long they have waited"
+              says="recipients, by the time since they were accepted"
+              actions={<AgesBy visit={visit} by={by} />}
+            >
+              <AgesTable {...{ visit, ages, queue, places }} />
+            </Section>
+          )}
+          {queue.throttled.length === 0 ? null : <Slow {...{ visit, queue, places }} />}
+          <Holds {...{ visit, places, holds: holds.data, queue }} />
+          {isEmpty && holds.data.length === 0 ? <Nothing /> : null}
+          <Section title="One by one">
+            <p>
+              <a href={visit.link('/queue/entries')}>Each recipient that waits, soonest first, and why</a>
+            </p>
+            {acts ? <Part {...{ visit, places }} /> : null}
+          </Section>
+        </>
+      ),
+    }
+  },
+}

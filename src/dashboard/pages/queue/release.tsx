@@ -1,0 +1,104 @@
+/**
+ * NAME      release - lifting one hold
+ * DESCRIPTION
+ *   Says what stands behind the hold before it is lifted: who wrote what, and how many recipients of its part are held.
+ */
+import type { Page } from '../../page.js'
+import { ActionForm, Field } from '../../parts/form.js'
+import { Empty, Facts, Head } from '../../parts/page-parts.js'
+import type { List } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { type Hold, scopeWords } from './holds.js'
+import type { Ordered } from './order.js'
+import { placesOf } from './places.js'
+import { recipients } from './words.js'
+
+const partOf = ({ workspace_id, egress_pool_id, domain, email_id }: Hold) => {
+  const named = Object.entries({ workspace_id, egress_pool_id, domain, email_id }).filter(
+    ([, value]) => value !== null,
+  )
+  return named.length === 0 ? { all: true } : Object.fromEntries(named)
+}
+
+export const releasePage: Page = {
+  path: '/queue/release',
+  async view(visit, refused) {
+    const id = visit.query('hold')
+    const [holds, places] = await Promise.all([
+      visit.ask<List<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
+      placesOf(visit),
+    ])
+    const hold = holds.data.find((one) => one.id === id)
+    if (hold === undefined)
+      return {
+        title: 'Hold',
+        status: 404,
+        body: (
+          <Empty title="This hold stands no more">
+            <p>Somebody released it. What it kept goes on, unless another hold covers it.</p>
+            <p>
+              <a href={visit.link('/queue')}>To the queue</a>
+            </p>
+          </Empty>
+        ),
+      }
+    const { matched } = await visit.ask<Ordered>('POST', '/v1/queue/release', {
+      body: { scope: partOf(hold), dry_run: true },
+    })
+    return {
+      title: 'Release a hold',
+      body: (
+        <>
+          <Head
+            crumb={
+              <>
+                <a href={visit.link('/queue')}>Queue</a> / release
+              </>
+            }
+            title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
+            says="What another hold covers too stays held; the rest is due at once."
+          />
+          <Facts
+            facts={[
+              ['Why', <span dir="auto">{hold.reason}</span>],
+              ['By', hold.owner === 'operator' ? 'an operator' : 'a key of the workspace'],
+              ['Since', <Time visit={visit} at={hold.created_at} />],
+              ['Id', <code>{hold.id}</code>],
+            ]}
+          />
+          <section>
+            <ActionForm visit={visit} action="release" refused={refused}>
+              <input type="hidden" name="hold" value={hold.id} />
+              <Field
+                name="reason"
+                label="Reason"
+                hint="Stands in the timeline of each mail, and in the audit."
+                required
+                maxLength={500}
+                refused={refused}
+                action="release"
+              />
+              <div class="actions">
+                <button type="submit" class="b main">
+                  Release
+                </button>
+                <a class="b" href={visit.link('/queue')}>
+                  Leave it
+                </a>
+              </div>
+            </ActionForm>
+          </section>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async release(visit, form) {
+      const path = `/v1/holds/${encodeURIComponent(form.raw('hold'))}`
+      const { changed } = await visit.ask<{ changed: number }>('DELETE', path, {
+        body: { reason: form.raw('reason') },
+      })
+      return { to: visit.link('/queue'), notice: `The hold is lifted: ${recipients(changed)} set free.` }
+    },
+  },
+}

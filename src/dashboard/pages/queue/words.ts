@@ -1,0 +1,32 @@
+/**
+ * NAME      words - figures and times of the queue, as a sentence says them
+ */
+export const figure = (n: number): string => n.toLocaleString('en-US')
+
+export const recipients = (n: number): string => (n === 1 ? '1 recipient' : `${figure(n)} recipients`)
+
+const UNITS = [
+  [60_000, 1_000, 'second'],
+  [3_600_000, 60_000, 'minute'],
+  [86_400_000, 3_600_000, 'hour'],
+  [Number.POSITIVE_INFINITY, 86_400_000, 'day'],
+] as const
+
+/** `14 minutes`. */
+export const longSpan = (ms: number): string => {
+  const [, unit, word] = UNITS.find(([below]) => ms < below) ?? UNITS[3]
+  const n = Math.max(1, Math.floor(ms / unit))
+  return `${n} ${word}${n === 1 ? '' : 's'}`
+}
+
+const REMEDY = '; an operator runs: '
+
+/** Why something waits, and the command that mends it, which /v1 tells in one line. */
+export const whyOf = (detail: string): { readonly why: string; readonly remedy: string | null } => {
+  const at = detail.lastIndexOf(REMEDY)
+  if (at < 0) return { why: detail, remedy: null }
+  return { why: detail.slice(0, at), remedy: detail.slice(at + REMEDY.length) }
+}
+
+export const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`

@@ -1,0 +1,68 @@
+/** The pages of the queue, as an operator without scripts uses them, over a real daemon whose upstream is down. */
+import t from 'tap'
+import { signedIn } from '../../parts/browser.js'
+import { eventually } from '../../parts/eventually.js'
+import { Postern } from '../../parts/postern.js'
+
+const postern = await new Postern().start()
+t.teardown(() => postern.remove())
+const browser = await signedIn(postern)
+const key = await postern.key()
+
+const send = async (to: readonly string[]): Promise<void> => {
+  const body = { from: 'a@shop.example', to, subject: 'x', text: 'x' }
+  const sent = await postern.api('POST', '/v1/emails', key, body)
+  t.equal(sent.status, 202, sent.text)
+}
+
+/** The first heading, as text. */
+const title = (html: string): string => /<h1>(.*?)<\/h1>/s.exec(html)?.[1]?.replace(/<[^>]*>/g, '') ?? ''
+
+t.test('an empty queue teaches', async (t) => {
+  const { status, html } = await browser.visit('/queue')
+  t.equal(status, 200)
+  t.equal(title(html), 'Nothing waits.')
+  t.match(html, /postern queue top/)
+})
+
+t.test('what waits, where, why, and an order that tells first what it meets', async (t) => {
+  await postern.route('smtp://127.0.0.1:1?tls=none')
+  await send(['ana@slow.example', 'bo@other.example'])
+  const stands = async () => {
+    const { html } = await browser.visit('/queue')
+    return /the upstreams? of|upstream.{0,40}down|REFUSED|tries again/i.test(html) && html
+  }
+  const html = String(await eventually('the page says that it waits', stands))
+  t.match(title(html), /2 recipients/)
+  t.match((await browser.visit('/queue?by=domain')).html, /slow\.example/)
+  const entries = await browser.visit('/queue/entries?domain=slow.example')
+  t.match(entries.html, /ana@slow\.example/)
+  t.notMatch(entries.html, /bo@other\.example/)
+
+  const looked = await browser.visit('/queue/order?verb=hold&domain=slow.example')
+  t.equal(title(looked.html), 'This matches 1 recipient.')
+  const refused = await browser.submit(looked, 'order', { reason: ' ' })
+  t.equal(refused.status, 422)
+  t.match(refused.html, /must say why/)
+  const held = await browser.send(looked, 'order', { reason: 'they asked us to <stop>' })
+  t.match(held.html, /Held: 1 recipient, and what comes later/)
+  t.match(held.html, /they asked us to &lt;stop>/)
+
+  const [, id = ''] = /hold=(hold_[0-9a-z]+)/.exec(held.html) ?? []
+  const one = await browser.visit(`/queue/release?hold=${id}`)
+  t.match(title(one.html), /1 recipient of mail to slow\.example is held/)
+  const free = await browser.send(one, 'release', { reason: 'they may have it' })
+  t.match(free.html, /The hold is lifted: 1 recipient set free/)
+  t.match((await browser.visit(`/queue/release?hold=${id}`)).html, /stands no more/)
+
+  const purge = await browser.visit('/queue/order?verb=purge')
+  t.equal(title(purge.html), 'This matches 2 recipients.')
+  t.match((await browser.send(purge, 'order', { reason: 'a test' })).html, /given up/)
+  t.equal(title((await browser.visit('/queue')).html), 'Nothing waits.')
+})
+
+t.test('a scope that is none is said beside nothing else', async (t) => {
+  const wrong = await browser.visit('/queue/order?verb=retry&domain=no%20domain')
+  t.equal(wrong.status, 422)
+  t.equal((await browser.visit('/queue/order?egress_pool_id=nowhere')).status, 404)
+})
