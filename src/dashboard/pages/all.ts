@@ -13,6 +13,9 @@ import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails/emails.js'
 import { lookPage } from './look.js'
+import { newPoolPage } from './pools/new.js'
+import { poolPage } from './pools/pool.js'
+import { poolsPage } from './pools/pools.js'
 import { entriesPage } from './queue/entries.js'
 import { orderPage } from './queue/order.js'
 import { queuePage } from './queue/queue.js'
@@ -34,6 +37,9 @@ export const PAGES: readonly Page[] = [
   entriesPage,
   orderPage,
   releasePage,
+  poolsPage,
+  newPoolPage,
+  poolPage,
   keysPage,
   newKeyPage,
   credentialsPage,

@@ -74,7 +74,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
     ? [
         {
           head: '',
-          kind: 'solo' as const,
+          kind: 'act' as const,
           cell: (row: Entry) =>
             row.under_way ? null : (
               <a

@@ -82,7 +82,7 @@ export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
             { head: 'Until', kind: 'opt', cell: () => 'released' },
             {
               head: '',
-              kind: 'solo',
+              kind: 'act',
               cell: (row) =>
                 visit.may('member') ? (
                   <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>

@@ -1,0 +1,142 @@
+/**
+ * NAME      member-form - the fields of an upstream, and what they become
+ * DESCRIPTION
+ *   A password goes in and never comes out: an empty login keeps the one that there is. Mistakes of /v1 name a member
+ *   by its place in the list; here they stand beside the field.
+ */
+import { AskError } from '../../ask.js'
+import type { Form } from '../../form.js'
+import type { Refused } from '../../page.js'
+import { Choice, Field } from '../../parts/form.js'
+import type { Pool } from './state.js'
+import { type Member, TLS_WORDS } from './upstream.js'
+
+interface Props {
+  readonly member: Member | null
+  readonly refused: Refused | null
+  readonly action: string
+}
+
+export const MemberFields = ({ member, refused, action }: Props) => {
+  const of = { refused, action }
+  return (
+    <>
+      <div class="row">
+        <Field
+          {...of}
+          name="host"
+          label="Host"
+          value={member?.host}
+          required
+          placeholder="mta1.example.net"
+        />
+        <Field {...of} name="port" label="Port" value={member?.port} placeholder="25" />
+        <Choice
+          {...of}
+          name="tls"
+          label="TLS"
+          value={member?.tls ?? ''}
+          options={[
+            ['', 'as fits: required with a login'],
+            ...Object.entries(TLS_WORDS).map(([value, words]) => [value, `${value}: ${words}`] as const),
+          ]}
+        />
+      </div>
+      <div class="row">
+        <Field
+          {...of}
+          name="user"
+          label="User"
+          autocomplete="off"
+          hint={member?.has_auth ? 'Empty keeps the login that there is.' : 'Empty: it needs no login.'}
+        />
+        <Field
+          {...of}
+          name="pass"
+          label="Password"
+          type="password"
+          autocomplete="new-password"
+          hint="Sealed before it is stored, and shown to nobody."
+        />
+      </div>
+      {member?.has_auth ? (
+        <label>
+          <input type="checkbox" name="no_auth" value="1" />
+          Sign in no more
+        </label>
+      ) : null}
+      <details class="fold">
+        <summary>Share, limits and certificate</summary>
+        <div class="form">
+          <div class="row">
+            <Field {...of} name="weight" label="Weight" value={member?.weight} placeholder="1" />
+            <Field {...of} name="priority" label="Priority" value={member?.priority} placeholder="0" />
+          </div>
+          <p class="hint">The lowest priority that takes mail is used; weight shares it out within.</p>
+          <div class="row">
+            <Field
+              {...of}
+              name="max_connections"
+              label="Connections, at most"
+              value={member?.max_connections}
+              placeholder="10"
+            />
+            <Field
+              {...of}
+              name="messages_per_connection"
+              label="Mails per connection"
+              value={member?.messages_per_connection}
+              placeholder="100"
+            />
+            <Field {...of} name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
+          </div>
+          <Field
+            {...of}
+            name="fingerprint"
+            label="Pinned certificate (SHA-256)"
+            value={member?.fingerprint}
+            hint="In hex. It takes the place of chain and name."
+          />
+        </div>
+      </details>
+    </>
+  )
+}
+
+const authOf = (form: Form) => {
+  const user = form.text('user')
+  if (form.has('no_auth')) return { auth: null }
+  if (user === null) return {}
+  const pass = form.raw('pass')
+  return { auth: { user, ...(pass !== '' && { pass }) } }
+}
+
+export const memberOf = (form: Form) => ({
+  host: form.text('host'),
+  port: form.number('port'),
+  tls: form.text('tls'),
+  ...authOf(form),
+  weight: form.number('weight'),
+  priority: form.number('priority'),
+  max_connections: form.number('max_connections'),
+  messages_per_connection: form.number('messages_per_connection'),
+  rate: form.number('rate'),
+  fingerprint: form.text('fingerprint'),
+})
+
+/** What names a member and changes nothing of it. */
+export const kept = ({ id, host, port, state }: Pool['members'][number]) => ({ id, host, port, state })
+
+/** Mistakes of the members' list, as those of the fields of the form. */
+export const besideFields = async <T,>(asking: Promise<T>): Promise<T> => {
+  try {
+    return await asking
+  } catch (error) {
+    if (!(error instanceof AskError)) throw error
+    const errors = error.problem.errors?.map((one) => ({
+      ...one,
+      field: one.field.replace(/^body\.members\[\d+\]\.(auth\.)?/, 'body.'),
+    }))
+    throw new AskError({ ...error.problem, ...(errors && { errors }) })
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * NAME      new - another pool, with its first upstream
+ */
+import type { Page } from '../../page.js'
+import { ActionForm, Field } from '../../parts/form.js'
+import { Head } from '../../parts/page-parts.js'
+import { besideFields, MemberFields, memberOf } from './member-form.js'
+import type { Pool } from './state.js'
+
+export const newPoolPage: Page = {
+  path: '/pools/new',
+  async view(visit, refused) {
+    return {
+      title: 'New pool',
+      body: (
+        <>
+          <Head
+            crumb={
+              <>
+                <a href={visit.link('/pools')}>Pools</a> / new
+              </>
+            }
+            title="Make a pool"
+            says="With its first upstream; others are added on its page."
+          />
+          <ActionForm visit={visit} action="create" refused={refused}>
+            <Field
+              name="name"
+              label="Name"
+              required
+              maxLength={63}
+              placeholder="main"
+              refused={refused}
+              action="create"
+            />
+            <MemberFields member={null} refused={refused} action="create" />
+            <div class="actions">
+              <button type="submit" class="b main">
+                Make the pool
+              </button>
+            </div>
+          </ActionForm>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async create(visit, form) {
+      const body = { name: form.text('name'), members: [memberOf(form)] }
+      const pool = await besideFields(visit.ask<Pool>('POST', '/v1/egress-pools', { body }))
+      return {
+        to: visit.link(`/pools/${pool.id}`),
+        notice: `The pool ${pool.name} is made. Test it, then choose it for a workspace.`,
+      }
+    },
+  },
+}

@@ -1,0 +1,399 @@
+/**
+ * NAME      pool - one pool: its upstreams as they do now, and what may be done about them
+ */
+import type { Form } from '../../form.js'
+import type { Done, Page, Refused, View } from '../../page.js'
+import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { figure } from '../queue/words.js'
+import { besideFields, kept, MemberFields, memberOf } from './member-form.js'
+import { healthOf } from './pools.js'
+import { type Health, type Pool, poolSentence } from './state.js'
+import { type Trial, Trials } from './trials.js'
+import { aboutOf, addressOf, LastError, type Live, type Member, UpstreamState } from './upstream.js'
+
+interface Workspace {
+  readonly slug: string
+  readonly egress_pool_id: string
+}
+
+interface Seen {
+  readonly visit: Visit
+  readonly refused: Refused | null
+  readonly pool: Pool
+  readonly health: Health | null
+  readonly nameOf: (id: string) => string
+  readonly users: readonly string[]
+}
+
+const pathOf = (ref: string): string => `/v1/egress-pools/${encodeURIComponent(ref)}`
+
+const see = async (visit: Visit, refused: Refused | null): Promise<Seen> => {
+  const { id = '' } = visit.params
+  const query = { limit: 100 }
+  const [pool, health, workspaces, pools] = await Promise.all([
+    visit.ask<Pool>('GET', pathOf(id)),
+    healthOf(visit, id),
+    visit.ask<List<Workspace>>('GET', '/v1/workspaces', { query, scoped: false }),
+    visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
+  ])
+  const names = new Map(pools.data.map((one) => [one.id, one.name]))
+  const users = workspaces.data.flatMap(({ slug, egress_pool_id }) =>
+    egress_pool_id === pool.id ? [slug] : [],
+  )
+  return { visit, refused, pool, health, nameOf: (one) => names.get(one) ?? one, users }
+}
+
+const STATES = {
+  paused: {
+    label: 'Pause',
+    says: 'gets no new mail until it is resumed. What is on its connections ends.',
+    harm: true,
+  },
+  draining: { label: 'Drain', says: 'ends what it has, and then gets no more.', harm: false },
+  active: { label: 'Resume', says: 'gets mail again.', harm: false },
+} as const
+
+const Acts = ({ visit, refused, row, pool }: Seen & { readonly row: Member }) => {
+  const name = addressOf(row)
+  const alone = pool.members.filter(({ state }) => state === 'active').length === 1 && row.state === 'active'
+  const states = row.state === 'active' ? (['paused', 'draining'] as const) : (['active'] as const)
+  return (
+    <div class="actions">
+      <Verb
+        {...{ visit, refused }}
+        action="test"
+        label="Test"
+        reason="none"
+        about={{ upstream_id: row.id }}
+        tiny
+      >
+        Connects to {name} as the relay does, and says what it offers. No mail is sent.
+      </Verb>
+      {states.map((state) => (
+        <Verb
+          {...{ visit, refused }}
+          action="state"
+          label={STATES[state].label}
+          reason="none"
+          harm={STATES[state].harm && alone}
+          about={{ upstream_id: row.id, state }}
+          tiny
+        >
+          {name} {STATES[state].says}
+          {alone ? ' It is the only upstream in use: mail of this pool would wait.' : ''}
+        </Verb>
+      ))}
+      <a class="b tiny" href={visit.here({ change: row.id })}>
+        Change
+      </a>
+      <Verb
+        {...{ visit, refused }}
+        action="remove"
+        label="Remove"
+        reason="none"
+        about={{ upstream_id: row.id }}
+        harm
+        tiny
+      >
+        {name} and its password are forgotten.
+        {pool.members.length === 1 ? ' The pool has no other upstream: its mail would wait.' : ''}
+      </Verb>
+    </div>
+  )
+}
+
+const connections = (live: Live | undefined, row: Member) =>
+  live?.connections == null ? (
+    <span class="faint">{`at most ${row.max_connections}`}</span>
+  ) : (
+    <>
+      {`${live.connections} of ${row.max_connections}`}
+      <span class="sub">{`${live.under_way ?? 0} mails on the wire`}</span>
+    </>
+  )
+
+const columns = (seen: Seen): readonly Column<Member>[] => {
+  const { visit, health } = seen
+  const live = new Map((health?.members ?? []).map((one) => [one.id, one]))
+  return [
+    {
+      head: 'Upstream',
+      cell: (row) => (
+        <>
+          {addressOf(row)}
+          <span class="sub">{aboutOf(row)}</span>
+        </>
+      ),
+    },
+    { head: 'State', cell: (row) => <UpstreamState live={live.get(row.id)} most={row.max_connections} /> },
+    { head: 'Connections', cell: (row) => connections(live.get(row.id), row) },
+    {
+      head: 'Last success',
+      cell: (row) => <Time visit={visit} at={live.get(row.id)?.last_success_at} none="none yet" />,
+    },
+    {
+      head: 'Last error',
+      kind: 'grow',
+      cell: (row) => <LastError visit={visit} live={live.get(row.id)} />,
+    },
+    ...(visit.may('member')
+      ? [{ head: '', kind: 'act' as const, cell: (row: Member) => <Acts {...seen} row={row} /> }]
+      : []),
+  ]
+}
+
+const Upstreams = (seen: Seen) => {
+  const { visit, refused, pool, nameOf } = seen
+  if (pool.kind === 'sandbox') return null
+  const follows = pool.follows
+  return (
+    <Section
+      title="Upstreams"
+      says={
+        follows === null ? undefined : (
+          <>
+            it has none of its own, and shares those of{' '}
+            <a href={visit.link(`/pools/${follows}`)}>{nameOf(follows)}</a>: their limits and pauses are
+            shared, and so are its return path and reports. The first upstream added here ends that.
+          </>
+        )
+      }
+      actions={
+        pool.members.length > 0 && visit.may('member') ? (
+          <Verb {...{ visit, refused }} action="test" label="Test all" reason="none">
+            Connects to each as the relay does, and says what it offers. No mail is sent.
+          </Verb>
+        ) : undefined
+      }
+    >
+      {pool.members.length > 0 ? (
+        <Table caption="Upstreams" rows={pool.members} columns={columns(seen)} look="many" />
+      ) : follows === null ? (
+        <Empty title="No upstream">
+          <p>Mail of this pool waits until it has one.</p>
+        </Empty>
+      ) : null}
+    </Section>
+  )
+}
+
+const Saving = ({ visit, refused, pool }: Seen) => {
+  if (pool.kind === 'sandbox' || !visit.may('member')) return null
+  const member = pool.members.find(({ id }) => id === visit.query('change')) ?? null
+  return (
+    <Section title={member === null ? 'Add an upstream' : `Change ${addressOf(member)}`} id="save">
+      <ActionForm visit={visit} action="save" refused={refused}>
+        {member === null ? null : <input type="hidden" name="upstream_id" value={member.id} />}
+        <MemberFields member={member} refused={refused} action="save" />
+        <div class="actions">
+          <button type="submit" class="b main">
+            {member === null ? 'Add, then test' : 'Change, then test'}
+          </button>
+          {member === null ? null : (
+            <a class="b" href={visit.here({ change: null })}>
+              Leave it
+            </a>
+          )}
+        </div>
+      </ActionForm>
+    </Section>
+  )
+}
+
+const Settings = ({ visit, refused, pool }: Seen) => {
+  const of = { refused, action: 'settings' }
+  return (
+    <details class="fold" open={refused?.action === 'settings'}>
+      <summary>Change these</summary>
+      <ActionForm visit={visit} action="settings" refused={refused}>
+        <Field {...of} name="name" label="Name" value={pool.name} required maxLength={63} />
+        <Choice
+          {...of}
+          name="return_path"
+          label="Return path"
+          value={pool.return_path}
+          options={[
+            ['verp', 'signed, one per recipient: bounces are matched by it'],
+            ['fixed', 'one for all'],
+          ]}
+        />
+        <Choice
+          {...of}
+          name="notify_success"
+          label="Reports of delivery"
+          value={String(pool.notify_success)}
+          options={[
+            ['true', 'asked of the upstreams (RFC 3461)'],
+            ['false', 'not asked'],
+          ]}
+        />
+        <Choice
+          {...of}
+          name="relayed_means"
+          label="A report “relayed” makes a mail"
+          value={pool.relayed_means}
+          options={[
+            ['sent', 'sent'],
+            ['delivered', 'delivered'],
+          ]}
+        />
+        <div class="actions">
+          <button type="submit" class="b">
+            Save
+          </button>
+        </div>
+      </ActionForm>
+    </details>
+  )
+}
+
+const About = (seen: Seen) => {
+  const { visit, pool, users } = seen
+  return (
+    <Section title="Settings">
+      <Facts
+        facts={[
+          ['Return path', pool.return_path === 'verp' ? 'signed, one per recipient' : 'one for all'],
+          ['Reports of delivery', pool.notify_success ? 'asked of the upstreams' : 'not asked'],
+          ['“relayed” means', pool.relayed_means],
+          [
+            'Used by',
+            users.length === 0
+              ? 'no workspace'
+              : users.map((slug, i) => (
+                  <>
+                    {i === 0 ? '' : ', '}
+                    <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>
+                  </>
+                )),
+          ],
+          ['Changed', <Time visit={visit} at={pool.updated_at} />],
+          ['Id', <code>{pool.id}</code>],
+        ]}
+      />
+      {visit.may('member') && pool.kind === 'relay' ? <Settings {...seen} /> : null}
+    </Section>
+  )
+}
+
+const Waiting = ({ visit, pool, health }: Seen) => {
+  if (health === null) return null
+  const { due, leased, waiting } = health.queue
+  const n = due + leased + waiting
+  return (
+    <p>
+      <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
+        {n === 1 ? '1 recipient' : `${figure(n)} recipients`}
+      </a>{' '}
+      in its queue: {figure(due)} due, {figure(leased)} under way, {figure(waiting)} due later.
+    </p>
+  )
+}
+
+const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
+  const { visit, refused, pool, health, nameOf } = seen
+  return {
+    title: `Pool ${pool.name}`,
+    body: (
+      <>
+        <Head
+          crumb={
+            <>
+              <a href={visit.link('/pools')}>Pools</a> / {pool.name}
+            </>
+          }
+          title={pool.name}
+          says={<span dir="auto">{poolSentence(pool, health, nameOf).text}</span>}
+          actions={
+            visit.may('member') && pool.kind === 'relay' ? (
+              <Verb {...{ visit, refused }} action="delete" label="Delete" reason="none" harm>
+                The pool and the passwords of its upstreams are forgotten. Refused while a workspace uses it
+                or mail waits in it.
+              </Verb>
+            ) : undefined
+          }
+        />
+        <Waiting {...seen} />
+        {trials === null ? null : <Trials trials={trials} />}
+        <Upstreams {...seen} />
+        <About {...seen} />
+        <Saving {...seen} />
+      </>
+    ),
+  }
+}
+
+const tried = async (visit: Visit, upstreamId: string | null): Promise<readonly Trial[]> => {
+  const path = `${pathOf(visit.params.id ?? '')}/test`
+  const body = upstreamId === null ? {} : { upstream_id: upstreamId }
+  return (await visit.ask<{ data: readonly Trial[] }>('POST', path, { body })).data
+}
+
+/** Changes the list of members as it is now; what is not touched keeps its settings and its password. */
+const changeMembers = async (
+  visit: Visit,
+  change: (members: readonly Member[]) => readonly object[],
+): Promise<Pool> => {
+  const path = pathOf(visit.params.id ?? '')
+  const { members } = await visit.ask<Pool>('GET', path)
+  return besideFields(visit.ask<Pool>('PATCH', path, { body: { members: change(members) } }))
+}
+
+const here = (visit: Visit): string => visit.link(`/pools/${visit.params.id}`)
+
+const save = async (visit: Visit, form: Form): Promise<Done> => {
+  const id = form.text('upstream_id')
+  const wish = memberOf(form)
+  const pool = await changeMembers(visit, (members) =>
+    id === null
+      ? [...members.map(kept), wish]
+      : members.map((one) => (one.id === id ? { id, state: one.state, ...wish } : kept(one))),
+  )
+  const saved = id ?? pool.members.at(-1)?.id ?? null
+  return { view: viewOf(await see(visit, null), await tried(visit, saved)) }
+}
+
+export const poolPage: Page = {
+  path: '/pools/{id}',
+  view: async (visit, refused) => viewOf(await see(visit, refused), null),
+  actions: {
+    save,
+    async test(visit, form) {
+      const trials = await tried(visit, form.text('upstream_id'))
+      return { view: viewOf(await see(visit, null), trials) }
+    },
+    async state(visit, form) {
+      const state = form.raw('state')
+      const id = form.raw('upstream_id')
+      const { members } = await changeMembers(visit, (all) =>
+        all.map((one) => ({ ...kept(one), ...(one.id === id && { state }) })),
+      )
+      const one = members.find((member) => member.id === id)
+      return { to: here(visit), notice: `${one === undefined ? 'It' : addressOf(one)} is ${state}.` }
+    },
+    async remove(visit, form) {
+      const id = form.raw('upstream_id')
+      await changeMembers(visit, (members) => members.filter((one) => one.id !== id).map(kept))
+      return { to: here(visit), notice: 'The upstream is removed.' }
+    },
+    async settings(visit, form) {
+      const { id } = await visit.ask<Pool>('PATCH', pathOf(visit.params.id ?? ''), {
+        body: {
+          name: form.text('name'),
+          return_path: form.text('return_path'),
+          notify_success: form.raw('notify_success') === 'true',
+          relayed_means: form.text('relayed_means'),
+        },
+      })
+      return { to: visit.link(`/pools/${id}`), notice: 'The pool is changed.' }
+    },
+    async delete(visit) {
+      await visit.ask('DELETE', pathOf(visit.params.id ?? ''))
+      return { to: visit.link('/pools'), notice: 'The pool is deleted.' }
+    },
+  },
+}

@@ -1,0 +1,65 @@
+/** The pages of pools and their upstreams, without scripts, over a real daemon. */
+import t from 'tap'
+import { signedIn } from '../../parts/browser.js'
+import { Postern } from '../../parts/postern.js'
+
+const postern = await new Postern().start()
+t.teardown(() => postern.remove())
+const browser = await signedIn(postern)
+
+t.test('a pool is made, tested, changed, paused and deleted', async (t) => {
+  const form = await browser.visit('/pools/new')
+  const wrong = await browser.submit(form, 'create', { name: 'my pool', host: 'mta 1', port: 'x' })
+  t.equal(wrong.status, 422)
+  t.match(wrong.html, /must be 1 to 63 of/, 'beside the name')
+  t.match(wrong.html, /value="mta 1"/, 'what was typed stays')
+  const made = await browser.send(form, 'create', {
+    ...{ name: 'spare', host: '127.0.0.1', port: '1', tls: 'none' },
+    ...{ user: 'gw', pass: 's3cret-pass' },
+  })
+  t.match(made.html, /The pool spare is made/)
+  t.match(made.html, /127\.0\.0\.1:1/)
+  t.notMatch(made.html, /s3cret-pass/)
+
+  const [, id = ''] = /\/pools\/(pool_[0-9a-z]+)/.exec(made.html) ?? []
+  const tested = await browser.submit(await browser.visit(`/pools/${id}`), 'test')
+  t.match(tested.html, /A test failed/)
+  t.match(tested.html, /It could not be reached/)
+  t.match(tested.html, /REFUSED/)
+
+  const page = await browser.visit(`/pools/${id}`)
+  const bad = await browser.submit(page, 'save', { host: 'mta2.test', port: '99999' })
+  t.equal(bad.status, 422)
+  t.match(bad.html, /name="port"[^>]*aria-invalid/, 'beside its field')
+  t.match((await browser.submit(page, 'save', { host: '127.0.0.1', port: '2' })).html, /127\.0\.0\.1:2/)
+  const two = await postern.json('pool', 'show', 'spare')
+  t.match(two.members, [
+    { port: 1, has_auth: true },
+    { port: 2, has_auth: false },
+  ])
+
+  const [first] = two.members
+  const paused = await browser.send(page, 'state', {}, { upstream_id: first.id, state: 'paused' })
+  t.match(paused.html, /127\.0\.0\.1:1 is paused/)
+  t.match(paused.html, /Resume/)
+  const change = await browser.visit(`/pools/${id}?change=${first.id}`)
+  await browser.submit(change, 'save', { weight: '7' })
+  const kept = (await postern.json('pool', 'show', 'spare')).members[0]
+  t.match(kept, { id: first.id, weight: 7, has_auth: true, state: 'paused' }, 'password and state stay')
+  await browser.send(page, 'remove', {}, { upstream_id: first.id })
+  t.equal((await postern.json('pool', 'show', 'spare')).members.length, 1)
+
+  await postern.json('workspace', 'update', 'default', '--pool', 'spare')
+  const used = await browser.submit(await browser.visit(`/pools/${id}`), 'delete')
+  t.equal(used.status, 409)
+  t.match(used.html, /A workspace uses this pool/)
+  await postern.json('workspace', 'update', 'default', '--pool', 'default')
+  t.match((await browser.send(await browser.visit(`/pools/${id}`), 'delete')).html, /The pool is deleted/)
+})
+
+t.test('the list says how each does', async (t) => {
+  const { status, html } = await browser.visit('/pools')
+  t.equal(status, 200)
+  t.match(html, /No upstream: its mail waits until there is one/)
+  t.match(html, /Built in: test mail ends here/)
+})
