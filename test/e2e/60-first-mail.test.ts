@@ -79,7 +79,7 @@ t.test('the first mail, from an empty folder', { skip }, async (t) => {
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: 'Emails', exact: true }).click()
   await page.waitForURL(/\/emails/)
-  t.notMatch(await page.content(), /It works|delivered@example\.com.*ago/, 'no mail yet')
+  t.match(await page.title(), /^No test mail yet/)
 
   const { id } = JSON.parse(await shell(curl, dir)) as { id: string }
   // the subject appears by itself
