@@ -97,7 +97,7 @@ const emptyView = (visit: Visit): View => {
     title,
     body: (
       <>
-        <Head {...{ title, says }} />
+        <Head {...{ title, says }} actions={<LiveState visit={visit} table="mails" />} />
         <FirstMail visit={visit} />
       </>
     ),
