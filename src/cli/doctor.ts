@@ -21,6 +21,7 @@ import { checkClock, checkLimits } from './doctor/machine.js'
 import { checkNames } from './doctor/names.js'
 import { checkPepper } from './doctor/pepper.js'
 import { checkDaemon, checkPorts } from './doctor/ports.js'
+import { checkProviders } from './doctor/providers.js'
 import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { checkRunning } from './doctor/running.js'
 import { checkWebhooks } from './doctor/webhooks.js'
@@ -63,6 +64,7 @@ const CHECKS: readonly Check[] = [
   checkCertificate,
   checkRunning,
   checkNames,
+  checkProviders,
 ]
 
 /** A check that itself fails is a finding, too. */

@@ -61,6 +61,8 @@ export class Idp {
   #inner: Server | null = null
   #provider: Provider | null = null
   readonly asked: string[] = []
+  /** What went wrong when it told Postern of a logout. */
+  readonly errors: string[] = []
 
   constructor(wish: IdpWish = {}) {
     const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -113,6 +115,9 @@ export class Idp {
       scopes: ['openid', 'offline_access'],
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: CLAIMS },
       conformIdTokenClaims: this.#wish.inIdToken !== true,
+      // its guard against loopback would guard it against us
+      fetch: (url: string, { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown }) =>
+        fetch(url, options),
       issueRefreshToken: async () => this.#wish.refreshTokens === true,
       features: {
         devInteractions: { enabled: false },
@@ -135,6 +140,7 @@ export class Idp {
       },
       interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
     })
+    this.#provider.on('backchannel.error', (_ctx, error) => void this.errors.push(String(error)))
     this.#inner = createServer(this.#provider.callback())
     await new Promise<void>((resolve) => this.#inner?.listen(0, '127.0.0.1', resolve))
     return this
