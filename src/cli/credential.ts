@@ -8,12 +8,12 @@
 
 import { Fault } from '../base/fault.js'
 import { credential as credentialRecord } from '../http/render.js'
+import { readCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import type { CredentialRow } from '../store/port-tenants.js'
 import { createCredential, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
-import { readCsv } from './csv.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'

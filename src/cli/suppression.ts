@@ -9,6 +9,7 @@
 import { Fault } from '../base/fault.js'
 import { suppression as suppressionRecord } from '../http/render.js'
 import { parseAddress } from '../mail/address.js'
+import { guarded, readCsv, unguarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
 import {
@@ -24,7 +25,6 @@ import {
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
-import { guarded, readCsv, unguarded, writeCsv } from './csv.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'

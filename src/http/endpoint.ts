@@ -71,6 +71,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly hasPage?: boolean
   /** What its success is, where that is not JSON. */
   readonly media?: string
+  /** What its list may be had as, beside pages. */
+  readonly files?: readonly ('csv' | 'ndjson')[]
   /** Request headers of its own, by name, with what they mean. */
   readonly headers?: Readonly<Record<string, string>>
   readonly answers: Readonly<Record<number, Joi.Schema>>

@@ -21,11 +21,12 @@ import type { TxtLookup } from '../tenant/domain/check.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { HookGround } from '../webhook/endpoint/ground.js'
 import type { CursorCodec } from './cursor.js'
-import type { Call, Endpoint } from './endpoint.js'
+import type { Answer, Call, Endpoint } from './endpoint.js'
 import { type Envelope, type ListRequest, listPage } from './list.js'
 import type { Feed } from './stream/feed.js'
 import type { Slots } from './stream/slots.js'
 import type { BodyReader } from './thread/reader.js'
+import { type Columns, type FormatQuery, fileAnswer, formatOf, pagesOf, rowsWanted } from './wire/export.js'
 
 export type HttpStore = Acted<
   Ledger &
@@ -66,6 +67,22 @@ export interface Ground {
   readonly door?: { readonly addresses: readonly { readonly port: number }[] } | undefined
   /** Who is asked about DNS; by default the name servers of this host. */
   readonly lookup?: TxtLookup | undefined
+}
+
+/** A page of a list, or all of it as a file, as the caller wants it. */
+export const listAnswer = async <Row>(
+  ground: Ground,
+  endpoint: string,
+  call: Call<FormatQuery>,
+  columns: Columns,
+  list: Omit<ListRequest<Row>, 'bound' | 'query'> & {
+    readonly query: FormatQuery & ListRequest<Row>['query']
+  },
+): Promise<Answer> => {
+  const format = formatOf(call)
+  if (format === null) return { status: 200, body: await pageFor(ground, endpoint, call, list) }
+  const pages = pagesOf(list.fetch, list.render, rowsWanted(list.query))
+  return fileAnswer(format, { name: endpoint, columns, pages })
 }
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */

@@ -7,15 +7,16 @@
  *   client may poll from the top for ever. `total` is counted on the first page
  *   only, up to 10,000. A cursor that is not ours beats a filter that changed.
  */
-import { Fault } from '../base/fault.js'
+import { Fault, invalid } from '../base/fault.js'
 import { sameBytes } from '../base/secret.js'
 import type { Page, Rows } from '../store/page.js'
 import { type Cursor, type CursorCodec, type Filters, filterHash, type Position } from './cursor.js'
 
 const TOTAL_CAP = 10_000
 const DEFAULT_LIMIT = 20
+const MOST_LIMIT = 100
 
-/** As they stand in the query, where a repeated parameter is an array. The schema lets no other limit through than 1 to 100. */
+/** As they stand in the query, where a repeated parameter is an array. Of an endpoint that makes files of lists, the schema lets larger limits through. */
 export interface PageQuery {
   readonly limit?: string | undefined
   readonly cursor?: string | readonly string[] | undefined
@@ -70,6 +71,10 @@ const TOP: Position = { direction: 'older', anchor: null }
 /** One page as the endpoint answers it; throws validation.cursor_invalid and validation.cursor_filters_mismatch. */
 export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>): Promise<Envelope> => {
   const asked = list.query.limit === undefined ? null : Number(list.query.limit)
+  if (asked !== null && asked > MOST_LIMIT)
+    throw invalid([
+      { field: 'query.limit', message: `must be an integer from 1 to ${MOST_LIMIT}`, kind: 'range' },
+    ])
   const filters = filterHash(list.filters)
   const cursor = readCursor(codec, list)
   if (cursor && (!sameBytes(cursor.filters, filters) || (asked ?? cursor.limit) !== cursor.limit)) {

@@ -81,7 +81,7 @@ export const documented = (document: JsonSchema) => {
       type,
       'schema',
     )
-    if (!valid(type.endsWith('json') ? reply.json : reply.text)) {
+    if (!valid(/[/+]json$/.test(type) ? reply.json : reply.text)) {
       throw new Error(`${method} ${template} ${reply.status}: ${ajv.errorsText(valid.errors)}\n${reply.text}`)
     }
   }

@@ -193,7 +193,7 @@ export const ask = async (url: string, { method, key, body, headers }: Ask = {})
   })
   const isEndless = response.headers.get('content-type')?.startsWith('text/event-stream') === true
   const answer = isEndless ? await beginning(response) : await response.text()
-  const isJson = /json/.test(response.headers.get('content-type') ?? '')
+  const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '')
   return {
     status: response.status,
     headers: response.headers,

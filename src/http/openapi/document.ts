@@ -9,6 +9,7 @@ import { FAULTS, type FaultCode } from '../../base/fault/table.js'
 import { Fault, invalid } from '../../base/fault.js'
 import type { Endpoint } from '../endpoint.js'
 import { problem } from '../shapes/catalogue.js'
+import { MEDIA } from '../wire/export.js'
 import { toProblem } from '../wire/problem.js'
 import { EXAMPLES } from './examples.js'
 import { type JsonSchema, type Named, toJsonSchema } from './json-schema.js'
@@ -154,6 +155,17 @@ const parameters = (endpoint: Endpoint): readonly JsonSchema[] => {
 const twin = (id: string): JsonSchema =>
   TWINS[id] === undefined ? { reason: WITHOUT_TWIN[id] } : { command: `postern ${TWINS[id]}` }
 
+/** The files that a list can be had as. */
+const filesOf = ({ files = [] }: Endpoint): JsonSchema => {
+  const example = {
+    csv: 'created_at (UTC)\r\n2026-11-20T10:00:00.000Z\r\n',
+    ndjson: '{"created_at":"2026-11-20T10:00:00.000Z"}\n',
+  }
+  return Object.fromEntries(
+    files.map((format) => [MEDIA[format], { schema: { type: 'string' }, example: example[format] }]),
+  )
+}
+
 const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
   const headers = headersWith(
     ...(endpoint.locates ? ['Location'] : []),
@@ -170,6 +182,7 @@ const operation = (endpoint: Endpoint, named: Named): JsonSchema => {
           schema: toJsonSchema(schema, { named, closed: false }),
           example: example?.others?.[status] ?? example?.answer,
         },
+        ...filesOf(endpoint),
       },
     },
   ])

@@ -22,7 +22,7 @@ import { readMode, visibleMode } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/queue/waiting.js'
 import { alsoWrong } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Ground, listAnswer } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { contentOf, readLarge } from '../large.js'
 import * as render from '../render.js'
@@ -176,6 +176,24 @@ export const readAsked = (
   return { filter, query: null }
 }
 
+/** Of a file; the counts of recipients are in the records of NDJSON. */
+const COLUMNS = [
+  ...[
+    'id',
+    'created_at',
+    'status',
+    'last_event',
+    'mode',
+    'source',
+    'workspace_id',
+    'from',
+    'to',
+    'cc',
+    'bcc',
+  ],
+  ...['subject', 'tags', 'message_id', 'scheduled_at', 'updated_at', 'resent_from'],
+]
+
 /** A page of mails, searched or listed. */
 export const pageOfMails = (
   { store }: Pick<Ground, 'store'>,
@@ -195,6 +213,7 @@ const list = (ground: Ground): Endpoint =>
     access: 'any',
     workspace: 'optional',
     query: shapes.emailQuery,
+    files: ['csv', 'ndjson'],
     answers: { 200: shapes.emailList },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong({ query }, _, call) {
@@ -208,7 +227,7 @@ const list = (ground: Ground): Endpoint =>
       if (errors.length > 0) throw invalid(errors)
       const { accountId: _, tag, ...rest } = asked.filter
       const searched = asked.query && { q: call.query.q ?? null, tz: call.query.tz ?? null }
-      const body = await pageFor(ground, 'emails', call, {
+      return listAnswer(ground, 'emails', call, COLUMNS, {
         query: call.query,
         filters: { ...rest, tag: tag && `${tag.name}:${tag.value}`, ...searched },
         fetch: async (page) => {
@@ -225,7 +244,6 @@ const list = (ground: Ground): Endpoint =>
         },
         render: (row) => render.listedEmail(row, row.waiting, row.words, row.show),
       })
-      return { status: 200, body }
     },
   })
 

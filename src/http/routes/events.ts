@@ -14,7 +14,7 @@ import type { Page } from '../../store/page.js'
 import type { LogFilter, LogRow } from '../../store/port-log.js'
 import { readMode, requireSession } from '../../tenant/principal.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Ground, listAnswer } from '../ground.js'
 import * as shapes from '../shapes/event.js'
 import { matcherOf } from '../stream/matches.js'
 import { readTime } from '../wire/time.js'
@@ -91,6 +91,20 @@ const fetchFrom = async (ground: Ground, filter: LogFilter, page: Page) => {
   return store.log(filter, page)
 }
 
+/** Of a file; what was said in full is in the records of NDJSON. */
+const COLUMNS = [
+  'id',
+  'type',
+  'occurred_at',
+  'created_at',
+  'workspace_id',
+  'mode',
+  'email_id',
+  'recipient',
+  'reason',
+  'change',
+]
+
 const list = (ground: Ground): Endpoint =>
   endpoint<shapes.LogQuery, unknown>({
     id: 'listEvents',
@@ -102,6 +116,7 @@ const list = (ground: Ground): Endpoint =>
     access: 'any',
     workspace: 'optional',
     query: shapes.logQuery,
+    files: ['csv', 'ndjson'],
     answers: { 200: shapes.logPage },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch', 'event.expired'],
     alsoWrong: wrongQuery(ground),
@@ -115,7 +130,7 @@ const list = (ground: Ground): Endpoint =>
       }
       if (errors.length > 0) throw invalid(errors)
       const { accountId: _, types, change, ...rest } = filter
-      const body = await pageFor(ground, 'events', call, {
+      return listAnswer(ground, 'events', call, COLUMNS, {
         query,
         after,
         filters: {
@@ -127,7 +142,6 @@ const list = (ground: Ground): Endpoint =>
         fetch: (page) => fetchFrom(ground, filter, page),
         render: loggedEvent,
       })
-      return { status: 200, body }
     },
   })
 

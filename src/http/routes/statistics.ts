@@ -1,16 +1,19 @@
 /**
  * NAME      statistics - what was counted
  */
+import { Readable } from 'node:stream'
 import { type FieldError, invalid } from '../../base/fault.js'
 import { type Question, readQuestion } from '../../statistics/ask.js'
 import { namesOf } from '../../statistics/names.js'
 import { countedUntil } from '../../statistics/progress.js'
 import { statisticsRecord } from '../../statistics/record.js'
 import { report, type Scope } from '../../statistics/report.js'
+import { STATISTICS_COLUMNS, statisticsRows } from '../../statistics/rows.js'
 import { readMode } from '../../tenant/principal.js'
 import { type Call, type Endpoint, endpoint } from '../endpoint.js'
 import type { Ground } from '../ground.js'
 import * as shapes from '../shapes/statistics.js'
+import { fileAnswer, formatOf } from '../wire/export.js'
 
 type Caller = Pick<Call, 'principal' | 'workspace'>
 
@@ -22,7 +25,7 @@ const read = (
   errors: FieldError[],
 ): { readonly scope: Scope; readonly question: Question } => {
   const mode = readMode(principal, query.mode, errors) ?? 'live'
-  const { group_by: groupBy, limit, ...rest } = query
+  const { group_by: groupBy, limit, format: _, ...rest } = query
   const words = { ...rest, groupBy, limit: limit === undefined ? undefined : Number(limit) }
   return {
     scope: { accountId: principal.accountId, workspaceId: workspace?.id ?? null, mode },
@@ -41,6 +44,7 @@ export const statistics = (ground: Ground): readonly Endpoint[] => [
     access: 'any',
     workspace: 'optional',
     query: shapes.statisticsQuery,
+    files: ['csv', 'ndjson'],
     answers: { 200: shapes.statistics },
     faults: [],
     alsoWrong({ query }, _, call) {
@@ -56,7 +60,11 @@ export const statistics = (ground: Ground): readonly Endpoint[] => [
       const asOf = await countedUntil(ground.store, ground.clock.now())
       const told = await report(ground.store, scope, question)
       const names = await namesOf(ground.store, scope.accountId, question.groupBy, told)
-      return { status: 200, body: statisticsRecord(scope, question, told, names, asOf) }
+      const body = statisticsRecord(scope, question, told, names, asOf)
+      const format = formatOf(call)
+      if (format === null) return { status: 200, body }
+      const pages = Readable.from([statisticsRows(body)])
+      return fileAnswer(format, { name: 'statistics', columns: STATISTICS_COLUMNS, pages })
     },
   }),
 ]

@@ -12,7 +12,7 @@ import { removed } from '../../record/removed.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Ground, listAnswer } from '../ground.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/suppression.js'
 import { readTime } from '../wire/time.js'
@@ -88,6 +88,8 @@ const add = (ground: Ground): Endpoint =>
     },
   })
 
+const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id']
+
 const list = (ground: Ground): Endpoint =>
   endpoint({
     ...PER_WORKSPACE,
@@ -98,19 +100,19 @@ const list = (ground: Ground): Endpoint =>
     description:
       'Of the workspace, for mail of the mode of the caller; with `scope=account` the list that holds for all workspaces.',
     query: shapes.suppressionQuery,
+    files: ['csv', 'ndjson'],
     answers: { 200: shapes.suppressionList },
     faults: ['auth.scope_forbidden', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong: ({ query }, _, caller) => wrongScope(caller, query.scope, 'query.scope'),
     async handle(call) {
       const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
       const origin = call.query.origin ?? null
-      const body = await pageFor(ground, 'suppressions', call, {
+      return listAnswer(ground, 'suppressions', call, COLUMNS, {
         query: call.query,
         filters: { origin, workspaceId },
         fetch: (page) => ground.store.suppressions(workspaceId, origin, page),
         render: render.suppression,
       })
-      return { status: 200, body }
     },
   })
 

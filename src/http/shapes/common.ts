@@ -50,6 +50,8 @@ export const nullable = <S extends Joi.AnySchema>(schema: S): S => schema.allow(
 /** A number as text: joi would take `1e1` and `10.0` for one, too. */
 const LIMIT = /^(?:[1-9][0-9]?|100)$/
 
+const FILE_LIMIT = /^(?:[1-9][0-9]{0,5}|1000000)$/
+
 /** What a cursor is worth is judged by list.ts, so here anything may stand. */
 export const pageQuery = {
   limit: Joi.any()
@@ -62,6 +64,23 @@ export const pageQuery = {
   cursor: Joi.any()
     .description('from next_cursor or prev_cursor')
     .meta({ schema: { type: 'string' } }),
+}
+
+/** Of a list that may be had as a file: `limit` is then of all its rows. */
+export const fileQuery = {
+  ...pageQuery,
+  limit: Joi.any()
+    .custom((value: unknown, helpers) =>
+      typeof value === 'string' && FILE_LIMIT.test(value) ? value : helpers.error('limit.range'),
+    )
+    .meta({ must: 'must be an integer from 1 to 100, or of a file to 1000000', kind: 'range' })
+    .description('1 to 100, default 20; of a file up to 1,000,000, default all')
+    .meta({ schema: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 20 } }),
+  format: Joi.string()
+    .valid('json', 'csv', 'ndjson')
+    .description(
+      'csv or ndjson: all of the list as a file, newest first, times in UTC; as Accept: text/csv and application/x-ndjson. In CSV a cell that begins with = + - @ has an apostrophe before it',
+    ),
 }
 
 export const listOf = (row: Joi.Schema): Joi.ObjectSchema =>

@@ -9,7 +9,7 @@ import Joi from 'joi'
 import { STATUSES } from '../../mail/status.js'
 import { WAITING_REASONS } from '../../record/waiting.js'
 import type { WireDraft } from '../../submission/draft.js'
-import { body, id, listOf, nullable, orNull, pageQuery, schedule, text, time, timestamp } from './common.js'
+import { body, fileQuery, id, listOf, nullable, orNull, schedule, text, time, timestamp } from './common.js'
 
 export const address = () => Joi.string().max(1_000)
 const addresses = () => orNull(Joi.array().items(address()).single().max(100))
@@ -108,6 +108,7 @@ export const oneQuery = Joi.object<OneQuery>({
 export interface EmailQuery {
   readonly q?: string
   readonly tz?: string
+  readonly format?: string
   readonly status?: string
   readonly to?: string
   readonly tag?: string
@@ -145,7 +146,7 @@ export const emailFilters = {
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
 }
 
-export const emailQuery = Joi.object<EmailQuery>({ ...emailFilters, ...pageQuery })
+export const emailQuery = Joi.object<EmailQuery>({ ...emailFilters, ...fileQuery })
 
 /** Not in the answer to a send, nor in its replays. */
 const waiting = nullable(

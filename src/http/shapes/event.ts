@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { EVENT_TYPES } from '../../mail/event-type.js'
-import { id, listOf, nullable, pageQuery, time, timestamp } from './common.js'
+import { fileQuery, id, listOf, nullable, time, timestamp } from './common.js'
 
 const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
 
@@ -88,6 +88,7 @@ export interface FilterQuery {
 }
 
 export interface LogQuery extends FilterQuery {
+  readonly format?: string
   readonly limit?: string
   readonly cursor?: string | string[]
 }
@@ -111,7 +112,7 @@ const filters = {
   after: Joi.string().max(300).description('A mark: the `id` of an event on the stream. What came after it'),
 }
 
-export const logQuery = Joi.object<LogQuery>({ ...filters, ...pageQuery })
+export const logQuery = Joi.object<LogQuery>({ ...filters, ...fileQuery })
 
 export const streamQuery = Joi.object<StreamQuery>({
   ...filters,

@@ -4,7 +4,7 @@
 import Joi from 'joi'
 import { GROUPS, type GroupBy, MOST_GROUPS } from '../../statistics/ask.js'
 import { INTERVALS, type Interval } from '../../statistics/zone.js'
-import { nullable, pageQuery, time } from './common.js'
+import { fileQuery, nullable, pageQuery, time } from './common.js'
 
 export interface StatisticsQuery {
   readonly from?: string
@@ -15,6 +15,7 @@ export interface StatisticsQuery {
   readonly tz?: string
   readonly limit?: string
   readonly mode?: string
+  readonly format?: string
 }
 
 export const statisticsQuery = Joi.object<StatisticsQuery>({
@@ -33,6 +34,7 @@ export const statisticsQuery = Joi.object<StatisticsQuery>({
       'Default none. tag: of the names in the `statistics_tags` of a workspace. category: of bounces. upstream: what upstreams answered. provider: who runs the mailboxes, by well-known domain',
     ),
   tag: Joi.string().max(256).description('With group_by=tag: the values of this name only'),
+  format: fileQuery.format,
   tz: Joi.string().max(64).description('Of the tz database, such as Asia/Tashkent; default UTC'),
   limit: pageQuery.limit
     .description(`Groups told apart, busiest first: 1 to ${MOST_GROUPS}, default 10`)

@@ -2,7 +2,7 @@
  * NAME      suppression - the shapes of suppressed addresses
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, pageQuery, removed, time, timestamp } from './common.js'
+import { body, fileQuery, id, listOf, nullable, orNull, removed, time, timestamp } from './common.js'
 
 const ORIGINS = ['manual', 'bounce', 'complaint', 'import'] as const
 
@@ -51,9 +51,10 @@ export const removeBatch = body(
 export const suppressionQuery = Joi.object<{
   origin?: (typeof ORIGINS)[number]
   scope?: Scope
+  format?: string
   limit?: string
   cursor?: string | string[]
-}>({ origin: Joi.string().valid(...ORIGINS), scope: scope(), ...pageQuery })
+}>({ origin: Joi.string().valid(...ORIGINS), scope: scope(), ...fileQuery })
 
 export const suppression = Joi.object({
   id: id('sup'),

@@ -1,7 +1,7 @@
 /** CSV both ways. */
 import fc from 'fast-check'
 import t from 'tap'
-import { guarded, readCsv, unguarded, writeCsv } from '../../src/cli/csv.js'
+import { guarded, readCsv, unguarded, writeCsv } from '../../src/record/csv.js'
 
 t.test('reading', async (t) => {
   t.same(readCsv('a,b\r\nc,d\r\n'), [

@@ -1,0 +1,115 @@
+/**
+ * NAME      export - a whole list as a file
+ * DESCRIPTION
+ *   All pages of a list, one after the other, as CSV (RFC 4180) or as one JSON
+ *   record a line. A page is read when the client has taken the one before, so a
+ *   list of any length takes the memory of one page, and nothing more is read when
+ *   the client has gone. What fails on the way ends the connection: a file that ends
+ *   well is whole. Times are in UTC, and the head of their columns says so.
+ */
+import { Readable } from 'node:stream'
+import { invalid } from '../../base/fault.js'
+import { guarded, writeCsv } from '../../record/csv.js'
+import type { Page, Rows } from '../../store/page.js'
+import { type Answer, type Call, headerValues } from '../endpoint.js'
+
+export type Format = 'csv' | 'ndjson'
+export const FORMATS = ['json', 'csv', 'ndjson'] as const
+/** Rows of one file. */
+export const MOST_ROWS = 1_000_000
+
+export const MEDIA: Readonly<Record<Format, string>> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+
+const PAGE = 100
+
+export interface FormatQuery {
+  readonly format?: string | undefined
+  readonly limit?: string | undefined
+  readonly cursor?: unknown
+}
+
+/** What is wanted in place of a page; `format` wins over what the client accepts. */
+export const formatOf = ({ req, query }: Pick<Call<FormatQuery>, 'req' | 'query'>): Format | null => {
+  if (query.format !== undefined) return query.format === 'json' ? null : (query.format as Format)
+  const accepted = headerValues(req, 'accept').join(',').toLowerCase()
+  if (accepted.includes('application/json')) return null
+  if (accepted.includes(MEDIA.csv)) return 'csv'
+  return accepted.includes(MEDIA.ndjson) || accepted.includes('application/ndjson') ? 'ndjson' : null
+}
+
+/** A record as its public form has it. */
+type Item = Readonly<Record<string, unknown>>
+
+/** A column, by the member of the record that stands in it. */
+export type Columns = readonly string[]
+
+const cellOf = (value: unknown): string | number | null => {
+  if (value === null || value === undefined) return null
+  if (typeof value === 'number') return value
+  if (typeof value === 'string') return guarded(value)
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return guarded(value.join(', '))
+  return guarded(JSON.stringify(value))
+}
+
+const headOf = (name: string): string => (/(?:^|_)at$/.test(name) ? `${name} (UTC)` : name)
+
+/** `bounced.total` is the member of a member. */
+const memberOf = (item: Item, name: string): unknown =>
+  name.split('.').reduce<unknown>((value, part) => (value as Item | null)?.[part], item)
+
+const csvOf = (items: readonly Item[], columns: Columns): string =>
+  items.length === 0
+    ? ''
+    : `${writeCsv(items.map((item) => columns.map((name) => cellOf(memberOf(item, name)))))}\r\n`
+
+const linesOf = (items: readonly Item[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('')
+
+export interface Exported {
+  readonly name: string
+  readonly columns: Columns
+  /** Pages of records, until there are none. */
+  readonly pages: AsyncIterable<readonly Item[]>
+}
+
+const octetsOf = async function* (format: Format, { columns, pages }: Exported): AsyncGenerator<Buffer> {
+  if (format === 'csv') yield Buffer.from(`${columns.map(headOf).join(',')}\r\n`)
+  for await (const items of pages) {
+    const text = format === 'csv' ? csvOf(items, columns) : linesOf(items)
+    if (text !== '') yield Buffer.from(text)
+  }
+}
+
+export const fileAnswer = (format: Format, exported: Exported): Answer => ({
+  status: 200,
+  body: Readable.from(octetsOf(format, exported), { objectMode: false }),
+  headers: {
+    'content-type': `${MEDIA[format]}; charset=utf-8`,
+    'content-disposition': `attachment; filename="${exported.name}.${format}"`,
+    'x-content-type-options': 'nosniff',
+  },
+})
+
+/** All pages of a list, newest first, up to a number of rows. */
+export const pagesOf = async function* <Row>(
+  fetch: (page: Page) => Promise<Rows<Row>>,
+  render: (row: Row) => unknown,
+  limit: number,
+): AsyncGenerator<readonly Item[]> {
+  let left = limit
+  let anchor: string | null = null
+  while (left > 0) {
+    const page: Page = { limit: Math.min(PAGE, left), direction: 'older', anchor, countUpTo: 0 }
+    const { rows, hasOlder, older } = await fetch(page)
+    yield rows.map((row) => render(row) as Item)
+    if (!hasOlder) return
+    left -= rows.length
+    anchor = older
+  }
+}
+
+/** How many rows of a file; throws for a cursor, since a file is all of the list. */
+export const rowsWanted = ({ limit, cursor }: FormatQuery): number => {
+  if (cursor !== undefined)
+    throw invalid([{ field: 'query.cursor', kind: 'forbidden', message: 'a file is all of the list' }])
+  return Math.min(MOST_ROWS, limit === undefined ? MOST_ROWS : Number(limit))
+}
