@@ -27,6 +27,9 @@ const firstOf = async ({ postern, session }: Scenery, path: string): Promise<rea
 }
 
 const shownAt = async (path: string, scenery: Scenery): Promise<readonly string[]> => {
+  if (path === '/queue/release') {
+    return (await firstOf(scenery, '/v1/holds')).map((id) => `${path}?hold=${id}`)
+  }
   if (!path.includes('{')) return ALSO[path] ?? [path]
   const things = (await THINGS[path.split('/')[1] ?? '']?.(scenery)) ?? []
   return things.map((one) => path.replace(/\{\w+\}/, one))
@@ -34,8 +37,25 @@ const shownAt = async (path: string, scenery: Scenery): Promise<readonly string[
 
 /** What a page is reached with, where its bare path shows little. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
-  '/emails': ['/emails', '/emails?mode=test'],
+  '/': ['/', '/?mode=test'],
+  '/emails': ['/emails', '/emails?mode=test', '/emails?q=nobody%40nowhere.example'],
+  '/queue/order': ['/queue/order?verb=purge&all=true'],
+  '/docs': ['/docs', '/docs?q=nothing-has-this'],
 }
+
+/** What a mail is looked at by; the mail that bounced stands for all. */
+const TABS = ['preview', 'text', 'headers', 'source', 'attachments', 'events', 'checks']
+
+/** Pages that say that there is none. */
+const MISSING = [
+  '/nowhere',
+  '/emails/em_01k9f3m2zq8v6t4r2p0nxcwbha',
+  '/docs/nothing',
+  '/errors/nothing',
+  '/queue/release?hold=x',
+]
+/** What is seen without a session. */
+const OUTSIDE = ['/errors', '/errors/email.not_found', '/sign-in', '/setup/nothing', '/invitation/nothing']
 
 const WIDTHS = [360, 390, 1280, 2560]
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -78,12 +98,16 @@ const widest = (page: Page): Promise<string | null> =>
     return `${content} wide: ${named.slice(-3).join('; ')}`
   })
 
-const look = async ({ page, troubles }: Watched, path: string): Promise<readonly string[]> => {
+const look = async (
+  { page, troubles }: Watched,
+  path: string,
+  wanted: readonly number[] = [200],
+): Promise<readonly string[]> => {
   const wrong: string[] = []
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })
   const answer = await page.goto(path)
-  if (answer?.status() !== 200) wrong.push(`answers ${answer?.status()}`)
+  if (!wanted.includes(answer?.status() ?? 0)) wrong.push(`answers ${answer?.status()}`)
   if (new URL(page.url()).pathname !== path.split('?')[0]) wrong.push(`leads to ${page.url()}`)
   await page.evaluate(AXE)
   for (const width of WIDTHS) {
@@ -114,14 +138,16 @@ t.test('every page', { skip: noChromium }, async (t) => {
     t.ok(shown.length > 0, `${path} has something to show in this test`)
     paths.push(...shown)
   }
+  paths.push(...TABS.map((tab) => `/emails/${scenery.mails.bounced}?tab=${tab}`))
   const next = async (): Promise<void> => {
     const window = await openWindow(browser, scenery.postern.url, scenery.session)
-    for (let path = paths.shift(); path !== undefined; path = paths.shift())
-      t.strictSame(await look(window, path), [], path)
+    for (let path = paths.shift(); path !== undefined; path = paths.shift()) {
+      t.strictSame(await look(window, path, MISSING.includes(path) ? [404] : [200]), [], path)
+    }
     await window.context.close()
   }
+  paths.push(...MISSING)
   await Promise.all([next(), next()])
   const stranger = await openWindow(browser, scenery.postern.url, null)
-  for (const path of ['/errors', '/errors/email.not_found'])
-    t.strictSame(await look(stranger, path), [], path)
+  for (const path of OUTSIDE) t.strictSame(await look(stranger, path, [200, 404, 410]), [], path)
 })

@@ -63,13 +63,16 @@ export const Note = ({
 /** A list with nothing in it says what would fill it. */
 export const Empty = ({
   title,
+  whole = false,
   children,
 }: {
   readonly title: string
+  /** True where the page has nothing else: then this is its heading. */
+  readonly whole?: boolean
   readonly children?: ComponentChildren
 }) => (
   <div class="empty">
-    <h2>{title}</h2>
+    {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
     {children}
   </div>
 )

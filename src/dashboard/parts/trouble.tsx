@@ -22,7 +22,7 @@ export const troubleView = (problem: Problem): View => {
     title: heading,
     status,
     body: (
-      <Empty title={heading}>
+      <Empty whole title={heading}>
         <p>{detail ?? title}</p>
         {id === undefined ? null : (
           <p class="soft">

@@ -134,7 +134,7 @@ const unknown = (code: string): View => ({
   title: 'No such error',
   status: 404,
   body: (
-    <Empty title="No such error">
+    <Empty whole title="No such error">
       <p>
         The catalogue has no error <code dir="auto">{code}</code>.
       </p>

@@ -200,7 +200,7 @@ const missing = (id: string, visit: Visit) => ({
   title: 'No such operation',
   status: 404,
   body: (
-    <Empty title="No such operation">
+    <Empty whole title="No such operation">
       <p>
         The API has no operation <code dir="auto">{id}</code>.
       </p>

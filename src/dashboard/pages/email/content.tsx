@@ -175,10 +175,10 @@ const Checks = ({ content, extra }: Props & { readonly extra: ComponentChildren 
           <li>
             <Icon name={CHECK_ICONS[state]} tone={CHECK_TONES[state]} />
             <div>
-              <h4>
+              <h3>
                 <span class="hid">{CHECK_WORDS[state]}</span>
                 {name}
-              </h4>
+              </h3>
               <p class="soft" dir="auto">
                 {says}
               </p>

@@ -27,9 +27,9 @@ export const domainCheck = async (visit: Visit, from: string): Promise<Component
     <li>
       <Icon name={isGood ? 'delivered' : 'alarm'} tone={isGood ? 'ok' : 'wait'} />
       <div>
-        <h4>
+        <h3>
           <span class="hid">{isGood ? 'Good: ' : 'Look: '}</span>DKIM, SPF, DMARC of <bdi>{name}</bdi>
-        </h4>
+        </h3>
         <p class="soft">
           {!known ? (
             <>

@@ -100,7 +100,7 @@ const goneView = (visit: Visit, id: string): View | null => {
     title: 'No longer kept',
     status: 404,
     body: (
-      <Empty title="This mail is not here, or no longer">
+      <Empty whole title="This mail is not here, or no longer">
         <p>
           Its id says that it was accepted <Time visit={visit} at={new Date(at).toISOString()} exact />.
           Records of mails are kept for as long as <code>retention.emails</code> says, and bodies for{' '}

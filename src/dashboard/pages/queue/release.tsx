@@ -34,7 +34,7 @@ export const releasePage: Page = {
         title: 'Hold',
         status: 404,
         body: (
-          <Empty title="This hold stands no more">
+          <Empty whole title="This hold stands no more">
             <p>Somebody released it. What it kept goes on, unless another hold covers it.</p>
             <p>
               <a href={visit.link('/queue')}>To the queue</a>
