@@ -63,6 +63,12 @@ const hostOf = (url: string): string | null => {
   }
 }
 
+/** Nothing is fetched for looks; the policy of the route stops what is written so that this does not see it. */
+const quietCss = (css: string, images: boolean): string => {
+  const alone = css.replace(/@import\b/gi, '@-import')
+  return images ? alone : alone.replace(/url\(\s*(["']?)\s*(?!["']?data:)/gi, 'url($1data:,')
+}
+
 class Writer {
   readonly out: string[] = []
   remote = 0
@@ -92,7 +98,8 @@ class Writer {
       said += ` ${key}="${attribute(value)}"`
     }
     for (const [key, value] of Object.entries(given)) {
-      if (ATTRIBUTES.has(key)) add(key, value)
+      if (key === 'style') add(key, quietCss(value, this.#options.images))
+      else if (ATTRIBUTES.has(key)) add(key, value)
       else if ((key === 'src' && name === 'img') || key === 'background') {
         const source = this.#source(value)
         if (source !== null) add(key, source)
@@ -123,7 +130,8 @@ class Writer {
       this.#swallowed = Math.max(0, this.#swallowed - 1)
     } else if (this.#swallowed === 0 && name === 'style' && this.#style !== null) {
       // no end tag may hide in it, however a browser reads one
-      this.out.push(`<style>${this.#style.replaceAll('<', '\\3c ')}</style>`)
+      const css = quietCss(this.#style, this.#options.images)
+      this.out.push(`<style>${css.replaceAll('<', '\\3c ')}</style>`)
       this.#style = null
     } else if (this.#swallowed === 0 && SHOWN.has(name) && !VOID.has(name)) this.out.push(`</${name}>`)
   }

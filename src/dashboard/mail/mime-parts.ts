@@ -161,7 +161,7 @@ export interface ReadText {
 }
 
 export const textOf = (raw: Buffer, leaf: Leaf, most: number): ReadText => {
-  const octets = octetsOf(raw, leaf, most)
+  const octets = octetsOf(raw, leaf, most + 4)
   // a character must not be cut in two; UTF-8 continues with 10xxxxxx
   let end = Math.min(octets.length, most)
   for (let back = 0; back < 3 && end < octets.length && ((octets[end] as number) & 0xc0) === 0x80; back++)

@@ -94,7 +94,7 @@ const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
   }
   return [
     strip('Accepted', null, ({ accepted }) => accepted),
-    strip('Sent', 'sent', ({ sent }) => sent, { icon: 'sent' }),
+    { ...strip('Sent', null, ({ sent }) => sent), icon: 'sent' },
     strip('Delivered', 'delivered', ({ delivered }) => delivered, { tone: 'ok', icon: 'delivered' }),
     strip('Deferred', 'deferred', ({ deferred }) => deferred, { tone: 'wait', icon: 'deferred' }),
     strip('Bounced', 'bounced', ({ bounced }) => bounced.total, { tone: 'bad', icon: 'bounced' }),

@@ -1,0 +1,74 @@
+/** Sentences about mails, and what is found in them. */
+import t from 'tap'
+import { codeIn, linksIn, mainLink, picturesIn } from '../../../src/dashboard/mail/links.js'
+import { codeWords, reasonWords, unappliedWords } from '../../../src/dashboard/mail/meaning.js'
+import type { Email, Recipient } from '../../../src/dashboard/mail/record.js'
+import { verdictOf } from '../../../src/dashboard/mail/verdict.js'
+import { CATEGORIES } from '../../../src/mail/report/category.js'
+
+const AT = '2026-11-22T09:00:00.000Z'
+
+const one = (status: string, more: Partial<Recipient> = {}): Recipient => ({
+  ...{ address: 'ana@example.com', kind: 'to', status, attempts: 1, last_response: null },
+  ...{ updated_at: '2026-11-22T09:00:02.000Z', waiting: null },
+  ...more,
+})
+
+const mail = (recipients: readonly Recipient[]): Email => {
+  const counts: Record<string, number> = {}
+  for (const { status } of recipients) counts[status] = (counts[status] ?? 0) + 1
+  const status =
+    ['bounced', 'deferred', 'queued', 'sent', 'delivered'].find((word) => counts[word]) ?? 'queued'
+  return {
+    ...{ id: 'em_1', workspace_id: 'ws_1', mode: 'live', source: 'api', from: 'a@b.test' },
+    ...{ to: [], cc: [], bcc: [], reply_to: [], subject: 's', tags: [], message_id: '<1@x>' },
+    ...{ scheduled_at: null, created_at: AT, updated_at: AT, waiting: recipients[0]?.waiting ?? null },
+    ...{ status, counts, recipients },
+  }
+}
+
+const title = (...recipients: readonly Recipient[]) => verdictOf(mail(recipients), [], Date.parse(AT)).title
+
+t.test('one sentence says what became of a mail', async (t) => {
+  t.equal(title(one('delivered')), 'Delivered.')
+  t.equal(title(one('bounced', { reason: 'unknown_user' })), 'Bounced: the mailbox does not exist.')
+  t.equal(title(one('bounced', { last_response: '550 no' })), 'Bounced: 550 no.')
+  t.equal(title(one('sent')), 'Sent; no report has come yet.')
+  const waiting = {
+    reason: 'no_upstream',
+    detail: 'pool x has no upstream; an operator runs: postern y',
+    until: null,
+  }
+  t.equal(title(one('queued', { waiting })), 'Waits: pool x has no upstream.')
+  t.equal(title(one('delivered'), one('delivered'), one('delivered')), 'Delivered to all 3.')
+  t.match(
+    title(one('delivered'), one('bounced'), one('delivered')),
+    /^Bounced for 1 of 3 recipients; 2 have it\.$/,
+  )
+})
+
+t.test('codes and reasons in plain words', async (t) => {
+  for (const reason of Object.keys(CATEGORIES)) t.ok(reasonWords(reason), reason)
+  t.match(codeWords('5.1.1'), /this address at it does not\. Sending again/)
+  t.match(codeWords('4.2.2'), /full\. It is tried again/)
+  t.match(codeWords('5.7.999'), /policy/, 'an unknown detail falls back on its subject')
+  t.equal(codeWords('2.0.0'), null)
+  for (const none of [null, undefined, '', '5', '9.1.1', 'x.y.z']) t.equal(codeWords(none), null)
+  t.equal(reasonWords('constructor'), null)
+  t.match(unappliedWords('already_bounced'), /was bounced already/)
+})
+
+t.test('the link and the code of a mail', async (t) => {
+  const html = '<a href="https://x.test/unsubscribe">u</a><a href=\'https://x.test/verify?t=1&amp;u=2\'>v</a>'
+  const links = linksIn(html, null)
+  t.same(
+    links.map(({ url }) => url),
+    ['https://x.test/unsubscribe', 'https://x.test/verify?t=1&u=2'],
+  )
+  t.equal(mainLink(links)?.url, 'https://x.test/verify?t=1&u=2')
+  t.equal(mainLink(linksIn(null, 'See https://x.test/a.'))?.url, 'https://x.test/a')
+  t.equal(codeIn('Your code is 493 201', ''), '493 201')
+  t.equal(codeIn('Sign in', 'Use the code 112233 within 10 minutes'), '112233')
+  t.equal(codeIn('Order 118838', 'It cost 1999 euros'), null)
+  t.same(picturesIn('<img src="https://a/b" alt=""><img src="cid:x">'), { all: 2, remote: 1, silent: 1 })
+})
