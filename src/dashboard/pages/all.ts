@@ -12,6 +12,7 @@ import { operationPage } from './docs/operation.js'
 import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails/emails.js'
+import { jobPage, jobsPage } from './jobs/jobs.js'
 import { lookPage } from './look.js'
 import { overviewPage } from './overview/overview.js'
 import { newPoolPage } from './pools/new.js'
@@ -39,6 +40,8 @@ export const PAGES: readonly Page[] = [
   poolsPage,
   newPoolPage,
   poolPage,
+  jobPage,
+  jobsPage,
   keysPage,
   newKeyPage,
   credentialsPage,

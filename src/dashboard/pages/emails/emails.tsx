@@ -6,12 +6,14 @@
  */
 import { AskError, type Problem } from '../../ask.js'
 import type { EmailRow } from '../../mail/record.js'
-import type { Page, View } from '../../page.js'
+import type { Page, Refused, View } from '../../page.js'
 import { LiveState } from '../../parts/live.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
+import { inboxView } from '../inbox/inbox.js'
+import { BULK_ACTIONS, BULK_FORM, BulkBar } from './bulk.js'
 import { apiQuery, type Filter, filterOf, isNarrowed, SPANS } from './filter.js'
 import { FilterForm } from './filter-form.js'
 import { FirstMail } from './first-mail.js'
@@ -104,15 +106,20 @@ const emptyView = (visit: Visit): View => {
   }
 }
 
-const view = async (visit: Visit): Promise<View> => {
+/** In dev mode mails are read like post, until somebody narrows the list. */
+const isInbox = (visit: Visit, filter: Filter): boolean =>
+  visit.isDev && !isNarrowed(filter) && visit.query('view') !== 'table' && visit.query('cursor') === null
+
+const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   const filter = filterOf(visit)
   const [found, workspaces] = await Promise.all([findMails(visit, filter), workspaceNames(visit)])
   const { list, problem } = found
   const nothing = list.data.length === 0
   if (nothing && !isNarrowed(filter) && problem === null && (await hasNone(visit))) return emptyView(visit)
+  if (!nothing && isInbox(visit, filter)) return inboxView(visit, list.data)
   return {
     title: 'Emails',
-    ...(problem !== null && { status: problem.status }),
+    ...((problem ?? refused?.problem) && { status: (problem ?? refused?.problem)?.status ?? 422 }),
     body: (
       <>
         <Head
@@ -123,7 +130,12 @@ const view = async (visit: Visit): Promise<View> => {
         {nothing && problem === null ? <NoMail {...{ visit, filter }} /> : null}
         {nothing ? null : (
           <>
-            <Mails {...{ visit, workspaces }} rows={list.data} form={null} />
+            <Mails
+              {...{ visit, workspaces }}
+              rows={list.data}
+              form={visit.may('member') ? BULK_FORM : null}
+            />
+            {visit.may('member') ? <BulkBar {...{ visit, refused }} /> : null}
             <footer class="foot">
               <span>{howMany(found)}</span>
               <Pager visit={visit} list={list} keep={{ since: filter.since }} />
@@ -135,4 +147,4 @@ const view = async (visit: Visit): Promise<View> => {
   }
 }
 
-export const emailsPage: Page = { path: '/emails', view }
+export const emailsPage: Page = { path: '/emails', view, actions: BULK_ACTIONS }

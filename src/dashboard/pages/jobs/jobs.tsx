@@ -1,0 +1,127 @@
+/**
+ * NAME      jobs - what is done to many mails at once, and how far it is
+ */
+import type { Page } from '../../page.js'
+import { Verb } from '../../parts/form.js'
+import { LiveState, Refreshed } from '../../parts/live.js'
+import { Empty, Facts, Head } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+
+interface Job {
+  readonly id: string
+  readonly action: string
+  readonly matched: number
+  readonly matched_capped: boolean
+  readonly state: 'running' | 'done' | 'canceled'
+  readonly reason: string
+  readonly q: string | null
+  readonly done: number
+  readonly skipped: number
+  readonly failed: number
+  readonly last_error: string | null
+  readonly created_by: string
+  readonly created_at: string
+  readonly finished_at: string | null
+}
+
+const met = ({ done, skipped, failed }: Job): number => done + skipped + failed
+
+const sentence = (job: Job): string => {
+  const of = `${met(job).toLocaleString('en-US')} of ${job.matched.toLocaleString('en-US')}${job.matched_capped ? ' or more' : ''}`
+  if (job.state === 'running') return `Under way: ${of} mails.`
+  const failed = job.failed === 0 ? '' : ` ${job.failed} could not be changed.`
+  return `${job.state === 'done' ? 'Done' : 'Ended before its end'}: ${job.done.toLocaleString('en-US')} mails changed.${failed}`
+}
+
+export const jobPage: Page = {
+  path: '/jobs/{id}',
+  async view(visit, refused) {
+    const job = await visit.ask<Job>('GET', `/v1/jobs/${encodeURIComponent(visit.params.id ?? '')}`)
+    return {
+      title: sentence(job),
+      body: (
+        <>
+          <Refreshed id="job">
+            <Head
+              crumb={<a href={visit.link('/jobs')}>Jobs</a>}
+              title={sentence(job)}
+              {...(job.state === 'running' && {
+                says: <a href={visit.here({})}>Look again</a>,
+                ...(visit.may('member') && {
+                  actions: (
+                    <Verb {...{ visit, refused }} action="cancel" label="End it" harm reason="none">
+                      <p>What it has done stays done, and up to 25 more mails may be met.</p>
+                    </Verb>
+                  ),
+                }),
+              })}
+            />
+            <progress value={met(job)} max={Math.max(1, job.matched)} aria-label="Mails met" />
+            <Facts
+              facts={[
+                ['What', job.action],
+                ['Reason', <bdi>{job.reason}</bdi>],
+                job.q === null ? null : ['Search', <code>{job.q}</code>],
+                ['By', <bdi>{job.created_by}</bdi>],
+                ['Began', <Time visit={visit} at={job.created_at} exact />],
+                job.finished_at === null
+                  ? null
+                  : ['Ended', <Time visit={visit} at={job.finished_at} exact />],
+                ['Changed', job.done],
+                ['Needed no change', job.skipped],
+                ['Could not be changed', job.failed],
+                job.last_error === null ? null : ['The last of these', <code>{job.last_error}</code>],
+              ]}
+            />
+          </Refreshed>
+          {job.state === 'running' ? <LiveState visit={visit} /> : null}
+        </>
+      ),
+    }
+  },
+  actions: {
+    async cancel(visit) {
+      const id = visit.params.id ?? ''
+      await visit.ask('POST', `/v1/jobs/${encodeURIComponent(id)}/cancel`)
+      return { to: visit.link(`/jobs/${id}`) }
+    },
+  },
+}
+
+export const jobsPage: Page = {
+  path: '/jobs',
+  async view(visit) {
+    const list = await visit.ask<List<Job>>('GET', '/v1/jobs', { query: { cursor: visit.query('cursor') } })
+    return {
+      title: 'Jobs',
+      body: (
+        <>
+          <Head title="Jobs" says="What was done to many mails at once; kept for 30 days after their end." />
+          {list.data.length === 0 ? (
+            <Empty title="None">
+              <p>
+                A job begins below <a href={visit.link('/emails')}>a list of mails</a>: “all that this list
+                finds”.
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Jobs, newest first"
+              rows={list.data}
+              href={({ id }) => visit.link(`/jobs/${id}`)}
+              columns={[
+                { head: 'What', cell: ({ action }) => action },
+                { head: 'State', cell: (job) => sentence(job) },
+                { head: 'Reason', kind: 'grow', cell: ({ reason }) => <bdi>{reason}</bdi> },
+                { head: 'Began', cell: ({ created_at }) => <Time visit={visit} at={created_at} /> },
+              ]}
+            />
+          )}
+          <Pager visit={visit} list={list} />
+        </>
+      ),
+    }
+  },
+}
