@@ -22,6 +22,11 @@ import { entriesPage } from './queue/entries.js'
 import { orderPage } from './queue/order.js'
 import { queuePage } from './queue/queue.js'
 import { releasePage } from './queue/release.js'
+import { auditExport, auditPage } from './settings/audit.js'
+import { invitePage, peoplePage } from './settings/people.js'
+import { personPage } from './settings/person.js'
+import { sessionsPage } from './settings/sessions.js'
+import { youPage } from './settings/you.js'
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
 import { webhooksPage } from './webhooks/list.js'
 import { webhookPage } from './webhooks/one.js'
@@ -54,12 +59,18 @@ export const PAGES: readonly Page[] = [
   newWorkspacePage,
   editWorkspacePage,
   workspacePage,
+  peoplePage,
+  invitePage,
+  personPage,
+  sessionsPage,
+  auditPage,
+  youPage,
   docsPage,
   operationPage,
   lookPage,
 ]
 
-export const RAW_ROUTES: readonly RawRoute[] = [documentRoute, ...EMAIL_ROUTES]
+export const RAW_ROUTES: readonly RawRoute[] = [documentRoute, auditExport, ...EMAIL_ROUTES]
 
 /** At addresses where programs get JSON; nobody needs a session. */
 export const OPEN_PAGES: readonly OpenPage[] = [errorsPage, errorPage]

@@ -1,0 +1,185 @@
+/**
+ * NAME      audit - who changed what, when, from where
+ * DESCRIPTION
+ *   Each entry is a sentence; what exactly changed lies in a fold. The same filters go into the export, which is made
+ *   of the pages of /v1, one after the other.
+ */
+import { Readable } from 'node:stream'
+import type { Query } from '../../ask.js'
+import type { Page, RawRoute } from '../../page.js'
+import { Empty, Head } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import type { AuditEntry } from './record.js'
+import { didWhat, linkOf, NAMES, valueWords } from './sentence.js'
+
+const HOURS: readonly (readonly [hours: string, text: string])[] = [
+  ['', 'any time'],
+  ['24', 'last 24 hours'],
+  ['168', 'last 7 days'],
+  ['720', 'last 30 days'],
+]
+
+const filtersOf = (visit: Visit): Query => {
+  const hours = Number(visit.query('hours') ?? Number.NaN)
+  return {
+    action: visit.query('action'),
+    actor: visit.query('actor'),
+    target: visit.query('target'),
+    workspace: visit.scope.workspace?.startsWith('ws_') ? visit.scope.workspace : null,
+    // whole hours, so that cursors still fit when somebody reads on
+    since: Number.isNaN(hours) ? null : sinceOf(visit.now, hours),
+  }
+}
+
+const sinceOf = (now: number, hours: number): string =>
+  new Date(Math.floor(now / 3_600_000 - hours) * 3_600_000).toISOString()
+
+const Filters = ({ visit }: { readonly visit: Visit }) => (
+  <form class="filters" action="/settings/audit">
+    <label>
+      What
+      <select name="action">
+        <option value="">anything</option>
+        {Object.entries(NAMES).map(([type, name]) => (
+          <option value={type} selected={visit.query('action') === type}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+    <label>
+      When
+      <select name="hours">
+        {HOURS.map(([hours, text]) => (
+          <option value={hours} selected={(visit.query('hours') ?? '') === hours}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+    <label>
+      By
+      <input name="actor" value={visit.query('actor') ?? ''} placeholder="usr_…, key_…, cli:0" />
+    </label>
+    <label>
+      About
+      <input name="target" value={visit.query('target') ?? ''} placeholder="its id" />
+    </label>
+    <button type="submit" class="b">
+      Filter
+    </button>
+    <a href="/settings/audit">Everything</a>
+  </form>
+)
+
+const Detail = ({ entry }: { readonly entry: AuditEntry }) => {
+  const members = Object.entries(entry.detail)
+  if (members.length === 0) return null
+  return (
+    <details class="fold">
+      <summary>what exactly</summary>
+      <dl class="facts">
+        {members.map(([name, value]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd dir="auto">{valueWords(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+const Sentence = ({ visit, entry }: { readonly visit: Visit; readonly entry: AuditEntry }) => {
+  const { actor, target } = entry
+  const href = linkOf(visit, target)
+  const what = didWhat(entry)
+  return (
+    <>
+      <a href={visit.here({ actor: actor.id })} dir="auto">
+        {actor.name ?? actor.id}
+      </a>{' '}
+      {what.did} {href === null ? <span dir="auto">{what.whom}</span> : <a href={href}>{what.whom}</a>}
+      <Detail entry={entry} />
+    </>
+  )
+}
+
+export const auditPage: Page = {
+  path: '/settings/audit',
+  async view(visit) {
+    const list = await visit.ask<List<AuditEntry>>('GET', '/v1/audit', {
+      query: { limit: 100, cursor: visit.query('cursor'), ...filtersOf(visit) },
+    })
+    return {
+      title: 'Audit',
+      body: (
+        <>
+          <Head
+            title="Who changed what"
+            says="By the API, the command line and these pages alike; kept for 400 days."
+            actions={
+              <a class="b" href={`/settings/audit/export${visit.url.search}`}>
+                Export
+              </a>
+            }
+          />
+          <Filters visit={visit} />
+          {list.data.length === 0 ? (
+            <Empty title="Nothing was changed">
+              <p>Nothing that fits. Sending mail stands in no audit: each mail is its own record.</p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Changes, newest first"
+              rows={list.data}
+              columns={[
+                { head: 'When', kind: 'solo', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+                { head: 'What', kind: 'grow', cell: (row) => <Sentence visit={visit} entry={row} /> },
+                { head: 'By way of', cell: ({ actor }) => actor.kind },
+                { head: 'From', cell: ({ actor }) => actor.address ?? '' },
+              ]}
+            />
+          )}
+          <Pager visit={visit} list={list} />
+        </>
+      ),
+    }
+  },
+}
+
+const MOST_PAGES = 1000
+
+/** One line of JSON for each entry. */
+async function* linesOf(visit: Visit): AsyncGenerator<string> {
+  let cursor: string | null = null
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const list: List<AuditEntry> = await visit.ask<List<AuditEntry>>('GET', '/v1/audit', {
+      query: { limit: 100, ...filtersOf(visit), cursor },
+    })
+    yield list.data.map((entry) => `${JSON.stringify(entry)}\n`).join('')
+    cursor = list.pagination.next_cursor
+    if (cursor === null) return
+  }
+}
+
+export const auditExport: RawRoute = {
+  path: '/settings/audit/export',
+  async answer(visit) {
+    // refused before anything is sent
+    await visit.ask('GET', '/v1/audit', { query: { limit: 1, ...filtersOf(visit) } })
+    return {
+      status: 200,
+      headers: {
+        'content-type': 'application/x-ndjson; charset=utf-8',
+        'content-disposition': 'attachment; filename="postern-audit.ndjson"',
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+      },
+      body: Readable.from(linesOf(visit)),
+    }
+  },
+}

@@ -1,0 +1,220 @@
+/**
+ * NAME      people - who works here, and who is invited
+ */
+import type { Page, Refused } from '../../page.js'
+import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { Code, Head, Note, Section } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { Icon } from '../../parts/status.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { invite } from './links.js'
+import { type InvitationRow, nameOf, type PersonRow, ROLE_OPTIONS } from './record.js'
+
+const columns = (visit: Visit): readonly Column<PersonRow>[] => [
+  { head: 'Person', kind: 'grow', cell: (row) => <span dir="auto">{nameOf(row)}</span> },
+  { head: 'Address', cell: (row) => row.email },
+  {
+    head: 'Role',
+    cell: (row) => (row.role_from === null ? row.role : `${row.role}, as ${row.role_from} says`),
+  },
+  {
+    head: 'State',
+    cell: (row) =>
+      row.disabled ? (
+        <span class="st">
+          <Icon name="canceled" />
+          Disabled
+        </span>
+      ) : (
+        ''
+      ),
+  },
+  { head: 'Last signed in', cell: (row) => <Time visit={visit} at={row.last_sign_in_at} /> },
+]
+
+const Invitations = ({
+  visit,
+  rows,
+  refused,
+}: {
+  readonly visit: Visit
+  readonly rows: readonly InvitationRow[]
+  readonly refused: Refused | null
+}) => (
+  <Table
+    caption="Invitations, newest first"
+    rows={rows}
+    columns={[
+      { head: 'For', kind: 'grow', cell: (row) => row.email ?? 'whoever has the link' },
+      { head: 'Role', cell: (row) => row.role },
+      { head: 'By', cell: (row) => row.created_by },
+      {
+        head: 'Ends',
+        cell: (row) => (row.state === 'open' ? <Time visit={visit} at={row.expires_at} /> : row.state),
+      },
+      {
+        head: '',
+        cell: (row) =>
+          row.state === 'open' ? (
+            <Verb
+              {...{ visit, refused }}
+              action="take-back"
+              label="Take back"
+              reason="none"
+              harm
+              tiny
+              about={{ id: row.id }}
+            >
+              <p>The link lets nobody in any more.</p>
+            </Verb>
+          ) : null,
+      },
+    ]}
+  />
+)
+
+/** Whoever came by a link from a terminal has no account yet. */
+const MakeYourOwn = ({ visit, refused }: { readonly visit: Visit; readonly refused: Refused | null }) => {
+  const one = { refused, action: 'own' }
+  return (
+    <Section title="You came by a setup link: make your own account now.">
+      <ActionForm visit={visit} {...one}>
+        <Field {...one} name="email" label="Your address" type="email" required maxLength={320} />
+        <Field {...one} name="name" label="Your name" maxLength={200} autocomplete="name" />
+        <Field
+          {...one}
+          name="password"
+          label="A password"
+          type="password"
+          required
+          autocomplete="new-password"
+          hint="12 characters or more."
+        />
+        <div class="actions">
+          <button type="submit" class="b main">
+            Make me an owner
+          </button>
+        </div>
+      </ActionForm>
+      <details class="fold">
+        <summary>Your identity provider knows you?</summary>
+        <p>Invite yourself as an owner, sign out, and open the link: it signs in through the provider.</p>
+      </details>
+    </Section>
+  )
+}
+
+const sentence = (rows: readonly PersonRow[]): string => {
+  const open = rows.filter(({ disabled }) => !disabled).length
+  if (open === 0) return 'Nobody has an account yet.'
+  return open === 1 ? 'One person may sign in.' : `${open} people may sign in.`
+}
+
+const CLI = 'postern user invite --role member'
+
+export const peoplePage: Page = {
+  path: '/settings/people',
+  async view(visit, refused) {
+    const [people, invitations] = await Promise.all([
+      visit.ask<List<PersonRow>>('GET', '/v1/users', {
+        query: { limit: 100, cursor: visit.query('cursor') },
+      }),
+      visit.ask<List<InvitationRow>>('GET', '/v1/invitations', { query: { limit: 100 } }),
+    ])
+    const isNobody = visit.who.person === null
+    return {
+      title: 'People',
+      body: (
+        <>
+          <Head
+            title={sentence(people.data)}
+            says="Owners manage people, members everything else, viewers look."
+            actions={
+              <a class={isNobody ? 'b' : 'b main'} href="/settings/people/invite">
+                Invite somebody
+              </a>
+            }
+          />
+          {isNobody ? <MakeYourOwn {...{ visit, refused }} /> : null}
+          {people.data.length === 0 ? null : (
+            <Table
+              caption="People, newest first"
+              rows={people.data}
+              columns={columns(visit)}
+              href={(row) => `/settings/people/${row.id}`}
+            />
+          )}
+          <Pager visit={visit} list={people} />
+          <Section title="Invitations" says="each lets one person in, once, within seven days">
+            {invitations.data.length === 0 ? (
+              <Code text={CLI} />
+            ) : (
+              <Invitations {...{ visit, refused }} rows={invitations.data} />
+            )}
+          </Section>
+        </>
+      ),
+    }
+  },
+  actions: {
+    async own(visit, form) {
+      const made = await visit.ask<PersonRow>('POST', '/v1/users', {
+        body: {
+          email: form.text('email') ?? '',
+          name: form.text('name'),
+          role: 'owner',
+          password: form.raw('password'),
+        },
+      })
+      return {
+        to: '/settings/people',
+        notice: `${made.email} is an owner. Sign out, and sign in with your own account.`,
+      }
+    },
+    async 'take-back'(visit, form) {
+      await visit.ask('DELETE', `/v1/invitations/${encodeURIComponent(form.raw('id'))}`)
+      return { to: '/settings/people', notice: 'The invitation is taken back.' }
+    },
+  },
+}
+
+export const invitePage: Page = {
+  path: '/settings/people/invite',
+  async view(visit, refused) {
+    const one = { refused, action: 'invite' }
+    return {
+      title: 'Invite somebody',
+      body: (
+        <>
+          <Head
+            title="Invite somebody"
+            crumb={<a href="/settings/people">People</a>}
+            says="A link lets one person in, once, within seven days: with a password of his or her own, or through an identity provider."
+          />
+          <ActionForm visit={visit} {...one}>
+            <Field
+              {...one}
+              name="email"
+              label="Address"
+              type="email"
+              maxLength={320}
+              hint="For your list; the link binds to whoever uses it."
+            />
+            <Choice {...one} name="role" label="Role" value="viewer" options={ROLE_OPTIONS} />
+            <div class="actions">
+              <button type="submit" class="b main">
+                Make the link
+              </button>
+            </div>
+          </ActionForm>
+          <Note>
+            <p>Whoever holds the link may use it. Send it by a way that you trust.</p>
+          </Note>
+        </>
+      ),
+    }
+  },
+  actions: { invite },
+}

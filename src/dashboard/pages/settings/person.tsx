@@ -1,0 +1,131 @@
+/**
+ * NAME      person - one person: role, ways to sign in, in or out
+ */
+import type { Page, Refused } from '../../page.js'
+import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { Facts, Head, Section } from '../../parts/page-parts.js'
+import { Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { setupLink } from './links.js'
+import { nameOf, type PersonInFull, type PersonRow, ROLE_OPTIONS } from './record.js'
+
+const pathOf = (visit: Visit): string => `/v1/users/${encodeURIComponent(visit.params.id ?? '')}`
+const pageOf = (visit: Visit): string => `/settings/people/${visit.params.id ?? ''}`
+
+interface PersonProps {
+  readonly visit: Visit
+  readonly row: PersonInFull
+  readonly refused: Refused | null
+}
+
+const Verbs = ({ visit, row, refused }: PersonProps) => (
+  <>
+    {row.disabled ? (
+      <Verb {...{ visit, refused }} action="enable" label="Enable" reason="none">
+        <p>{nameOf(row)} may sign in again.</p>
+      </Verb>
+    ) : (
+      <>
+        <Verb {...{ visit, refused }} action="link" label="Make a setup link" reason="none">
+          <p>With it {nameOf(row)} sets another password. It works once, within 30 minutes.</p>
+        </Verb>
+        <Verb {...{ visit, refused }} action="disable" label="Disable" reason="none" harm>
+          <p>
+            {nameOf(row)} is signed out everywhere at once, and cannot sign in. What was done stands under
+            this name.
+          </p>
+        </Verb>
+      </>
+    )}
+  </>
+)
+
+const ChangeForm = ({ visit, row, refused }: PersonProps) => {
+  const one = { refused, action: 'change' }
+  return (
+    <ActionForm visit={visit} {...one}>
+      <Field {...one} name="name" label="Name" maxLength={200} value={row.name} />
+      {row.role_from === null ? (
+        <Choice {...one} name="role" label="Role" value={row.role} options={ROLE_OPTIONS} />
+      ) : (
+        <p class="soft">
+          The role is {row.role}: {row.role_from} says it at each sign-in.
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit" class="b main">
+          Change
+        </button>
+      </div>
+    </ActionForm>
+  )
+}
+
+const change = async (visit: Visit, body: unknown, notice: (row: PersonRow) => string) => {
+  const row = await visit.ask<PersonRow>('PATCH', pathOf(visit), { body })
+  return { to: pageOf(visit), notice: notice(row) }
+}
+
+export const personPage: Page = {
+  path: '/settings/people/{id}',
+  async view(visit, refused) {
+    const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
+    const mayChange = visit.may('owner')
+    return {
+      title: nameOf(row),
+      body: (
+        <>
+          <Head
+            title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
+            crumb={<a href="/settings/people">People</a>}
+            actions={mayChange ? <Verbs {...{ visit, row, refused }} /> : undefined}
+          />
+          <Facts
+            facts={[
+              ['Address', row.email],
+              ['Password', row.has_password ? 'set' : 'none'],
+              ['Last signed in', <Time visit={visit} at={row.last_sign_in_at} />],
+              ['Made', <Time visit={visit} at={row.created_at} />],
+              ['Sessions', <a href={`/settings/sessions?user=${row.id}`}>where signed in</a>],
+              mayChange ? ['Did', <a href={`/settings/audit?actor=${row.id}`}>what the audit says</a>] : null,
+            ]}
+          />
+          {row.identities.length === 0 ? null : (
+            <Section title="Identity providers that know this person">
+              <Table
+                caption="Identities"
+                rows={row.identities}
+                columns={[
+                  { head: 'Provider', cell: (one) => one.provider },
+                  { head: 'Issuer', cell: (one) => <code>{one.issuer}</code> },
+                  { head: 'Subject', kind: 'grow', cell: (one) => <code>{one.subject}</code> },
+                  { head: 'Last used', cell: (one) => <Time visit={visit} at={one.last_sign_in_at} /> },
+                ]}
+              />
+            </Section>
+          )}
+          {mayChange ? (
+            <Section title="Change">
+              <ChangeForm {...{ visit, row, refused }} />
+            </Section>
+          ) : null}
+        </>
+      ),
+    }
+  },
+  actions: {
+    change: (visit, form) =>
+      change(
+        visit,
+        { name: form.text('name'), ...(form.has('role') && { role: form.text('role') }) },
+        (row) => `${nameOf(row)} is changed.`,
+      ),
+    enable: (visit) => change(visit, { disabled: false }, (row) => `${nameOf(row)} may sign in again.`),
+    disable: (visit) => change(visit, { disabled: true }, (row) => `${nameOf(row)} is out.`),
+    async link(visit) {
+      const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
+      return setupLink(visit, row.id, nameOf(row))
+    },
+  },
+}

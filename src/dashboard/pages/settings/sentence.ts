@@ -1,0 +1,91 @@
+/**
+ * NAME      sentence - an entry of the audit as somebody would say it
+ */
+import type { Visit } from '../../visit.js'
+import type { AuditEntry } from './record.js'
+
+/** What actions begin with, as people call it. */
+export const NAMES: Readonly<Record<string, string>> = {
+  workspace: 'workspace',
+  api_key: 'API key',
+  credential: 'SMTP credential',
+  egress_pool: 'pool',
+  domain: 'domain',
+  suppression: 'suppression',
+  webhook: 'webhook',
+  hold: 'hold',
+  queue: 'waiting mail',
+  email: 'mail',
+  user: 'person',
+  invitation: 'invitation',
+  setup_link: 'setup link',
+  session: 'session',
+}
+
+const DID: Readonly<Record<string, string>> = {
+  created: 'made',
+  updated: 'changed',
+  signed_in: 'signed in:',
+  signed_out: 'signed out:',
+}
+
+/** Members of the detail that name what it is about, the best first. */
+const NAMED = [
+  'name',
+  'slug',
+  'user',
+  'email',
+  'username',
+  'cidr',
+  'domain',
+  'address',
+  'pool',
+  'url',
+  'prefix',
+]
+
+const nameIn = ({ detail, target }: AuditEntry): string => {
+  for (const member of NAMED) {
+    const value = detail[member]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return target.id ?? ''
+}
+
+export const didWhat = (entry: AuditEntry): { readonly did: string; readonly whom: string } => {
+  const [type = '', act = ''] = entry.action.split('.')
+  const verb = DID[act] ?? act.replaceAll('_', ' ')
+  const changed = typeof entry.detail.changed === 'number' ? ` (${entry.detail.changed} mails)` : ''
+  return {
+    did: `${verb} the ${NAMES[type] ?? type.replaceAll('_', ' ')}`,
+    whom: `${nameIn(entry)}${changed}`,
+  }
+}
+
+const PAGES: Readonly<Record<string, string>> = {
+  workspace: '/workspaces',
+  egress_pool: '/pools',
+  webhook: '/webhooks',
+  email: '/emails',
+  user: '/settings/people',
+}
+
+/** The page of what it is about, where there is one. */
+export const linkOf = (visit: Visit, { type, id }: AuditEntry['target']): string | null => {
+  const path = PAGES[type]
+  return path === undefined || id === null ? null : visit.link(`${path}/${encodeURIComponent(id)}`)
+}
+
+const plain = (value: unknown): string => {
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
+  if (typeof value === 'object') return JSON.stringify(value)
+  return String(value)
+}
+
+/** A value, or what it was and is. */
+export const valueWords = (value: unknown): string => {
+  if (value !== null && typeof value === 'object' && 'before' in value && 'after' in value)
+    return `${plain(value.before)} → ${plain(value.after)}`
+  return plain(value)
+}

@@ -1,0 +1,142 @@
+/**
+ * NAME      sessions - where somebody is signed in
+ */
+import type { Page, Refused } from '../../page.js'
+import { Verb } from '../../parts/form.js'
+import { Head } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import type { OpenSession } from './record.js'
+
+const HOW: Readonly<Record<string, string>> = {
+  local: 'with a password',
+  link: 'by a link',
+  cli: 'made on the server',
+}
+
+const whose = (row: OpenSession): string => row.person?.name ?? row.person?.email ?? 'nobody in particular'
+
+/** Browser and system, as far as a browser says so. */
+const deviceOf = (agent: string | null): string | null => {
+  if (agent === null) return null
+  const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/[\d.]+/.exec(agent)?.[1]
+  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(agent)?.[1]
+  if (browser === undefined) return agent.slice(0, 40)
+  const name = { Edg: 'Edge', OPR: 'Opera' }[browser] ?? browser
+  return system === undefined ? name : `${name} on ${system}`
+}
+
+const columns = (visit: Visit, refused: Refused | null): readonly Column<OpenSession>[] => [
+  {
+    head: 'Who',
+    cell: (row) => (
+      <>
+        <strong dir="auto">{whose(row)}</strong>
+        {row.current ? <span class="sub">this very session</span> : null}
+      </>
+    ),
+  },
+  { head: 'Role', cell: (row) => row.role },
+  { head: 'Signed in', cell: (row) => HOW[row.provider] ?? `through ${row.provider}` },
+  {
+    head: 'From',
+    kind: 'grow',
+    cell: (row) => (
+      <>
+        {row.address ?? ''}
+        {row.user_agent === null ? null : (
+          <span class="sub" title={row.user_agent} dir="auto">
+            {deviceOf(row.user_agent)}
+          </span>
+        )}
+      </>
+    ),
+  },
+  { head: 'Since', kind: 'opt', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+  { head: 'Last seen', cell: (row) => <Time visit={visit} at={row.last_seen_at} /> },
+  { head: 'Ends', kind: 'opt', cell: (row) => <Time visit={visit} at={row.expires_at} /> },
+  {
+    head: '',
+    cell: (row) => (
+      <Verb
+        {...{ visit, refused }}
+        action="end"
+        label="Sign out"
+        reason="none"
+        harm
+        tiny
+        about={{ id: row.id, current: row.current ? '1' : '' }}
+      >
+        <p>{row.current ? 'You are signed out here.' : `${whose(row)} must sign in again there.`}</p>
+      </Verb>
+    ),
+  },
+]
+
+export const sessionsPage: Page = {
+  path: '/settings/sessions',
+  async view(visit, refused) {
+    const user = visit.query('user')
+    const list = await visit.ask<List<OpenSession>>('GET', '/v1/sessions', {
+      query: { limit: 100, cursor: visit.query('cursor'), user },
+    })
+    const n = list.data.length
+    const mayEndAll = user !== null || visit.who.person !== null
+    return {
+      title: 'Sessions',
+      body: (
+        <>
+          <Head
+            title={n === 1 ? 'One session is open.' : `${n} sessions are open.`}
+            says={
+              user === null ? (
+                'Each is one browser that is signed in, or a token that somebody made.'
+              ) : (
+                <>
+                  Of one person. <a href="/settings/sessions">All sessions</a>
+                </>
+              )
+            }
+            actions={
+              mayEndAll ? (
+                <Verb
+                  {...{ visit, refused }}
+                  action="end-all"
+                  label={user === null ? 'Sign out everywhere else' : 'Sign out everywhere'}
+                  reason="none"
+                  harm
+                >
+                  <p>
+                    {user === null
+                      ? 'All of your sessions end but this one.'
+                      : 'All sessions of this person end, but not the one that you look with.'}
+                  </p>
+                </Verb>
+              ) : undefined
+            }
+          />
+          <Table caption="Sessions, newest first" rows={list.data} columns={columns(visit, refused)} />
+          <Pager visit={visit} list={list} />
+        </>
+      ),
+    }
+  },
+  actions: {
+    async end(visit, form) {
+      await visit.ask('DELETE', `/v1/sessions/${encodeURIComponent(form.raw('id'))}`)
+      if (form.text('current') !== null) return { to: '/sign-in' }
+      return { to: visit.here({}), notice: 'That session has ended.' }
+    },
+    async 'end-all'(visit) {
+      const { changed } = await visit.ask<{ changed: number }>('DELETE', '/v1/sessions', {
+        query: { user: visit.query('user') },
+      })
+      return {
+        to: visit.here({}),
+        notice: changed === 1 ? 'One session ended.' : `${changed} sessions ended.`,
+      }
+    },
+  },
+}

@@ -1,0 +1,178 @@
+/**
+ * NAME      you - what somebody keeps for himself
+ */
+import { mistake } from '../../ask.js'
+import type { Page, Refused } from '../../page.js'
+import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { Empty, Head, Section } from '../../parts/page-parts.js'
+import { Table } from '../../parts/table.js'
+import type { Visit } from '../../visit.js'
+
+const ZONES = (): readonly (readonly [zone: string, text: string])[] => [
+  ['', 'As the browser has it'],
+  ['UTC', 'UTC'],
+  ...Intl.supportedValuesOf('timeZone').map((zone) => [zone, zone.replaceAll('_', ' ')] as const),
+]
+
+interface YouProps {
+  readonly visit: Visit
+  readonly refused: Refused | null
+}
+
+type Person = NonNullable<Visit['who']['person']>
+
+const Settings = ({ visit, refused, person }: YouProps & { readonly person: Person }) => {
+  const one = { refused, action: 'settings' }
+  return (
+    <ActionForm visit={visit} {...one}>
+      <Field {...one} name="name" label="Name" maxLength={200} value={person.name} autocomplete="name" />
+      <Choice {...one} name="time_zone" label="Time zone" value={person.time_zone} options={ZONES()} />
+      <div class="actions">
+        <button type="submit" class="b main">
+          Keep it
+        </button>
+      </div>
+    </ActionForm>
+  )
+}
+
+const Password = ({ visit, refused }: YouProps) => {
+  const one = { refused, action: 'password' }
+  return (
+    <ActionForm visit={visit} {...one}>
+      <Field
+        {...one}
+        name="current_password"
+        label="Your password now"
+        type="password"
+        required
+        autocomplete="current-password"
+      />
+      <Field
+        {...one}
+        name="password"
+        label="A new one"
+        type="password"
+        required
+        autocomplete="new-password"
+        hint="12 characters or more. All your other sessions end."
+      />
+      <Field
+        {...one}
+        name="again"
+        label="The new one once more"
+        type="password"
+        required
+        autocomplete="new-password"
+      />
+      <div class="actions">
+        <button type="submit" class="b">
+          Change the password
+        </button>
+      </div>
+    </ActionForm>
+  )
+}
+
+const Views = ({ visit, refused, person }: YouProps & { readonly person: Person }) => {
+  const views = person.views ?? []
+  if (views.length === 0)
+    return <p class="soft">None yet. Any list, as you have filtered it, can be pinned to the rail.</p>
+  return (
+    <Table
+      caption="Saved views"
+      rows={views}
+      href={({ path }) => path}
+      columns={[
+        { head: 'View', kind: 'grow', cell: ({ title }) => <span dir="auto">{title}</span> },
+        { head: 'Shows', cell: ({ path }) => <code>{path}</code> },
+        {
+          head: '',
+          cell: ({ title, path }) => (
+            <Verb
+              {...{ visit, refused }}
+              action="unpin"
+              label="Remove"
+              reason="none"
+              harm
+              tiny
+              about={{ title, path }}
+            >
+              <p>It goes from your rail; nothing else changes.</p>
+            </Verb>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+const nobody = (
+  <Empty title="This session is of nobody in particular">
+    <p>It came from a setup link or a terminal, and keeps nothing.</p>
+    <p>
+      <a class="b main" href="/settings/people">
+        Make your own account
+      </a>
+    </p>
+  </Empty>
+)
+
+export const youPage: Page = {
+  path: '/settings/you',
+  async view(visit, refused) {
+    const { person, role } = visit.who
+    return {
+      title: 'Your settings',
+      body:
+        person === null ? (
+          nobody
+        ) : (
+          <>
+            <Head
+              title={person.name ?? person.email}
+              says={`${person.email}, ${role ?? 'no role'}`}
+              actions={
+                <a class="b" href={`/settings/sessions?user=${person.id}`}>
+                  Where you are signed in
+                </a>
+              }
+            />
+            <div class="two">
+              <Section title="Shown to you">
+                <Settings {...{ visit, refused, person }} />
+              </Section>
+              <Section title="Password">
+                <Password {...{ visit, refused }} />
+              </Section>
+            </div>
+            <Section title="Saved views" says="pinned in the rail">
+              <Views {...{ visit, refused, person }} />
+            </Section>
+          </>
+        ),
+    }
+  },
+  actions: {
+    async settings(visit, form) {
+      const { person } = visit.who
+      if (person !== null && form.text('name') !== (person.name ?? null))
+        await visit.ask('PATCH', `/v1/users/${person.id}`, { body: { name: form.text('name') } })
+      await visit.ask('PATCH', '/v1/session', { body: { time_zone: form.text('time_zone') } })
+      return { to: '/settings/you', notice: 'Kept.' }
+    },
+    async password(visit, form) {
+      if (form.raw('password') !== form.raw('again')) throw mistake('again', 'is not the same as the new one')
+      await visit.ask('PATCH', `/v1/users/${visit.who.person?.id ?? ''}`, {
+        body: { password: form.raw('password'), current_password: form.raw('current_password') },
+      })
+      return { to: '/settings/you', notice: 'The password is changed. All your other sessions have ended.' }
+    },
+    async unpin(visit, form) {
+      const views = visit.who.person?.views ?? []
+      const left = views.filter(({ title, path }) => title !== form.raw('title') || path !== form.raw('path'))
+      await visit.ask('PATCH', '/v1/session', { body: { views: left } })
+      return { to: '/settings/you', notice: 'The view is removed.' }
+    },
+  },
+}
