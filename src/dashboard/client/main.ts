@@ -19,3 +19,6 @@ startTimes()
 if (document.querySelector('[data-live], [data-refresh]')) {
   void import('./live.js').then(({ startLive }) => startLive())
 }
+if (document.querySelector('[data-chart]')) {
+  void import('./charts.js').then(({ startCharts }) => startCharts())
+}

@@ -38,6 +38,14 @@ export const CHART = `
 .meter.wait rect { fill: var(--fill-wait); }
 .meter.bad rect { fill: var(--fill-bad); }
 .readout { min-height: 1rem; color: var(--ink-2); font: var(--small) var(--sans); }
+.plot[data-drawn] > svg { visibility: hidden; }
+.uplot { position: absolute; inset: 0; }
+.uplot .u-wrap { position: relative; width: 100%; height: 100%; }
+.uplot :is(.u-under, .u-over, .u-select) { position: absolute; }
+.uplot :is(.u-under, .u-select, .u-cursor-x, .u-cursor-y) { pointer-events: none; }
+.uplot canvas { display: block; width: 100%; height: 100%; }
+.uplot .u-cursor-x { position: absolute; top: 0; left: 0; height: 100%; border-inline-start: 1px solid var(--ink-3); }
+.uplot .u-off { display: none; }
 @media (width < 48rem) {
   .strips { grid-template-columns: minmax(0, 1fr) auto; }
   .strip > div:first-child { display: flex; grid-column: 1 / -1; align-items: baseline; justify-content: space-between; gap: var(--s3); }

@@ -18,6 +18,8 @@ export const PRINT = `
   .pre, .note { border: 1px solid #bbb; }
   .st { padding-inline: 0 !important; }
   a { color: inherit; text-decoration: none; }
+  .plot > svg { visibility: visible !important; }
+  .uplot, .readout { display: none; }
   .onlyprint { display: block !important; }
 }
 `

@@ -4,8 +4,15 @@
 import type { Visit } from '../../visit.js'
 import { dayOf, exactTime, minuteTime } from '../time.js'
 
-const TICKS = 6
+const TICKS = [6, 7, 5, 4, 8, 3] as const
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
+
+/** So many equal parts that each is whole hours, where that is possible. */
+const partsOf = (span: number): number => {
+  const whole = (unit: number) => TICKS.find((parts) => (span / parts) % unit === 0)
+  return whole(DAY_MS) ?? whole(HOUR_MS) ?? whole(HOUR_MS / 6) ?? TICKS[0]
+}
 
 /** In HTML, so that they keep their size whatever the chart's is. */
 export const Ticks = ({
@@ -19,11 +26,12 @@ export const Ticks = ({
 }) => {
   const begin = Date.parse(from)
   const span = Date.parse(until) - begin
+  const parts = partsOf(span)
   const words = span > 2 * DAY_MS ? (at: number) => dayOf(at, visit.zone).slice(5) : null
   return (
     <div class="xaxis" aria-hidden="true">
-      {Array.from({ length: TICKS + 1 }, (_, tick) => {
-        const at = begin + (span * tick) / TICKS
+      {Array.from({ length: parts + 1 }, (_, tick) => {
+        const at = begin + (span * tick) / parts
         return <span>{words === null ? minuteTime(at, visit.zone) : words(at)}</span>
       })}
     </div>

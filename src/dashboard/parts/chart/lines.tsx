@@ -67,7 +67,7 @@ export const Lines = ({ visit, times, until, lines, words, caption, id }: LinesP
           <span>{words(most / 2)}</span>
           <span>0</span>
         </div>
-        <div class="plot">
+        <div class="plot" data-most={most}>
           <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
             {[0, HEIGHT / 2, HEIGHT].map((y) => (
               <line x1="0" x2={WIDTH} y1={y} y2={y} />

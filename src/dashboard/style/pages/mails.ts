@@ -43,7 +43,7 @@ export const MAILS = `
   .mails thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .mails tbody tr { display: grid; grid-template: "st to when" auto "st subj subj" auto "st out out" auto / 7.5rem minmax(0, 1fr) auto; gap: 0 var(--s3); padding: var(--s2) 0; border-bottom: 1px solid var(--line); }
   .mails tbody tr:has(td.tick) { padding-inline-start: 1.75rem; }
-  .mails tbody td { width: auto; padding: 0; border: 0; }
+  .t.mails tbody td { width: auto; padding: 0; border: 0; }
   .mails td.tick { position: absolute; left: 0; top: .625rem; width: auto; }
   .mails td.c-st { grid-area: st; width: auto; }
   .mails td.c-to { grid-area: to; width: auto; font-weight: 500; }

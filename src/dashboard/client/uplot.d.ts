@@ -1,0 +1,2 @@
+/** What the server gives as uplot.js: the package, with a name to import. */
+export { default as uPlot } from 'uplot'
