@@ -26,7 +26,7 @@ const ask = (
   })
 
 /** Mails a second; no more than `pace` of them. */
-const accept = async (url: string, key: string, count: number, pace: number): Promise<number> => {
+export const accept = async (url: string, key: string, count: number, pace: number): Promise<number> => {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const began = now()
   let next = 0

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|memory|fleet|attack|events
+ * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|memory|fleet|attack|events|dashboard
  *                    --rows 100000 --queued 20000 --further 100000]`
  * Postern beside Postfix (mail) and beside a bare hapi route (HTTP), interleaved
  * in one run on one machine, with fresh instances for every figure. Quote the
@@ -9,6 +9,7 @@
  */
 import { noPostfix } from '../parts/postfix.js'
 import { attackBench } from './attack.js'
+import { dashboardBench } from './dashboard.js'
 import { eventsBench } from './events.js'
 import { fleetBench } from './fleet.js'
 import { httpBench } from './http.js'
@@ -29,6 +30,7 @@ else if (/^(?:accept|relay)/.test(options.only ?? 'accept')) await mailBench({ r
 if (wanted('http')) await httpBench(runs, count, warm)
 if (wanted('fleet')) await fleetBench(runs, count)
 if (wanted('events')) await eventsBench(runs, count)
+if (wanted('dashboard')) await dashboardBench(runs, count, numberOf(options, 'rows', 100_000))
 if (wanted('attack')) await attackBench(runs, count)
 if (wanted('pages')) await pagesBench(numberOf(options, 'rows', 100_000))
 if (why === null && wanted('memory')) {

@@ -16,7 +16,7 @@ const REQUESTS = 500
 const LATER = 365 * 86_400_000
 
 /** Adds scheduled mails, which lie still, to a daemon that is stopped. */
-const fill = async (postern: Postern, count: number): Promise<void> => {
+export const fill = async (postern: Postern, count: number): Promise<void> => {
   const store = openSqliteStore({ dataDir: join(postern.dir, 'data'), daemon: true })
   await store.open()
   const [account] = await store.accounts()
@@ -49,7 +49,7 @@ const inserter = (db: Connection, table: string, row: Row): ((changed: Row) => u
 }
 
 /** Many more like the newest, older than all: rows of the lists and of the queue, without bodies and events. */
-const swell = (postern: Postern, count: number): void => {
+export const swell = (postern: Postern, count: number): void => {
   const db = new Database(join(postern.dir, 'data', 'postern.db'))
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -400000')

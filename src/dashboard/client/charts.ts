@@ -40,11 +40,9 @@ const readTable = (id: string): Pick<Chart, 'times' | 'columns'> | null => {
 }
 
 /** The colour that the style gives to what the server drew. */
-const colourOf = (place: HTMLElement, at: number): string => {
-  const path = place.querySelectorAll('path')[at]
-  if (path === undefined) return 'gray'
-  const { fill, stroke } = getComputedStyle(path)
-  return fill === 'none' ? stroke : fill
+const colourOf = (place: HTMLElement): string => {
+  const path = place.querySelector('path')
+  return path === null ? 'gray' : getComputedStyle(path).fill
 }
 
 const say = ({ readout, times, columns }: Chart, at: number | null | undefined): void => {
@@ -58,18 +56,14 @@ const draw = (place: HTMLElement, chart: Chart, columns: readonly Column[], isBa
   const count = chart.times.length
   const peak = Math.max(1e-9, ...columns.flatMap(({ values }) => values.map((value) => value ?? 0)))
   const most = Number(place.dataset.most ?? peak)
-  const series = columns.map((_, at) => {
-    const colour = colourOf(place, at)
-    const isDashed = place.querySelectorAll('path')[at]?.classList.contains('dash')
-    return isBars
-      ? {
-          fill: colour,
-          width: 0,
-          paths: uPlot.paths.bars?.({ size: [0.8], align: 1 }) as never,
-          points: { show: false },
-        }
-      : { stroke: colour, width: 1.75, points: { show: false }, ...(isDashed && { dash: [4, 3] }) }
-  })
+  const fill = colourOf(place)
+  const bars = uPlot.paths.bars?.({ size: [0.8], align: 1 })
+  // lines stay as the server drew them, with their grid and their lone points
+  const series = columns.map(() => ({
+    points: { show: false },
+    width: 0,
+    ...(isBars && bars && { fill, paths: bars }),
+  }))
   const plot = new uPlot(
     {
       width: place.clientWidth,
@@ -89,7 +83,7 @@ const draw = (place: HTMLElement, chart: Chart, columns: readonly Column[], isBa
     place,
   )
   plots.set(place, plot)
-  place.dataset.drawn = ''
+  if (isBars) place.dataset.drawn = ''
 }
 
 const drawAll = (container: HTMLElement): void => {

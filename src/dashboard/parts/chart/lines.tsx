@@ -25,6 +25,8 @@ interface LinesProps {
 
 const WIDTH = 480
 const HEIGHT = 160
+/** How wide a value is that has no neighbour. */
+const LONE = 8
 
 /** The next 1, 2 or 5 times a power of ten. */
 const roundUp = (value: number): number => {
@@ -46,7 +48,7 @@ const linePath = (values: readonly (number | null)[], most: number): string => {
       const point = `${isDown ? 'L' : 'M'}${x.toFixed(1)} ${(HEIGHT - (value / most) * HEIGHT).toFixed(1)}`
       const isAlone = !isDown && (values[at + 1] ?? null) === null
       isDown = true
-      return isAlone ? `${point}h1` : point
+      return isAlone ? `${point}h${x > WIDTH / 2 ? -LONE : LONE}` : point
     })
     .join('')
 }
