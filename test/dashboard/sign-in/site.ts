@@ -26,6 +26,8 @@ export interface SiteWish {
   readonly identity?: object
   /** More of the settings of the provider `office`; null: there is none. */
   readonly office?: object | null
+  /** Further providers. */
+  readonly more?: readonly object[]
   readonly idp?: IdpWish
   readonly baseUrl?: string
 }
@@ -69,7 +71,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     client_id: 'postern',
     client_secret_file: 'secret',
   }
-  const oidc = wish.office === null ? [] : [{ ...office, ...wish.office }]
+  const oidc = [...(wish.office === null ? [] : [{ ...office, ...wish.office }]), ...(wish.more ?? [])]
   const text = JSON.stringify({
     hostname: 'mail.test',
     data_dir: 'data',
