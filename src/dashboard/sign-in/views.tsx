@@ -185,7 +185,7 @@ export interface InvitationView extends Frame {
   readonly wrong: readonly string[]
 }
 
-const InvitationForm = ({ path, token, email, name, wrong }: InvitationView) => (
+const InvitationForm = ({ path, token, email, name, wrong, providers }: InvitationView) => (
   <GuestForm action={path} token={token}>
     {wrong.length === 0 ? null : (
       <div class="note bad" role="alert">
@@ -216,7 +216,7 @@ const InvitationForm = ({ path, token, email, name, wrong }: InvitationView) => 
       />
       <span class="hint">12 characters or more; a sentence is fine.</span>
     </label>
-    <button type="submit" class="b main">
+    <button type="submit" class={providers.length === 0 ? 'b main' : 'b'}>
       Create the account
     </button>
   </GuestForm>

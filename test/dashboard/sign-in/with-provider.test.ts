@@ -1,5 +1,6 @@
 /** Whole sign-ins through a real provider, and everybody who must not get in. */
 import t from 'tap'
+import { createLink } from '../../../src/tenant/identity/links.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { backAt, openSite, type Site, type SiteWish } from './site.js'
 
@@ -196,4 +197,13 @@ t.test('without local accounts there is no form', async (t) => {
   const { text } = await site.get(new CookieClient(), '/sign-in')
   t.match(text, /Sign in with Acme/)
   t.notMatch(text, /type="password"/)
+  t.equal((await site.get(new CookieClient(), '/sign-in', { form: { email: 'a@b.test' } })).status, 403)
+  const { token } = await createLink(site.ground, site.accountId, {
+    ...{ kind: 'setup', role: 'owner', createdBy: 'test' },
+  })
+  const client = new CookieClient()
+  const shown = await site.get(client, `/setup/${token}`)
+  const _form = /name="_form" value="([^"]+)"/.exec(shown.text)?.[1] ?? ''
+  await site.get(client, `/setup/${token}`, { form: { _form }, follow: false })
+  t.match(await site.who(client), { role: 'owner' }, 'a setup link lets an owner in all the same')
 })

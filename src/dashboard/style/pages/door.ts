@@ -8,6 +8,8 @@ export const DOOR = `
 .door .card { display: grid; gap: var(--s4); padding: var(--s5); border: 1px solid var(--line); border-radius: var(--r3); background: var(--paper); }
 .door .card > * { min-width: 0; }
 .door .brand { justify-content: center; width: auto; margin-bottom: var(--s4); font-size: 1rem; }
+.door .brand span { display: inline; }
+.door footer code { white-space: nowrap; }
 .door .card :is(.b:not(.tiny), input:not([type=checkbox])) { min-height: 2.5rem; }
 .door form > .b, .door .idps .b { width: 100%; white-space: normal; text-align: center; }
 .door .note { margin: 0; padding: var(--s3); }
