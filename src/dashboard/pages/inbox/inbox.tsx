@@ -116,8 +116,9 @@ const Reader = ({
   return (
     <article class="reader" aria-label={subjectOf(email)}>
       <h2 dir="auto">{subjectOf(email)}</h2>
-      <p>
-        <Icon name={verdict.icon} tone={verdict.tone} /> {verdict.title}{' '}
+      <p class="actions">
+        <Icon name={verdict.icon} tone={verdict.tone} />
+        <span>{verdict.title}</span>
         <a href={visit.link(path)}>Its whole story</a>
       </p>
       <dl class="addr">
