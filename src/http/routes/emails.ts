@@ -194,13 +194,23 @@ const COLUMNS = [
   ...['subject', 'tags', 'message_id', 'scheduled_at', 'updated_at', 'resent_from'],
 ]
 
-/** A page of mails, searched or listed. */
+/** A page of mails, searched or listed. Who does not see subjects does not find by them. */
 export const pageOfMails = (
-  { store }: Pick<Ground, 'store'>,
+  { store, config }: Pick<Ground, 'store' | 'config'>,
+  { principal }: Pick<Call, 'principal'>,
   { filter, query }: Asked,
   page: Page,
 ): Promise<Rows<EmailRow>> =>
-  query === null ? store.emails(filter, page) : store.searchEmails({ ...filter, query, subjects: true }, page)
+  query === null
+    ? store.emails(filter, page)
+    : store.searchEmails(
+        {
+          ...filter,
+          query,
+          subjects: principal.role !== 'viewer' || config.identity.viewers_see !== 'nothing',
+        },
+        page,
+      )
 
 const list = (ground: Ground): Endpoint =>
   endpoint<shapes.EmailQuery, unknown>({
@@ -231,7 +241,7 @@ const list = (ground: Ground): Endpoint =>
         query: call.query,
         filters: { ...rest, tag: tag && `${tag.name}:${tag.value}`, ...searched },
         fetch: async (page) => {
-          const found = await pageOfMails(ground, asked, page)
+          const found = await pageOfMails(ground, call, asked, page)
           const [{ of, show }, words] = await Promise.all([
             waitingFor(ground, call, found.rows),
             lastWordsOf(ground.store, found.rows),

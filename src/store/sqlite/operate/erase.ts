@@ -21,6 +21,8 @@ import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
 
 const STEP = 200
+/** Each is taken out of the search index, which costs the writer a third of a millisecond. */
+const MAILS = 50
 
 interface Erased {
   readonly removed: number
@@ -87,7 +89,7 @@ const prepare = ({ db }: Desk) => ({
   dropListed: db.prepare('DELETE FROM suppressions WHERE id = ? AND workspace_id <> account_id'),
   mails: db.prepare<[number, number, number], Mail>(
     `SELECT ord, id, body, scheduled + queued + deferred > 0 AS open FROM emails
-     WHERE workspace = ? AND test = ? AND ord > ? ORDER BY ord LIMIT ${STEP}`,
+     WHERE workspace = ? AND test = ? AND ord > ? ORDER BY ord LIMIT ${MAILS}`,
   ),
   body: db
     .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
