@@ -160,19 +160,18 @@ const python = ({ method, url, headers, body, isJson, isPublic }: Request): stri
 
 const php = ({ method, url, headers, body, isPublic }: Request): string => {
   const all = [
-    ...(isPublic ? [] : [`    'Authorization: Bearer ' . getenv('POSTERN_KEY'),`]),
+    ...(isPublic ? [] : ["    'Authorization: Bearer ' . getenv('POSTERN_KEY'),"]),
     ...headers.map(([name, value]) => `    ${quoted(`${name}: ${value}`)},`),
   ]
   return [
     '<?php',
-    `$request = curl_init(${quoted(url)});`,
-    'curl_setopt_array($request, [',
-    `  CURLOPT_CUSTOMREQUEST => ${quoted(method)},`,
-    '  CURLOPT_RETURNTRANSFER => true,',
-    ...(all.length === 0 ? [] : ['  CURLOPT_HTTPHEADER => [', ...all, '  ],']),
-    ...(body === undefined ? [] : [`  CURLOPT_POSTFIELDS => json_encode(${written(body, PHP, '  ')}),`]),
-    ']);',
-    'echo curl_exec($request);',
+    "$request = ['http' => [",
+    `  'method' => ${quoted(method)},`,
+    "  'ignore_errors' => true,",
+    ...(all.length === 0 ? [] : ["  'header' => [", ...all, '  ],']),
+    ...(body === undefined ? [] : [`  'content' => json_encode(${written(body, PHP, '  ')}),`]),
+    ']];',
+    `echo file_get_contents(${quoted(url)}, false, stream_context_create($request));`,
   ].join('\n')
 }
 

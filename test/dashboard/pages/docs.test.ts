@@ -1,0 +1,120 @@
+/** The API reference and the errors, for people: everything is there, and what can be pasted runs. */
+import { execFile } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { FAULTS } from '../../../src/base/fault/table.js'
+import { Browser, signedIn } from '../../parts/browser.js'
+import { Postern } from '../../parts/postern.js'
+
+const postern = await new Postern().start()
+t.teardown(() => postern.remove())
+const browser = await signedIn(postern)
+const stranger = new Browser(postern.url)
+const session = browser.cookie('postern_session') ?? ''
+const html = { headers: { accept: 'text/html' } }
+
+interface Described {
+  readonly operationId: string
+  readonly 'x-cli': { readonly command?: string; readonly reason?: string }
+}
+
+const { body: document } = await postern.api('GET', '/v1/openapi.json', session)
+const operations = Object.values(document.paths as Record<string, Record<string, Described>>).flatMap((one) =>
+  Object.values(one),
+)
+
+t.test('each operation has its page, its samples and its command', async (t) => {
+  const index = (await browser.visit('/docs')).html
+  for (const { operationId: id, 'x-cli': twin } of operations) {
+    t.match(index, `"/docs/${id}"`, id)
+    const { status, html: page } = await browser.visit(`/docs/${id}`)
+    t.equal(status, 200, id)
+    t.ok(page.includes(`${postern.url}/`), `${id}: samples for this very gateway`)
+    t.ok(page.includes(twin.command ?? 'Not on the command line'), `${id}: its command`)
+    t.notMatch(page, /\bundefined\b|\[object Object\]/, id)
+  }
+  t.equal((await browser.visit('/docs/nothing')).status, 404)
+  t.match((await stranger.request('GET', '/docs')).to, /^\/sign-in\?return_to=/)
+})
+
+t.test('words leave only what has them', async (t) => {
+  const { html: page } = await browser.visit('/docs?q=reschedule')
+  t.match(page, '/docs/rescheduleEmail')
+  t.notMatch(page, '/docs/listWebhooks')
+})
+
+t.test('the document is the one that the API serves', async (t) => {
+  const { html: text, headers } = await browser.visit('/docs/openapi.json')
+  t.strictSame(JSON.parse(text), document)
+  t.match(headers.get('content-disposition'), 'attachment')
+})
+
+t.test('the errors: JSON for programs, a page for people, the same address', async (t) => {
+  for (const code of Object.keys(FAULTS) as (keyof typeof FAULTS)[]) {
+    const { status, html: page } = await stranger.request('GET', `/errors/${code}`, html)
+    t.equal(status, 200, code)
+    t.ok(page.includes(FAULTS[code].smtp), `${code}: its twin over SMTP`)
+    const { body } = await postern.api('GET', `/errors/${code}`, null)
+    t.strictSame([body.code, body.remedy, body.smtp], [code, FAULTS[code].remedy, FAULTS[code].smtp])
+  }
+  const unknown = await stranger.request('GET', '/errors/nothing', html)
+  t.equal(unknown.status, 404)
+  t.match(unknown.html, 'No such error')
+  const seen = await browser.request('GET', '/errors/email.not_found', html)
+  t.match(seen.html, '/docs/getEmail', 'who has signed in sees which operations answer it')
+  t.match(
+    (await stranger.request('GET', '/errors', html)).headers.get('content-security-policy'),
+    "script-src 'self'",
+  )
+})
+
+const plain = (text: string): string =>
+  text.replace(
+    /&(amp|lt|gt|quot|#39);/g,
+    (all, name: string) => ({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" })[name] ?? all,
+  )
+
+/** The samples of a page, by language. */
+const samplesOn = (page: string): Map<string, string> =>
+  new Map(
+    [...page.matchAll(/<summary>(curl|Node|Python|PHP)<\/summary><pre[^>]*>([\s\S]*?)<\/pre>/g)].map(
+      ([, language = '', text = '']) => [language, plain(text)],
+    ),
+  )
+
+const RUNS: Readonly<Record<string, readonly [program: string, file: string]>> = {
+  curl: ['sh', 'sample.sh'],
+  Node: [process.execPath, 'sample.mjs'],
+  Python: ['python3', 'sample.py'],
+  PHP: ['php', 'sample.php'],
+}
+
+const ran = (program: string, file: string, key: string): Promise<string> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, POSTERN_KEY: key }
+    execFile(program, [file], { env }, (_error, stdout, stderr) => resolve(stdout || stderr))
+  })
+
+const has = (program: string): boolean =>
+  program.startsWith('/') || (process.env.PATH ?? '').split(':').some((dir) => existsSync(join(dir, program)))
+
+for (const [language, [program, file]] of Object.entries(RUNS)) {
+  t.test(
+    `the samples run as they are: ${language}`,
+    { skip: has(program) ? false : `${program} is not installed` },
+    async (t) => {
+      const key = await postern.key('--mode', 'test')
+      for (const [id, expected] of [
+        ['sendEmail', /em_[0-9a-z]{26}/],
+        ['listEmails', /pagination/],
+      ] as const) {
+        // each language sends a mail of its own
+        const sample = samplesOn((await browser.visit(`/docs/${id}`)).html).get(language) ?? ''
+        const path = join(postern.dir, file)
+        writeFileSync(path, sample.replace('receipt-42', `receipt-${language}`))
+        t.match(await ran(program, path, key), expected, id)
+      }
+    },
+  )
+}
