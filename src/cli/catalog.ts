@@ -108,6 +108,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./session.js')).sessionSubject,
   },
   {
+    name: 'setup-link',
+    summary: 'Make a link that opens the dashboard signed in, once, within 30 minutes',
+    load: async () => (await import('./setup-link.js')).setupLinkCommand,
+  },
+  {
     name: 'pepper',
     summary: 'The secret under which keys are hashed: show, accept',
     load: async () => (await import('./pepper.js')).pepperSubject,

@@ -105,7 +105,7 @@ export const openStore = async (place: PepperPlace): Promise<Store> => {
 }
 
 /** As whom a command acts: the user of the system who gave it. */
-const cliActor = (): Actor => {
+export const cliActor = (): Actor => {
   const uid = process.getuid?.() ?? 0
   let name: string | null = null
   try {
