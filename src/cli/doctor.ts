@@ -150,6 +150,8 @@ export const doctorCommand = command({
     const many = (wanted: Result, word: string): string =>
       `${count(wanted)} ${word}${count(wanted) === 1 ? '' : 's'}`
     terminal.say(`${count('ok')} ok, ${many('warn', 'warning')}, ${many('fail', 'failure')}`)
+    if (count('fail') === 0)
+      terminal.say(`the dashboard: ${configOf(args).base_url}; a way in: postern setup-link`)
     return found.find(({ result }) => result === 'fail')?.exit ?? 0
   },
 })

@@ -102,5 +102,6 @@ export const initCommand = command({
     const named = file === DEFAULT_FILE ? '' : ` --config ${file}`
     if (pool === null) terminal.say(`next: postern pool create main --upstream URL${named}`)
     terminal.say(`next: postern doctor${named} && postern serve${named}`)
+    terminal.say(`then: the dashboard at ${config.base_url}; a way in: postern setup-link${named}`)
   },
 })
