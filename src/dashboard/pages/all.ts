@@ -9,6 +9,8 @@ import { newKeyPage } from './access/new-key.js'
 import { docsPage, documentRoute } from './docs/docs.js'
 import { errorPage, errorsPage } from './docs/errors.js'
 import { operationPage } from './docs/operation.js'
+import { domainPage } from './domains/domain.js'
+import { domainsPage } from './domains/domains.js'
 import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
 import { emailsPage } from './emails/emails.js'
@@ -27,6 +29,7 @@ import { invitePage, peoplePage } from './settings/people.js'
 import { personPage } from './settings/person.js'
 import { sessionsPage } from './settings/sessions.js'
 import { youPage } from './settings/you.js'
+import { suppressionsPage } from './suppressions/suppressions.js'
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
 import { webhooksPage } from './webhooks/list.js'
 import { webhookPage } from './webhooks/one.js'
@@ -47,6 +50,9 @@ export const PAGES: readonly Page[] = [
   poolPage,
   jobPage,
   jobsPage,
+  domainsPage,
+  domainPage,
+  suppressionsPage,
   keysPage,
   newKeyPage,
   credentialsPage,

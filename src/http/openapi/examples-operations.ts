@@ -244,6 +244,7 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
       object: 'installation',
       base_url: 'https://mail.shop.example',
       hostname: 'mail.shop.example',
+      bounce_domain: 'bounce.shop.example',
       submission: [{ host: 'mail.shop.example', port: 587, tls: 'starttls', ip_credentials: false }],
     },
   },

@@ -177,9 +177,10 @@ const many = (ground: Ground): readonly Endpoint[] => [
       const wrong = wrongBatch(call, call.body)
       if (wrong.length > 0) throw invalid(wrong)
       const place = listFor(call, call.body.scope, 'body.scope')
+      const { emails, reason } = call.body
       const rows = await Promise.all(
-        call.body.emails.map((email, i) =>
-          ground.tenants.addSuppression(place, { email }, `body.emails[${i}]`),
+        emails.map((email, i) =>
+          ground.tenants.addSuppression(place, { email, reason }, `body.emails[${i}]`),
         ),
       )
       return { status: 200, body: { object: 'list', data: rows.map(render.suppression) } }

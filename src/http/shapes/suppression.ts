@@ -33,8 +33,9 @@ export const suppressionBody = body(
 const emails = () => orNull(Joi.array().items(email()).min(1).max(100))
 
 export const addBatch = body(
-  Joi.object<{ emails: readonly string[]; scope?: Scope }>({
+  Joi.object<{ emails: readonly string[]; reason?: string; scope?: Scope }>({
     emails: emails().required(),
+    reason: orNull(Joi.string().max(998)),
     scope: orNull(scope()),
   }),
 )

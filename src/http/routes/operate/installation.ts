@@ -20,7 +20,7 @@ export const installation = (ground: Ground, baseUrl: () => string): readonly En
     answers: { 200: shapes.installation },
     faults: [],
     async handle() {
-      const { hostname, submission } = ground.config
+      const { hostname, submission, bounce } = ground.config
       const open = ground.door?.addresses ?? []
       return {
         status: 200,
@@ -28,6 +28,7 @@ export const installation = (ground: Ground, baseUrl: () => string): readonly En
           object: 'installation',
           base_url: baseUrl(),
           hostname,
+          bounce_domain: bounce.domain,
           submission: submission.map(({ host, port, tls, ip_credentials }, at) => ({
             host: isLoopback(host) ? host : hostname,
             port: open[at]?.port ?? port,

@@ -7,6 +7,9 @@ export const installation = Joi.object({
   object: Joi.string().valid('installation').required(),
   base_url: Joi.string().required().description('Of the API, without a slash at its end'),
   hostname: Joi.string().required().description('What it calls itself'),
+  bounce_domain: Joi.string()
+    .required()
+    .description('Of return paths: bounces come back to it, and SPF is checked for it'),
   submission: Joi.array()
     .items(
       Joi.object({

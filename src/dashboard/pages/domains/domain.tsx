@@ -1,0 +1,176 @@
+/**
+ * NAME      domain - one sending domain: what DNS should say, and what it says
+ * DESCRIPTION
+ *   Name and value of each record stand apart, since the forms of DNS providers ask for them apart. What DNS says is
+ *   known after a check, which is a button: looking at a page asks nobody outside.
+ */
+import type { Page, Refused, View } from '../../page.js'
+import { Verb } from '../../parts/form.js'
+import { Code, Facts, Head, Note, Section } from '../../parts/page-parts.js'
+import { Icon } from '../../parts/status.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { type DnsRecord, type Domain, stateOf } from './state.js'
+
+const SEEN = {
+  ok: ['ok', 'delivered', 'Found'],
+  missing: ['bad', 'bounced', 'Missing'],
+  different: ['bad', 'bounced', 'Different'],
+  unknown: ['wait', 'deferred', 'No answer'],
+} as const
+
+const KEY_STATES = {
+  active: 'signs now',
+  next: 'signs once it is found in DNS',
+  retired: 'signs no more; stays while its mail is under way',
+} as const
+
+const aboutOf = ({ purpose, state }: DnsRecord): string =>
+  purpose === 'dmarc'
+    ? 'DMARC: what receivers do with mail that fails. Advised; p=none only watches.'
+    : `DKIM key: ${state === null ? '' : KEY_STATES[state]}.`
+
+const Seen = ({ record }: { readonly record: DnsRecord }) => {
+  if (record.seen === undefined) return null
+  const missingIsFine = record.state === null || record.state === 'retired'
+  const [tone, icon, text] =
+    missingIsFine && record.seen === 'missing' ? ['', 'queued', 'Missing'] : SEEN[record.seen]
+  return (
+    <span class={`st ${tone}`.trim()}>
+      <Icon name={icon} />
+      {text}
+    </span>
+  )
+}
+
+const Record = ({ record }: { readonly record: DnsRecord }) => (
+  <article class="record">
+    <h3>
+      {record.type} <code>{record.name}</code> <Seen record={record} />
+    </h3>
+    <p class="soft">{aboutOf(record)}</p>
+    <div class="codes">
+      <Code label="Name" text={record.name} />
+      <Code label="Value" text={record.value} />
+    </div>
+    {record.found == null ? null : (
+      <p>
+        DNS says instead:
+        <span class="reply" dir="auto">
+          {record.found}
+        </span>
+      </p>
+    )}
+  </article>
+)
+
+interface Installation {
+  readonly hostname: string
+  readonly bounce_domain: string
+}
+
+/** SPF is about the return path, whose domain is the installation's; only the upstreams' owner knows their addresses. */
+const Others = ({ name, at }: { readonly name: string; readonly at: Installation }) => (
+  <Section title="SPF and the return path" says={`of ${at.bounce_domain}, once for all domains`}>
+    <p>
+      Bounces come back to <code>{at.bounce_domain}</code>, which stands in the return path of each mail, and
+      SPF is checked there. Its SPF record names the addresses from which your upstreams send: put yours in
+      the place of the example. <code>postern doctor</code> on the server looks whether both are there. For
+      DMARC of {name} the signature above is enough.
+    </p>
+    <div class="codes">
+      <Code label="TXT, name" text={at.bounce_domain} />
+      <Code label="TXT, value, with your addresses" text="v=spf1 ip4:203.0.113.24 -all" />
+      <Code label="MX, name" text={at.bounce_domain} />
+      <Code label="MX, value" text={`10 ${at.hostname}.`} />
+    </div>
+  </Section>
+)
+
+const Acts = ({ visit, refused, row }: { visit: Visit; refused: Refused | null; row: Domain }) => (
+  <>
+    <Verb {...{ visit, refused }} action="check" label="Check again" reason="none" does="Check now">
+      Asks DNS for each record. Keys that wait begin to sign when all of them are found.
+    </Verb>
+    <Verb {...{ visit, refused }} action="rotate" label="New keys" reason="none" does="Make new keys">
+      Makes new keys beside the present ones. They sign once a check finds them in DNS; until then nothing
+      changes.
+    </Verb>
+    <Verb {...{ visit, refused }} action="delete" label="Delete" reason="none" harm>
+      Mail of {row.name} leaves unsigned from now on, and its keys are gone for good.
+    </Verb>
+  </>
+)
+
+const viewOf = async (visit: Visit, refused: Refused | null, row: Domain): Promise<View> => {
+  const at = await visit.ask<Installation>('GET', '/v1/installation')
+  const { tone, title, says } = stateOf(row)
+  return {
+    title: row.name,
+    body: (
+      <>
+        <Head
+          crumb={
+            <>
+              <a href={visit.link('/domains')}>Domains</a> / {row.name}
+            </>
+          }
+          title={title}
+          says={`${row.name}: ${says}`}
+          actions={visit.may('member') ? <Acts {...{ visit, refused, row }} /> : undefined}
+        />
+        {tone === 'bad' ? (
+          <Note tone="bad" icon="alarm">
+            <p>
+              <strong>Mail of {row.name} is signed with keys that nobody finds.</strong> Publish the records
+              below.
+            </p>
+          </Note>
+        ) : null}
+        <Section title="Records to publish" says="as they should stand in DNS">
+          {row.records.map((record) => (
+            <Record record={record} />
+          ))}
+        </Section>
+        <Others name={row.name} at={at} />
+        <Section title="Facts">
+          <Facts
+            facts={[
+              ['Verified', <Time visit={visit} at={row.verified_at} none="no" />],
+              ['Checked', <Time visit={visit} at={row.checked_at} />],
+              ['For', row.workspace_id === null ? 'every workspace' : <code>{row.workspace_id}</code>],
+              ['Id', <code>{row.id}</code>],
+            ]}
+          />
+        </Section>
+      </>
+    ),
+  }
+}
+
+const pathOf = (visit: Visit): string => `/v1/domains/${encodeURIComponent(visit.params.name ?? '')}`
+
+export const domainPage: Page = {
+  path: '/domains/{name}',
+  view: async (visit, refused) => viewOf(visit, refused, await visit.ask<Domain>('GET', pathOf(visit))),
+  actions: {
+    async check(visit) {
+      const row = await visit.ask<Domain>('POST', `${pathOf(visit)}/check`, { body: {} })
+      return { view: await viewOf(visit, null, row) }
+    },
+    async rotate(visit) {
+      const row = await visit.ask<Domain>('POST', `${pathOf(visit)}/rotate`, { body: {} })
+      return {
+        to: visit.link(`/domains/${row.name}`),
+        notice: 'New keys are made. Publish their records beside the old ones, then check.',
+      }
+    },
+    async delete(visit) {
+      await visit.ask('DELETE', pathOf(visit))
+      return {
+        to: visit.link('/domains'),
+        notice: `${visit.params.name} is deleted: its mail leaves unsigned.`,
+      }
+    },
+  },
+}

@@ -1,0 +1,115 @@
+/**
+ * NAME      domains - the domains whose mail is signed
+ */
+import type { Page } from '../../page.js'
+import { ActionForm, Field } from '../../parts/form.js'
+import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { Icon } from '../../parts/status.js'
+import { type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import { type Domain, stateOf } from './state.js'
+
+const TONES = { ok: 'delivered', wait: 'deferred', bad: 'bounced' } as const
+
+const titleOf = (rows: readonly Domain[]): string => {
+  const open = rows.filter(({ verified }) => !verified).length
+  if (rows.length === 0) return 'No domain is signed yet.'
+  if (open === 0)
+    return rows.length === 1
+      ? 'The domain is signed and verified.'
+      : `All ${rows.length} domains are verified.`
+  return open === 1 ? 'One domain is not verified.' : `${open} domains are not verified.`
+}
+
+export const domainsPage: Page = {
+  path: '/domains',
+  async view(visit, refused) {
+    const list = await visit.ask<List<Domain>>('GET', '/v1/domains', {
+      query: { limit: 100, cursor: visit.query('cursor') },
+    })
+    return {
+      title: 'Domains',
+      body: (
+        <>
+          <Head
+            title={titleOf(list.data)}
+            says="Mail whose From is of such a domain is signed with its keys (DKIM), so that receivers know it is yours."
+          />
+          {list.data.length === 0 ? (
+            <Empty title="Mail leaves unsigned">
+              <p>
+                Name a domain below, publish the records that its page shows, and let them be checked. Or on
+                the server:
+              </p>
+              <Code text="postern domain add shop.example" />
+            </Empty>
+          ) : (
+            <Table
+              caption="Domains, newest first"
+              rows={list.data}
+              href={(row) => visit.link(`/domains/${row.name}`)}
+              columns={[
+                { head: 'Domain', cell: (row) => row.name },
+                {
+                  head: 'State',
+                  kind: 'grow',
+                  cell: (row) => {
+                    const { tone, title } = stateOf(row)
+                    return (
+                      <span class="say">
+                        <Icon name={TONES[tone]} tone={tone} /> {title}
+                      </span>
+                    )
+                  },
+                },
+                {
+                  head: 'Signs with',
+                  kind: 'opt',
+                  cell: (row) =>
+                    row.keys
+                      .filter(({ state }) => state === 'active')
+                      .map(({ algorithm }) => algorithm)
+                      .join(' and '),
+                },
+                { head: 'Checked', cell: (row) => <Time visit={visit} at={row.checked_at} /> },
+              ]}
+            />
+          )}
+          <Pager visit={visit} list={list} />
+          {visit.may('member') ? (
+            <Section title="Add a domain">
+              <ActionForm visit={visit} action="add" refused={refused}>
+                <Field
+                  name="name"
+                  label="Domain"
+                  required
+                  maxLength={255}
+                  placeholder="shop.example"
+                  hint={
+                    visit.scope.workspace === null
+                      ? 'For every workspace; choose one on top to keep it to that.'
+                      : `For the workspace ${visit.scope.workspace} alone.`
+                  }
+                  refused={refused}
+                  action="add"
+                />
+                <div class="actions">
+                  <button type="submit" class="b main">
+                    Add it
+                  </button>
+                </div>
+              </ActionForm>
+            </Section>
+          ) : null}
+        </>
+      ),
+    }
+  },
+  actions: {
+    async add(visit, form) {
+      const { name } = await visit.ask<Domain>('POST', '/v1/domains', { body: { name: form.text('name') } })
+      return { to: visit.link(`/domains/${name}`), notice: `${name} is added. Now publish its records.` }
+    },
+  },
+}

@@ -1,0 +1,289 @@
+/**
+ * NAME      suppressions - addresses that are not written to
+ * DESCRIPTION
+ *   A list belongs to a workspace, or to all of them. Without a workspace in the URL the default one is meant, and the
+ *   page says so.
+ */
+import { AskError, mistake } from '../../ask.js'
+import type { Form } from '../../form.js'
+import type { Done, Page, Refused } from '../../page.js'
+import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
+import { Pager } from '../../parts/pager.js'
+import { type Column, type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { chosenWorkspace, workspacesOf } from '../access/names.js'
+
+interface Suppression {
+  readonly id: string
+  readonly email: string
+  readonly origin: 'manual' | 'bounce' | 'complaint' | 'import'
+  readonly source_id: string | null
+  readonly reason?: string
+  readonly expires_at?: string
+  readonly scope?: 'account'
+  readonly created_at: string
+}
+
+const ORIGINS = [
+  [null, 'All'],
+  ['bounce', 'Bounced'],
+  ['complaint', 'Complained'],
+  ['manual', 'By hand'],
+  ['import', 'Imported'],
+] as const
+
+const originText = (origin: string): string =>
+  ORIGINS.find(([one]) => one === origin)?.[1].toLowerCase() ?? origin
+
+/** The header that names the list's workspace. */
+const within = (slug: string) => ({ scoped: false, headers: { 'x-workspace-id': slug } })
+
+const isWide = (visit: Visit): boolean => visit.query('scope') === 'account'
+
+const columns = (visit: Visit, refused: Refused | null): readonly Column<Suppression>[] => [
+  { head: 'Address', cell: (row) => <span dir="auto">{row.email}</span> },
+  { head: 'Because', cell: (row) => originText(row.origin) },
+  {
+    head: 'Reason',
+    kind: 'grow',
+    cell: (row) => (
+      <>
+        {row.reason === undefined ? null : (
+          <span class={row.origin === 'manual' ? 'say' : 'reply clamp'} dir="auto">
+            {row.reason}
+          </span>
+        )}
+        {row.source_id?.startsWith('em_') ? (
+          <a class="sub" href={visit.link(`/emails/${row.source_id}`)}>
+            the mail that told
+          </a>
+        ) : null}
+      </>
+    ),
+  },
+  { head: 'Since', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+  { head: 'Ends', kind: 'opt', cell: (row) => <Time visit={visit} at={row.expires_at} none="never" /> },
+  ...(visit.may('member')
+    ? [
+        {
+          head: '',
+          kind: 'act' as const,
+          cell: (row: Suppression) => (
+            <Verb
+              {...{ visit, refused }}
+              action="remove"
+              label="Remove"
+              reason="none"
+              about={{ email: row.email }}
+              tiny
+            >
+              {row.email} is written to again. What was suppressed meanwhile was not kept: send it again from
+              its page.
+            </Verb>
+          ),
+        },
+      ]
+    : []),
+]
+
+const Find = ({ visit }: { readonly visit: Visit }) => (
+  <div class="filters">
+    <form class="filters" action="/suppressions" role="search">
+      {visit.scope.workspace === null ? null : (
+        <input type="hidden" name="workspace" value={visit.scope.workspace} />
+      )}
+      <label>
+        Is this address on the list?
+        <input
+          type="search"
+          name="address"
+          value={visit.query('address') ?? ''}
+          placeholder="ana@example.com"
+        />
+      </label>
+      <button type="submit" class="b">
+        Look
+      </button>
+    </form>
+    <Choices
+      label="Because"
+      options={ORIGINS.map(([origin, text]) => ({
+        href: visit.here({ origin, address: null }),
+        text,
+        on: origin === visit.query('origin'),
+      }))}
+    />
+    <Choices
+      label="List"
+      options={[
+        { href: visit.here({ scope: null, address: null }), text: 'This workspace', on: !isWide(visit) },
+        { href: visit.here({ scope: 'account', address: null }), text: 'Every workspace', on: isWide(visit) },
+      ]}
+    />
+  </div>
+)
+
+const Add = ({ visit, refused }: { readonly visit: Visit; readonly refused: Refused | null }) => {
+  const of = { refused, action: 'add' }
+  return (
+    <Section title="Add addresses" id="add">
+      <ActionForm visit={visit} action="add" refused={refused}>
+        <Field
+          {...of}
+          name="emails"
+          label="Addresses"
+          rows={3}
+          required
+          hint="One a line, or with commas; at most 100."
+        />
+        <Field {...of} name="reason" label="Reason" maxLength={500} hint="Stands in the list." />
+        <Choice
+          {...of}
+          name="scope"
+          label="For"
+          value={isWide(visit) ? 'account' : 'workspace'}
+          options={[
+            ['workspace', 'this workspace'],
+            ['account', 'every workspace'],
+          ]}
+        />
+        <div class="actions">
+          <button type="submit" class="b main">
+            Write to them no more
+          </button>
+        </div>
+      </ActionForm>
+    </Section>
+  )
+}
+
+const Many = ({ slug }: { readonly slug: string }) => (
+  <Section title="A whole list" says="CSV in and out, also in the words of other providers, on the server">
+    <div class="codes">
+      <Code label="In" text={`postern suppression import list.csv --workspace ${slug}`} />
+      <Code label="Out" text={`postern suppression export --workspace ${slug} > list.csv`} />
+    </div>
+  </Section>
+)
+
+const NotListed = ({ visit, address, slug }: { visit: Visit; address: string; slug: string }) => (
+  <Empty title={`${address} is not on the list`}>
+    <p>
+      {slug} writes to it. <a href={visit.link('/emails', { q: `to:${address}` })}>Mails to it</a>
+    </p>
+  </Empty>
+)
+
+const rowsOf = async (visit: Visit, slug: string): Promise<List<Suppression> | Suppression | null> => {
+  const address = visit.query('address')
+  if (address !== null)
+    return visit.find<Suppression>(`/v1/suppressions/${encodeURIComponent(address)}`, within(slug))
+  return visit.ask<List<Suppression>>('GET', '/v1/suppressions', {
+    ...within(slug),
+    query: {
+      origin: visit.query('origin'),
+      scope: isWide(visit) ? 'account' : null,
+      cursor: visit.query('cursor'),
+      limit: 50,
+    },
+  })
+}
+
+const titleOf = (visit: Visit, slug: string, found: readonly Suppression[]): string => {
+  const address = visit.query('address')
+  const [one] = found
+  if (address === null)
+    return isWide(visit) ? 'No workspace writes to these.' : `${slug} does not write to these.`
+  if (one === undefined) return `${address} is not suppressed.`
+  return `${one.email} is suppressed${one.scope === 'account' ? ' for every workspace' : ''}.`
+}
+
+/** Mistakes of single addresses, as one of the field that they were typed into. */
+const byLine = async <T,>(asking: Promise<T>): Promise<T> => {
+  try {
+    return await asking
+  } catch (error) {
+    if (!(error instanceof AskError) || !error.problem.errors) throw error
+    const lines = error.problem.errors.flatMap(({ field }) => /\[(\d+)\]/.exec(field)?.[1] ?? [])
+    if (lines.length === 0) throw error
+    const which = lines.map((n) => Number(n) + 1).join(', ')
+    throw mistake(
+      'emails',
+      `${lines.length === 1 ? `line ${which} is no address` : `lines ${which} are no addresses`}`,
+    )
+  }
+}
+
+const add = async (visit: Visit, form: Form): Promise<Done> => {
+  const slug = chosenWorkspace(visit, await workspacesOf(visit))
+  const emails = form.list('emails')
+  const body = { emails, reason: form.text('reason'), scope: form.text('scope') }
+  const asking = visit.ask<{ data: readonly Suppression[] }>('POST', '/v1/suppressions/batch/add', {
+    ...within(slug),
+    body,
+  })
+  const { data } = await byLine(asking)
+  const [one] = data
+  return {
+    to: visit.link('/suppressions', {
+      scope: form.text('scope') === 'account' ? 'account' : null,
+      address: data.length === 1 ? one?.email : null,
+    }),
+    notice:
+      data.length === 1
+        ? `${one?.email} is written to no more.`
+        : `${data.length} addresses are on the list.`,
+  }
+}
+
+export const suppressionsPage: Page = {
+  path: '/suppressions',
+  async view(visit, refused) {
+    const workspaces = await workspacesOf(visit)
+    const slug = chosenWorkspace(visit, workspaces)
+    const found = await rowsOf(visit, slug)
+    const list = found !== null && 'data' in found ? found : null
+    const rows = list?.data ?? (found === null ? [] : [found as Suppression])
+    const address = visit.query('address')
+    const says =
+      visit.scope.workspace === null && workspaces.length > 1
+        ? `Of the default workspace, ${slug}; choose another one on top.`
+        : 'After a hard bounce, after a complaint, by hand or by import. Live mail to them is refused at once.'
+    return {
+      title: 'Suppressions',
+      body: (
+        <>
+          <Head title={titleOf(visit, slug, rows)} says={says} />
+          <Find visit={visit} />
+          {rows.length > 0 ? (
+            <Table
+              caption="Suppressed addresses, newest first"
+              rows={rows}
+              columns={columns(visit, refused)}
+            />
+          ) : address === null ? (
+            <Empty title="The list is empty">
+              <p>An address comes here by itself when it bounces for good or its owner calls a mail spam.</p>
+            </Empty>
+          ) : (
+            <NotListed {...{ visit, address, slug }} />
+          )}
+          {list === null ? null : <Pager visit={visit} list={list} />}
+          {visit.may('member') ? <Add {...{ visit, refused }} /> : null}
+          <Many slug={slug} />
+        </>
+      ),
+    }
+  },
+  actions: {
+    add,
+    async remove(visit, form) {
+      const slug = chosenWorkspace(visit, await workspacesOf(visit))
+      const email = form.raw('email')
+      await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(email)}`, within(slug))
+      return { to: visit.link('/suppressions', { address: email }), notice: `${email} is written to again.` }
+    },
+  },
+}
