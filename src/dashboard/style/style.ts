@@ -9,6 +9,7 @@ import { CONTROLS } from './controls.js'
 import { MENUS } from './menus.js'
 import { DOCS } from './pages/docs.js'
 import { DOOR } from './pages/door.js'
+import { EGRESS } from './pages/egress.js'
 import { INBOX } from './pages/inbox.js'
 import { MAIL } from './pages/mail.js'
 import { MAILS } from './pages/mails.js'
@@ -21,6 +22,6 @@ import { TOKENS } from './tokens.js'
 
 export const STYLE = [
   ...[TOKENS, BASE, SHELL, CONTROLS, MENUS, STATUS, TABLE, TEXT, CHART],
-  ...[MAILS, MAIL, INBOX, DOOR, DOCS],
+  ...[MAILS, MAIL, INBOX, DOOR, DOCS, EGRESS],
   PRINT,
 ].join('')

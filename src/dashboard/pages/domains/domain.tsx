@@ -89,7 +89,13 @@ const Others = ({ name, at }: { readonly name: string; readonly at: Installation
 
 const Acts = ({ visit, refused, row }: { visit: Visit; refused: Refused | null; row: Domain }) => (
   <>
-    <Verb {...{ visit, refused }} action="check" label="Check again" reason="none" does="Check now">
+    <Verb
+      {...{ visit, refused }}
+      action="check"
+      label={row.checked_at === null ? 'Check' : 'Check again'}
+      reason="none"
+      does="Check now"
+    >
       Asks DNS for each record. Keys that wait begin to sign when all of them are found.
     </Verb>
     <Verb {...{ visit, refused }} action="rotate" label="New keys" reason="none" does="Make new keys">

@@ -285,12 +285,14 @@ const Waiting = ({ visit, pool, health }: Seen) => {
   const { due, leased, waiting } = health.queue
   const n = due + leased + waiting
   return (
-    <p>
-      <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
-        {n === 1 ? '1 recipient' : `${figure(n)} recipients`}
-      </a>{' '}
-      in its queue: {figure(due)} due, {figure(leased)} under way, {figure(waiting)} due later.
-    </p>
+    <section>
+      <p>
+        <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
+          {n === 1 ? '1 recipient' : `${figure(n)} recipients`}
+        </a>{' '}
+        in its queue: {figure(due)} due, {figure(leased)} under way, {figure(waiting)} due later.
+      </p>
+    </section>
   )
 }
 

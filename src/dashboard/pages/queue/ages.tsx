@@ -9,7 +9,7 @@ import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import type { Places } from './places.js'
 import type { Age, Ages, Queue } from './state.js'
-import { figure, whyOf } from './words.js'
+import { figure, firstWords } from './words.js'
 
 const EDGES = [
   ['under_1m', 'under 1 min'],
@@ -35,7 +35,7 @@ const whyText = (by: Ages['by'], row: Age, queue: Queue): string | null => {
       ((by === 'pool' && one.egress_pool_id === row.key) ||
         (by === 'workspace' && one.workspace_id === row.key)),
   )
-  return found?.waiting_for == null ? null : whyOf(found.waiting_for.detail).why
+  return found?.waiting_for == null ? null : firstWords(found.waiting_for.detail)
 }
 
 export const AgesBy = ({ visit, by }: { readonly visit: Visit; readonly by: Ages['by'] }) => (

@@ -182,13 +182,15 @@ const Order = (props: OrderProps) => {
           />
         }
       />
-      <Facts
-        facts={[
-          ['Waiting', figure(matched.waiting)],
-          ['Held', figure(matched.held)],
-          ['Under way', figure(matched.under_way)],
-        ]}
-      />
+      <section>
+        <Facts
+          facts={[
+            ['Waiting', figure(matched.waiting)],
+            ['Held', figure(matched.held)],
+            ['Under way', figure(matched.under_way)],
+          ]}
+        />
+      </section>
       <section>
         <OrderForm {...props} />
       </section>

@@ -58,14 +58,16 @@ export const releasePage: Page = {
             title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
             says="What another hold covers too stays held; the rest is due at once."
           />
-          <Facts
-            facts={[
-              ['Why', <span dir="auto">{hold.reason}</span>],
-              ['By', hold.owner === 'operator' ? 'an operator' : 'a key of the workspace'],
-              ['Since', <Time visit={visit} at={hold.created_at} />],
-              ['Id', <code>{hold.id}</code>],
-            ]}
-          />
+          <section>
+            <Facts
+              facts={[
+                ['Why', <span dir="auto">{hold.reason}</span>],
+                ['By', hold.owner === 'operator' ? 'an operator' : 'a key of the workspace'],
+                ['Since', <Time visit={visit} at={hold.created_at} />],
+                ['Id', <code>{hold.id}</code>],
+              ]}
+            />
+          </section>
           <section>
             <ActionForm visit={visit} action="release" refused={refused}>
               <input type="hidden" name="hold" value={hold.id} />

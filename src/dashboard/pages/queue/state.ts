@@ -5,7 +5,7 @@
  *   first; what only takes its time is told as that.
  */
 import type { Places } from './places.js'
-import { figure, longSpan, recipients, sentence, whyOf } from './words.js'
+import { figure, firstWords, longSpan, recipients } from './words.js'
 
 export interface WaitingFor {
   readonly reason: string
@@ -81,8 +81,7 @@ const reasonOf = (queue: Queue, places: Places, total: number): string | null =>
   if (worst === undefined) return null
   const n = open(worst) + worst.held
   const of = n >= total ? (total === 1 ? 'It waits' : 'All of them') : `${figure(n)} of them`
-  const { why } = whyOf(worst.waiting_for.detail)
-  return `${of} in ${places.pool(worst.egress_pool_id)}: ${sentence(why)}`
+  return `${of} in ${places.pool(worst.egress_pool_id)}: ${firstWords(worst.waiting_for.detail)}.`
 }
 
 const slowText = ({ throttled }: Queue): string | null =>

@@ -28,5 +28,8 @@ export const whyOf = (detail: string): { readonly why: string; readonly remedy: 
   return { why: detail.slice(0, at), remedy: detail.slice(at + REMEDY.length) }
 }
 
+/** Of a reason that goes on, what it begins with. */
+export const firstWords = (detail: string): string => detail.split('; ')[0] ?? detail
+
 export const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`

@@ -257,20 +257,24 @@ export const suppressionsPage: Page = {
         <>
           <Head title={titleOf(visit, slug, rows)} says={says} />
           <Find visit={visit} />
-          {rows.length > 0 ? (
-            <Table
-              caption="Suppressed addresses, newest first"
-              rows={rows}
-              columns={columns(visit, refused)}
-            />
-          ) : address === null ? (
-            <Empty title="The list is empty">
-              <p>An address comes here by itself when it bounces for good or its owner calls a mail spam.</p>
-            </Empty>
-          ) : (
-            <NotListed {...{ visit, address, slug }} />
-          )}
-          {list === null ? null : <Pager visit={visit} list={list} />}
+          <section>
+            {rows.length > 0 ? (
+              <Table
+                caption="Suppressed addresses, newest first"
+                rows={rows}
+                columns={columns(visit, refused)}
+              />
+            ) : address === null ? (
+              <Empty title="The list is empty">
+                <p>
+                  An address comes here by itself when it bounces for good or its owner calls a mail spam.
+                </p>
+              </Empty>
+            ) : (
+              <NotListed {...{ visit, address, slug }} />
+            )}
+            {list === null ? null : <Pager visit={visit} list={list} />}
+          </section>
           {visit.may('member') ? <Add {...{ visit, refused }} /> : null}
           <Many slug={slug} />
         </>
