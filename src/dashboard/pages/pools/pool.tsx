@@ -3,7 +3,7 @@
  */
 import type { Form } from '../../form.js'
 import type { Done, Page, Refused, View } from '../../page.js'
-import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { ActionForm, Verb } from '../../parts/form.js'
 import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -11,6 +11,7 @@ import type { Visit } from '../../visit.js'
 import { figure } from '../queue/words.js'
 import { besideFields, kept, MemberFields, memberOf } from './member-form.js'
 import { healthOf } from './pools.js'
+import { Settings } from './settings.js'
 import { type Health, type Pool, poolSentence } from './state.js'
 import { type Trial, Trials } from './trials.js'
 import { aboutOf, addressOf, LastError, type Live, type Member, UpstreamState } from './upstream.js'
@@ -201,53 +202,6 @@ const Saving = ({ visit, refused, pool }: Seen) => {
         </div>
       </ActionForm>
     </Section>
-  )
-}
-
-const Settings = ({ visit, refused, pool }: Seen) => {
-  const of = { refused, action: 'settings' }
-  return (
-    <details class="fold" open={refused?.action === 'settings'}>
-      <summary>Change these</summary>
-      <ActionForm visit={visit} action="settings" refused={refused}>
-        <Field {...of} name="name" label="Name" value={pool.name} required maxLength={63} />
-        <Choice
-          {...of}
-          name="return_path"
-          label="Return path"
-          value={pool.return_path}
-          options={[
-            ['verp', 'signed, one per recipient: bounces are matched by it'],
-            ['fixed', 'one for all'],
-          ]}
-        />
-        <Choice
-          {...of}
-          name="notify_success"
-          label="Reports of delivery"
-          value={String(pool.notify_success)}
-          options={[
-            ['true', 'asked of the upstreams (RFC 3461)'],
-            ['false', 'not asked'],
-          ]}
-        />
-        <Choice
-          {...of}
-          name="relayed_means"
-          label="A report “relayed” makes a mail"
-          value={pool.relayed_means}
-          options={[
-            ['sent', 'sent'],
-            ['delivered', 'delivered'],
-          ]}
-        />
-        <div class="actions">
-          <button type="submit" class="b">
-            Save
-          </button>
-        </div>
-      </ActionForm>
-    </details>
   )
 }
 
