@@ -55,6 +55,8 @@ export interface Endpoint<Query = unknown, Body = unknown> {
   readonly access: 'public' | 'any' | 'platform' | 'session'
   /** The least role of a session's person; unsaid, `viewer` for GET and `member` for the rest. */
   readonly role?: Role
+  /** True where it shows what is written in mail, which viewers may not see unless identity.viewers_see says so. */
+  readonly bodies?: boolean
   /** True where a test-mode key may not even read. */
   readonly live?: boolean
   /** Whether X-Workspace-Id is read, and whether a platform caller must send it. */

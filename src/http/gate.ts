@@ -15,7 +15,14 @@ import type { Budget, Share } from '../base/host/budget.js'
 import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
-import { type Principal, requirePlatform, requireRole, requireSession } from '../tenant/principal.js'
+import {
+  type Principal,
+  requirePlatform,
+  requireRole,
+  requireSession,
+  seesBodies,
+  type ViewersSee,
+} from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
@@ -45,6 +52,7 @@ export interface GateGround {
   readonly tenants: Tenancy
   readonly maxBody: number
   readonly memory: Budget
+  readonly viewersSee: ViewersSee
 }
 
 const BEARER = /^Bearer +([!-~]+) *$/i
@@ -57,10 +65,17 @@ const bearerOf = (request: Request): string => {
   return token
 }
 
-const checkAccess = ({ access, live, method, role }: Endpoint, principal: Principal): void => {
+const checkAccess = (
+  { access, live, method, role, bodies }: Endpoint,
+  principal: Principal,
+  viewersSee: ViewersSee,
+): void => {
   if (access === 'session') requireSession(principal)
   if (access === 'platform') requirePlatform(principal)
   requireRole(principal, role ?? (method === 'GET' ? 'viewer' : 'member'))
+  if (bodies && !seesBodies(principal, viewersSee)) {
+    throw new Fault('auth.role_forbidden', { detail: 'viewers do not see what is written in mail' })
+  }
   if (live && principal.via === 'key' && principal.mode === 'test') {
     throw new Fault('auth.scope_forbidden', { detail: 'not for test-mode keys: this is about live mail' })
   }
@@ -115,13 +130,13 @@ const full = (): Fault =>
 
 /** Before the body: who, whether, how often, how large. */
 export const admit = async (
-  { tenants, maxBody, memory }: GateGround,
+  { tenants, maxBody, memory, viewersSee }: GateGround,
   endpoint: Endpoint,
   request: Request,
 ): Promise<Principal> => {
   const principal = await tenants.authenticateBearer(bearerOf(request), request.app.address)
   request.app.principal = principal
-  checkAccess(endpoint, principal)
+  checkAccess(endpoint, principal, viewersSee)
   if (endpoint.sends) await spend(tenants, request, principal, 1)
   if (endpoint.method !== 'GET') {
     const { req, res } = request.raw

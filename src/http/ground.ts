@@ -18,6 +18,7 @@ import type { Operations } from '../store/port-operations.js'
 import type { Tenants } from '../store/port-tenants.js'
 import type { Submission } from '../submission/submission.js'
 import type { TxtLookup } from '../tenant/domain/check.js'
+import { seesSubjects } from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { HookGround } from '../webhook/endpoint/ground.js'
 import type { CursorCodec } from './cursor.js'
@@ -96,6 +97,14 @@ export const pageFor = <Row>(
   const bound = [endpoint, accountId, workspaceId ?? '', via === 'session' ? '' : mode]
   return listPage(ground.cursors, { ...list, bound })
 }
+
+/** A record as this caller may see it: without its subject, where viewers see nothing of what is written. */
+export const asSeenBy =
+  ({ config }: Ground, { principal }: Pick<Call, 'principal'>) =>
+  <T extends object>(record: T): T =>
+    'subject' in record && !seesSubjects(principal, config.identity.viewers_see)
+      ? { ...record, subject: null }
+      : record
 
 /** The ground of one call: what is changed from it is written down as the caller's. */
 const groundOf = (ground: Ground, { principal, request }: Call): Ground => {

@@ -31,6 +31,9 @@ import { withDocument } from './routes/document.js'
 import { emailActions } from './routes/email-actions.js'
 import { emails } from './routes/emails.js'
 import { events, followAs } from './routes/events.js'
+import { audit } from './routes/identity/audit.js'
+import { people } from './routes/identity/people.js'
+import { sessions } from './routes/identity/sessions.js'
 import { keptMail } from './routes/kept-mail.js'
 import { domains } from './routes/operate/domains.js'
 import { holds } from './routes/operate/holds.js'
@@ -38,7 +41,6 @@ import { installation } from './routes/operate/installation.js'
 import { jobs } from './routes/operate/jobs.js'
 import { queue } from './routes/operate/queue.js'
 import { pools } from './routes/pools.js'
-import { session } from './routes/session.js'
 import { statistics } from './routes/statistics.js'
 import { suppressions } from './routes/suppressions.js'
 import { webhooks } from './routes/webhooks/endpoints.js'
@@ -125,7 +127,9 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
       ...acted(webhookPosts, ground),
       ...acted(queue, ground),
       ...acted(holds, ground),
-      ...session(),
+      ...acted((one) => people(one, baseUrl), ground),
+      ...acted(sessions, ground),
+      ...audit(ground),
       ...installation(ground, baseUrl),
       ...catalogue(baseUrl),
     ],
@@ -172,6 +176,7 @@ export const createHttp = (options: HttpOptions): Http => {
         tenants,
         maxBody: config.http.max_body,
         memory,
+        viewersSee: config.identity.viewers_see,
         addressOf: addressOf(config.http.trusted_proxies),
         draining: () => draining,
         demandJson: (bytes) => demandJson(ground, bytes),

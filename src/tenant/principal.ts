@@ -88,6 +88,27 @@ export const requireRole = ({ role }: Principal, least: Role): void => {
   throw new Fault('auth.role_forbidden', { detail: `this needs the role ${least}; yours is ${role}` })
 }
 
+/** What viewers see of mail, as `identity.viewers_see` says. */
+export type ViewersSee = 'nothing' | 'subjects' | 'bodies'
+
+const mayWrite = (role: Role | null): boolean => role !== 'viewer'
+
+/** Whether the caller may read what is written in mail: bodies, sources, attachments, reports. */
+export const seesBodies = ({ role }: Principal, viewersSee: ViewersSee): boolean =>
+  mayWrite(role) || viewersSee === 'bodies'
+
+export const seesSubjects = ({ role }: Principal, viewersSee: ViewersSee): boolean =>
+  mayWrite(role) || viewersSee !== 'nothing'
+
+/** What the role allows, in words; a key has what its scope allows. */
+export const permissionsOf = (principal: Principal, viewersSee: ViewersSee): readonly string[] => [
+  'read',
+  ...(seesSubjects(principal, viewersSee) ? ['subjects'] : []),
+  ...(seesBodies(principal, viewersSee) ? ['bodies'] : []),
+  ...(mayWrite(principal.role) ? ['write'] : []),
+  ...(principal.role === 'owner' ? ['people'] : []),
+]
+
 /** Throws unless the caller may act for the whole account. */
 export const requirePlatform = (principal: Principal): void => {
   if (principal.scope !== 'platform') throw new Fault('auth.scope_forbidden')

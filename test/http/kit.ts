@@ -80,6 +80,7 @@ export interface Wish {
   /** identity.release_to */
   readonly releaseTo?: readonly string[]
   readonly events?: Config['events']
+  readonly viewersSee?: Config['identity']['viewers_see']
   /** Puts something into the data folder before it is opened. */
   readonly prepare?: (dataDir: string) => void
 }
@@ -100,7 +101,11 @@ const configFor = (dataDir: string, wish: Wish): Config => {
       trusted_proxies: wish.trustedProxies ?? [],
     },
     default_from: null,
-    identity: { ...config.identity, release_to: wish.releaseTo ?? [] },
+    identity: {
+      ...config.identity,
+      release_to: wish.releaseTo ?? [],
+      viewers_see: wish.viewersSee ?? 'subjects',
+    },
     events: wish.events ?? config.events,
     rate_limit: { per_minute: wish.perMinute ?? 100_000, auth_failures: wish.authFailures ?? 1_000 },
   }

@@ -45,6 +45,8 @@ const faultsOf = (endpoint: Endpoint): readonly FaultCode[] => {
   add(endpoint.access !== 'public', ...WITH_CREDENTIAL)
   add(endpoint.access === 'session', 'auth.session_required')
   add(endpoint.access === 'platform' || endpoint.live, 'auth.scope_forbidden')
+  // of a session, whose person may be a viewer
+  add(endpoint.role !== undefined || endpoint.method !== 'GET' || endpoint.bodies, 'auth.role_forbidden')
   add(endpoint.method !== 'GET', ...WITH_BODY)
   add(endpoint.query ?? endpoint.body, 'validation.request_invalid')
   add(endpoint.workspace !== 'none', 'workspace.not_found')

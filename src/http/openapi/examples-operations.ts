@@ -1,7 +1,7 @@
 /**
  * NAME      examples-operations - of sending domains, the queue and who is asking
  */
-import { EMAIL, type Example, KEY, LATER, list, MADE, POOL, removed, WORKSPACE } from './example-parts.js'
+import { EMAIL, type Example, LATER, list, MADE, POOL, removed, WORKSPACE } from './example-parts.js'
 
 const DOMAIN = 'dom_01k9f3q9sz7w3v1t9r7p5n3m1k'
 
@@ -226,19 +226,6 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
   placeHold: { request: { ...named, reason: hold.reason }, answer: { ...hold, matched, changed: 41 } },
   listHolds: { answer: list(hold) },
   liftHold: { request: { reason: 'the price is right' }, answer: { ...removed(hold), changed: 41 } },
-  getSession: {
-    answer: {
-      object: 'session',
-      via: 'key',
-      id: KEY,
-      person: null,
-      role: null,
-      scope: 'workspace',
-      workspace_id: WORKSPACE,
-      mode: 'live',
-      limits: { rate_limit_per_minute: 600 },
-    },
-  },
   getInstallation: {
     answer: {
       object: 'installation',

@@ -22,6 +22,7 @@ import {
   WORKSPACE,
 } from './example-parts.js'
 import { OPERATIONS } from './examples-operations.js'
+import { PEOPLE } from './examples-people.js'
 import { WEBHOOKS } from './examples-webhooks.js'
 
 const FROM = 'Shop EU <no-reply@shop.example>'
@@ -344,6 +345,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   getEgressPoolHealth: { answer: health },
   testEgressPool: { request: { upstream_id: UPSTREAM }, answer: { object: 'list', data: [trial] } },
   ...OPERATIONS,
+  ...PEOPLE,
   ...WEBHOOKS,
   listErrors: { answer: { object: 'error_catalog', version: 'v1', errors: [errorType] } },
   getError: { answer: errorType },

@@ -18,11 +18,11 @@ import type { Tag } from '../../store/port/event.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../../store/port.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { rulesOf } from '../../submission/submit.js'
-import { readMode, visibleMode } from '../../tenant/principal.js'
+import { readMode, seesBodies, seesSubjects, visibleMode } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/queue/waiting.js'
 import { alsoWrong } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, listAnswer } from '../ground.js'
+import { asSeenBy, type Ground, listAnswer } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { contentOf, readLarge } from '../large.js'
 import * as render from '../render.js'
@@ -53,10 +53,13 @@ const waitingFor = async (ground: Ground, { principal }: Call, rows: readonly Em
 /** An email in full, as every endpoint that answers one shows it. */
 export const fullEmail = async (ground: Ground, call: Call, record: EmailRecord, withContent = true) => {
   const { of, show } = await waitingFor(ground, call, [record])
-  const content = withContent
-    ? await readContent(ground.store, record, (raw) => contentOf(ground, raw))
-    : NO_CONTENT
-  return render.email(record, content, of(record.id), show)
+  const mayRead = seesBodies(call.principal, ground.config.identity.viewers_see)
+  const content =
+    withContent && mayRead
+      ? await readContent(ground.store, record, (raw) => contentOf(ground, raw))
+      : NO_CONTENT
+  const full = asSeenBy(ground, call)(render.email(record, content, of(record.id), show))
+  return mayRead ? full : { ...full, attachments: null }
 }
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
@@ -207,7 +210,7 @@ export const pageOfMails = (
         {
           ...filter,
           query,
-          subjects: principal.role !== 'viewer' || config.identity.viewers_see !== 'nothing',
+          subjects: seesSubjects(principal, config.identity.viewers_see),
         },
         page,
       )
@@ -252,7 +255,7 @@ const list = (ground: Ground): Endpoint =>
           }))
           return { ...found, rows }
         },
-        render: (row) => render.listedEmail(row, row.waiting, row.words, row.show),
+        render: (row) => asSeenBy(ground, call)(render.listedEmail(row, row.waiting, row.words, row.show)),
       })
     },
   })

@@ -12,9 +12,9 @@ import { type EventType, nearestEventType, readEventType } from '../../mail/even
 import { loggedEvent } from '../../record/event.js'
 import type { Page } from '../../store/page.js'
 import type { LogFilter, LogRow } from '../../store/port-log.js'
-import { readMode, requireSession } from '../../tenant/principal.js'
+import { readMode, requireSession, seesSubjects } from '../../tenant/principal.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
-import { type Ground, listAnswer } from '../ground.js'
+import { asSeenBy, type Ground, listAnswer } from '../ground.js'
 import * as shapes from '../shapes/event.js'
 import { matcherOf } from '../stream/matches.js'
 import { readTime } from '../wire/time.js'
@@ -140,7 +140,7 @@ const list = (ground: Ground): Endpoint =>
           change: change === null ? null : String(change),
         },
         fetch: (page) => fetchFrom(ground, filter, page),
-        render: loggedEvent,
+        render: (row) => asSeenBy(ground, call)(loggedEvent(row)),
       })
     },
   })
@@ -159,7 +159,7 @@ const get = (ground: Ground): Endpoint =>
     async handle(call) {
       const row: LogRow | null = await ground.store.loggedEvent(call.principal.accountId, param(call, 'id'))
       if (row === null || !matcherOf(readFilter(call, {}, []))(row)) throw new Fault('event.not_found')
-      return { status: 200, body: loggedEvent(row) }
+      return { status: 200, body: asSeenBy(ground, call)(loggedEvent(row)) }
     },
   })
 
@@ -200,6 +200,8 @@ const openFeed = async (
   address: string,
 ): Promise<Readable> => {
   const { principal, workspace } = caller
+  // records are written once for all streams, so one that must hide subjects is not opened
+  if (!seesSubjects(principal, ground.config.identity.viewers_see)) throw new Fault('auth.role_forbidden')
   const free = ground.slots.take(principal.id, address)
   const holder = `${principal.id} ${workspace?.id ?? ''}`
   try {

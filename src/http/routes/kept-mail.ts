@@ -25,6 +25,7 @@ export const keptMail = (ground: Ground): readonly Endpoint[] => [
       'The message (RFC 5322) as it is handed to the upstream, before our own DKIM-Signature, and before the header is rewritten for a server without SMTPUTF8. There is no Bcc in it. Once the body is no longer kept: 409 `resource.conflict`, reason `body_gone`.',
     access: 'any',
     workspace: 'optional',
+    bodies: true,
     media: 'message/rfc822',
     answers: { 200: shapes.source },
     faults: ['email.not_found', 'resource.conflict'],

@@ -203,7 +203,10 @@ const summary = {
   cc: strings(),
   bcc: strings(),
   reply_to: strings(),
-  subject: Joi.string().allow('').required(),
+  subject: Joi.string()
+    .allow('', null)
+    .required()
+    .description('null for viewers who see nothing of what is written'),
   tags: Joi.array()
     .items(Joi.object({ name: Joi.string().required(), value: Joi.string().allow('').required() }))
     .required(),
@@ -222,18 +225,18 @@ const summary = {
   ).required(),
 }
 
+const attachments = Joi.array().items(
+  Joi.object({
+    filename: nullable(Joi.string().allow('')),
+    content_type: Joi.string().required(),
+    size: Joi.number().integer().min(0).required(),
+    content_id: nullable(Joi.string()),
+  }),
+)
+
 const accepted = {
   ...summary,
-  attachments: Joi.array()
-    .items(
-      Joi.object({
-        filename: nullable(Joi.string().allow('')),
-        content_type: Joi.string().required(),
-        size: Joi.number().integer().min(0).required(),
-        content_id: nullable(Joi.string()),
-      }),
-    )
-    .required(),
+  attachments: attachments.required(),
   recipients: Joi.array().items(recipient).required(),
 }
 
@@ -248,6 +251,7 @@ const emailSummary = Joi.object({
 export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
 export const email = Joi.object({
   ...accepted,
+  attachments: nullable(attachments).description('null, as what was written, for viewers who do not see it'),
   waiting,
   recipients: Joi.array().items(waitingRecipient).required(),
   html: nullable(Joi.string().allow('')),

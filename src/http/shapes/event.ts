@@ -62,7 +62,7 @@ export const loggedEvent = Joi.object({
   workspace_id: nullable(Joi.string()).description('null: of the whole account'),
   mode: Joi.string().valid('live', 'test').required(),
   from: Joi.string(),
-  subject: Joi.string().allow(''),
+  subject: Joi.string().allow('', null),
   message_id: Joi.string(),
   tags: Joi.array().items(
     Joi.object({ name: Joi.string().required(), value: Joi.string().allow('').required() }),

@@ -64,6 +64,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'getWebhookEvent',
+    bodies: true,
     method: 'GET',
     path: '/v1/webhooks/{id}/events/{event}',
     summary: 'One event at an endpoint, with what is posted',
@@ -81,6 +82,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'listWebhookAttempts',
+    bodies: true,
     method: 'GET',
     path: '/v1/webhooks/{id}/events/{event}/attempts',
     summary: 'The tries of one event at an endpoint, newest first',

@@ -1,0 +1,53 @@
+/**
+ * NAME      audit - who changed what
+ */
+import { type FieldError, invalid } from '../../../base/fault.js'
+import { auditEntry } from '../../../record/identity.js'
+import type { AuditFilter } from '../../../store/port/audit.js'
+import { type Endpoint, endpoint } from '../../endpoint.js'
+import { type Ground, pageFor } from '../../ground.js'
+import * as shapes from '../../shapes/identity/audit.js'
+import { readTime } from '../../wire/time.js'
+
+const readFilter = (query: Partial<shapes.AuditQuery>, errors: FieldError[]): AuditFilter => ({
+  action: query.action ?? null,
+  actorId: query.actor ?? null,
+  objectId: query.target ?? null,
+  workspaceId: query.workspace ?? null,
+  since: readTime('query.since', query.since, errors),
+  until: readTime('query.until', query.until, errors),
+})
+
+export const audit = (ground: Ground): readonly Endpoint[] => [
+  endpoint<shapes.AuditQuery, unknown>({
+    id: 'listAudit',
+    method: 'GET',
+    path: '/v1/audit',
+    summary: 'Who changed what, when and from where, newest first',
+    description:
+      'By the API, the command line and the dashboard alike; kept for 400 days. An order over many mails is one entry with how many it `changed`. Sending mail is not in it: each mail is its own record. Never a secret.',
+    access: 'session',
+    workspace: 'none',
+    role: 'owner',
+    query: shapes.auditQuery,
+    answers: { 200: shapes.auditList },
+    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    alsoWrong({ query }) {
+      const errors: FieldError[] = []
+      readFilter(query, errors)
+      return errors
+    },
+    async handle(call) {
+      const errors: FieldError[] = []
+      const filter = readFilter(call.query, errors)
+      if (errors.length > 0) throw invalid(errors)
+      const body = await pageFor(ground, 'audit', call, {
+        query: call.query,
+        filters: { ...filter },
+        fetch: (page) => ground.store.audit(call.principal.accountId, filter, page),
+        render: auditEntry,
+      })
+      return { status: 200, body }
+    },
+  }),
+]

@@ -1,0 +1,189 @@
+/**
+ * NAME      people - who works here, and the links that let them in
+ * DESCRIPTION
+ *   For sessions only. An owner manages people; everybody may see and change what
+ *   is his own. The address of a link is in the answer that makes it, and nowhere else.
+ */
+import { Fault } from '../../../base/fault.js'
+import { link, person, personInFull } from '../../../record/identity.js'
+import { removed } from '../../../record/removed.js'
+import type { UserRow } from '../../../store/port/identity.js'
+import { linkUrl } from '../../../tenant/identity/links.js'
+import { checkNewPerson } from '../../../tenant/identity/people.js'
+import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
+import { type Ground, pageFor } from '../../ground.js'
+import * as shapes from '../../shapes/identity/person.js'
+
+const OWNERS = { access: 'session', workspace: 'none', role: 'owner' } as const
+const OWN = { access: 'session', workspace: 'none', role: 'viewer' } as const
+const CURSORS = ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'] as const
+
+const full = async ({ store }: Ground, row: UserRow) => personInFull(row, await store.identities(row.id))
+
+/** Who made something, in words. */
+const byWhom = ({ principal: { actor } }: Call): string => actor.name ?? actor.id
+
+const getPerson = (ground: Ground): Endpoint =>
+  endpoint({
+    ...OWN,
+    id: 'getUser',
+    method: 'GET',
+    path: '/v1/users/{id}',
+    summary: 'One person',
+    description:
+      'By id or address, with the identity providers that know the person. For owners, and for oneself.',
+    answers: { 200: shapes.person },
+    faults: ['user.not_found'],
+    async handle(call) {
+      const { accountId, role, person: own } = call.principal
+      const ref = param(call, 'id').toLowerCase()
+      if (role !== 'owner' && ref !== own?.id && ref !== own?.email) throw new Fault('auth.role_forbidden')
+      return { status: 200, body: await full(ground, await ground.tenants.findPerson(accountId, ref)) }
+    },
+  })
+
+const listPeople = (ground: Ground): Endpoint =>
+  endpoint({
+    ...OWNERS,
+    id: 'listUsers',
+    method: 'GET',
+    path: '/v1/users',
+    summary: 'People, newest first',
+    description: 'Also those that are disabled: what they did stands under their names.',
+    query: shapes.pageOnly,
+    answers: { 200: shapes.personList },
+    faults: CURSORS,
+    async handle(call) {
+      const body = await pageFor(ground, 'users', call, {
+        query: call.query,
+        filters: {},
+        fetch: (page) => ground.store.users(call.principal.accountId, page),
+        render: person,
+      })
+      return { status: 200, body }
+    },
+  })
+
+const changing = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...OWNERS,
+    id: 'createUser',
+    method: 'POST',
+    path: '/v1/users',
+    summary: 'Make a person',
+    description:
+      'With a password the person can sign in at once; without one a setup link, or an identity provider that knows the address, lets in. An invitation is often better: nobody else then knows the password.',
+    locates: true,
+    body: shapes.personBody,
+    answers: { 201: shapes.person },
+    faults: ['rate_limit.auth_failures'],
+    alsoWrong: ({ body }) => checkNewPerson(body),
+    async handle({ principal, body }) {
+      const row = await ground.tenants.createPerson(principal.accountId, body)
+      return {
+        status: 201,
+        body: await full(ground, row),
+        headers: { location: `/v1/users/${row.id}` },
+      }
+    },
+  }),
+  endpoint({
+    ...OWN,
+    id: 'updateUser',
+    method: 'PATCH',
+    path: '/v1/users/{id}',
+    summary: 'Change a person',
+    description:
+      'An owner changes the name and the role of anybody, and disables people, whose sessions end at once. Everybody changes the own name, and the own password with the current one, which ends all other sessions. 409 `resource.conflict` with the reason `last_owner` for the last enabled owner, `role_from_provider` where an identity provider says the role.',
+    body: shapes.personChangeBody,
+    answers: { 200: shapes.person },
+    faults: ['user.not_found', 'resource.conflict', 'rate_limit.auth_failures'],
+    async handle(call) {
+      const { current_password: currentPassword, ...change } = call.body
+      const ref = param(call, 'id').toLowerCase()
+      const row = await ground.tenants.updatePerson(call.principal, ref, { ...change, currentPassword })
+      return { status: 200, body: await full(ground, row) }
+    },
+  }),
+]
+
+const links = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
+  endpoint({
+    ...OWNERS,
+    id: 'createUserSetupLink',
+    method: 'POST',
+    path: '/v1/users/{id}/setup-link',
+    summary: 'A link with which a person sets another password',
+    description:
+      'Lets the person in once, within 30 minutes. It is in this answer only. 409 `resource.conflict` with the reason `disabled` for a person who is.',
+    answers: { 201: shapes.madeSetupLink },
+    faults: ['user.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { accountId } = call.principal
+      const made = await ground.tenants.createSetupLink(accountId, param(call, 'id'), byWhom(call))
+      const url = linkUrl(baseUrl(), made.row, made.token)
+      return { status: 201, body: { ...link(made.row, ground.clock.now()), url } }
+    },
+  }),
+  endpoint({
+    ...OWNERS,
+    id: 'createInvitation',
+    method: 'POST',
+    path: '/v1/invitations',
+    summary: 'Invite somebody',
+    description:
+      'Lets one person in, once, within seven days, with this role, whatever the address is that an identity provider then tells. The link is in this answer only.',
+    body: shapes.invitationBody,
+    answers: { 201: shapes.madeInvitation },
+    faults: [],
+    async handle(call) {
+      const { role, email } = call.body
+      const wish = { kind: 'invitation', role, email, createdBy: byWhom(call) } as const
+      const made = await ground.tenants.createLink(call.principal.accountId, wish)
+      const url = linkUrl(baseUrl(), made.row, made.token)
+      return { status: 201, body: { ...link(made.row, ground.clock.now()), url } }
+    },
+  }),
+  endpoint({
+    ...OWNERS,
+    id: 'listInvitations',
+    method: 'GET',
+    path: '/v1/invitations',
+    summary: 'Invitations, newest first',
+    description: 'Without their links. Those that were used stay until their time is over.',
+    query: shapes.pageOnly,
+    answers: { 200: shapes.invitationList },
+    faults: CURSORS,
+    async handle(call) {
+      const body = await pageFor(ground, 'invitations', call, {
+        query: call.query,
+        filters: {},
+        fetch: (page) => ground.store.links(call.principal.accountId, 'invitation', page),
+        render: (row) => link(row, ground.clock.now()),
+      })
+      return { status: 200, body }
+    },
+  }),
+  endpoint({
+    ...OWNERS,
+    id: 'revokeInvitation',
+    method: 'DELETE',
+    path: '/v1/invitations/{id}',
+    summary: 'Take an invitation back',
+    description: 'One that was used is not found: disable the person instead.',
+    answers: { 200: shapes.removedInvitation },
+    faults: ['invitation.not_found'],
+    async handle(call) {
+      const id = param(call, 'id')
+      await ground.tenants.revokeInvitation(call.principal.accountId, id)
+      return { status: 200, body: removed('invitation', id) }
+    },
+  }),
+]
+
+export const people = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
+  listPeople(ground),
+  getPerson(ground),
+  ...changing(ground),
+  ...links(ground, baseUrl),
+]

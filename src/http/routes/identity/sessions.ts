@@ -1,0 +1,177 @@
+/**
+ * NAME      sessions - who am I, and who else is signed in
+ * DESCRIPTION
+ *   An owner sees and ends all sessions, others their own. One of nobody in
+ *   particular sees itself, unless its role is that of an owner.
+ */
+import { toRfc3339 } from '../../../base/clock.js'
+import { Fault, invalid } from '../../../base/fault.js'
+import { openSession } from '../../../record/identity.js'
+import { removed } from '../../../record/removed.js'
+import type { Page, Rows } from '../../../store/page.js'
+import type { SessionRow, UserRow } from '../../../store/port/identity.js'
+import { checkOwnSettings } from '../../../tenant/identity/people.js'
+import { type Principal, permissionsOf, visibleMode } from '../../../tenant/principal.js'
+import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
+import { type Ground, pageFor } from '../../ground.js'
+import * as shapes from '../../shapes/identity/session.js'
+
+const PEOPLE = { access: 'session', workspace: 'none', role: 'viewer' } as const
+
+const personOf = (user: UserRow | null) =>
+  user && { id: user.id, email: user.email, name: user.name, time_zone: user.timeZone, views: user.views }
+
+const whoAmI = async ({ store, config }: Ground, principal: Principal, person = principal.person) => {
+  const { accountId, via, id, scope, role, workspaceId, limitPerMinute } = principal
+  const row = via === 'session' ? await store.session(accountId, id) : null
+  const endsAt = row && Math.min(row.expiresAt, row.lastSeenAt + row.idleMs)
+  return {
+    object: 'session' as const,
+    ...{ via, id, person: personOf(person), role },
+    permissions: permissionsOf(principal, config.identity.viewers_see),
+    scope,
+    workspace_id: workspaceId,
+    mode: visibleMode(principal),
+    expires_at: endsAt === null ? null : toRfc3339(endsAt),
+    limits: { rate_limit_per_minute: limitPerMinute },
+  }
+}
+
+const own = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    id: 'getSession',
+    method: 'GET',
+    path: '/v1/session',
+    summary: 'Who is asking, and what the credential is for',
+    description: 'Of the API key or the session that the request carries. Shows no secret.',
+    access: 'any',
+    workspace: 'none',
+    answers: { 200: shapes.session },
+    faults: [],
+    handle: async ({ principal }) => ({ status: 200, body: await whoAmI(ground, principal) }),
+  }),
+  endpoint({
+    ...PEOPLE,
+    id: 'updateSession',
+    method: 'PATCH',
+    path: '/v1/session',
+    summary: 'Change what you keep for yourself',
+    description:
+      'The time zone in which pages show times, and the saved views of the dashboard. Only for the session of a person: 409 `resource.conflict` with the reason `no_person` for one of nobody in particular.',
+    body: shapes.settingsBody,
+    answers: { 200: shapes.session },
+    faults: ['resource.conflict'],
+    async handle({ principal, body }) {
+      const { person, accountId } = principal
+      if (person === null) throw new Fault('resource.conflict', { reason: 'no_person' })
+      const wish = { timeZone: body.time_zone, views: body.views }
+      const errors = checkOwnSettings(wish)
+      if (errors.length > 0) throw invalid(errors)
+      await ground.tenants.changeOwnSettings(person, wish)
+      const fresh = await ground.tenants.findPerson(accountId, person.id)
+      return { status: 200, body: await whoAmI(ground, principal, fresh) }
+    },
+  }),
+]
+
+/** Whose sessions are asked for; null: of all, which only owners may see. */
+const whose = async ({ tenants }: Ground, { principal }: Call, asked: string | undefined) => {
+  const { role, person, accountId } = principal
+  if (asked === undefined) return role === 'owner' ? null : person
+  const isOwn = asked === person?.id || asked.toLowerCase() === person?.email
+  if (role !== 'owner' && !isOwn) throw new Fault('auth.role_forbidden')
+  return tenants.findPerson(accountId, asked)
+}
+
+const sessionsOf = async (
+  { store }: Ground,
+  { principal }: Call,
+  user: UserRow | null,
+  page: Page,
+): Promise<Rows<SessionRow>> => {
+  const rows = await store.sessions(principal.accountId, user?.id ?? null, page)
+  // a session of nobody that is no owner's has no others to show
+  if (user !== null || principal.role === 'owner') return rows
+  return { ...rows, rows: rows.rows.filter(({ id }) => id === principal.id), hasOlder: false, total: 1 }
+}
+
+const list = (ground: Ground): Endpoint =>
+  endpoint<shapes.SessionsPage, unknown>({
+    ...PEOPLE,
+    id: 'listSessions',
+    method: 'GET',
+    path: '/v1/sessions',
+    summary: 'Who is signed in, newest first',
+    description: 'An owner sees all sessions, others their own. `user` asks for those of one person.',
+    query: shapes.sessionsQuery,
+    answers: { 200: shapes.sessionList },
+    faults: ['user.not_found', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    async handle(call) {
+      const { accountId, id } = call.principal
+      const user = await whose(ground, call, call.query.user)
+      const people = new Map<string, UserRow | null>()
+      const body = await pageFor(ground, 'sessions', call, {
+        query: call.query,
+        filters: { user: user?.id ?? null },
+        async fetch(page) {
+          const found = await sessionsOf(ground, call, user, page)
+          for (const { userId } of found.rows) {
+            if (userId !== null && !people.has(userId))
+              people.set(userId, await ground.store.user(accountId, userId))
+          }
+          return found
+        },
+        render: (row) => openSession(row, people.get(row.userId ?? '') ?? null, row.id === id),
+      })
+      return { status: 200, body }
+    },
+  })
+
+const ending = (ground: Ground): readonly Endpoint[] => [
+  endpoint({
+    ...PEOPLE,
+    id: 'revokeSession',
+    method: 'DELETE',
+    path: '/v1/sessions/{id}',
+    summary: 'End a session, at once',
+    description: 'Your own, also the one that asks: that signs out. An owner ends any.',
+    answers: { 200: shapes.removedSession },
+    faults: ['session.not_found'],
+    async handle(call) {
+      const { accountId, id: own, role, person } = call.principal
+      const id = param(call, 'id')
+      const row = await ground.store.session(accountId, id)
+      const isMine = id === own || (person !== null && row?.userId === person.id)
+      if (row === null || (role !== 'owner' && !isMine)) throw new Fault('session.not_found')
+      await ground.tenants.revokeSession(accountId, id)
+      return { status: 200, body: removed('session', id) }
+    },
+  }),
+  endpoint<shapes.SessionsQuery, unknown>({
+    ...PEOPLE,
+    id: 'revokeSessions',
+    method: 'DELETE',
+    path: '/v1/sessions',
+    summary: 'End all your other sessions',
+    description:
+      'All of yours but the one that asks; for an owner with `user` all of that person. A session of nobody in particular names the person.',
+    query: shapes.endSessionsQuery,
+    answers: { 200: shapes.endedSessions },
+    faults: ['user.not_found'],
+    async handle(call) {
+      const { accountId, id, person } = call.principal
+      const user = call.query.user === undefined ? person : await whose(ground, call, call.query.user)
+      if (user === null) {
+        throw invalid([{ field: 'query.user', kind: 'missing', message: 'whose? this session is of nobody' }])
+      }
+      const changed = await ground.store.revokeSessions(accountId, { userId: user.id, exceptId: id })
+      return { status: 200, body: { object: 'session', deleted: true, changed } }
+    },
+  }),
+]
+
+export const sessions = (ground: Ground): readonly Endpoint[] => [
+  ...own(ground),
+  list(ground),
+  ...ending(ground),
+]

@@ -1,0 +1,47 @@
+/**
+ * NAME      audit - the shape of who changed what
+ */
+import Joi from 'joi'
+import { id, listOf, nullable, pageQuery, time, timestamp } from '../common.js'
+
+export interface AuditQuery {
+  readonly limit?: string
+  readonly cursor?: string | string[]
+  readonly action?: string
+  readonly actor?: string
+  readonly target?: string
+  readonly workspace?: string
+  readonly since?: string
+  readonly until?: string
+}
+
+export const auditQuery = Joi.object<AuditQuery>({
+  ...pageQuery,
+  action: Joi.string().max(64).description('An action, or how it begins: `api_key`'),
+  actor: Joi.string().max(100).description('Id of a person, key or session, or `cli:` and a user number'),
+  target: Joi.string().max(100).description('Id of what was changed'),
+  workspace: Joi.string().max(100).description('Id of a workspace'),
+  since: timestamp(),
+  until: timestamp(),
+})
+
+const entry = Joi.object({
+  id: id('aud'),
+  object: Joi.string().valid('audit_entry').required(),
+  action: Joi.string().required(),
+  actor: Joi.object({
+    kind: Joi.string().valid('person', 'key', 'credential', 'cli', 'link', 'system').required(),
+    id: Joi.string().required(),
+    name: nullable(Joi.string()),
+    address: nullable(Joi.string()),
+  }).required(),
+  target: Joi.object({ type: Joi.string().required(), id: nullable(Joi.string()) }).required(),
+  workspace_id: nullable(Joi.string()),
+  detail: Joi.object()
+    .unknown()
+    .required()
+    .description('Fields with their values, or with what they were (`before`) and are (`after`)'),
+  created_at: time(),
+}).meta({ name: 'AuditEntry' })
+
+export const auditList = listOf(entry).meta({ name: 'AuditList' })

@@ -1,0 +1,96 @@
+/**
+ * NAME      session - the shapes of open sessions, and of who is asking
+ */
+import Joi from 'joi'
+import { ROLES } from '../../../config/identity.js'
+import type { SavedView } from '../../../store/port/identity.js'
+import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
+
+const who = { id: Joi.string().required(), email: Joi.string().required(), name: nullable(Joi.string()) }
+
+const view = Joi.object<SavedView>({
+  title: Joi.string().max(80).required(),
+  path: Joi.string().max(2_000).required(),
+})
+
+export interface SettingsBody {
+  readonly time_zone?: string | null
+  readonly views?: readonly SavedView[]
+}
+
+export const settingsBody = body(
+  Joi.object<SettingsBody>({
+    time_zone: Joi.string()
+      .max(64)
+      .allow(null)
+      .description('Such as Europe/Prague; null: as the browser has it'),
+    views: orNull(Joi.array().items(view).max(30)).description('All of them; each a page of the dashboard'),
+  }),
+)
+
+export const session = Joi.object({
+  object: Joi.string().valid('session').required(),
+  via: Joi.string().valid('key', 'session').required(),
+  id: Joi.string().required().description('Of the key or the session'),
+  person: nullable(
+    Joi.object({
+      ...who,
+      time_zone: nullable(Joi.string()),
+      views: Joi.array().items(view).required(),
+    }),
+  ).description('Whose session it is; null for a key, and for a session of nobody in particular'),
+  role: nullable(Joi.string().valid(...ROLES)).description('Of the session; null for a key'),
+  permissions: Joi.array()
+    .items(Joi.string().valid('read', 'subjects', 'bodies', 'write', 'people'))
+    .required()
+    .description(
+      'What the role allows: to see subjects and bodies of mail, to change things, to manage people',
+    ),
+  scope: Joi.string().valid('platform', 'workspace').required(),
+  workspace_id: nullable(Joi.string()).description('The only workspace that it may use; null: all of them'),
+  mode: nullable(Joi.string().valid('live', 'test')).description('Whose mail it sees; null: both'),
+  expires_at: nullable(Joi.string()).description('When it ends if it is not used; null: not by itself'),
+  limits: Joi.object({
+    rate_limit_per_minute: Joi.number().integer().required().description('Sends a minute'),
+  }).required(),
+}).meta({ name: 'Session' })
+
+const openSession = Joi.object({
+  id: id('ses'),
+  object: Joi.string().valid('session').required(),
+  person: nullable(Joi.object(who)),
+  role: Joi.string()
+    .valid(...ROLES)
+    .required(),
+  provider: Joi.string()
+    .required()
+    .description('`local`, `link`, `cli`, or the name of an identity provider'),
+  address: nullable(Joi.string()).description('From where it was opened'),
+  user_agent: nullable(Joi.string()),
+  current: Joi.boolean().required().description('Whether it is the one that asks'),
+  created_at: time(),
+  last_seen_at: time(),
+  expires_at: time().description('If it is not used until then'),
+}).meta({ name: 'OpenSession' })
+
+export const sessionList = listOf(openSession).meta({ name: 'SessionList' })
+export const removedSession = removed('ses', 'session').meta({ name: 'RemovedSession' })
+
+export interface SessionsQuery {
+  readonly user?: string
+}
+
+export interface SessionsPage extends SessionsQuery {
+  readonly limit?: string
+  readonly cursor?: string | string[]
+}
+
+const ofUser = Joi.string().max(320).description('Id or address of a person; for owners')
+
+export const sessionsQuery = Joi.object<SessionsPage>({ ...pageQuery, user: ofUser })
+export const endSessionsQuery = Joi.object<SessionsQuery>({ user: ofUser })
+export const endedSessions = Joi.object({
+  object: Joi.string().valid('session').required(),
+  deleted: Joi.boolean().valid(true).required(),
+  changed: Joi.number().integer().min(0).required().description('How many sessions ended'),
+}).meta({ name: 'EndedSessions' })

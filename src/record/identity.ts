@@ -1,0 +1,78 @@
+/**
+ * NAME      identity - people, sessions, links and the audit as the public sees them
+ * DESCRIPTION
+ *   No hash, no secret. A link's address is told once, beside its record.
+ */
+import { toRfc3339 } from '../base/clock.js'
+import type { AuditRow } from '../store/port/audit.js'
+import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../store/port/identity.js'
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
+
+export const person = (row: UserRow) => ({
+  id: row.id,
+  object: 'user' as const,
+  email: row.email,
+  name: row.name,
+  role: row.role,
+  role_from: row.roleFrom,
+  has_password: row.hash !== null,
+  disabled: row.disabledAt !== null,
+  disabled_at: timeOrNull(row.disabledAt),
+  last_sign_in_at: timeOrNull(row.lastSignInAt),
+  created_at: toRfc3339(row.createdAt),
+})
+
+/** With the providers that know him. */
+export const personInFull = (row: UserRow, identities: readonly IdentityRow[]) => ({
+  ...person(row),
+  identities: identities.map((one) => ({
+    provider: one.provider,
+    issuer: one.issuer,
+    subject: one.subject,
+    last_sign_in_at: timeOrNull(one.lastSignInAt),
+  })),
+})
+
+/** `user` is the person of the session, `current` whether it asks. */
+export const openSession = (row: SessionRow, user: UserRow | null, current: boolean) => ({
+  id: row.id,
+  object: 'session' as const,
+  person: user && { id: user.id, email: user.email, name: user.name },
+  role: user?.role ?? row.role,
+  provider: row.provider,
+  address: row.address,
+  user_agent: row.userAgent,
+  current,
+  created_at: toRfc3339(row.createdAt),
+  last_seen_at: toRfc3339(row.lastSeenAt),
+  expires_at: toRfc3339(Math.min(row.expiresAt, row.lastSeenAt + row.idleMs)),
+})
+
+const stateOf = ({ usedAt, expiresAt }: LinkRow, now: number): 'open' | 'used' | 'expired' => {
+  if (usedAt !== null) return 'used'
+  return now < expiresAt ? 'open' : 'expired'
+}
+
+export const link = (row: LinkRow, now: number) => ({
+  id: row.id,
+  object: row.kind === 'setup' ? ('setup_link' as const) : ('invitation' as const),
+  email: row.email,
+  role: row.role,
+  state: stateOf(row, now),
+  created_by: row.createdBy,
+  created_at: toRfc3339(row.createdAt),
+  expires_at: toRfc3339(row.expiresAt),
+  used_at: timeOrNull(row.usedAt),
+})
+
+export const auditEntry = ({ actor, object, ...row }: AuditRow) => ({
+  id: row.id,
+  object: 'audit_entry' as const,
+  action: row.action,
+  actor: { kind: actor.kind, id: actor.id, name: actor.name, address: actor.address },
+  target: { type: object.type, id: object.id },
+  workspace_id: row.workspaceId,
+  detail: row.detail,
+  created_at: toRfc3339(row.at),
+})

@@ -1,0 +1,175 @@
+import t from 'tap'
+import { openKit } from '../kit.js'
+
+const kit = await openKit()
+t.teardown(() => kit.stop())
+const GOOD = 'violet river under glass'
+
+/** A person with a session of his own. */
+const personWith = async (role: 'owner' | 'member' | 'viewer', email: string) => {
+  const { tenants, accountId, store } = kit
+  const user = await tenants.createPerson(accountId, { email, role, password: GOOD })
+  const { row, token } = tenants.newSession(accountId, { userId: user.id, provider: 'local' })
+  const parts = { linkId: null, newUser: null, identity: null, change: null, instead: null }
+  await store.signIn({ ...parts, session: row, now: row.createdAt })
+  return { ...user, key: token, session: row.id }
+}
+
+const owner = await personWith('owner', 'owner@acme.test')
+const member = await personWith('member', 'member@acme.test')
+const viewer = await personWith('viewer', 'viewer@acme.test')
+
+t.test('who am I', async (t) => {
+  const mine = await kit.ask('/v1/session', { key: viewer.key })
+  t.match(mine.json, {
+    ...{ via: 'session', id: viewer.session, role: 'viewer', permissions: ['read', 'subjects'] },
+    person: { id: viewer.id, email: 'viewer@acme.test', time_zone: null, views: [] },
+  })
+  t.match((await kit.ask('/v1/session', { key: owner.key })).json, {
+    permissions: ['read', 'subjects', 'bodies', 'write', 'people'],
+  })
+  t.match((await kit.ask('/v1/session', { key: kit.session })).json, { person: null, role: 'owner' })
+  t.match((await kit.ask('/v1/session')).json, { via: 'key', role: null, expires_at: null })
+  const views = [{ title: 'Bounced', path: '/emails?status=bounced' }]
+  const patch = (key: string, body: object) => kit.ask('/v1/session', { method: 'PATCH', key, body })
+  t.match((await patch(viewer.key, { time_zone: 'Asia/Tokyo', views })).json, {
+    person: { time_zone: 'Asia/Tokyo', views },
+  })
+  t.match((await patch(viewer.key, { time_zone: 'Mars/Base' })).json, {
+    status: 422,
+    errors: [{ field: 'body.time_zone' }],
+  })
+  t.match((await patch(kit.session, { views })).json, { status: 409, reason: 'no_person' })
+})
+
+t.test('people: made, listed, changed', async (t) => {
+  const key = owner.key
+  const made = await kit.ask('/v1/users', {
+    key,
+    body: { email: 'New@acme.test', role: 'viewer', name: 'New' },
+  })
+  t.match(made, { status: 201, json: { email: 'new@acme.test', role: 'viewer', has_password: false } })
+  const path = made.headers.get('location') ?? ''
+  t.match((await kit.ask(path, { key })).json, { id: made.json.id, identities: [] })
+  t.match((await kit.ask('/v1/users', { key })).json, { data: [{ id: made.json.id }, {}, {}, {}] })
+  t.match((await kit.ask('/v1/users', { key, body: { email: 'new@acme.test', role: 'viewer' } })).json, {
+    errors: [{ field: 'body.email', kind: 'not_unique' }],
+  })
+  const patch = (body: object, as = key, at = path) => kit.ask(at, { method: 'PATCH', key: as, body })
+  t.match((await patch({ role: 'member', disabled: true })).json, { role: 'member', disabled: true })
+  t.match((await patch({ role: 'member' }, key, '/v1/users/usr_gone')).json, { code: 'user.not_found' })
+  const mine = `/v1/users/${member.id}`
+  t.match((await patch({ name: 'M' }, member.key, mine)).json, { name: 'M' })
+  t.match((await patch({ role: 'owner' }, member.key, mine)).json, { code: 'auth.role_forbidden' })
+  t.match((await patch({ password: `${GOOD}!`, current_password: 'no' }, member.key, mine)).json, {
+    errors: [{ field: 'body.current_password' }],
+  })
+  t.match((await patch({ password: `${GOOD}!`, current_password: GOOD }, member.key, mine)).status, 200)
+  t.match((await patch({ password: `${GOOD}?` }, key, mine)).json, { code: 'auth.role_forbidden' })
+  t.match((await patch({ disabled: true }, key, `/v1/users/${owner.id}`)).json, {
+    ...{ status: 409, reason: 'last_owner' },
+  })
+  const link = await kit.ask(`${mine}/setup-link`, { method: 'POST', key })
+  t.match(link.json, { object: 'setup_link', url: /^https:\/\/mail\.test\/setup\/[0-9A-Za-z]{44}$/ })
+  const text = JSON.stringify(await kit.store.links(kit.accountId, 'setup', PAGE))
+  t.notOk(text.includes(String(link.json.url).slice(-32)))
+})
+
+const PAGE = { limit: 20, direction: 'older', anchor: null, countUpTo: 0 } as const
+
+t.test('invitations', async (t) => {
+  const key = owner.key
+  const made = await kit.ask('/v1/invitations', { key, body: { role: 'viewer' } })
+  t.match(made, {
+    status: 201,
+    json: { state: 'open', created_by: 'owner@acme.test', url: /\/invitation\/[0-9A-Za-z]{44}$/ },
+  })
+  const listed = await kit.ask('/v1/invitations', { key })
+  t.match(listed.json, { data: [{ id: made.json.id, state: 'open' }] })
+  t.notMatch(JSON.stringify(listed.json), /url/)
+  const path = `/v1/invitations/${made.json.id}`
+  t.match((await kit.ask(path, { method: 'DELETE', key })).json, { deleted: true })
+  t.match((await kit.ask(path, { method: 'DELETE', key })).json, { code: 'invitation.not_found' })
+})
+
+t.test('sessions: an owner sees all, others their own', async (t) => {
+  const all = await kit.ask('/v1/sessions', { key: owner.key })
+  t.ok((all.json.data as unknown[]).length >= 4)
+  t.match(all.json.data, [
+    { id: viewer.session, current: false },
+    {},
+    { id: owner.session, current: true },
+    {},
+  ])
+  const own = await kit.ask('/v1/sessions', { key: viewer.key })
+  t.match(own.json.data, [{ id: viewer.session, current: true, person: { email: 'viewer@acme.test' } }])
+  t.equal((own.json.data as unknown[]).length, 1)
+  const end = (id: string, key: string) => kit.ask(`/v1/sessions/${id}`, { method: 'DELETE', key })
+  t.match((await end(owner.session, viewer.key)).json, { code: 'session.not_found' })
+  t.match((await kit.ask(`/v1/sessions?user=${owner.id}`, { key: viewer.key })).json, {
+    code: 'auth.role_forbidden',
+  })
+  const second = await personWith('member', 'second@acme.test')
+  t.match((await kit.ask(`/v1/sessions?user=${second.id}`, { method: 'DELETE', key: owner.key })).json, {
+    changed: 1,
+  })
+  t.equal((await kit.ask('/v1/session', { key: second.key })).status, 401)
+  t.match((await kit.ask('/v1/sessions', { method: 'DELETE', key: kit.session })).json, {
+    errors: [{ field: 'query.user', kind: 'missing' }],
+  })
+  const third = await personWith('viewer', 'third@acme.test')
+  t.equal((await end(third.session, third.key)).status, 200, 'signing out')
+  t.equal((await kit.ask('/v1/session', { key: third.key })).status, 401)
+})
+
+t.test('viewers do not see what is written, unless they may', async (t) => {
+  const sent = await kit.ask('/v1/emails', {
+    body: { from: 'a@acme.test', to: 'b@x.test', subject: 'Hi', text: 'T' },
+  })
+  const path = `/v1/emails/${sent.json.id}`
+  const source = `${path}/source`
+  t.match((await kit.ask(path, { key: viewer.key })).json, {
+    ...{ subject: 'Hi', text: null, html: null, headers: null, attachments: null },
+  })
+  t.match((await kit.ask(source, { key: viewer.key })).json, { code: 'auth.role_forbidden' })
+  t.match((await kit.ask(path, { key: member.key })).json, { subject: 'Hi', text: 'T', attachments: [] })
+  t.equal((await kit.ask(source, { key: member.key })).status, 200)
+  for (const see of ['nothing', 'bodies'] as const) {
+    const other = await openKit({ viewersSee: see })
+    const mail = await other.ask('/v1/emails', {
+      body: { from: 'a@acme.test', to: 'b@x.test', subject: 'Hi', text: 'T' },
+    })
+    const { token: key } = await other.tenants.createSession(other.accountId, { role: 'viewer' })
+    const sees = see === 'bodies'
+    const shown = await other.ask(`/v1/emails/${mail.json.id}`, { key })
+    t.match(shown.json, { subject: sees ? 'Hi' : null, text: sees ? 'T' : null })
+    t.match((await other.ask('/v1/emails', { key })).json.data, [{ subject: sees ? 'Hi' : null }])
+    const events = (await other.ask('/v1/events', { key })).json.data as { subject: unknown }[]
+    t.ok(events.length > 0 && events.every(({ subject }) => subject === (sees ? 'Hi' : null)))
+    t.equal((await other.ask(`/v1/emails/${mail.json.id}/source`, { key })).status, sees ? 200 : 403)
+    await other.stop()
+  }
+})
+
+t.test('the audit is for owners, and tells who it was', async (t) => {
+  const key = await kit.ask('/v1/api-keys', { key: member.key, body: { name: 'ci' } })
+  t.equal(key.status, 201)
+  const audit = await kit.ask(`/v1/audit?target=${key.json.id}`, { key: owner.key })
+  t.match(audit.json.data, [
+    {
+      action: 'api_key.created',
+      actor: { kind: 'person', id: member.id, name: 'member@acme.test', address: '127.0.0.1' },
+      target: { type: 'api_key', id: key.json.id },
+      detail: { name: 'ci' },
+    },
+  ])
+  t.notMatch(JSON.stringify(audit.json), new RegExp(String(key.json.secret).slice(-32)))
+  t.match((await kit.ask('/v1/audit?action=user.dis', { key: owner.key })).json.data, [
+    { action: 'user.disabled' },
+  ])
+  t.match((await kit.ask('/v1/audit?since=yesterday', { key: owner.key })).json, {
+    errors: [{ field: 'query.since' }],
+  })
+  t.match((await kit.ask('/v1/audit', { key: member.key })).json, { code: 'auth.role_forbidden' })
+  t.match((await kit.ask('/v1/audit', { key: kit.platform })).json, { code: 'auth.session_required' })
+})
