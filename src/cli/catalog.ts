@@ -103,14 +103,24 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./clock.js')).clockSubject,
   },
   {
+    name: 'user',
+    summary: 'People: list, show, create, update, password, invite',
+    load: async () => (await import('./user.js')).userSubject,
+  },
+  {
     name: 'session',
-    summary: 'Credentials for administration over the API: create',
+    summary: 'Who is signed in, and credentials for administration: list, create, revoke',
     load: async () => (await import('./session.js')).sessionSubject,
   },
   {
     name: 'setup-link',
     summary: 'Make a link that opens the dashboard signed in, once, within 30 minutes',
     load: async () => (await import('./setup-link.js')).setupLinkCommand,
+  },
+  {
+    name: 'audit',
+    summary: 'Who changed what: list',
+    load: async () => (await import('./audit.js')).auditSubject,
   },
   {
     name: 'pepper',

@@ -6,11 +6,16 @@
  *   goes to stdout.
  */
 import { toRfc3339 } from '../base/clock.js'
-import { createSession } from '../tenant/session.js'
+import { openSession } from '../record/identity.js'
+import { removed } from '../record/removed.js'
+import { findPerson } from '../tenant/identity/people.js'
+import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
-import { badInput } from './exit.js'
-import { readSpan, spanText } from './time.js'
+import { badInput, usage } from './exit.js'
+import { collect } from './rows.js'
+import { table } from './terminal.js'
+import { ago, readSpan, spanText } from './time.js'
 
 const create = command({
   usage: 'create',
@@ -36,4 +41,60 @@ const create = command({
   },
 })
 
-export const sessionSubject: Subject = { name: 'session', commands: [create] }
+const list = command({
+  usage: 'list',
+  summary: 'Who is signed in, newest first',
+  options: { user: { type: 'string', describe: 'Only this person, by id or address' } },
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, ground, account }) => {
+      const user = args.user === undefined ? null : await findPerson(ground, account.id, args.user)
+      const rows = await collect((page) => store.sessions(account.id, user?.id ?? null, page))
+      const records = await Promise.all(
+        rows.map(async (row) =>
+          openSession(row, row.userId === null ? null : await store.user(account.id, row.userId), false),
+        ),
+      )
+      terminal.data(records, (paint) =>
+        table(
+          paint,
+          ['id', 'person', 'role', 'by', 'from', 'last seen', 'expires'],
+          records.map((one, i) => [
+            one.id,
+            one.person?.email ?? '',
+            one.role,
+            one.provider,
+            one.address ?? '',
+            ago(rows[i]?.lastSeenAt ?? 0),
+            one.expires_at,
+          ]),
+        ),
+      )
+    }),
+})
+
+const revoke = command({
+  usage: 'revoke [id]',
+  summary: 'End one session, those of a person, or all, at once',
+  positionals: { id: { type: 'string', describe: 'Its id, ses_…' } },
+  options: {
+    user: { type: 'string', describe: 'All of this person, by id or address' },
+    all: { type: 'boolean', describe: 'All there are' },
+  },
+  run: async (args, terminal) => {
+    if ([args.id, args.user, args.all || undefined].filter((one) => one !== undefined).length !== 1) {
+      throw usage('session revoke needs an id, --user or --all')
+    }
+    await withHouse(args, async ({ store, ground, account }) => {
+      if (args.id !== undefined) {
+        await revokeSession(ground, account.id, args.id)
+        terminal.data(removed('session', args.id), () => `ended ${args.id}`)
+        return
+      }
+      const user = args.user === undefined ? null : await findPerson(ground, account.id, args.user)
+      const changed = await store.revokeSessions(account.id, user === null ? {} : { userId: user.id })
+      terminal.data({ object: 'session', deleted: true, changed }, () => `sessions ended: ${changed}`)
+    })
+  },
+})
+
+export const sessionSubject: Subject = { name: 'session', commands: [list, create, revoke] }

@@ -1,0 +1,54 @@
+/**
+ * NAME      audit - who changed what, from the command line
+ */
+import { auditEntry } from '../record/identity.js'
+import type { AuditFilter, AuditRow } from '../store/port/audit.js'
+import { command, type Subject } from './command.js'
+import { withHouse } from './context.js'
+import { collect } from './rows.js'
+import { type Paint, table } from './terminal.js'
+import { readPast } from './time.js'
+
+const rowsTable = (paint: Paint, rows: readonly AuditRow[]): string =>
+  table(
+    paint,
+    ['at', 'who', 'from', 'action', 'what', 'detail'],
+    rows.map(({ at, actor, action, object, detail }) => [
+      new Date(at).toISOString(),
+      actor.name ?? actor.id,
+      actor.address ?? actor.kind,
+      action,
+      object.id ?? object.type,
+      JSON.stringify(detail),
+    ]),
+  )
+
+const list = command({
+  usage: 'list',
+  summary: 'Who changed what, when and from where, newest first',
+  options: {
+    action: { type: 'string', describe: 'An action, or how it begins: api_key' },
+    actor: { type: 'string', describe: 'Id of a person, key or session, or cli:UID' },
+    target: { type: 'string', describe: 'Id of what was changed' },
+    workspace: { type: 'string', describe: 'Id of a workspace' },
+    since: { type: 'string', describe: 'From then on: 2h, or 2027-01-31T00:00:00Z' },
+    until: { type: 'string', describe: 'Before then' },
+    limit: { type: 'number', default: 100, describe: 'No more than so many' },
+  },
+  examples: [['$0 audit list --since 7d --action queue', 'what was done to the queue in a week']],
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const filter: AuditFilter = {
+        action: args.action ?? null,
+        actorId: args.actor ?? null,
+        objectId: args.target ?? null,
+        workspaceId: args.workspace ?? null,
+        since: readPast('since', args.since),
+        until: readPast('until', args.until),
+      }
+      const rows = await collect((page) => store.audit(account.id, filter, page), args.limit)
+      terminal.data(rows.map(auditEntry), (paint) => rowsTable(paint, rows))
+    }),
+})
+
+export const auditSubject: Subject = { name: 'audit', commands: [list] }

@@ -1,0 +1,184 @@
+/**
+ * NAME      user - people, from the command line
+ * DESCRIPTION
+ *   Whoever owns the data folder may do all of it; the first owner is made here.
+ *   Passwords come from standard input or a prompt without echo, never from an
+ *   argument. Another password ends all sessions of the person.
+ */
+import { ROLES, type Role } from '../config/identity.js'
+import { link as linkRecord, person, personInFull } from '../record/identity.js'
+import { removed } from '../record/removed.js'
+import type { UserRow } from '../store/port/identity.js'
+import { createLink, linkUrl, revokeInvitation } from '../tenant/identity/links.js'
+import { changePerson, createPerson, findPerson } from '../tenant/identity/people.js'
+import { command, type Subject } from './command.js'
+import { withHouse } from './context.js'
+import { usage } from './exit.js'
+import { CREATED_BY, TO_FILE, tellLink } from './link.js'
+import { collect } from './rows.js'
+import { fields, type Paint, table } from './terminal.js'
+import { ago } from './time.js'
+
+const rowsTable = (paint: Paint, rows: readonly UserRow[]): string =>
+  table(
+    paint,
+    ['id', 'email', 'name', 'role', 'state', 'last sign-in'],
+    rows.map((row) => [
+      row.id,
+      row.email,
+      row.name ?? '',
+      row.role,
+      row.disabledAt === null ? 'enabled' : 'disabled',
+      row.lastSignInAt === null ? 'never' : ago(row.lastSignInAt),
+    ]),
+  )
+
+const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or address' } } as const
+const ROLE = { choices: ROLES, describe: 'owner manages people, member all else, viewer reads' } as const
+
+const list = command({
+  usage: 'list',
+  summary: 'All people, newest first',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.users(account.id, page))
+      terminal.data(rows.map(person), (paint) => rowsTable(paint, rows))
+    }),
+})
+
+const show = command({
+  usage: 'show <ref>',
+  summary: 'One person, with the identity providers that know the person',
+  positionals: REF,
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, ground, account }) => {
+      const row = await findPerson(ground, account.id, args.ref)
+      const record = personInFull(row, await store.identities(row.id))
+      terminal.data(record, (paint) =>
+        fields(paint, [
+          ...Object.entries(person(row)).filter(([name]) => name !== 'object'),
+          ...record.identities.map((one): [string, unknown] => [
+            one.provider,
+            `${one.issuer} ${one.subject}`,
+          ]),
+        ]),
+      )
+    }),
+})
+
+const create = command({
+  usage: 'create <email>',
+  summary: 'Make a person',
+  positionals: { email: { type: 'string', demandOption: true, describe: 'The address to sign in with' } },
+  options: {
+    role: { ...ROLE, default: 'viewer' },
+    name: { type: 'string', describe: 'As others see it' },
+    password: { type: 'boolean', describe: 'Read a password from standard input, or ask for one' },
+  },
+  examples: [
+    ['$0 user create ana@example.com --role owner --password', 'asks for the password'],
+    ['$0 user create bo@example.com && $0 setup-link --user bo@example.com', 'Bo chooses one'],
+  ],
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) => {
+      const password = args.password ? await terminal.readSecret(`password of ${args.email}: `) : null
+      const wish = { email: args.email, name: args.name, role: args.role as Role, password }
+      const row = await createPerson(ground, account.id, wish)
+      terminal.data(personInFull(row, []), () => row.id)
+      if (password === null) terminal.say(`next: postern setup-link --user ${row.email}`)
+    }),
+})
+
+const update = command({
+  usage: 'update <ref>',
+  summary: 'Change the role or the name of a person, or disable or enable',
+  positionals: REF,
+  options: {
+    role: ROLE,
+    name: { type: 'string', describe: 'As others see it' },
+    disable: { type: 'boolean', describe: 'No sign-in any more; open sessions end now' },
+    enable: { type: 'boolean', describe: 'Let sign in again' },
+  },
+  run: async (args, terminal) => {
+    if (args.disable && args.enable) throw usage('user update takes --disable or --enable, not both')
+    const disabled = args.disable ? true : args.enable ? false : undefined
+    if (args.role === undefined && args.name === undefined && disabled === undefined) {
+      throw usage('user update needs --role, --name, --disable or --enable')
+    }
+    await withHouse(args, async ({ store, ground, account }) => {
+      const before = await findPerson(ground, account.id, args.ref)
+      const change = { name: args.name, role: args.role as Role | undefined, disabled }
+      const row = await changePerson(ground, before, change)
+      terminal.data(personInFull(row, await store.identities(row.id)), (paint) => rowsTable(paint, [row]))
+    })
+  },
+})
+
+const password = command({
+  usage: 'password <ref>',
+  summary: 'Set a password, from standard input or a prompt; ends all sessions of the person',
+  positionals: REF,
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) => {
+      const before = await findPerson(ground, account.id, args.ref)
+      const row = await changePerson(ground, before, {
+        password: await terminal.readSecret(`new password of ${before.email}: `),
+      })
+      terminal.data(person(row), () => `${row.email} has another password; all sessions have ended`)
+    }),
+})
+
+const invite = command({
+  usage: 'invite [email]',
+  summary: 'Make a link that lets one person in, once, within 7 days',
+  positionals: { email: { type: 'string', describe: 'Whom it is for; it binds nobody' } },
+  options: { role: { ...ROLE, default: 'viewer' }, ...TO_FILE },
+  run: (args, terminal) =>
+    withHouse(args, async ({ config, ground, account }) => {
+      await tellLink(terminal, args.out, async () => {
+        const wish = { kind: 'invitation', role: args.role as Role, email: args.email } as const
+        const { row, token } = await createLink(ground, account.id, { ...wish, createdBy: CREATED_BY })
+        return { row, url: linkUrl(config.base_url, row, token) }
+      })
+    }),
+})
+
+const invitations = command({
+  usage: 'invitations',
+  summary: 'All invitations, newest first; never their links',
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const rows = await collect((page) => store.links(account.id, 'invitation', page))
+      const records = rows.map((row) => linkRecord(row, Date.now()))
+      terminal.data(records, (paint) =>
+        table(
+          paint,
+          ['id', 'for', 'role', 'state', 'expires', 'by'],
+          records.map((one) => [
+            one.id,
+            one.email ?? '',
+            one.role,
+            one.state,
+            one.expires_at,
+            one.created_by,
+          ]),
+        ),
+      )
+    }),
+})
+
+const uninvite = command({
+  usage: 'uninvite <id>',
+  summary: 'Take an invitation back',
+  positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, lnk_…' } },
+  run: (args, terminal) =>
+    withHouse(args, async ({ ground, account }) => {
+      await revokeInvitation(ground, account.id, args.id)
+      terminal.data(removed('invitation', args.id), () => `took back ${args.id}`)
+    }),
+})
+
+export const userSubject: Subject = {
+  name: 'user',
+  commands: [list, show, create, update, password, invite, invitations, uninvite],
+}
