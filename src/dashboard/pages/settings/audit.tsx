@@ -179,7 +179,8 @@ export const auditExport: RawRoute = {
         'x-content-type-options': 'nosniff',
         'cache-control': 'no-store',
       },
-      body: Readable.from(linesOf(visit)),
+      // hapi takes streams of octets only
+      body: Readable.from(linesOf(visit), { objectMode: false }),
     }
   },
 }
