@@ -104,7 +104,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'user',
-    summary: 'People: list, show, create, update, password, invite',
+    summary: 'People: list, show, create, update, password, invite, invitations, uninvite',
     load: async () => (await import('./user.js')).userSubject,
   },
   {

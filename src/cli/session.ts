@@ -80,11 +80,15 @@ const revoke = command({
     user: { type: 'string', describe: 'All of this person, by id or address' },
     all: { type: 'boolean', describe: 'All there are' },
   },
+  destroys: true,
   run: async (args, terminal) => {
     if ([args.id, args.user, args.all || undefined].filter((one) => one !== undefined).length !== 1) {
       throw usage('session revoke needs an id, --user or --all')
     }
     await withHouse(args, async ({ store, ground, account }) => {
+      const what = args.id ?? (args.user === undefined ? 'all sessions' : `the sessions of ${args.user}`)
+      if (args.dryRun) return terminal.data({ would_end: what }, () => `would end ${what}`)
+      await terminal.confirm(`end ${what}`, args.yes)
       if (args.id !== undefined) {
         await revokeSession(ground, account.id, args.id)
         terminal.data(removed('session', args.id), () => `ended ${args.id}`)

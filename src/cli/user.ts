@@ -73,15 +73,15 @@ const create = command({
   options: {
     role: { ...ROLE, default: 'viewer' },
     name: { type: 'string', describe: 'As others see it' },
-    password: { type: 'boolean', describe: 'Read a password from standard input, or ask for one' },
+    'ask-password': { type: 'boolean', describe: 'Read a password from standard input, or ask for one' },
   },
   examples: [
-    ['$0 user create ana@example.com --role owner --password', 'asks for the password'],
+    ['$0 user create ana@example.com --role owner --ask-password', 'asks for the password'],
     ['$0 user create bo@example.com && $0 setup-link --user bo@example.com', 'Bo chooses one'],
   ],
   run: (args, terminal) =>
     withHouse(args, async ({ ground, account }) => {
-      const password = args.password ? await terminal.readSecret(`password of ${args.email}: `) : null
+      const password = args.askPassword ? await terminal.readSecret(`password of ${args.email}: `) : null
       const wish = { email: args.email, name: args.name, role: args.role as Role, password }
       const row = await createPerson(ground, account.id, wish)
       terminal.data(personInFull(row, []), () => row.id)
