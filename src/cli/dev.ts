@@ -126,7 +126,9 @@ const banner = (
     `Try:   ${curl}`,
     `       ${swaks}`,
     '       (a recipient chooses its fate: delivered@, bounced@, bounced+5.2.2@, deferred@, slow@, complained@, ooto@)',
-    `Watch: ${tail}   ${dim('Go live: postern init && postern doctor')}`,
+    // a line of its own, so that it can be pasted as it is
+    `Watch: ${tail}`,
+    dim('Go live: postern init && postern doctor'),
   ].join('\n')
 }
 
