@@ -105,13 +105,15 @@ export const createDashboard = (options: DashboardOptions): Site => {
     return jsonOf<Who>(answer)
   }
 
-  const sessionOf = (request: Request): string | null =>
-    readCookie(request.raw.req.headers.cookie, sessionCookie().name)
+  const sessionOf = async (request: Request): Promise<string | null> => {
+    const session = readCookie(request.raw.req.headers.cookie, sessionCookie().name)
+    return session !== null && (await recheck.stands(session)) ? session : null
+  }
 
   const visitOf = async (request: Request): Promise<Visit> => {
     const { cookie } = request.raw.req.headers
-    const session = sessionOf(request)
-    if (session === null || !(await recheck.stands(session))) throw new SignInNeeded()
+    const session = await sessionOf(request)
+    if (session === null) throw new SignInNeeded()
     const address = addressOf(request)
     const url = new URL(request.url.href)
     const mode = url.searchParams.get('mode')

@@ -17,7 +17,8 @@ export type Follow = (
 export interface LiveGround {
   readonly follow: Follow
   readonly addressOf: (request: Request) => string
-  readonly sessionOf: (request: Request) => string | null
+  /** Null also for a session that has ended. */
+  readonly sessionOf: (request: Request) => Promise<string | null>
   /** Whether a page of ours asks. */
   readonly isOurs: (request: Request) => boolean
 }
@@ -38,7 +39,7 @@ const refusal = (h: ResponseToolkit, fault: Fault): ResponseObject => {
 const answer = async (ground: LiveGround, request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
   const { follow, addressOf, sessionOf, isOurs } = ground
   if (!isOurs(request)) return refusal(h, new Fault('auth.scope_forbidden'))
-  const session = sessionOf(request)
+  const session = await sessionOf(request)
   if (session === null) return refusal(h, new Fault('auth.credentials_missing'))
   if (request.method === 'head') return refusal(h, new Fault('route.method_not_allowed'))
   const after = request.headers['last-event-id']

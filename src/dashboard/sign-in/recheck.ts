@@ -22,7 +22,10 @@ const EVERY_MS = 3_600_000
 const AGAIN_MS = 300_000
 
 export interface Recheck {
-  /** False when this session must not go on; it has ended then. */
+  /**
+   * False when this session must not go on; it has ended then. Asked before /v1 is, which would count the cookie of
+   * a session that ended as a guess, and keep its owner out of the sign-in form.
+   */
   stands(token: string): Promise<boolean>
 }
 
@@ -103,10 +106,10 @@ export const createRecheck = (ground: SignInGround): Recheck => {
 
   return {
     async stands(token) {
-      if (providers.settings.length === 0) return true
       const live = await verifySession(tenant, token)
+      if (live === null) return false
+      if (providers.settings.length === 0 || live.row.oidc === null) return true
       const now = tenant.clock.now()
-      if (live === null || live.row.oidc === null) return true
       const { id, oidc } = live.row
       if (now - oidc.checkedAt < EVERY_MS || now < (notBefore.get(id) ?? 0)) return true
       const under = asking.get(id) ?? look(live, now).finally(() => asking.delete(id))

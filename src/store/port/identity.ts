@@ -146,7 +146,7 @@ export interface Identity {
   /** By id or address, within an account. */
   user(accountId: string, ref: string): Promise<UserRow | null>
   users(accountId: string, page: Page): Promise<Rows<UserRow>>
-  /** Whoever is disabled or gets another password loses his sessions with it, but for `keepSession`. */
+  /** Whoever is disabled or gets another password loses his sessions and unused links with it, but for `keepSession`. */
   updateUser(
     accountId: string,
     id: string,

@@ -9,7 +9,7 @@ import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { newId } from '../../base/id.js'
 import type { Role } from '../../config/identity.js'
 import { isAddress, normalizeAddress } from '../../mail/address.js'
-import type { SavedView, UserChange, UserRow } from '../../store/port/identity.js'
+import type { SavedView, SessionRow, UserChange, UserRow } from '../../store/port/identity.js'
 import type { Principal, TenantGround } from '../principal.js'
 import { checkPassword, hashPassword, isPassword } from './password.js'
 
@@ -140,6 +140,31 @@ export interface AskedChange extends PersonChange {
 
 const forbidden = (detail: string): Fault => new Fault('auth.role_forbidden', { detail })
 
+const RESET_MS = 1_800_000
+
+/** Whether this session may set its person's password without the one of now: a setup link opened it a moment ago. */
+export const mayResetPassword = ({ provider, userId, createdAt }: SessionRow, now: number): boolean =>
+  provider === 'link' && userId !== null && now - createdAt < RESET_MS
+
+/**
+ * Who has none signs in with a provider, and what that says of him each time must go on to count: only an owner's
+ * setup link gives him one.
+ */
+const provePasswordChange = async (
+  { store, clock }: TenantGround,
+  { accountId, id }: Principal,
+  { hash }: UserRow,
+  currentPassword: string,
+): Promise<void> => {
+  const session = await store.session(accountId, id)
+  if (session !== null && mayResetPassword(session, clock.now())) return
+  if (hash === null) throw forbidden('you have no password here: an owner can give you a setup link')
+  if (await isPassword(currentPassword, hash)) return
+  throw invalid([
+    { field: 'body.current_password', kind: 'forbidden', message: 'is not the password you have now' },
+  ])
+}
+
 /** A person's change as another, or he himself, asks for it. */
 export const updatePerson = async (
   ground: TenantGround,
@@ -156,11 +181,7 @@ export const updatePerson = async (
   const user = await findPerson(ground, principal.accountId, ref)
   if (change.password !== undefined) {
     if (!isOwn) throw forbidden('the password of somebody else is not set here: give a setup link')
-    if (user.hash !== null && !(await isPassword(currentPassword ?? '', user.hash))) {
-      throw invalid([
-        { field: 'body.current_password', kind: 'forbidden', message: 'is not the password you have now' },
-      ])
-    }
+    await provePasswordChange(ground, principal, user, currentPassword ?? '')
   }
   return changePerson(ground, user, change, principal.via === 'session' ? principal.id : null)
 }

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createLink, createSetupLink } from '../../../src/tenant/identity/links.js'
 import { createPerson } from '../../../src/tenant/identity/people.js'
+import { formOf } from '../../parts/browser.js'
 import { CookieClient } from '../../parts/cookie-client.js'
 import { openSite } from './site.js'
 
@@ -15,6 +16,8 @@ const ada = await createPerson(ground, accountId, {
   password: PASSWORD,
 })
 
+const OTHER = 'another sentence that nobody guesses'
+const formIn = (html: string, action: string): string => String(formOf(html, action)?.fields._form)
 const tokenIn = (html: string): string => /name="_form" value="([^"]+)"/.exec(html)?.[1] ?? ''
 
 /** Looks at a page with a form, and sends it. */
@@ -128,6 +131,34 @@ t.test('a setup link of a person', async (t) => {
   const done = await fill(client, `/setup/${token}`, {})
   t.equal(done.headers.get('location'), '/settings/you')
   t.match(await site.who(client), { person: { id: ada.id } })
+  const spare = await createSetupLink(ground, accountId, 'ada@acme.test', 'test')
+  const { text } = await site.get(client, '/settings/you')
+  t.notMatch(text, /current_password/, 'who needs a link has forgotten it')
+  const form = (password: string) => ({
+    ...{ _form: formIn(text, 'password'), _action: 'password' },
+    ...{ password, again: password },
+  })
+  const set = await site.get(client, '/settings/you', { form: form(OTHER), follow: false })
+  t.equal(set.status, 303)
+  t.equal((await signIn(new CookieClient(), OTHER)).status, 303)
+  t.equal((await site.get(new CookieClient(), `/setup/${spare.token}`)).status, 410, 'other links end')
+  site.clock.advance(1_800_000)
+  const late = await site.get(client, '/settings/you', { form: form(PASSWORD), follow: false })
+  t.match(late, { status: 422, text: /is not the password you have now/ })
+  const back = { ...form(PASSWORD), current_password: OTHER }
+  t.equal((await site.get(client, '/settings/you', { form: back, follow: false })).status, 303)
+})
+
+t.test('a tab of a session that ended keeps nobody out', async (t) => {
+  const client = new CookieClient()
+  await signIn(client)
+  const { session } = await site.who(client)
+  await ground.store.revokeSession(accountId, session.id)
+  for (let n = 0; n <= ground.authFailures; n++) {
+    const said = await site.get(client, n % 2 ? '/emails' : '/live', { follow: false })
+    t.equal(said.status, n % 2 ? 303 : 401)
+  }
+  t.equal((await signIn(new CookieClient())).status, 303)
 })
 
 t.test('an invitation, with a password here', async (t) => {

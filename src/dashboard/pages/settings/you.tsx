@@ -36,18 +36,23 @@ const Settings = ({ visit, refused, person }: YouProps & { readonly person: Pers
   )
 }
 
-const Password = ({ visit, refused }: YouProps) => {
+const Password = ({ visit, refused, hasOne }: YouProps & { readonly hasOne: boolean }) => {
   const one = { refused, action: 'password' }
+  const isReset = visit.can('reset_password')
+  if (!hasOne && !isReset)
+    return <p class="soft">You sign in without one. An owner can give you a setup link to choose one.</p>
   return (
     <ActionForm visit={visit} {...one}>
-      <Field
-        {...one}
-        name="current_password"
-        label="Your password now"
-        type="password"
-        required
-        autocomplete="current-password"
-      />
+      {isReset ? null : (
+        <Field
+          {...one}
+          name="current_password"
+          label="Your password now"
+          type="password"
+          required
+          autocomplete="current-password"
+        />
+      )}
       <Field
         {...one}
         name="password"
@@ -122,6 +127,8 @@ export const youPage: Page = {
   path: '/settings/you',
   async view(visit, refused) {
     const { person, role } = visit.who
+    const path = `/v1/users/${person?.id ?? ''}`
+    const hasOne = person !== null && (await visit.ask<{ has_password: boolean }>('GET', path)).has_password
     return {
       title: 'Your settings',
       body:
@@ -143,7 +150,7 @@ export const youPage: Page = {
                 <Settings {...{ visit, refused, person }} />
               </Section>
               <Section title="Password">
-                <Password {...{ visit, refused }} />
+                <Password {...{ visit, refused, hasOne }} />
               </Section>
             </div>
             <Section title="Saved views" says="pinned in the rail">
@@ -164,7 +171,7 @@ export const youPage: Page = {
     async password(visit, form) {
       if (form.raw('password') !== form.raw('again')) throw mistake('again', 'is not the same as the new one')
       await visit.ask('PATCH', `/v1/users/${visit.who.person?.id ?? ''}`, {
-        body: { password: form.raw('password'), current_password: form.raw('current_password') },
+        body: { password: form.raw('password'), current_password: form.text('current_password') },
       })
       return { to: '/settings/you', notice: 'The password is changed. All your other sessions have ended.' }
     },

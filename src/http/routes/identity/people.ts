@@ -94,7 +94,7 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/users/{id}',
     summary: 'Change a person',
     description:
-      'An owner changes the name and the role of anybody, and disables people, whose sessions end at once. Everybody changes the own name, and the own password with the current one, which ends all other sessions. 409 `resource.conflict` with the reason `last_owner` for the last enabled owner, `role_from_provider` where an identity provider says the role.',
+      'An owner changes the name and the role of anybody, and disables people, whose sessions end at once. Everybody changes the own name, and the own password with the current one, which ends all other sessions; half an hour after a setup link without it. Who has no password needs such a link to get one. 409 `resource.conflict` with the reason `last_owner` for the last enabled owner, `role_from_provider` where an identity provider says the role.',
     body: shapes.personChangeBody,
     answers: { 200: shapes.person },
     faults: ['user.not_found', 'resource.conflict', 'rate_limit.auth_failures'],

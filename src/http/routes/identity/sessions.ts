@@ -10,7 +10,7 @@ import { openSession } from '../../../record/identity.js'
 import { removed } from '../../../record/removed.js'
 import type { Page, Rows } from '../../../store/page.js'
 import type { SessionRow, UserRow } from '../../../store/port/identity.js'
-import { checkOwnSettings } from '../../../tenant/identity/people.js'
+import { checkOwnSettings, mayResetPassword } from '../../../tenant/identity/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../../tenant/principal.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
 import { type Ground, pageFor } from '../../ground.js'
@@ -21,14 +21,17 @@ const PEOPLE = { access: 'session', workspace: 'none', role: 'viewer' } as const
 const personOf = (user: UserRow | null) =>
   user && { id: user.id, email: user.email, name: user.name, time_zone: user.timeZone, views: user.views }
 
-const whoAmI = async ({ store, config }: Ground, principal: Principal, person = principal.person) => {
+const whoAmI = async ({ store, config, clock }: Ground, principal: Principal, person = principal.person) => {
   const { accountId, via, id, scope, role, workspaceId, limitPerMinute } = principal
   const row = via === 'session' ? await store.session(accountId, id) : null
   const endsAt = row && Math.min(row.expiresAt, row.lastSeenAt + row.idleMs)
   return {
     object: 'session' as const,
     ...{ via, id, person: personOf(person), role },
-    permissions: permissionsOf(principal, config.identity.viewers_see),
+    permissions: [
+      ...permissionsOf(principal, config.identity.viewers_see),
+      ...(row !== null && mayResetPassword(row, clock.now()) ? ['reset_password'] : []),
+    ],
     scope,
     workspace_id: workspaceId,
     mode: visibleMode(principal),

@@ -41,10 +41,10 @@ export const session = Joi.object({
   ).description('Whose session it is; null for a key, and for a session of nobody in particular'),
   role: nullable(Joi.string().valid(...ROLES)).description('Of the session; null for a key'),
   permissions: Joi.array()
-    .items(Joi.string().valid('read', 'subjects', 'bodies', 'write', 'people'))
+    .items(Joi.string().valid('read', 'subjects', 'bodies', 'write', 'people', 'reset_password'))
     .required()
     .description(
-      'What the role allows: to see subjects and bodies of mail, to change things, to manage people',
+      'What the role allows: to see subjects and bodies of mail, to change things, to manage people; `reset_password` for half an hour after a setup link: another password without the one of now',
     ),
   scope: Joi.string().valid('platform', 'workspace').required(),
   workspace_id: nullable(Joi.string()).description('The only workspace that it may use; null: all of them'),

@@ -47,6 +47,7 @@ const prepare = (db: Db) => ({
     'SELECT 1 FROM links WHERE account_id = ? AND id = ? AND used_at IS NULL AND expires_at > ?',
   ),
   useUp: db.prepare('UPDATE links SET used_at = ? WHERE id = ?'),
+  endLinks: db.prepare('DELETE FROM links WHERE account_id = ? AND user_id = ? AND used_at IS NULL'),
   revokeLink: db.prepare('DELETE FROM links WHERE account_id = ? AND id = ? AND used_at IS NULL'),
   boundTo: db
     .prepare<[string, string, string], string>(
@@ -103,6 +104,7 @@ const createPeople = (desk: Desk) => {
     if (values.length > 0) db.prepare(`UPDATE users SET ${set} WHERE id = ?`).run(...values, id)
     const isLocked = (change.disabledAt ?? null) !== null
     if (isLocked || (change.hash !== undefined && change.hash !== hash)) {
+      sql.endLinks.run(accountId, id)
       endSessions(accountId, { userId: id, ...(keepSession !== null && { exceptId: keepSession }) })
     }
   }
