@@ -19,6 +19,8 @@ const THINGS: Readonly<Record<string, (scenery: Scenery) => Promise<readonly str
   pools: (scenery) => firstOf(scenery, '/v1/egress-pools'),
   workspaces: (scenery) => firstOf(scenery, '/v1/workspaces'),
   domains: async () => ['shop.example'],
+  jobs: (scenery) => firstOf(scenery, '/v1/jobs'),
+  settings: (scenery) => firstOf(scenery, '/v1/users'),
 }
 
 const firstOf = async ({ postern, session }: Scenery, path: string): Promise<readonly string[]> => {

@@ -84,6 +84,9 @@ const furnish = async (postern: Postern): Promise<Scenery> => {
   await became('bounced', 'bounced')
   await became('full', 'bounced')
   await became('deferred', 'deferred')
+  const bulk = { action: 'resend', q: 'status:bounced', reason: 'the mailboxes are back' }
+  const job = await postern.api('POST', '/v1/emails/bulk?mode=test', session, bulk)
+  if (job.status !== 202) throw new Error(`a job: ${job.status} ${job.text}`)
   return { postern, session, testKey, liveKey, mails }
 }
 

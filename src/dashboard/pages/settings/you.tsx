@@ -113,7 +113,7 @@ const Views = ({ visit, refused, person }: YouProps & { readonly person: Person 
 }
 
 const nobody = (
-  <Empty title="This session is of nobody in particular">
+  <Empty whole title="This session is of nobody in particular">
     <p>It came from a setup link or a terminal, and keeps nothing.</p>
     <p>
       <a class="b main" href="/settings/people">
