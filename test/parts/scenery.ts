@@ -48,6 +48,7 @@ const fill = async (postern: Postern, session: string): Promise<void> => {
   await make('/v1/workspaces', { name: 'Customer identity and access notifications EMEA' })
   const hook = `https://hooks.example.invalid/${'a-long-path/'.repeat(8)}`
   await postern.json('webhook', 'create', hook, '--mode', 'test')
+  await make('/v1/users', { email: 'ana@shop.example', name: 'Ana', role: 'member' })
   await make('/v1/domains', { name: 'shop.example' })
   await postern.json('suppression', 'add', 'gone@example.com', '--reason', 'asked')
   await postern.json('credential', 'create', '--workspace', 'default', '--cidr', '10.1.0.0/16')

@@ -90,7 +90,7 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<Suppres
 
 const Find = ({ visit }: { readonly visit: Visit }) => (
   <div class="filters">
-    <form class="filters" action="/suppressions" role="search">
+    <form class="filters" action="/suppressions" role="search" aria-label="Suppressed addresses">
       {visit.scope.workspace === null ? null : (
         <input type="hidden" name="workspace" value={visit.scope.workspace} />
       )}
