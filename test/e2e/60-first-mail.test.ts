@@ -87,6 +87,7 @@ t.test('the first mail, from an empty folder', { skip }, async (t) => {
   t.match(await page.locator('main').innerText(), /delivered@example\.com/)
   await page.locator(`a[href*="${id}"]`).first().click()
   await page.waitForURL(new RegExp(id))
+  await page.goto(`/emails/${id}`)
   await eventually(
     'the page says that it was delivered',
     async () => {

@@ -74,9 +74,10 @@ const takeIn = (fresh: Document): void => {
     mergeRows(table, other)
     return
   }
-  // the first row of a list that was empty
+  // the first row of a list that was empty, or what stands in its place then: the inbox of dev
   const main = fresh.querySelector('main')
-  if (table === null && other !== null && main !== null) {
+  const isOther = fresh.querySelector<HTMLElement>('[data-live]')?.dataset.live !== name
+  if (table === null && main !== null && (other !== null || isOther)) {
     document.querySelector('main')?.replaceChildren(...document.importNode(main, true).childNodes)
     show('live')
   }
