@@ -18,7 +18,10 @@ const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },
   pool: { type: 'string', describe: 'Egress pool, by name or id; none is one of its own' },
   'default-from': { type: 'string', describe: 'From address of mails that bring none; none takes it away' },
-  ambiguous: { choices: ['retry', 'hold'], describe: 'What to do with a mail whose fate a crash hid' },
+  ambiguous: {
+    choices: ['retry', 'hold'],
+    describe: 'What to do with a mail that may have been sent, after a crash',
+  },
   'line-endings': {
     choices: ['strict', 'normalize'],
     describe: 'Refuse or mend bare CR and LF in SMTP mail',

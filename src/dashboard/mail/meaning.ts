@@ -133,14 +133,18 @@ const AFTER: Readonly<Record<string, string>> = {
 
 const CODE = /^([245])\.(\d{1,3})\.(\d{1,3})$/
 
-/** One or two sentences about an enhanced code; null for what is none, or a plain success. */
-export const codeWords = (enhanced: string | null | undefined): string | null => {
+/**
+ * One or two sentences about an enhanced code; null for what is none, or a plain success. What has `ended` is not
+ * tried again, whatever its code would say.
+ */
+export const codeWords = (enhanced: string | null | undefined, ended = false): string | null => {
   const [, kind = '', subject = '', detail = ''] = CODE.exec(enhanced ?? '') ?? []
   if (kind === '') return null
   const said = DETAILS[`${subject}.${detail}`] ?? DETAILS[`${subject}.0`]
-  if (said === undefined) return kind === '2' ? null : AFTER[kind] || null
+  const after = ended && kind === '4' ? '' : AFTER[kind]
+  if (said === undefined) return kind === '2' ? null : after || null
   if (kind === '2') return subject === '0' ? null : said
-  return `${said} ${AFTER[kind]}`.trim()
+  return `${said} ${after}`.trim()
 }
 
 /** Why a report changed nothing. */

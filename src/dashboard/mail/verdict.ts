@@ -6,7 +6,7 @@
  */
 import { spanWords } from '../parts/time.js'
 import { reasonWords } from './meaning.js'
-import type { Email, EventRow, Recipient } from './record.js'
+import type { Email, EventRow, Recipient, Waiting } from './record.js'
 
 export interface Verdict {
   /** A shape of the sprite. */
@@ -44,6 +44,10 @@ export const sinceAccepted = (email: Pick<Email, 'created_at'>, at: string): str
 /** The words before the remedy that only operators read. */
 export const plainWaiting = (detail: string): string => detail.split('; an operator runs: ')[0] ?? detail
 
+/** For titles and rows: what a server said when it failed is told once, beside its attempt. */
+export const briefWaiting = ({ reason, detail }: Pick<Waiting, 'reason' | 'detail'>): string =>
+  reason === 'upstreams_down' ? (detail.split('; ')[0] ?? detail) : plainWaiting(detail)
+
 export const remedyOf = (detail: string): string | null => detail.split('; an operator runs: ')[1] ?? null
 
 const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
@@ -66,7 +70,7 @@ const titleOfOne = (email: Email, one: Recipient, now: number): string => {
   if (one.status === 'deferred')
     return one.waiting === null || one.waiting.reason === 'backoff'
       ? ended(`Deferred${why(one)}${until(one, now)}`)
-      : ended(`Waits: ${plainWaiting(one.waiting.detail)}`)
+      : ended(`Waits: ${briefWaiting(one.waiting)}`)
   if (one.status === 'sent') return 'Sent; no report has come yet.'
   if (one.status === 'canceled') return 'Canceled: it was never sent.'
   if (one.status === 'scheduled') {
@@ -74,7 +78,7 @@ const titleOfOne = (email: Email, one: Recipient, now: number): string => {
     return `Scheduled: it leaves ${away > 0 ? `in ${spanWords(away)}` : 'now'}.`
   }
   if (one.status === 'queued')
-    return one.waiting === null ? 'On its way.' : ended(`Waits: ${plainWaiting(one.waiting.detail)}`)
+    return one.waiting === null ? 'On its way.' : ended(`Waits: ${briefWaiting(one.waiting)}`)
   return 'Delivered.'
 }
 

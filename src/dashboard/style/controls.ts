@@ -43,7 +43,8 @@ label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); 
 .tabs a[aria-current] { border-color: var(--accent); color: var(--ink); font-weight: 600; }
 .tabs .n { margin-inline-start: .35em; color: var(--ink-3); font-weight: 400; }
 .filters { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s3); margin-bottom: var(--s3); }
-.filters label { display: inline-flex; align-items: center; gap: var(--s2); color: var(--ink-2); font-weight: 400; }
+.filters > .filters { margin-bottom: 0; }
+.filters label { display: inline-flex; max-width: 100%; align-items: center; gap: var(--s2); color: var(--ink-2); font-weight: 400; }
 .filters label > :is(input:not([type=checkbox], [type=radio]), select) { width: auto; max-width: 14rem; margin: 0; color: var(--ink); }
 .chips { display: flex; flex-wrap: wrap; gap: var(--s2); margin-bottom: var(--s3); }
 .chip { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding: 0 var(--s2); border-radius: var(--r1); background: var(--sunk); color: var(--ink-2); font: 400 .75rem/1.5rem var(--sans); overflow-wrap: anywhere; }
@@ -51,8 +52,9 @@ label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); 
 .chip a:hover { color: var(--bad); }
 .bulk { position: sticky; bottom: 0; z-index: 10; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s4); padding: var(--s2) 0; border-top: 1px solid var(--line); background: var(--paper); }
 @media (width < 40rem) {
-  .filters { flex-wrap: nowrap; overflow-x: auto; margin-inline: calc(-1 * var(--s4)); padding: 2px var(--s4); scrollbar-width: none; }
-  .filters > * { flex: none; }
+  .filters label { flex-wrap: wrap; }
+  .narrow > .filters { flex-wrap: nowrap; overflow-x: auto; margin-inline: calc(-1 * var(--s4)); padding: 2px var(--s4); scrollbar-width: none; }
+  .narrow > .filters > * { flex: none; }
 }
 @media (pointer: coarse) {
   .b, input:not([type=checkbox], [type=radio]), select { min-height: 2.5rem; }

@@ -38,6 +38,7 @@ export const TABLE = `
 .t tbody a { color: var(--ink); }
 .t tbody a:hover { color: var(--accent); }
 .t tbody .b.harm { color: var(--bad); }
+.t .say > .ic { display: inline-block; vertical-align: -.2em; }
 .t .say { color: var(--ink-2); overflow-wrap: anywhere; }
 .t tr.new > * { background: var(--accent-wash); }
 .t tr[aria-selected=true] > *, .t tr.at > * { background: var(--sunk); }
@@ -47,6 +48,7 @@ export const TABLE = `
 .clamp { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow-wrap: anywhere; }
 .reply { display: block; margin-top: .125rem; color: var(--ink-2); font: var(--small) var(--mono); overflow-wrap: anywhere; white-space: normal; }
 .sub { display: block; margin-top: .125rem; color: var(--ink-3); font: 400 var(--small) var(--sans); overflow-wrap: anywhere; white-space: normal; }
+.t .sub { min-width: 5rem; }
 .heat-1 { background: color-mix(in srgb, var(--fill) 10%, transparent); }
 .heat-2 { background: color-mix(in srgb, var(--fill) 20%, transparent); }
 .heat-3 { background: color-mix(in srgb, var(--fill) 32%, transparent); }

@@ -63,7 +63,9 @@ const lineEndings = () =>
     .valid('strict', 'normalize')
     .description('Bare CR or LF in mail that comes by SMTP is refused, or mended')
 const ambiguous = () =>
-  Joi.string().valid('retry', 'hold').description('What becomes of a mail whose fate a crash hid')
+  Joi.string()
+    .valid('retry', 'hold')
+    .description('What becomes of a mail of which nobody knows after a crash whether it was sent')
 
 const fields = {
   slug: orNull(Joi.string().max(63)),

@@ -40,11 +40,22 @@ t.test('one sentence says what became of a mail', async (t) => {
     until: null,
   }
   t.equal(title(one('queued', { waiting })), 'Waits: pool x has no upstream.')
+  const down = {
+    reason: 'upstreams_down',
+    detail: 'no upstream of pool x answers; mta1:25: greeting: 421 maintenance; an operator runs: postern y',
+    until: null,
+  }
+  t.equal(title(one('deferred', { waiting: down })), 'Waits: no upstream of pool x answers.')
   t.equal(title(one('delivered'), one('delivered'), one('delivered')), 'Delivered to all 3.')
   t.match(
     title(one('delivered'), one('bounced'), one('delivered')),
     /^Bounced for 1 of 3 recipients; 2 have it\.$/,
   )
+})
+
+t.test('what has ended is not said to be tried again', async (t) => {
+  t.match(codeWords('4.4.7'), /tried again by itself/)
+  t.notMatch(codeWords('4.4.7', true), /again/)
 })
 
 t.test('codes and reasons in plain words', async (t) => {

@@ -34,6 +34,9 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   }
   const html = String(await eventually('the page says that it waits', stands))
   t.match(title(html), /2 recipients/)
+  const overview = await browser.visit('/')
+  t.match(title(overview.html), /^No upstream of pool \S+ answers: 2 recipients wait\.$/)
+  t.match(overview.html, /To the pool /)
   t.match((await browser.visit('/queue?by=domain')).html, /slow\.example/)
   const entries = await browser.visit('/queue/entries?domain=slow.example')
   t.match(entries.html, /ana@slow\.example/)

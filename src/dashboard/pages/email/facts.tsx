@@ -14,7 +14,9 @@ const Addresses = ({ list }: { readonly list: readonly string[] }) => {
   return (
     <details class="fold">
       <summary>
-        {list.length} addresses: {one(list[0] ?? '')} and {list.length - 1} more
+        <span>
+          {list.length} addresses: {one(list[0] ?? '')} and {list.length - 1} more
+        </span>
       </summary>
       <div>{list.map((address, at) => [at > 0 ? ', ' : '', one(address)])}</div>
     </details>

@@ -104,7 +104,7 @@ const momentOf = (email: Email, event: EventRow, before: EventRow | undefined): 
     title: titleOf(event, before),
     hop: hopsOf(event, email),
     verbatim: saidIn(event),
-    says: codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced),
+    says: codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced, kind === 'bounced'),
     more:
       event.detail?.suppression === 'added' ? (
         <p>The address is on the suppression list since then.</p>

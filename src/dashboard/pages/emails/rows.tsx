@@ -6,7 +6,7 @@
  */
 import { reasonWords } from '../../mail/meaning.js'
 import { type EmailRow, subjectOf } from '../../mail/record.js'
-import { plainWaiting, sinceAccepted } from '../../mail/verdict.js'
+import { briefWaiting, sinceAccepted } from '../../mail/verdict.js'
 import { Status } from '../../parts/status.js'
 import { exactTime, Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -25,10 +25,10 @@ export const outcomeOf = (row: EmailRow): string => {
   const many = total(row) > 1 ? `${countsOf(row)} · ` : ''
   if (status === 'bounced' || status === 'deferred') {
     const why = row.last_response ?? reasonWords(row.reason) ?? ''
-    const more = waiting !== null && waiting.reason !== 'backoff' ? ` · ${plainWaiting(waiting.detail)}` : ''
+    const more = waiting !== null && waiting.reason !== 'backoff' ? ` · ${briefWaiting(waiting)}` : ''
     return `${many}${why}${more}`
   }
-  if (waiting !== null) return `${many}${plainWaiting(waiting.detail)}`
+  if (waiting !== null) return `${many}${briefWaiting(waiting)}`
   if (many !== '') return countsOf(row)
   return status === 'delivered' || status === 'sent' ? `in ${sinceAccepted(row, row.updated_at)}` : ''
 }

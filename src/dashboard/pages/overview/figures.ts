@@ -5,6 +5,9 @@ import type { Problem } from '../../ask.js'
 import type { List } from '../../parts/table.js'
 import { spanWords } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
+import { mendable } from '../queue/blocks.js'
+import type { Queue } from '../queue/state.js'
+import { sentence as asSentence, firstWords, recipients } from '../queue/words.js'
 
 interface Times {
   readonly count: number
@@ -92,6 +95,8 @@ export interface Scene {
   readonly pools: readonly Pool[]
   readonly webhooks: readonly Webhook[]
   readonly workspaces: readonly Workspace[]
+  /** What stands in the way of live mail. */
+  readonly queue: Queue
 }
 
 const dataOf = <T>(answer: List<T> | { readonly data: readonly T[] } | Problem): readonly T[] =>
@@ -103,7 +108,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
   const { mode } = visit.scope
   const query = { mode, tz: visit.zone, from }
   const few = { query: { limit: 100 } }
-  const [statistics, domains, ages, pools, webhooks, workspaces] = await Promise.all([
+  const [statistics, domains, ages, pools, webhooks, workspaces, queue] = await Promise.all([
     visit.ask<Statistics>('GET', '/v1/statistics', { query: { ...query, interval } }),
     visit.part<Statistics>('/v1/statistics', {
       query: { ...query, interval: 'day', group_by: 'recipient_domain', limit: 50 },
@@ -112,6 +117,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
     visit.part<List<Pool>>('/v1/egress-pools', few),
     visit.part<List<Webhook>>('/v1/webhooks', few),
     visit.part<List<Workspace>>('/v1/workspaces', { ...few, scoped: false }),
+    visit.part<Queue>('/v1/queue'),
   ])
   const known = dataOf(pools)
   const isOurs = ({ key }: PoolAge): boolean =>
@@ -122,6 +128,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
     ages: dataOf(ages).filter(isOurs),
     webhooks: dataOf(webhooks),
     workspaces: dataOf(workspaces),
+    queue: 'data' in queue && (mode === 'live' || visit.isDev) ? queue : { data: [], throttled: [] },
   }
 }
 
@@ -136,16 +143,31 @@ export const oldestOf = (ages: readonly PoolAge[]): number | null => {
 export const percent = (share: number | null | undefined): string | null =>
   share == null ? null : `${(share * 100).toFixed(1)} %`
 
-export const sentence = (visit: Visit, { statistics, ages }: Scene): string => {
-  const waiting = ages.reduce((sum, { recipients }) => sum + recipients, 0)
+/** Below it, and above the other, nobody says that all is well. */
+const WELL = { delivered: 0.9, bounced: 0.05 }
+
+const isWell = ({ statistics, workspaces, webhooks }: Scene): boolean => {
+  const { delivered, bounced } = statistics.totals.rates
+  if (workspaces.some(({ alarmed }) => alarmed.length > 0)) return false
+  if (webhooks.some(({ health }) => health.state === 'failing')) return false
+  return (delivered ?? 0) >= WELL.delivered && (bounced ?? 0) < WELL.bounced
+}
+
+export const sentence = (visit: Visit, scene: Scene): string => {
+  const { statistics, ages, queue } = scene
+  const waiting = ages.reduce((sum, row) => sum + row.recipients, 0)
+  const wait = `${recipients(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`
   const oldest = oldestOf(ages)
-  if (waiting > 0 && oldest !== null && visit.now - oldest > LONG_MS) {
-    const who = waiting === 1 ? '1 recipient waits' : `${waiting.toLocaleString('en-US')} recipients wait`
-    return `${who}; the oldest for ${spanWords(visit.now - oldest)}.`
-  }
+  const [block] = mendable(queue)
+  if (block !== undefined && waiting > 0)
+    return asSentence(`${firstWords(block.waiting_for.detail)}: ${wait}`)
+  if (waiting > 0 && oldest !== null && visit.now - oldest > LONG_MS)
+    return `${wait}; the oldest for ${spanWords(visit.now - oldest)}.`
   const { accepted, rates } = statistics.totals
   const time = WINDOWS[windowOf(visit)].words
   if (accepted === 0) return `Nothing was sent in ${time}.`
-  const delivered = percent(rates.delivered)
-  return `All is well: ${accepted.toLocaleString('en-US')} recipients in ${time}${delivered === null ? '' : `, ${delivered} delivered`}.`
+  const [delivered, bounced] = [percent(rates.delivered), percent(rates.bounced)]
+  const all = `${recipients(accepted)} in ${time}`
+  if (isWell(scene)) return `All is well: ${all}, ${delivered} delivered.`
+  return delivered === null ? `${all}.` : `${all}: ${delivered} delivered, ${bounced} bounced.`
 }

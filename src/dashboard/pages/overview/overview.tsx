@@ -14,6 +14,7 @@ import { spanWords, Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { hasNone } from '../emails/emails.js'
 import { FirstMail } from '../emails/first-mail.js'
+import { Blocks } from '../queue/blocks.js'
 import { askScene, percent, type Scene, sentence, WINDOWS, type Window, windowOf } from './figures.js'
 import { latestReplies, WaitingByPool, WorstDomains } from './trouble-tables.js'
 
@@ -63,6 +64,7 @@ const Alarms = ({ visit, scene }: Props) => (
       ))}
     {scene.pools
       .filter(({ kind, follows, members }) => kind === 'relay' && follows === null && members.length === 0)
+      .filter(({ id }) => !scene.queue.data.some((row) => row.egress_pool_id === id && row.waiting_for))
       .filter(() => visit.scope.mode === 'live' && !visit.isDev)
       .map(({ id, name }) => (
         <Note tone="wait" icon="held">
@@ -74,6 +76,11 @@ const Alarms = ({ visit, scene }: Props) => (
       ))}
   </>
 )
+
+const placesIn = ({ pools, workspaces }: Scene) => ({
+  pool: (id: string) => pools.find((one) => one.id === id)?.name ?? id,
+  workspace: (id: string) => workspaces.find((one) => one.id === id)?.slug ?? id,
+})
 
 const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
   const { totals, data } = statistics
@@ -179,6 +186,7 @@ const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, EventRow
               />
             }
           />
+          <Blocks {...{ visit, queue: scene.queue, places: placesIn(scene) }} />
           <Alarms {...{ visit, scene }} />
           <Charts {...{ visit, scene }} />
           <div class="two">

@@ -70,7 +70,7 @@ interface WorstProps {
 const Reply = ({ event }: { readonly event: EventRow | undefined }) => {
   if (!event?.smtp) return null
   const { code, enhanced, text } = event.smtp
-  const means = codeWords(enhanced)
+  const means = codeWords(enhanced, event.type === 'email.bounced')
   return (
     <>
       {means === null ? null : <span class="say">{means}</span>}

@@ -1,6 +1,7 @@
 /**
  * NAME      entries - each recipient that waits, soonest first, and why
  */
+import { briefWaiting } from '../../mail/verdict.js'
 import type { Page } from '../../page.js'
 import { Choices, Empty, Head } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
@@ -10,7 +11,7 @@ import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import { type Places, placesOf } from './places.js'
 import type { WaitingFor } from './state.js'
-import { sentence, whyOf } from './words.js'
+import { sentence } from './words.js'
 
 interface Entry {
   readonly email_id: string
@@ -47,7 +48,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
     kind: 'grow',
     cell: (row) => (
       <>
-        {row.waiting === null ? null : <span class="say">{sentence(whyOf(row.waiting.detail).why)}</span>}
+        {row.waiting === null ? null : <span class="say">{sentence(briefWaiting(row.waiting))}</span>}
         {row.last_response === null ? null : (
           <span class="reply clamp" dir="auto">
             {row.last_response}

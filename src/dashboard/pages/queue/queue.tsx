@@ -6,17 +6,18 @@
  *   what the order would meet.
  */
 import type { Page } from '../../page.js'
-import { Code, Empty, Head, Note, Section } from '../../parts/page-parts.js'
+import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { AgesBy, AgesTable } from './ages.js'
+import { Blocks } from './blocks.js'
 import { type Hold, Holds } from './holds.js'
 import { actLink, VERBS } from './links.js'
 import type { Places } from './places.js'
 import { placesOf } from './places.js'
-import { type Ages, blocked, type Queue, stateOf, type Throttle } from './state.js'
-import { figure, recipients, sentence, whyOf } from './words.js'
+import { type Ages, type Queue, stateOf, type Throttle } from './state.js'
+import { figure } from './words.js'
 
 const VERB_TEXT = {
   retry: 'Retry at once',
@@ -25,37 +26,6 @@ const VERB_TEXT = {
   reroute: 'Move to another pool',
   purge: 'Give up',
 } as const
-
-/** What an operator must mend; the rest goes by itself. */
-const MENDABLE = new Set(['suspended', 'no_upstream', 'paused', 'upstreams_down'])
-
-const Blocks = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Places }) => (
-  <>
-    {blocked(queue)
-      .filter(({ waiting_for: { reason } }) => MENDABLE.has(reason))
-      .slice(0, 5)
-      .map((row) => {
-        const { why, remedy } = whyOf(row.waiting_for.detail)
-        const n = row.due + row.leased + row.waiting + row.held
-        return (
-          <Note tone="bad" icon="alarm">
-            <p>
-              <strong>{sentence(why)}</strong> {recipients(n)} of {places.workspace(row.workspace_id)}{' '}
-              {n === 1 ? 'waits' : 'wait'} for that.{' '}
-              <a href={visit.link(`/pools/${encodeURIComponent(row.egress_pool_id)}`)}>
-                To the pool {places.pool(row.egress_pool_id)}
-              </a>
-            </p>
-            {remedy === null ? null : (
-              <p>
-                On the server: <code>{remedy}</code>
-              </p>
-            )}
-          </Note>
-        )
-      })}
-  </>
-)
 
 const paceText = ({ at_once, until }: Throttle, visit: Visit) =>
   until === null ? (

@@ -136,7 +136,7 @@ const MailFields = ({ row, refused, action }: FieldsProps) => (
       <Choice
         {...{ refused, action }}
         name="ambiguous"
-        label="A mail whose fate a crash hid"
+        label="After a crash, mail that may have been sent"
         value={row?.ambiguous ?? 'retry'}
         options={[
           ['retry', 'Try again: it may arrive twice'],

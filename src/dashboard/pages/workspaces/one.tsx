@@ -90,7 +90,10 @@ const WorkspaceFacts = ({ visit, row, pool }: OneProps & { readonly pool: PoolNa
       ['Senders', row.restrict_senders ? 'only its verified domains' : 'any'],
       ['Delivery reports to SMTP senders', row.sender_dsn ? 'yes' : 'no'],
       ['Bare CR or LF in SMTP mail', row.line_endings === 'strict' ? 'refused' : 'mended'],
-      ['A mail whose fate a crash hid', row.ambiguous === 'retry' ? 'is tried again' : 'is held'],
+      [
+        'After a crash, mail that may have been sent',
+        row.ambiguous === 'retry' ? 'is tried again' : 'is held',
+      ],
       [
         'Tags that statistics count',
         row.statistics.tags.length === 0 ? 'none' : row.statistics.tags.join(', '),
