@@ -31,6 +31,8 @@ const ATTRIBUTES = new Set(
 
 /** Read on this thread without a pause. */
 const PIECE = 16 * 1024
+/** Of elements in one another; browsers stop at as many. The parser's time grows with the square of it. */
+const DEEPEST = 512
 
 export interface CleanOptions {
   /** Remote pictures stay. */
@@ -72,6 +74,8 @@ const quietCss = (css: string, images: boolean): string => {
 class Writer {
   readonly out: string[] = []
   remote = 0
+  /** Open elements, shown or not. */
+  depth = 0
   #swallowed = 0
   #style: string | null = null
   readonly #options: CleanOptions
@@ -113,6 +117,7 @@ class Writer {
   }
 
   open(name: string, given: Readonly<Record<string, string>>): void {
+    this.depth++
     if (SWALLOWED.has(name)) this.#swallowed++
     if (this.#swallowed > 0 || !SHOWN.has(name)) return
     if (name === 'style') this.#style = ''
@@ -126,6 +131,7 @@ class Writer {
   }
 
   close(name: string): void {
+    this.depth--
     if (SWALLOWED.has(name)) {
       this.#swallowed = Math.max(0, this.#swallowed - 1)
     } else if (this.#swallowed === 0 && name === 'style' && this.#style !== null) {
@@ -134,6 +140,37 @@ class Writer {
       this.out.push(`<style>${css.replaceAll('<', '\\3c ')}</style>`)
       this.#style = null
     } else if (this.#swallowed === 0 && SHOWN.has(name) && !VOID.has(name)) this.out.push(`</${name}>`)
+  }
+}
+
+/** Where elements stand too deep in one another, it takes the next one for empty; what is in it goes on in its parent. */
+class ShallowParser extends Parser {
+  readonly #writer: Writer
+  #isClosing = false
+  #isDeep = false
+
+  constructor(writer: Writer) {
+    super({
+      onopentag: (name, given) => writer.open(name, given),
+      ontext: (value) => writer.words(value),
+      onclosetag: (name) => writer.close(name),
+    })
+    this.#writer = writer
+  }
+
+  override onopentagname(start: number, end: number): void {
+    this.#isDeep = this.#writer.depth >= DEEPEST
+    super.onopentagname(start, end)
+  }
+
+  override onclosetag(start: number, end: number): void {
+    this.#isClosing = true
+    super.onclosetag(start, end)
+    this.#isClosing = false
+  }
+
+  protected override isVoidElement(name: string): boolean {
+    return super.isVoidElement(name) || (this.#isDeep && !this.#isClosing)
   }
 }
 
@@ -147,11 +184,7 @@ const decodeURIComponentSafe = (value: string): string => {
 
 export const cleanHtml = async (html: string, options: CleanOptions): Promise<Cleaned> => {
   const writer = new Writer(options)
-  const parser = new Parser({
-    onopentag: (name, given) => writer.open(name, given),
-    ontext: (value) => writer.words(value),
-    onclosetag: (name) => writer.close(name),
-  })
+  const parser = new ShallowParser(writer)
   for (let at = 0; at < html.length; at += PIECE) {
     parser.write(html.slice(at, at + PIECE))
     await nextTurn()

@@ -5,8 +5,8 @@
  *   to sign in. Read by patterns of bounded length from a part of the text: a hint for people, no parser.
  */
 const MOST = 100
-const ANCHOR = /<a\b[^>]{0,2000}?\bhref\s*=\s*(?:"([^"]{1,2000})"|'([^']{1,2000})'|([^\s>"']{1,2000}))/gi
-const IMAGE = /<img\b[^>]{0,4000}>/gi
+const TAG = /<(?:a|img)\b[^<>]{0,4000}>/gi
+const HREF = /\bhref\s*=\s*(?:"([^"]{1,2000})"|'([^']{1,2000})'|([^\s>"']{1,2000}))/i
 const PLAIN = /https?:\/\/[^\s<>"')\]]{3,2000}/g
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
@@ -29,24 +29,38 @@ const linkOf = (text: string): Link | null => {
   }
 }
 
-const unique = (texts: readonly string[]): readonly Link[] =>
-  [...new Set(texts)].slice(0, MOST).flatMap((text) => linkOf(text) ?? [])
+const unique = (texts: Iterable<string>): readonly Link[] => {
+  const found = new Set<string>()
+  for (const text of texts) if (found.add(text).size >= MOST) break
+  return [...found].flatMap((text) => linkOf(text) ?? [])
+}
+
+const plainUrls = function* (text: string): Generator<string> {
+  for (const [url] of text.matchAll(PLAIN)) yield url.replace(/[.,;:!?]+$/, '')
+}
+
+const hrefs = function* (html: string): Generator<string> {
+  for (const [tag] of html.matchAll(TAG)) {
+    const [all, a, b, c] = HREF.exec(tag) ?? []
+    if (all !== undefined && !/^<i/i.test(tag)) yield plain(a ?? b ?? c ?? '').trim()
+  }
+}
 
 export const linksIn = (html: string | null, text: string | null): readonly Link[] =>
-  html === null
-    ? unique([...(text ?? '').matchAll(PLAIN)].map(([url]) => url.replace(/[.,;:!?]+$/, '')))
-    : unique([...html.matchAll(ANCHOR)].map(([, a, b, c]) => plain(a ?? b ?? c ?? '').trim()))
+  unique(html === null ? plainUrls(text ?? '') : hrefs(html))
 
 /** Remote pictures, and those without a word for people who do not see them. */
 export const picturesIn = (
   html: string,
 ): { readonly remote: number; readonly silent: number; readonly all: number } => {
-  const all = [...html.matchAll(IMAGE)].map(([tag]) => tag)
-  return {
-    all: all.length,
-    remote: all.filter((tag) => /\bsrc\s*=\s*["']?\s*(?:https?:)?\/\//i.test(tag)).length,
-    silent: all.filter((tag) => !/\balt\s*=/i.test(tag)).length,
+  const sum = { all: 0, remote: 0, silent: 0 }
+  for (const [tag] of html.matchAll(TAG)) {
+    if (!/^<i/i.test(tag)) continue
+    sum.all++
+    if (/\bsrc\s*=\s*(?:["']\s*)?(?:https?:)?\/\//i.test(tag)) sum.remote++
+    if (!/\balt\s*=/i.test(tag)) sum.silent++
   }
+  return sum
 }
 
 const WANTED = /(?:verif|confirm|sign-?in|log-?in|reset|activate|magic|invite|token|bestaetig|unlock|auth)/i
@@ -75,7 +89,16 @@ export const codeIn = (subject: string, text: string): string | null => {
 }
 
 /** The words of HTML, roughly, for the search of a code. */
-export const roughText = (html: string): string =>
-  plain(
-    html.replace(/<(style|script)\b[\s\S]{0,50000}?<\/\1\s*>/gi, ' ').replace(/<[^>]{0,4000}>/g, ' '),
-  ).replace(/\s+/g, ' ')
+export const roughText = (html: string): string => {
+  let hidden: string | null = null
+  const words = html.split('<').map((piece, at) => {
+    if (at === 0) return piece
+    const [all, slash, name = ''] = /^(\/?)(style|script)\b/i.exec(piece) ?? []
+    if (hidden !== null && (slash !== '/' || name.toLowerCase() !== hidden)) return ''
+    hidden = all === undefined || slash === '/' ? null : name.toLowerCase()
+    if (hidden !== null) return ''
+    const end = piece.indexOf('>')
+    return end < 0 ? `<${piece}` : ` ${piece.slice(end + 1)}`
+  })
+  return plain(words.join('')).replace(/\s+/g, ' ')
+}

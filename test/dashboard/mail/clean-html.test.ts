@@ -21,6 +21,22 @@ t.test('nothing that acts is left of anything hostile, alone or together', async
   }
 })
 
+t.test('elements deep in one another are read in time, and go on in their parent', async (t) => {
+  const left = await clean(
+    `${'<table><tr><td>'.repeat(60_000)}in<svg><p>no</svg>${'</td></tr></table>'.repeat(60_000)}out`,
+  )
+  t.equal(left.match(/<td>/g)?.length, left.match(/<\/td>/g)?.length)
+  t.match(left, /in.*out$/)
+  let deepest = 0
+  let depth = 0
+  for (const [, slash] of left.matchAll(/<(\/?)\w+>/g)) {
+    depth += slash === '/' ? -1 : 1
+    deepest = Math.max(deepest, depth)
+  }
+  t.ok(deepest <= 514, `${deepest} deep`)
+  t.equal(depth, 0)
+})
+
 t.test('what only shows stays', async (t) => {
   const mail =
     '<h1 align="center">Hi</h1><table width=600 bgcolor="#eee"><tr><td style="color:red" class="a">x &amp; y</td></tr></table>'

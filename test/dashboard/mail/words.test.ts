@@ -1,6 +1,6 @@
 /** Sentences about mails, and what is found in them. */
 import t from 'tap'
-import { codeIn, linksIn, mainLink, picturesIn } from '../../../src/dashboard/mail/links.js'
+import { codeIn, linksIn, mainLink, picturesIn, roughText } from '../../../src/dashboard/mail/links.js'
 import { codeWords, reasonWords, unappliedWords } from '../../../src/dashboard/mail/meaning.js'
 import type { Email, Recipient } from '../../../src/dashboard/mail/record.js'
 import { verdictOf } from '../../../src/dashboard/mail/verdict.js'
@@ -82,4 +82,14 @@ t.test('the link and the code of a mail', async (t) => {
   t.equal(codeIn('Sign in', 'Use the code 112233 within 10 minutes'), '112233')
   t.equal(codeIn('Order 118838', 'It cost 1999 euros'), null)
   t.same(picturesIn('<img src="https://a/b" alt=""><img src="cid:x">'), { all: 2, remote: 1, silent: 1 })
+})
+
+t.test('tags that never end are read once, not once for each of them', (t) => {
+  const many = (piece: string) => piece.repeat(500_000)
+  t.same(linksIn(many('<a href '), null), [])
+  t.same(picturesIn(many('<img ')), { all: 0, remote: 0, silent: 0 })
+  t.equal(picturesIn(`<img src=${' '.repeat(3_900)}>`.repeat(2_000)).remote, 0)
+  t.equal(roughText(`<p>a</p>${many('<style')}`), ' a ')
+  t.equal(roughText('Your <b>code</b><style>p{}</style> 1 < 2'), 'Your code 1 < 2')
+  t.end()
 })

@@ -97,24 +97,33 @@ const Text = ({ visit, email, content }: Props) => {
   )
 }
 
-const Headers = ({ content }: Props) => (
-  <Table
-    caption="Fields of the header"
-    rows={headersOf(content.raw)}
-    columns={[
-      { head: 'Field', cell: ([name]) => <code>{name}</code> },
-      {
-        head: 'Value',
-        kind: 'grow',
-        cell: ([, value]) => (
-          <code class="v" dir="auto">
-            {value.slice(0, 8_000)}
-          </code>
-        ),
-      },
-    ]}
-  />
-)
+/** Fields of a header on a page. */
+const MOST_FIELDS = 300
+
+const Headers = ({ visit, email, content }: Props) => {
+  const fields = headersOf(content.raw)
+  return (
+    <>
+      <Table
+        caption="Fields of the header"
+        rows={fields.slice(0, MOST_FIELDS)}
+        columns={[
+          { head: 'Field', cell: ([name]) => <code>{name.slice(0, 200)}</code> },
+          {
+            head: 'Value',
+            kind: 'grow',
+            cell: ([, value]) => (
+              <code class="v" dir="auto">
+                {value.slice(0, 8_000)}
+              </code>
+            ),
+          },
+        ]}
+      />
+      {fields.length > MOST_FIELDS ? <Cut {...{ visit, email }} /> : null}
+    </>
+  )
+}
 
 const Source = ({ visit, email, content }: Props) => (
   <>
