@@ -75,7 +75,7 @@ t.test('what bounced goes once more, once, whatever is cut off', async (t) => {
   const forgets = { ...kit.store, advanceJob: async () => Promise.reject(new Error('killed')) }
   await t.rejects(stepOf({ ...parts, store: forgets }, job))
   await carryOut()
-  t.match(await jobOf(job.id), { state: 'done', done: 0, skipped: 2 })
+  t.match(await jobOf(job.id), { state: 'done', done: 2, skipped: 0 })
   await index()
   const again = await kit.ask('/v1/emails?q=bill+is:resent')
   t.same(again.json.data.map((mail: { resent_from: string }) => mail.resent_from).sort(), [...ids].sort())
@@ -93,6 +93,25 @@ t.test('addresses are suppressed; what cannot be done is counted', async (t) => 
   const { json } = await bulk({ action: 'resend', q: '"nobody there yet"', reason: 'x' })
   await carryOut()
   t.match(await jobOf(json.id), { state: 'done', failed: 1, last_error: /under_way/ })
+})
+
+t.test('what a step did while the job was canceled is counted', async (t) => {
+  const at = new Date(kit.clock.now() + 3_600_000).toISOString()
+  for (let i = 0; i < 3; i++) await send({ subject: `Halfway ${i}`, scheduled_at: at })
+  await index()
+  const { json } = await bulk({ action: 'cancel', q: 'halfway', reason: 'x' }, kit.key)
+  const job = (await kit.store.runningJobs()).find(({ id }) => id === json.id)
+  t.ok(job)
+  if (job === undefined) return
+  const cancelsFirst = {
+    ...kit.store,
+    advanceJob: async (...args: Parameters<typeof kit.store.advanceJob>) => {
+      await kit.ask(`/v1/jobs/${json.id}/cancel`, { method: 'POST', key: kit.key })
+      return kit.store.advanceJob(...args)
+    },
+  }
+  await stepOf({ ...parts, store: cancelsFirst }, job)
+  t.match(await jobOf(json.id), { state: 'canceled', done: 3, skipped: 0 })
 })
 
 t.test('a job is ended, and tells whose it is', async (t) => {

@@ -57,6 +57,7 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
     createdAt: T0 - 3 * DAY,
     recipients: [toOne('Carla@Example.org')],
   })
+  await put('ΠΡΟΣΦΟΡΑ', { messageId: '<carla@example.org>' })
   const foreign = await put('From outside', { source: 'smtp', messageId: '<Abc.123@client.example>' })
   await put('Sent again', { resentFrom: first.id })
   await index(store)
@@ -84,6 +85,9 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
     ['shop.example.jp', ['注文確認のお知らせ 第3回']],
     ['domain:example.jp', []],
     ['to:carla@example.org', ['Reset your password']],
+    ['carla@example.org', ['ΠΡΟΣΦΟΡΑ', 'Reset your password']],
+    ['προσ', ['ΠΡΟΣΦΟΡΑ']],
+    ['ΠΡΟΣ', ['ΠΡΟΣΦΟΡΑ']],
     ['carl', ['Reset your password']],
     ['from:help', ['Password reset']],
     ['from:help@acme.test', ['Password reset']],
@@ -106,7 +110,7 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
     ['status:bounced', []],
     ['is:held', []],
     ['reason:spam', []],
-    ['-password -receipt -is:resent -確認 -"from outside" -wählen', ['ยืนยันคำสั่งซื้อ']],
+    ['-password -receipt -is:resent -確認 -"from outside" -wählen -προσφορα', ['ยืนยันคำสั่งซื้อ']],
   ]
   for (const [q, subjects] of cases) t.same(await found(store, searchFor(at, q)), subjects, q)
   t.same(

@@ -90,3 +90,13 @@ t.test('as a service, from the first mail that there is; two at once', async (t)
   t.ok(total === null || total === 600, `${total}`)
   t.equal((await store.searchEmails(searchFor(at, 'number 417'), page())).rows.length, 1)
 })
+
+t.test('who sends is no recipient', async (t) => {
+  const { store, dir } = await openStore(t)
+  const at = await ground(store)
+  await accepted(store, at, { from: 'ops@acme.test', subject: 'Aardvark' })
+  await index(store)
+  const left = tokensIn(dir)
+  t.ok(left.includes('cacme.test'))
+  t.notOk(left.includes('dacme.test'), 'the index knows no case: letters must differ')
+})

@@ -22,7 +22,13 @@ const MOST = 64
 export const fold = (text: string): string =>
   PLAIN.test(text)
     ? text.toLowerCase()
-    : text.normalize('NFKD').replace(POINTS, '').toLowerCase().normalize('NFC').replaceAll('ß', 'ss')
+    : text
+        .normalize('NFKD')
+        .replace(POINTS, '')
+        .toLowerCase()
+        .normalize('NFC')
+        .replaceAll('ß', 'ss')
+        .replaceAll('ς', 'σ')
 
 export const wordsOf = (text: string): readonly string[] => (fold(text).match(WORD) ?? []).slice(0, MOST)
 

@@ -78,7 +78,7 @@ export interface Jobs {
   jobs(accountId: string, page: Page, workspaceId: string | null): Promise<Rows<JobRow>>
   /** Of all accounts. */
   runningJobs(): Promise<readonly JobRow[]>
-  /** False, and nothing changes, when it does not stand at `from` any more, or does not run. */
+  /** False, and nothing changes, when it does not stand at `from` any more. A step that was under way when it was canceled counts. */
   advanceJob(id: string, from: string, step: JobStep): Promise<boolean>
   /** Ends one that runs; what it has done stays done. False when it does not run. */
   cancelJob(accountId: string, id: string, now: number): Promise<boolean>

@@ -61,14 +61,15 @@ const ACTIONS: Readonly<Record<JobAction, One>> = {
     const record = await recordOf(ground, mail)
     if (record === null) return SKIPPED
     const key = `${job.id}:${mail.id}`
-    const { replayed } = await ground.submission.resend(
+    // under this key only this job sends: what is there already, a step that was cut off has sent
+    await ground.submission.resend(
       { record, store: ground.store, to: null, toAnyone: false },
       {
         idempotency: { key, fingerprint: requestFingerprint('POST', 'job', '', key) },
         render: () => ({ status: 202, body: '' }),
       },
     )
-    return replayed ? SKIPPED : DONE
+    return DONE
   },
   async suppress(ground, { reason, id }, mail) {
     const record = await recordOf(ground, mail)

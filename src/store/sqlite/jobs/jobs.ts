@@ -73,8 +73,9 @@ export const createJobWrites = (desk: Desk): JobWrites => {
   const insert = inserter(desk, JOBS)
   const advance = db.prepare(
     `UPDATE jobs SET place = ?, done = done + ?, skipped = skipped + ?, failed = failed + ?, last_error = coalesce(?, last_error),
-       updated_at = ?, state = CASE WHEN ? = 1 THEN 'done' ELSE state END, finished_at = CASE WHEN ? = 1 THEN ? END
-     WHERE id = ? AND place = ? AND state = 'running'`,
+       updated_at = ?, state = CASE WHEN ? = 1 AND state = 'running' THEN 'done' ELSE state END,
+       finished_at = coalesce(finished_at, CASE WHEN ? = 1 THEN ? END)
+     WHERE id = ? AND place = ? AND state <> 'done'`,
   )
   const cancel = db.prepare(
     `UPDATE jobs SET state = 'canceled', updated_at = ?, finished_at = ? WHERE account_id = ? AND id = ? AND state = 'running'`,

@@ -22,7 +22,7 @@ import { LOG_STEP, RARE_STEP } from '../log/step.js'
 import { SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { OWED_STEP } from '../owed/step.js'
 import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
-import { SEARCH_STEP } from '../search/step.js'
+import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
 import { WATCH_STEP } from '../watch/step.js'
 import { DOMAINS_STEP } from './domains.js'
@@ -286,4 +286,5 @@ export const STEPS: readonly Step[] = [
   SEARCH_STEP,
   AUDIT_STEP,
   JOBS_STEP,
+  SEARCH_AGAIN_STEP,
 ]

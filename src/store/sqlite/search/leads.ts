@@ -100,3 +100,16 @@ export const listLead = (ords: readonly number[]): Lead => ({
     return { ords: [...new Set(within)].sort((a, b) => sign * (a - b)), rest: NOTHING_LEFT }
   },
 })
+
+/** Places that are known beside what a lead has; no further than it has come. */
+export const withList = (lead: Lead, known: readonly number[]): Lead => ({
+  take(direction, range, limit) {
+    const { ords, rest } = lead.take(direction, range, limit)
+    const isOlder = direction === 'older'
+    const isAll = rest.from >= rest.to
+    const from = isAll || !isOlder ? range.from : rest.to
+    const to = isAll || isOlder ? range.to : rest.from
+    const more = known.filter((ord) => ord >= from && ord < to)
+    return { ords: [...new Set([...ords, ...more])].sort((a, b) => (isOlder ? b - a : a - b)), rest }
+  },
+})

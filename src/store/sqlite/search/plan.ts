@@ -12,7 +12,15 @@ import type { SearchFilter } from '../../port.js'
 import type { Range } from '../order/days.js'
 import { addressLc, ordsOfMessage, workspacesIn } from '../read/emails.js'
 import type { Statements } from '../read/statements.js'
-import { type Direction, type IndexRange, indexLead, type Lead, listLead, tableLead } from './leads.js'
+import {
+  type Direction,
+  type IndexRange,
+  indexLead,
+  type Lead,
+  listLead,
+  tableLead,
+  withList,
+} from './leads.js'
 import { TOKENS } from './tokens.js'
 
 /** Mails with one Message-ID, and mails that are looked at one by one rather than by words. */
@@ -190,13 +198,15 @@ const named = (sql: Statements, { terms }: SearchFilter['query']): readonly numb
       return ord === undefined ? [] : [ord as number]
     }
     if (field === 'message-id') return ordsOfMessage(sql, value, FEW)
-    if (field === 'text' && value.includes('@')) {
-      const ords = ordsOfMessage(sql, `<${value}>`, FEW)
-      if (ords.length > 0) return ords
-    }
   }
   return null
 }
+
+/** Message-IDs that were written without their brackets, and may be addresses as well. */
+const messagesIn = (sql: Statements, { terms }: SearchFilter['query']): readonly number[] =>
+  terms
+    .filter(({ field, value, negated }) => field === 'text' && !negated && value.includes('@'))
+    .flatMap(({ value }) => ordsOfMessage(sql, `<${value}>`, FEW))
 
 export const planOf = (sql: Statements, filter: SearchFilter, direction: Direction, range: Range): Lead => {
   const known = named(sql, filter.query)
@@ -217,6 +227,6 @@ export const planOf = (sql: Statements, filter: SearchFilter, direction: Directi
     if (few !== null) return listLead(few)
   }
   const expression = searchExpression(sql, filter, workspaces)
-  if (expression !== null) return indexLead(sql, expression)
+  if (expression !== null) return withList(indexLead(sql, expression), messagesIn(sql, filter.query))
   return leads[0] ?? tableLead(sql, everything(workspaces, modes))
 }

@@ -19,3 +19,10 @@ CREATE TABLE search_spans (first INTEGER PRIMARY KEY, mails INTEGER NOT NULL);
 CREATE INDEX recipients_held_mail ON recipients (workspace, email_ord) WHERE held IS NOT NULL;
 CREATE INDEX recipients_reason ON recipients (workspace, reason, email_ord) WHERE reason IS NOT NULL;
 `
+
+/** Where the tokens of a mail have changed: the index is built anew. */
+export const SEARCH_AGAIN_STEP = `
+INSERT INTO search (search) VALUES ('delete-all');
+UPDATE search_state SET place = 0;
+DELETE FROM search_spans;
+`

@@ -2,7 +2,7 @@
  * NAME      tokens - a mail as the index has it
  * DESCRIPTION
  *   Each token is a letter that says what it is of, and a word, an address or the
- *   start of one. Starts are cut at a few lengths only: a longer one is looked for
+ *   start of one. The index knows no case, so no two letters differ in it only. Starts are cut at a few lengths only: a longer one is looked for
  *   by the longest cut within it, and the mail itself says whether it was meant.
  *   They are made of what never changes in a mail but its pool, so the same tokens
  *   are known again when they are to be deleted: a change here needs a step of the
@@ -52,12 +52,12 @@ interface Lists {
 
 export const TOKENS = {
   word: (piece: string) => token('s', piece),
-  wordStart: (word: string) => startSought('s', 'S', word, WORD_CUTS),
-  addressStart: (address: string) => startSought('a', 'A', address, ADDRESS_CUTS),
+  wordStart: (word: string) => startSought('s', 't', word, WORD_CUTS),
+  addressStart: (address: string) => startSought('a', 'b', address, ADDRESS_CUTS),
   address: (address: string) => token('a', address),
   domain: (domain: string) => token('d', domain),
-  senderStart: (address: string) => startSought('f', 'F', address, SENDER_CUTS),
-  senderDomain: (domain: string) => token('D', domain),
+  senderStart: (address: string) => startSought('f', 'e', address, SENDER_CUTS),
+  senderDomain: (domain: string) => token('c', domain),
   tag: (text: string) => token('g', fold(text)),
   resent: 'x1',
   attachment: 'h1',
@@ -73,15 +73,15 @@ export const tokensOf = ({ sender, subject, lists, addresses }: Facts): string =
   const tokens = new Set<string>()
   for (const word of wordsOf(subject)) {
     for (const piece of piecesOf(word)) tokens.add(TOKENS.word(piece))
-    for (const start of startsOf('S', word, WORD_CUTS)) tokens.add(start)
+    for (const start of startsOf('t', word, WORD_CUTS)) tokens.add(start)
   }
   for (const address of addresses) {
     tokens.add(TOKENS.address(address)).add(TOKENS.domain(domainOf(address)))
-    for (const start of startsOf('A', address, ADDRESS_CUTS)) tokens.add(start)
+    for (const start of startsOf('b', address, ADDRESS_CUTS)) tokens.add(start)
   }
   const from = senderOf(sender)
   tokens.add(token('f', from)).add(TOKENS.senderDomain(domainOf(from)))
-  for (const start of startsOf('F', from, SENDER_CUTS)) tokens.add(start)
+  for (const start of startsOf('e', from, SENDER_CUTS)) tokens.add(start)
   for (const { name, value } of tags) tokens.add(TOKENS.tag(name)).add(TOKENS.tag(`${name}:${value}`))
   if (attachments.length > 0) tokens.add(TOKENS.attachment)
   if (resentFrom != null) tokens.add(TOKENS.resent)
