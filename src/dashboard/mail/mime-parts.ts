@@ -12,6 +12,11 @@ import { decodeCharset } from '../../mail/report/text.js'
 const MOST_PARTS = 200
 const MOST_DEPTH = 8
 const HEADER_OCTETS = 16 * 1024
+/** What may be a boundary, in all of a message: real ones are a few. */
+const MOST_MARKS = 10_000
+/** How often all of a message may be searched; parts in parts go through the same octets again. */
+const MOST_SEARCHES = 4
+const LONGEST_LINE = 4_000
 
 export interface Leaf {
   /** `text/plain` in lower case. */
@@ -78,29 +83,38 @@ const leafOf = (values: Values, start: number, end: number): Leaf => {
   }
 }
 
+/** What is left of the search: a message made for it must not keep the thread. */
+interface Room {
+  marks: number
+  octets: number
+}
+
 /** Where the children of a multipart lie. */
 const childrenOf = (
   raw: Buffer,
   boundary: string,
-  from: number,
-  to: number,
+  [from, to]: readonly [from: number, to: number],
+  room: Room,
 ): readonly (readonly [start: number, end: number])[] => {
   const mark = Buffer.from(`--${boundary}`, 'latin1')
   const found: [number, number][] = []
+  const within = raw.subarray(0, to)
   let open = -1
-  let at = raw.indexOf(mark, from)
-  while (at >= 0 && at < to && found.length < MOST_PARTS) {
+  room.octets -= to - from
+  let at = room.octets < 0 ? -1 : within.indexOf(mark, from)
+  while (at >= 0 && found.length < MOST_PARTS && room.marks-- > 0) {
     const isLine = at === from || raw[at - 1] === 0x0a
-    const line = raw.indexOf(0x0a, at)
-    const next = line < 0 ? to : line + 1
-    const tail = raw.toString('latin1', at + mark.length, Math.min(next, at + mark.length + 80)).trim()
+    const after = at + mark.length
+    const line = within.subarray(after, after + LONGEST_LINE).indexOf(0x0a)
+    const next = line < 0 ? to : after + line + 1
+    const tail = raw.toString('latin1', after, Math.min(next, after + 80)).trim()
     if (isLine && (tail === '' || tail === '--')) {
       const end = raw[at - 2] === 0x0d ? at - 2 : at - 1
       if (open >= 0) found.push([open, Math.max(open, end)])
       open = next
       if (tail === '--') return found
     }
-    at = raw.indexOf(mark, at + mark.length)
+    at = within.indexOf(mark, after)
   }
   if (open >= 0 && open < to) found.push([open, to])
   return found
@@ -109,12 +123,13 @@ const childrenOf = (
 /** The leaves of a message in their order. */
 export const leavesOf = (raw: Buffer): readonly Leaf[] => {
   const leaves: Leaf[] = []
+  const room: Room = { marks: MOST_MARKS, octets: raw.length * MOST_SEARCHES }
   const walk = (start: number, end: number, depth: number): void => {
     if (leaves.length >= MOST_PARTS) return
     const { values, body } = headerOf(raw, start, end)
     const type = values.get('content-type') ?? ''
     const boundary = /^\s*multipart\//i.test(type) ? parameterOf(type, 'boundary') : null
-    const children = boundary && depth < MOST_DEPTH ? childrenOf(raw, boundary, body, end) : []
+    const children = boundary && depth < MOST_DEPTH ? childrenOf(raw, boundary, [body, end], room) : []
     if (children.length === 0) leaves.push(leafOf(values, Math.min(body, end), end))
     for (const [from, to] of children) walk(from, to, depth + 1)
   }

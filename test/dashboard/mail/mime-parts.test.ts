@@ -80,3 +80,12 @@ t.test('file names are safe wherever they land', async (t) => {
   t.equal(asAttachment('a.txt'), 'attachment; filename="a.txt"')
   t.equal(asAttachment('Rätsel.pdf'), `attachment; filename="R_tsel.pdf"; filename*=UTF-8''R%C3%A4tsel.pdf`)
 })
+
+t.test('a message made to be searched for long is read as far as it goes', (t) => {
+  const head = 'Content-Type: multipart/mixed; boundary=a\r\n\r\n'
+  const inner = '--a\r\nContent-Type: multipart/mixed; boundary=zz\r\n\r\n'
+  const missing = `${head}${inner.repeat(200)}--a--\r\n${'- -\r\n'.repeat(3_000_000)}`
+  t.equal(leavesOf(Buffer.from(missing)).length, 200)
+  t.equal(leavesOf(Buffer.from(`${head}--a\r\n\r\nx\r\n${'--ab\r\n'.repeat(2_000_000)}--a--\r\n`)).length, 1)
+  t.end()
+})
