@@ -51,3 +51,52 @@ export const besides = (service: Service, before: () => void): readonly [Service
     { name: `${service.name} is there`, start: () => launch, async stop() {} },
   ]
 }
+
+/**
+ * Does the same again and again until it is stopped. `turn` tells how long to rest before the next one, 0 for not at all;
+ * what it throws goes to `failed`, unless it was stopped meanwhile.
+ */
+export const repeated = (
+  name: string,
+  turn: (isStopping: () => boolean) => Promise<number>,
+  failed: { readonly restMs: number; readonly told: (error: Error) => void },
+): Service => {
+  let running: Promise<void> | null = null
+  let isStopping = false
+  let wake: () => void = () => {}
+  const rest = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  const taken = async (): Promise<number> => {
+    try {
+      return await turn(() => isStopping)
+    } catch (error) {
+      if (!isStopping) failed.told(error as Error)
+      return failed.restMs
+    }
+  }
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      const ms = await taken()
+      if (ms > 0 && !isStopping) await rest(ms)
+    }
+  }
+  return {
+    name,
+    async start() {
+      isStopping = false
+      running ??= run()
+    },
+    async stop() {
+      isStopping = true
+      wake()
+      await running
+      running = null
+    },
+  }
+}

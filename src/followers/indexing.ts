@@ -7,7 +7,7 @@
  *   and cuts into words here; the writer only stores it.
  */
 import type { Log } from '../base/log.js'
-import type { Service } from '../base/service.js'
+import { repeated, type Service } from '../base/service.js'
 import type { EmailSearch } from '../store/port.js'
 
 export interface IndexingParts {
@@ -23,40 +23,9 @@ const LOOK_MS = 1_000
 const PAUSE_MS = 5
 
 export const createIndexing = ({ store, log }: IndexingParts): Service => {
-  let running: Promise<void> | null = null
-  let isStopping = false
-  let wake: () => void = () => {}
-  const rest = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  const run = async (): Promise<void> => {
-    while (!isStopping) {
-      try {
-        const added = await store.indexMails(STEP)
-        await rest(added < STEP ? LOOK_MS : PAUSE_MS)
-      } catch (error) {
-        if (isStopping) return
-        log.error({ event: 'indexing_failed', error: (error as Error).message }, 'not indexed')
-        await rest(LOOK_MS)
-      }
-    }
-  }
-  return {
-    name: 'indexing',
-    async start() {
-      isStopping = false
-      running ??= run()
-    },
-    async stop() {
-      isStopping = true
-      wake()
-      await running
-      running = null
-    },
-  }
+  const turn = async (): Promise<number> => ((await store.indexMails(STEP)) < STEP ? LOOK_MS : PAUSE_MS)
+  return repeated('indexing', turn, {
+    restMs: LOOK_MS,
+    told: ({ message }) => log.error({ event: 'indexing_failed', error: message }, 'not indexed'),
+  })
 }

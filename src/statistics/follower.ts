@@ -8,7 +8,7 @@
  *   log of the daemon says so.
  */
 import type { Log } from '../base/log.js'
-import type { Service } from '../base/service.js'
+import { repeated, type Service } from '../base/service.js'
 import type { Statistics } from '../store/port/statistics.js'
 import type { EventLog, LogRow } from '../store/port-log.js'
 import type { Tenants } from '../store/port-tenants.js'
@@ -73,41 +73,13 @@ export const countSome = async (parts: StatisticsParts, size = LEAST): Promise<C
 }
 
 export const createStatistics = (parts: StatisticsParts): Service => {
-  let running: Promise<void> | null = null
-  let isStopping = false
   let size = LEAST
-  let wake: () => void = () => {}
-  const rest = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  const run = async (): Promise<void> => {
-    while (!isStopping) {
-      try {
-        for (let more = true; more && !isStopping; ) ({ more, size } = await countSome(parts, size))
-        await rest(LOOK_MS)
-      } catch (error) {
-        if (isStopping) return
-        parts.log.error({ event: 'statistics_failed', error: (error as Error).message }, 'not counted')
-        await rest(REST_MS)
-      }
-    }
+  const turn = async (isStopping: () => boolean): Promise<number> => {
+    for (let more = true; more && !isStopping(); ) ({ more, size } = await countSome(parts, size))
+    return LOOK_MS
   }
-  return {
-    name: 'statistics',
-    async start() {
-      isStopping = false
-      running ??= run()
-    },
-    async stop() {
-      isStopping = true
-      wake()
-      await running
-      running = null
-    },
-  }
+  return repeated('statistics', turn, {
+    restMs: REST_MS,
+    told: ({ message }) => parts.log.error({ event: 'statistics_failed', error: message }, 'not counted'),
+  })
 }

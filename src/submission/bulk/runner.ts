@@ -6,7 +6,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../base/log.js'
-import type { Service } from '../../base/service.js'
+import { repeated, type Service } from '../../base/service.js'
 import type { JobRow, JobStep, Jobs } from '../../store/port/jobs.js'
 import type { EmailSearch } from '../../store/port.js'
 import { type ActGround, actOn, type Did } from './act.js'
@@ -45,45 +45,14 @@ export const stepOf = async (
 }
 
 export const createJobRunner = (parts: RunnerParts): Service => {
-  let running: Promise<void> | null = null
-  let isStopping = false
-  let wake: () => void = () => {}
-  const rest = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-  const round = async (): Promise<boolean> => {
+  const turn = async (isStopping: () => boolean): Promise<number> => {
     let more = false
     for (const job of await parts.store.runningJobs())
-      more = (!isStopping && (await stepOf(parts, job, () => isStopping))) || more
-    return more
+      more = (!isStopping() && (await stepOf(parts, job, isStopping))) || more
+    return more ? 0 : LOOK_MS
   }
-  const run = async (): Promise<void> => {
-    while (!isStopping) {
-      try {
-        if (!(await round()) && !isStopping) await rest(LOOK_MS)
-      } catch (error) {
-        if (isStopping) return
-        parts.log.error({ event: 'job_failed', error: (error as Error).message }, 'a job rests')
-        await rest(REST_MS)
-      }
-    }
-  }
-  return {
-    name: 'jobs',
-    async start() {
-      isStopping = false
-      running ??= run()
-    },
-    async stop() {
-      isStopping = true
-      wake()
-      await running
-      running = null
-    },
-  }
+  return repeated('jobs', turn, {
+    restMs: REST_MS,
+    told: ({ message }) => parts.log.error({ event: 'job_failed', error: message }, 'a job waits'),
+  })
 }
