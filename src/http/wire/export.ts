@@ -14,7 +14,6 @@ import type { Page, Rows } from '../../store/page.js'
 import { type Answer, type Call, headerValues } from '../endpoint.js'
 
 export type Format = 'csv' | 'ndjson'
-export const FORMATS = ['json', 'csv', 'ndjson'] as const
 /** Rows of one file. */
 export const MOST_ROWS = 1_000_000
 

@@ -9,7 +9,6 @@
  *   one answer of a wrong password, after the same work.
  */
 import type { Clock } from '../../base/clock.js'
-import { Fault } from '../../base/fault.js'
 import { keyedHash, sameBytes } from '../../base/secret.js'
 import type { UserRow } from '../../store/port/identity.js'
 import { createFailures, type Failures } from '../failures.js'
@@ -72,7 +71,3 @@ export const createPersonProof = (ground: TenantGround, failures: Failures): Pro
     return null
   }
 }
-
-/** As the doors say it; the words tell nothing about who is there. */
-export const notProved = (): Fault =>
-  new Fault('auth.credentials_invalid', { detail: 'The address or the password is not right' })

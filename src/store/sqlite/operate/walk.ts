@@ -165,5 +165,3 @@ export const createWalk = (sql: Statements) => {
     return { rows: [], next: null }
   }
 }
-
-export type Walk = ReturnType<typeof createWalk>
