@@ -36,6 +36,8 @@ export interface Provider {
   readonly ca_file: string | null
 }
 
+export const labelOf = ({ label, name }: Pick<Provider, 'label' | 'name'>): string => label ?? name
+
 export interface IdentitySettings {
   readonly local: boolean
   readonly auto: boolean

@@ -42,7 +42,7 @@ const ofKey = (row: KeyRow, perMinute: number): Principal => ({
 })
 
 /** What a session of nobody does is done by the session. */
-const actorOf = ({ row, user }: LiveSession): Principal['actor'] =>
+export const actorOf = ({ row, user }: LiveSession): Principal['actor'] =>
   user === null
     ? { kind: row.provider === 'cli' ? 'cli' : 'link', id: row.id, name: null }
     : { kind: 'person', id: user.id, name: user.email }

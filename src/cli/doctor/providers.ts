@@ -5,8 +5,8 @@
  *   in: a wrong client or secret shows only when somebody is.
  */
 import { systemClock } from '../../base/clock.js'
-import type { Provider as Settings } from '../../config/identity.js'
-import { createProviders, labelOf, type Providers } from '../../dashboard/sign-in/providers.js'
+import { labelOf, type Provider as Settings } from '../../config/identity.js'
+import { createProviders, type Providers } from '../../dashboard/sign-in/providers.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
 const NOBODY = warn(

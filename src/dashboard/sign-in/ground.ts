@@ -3,7 +3,7 @@
  */
 import type { Log } from '../../base/log.js'
 import { randomText } from '../../base/secret.js'
-import type { IdentitySettings } from '../../config/identity.js'
+import { type IdentitySettings, labelOf } from '../../config/identity.js'
 import type { ProvePerson } from '../../tenant/identity/local.js'
 import type { TenantGround } from '../../tenant/principal.js'
 import type { Assets } from '../assets/assets.js'
@@ -45,7 +45,7 @@ export const isOurForm = ({ tenant, baseUrl }: SignInGround, asked: Asked): bool
 
 /** Links to the providers; `query` goes along. */
 export const providerLinks = ({ providers }: SignInGround, query: string): readonly ProviderLink[] =>
-  providers.settings.map(({ name, label }) => ({ href: `/sign-in/${name}${query}`, label: label ?? name }))
+  providers.settings.map((one) => ({ href: `/sign-in/${one.name}${query}`, label: labelOf(one) }))
 
 export const returnQuery = (returnTo: string): string =>
   returnTo === '/' ? '' : `?return_to=${encodeURIComponent(returnTo)}`

@@ -15,8 +15,6 @@ export interface Providers {
   close(): Promise<void>
 }
 
-export const labelOf = ({ label, name }: Pick<Settings, 'label' | 'name'>): string => label ?? name
-
 export const createProviders = (settings: readonly Settings[], clock: Clock): Providers => {
   const made = new Map<string, Promise<Provider>>()
   const make = async (at: number, one: Settings): Promise<Provider> => {

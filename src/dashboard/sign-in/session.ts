@@ -7,7 +7,7 @@
 import type { Role } from '../../config/identity.js'
 import type { Actor } from '../../store/port/audit.js'
 import type { SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
-import { type LiveSession, newSession, verifySession } from '../../tenant/session.js'
+import { newSession, verifySession } from '../../tenant/session.js'
 import type { Asked, Reply } from './exchange.js'
 import type { SignInGround } from './ground.js'
 
@@ -34,12 +34,6 @@ export const currentSession = async ({ tenant }: SignInGround, asked: Asked) => 
   const token = asked.cookie('session')
   return token === null ? null : verifySession(tenant, token)
 }
-
-/** As whom the browser's session is written down. */
-export const actorOf = ({ row, user }: LiveSession, address: string): Actor =>
-  user === null
-    ? { kind: row.provider === 'cli' ? 'cli' : 'link', id: row.id, name: null, address }
-    : { kind: 'person', id: user.id, name: user.email, address }
 
 /** As whom a provider's own word is written down. */
 export const providerActor = (name: string, address: string | null): Actor => ({

@@ -7,12 +7,13 @@
  *   logout token, from its own machine, without a cookie.
  */
 import { unseal } from '../../base/secret.js'
+import { actorOf } from '../../tenant/authenticate.js'
 import { formTokenOf, isOwnOrigin, sameToken } from '../own-form.js'
 import type { Asked, Reply } from './exchange.js'
 import { notOurForm, type SignInGround } from './ground.js'
 import type { LogoutClaims } from './oidc/logout-token.js'
 import type { Provider } from './oidc/provider.js'
-import { actorOf, currentSession, providerActor } from './session.js'
+import { currentSession, providerActor } from './session.js'
 import { messagePage } from './views.js'
 import { type KeptTokens, TOKENS } from './with-provider.js'
 
@@ -49,7 +50,9 @@ export const signOut = async (ground: SignInGround, asked: Asked): Promise<Reply
   const isOurs = sameToken(asked.form.raw('_form'), formTokenOf(tenant.pepper, token))
   if (!isOurs || !isOwnOrigin(asked.headers, baseUrl())) return notOurForm(ground, asked)
   const away = await awayFrom(ground, current)
-  await tenant.store.by(actorOf(current, asked.address)).revokeSession(accountId, current.row.id)
+  await tenant.store
+    .by({ ...actorOf(current), address: asked.address })
+    .revokeSession(accountId, current.row.id)
   ground.log.info({ event: 'signed_out', session: current.row.id, user: current.row.userId })
   if (away === null) return { status: 303, to: '/signed-out', cookies: GONE }
   const page = messagePage({

@@ -14,7 +14,7 @@
 import * as oidc from 'openid-client'
 import type { Clock } from '../../../base/clock.js'
 import { createFetch, type PlainFetch } from '../../../base/dial/fetch.js'
-import { readCa, readSecret, type Provider as Settings } from '../../../config/identity.js'
+import { labelOf, readCa, readSecret, type Provider as Settings } from '../../../config/identity.js'
 import { ConfigError } from '../../../config/problem.js'
 import type { Claims, Told } from './claims.js'
 import { type LogoutClaims, LogoutTokens } from './logout-token.js'
@@ -83,7 +83,7 @@ export class Provider {
   constructor(options: ProviderOptions) {
     this.#options = options
     this.settings = options.settings
-    this.label = options.settings.label ?? options.settings.name
+    this.label = labelOf(options.settings)
   }
 
   get name(): string {
