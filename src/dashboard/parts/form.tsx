@@ -88,13 +88,23 @@ const typed = (name: string, value: string, refused: Refused | null | undefined)
 const own = (refused: Refused | null | undefined, action: string | undefined) =>
   refused && (action === undefined || refused.action === action) ? refused : null
 
+/** Of a field with a mistake, so that who hears the page hears it there. */
+const saidBy = (id: string) => ({ 'aria-invalid': true, 'aria-describedby': `${id}-wrong` })
+
+const Wrong = ({ id, says }: { readonly id: string; readonly says: string | null }) =>
+  says === null ? null : (
+    <span class="wrong" id={`${id}-wrong`}>
+      {says}
+    </span>
+  )
+
 export const Field = (props: FieldProps) => {
   const { name, label, hint, type = 'text', rows, required, maxLength, placeholder, autocomplete } = props
   const refused = own(props.refused, props.action)
   const wrong = mistakeOf(name, refused)
   const value = type === 'password' ? '' : typed(name, String(props.value ?? ''), refused)
   const id = `${props.action ?? 'f'}-${name}`
-  const said = wrong !== null ? { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` } : {}
+  const said = wrong === null ? {} : saidBy(id)
   const common = { id, name, required, maxLength, placeholder, autocomplete, ...said }
   return (
     <label for={id}>
@@ -106,11 +116,7 @@ export const Field = (props: FieldProps) => {
           {value}
         </textarea>
       )}
-      {wrong === null ? null : (
-        <span class="wrong" id={`${id}-wrong`}>
-          {wrong}
-        </span>
-      )}
+      <Wrong id={id} says={wrong} />
       {hint === undefined ? null : <span class="hint">{hint}</span>}
     </label>
   )
@@ -128,14 +134,14 @@ export const Choice = ({ name, label, hint, options, value, refused, action }: C
   return (
     <label for={id}>
       {label}
-      <select id={id} name={name} {...(wrong !== null && { 'aria-invalid': true })}>
+      <select id={id} name={name} {...(wrong !== null && saidBy(id))}>
         {options.map(([one, text]) => (
           <option value={one} selected={one === chosen}>
             {text}
           </option>
         ))}
       </select>
-      {wrong === null ? null : <span class="wrong">{wrong}</span>}
+      <Wrong id={id} says={wrong} />
       {hint === undefined ? null : <span class="hint">{hint}</span>}
     </label>
   )

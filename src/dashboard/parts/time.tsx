@@ -10,6 +10,8 @@ import type { Visit } from '../visit.js'
 export { spanWords }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
+/** A browser may name its zone in a thousand spellings. */
+const MOST_FORMATS = 500
 
 /** Made once: a format costs a hundred times what its use does. */
 const formatOf = (zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat => {
@@ -17,6 +19,7 @@ const formatOf = (zone: string, options: Intl.DateTimeFormatOptions): Intl.DateT
   let format = formats.get(key)
   if (format === undefined) {
     format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, ...options })
+    if (formats.size >= MOST_FORMATS) formats.clear()
     formats.set(key, format)
   }
   return format
