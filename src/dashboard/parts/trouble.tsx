@@ -15,6 +15,10 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not available for now',
 }
 
+/** Details of /v1 begin small and end without a full stop. */
+const asSentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`
+
 export const troubleView = (problem: Problem): View => {
   const { status, title, detail, request_id: id } = problem
   const heading = TITLES[status] ?? title
@@ -23,7 +27,7 @@ export const troubleView = (problem: Problem): View => {
     status,
     body: (
       <Empty whole title={heading}>
-        <p>{detail ?? title}</p>
+        <p>{asSentence(detail ?? title)}</p>
         {id === undefined ? null : (
           <p class="soft">
             Request <code>{id}</code>

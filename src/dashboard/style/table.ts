@@ -48,6 +48,7 @@ export const TABLE = `
 .clamp { display: -webkit-box; overflow: hidden; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow-wrap: anywhere; }
 .reply { display: block; margin-top: .125rem; color: var(--ink-2); font: var(--small) var(--mono); overflow-wrap: anywhere; white-space: normal; }
 .sub { display: block; margin-top: .125rem; color: var(--ink-3); font: 400 var(--small) var(--sans); overflow-wrap: anywhere; white-space: normal; }
+.t .verb > summary.b { max-width: none; white-space: nowrap; overflow-wrap: normal; }
 .t .sub { min-width: 5rem; }
 .heat-1 { background: color-mix(in srgb, var(--fill) 10%, transparent); }
 .heat-2 { background: color-mix(in srgb, var(--fill) 20%, transparent); }

@@ -117,6 +117,12 @@ t.test('the overview tells in a sentence, and its figures lead to mails', async 
     t.equal((await browser.visit(`/?mode=test&time=${time}`)).status, 200, time)
 })
 
+t.test('a mistake in the search says what it is about', async (t) => {
+  const { status, html } = await browser.visit('/emails?q=%22open')
+  t.equal(status, 422)
+  t.match(html, /The search must close its quotes\./)
+})
+
 t.test('a mail that is not there says since when it may be gone', async (t) => {
   const { status, html } = await browser.visit('/emails/em_01m81za3x2etma8yfz9r4zx02m')
   t.equal(status, 404)

@@ -71,6 +71,8 @@ t.test('the audit says who did what, in sentences, and is exported', async (t) =
   t.match(html, 'made the API key')
   t.match(html, 'for the audit')
   t.notMatch(html, 'made the person')
+  const people = await browser.visit('/settings/audit?action=invitation')
+  t.match(people.html, / invited /)
   const file = await browser.request('GET', '/settings/audit/export?action=api_key')
   t.match(file.headers.get('content-disposition'), 'attachment')
   const entries = file.html.trim().split('\n')

@@ -82,10 +82,22 @@ const Chips = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filt
 }
 
 /** The mistake in the search text, beside its field. */
+/** What a mistake is about; its message goes on with the verb. */
+const SUBJECTS: Readonly<Record<string, string>> = {
+  q: 'The search',
+  tag: 'The tag',
+  domain: 'The domain',
+  status: 'The status',
+}
+
 const Wrong = ({ problem }: { readonly problem: Problem | null }) =>
   problem === null ? null : (
     <p class="wrong" role="alert">
-      {problem.errors?.map(({ message }) => message).join(' ') ?? problem.detail ?? problem.title}
+      {problem.errors
+        ?.map(({ field, message }) => `${SUBJECTS[field.replace(/^\w+\./, '')] ?? field} ${message}.`)
+        .join(' ') ??
+        problem.detail ??
+        problem.title}
     </p>
   )
 

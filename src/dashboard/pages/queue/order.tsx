@@ -45,7 +45,10 @@ const WORDS: Readonly<Record<QueueVerb, Words>> = {
     follows:
       'They become due at once. Limits of upstreams and slower paces still hold; what is held stays held.',
     about: ({ waiting }) => waiting,
-    done: (n) => `${recipients(n)} ${be(n)} due now.`,
+    done: (n) =>
+      n === 0
+        ? 'Nothing changed: all of them are due already, and leave as soon as an upstream takes them.'
+        : `${recipients(n)} ${be(n)} due now.`,
   },
   hold: {
     tab: 'Hold',

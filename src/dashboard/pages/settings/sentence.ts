@@ -29,6 +29,13 @@ const DID: Readonly<Record<string, string>> = {
   signed_out: 'signed out:',
 }
 
+/** Acts that people have a plain word for. */
+const PLAIN: Readonly<Record<string, string>> = {
+  'invitation.created': 'invited',
+  'invitation.revoked': 'took back the invitation of',
+  'invitation.accepted': 'took the invitation of',
+}
+
 /** Members of the detail that name what it is about, the best first. */
 const NAMED = [
   'name',
@@ -52,13 +59,17 @@ const nameIn = ({ detail, target }: AuditEntry): string => {
   return target.id ?? ''
 }
 
+/** A new role is what one looks for in an audit. */
+const roleIn = ({ detail: { role } }: AuditEntry): string =>
+  role !== null && typeof role === 'object' ? `, role ${valueWords(role)}` : ''
+
 export const didWhat = (entry: AuditEntry): { readonly did: string; readonly whom: string } => {
   const [type = '', act = ''] = entry.action.split('.')
   const verb = DID[act] ?? act.replaceAll('_', ' ')
   const changed = typeof entry.detail.changed === 'number' ? ` (${entry.detail.changed} mails)` : ''
   return {
-    did: `${verb} the ${NAMES[type] ?? type.replaceAll('_', ' ')}`,
-    whom: `${nameIn(entry)}${changed}`,
+    did: PLAIN[entry.action] ?? `${verb} the ${NAMES[type] ?? type.replaceAll('_', ' ')}`,
+    whom: `${nameIn(entry)}${changed}${roleIn(entry)}`,
   }
 }
 
