@@ -165,15 +165,19 @@ const setAside = (dataDir: string): string | null => {
 /** Holds what waits in a copy, and tells what it opens; see store/sqlite/restored.ts. */
 const madeSafe = async (file: string, send: boolean) => {
   const { putToRest } = await import('../store/sqlite/restored.js')
-  const { held, due, sessions, keys, credentials } = putToRest(file, send, Date.now())
+  const { held, due, sessions, keys, credentials, people } = putToRest(file, send, Date.now())
   const shown = (rows: typeof keys) =>
     rows.map(({ created_at, ...row }) => ({ ...row, created_at: toRfc3339(created_at) }))
-  return { held, due, sessions_ended: sessions, keys: shown(keys), credentials: shown(credentials) }
+  return {
+    ...{ held, due, sessions_ended: sessions },
+    ...{ keys: shown(keys), credentials: shown(credentials), people: shown(people) },
+  }
 }
 
 type Safe = Awaited<ReturnType<typeof madeSafe>>
 
-const sayWhatIsIn = (terminal: Terminal, { held, due, sessions_ended, keys, credentials }: Safe): void => {
+const sayWhatIsIn = (terminal: Terminal, safe: Safe): void => {
+  const { held, due, sessions_ended, keys, credentials, people } = safe
   terminal.say(
     `${held} recipients that waited are held (restored): postern queue list, then queue release or queue purge`,
   )
@@ -182,6 +186,7 @@ const sayWhatIsIn = (terminal: Terminal, { held, due, sessions_ended, keys, cred
   const text = (rows: Safe['keys']) => rows.map(({ id, name }) => `${id} ${name}`).join(', ') || 'none'
   terminal.say(`what was revoked since the copy is valid again. Keys: ${text(keys)}`)
   terminal.say(`credentials: ${text(credentials)}`)
+  terminal.say(`people who can sign in, with the roles and passwords of then: ${text(people)}`)
 }
 
 export const restoreCommand = command({

@@ -168,6 +168,7 @@ t.test('what waits in a copy is held when it is restored, unless --send says oth
     const later = await accepted(store, at, { createdAt: now, scheduledAt: now + HOUR })
     return { queued: await accepted(store, at, { createdAt: now }), later, at }
   })
+  await desk.json(['user', 'create', 'ana@x.test', '--role', 'owner'])
   const copy = join(desk.dir, 'night.db')
   await desk.json(['backup', copy])
   const claimed = await withStore(desk, async (store, at) => {
@@ -182,6 +183,7 @@ t.test('what waits in a copy is held when it is restored, unless --send says oth
   const said = await desk.json(['restore', copy, '--yes'])
   t.match(said, { held: 2, due: 0, sessions_ended: 1, credentials: [] })
   t.match(said.keys, [{ id: key.id, name: 'app' }])
+  t.match(said.people, [{ name: 'ana@x.test owner' }])
   await withStore(desk, async (store, at) => {
     t.same(await store.claim(at.poolId, 9, now + 9 * HOUR, now + 8 * HOUR), [], 'nothing is sent twice')
     t.equal(await store.sessionByLookup('l'), null)

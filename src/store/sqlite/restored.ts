@@ -5,8 +5,8 @@
  *   put to rest: held as `restored`, until somebody releases or purges it; webhooks
  *   go on from the end of the log. What was
  *   under way is treated as after a crash first. Sessions and links end, since one that was
- *   ended or used later would live again; keys and credentials are told, for the same
- *   reason. Rows stored from now on stand above all that the lost time had given out.
+ *   ended or used later would live again; keys, credentials and people are told, for the
+ *   same reason. Rows stored from now on stand above all that the lost time had given out.
  */
 import type { Db } from './connect.js'
 import { Database } from './driver.js'
@@ -20,7 +20,7 @@ export const RESTORED = 'restored'
 
 export interface Access {
   readonly id: string
-  /** Of a key; of a credential its user name, or its range of addresses. */
+  /** Of a key; of a credential its user name, or its range of addresses; of a person the address. */
   readonly name: string
   readonly workspace_id: string | null
   readonly created_at: number
@@ -34,6 +34,8 @@ export interface Restored {
   readonly sessions: number
   readonly keys: readonly Access[]
   readonly credentials: readonly Access[]
+  /** Who may sign in, disabled since or not, with the role and the password of then. */
+  readonly people: readonly Access[]
 }
 
 /** What was to be posted may have been posted since: endpoints go on from the end of the log. */
@@ -73,6 +75,12 @@ export const putToRest = (path: string, send: boolean, now: number): Restored =>
         credentials: db
           .prepare<[], Access>(
             `SELECT id, coalesce(username, cidr) AS name, workspace_id, created_at FROM credentials ORDER BY ord DESC`,
+          )
+          .all(),
+        people: db
+          .prepare<[], Access>(
+            `SELECT id, email || ' ' || role AS name, NULL AS workspace_id, created_at FROM users
+             WHERE disabled_at IS NULL ORDER BY ord DESC`,
           )
           .all(),
       }
