@@ -5,6 +5,8 @@
  *   What /v1 refuses arrives as an AskError with its problem details, and the page that asked says it in place.
  */
 
+import type { Readable } from 'node:stream'
+
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>
 
@@ -18,12 +20,16 @@ export interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Of the person; guesses are counted against it. */
   readonly address: string
+  /** What comes little by little is handed on like that. */
+  readonly streamed?: boolean
 }
 
 export interface AskAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Buffer
+  /** In place of the octets, where it was asked for and there is one; whoever takes it destroys it. */
+  readonly stream: Readable | null
 }
 
 /** Given by the daemon: one request to the API without a socket. */
@@ -76,7 +82,7 @@ export const queryText = (query: Query): string => {
 }
 
 /** The body of a 2xx as JSON; anything else is an AskError. */
-export const jsonOf = <T>({ status, bytes }: AskAnswer): T => {
+export const jsonOf = <T>({ status, bytes }: Pick<AskAnswer, 'status' | 'bytes'>): T => {
   const value = JSON.parse(bytes.toString('utf8')) as T
   if (status >= 400) throw new AskError(value as unknown as Problem)
   return value

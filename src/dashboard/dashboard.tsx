@@ -7,6 +7,7 @@
  * NOTES
  *   Every answer is made here, also that of an error, so that the API's problem documents never reach a page.
  */
+import { Readable } from 'node:stream'
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
@@ -281,8 +282,15 @@ export const createDashboard = (options: DashboardOptions): Site => {
     method: 'GET' as const,
     path,
     options: { auth: false as const },
-    handler: guarded(async (_request, h, visit) => {
+    handler: guarded(async (request, h, visit) => {
       const { status, headers, body } = await answer(visit)
+      if (body instanceof Readable) {
+        const { res } = request.raw
+        if (res.destroyed) body.destroy()
+        else res.once('close', () => body.destroy())
+        // compressed, it would be held back
+        request.info.acceptEncoding = 'identity'
+      }
       const response = h.response(body).code(status)
       for (const [name, value] of Object.entries(headers)) response.header(name, value)
       return response

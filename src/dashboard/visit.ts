@@ -71,6 +71,8 @@ export interface AskFor {
   readonly headers?: Readonly<Record<string, string>>
   /** False leaves the workspace of the URL out. */
   readonly scoped?: boolean
+  /** What comes little by little is handed on like that. */
+  readonly streamed?: boolean
 }
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, owner: 2 }
@@ -142,13 +144,14 @@ export class Visit {
   async fetch(
     method: Method,
     path: string,
-    { query, body, headers, scoped = true }: AskFor = {},
+    { query, body, headers, scoped = true, streamed = false }: AskFor = {},
   ): Promise<AskAnswer> {
     const { ask, session, address, scope } = this.#parts
     const workspace = scoped && scope.workspace !== null ? { 'x-workspace-id': scope.workspace } : {}
     return ask(method, path, {
       session,
       address,
+      streamed,
       headers: { ...workspace, ...headers },
       ...(query && { query }),
       ...(body !== undefined && { body }),
@@ -189,7 +192,12 @@ export class Visit {
 
   /** This very page with some parameters changed; `cursor` never stays. */
   here(change: Query): string {
+    return this.beside(this.url.pathname, change)
+  }
+
+  /** As here, at another address. */
+  beside(path: string, change: Query): string {
     const query: Record<string, Query[string]> = Object.fromEntries(this.url.searchParams)
-    return this.url.pathname + queryText({ ...query, cursor: null, ...change })
+    return path + queryText({ ...query, cursor: null, ...change })
   }
 }

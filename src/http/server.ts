@@ -109,11 +109,20 @@ const checkFields = async (
   return { query: query?.value, body: checked?.value }
 }
 
-const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): ResponseObject => {
+/** What is sent; a stream goes past the response where this very process asked for it like that. */
+const payloadOf = ({ plugins, info }: Request, body: unknown) => {
+  if (!(body instanceof Readable)) {
+    return typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+  }
   // hapi compresses what a client takes compressed; what comes little by little would be held back by that
-  if (body instanceof Readable) h.request.info.acceptEncoding = 'identity'
-  const isReady = typeof body === 'string' || body instanceof Readable || Buffer.isBuffer(body)
-  const payload = isReady ? body : JSON.stringify(body)
+  info.acceptEncoding = 'identity'
+  if (plugins.handedOn === undefined) return body
+  plugins.handedOn.stream = body
+  return ''
+}
+
+const toResponse = (h: ResponseToolkit, { status, body, headers }: Answer): ResponseObject => {
+  const payload = payloadOf(h.request, body)
   const response = h.response(payload).code(status).type('application/json; charset=utf-8')
   for (const [name, value] of Object.entries(headers ?? {})) response.header(name, value)
   return response

@@ -13,10 +13,10 @@ import { domainPage } from './domains/domain.js'
 import { domainsPage } from './domains/domains.js'
 import { emailPage } from './email/email.js'
 import { EMAIL_ROUTES } from './email/raw.js'
-import { emailsPage } from './emails/emails.js'
+import { emailsExport, emailsPage } from './emails/emails.js'
 import { jobPage, jobsPage } from './jobs/jobs.js'
 import { lookPage } from './look.js'
-import { overviewPage } from './overview/overview.js'
+import { overviewPage, statisticsExport } from './overview/overview.js'
 import { newPoolPage } from './pools/new.js'
 import { poolPage } from './pools/pool.js'
 import { poolsPage } from './pools/pools.js'
@@ -29,7 +29,7 @@ import { invitePage, peoplePage } from './settings/people.js'
 import { personPage } from './settings/person.js'
 import { sessionsPage } from './settings/sessions.js'
 import { youPage } from './settings/you.js'
-import { suppressionsPage } from './suppressions/suppressions.js'
+import { suppressionsExport, suppressionsPage } from './suppressions/suppressions.js'
 import { editWebhookPage, newWebhookPage } from './webhooks/edit.js'
 import { webhooksPage } from './webhooks/list.js'
 import { webhookPage } from './webhooks/one.js'
@@ -76,7 +76,14 @@ export const PAGES: readonly Page[] = [
   lookPage,
 ]
 
-export const RAW_ROUTES: readonly RawRoute[] = [documentRoute, auditExport, ...EMAIL_ROUTES]
+export const RAW_ROUTES: readonly RawRoute[] = [
+  documentRoute,
+  auditExport,
+  emailsExport,
+  suppressionsExport,
+  statisticsExport,
+  ...EMAIL_ROUTES,
+]
 
 /** At addresses where programs get JSON; nobody needs a session. */
 export const OPEN_PAGES: readonly OpenPage[] = [errorsPage, errorPage]

@@ -2,8 +2,10 @@
  * NAME      inject - a request of this very process
  * DESCRIPTION
  *   For the pages for people: the whole way of a request through the gate, without a socket. The answer is what a
- *   client would get.
+ *   client would get. One that comes little by little is gathered, or handed on as the stream that it is: then nothing
+ *   of it has been read.
  */
+import type { Readable } from 'node:stream'
 import type { ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 
 export interface InnerRequest {
@@ -13,12 +15,26 @@ export interface InnerRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Of whoever is behind it. */
   readonly address: string
+  readonly streamed?: boolean
 }
 
 export interface InnerAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Buffer
+  /** Null where the answer is octets, or was not asked for as a stream. */
+  readonly stream: Readable | null
+}
+
+/** Where the stream of an answer is put, in place of sending it. */
+interface HandedOn {
+  stream: Readable | null
+}
+
+declare module '@hapi/hapi' {
+  interface PluginsStates {
+    handedOn?: HandedOn
+  }
 }
 
 type Inject = (request: ServerInjectOptions) => Promise<ServerInjectResponse>
@@ -28,13 +44,14 @@ export const askThrough =
   async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
-    { session, query = {}, body, headers = {}, address }: InnerRequest,
+    { session, query = {}, body, headers = {}, address, streamed = false }: InnerRequest,
   ): Promise<InnerAnswer> => {
     const text = new URLSearchParams()
     for (const [name, value] of Object.entries(query)) {
       if (value !== null && value !== undefined && value !== '') text.append(name, String(value))
     }
     const url = text.size === 0 ? path : `${path}?${text}`
+    const handedOn: HandedOn = { stream: null }
     const answer = await inject({
       method,
       url,
@@ -45,7 +62,13 @@ export const askThrough =
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { payload: JSON.stringify(body) }),
+      ...(streamed && { plugins: { handedOn } }),
     })
     const said = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const)
-    return { status: answer.statusCode, headers: Object.fromEntries(said), bytes: answer.rawPayload }
+    return {
+      status: answer.statusCode,
+      headers: Object.fromEntries(said),
+      bytes: answer.rawPayload,
+      stream: handedOn.stream,
+    }
   }

@@ -31,3 +31,6 @@ export const chosenWorkspace = (visit: Visit, workspaces: readonly WorkspaceName
   const named = workspaces.find(({ id, slug }) => id === workspace || slug === workspace)
   return (named ?? workspaces.find(({ is_default }) => is_default) ?? workspaces[0])?.slug ?? ''
 }
+
+/** For what belongs to one workspace, whatever the URL says. */
+export const within = (slug: string) => ({ scoped: false, headers: { 'x-workspace-id': slug } })

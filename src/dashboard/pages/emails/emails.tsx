@@ -5,8 +5,10 @@
  *   changed a filter by hand, starts the list again instead of refusing it.
  */
 import { AskError, type Problem } from '../../ask.js'
+import { exported } from '../../exported.js'
 import type { EmailRow } from '../../mail/record.js'
-import type { Page, Refused, View } from '../../page.js'
+import type { Page, RawRoute, Refused, View } from '../../page.js'
+import { ExportLinks } from '../../parts/export-links.js'
 import { LiveState } from '../../parts/live.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
@@ -138,6 +140,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
             {visit.may('member') ? <BulkBar {...{ visit, refused }} /> : null}
             <footer class="foot">
               <span>{howMany(found)}</span>
+              <ExportLinks visit={visit} path="/emails/export" keep={{ since: filter.since }} />
               <Pager visit={visit} list={list} keep={{ since: filter.since }} />
             </footer>
           </>
@@ -148,3 +151,8 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
 }
 
 export const emailsPage: Page = { path: '/emails', view, actions: BULK_ACTIONS }
+
+export const emailsExport: RawRoute = {
+  path: '/emails/export',
+  answer: (visit) => exported(visit, '/v1/emails', { query: apiQuery(visit, filterOf(visit)) }),
+}

@@ -1,7 +1,7 @@
 /**
  * NAME      figures - what the overview asks, and the sentence that it makes of it
  */
-import type { Problem } from '../../ask.js'
+import type { Problem, Query } from '../../ask.js'
 import type { List } from '../../parts/table.js'
 import { spanWords } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -102,14 +102,19 @@ export interface Scene {
 const dataOf = <T>(answer: List<T> | { readonly data: readonly T[] } | Problem): readonly T[] =>
   'data' in answer ? answer.data : []
 
-export const askScene = async (visit: Visit): Promise<Scene> => {
+/** What the strips are made of. */
+export const statisticsQuery = (visit: Visit): Query => {
   const { length, interval } = WINDOWS[windowOf(visit)]
   const from = new Date(visit.now - length).toISOString()
+  return { mode: visit.scope.mode, tz: visit.zone, from, interval }
+}
+
+export const askScene = async (visit: Visit): Promise<Scene> => {
   const { mode } = visit.scope
-  const query = { mode, tz: visit.zone, from }
+  const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
   const [statistics, domains, ages, pools, webhooks, workspaces, queue] = await Promise.all([
-    visit.ask<Statistics>('GET', '/v1/statistics', { query: { ...query, interval } }),
+    visit.ask<Statistics>('GET', '/v1/statistics', { query }),
     visit.part<Statistics>('/v1/statistics', {
       query: { ...query, interval: 'day', group_by: 'recipient_domain', limit: 50 },
     }),

@@ -4,10 +4,12 @@
  *   The state in a sentence, what is wrong below it, and then the figures that prove it: each a link to the mails that
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */
+import { exported } from '../../exported.js'
 import type { EventRow } from '../../mail/record.js'
-import type { Page, View } from '../../page.js'
+import type { Page, RawRoute, View } from '../../page.js'
 import { Lines } from '../../parts/chart/lines.js'
 import { type Strip, Strips } from '../../parts/chart/strips.js'
+import { ExportLinks } from '../../parts/export-links.js'
 import { LiveState, Refreshed } from '../../parts/live.js'
 import { Choices, Head, Note, Section } from '../../parts/page-parts.js'
 import { spanWords, Time } from '../../parts/time.js'
@@ -15,7 +17,16 @@ import type { Visit } from '../../visit.js'
 import { hasNone } from '../emails/emails.js'
 import { FirstMail } from '../emails/first-mail.js'
 import { Blocks } from '../queue/blocks.js'
-import { askScene, percent, type Scene, sentence, WINDOWS, type Window, windowOf } from './figures.js'
+import {
+  askScene,
+  percent,
+  type Scene,
+  sentence,
+  statisticsQuery,
+  WINDOWS,
+  type Window,
+  windowOf,
+} from './figures.js'
 import { latestReplies, WaitingByPool, WorstDomains } from './trouble-tables.js'
 
 interface Props {
@@ -116,6 +127,7 @@ const Charts = ({ visit, scene }: Props) => {
     <Section
       title="Recipients"
       says={`per ${each}; each strip has its own scale, its peak stands at the right`}
+      actions={<ExportLinks visit={visit} path="/statistics/export" />}
     >
       <Strips
         {...{ visit, times }}
@@ -208,3 +220,8 @@ const view = async (visit: Visit): Promise<View> => {
 }
 
 export const overviewPage: Page = { path: '/', view }
+
+export const statisticsExport: RawRoute = {
+  path: '/statistics/export',
+  answer: (visit) => exported(visit, '/v1/statistics', { query: statisticsQuery(visit) }),
+}

@@ -4,16 +4,18 @@
  *   A list belongs to a workspace, or to all of them. Without a workspace in the URL the default one is meant, and the
  *   page says so.
  */
-import { AskError, mistake } from '../../ask.js'
+import { AskError, mistake, type Query } from '../../ask.js'
+import { exported } from '../../exported.js'
 import type { Form } from '../../form.js'
-import type { Done, Page, Refused } from '../../page.js'
+import type { Done, Page, RawRoute, Refused } from '../../page.js'
+import { ExportLinks } from '../../parts/export-links.js'
 import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
 import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { chosenWorkspace, workspacesOf } from '../access/names.js'
+import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
 
 interface Suppression {
   readonly id: string
@@ -37,10 +39,12 @@ const ORIGINS = [
 const originText = (origin: string): string =>
   ORIGINS.find(([one]) => one === origin)?.[1].toLowerCase() ?? origin
 
-/** The header that names the list's workspace. */
-const within = (slug: string) => ({ scoped: false, headers: { 'x-workspace-id': slug } })
-
 const isWide = (visit: Visit): boolean => visit.query('scope') === 'account'
+
+const listQuery = (visit: Visit): Query => ({
+  origin: visit.query('origin'),
+  scope: isWide(visit) ? 'account' : null,
+})
 
 const columns = (visit: Visit, refused: Refused | null): readonly Column<Suppression>[] => [
   { head: 'Address', cell: (row) => <span dir="auto">{row.email}</span> },
@@ -182,12 +186,7 @@ const rowsOf = async (visit: Visit, slug: string): Promise<List<Suppression> | S
     return visit.find<Suppression>(`/v1/suppressions/${encodeURIComponent(address)}`, within(slug))
   return visit.ask<List<Suppression>>('GET', '/v1/suppressions', {
     ...within(slug),
-    query: {
-      origin: visit.query('origin'),
-      scope: isWide(visit) ? 'account' : null,
-      cursor: visit.query('cursor'),
-      limit: 50,
-    },
+    query: { ...listQuery(visit), cursor: visit.query('cursor'), limit: 50 },
   })
 }
 
@@ -238,6 +237,15 @@ const add = async (visit: Visit, form: Form): Promise<Done> => {
   }
 }
 
+export const suppressionsExport: RawRoute = {
+  path: '/suppressions/export',
+  answer: async (visit) =>
+    exported(visit, '/v1/suppressions', {
+      ...within(chosenWorkspace(visit, await workspacesOf(visit))),
+      query: listQuery(visit),
+    }),
+}
+
 export const suppressionsPage: Page = {
   path: '/suppressions',
   async view(visit, refused) {
@@ -273,7 +281,12 @@ export const suppressionsPage: Page = {
             ) : (
               <NotListed {...{ visit, address, slug }} />
             )}
-            {list === null ? null : <Pager visit={visit} list={list} />}
+            {list === null ? null : (
+              <footer class="foot">
+                <ExportLinks visit={visit} path="/suppressions/export" />
+                <Pager visit={visit} list={list} />
+              </footer>
+            )}
           </section>
           {visit.may('member') ? <Add {...{ visit, refused }} /> : null}
           <Many slug={slug} />
