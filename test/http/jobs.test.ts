@@ -2,6 +2,7 @@
 import t from 'tap'
 import { silentLog } from '../../src/base/log.js'
 import { createJobRunner, type RunnerParts, stepOf } from '../../src/submission/bulk/runner.js'
+import { requestFingerprint } from '../../src/submission/idempotency.js'
 import { eventually } from '../parts/eventually.js'
 import { outcome } from '../store/fixture.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
@@ -93,6 +94,27 @@ t.test('addresses are suppressed; what cannot be done is counted', async (t) => 
   const { json } = await bulk({ action: 'resend', q: '"nobody there yet"', reason: 'x' })
   await carryOut()
   t.match(await jobOf(json.id), { state: 'done', failed: 1, last_error: /under_way/ })
+})
+
+t.test('a job waits for the lock that a killed process has left', async (t) => {
+  const id = await send({ subject: 'Locked bill' })
+  await bounce(id)
+  await index()
+  const { json } = await bulk({ action: 'resend', q: '"locked bill"', reason: 'again' }, kit.key)
+  const job = (await kit.store.runningJobs()).find((one) => one.id === json.id)
+  t.ok(job)
+  if (job === undefined) return
+  const key = `${job.id}:${id}`
+  const now = kit.clock.now()
+  await kit.store.claimKey({
+    ...{ workspaceId: kit.workspaceId, mode: 'live', key, token: 'of the killed one', now },
+    fingerprint: requestFingerprint('POST', 'job', '', key),
+    lockedUntil: now + 60_000,
+  })
+  await t.rejects(stepOf(parts, job), { code: 'idempotency.in_progress' })
+  kit.clock.advance(60_001)
+  await carryOut()
+  t.match(await jobOf(job.id), { state: 'done', done: 1, failed: 0 })
 })
 
 t.test('what a step did while the job was canceled is counted', async (t) => {

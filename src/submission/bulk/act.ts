@@ -90,7 +90,9 @@ export const actOn = async (ground: ActGround, job: JobRow, mail: EmailRow): Pro
   try {
     return await ACTIONS[job.action](ground, job, mail)
   } catch (error) {
-    if (!(error instanceof Fault) || error.code === 'service.unavailable') throw error
+    // the lock of a step that was killed while it sent again unlocks by itself: the job waits for it
+    const waits = ['service.unavailable', 'idempotency.in_progress']
+    if (!(error instanceof Fault) || waits.includes(error.code)) throw error
     return { did: 'failed', error: error.options.reason ?? error.options.detail ?? error.code }
   }
 }
