@@ -1,16 +1,15 @@
 /**
  * NAME      suppression - addresses not to write to, from the command line
  * DESCRIPTION
- *   CSV in and out: email, reason, origin, created_at, expires_at; only the
- *   first column is needed, and a header line names the others, also in the words that other
- *   providers use in their exports.
+ *   CSV in and out.
  */
 
 import { Fault } from '../base/fault.js'
 import { suppression as suppressionRecord } from '../http/render.js'
 import { parseAddress } from '../mail/address.js'
-import { guarded, readCsv, unguarded, writeCsv } from '../record/csv.js'
+import { guarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
+import { type ListLine, readSuppressionList, SUPPRESSION_COLUMNS } from '../record/suppression-list.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
 import {
   addSuppression,
@@ -147,52 +146,11 @@ const remove = command({
     }),
 })
 
-const COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at'] as const
-
-interface Line {
-  readonly at: number
-  readonly email: string
-  readonly reason: string | null
-  /** As it stands in the file. */
-  readonly expires: string
-}
-
-/** What other providers call our columns, letters and digits only, the best first. */
-const ALSO = {
-  email: ['email', 'emailaddress', 'address', 'recipient', 'recipientemail', 'mail'],
-  reason: ['reason', 'suppressionreason', 'type', 'description', 'error', 'cause', 'status'],
-  expires_at: ['expiresat', 'expires', 'expiry'],
-} as const
-type Column = keyof typeof ALSO
-
-/** Where each column stands: by header when there is one, else by the order of COLUMNS. */
-const placesIn = (first: readonly string[]): Record<Column, number> | null => {
-  const names = first.map((name) => name.toLowerCase().replace(/[^a-z0-9]/g, ''))
-  const place = (column: Column): number =>
-    names.indexOf(ALSO[column].find((name) => names.includes(name)) ?? '?')
-  const found = { email: place('email'), reason: place('reason'), expires_at: place('expires_at') }
-  return found.email < 0 || first.some((name) => name.includes('@')) ? null : found
-}
-
-const readLines = (text: string): readonly Line[] => {
-  const records = readCsv(text)
-  const places = placesIn(records[0] ?? [])
-  const headed = places !== null
-  const cell = (record: readonly string[], name: Column) =>
-    unguarded(record[places?.[name] ?? COLUMNS.indexOf(name)] ?? '')
-  return records.slice(headed ? 1 : 0).map((record, i) => ({
-    at: i + (headed ? 2 : 1),
-    email: cell(record, 'email'),
-    reason: cell(record, 'reason') || null,
-    expires: cell(record, 'expires_at'),
-  }))
-}
-
 /** True when the line made a row, or would make one; false when its address is listed. */
 const takeLine = async (
   { ground, store }: House,
   place: Place,
-  { email, reason, expires }: Line,
+  { email, reason, expires }: ListLine,
   dry: ReadonlySet<string> | null,
 ): Promise<boolean> => {
   const expiresAt = instantOf(expires, 'expires_at')
@@ -219,7 +177,7 @@ const importAll = command({
   },
   options: { ...PLACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
   run: async (args, terminal) => {
-    const lines = readLines(String(await terminal.readInput(args.file)))
+    const lines = readSuppressionList(String(await terminal.readInput(args.file)))
     return withHouse(args, async (house) => {
       const place = await placeOf(house, args)
       const skipped: { line: number; email: string; message: string }[] = []
@@ -260,7 +218,7 @@ const exportAll = command({
         day(row.createdAt),
         day(row.expiresAt),
       ])
-      terminal.data(rows.map(suppressionRecord), () => writeCsv([COLUMNS, ...records]))
+      terminal.data(rows.map(suppressionRecord), () => writeCsv([SUPPRESSION_COLUMNS, ...records]))
     }),
 })
 

@@ -6,23 +6,37 @@
  *   "this is text", and `unguarded` takes it away again, so that an export imports unchanged.
  */
 
+export interface CsvRecord {
+  /** The line of the text on which it begins, from 1. */
+  readonly line: number
+  readonly fields: readonly string[]
+}
+
 /** Records of fields. Quoted fields may hold commas, quotes and line ends; empty lines are skipped. */
-export const readCsv = (text: string): readonly (readonly string[])[] => {
-  const records: string[][] = []
+export const readCsvLines = (text: string): readonly CsvRecord[] => {
+  const records: CsvRecord[] = []
   let record: string[] = []
+  let line = 1
+  let ends = 0
   const field = /[^\S\r\n]*(?:"((?:[^"]|"")*)"[^\S\r\n]*|([^,\r\n]*))(,|\r?\n|\r|$)/y
   const body = text.replace(/^\ufeff/, '')
   while (field.lastIndex < body.length) {
-    const [, quoted, plain = '', end] = field.exec(body) ?? []
+    const [all = '', quoted, plain = '', end] = field.exec(body) ?? []
     if (end === undefined) break
     record.push(quoted?.replace(/""/g, '"') ?? plain.trim())
+    ends += all.match(/\r?\n|\r/g)?.length ?? 0
     if (end === ',') continue
-    if (record.some((value) => value !== '')) records.push(record)
+    if (record.some((value) => value !== '')) records.push({ line, fields: record })
     record = []
+    line += ends
+    ends = 0
   }
-  if (record.some((value) => value !== '')) records.push([...record, ''])
+  if (record.some((value) => value !== '')) records.push({ line, fields: [...record, ''] })
   return records
 }
+
+export const readCsv = (text: string): readonly (readonly string[])[] =>
+  readCsvLines(text).map(({ fields }) => fields)
 
 export const writeCsv = (records: readonly (readonly (string | number | null)[])[]): string =>
   records

@@ -1,7 +1,7 @@
 /** CSV both ways. */
 import fc from 'fast-check'
 import t from 'tap'
-import { guarded, readCsv, unguarded, writeCsv } from '../../src/record/csv.js'
+import { guarded, readCsv, readCsvLines, unguarded, writeCsv } from '../../src/record/csv.js'
 
 t.test('reading', async (t) => {
   t.same(readCsv('a,b\r\nc,d\r\n'), [
@@ -15,6 +15,15 @@ t.test('reading', async (t) => {
   ])
   t.same(readCsv(''), [])
   t.same(readCsv('a,'), [['a', '']])
+})
+
+t.test('records know their lines', async (t) => {
+  const lines = readCsvLines('a\r\n\r\n"two\nlines",x\nb\n').map(({ line, fields }) => [line, fields[0]])
+  t.same(lines, [
+    [1, 'a'],
+    [3, 'two\nlines'],
+    [5, 'b'],
+  ])
 })
 
 t.test('what is written reads back', async (t) => {

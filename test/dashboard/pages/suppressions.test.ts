@@ -26,3 +26,22 @@ t.test('added, looked for, removed', async (t) => {
   t.match(wide.html, /all@b\.example is suppressed for every workspace/)
   t.notMatch((await browser.visit('/suppressions?origin=bounce')).html, /bo@b\.example/)
 })
+
+t.test('a whole list is pasted; what is wrong is named by its line', async (t) => {
+  const page = await browser.visit('/suppressions')
+  const many = Array.from({ length: 230 }, (_, i) => `"x${i}@c.example",moved`)
+  const text = ['Email Address,Reason', ...many.slice(0, 2), '', 'nobody,x', ...many, 'x@,'].join('\n')
+  const done = await browser.send(page, 'import', { list: text, reason: 'left us' })
+  t.match(done.html, /230 addresses are on the list\. No single address: lines 5, 236\./)
+  t.match((await browser.visit('/suppressions?address=x229@c.example')).html, /left us/)
+  const several = await browser.send(page, 'import', {
+    list: 'one@d.example\ntwo@d.example, three@d.example',
+  })
+  t.match(several.html, /1 address is on the list\. No single address: line 2\./)
+  const none = await browser.submit(page, 'import', { list: 'nobody\n<b>', reason: 'x' })
+  t.equal(none.status, 422)
+  t.match(none.html, /No single address: lines 1, 2\./)
+  t.match(none.html, /nobody\n&lt;b>/, 'what was typed stays')
+  const much = await browser.submit(page, 'import', { list: 'a@d.example\n'.repeat(10_001) })
+  t.match(much.html, /at most 10,000 at once; these are 10,001/)
+})

@@ -16,6 +16,7 @@ import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
+import { ImportForm, importList, wrongItems } from './import.js'
 
 interface Suppression {
   readonly id: string
@@ -163,8 +164,10 @@ const Add = ({ visit, refused }: { readonly visit: Visit; readonly refused: Refu
   )
 }
 
-const Many = ({ slug }: { readonly slug: string }) => (
-  <Section title="A whole list" says="CSV in and out, also in the words of other providers, on the server">
+const Many = ({ visit, refused, slug }: { visit: Visit; refused: Refused | null; slug: string }) => (
+  <Section title="A whole list" says="CSV, also in the words of other providers">
+    {visit.may('member') ? <ImportForm {...{ visit, refused }} wide={isWide(visit)} /> : null}
+    <p>On the server each line keeps its own reason and its end:</p>
     <div class="codes">
       <Code label="In" text={`postern suppression import list.csv --workspace ${slug}`} />
       <Code label="Out" text={`postern suppression export --workspace ${slug} > list.csv`} />
@@ -205,9 +208,9 @@ const byLine = async <T,>(asking: Promise<T>): Promise<T> => {
     return await asking
   } catch (error) {
     if (!(error instanceof AskError) || !error.problem.errors) throw error
-    const lines = error.problem.errors.flatMap(({ field }) => /\[(\d+)\]/.exec(field)?.[1] ?? [])
+    const lines = wrongItems(error)
     if (lines.length === 0) throw error
-    const which = lines.map((n) => Number(n) + 1).join(', ')
+    const which = lines.map((n) => n + 1).join(', ')
     throw mistake(
       'emails',
       `${lines.length === 1 ? `line ${which} is no address` : `lines ${which} are no addresses`}`,
@@ -289,13 +292,14 @@ export const suppressionsPage: Page = {
             )}
           </section>
           {visit.may('member') ? <Add {...{ visit, refused }} /> : null}
-          <Many slug={slug} />
+          <Many {...{ visit, refused, slug }} />
         </>
       ),
     }
   },
   actions: {
     add,
+    import: importList,
     async remove(visit, form) {
       const slug = chosenWorkspace(visit, await workspacesOf(visit))
       const email = form.raw('email')
