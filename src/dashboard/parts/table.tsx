@@ -10,10 +10,11 @@ export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
   /**
-   * `num` for figures, `grow` for the one that takes the room, `fit` for one as narrow as its words, `act` for buttons;
+   * `num` for figures, `grow` for the one that takes the room, `name` for what people made up and may have no
+   * blank, `fit` for one as narrow as its words, `act` for buttons;
    * on a phone `opt` is left out and `solo` needs no label.
    */
-  readonly kind?: 'num' | 'grow' | 'fit' | 'act' | 'opt' | 'solo'
+  readonly kind?: 'num' | 'grow' | 'name' | 'fit' | 'act' | 'opt' | 'solo'
 }
 
 /** Boxes in front of the rows; the form that they belong to stands elsewhere on the page. */

@@ -106,7 +106,7 @@ const columns = (
 ): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => <strong dir="auto">{row.name}</strong> },
   { head: 'Begins with', cell: (row) => <code class="nb">{row.prefix}</code> },
-  { head: 'Sends for', cell: (row) => may(row, workspaces, visit) },
+  { head: 'Sends for', kind: 'name', cell: (row) => may(row, workspaces, visit) },
   {
     head: 'Sends a minute',
     kind: 'num',

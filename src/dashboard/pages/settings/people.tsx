@@ -14,7 +14,7 @@ import { type InvitationRow, nameOf, type PersonRow, ROLE_OPTIONS } from './reco
 
 const columns = (visit: Visit): readonly Column<PersonRow>[] => [
   { head: 'Person', kind: 'grow', cell: (row) => <span dir="auto">{nameOf(row)}</span> },
-  { head: 'Address', cell: (row) => row.email },
+  { head: 'Address', kind: 'name', cell: (row) => row.email },
   {
     head: 'Role',
     cell: (row) => (row.role_from === null ? row.role : `${row.role}, as ${row.role_from} says`),
