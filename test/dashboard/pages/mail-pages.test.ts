@@ -113,6 +113,9 @@ t.test('the overview tells in a sentence, and its figures lead to mails', async 
   const { html } = await browser.visit('/?mode=test')
   t.notMatch(html, /All is well/, 'a third bounced')
   t.match(html, /href="\/emails\?mode=test&amp;status=bounced&amp;time=24h"/)
+  const [, handed = ''] = /href="(\/emails\?[^"]*-status[^"]*)"/.exec(html) ?? []
+  t.match((await browser.visit(handed.replaceAll('&amp;', '&'))).html, /<td/, 'what was sent')
+  t.notMatch((await browser.visit(handed.replaceAll('&amp;', '&'))).html, /class="st bad"/)
   for (const time of ['1h', '7d', '30d'])
     t.equal((await browser.visit(`/?mode=test&time=${time}`)).status, 200, time)
 })

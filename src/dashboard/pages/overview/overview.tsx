@@ -93,6 +93,13 @@ const placesIn = ({ pools, workspaces }: Scene) => ({
   workspace: (id: string) => workspaces.find((one) => one.id === id)?.slug ?? id,
 })
 
+/** Mails that an upstream has; a status names only how far they are now. */
+const handedOn = (visit: Visit): string =>
+  visit.link('/emails', {
+    q: '-status:scheduled -status:queued -status:deferred -status:canceled -status:bounced',
+    time: windowOf(visit),
+  })
+
 const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
   const { totals, data } = statistics
   const to = (status: string | null) => visit.link('/emails', { status, time: windowOf(visit) })
@@ -112,7 +119,7 @@ const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
   }
   return [
     strip('Accepted', null, ({ accepted }) => accepted),
-    { ...strip('Sent', null, ({ sent }) => sent), icon: 'sent' },
+    { ...strip('Sent', null, ({ sent }) => sent), icon: 'sent', href: handedOn(visit) },
     strip('Delivered', 'delivered', ({ delivered }) => delivered, { tone: 'ok', icon: 'delivered' }),
     strip('Deferred', 'deferred', ({ deferred }) => deferred, { tone: 'wait', icon: 'deferred' }),
     strip('Bounced', 'bounced', ({ bounced }) => bounced.total, { tone: 'bad', icon: 'bounced' }),

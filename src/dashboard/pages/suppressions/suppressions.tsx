@@ -7,6 +7,7 @@
 import { AskError, mistake, type Query } from '../../ask.js'
 import { exported } from '../../exported.js'
 import type { Form } from '../../form.js'
+import { reasonWords } from '../../mail/meaning.js'
 import type { Done, Page, RawRoute, Refused } from '../../page.js'
 import { ExportLinks } from '../../parts/export-links.js'
 import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
@@ -56,8 +57,11 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<Suppres
     cell: (row) => (
       <>
         {row.reason === undefined ? null : (
-          <span class={row.origin === 'manual' ? 'say' : 'reply clamp'} dir="auto">
-            {row.reason}
+          <span
+            class={row.origin === 'manual' || reasonWords(row.reason) !== null ? 'say' : 'reply clamp'}
+            dir="auto"
+          >
+            {reasonWords(row.reason) ?? row.reason}
           </span>
         )}
         {row.source_id?.startsWith('em_') ? (
