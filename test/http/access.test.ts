@@ -37,7 +37,23 @@ t.test('every id of every route: what is foreign looks like what never was', asy
       body: { scope: { domain: 'held.example' }, reason: 'x' },
     })
   ).json
+  const { id: user } = (
+    await kit.ask('/v1/users', { key: kit.session, body: { email: 'ana@acme.test', role: 'viewer' } })
+  ).json
+  const { id: invitation } = (
+    await kit.ask('/v1/invitations', { key: kit.session, body: { role: 'viewer' } })
+  ).json
+  const { id: job } = (
+    await kit.ask('/v1/emails/bulk', {
+      key: kit.session,
+      body: { action: 'cancel', q: 'subject:nothing', reason: 'x' },
+    })
+  ).json
   const ids: Record<string, string> = {
+    users: user,
+    invitations: invitation,
+    sessions: (await kit.ask('/v1/session', { key: kit.session })).json.id,
+    jobs: job,
     webhooks: webhook,
     emails: email,
     suppressions: suppression,
@@ -49,11 +65,17 @@ t.test('every id of every route: what is foreign looks like what never was', asy
     events: (await kit.ask(`/v1/emails/${email}/events`)).json.data[0].id,
     workspaces: kit.workspaceId,
   }
+  t.strictSame(
+    Object.entries(ids).filter(([, id]) => typeof id !== 'string'),
+    [],
+    'all of them were made',
+  )
   const bodies: Record<string, unknown> = {
     rescheduleEmail: { scheduled_at: new Date(Date.now() + 60_000).toISOString() },
     updateWorkspace: {},
     updateEgressPool: {},
     updateWebhook: {},
+    updateUser: { name: 'x' },
   }
   const absent = (id: string) => `${id.slice(0, -3)}zzz`
   const withIds = endpoints({} as Ground, () => '').filter(({ path }) => /\{(id|ref)\}/.test(path))
