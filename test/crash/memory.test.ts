@@ -11,7 +11,7 @@ import { Postern } from '../parts/postern.js'
 
 const MIB = 1024 * 1024
 /** Beside what the daemon has when it is put into the group, which stays charged where it was. */
-const MORE = 140 * MIB
+const MORE = 200 * MIB
 const BUDGET = 48 * MIB
 const ROUNDS = 1
 
