@@ -11,7 +11,7 @@ import { Postern } from '../parts/postern.js'
 
 const MIB = 1024 * 1024
 /** Beside what the daemon has when it is put into the group, which stays charged where it was. */
-const MORE = 200 * MIB
+const MORE = 240 * MIB
 const BUDGET = 48 * MIB
 const ROUNDS = 1
 
@@ -88,8 +88,11 @@ t.test('sixteen bodies of 5 and 20 MB at once, and as many messages', { timeout:
   }
   t.comment(`answers: ${JSON.stringify([...answers])}`)
   t.equal(ended, 'runs', 'the daemon lives')
-  t.ok((answers.get(202) ?? 0) > 0, 'some bodies were taken')
-  t.ok((answers.get(503) ?? 0) > 0, 'others refused for now')
+  // which door comes first to the memory that they share, nobody knows
+  const count = (...said: readonly (number | string)[]) =>
+    said.reduce<number>((sum, one) => sum + (answers.get(one) ?? 0), 0)
+  t.ok(count(202, '250') > 0, 'some bodies were taken')
+  t.ok(count(503, 'smtp 452') > 0, 'others refused for now')
   t.strictSame(
     [...answers.keys()].filter((one) => ![202, 503, '250', 'smtp 452'].includes(one)),
     [],
