@@ -13,8 +13,6 @@ export type Query = Readonly<Record<string, string | number | boolean | null | u
 export interface AskOptions {
   /** A `ses_…` token; null for what is public. */
   readonly session: string | null
-  /** Members that are null, undefined or empty are left out. */
-  readonly query?: Query
   /** Sent as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -32,7 +30,7 @@ export interface AskAnswer {
   readonly stream: Readable | null
 }
 
-/** Given by the daemon: one request to the API without a socket. */
+/** Given by the daemon: one request to the API without a socket; the path has its query. */
 export type Ask = (method: Method, path: string, options: AskOptions) => Promise<AskAnswer>
 
 export interface FieldProblem {
@@ -72,6 +70,7 @@ export const mistake = (field: string, message: string): AskError =>
     errors: [{ field: `body.${field}`, message, kind: 'format' }],
   })
 
+/** With its `?`, or nothing. Members that are null, undefined or empty are left out. */
 export const queryText = (query: Query): string => {
   const text = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {

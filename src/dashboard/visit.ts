@@ -144,16 +144,15 @@ export class Visit {
   async fetch(
     method: Method,
     path: string,
-    { query, body, headers, scoped = true, streamed = false }: AskFor = {},
+    { query = {}, body, headers, scoped = true, streamed = false }: AskFor = {},
   ): Promise<AskAnswer> {
     const { ask, session, address, scope } = this.#parts
     const workspace = scoped && scope.workspace !== null ? { 'x-workspace-id': scope.workspace } : {}
-    return ask(method, path, {
+    return ask(method, path + queryText(query), {
       session,
       address,
       streamed,
       headers: { ...workspace, ...headers },
-      ...(query && { query }),
       ...(body !== undefined && { body }),
     })
   }

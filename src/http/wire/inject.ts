@@ -10,7 +10,6 @@ import type { ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 
 export interface InnerRequest {
   readonly session: string | null
-  readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** Of whoever is behind it. */
@@ -43,14 +42,10 @@ export const askThrough =
   (inject: Inject) =>
   async (
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
-    path: string,
-    { session, query = {}, body, headers = {}, address, streamed = false }: InnerRequest,
+    /** With its query. */
+    url: string,
+    { session, body, headers = {}, address, streamed = false }: InnerRequest,
   ): Promise<InnerAnswer> => {
-    const text = new URLSearchParams()
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== null && value !== undefined && value !== '') text.append(name, String(value))
-    }
-    const url = text.size === 0 ? path : `${path}?${text}`
     const handedOn: HandedOn = { stream: null }
     const answer = await inject({
       method,
