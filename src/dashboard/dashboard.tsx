@@ -182,25 +182,29 @@ export const createDashboard = (options: DashboardOptions): Site => {
   }
 
   /** The same for everybody; a person sees it within the pages that he or she knows. */
-  const openPage = async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
-    const visit = await visitOf(request).catch(() => null)
-    const { pathname, searchParams, search } = new URL(request.url.href)
-    const reader: Reader = {
-      visit,
-      params: request.params as Record<string, string>,
-      query: searchParams,
-      ask: async <T,>(path: string) =>
-        jsonOf<T>(await ask('GET', path, { session: null, address: addressOf(request) })),
-    }
-    const page = OPEN_PAGES.find(({ path }) => path === request.route.path)
-    const view = page === undefined ? troubleView(NOT_FOUND) : await page.view(reader)
-    if (visit !== null) return respond(h, { view, visit })
+  /** A view for somebody without a session, or whose session cannot be asked for. */
+  const respondOpenly = (request: Request, h: ResponseToolkit, view: View): ResponseObject => {
+    const { pathname, search } = new URL(request.url.href)
     const document = (
       <OpenLayout title={view.title} assets={assets} path={pathname + search}>
         {view.body}
       </OpenLayout>
     )
     return send(h, view.status ?? 200, renderPage(document, prefixOf(baseUrl())))
+  }
+
+  const openPage = async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
+    const visit = await visitOf(request).catch(() => null)
+    const reader: Reader = {
+      visit,
+      params: request.params as Record<string, string>,
+      query: new URL(request.url.href).searchParams,
+      ask: async <T,>(path: string) =>
+        jsonOf<T>(await ask('GET', path, { session: null, address: addressOf(request) })),
+    }
+    const page = OPEN_PAGES.find(({ path }) => path === request.route.path)
+    const view = page === undefined ? troubleView(NOT_FOUND) : await page.view(reader)
+    return visit === null ? respondOpenly(request, h, view) : respond(h, { view, visit })
   }
 
   /** Whatever goes wrong on the way is a page, too. */
@@ -225,8 +229,8 @@ export const createDashboard = (options: DashboardOptions): Site => {
               code: 'internal.unexpected',
               detail: 'The log says more.',
             }
-        if (visit === null) return send(h, problem.status, renderPage(<p>{problem.title}</p>, ''))
-        return respond(h, { view: troubleView(problem), visit })
+        const view = troubleView(problem)
+        return visit === null ? respondOpenly(request, h, view) : respond(h, { view, visit })
       }
     }
 
