@@ -29,7 +29,7 @@ systemd/bundle/drivers.sh "$work/drivers"
 node systemd/bundle/bundle.mjs "$lib" "$work/drivers"
 strip --strip-unneeded "$lib"/*.node
 chmod 644 "$lib"/*
-sed -i '1i #!/usr/bin/node' "$lib/postern.js"
+sed -i '1i #!/usr/bin/node --max-semi-space-size=8' "$lib/postern.js"
 chmod 755 "$lib/postern.js"
 ln -s ../lib/postern/postern.js "$stage/usr/bin/postern"
 gzip -9n <"$lib/licences.txt" >"$doc/licences.gz"

@@ -43,7 +43,6 @@ export const createFollowers = ({ storePort, config, pepper, log }: FollowerPart
         workerData: data,
         transferList: [store],
         name: 'followers',
-        resourceLimits: { maxYoungGenerationSizeMb: 4 },
       })
       worker = started
       started.on('message', (message: FromFollowers) => {

@@ -139,8 +139,6 @@ export const createRelay = (parts: RelayParts): Relay => {
         workerData: data,
         transferList: [queue],
         name: 'relay',
-        // messages live outside of this heap, and what surrounds them dies young
-        resourceLimits: { maxYoungGenerationSizeMb: 4 },
       })
       worker = started
       started.on('message', (message: FromWorker) => {

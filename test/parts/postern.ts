@@ -91,7 +91,8 @@ export class Postern {
 
   /** Starts `postern serve` and waits for its `listening` line. */
   async start(more: NodeJS.ProcessEnv = {}): Promise<this> {
-    const args = [BIN, 'serve', '--config', this.configFile]
+    // as the first line of bin/postern says
+    const args = ['--max-semi-space-size=8', BIN, 'serve', '--config', this.configFile]
     const child = spawn(process.execPath, args, {
       cwd: this.dir,
       env: cleanEnv(more),

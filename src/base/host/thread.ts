@@ -6,20 +6,20 @@
  *   and a data: URL, since only a module may wait at its top level.
  *   No flags of the main thread: a test runner's import hooks would be loaded there, too.
  * NOTES
- *   V8 doubles the nursery of a busy thread up to 32 MiB, and keeps it. Our garbage
- *   dies in a small one just as well (measured: the same time for each mail), so
- *   it must not grow: bin/postern says so, but V8 forgets it whenever a thread starts.
+ *   V8 doubles the nursery of a busy thread up to 32 MiB or more, and keeps it. What our
+ *   threads leave behind dies young: with more than 4 MiB they gain no time. The main
+ *   thread does; its limit can only be set when node starts, as bin/postern's first line does.
  */
 import { basename } from 'node:path'
 import { getAsset, isSea } from 'node:sea'
-import { setFlagsFromString } from 'node:v8'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 const assetUrl = (name: string): URL =>
   new URL(`data:text/javascript;base64,${Buffer.from(getAsset(name)).toString('base64')}`)
 
-export const startThread = (file: URL, options: WorkerOptions): Worker => {
-  const worker = new Worker(isSea() ? assetUrl(basename(file.pathname)) : file, { ...options, execArgv: [] })
-  worker.once('online', () => setFlagsFromString('--semi-space-growth-factor=1'))
-  return worker
-}
+export const startThread = (file: URL, options: WorkerOptions): Worker =>
+  new Worker(isSea() ? assetUrl(basename(file.pathname)) : file, {
+    ...options,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: 4, ...options.resourceLimits },
+  })

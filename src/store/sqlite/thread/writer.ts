@@ -21,8 +21,6 @@ export interface Writer {
 export const startWriter = async (settings: WriterSettings): Promise<Writer> => {
   const worker = startThread(new URL('./writer-thread.js', import.meta.url), {
     workerData: settings,
-    // what a batch leaves behind dies young; more room would only be held longer
-    resourceLimits: { maxYoungGenerationSizeMb: 4 },
   })
   let ending = false
   let failure: Error | null = null
