@@ -159,13 +159,16 @@ const test = command({
         (paint) =>
           table(
             paint,
-            ['upstream', 'pool', 'result', 'at', 'said', 'took'],
+            ['upstream', 'pool', 'result', 'at', 'said', 'auth', 'took'],
             trials.map((one) => [
               upstreamText(one.upstream),
               one.pool,
               one.ok ? 'ok' : 'fail',
               one.stage,
               one.said,
+              one.mechanisms.length === 0
+                ? null
+                : `${one.mechanism ?? 'none'} of ${one.mechanisms.join(', ')}`,
               `${one.ms} ms`,
             ]),
             (text, column) => (column !== 2 ? text : text === 'ok' ? paint.green(text) : paint.red(text)),

@@ -138,6 +138,7 @@ const dialOf = (row: UpstreamRow): string =>
     row.fingerprint,
     row.user,
     row.sealedPassword,
+    row.authMechanism ?? null,
     row.caFile ?? null,
     row.clientCertFile,
     row.clientKeyFile,

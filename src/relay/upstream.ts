@@ -235,7 +235,10 @@ export class Upstream {
       port: row.port,
       tls: row.tls,
       fingerprint: row.fingerprint,
-      login: row.user === null || password === null ? null : { user: row.user, password },
+      login:
+        row.user === null || password === null
+          ? null
+          : { user: row.user, secret: password, mechanism: row.authMechanism },
       caFile: row.caFile,
       clientCertFile: row.clientCertFile,
       clientKeyFile: row.clientKeyFile,

@@ -87,6 +87,8 @@ export interface CredentialRow {
 
 export type UpstreamTls = 'none' | 'opportunistic' | 'required' | 'verify' | 'implicit'
 
+export type AuthMechanism = 'PLAIN' | 'LOGIN' | 'CRAM-MD5' | 'XOAUTH2' | 'OAUTHBEARER'
+
 export interface UpstreamRow {
   readonly id: string
   readonly host: string
@@ -99,6 +101,8 @@ export interface UpstreamRow {
   readonly caFile?: string | null
   /** Write-only from outside; sealed with the pepper by tenant/. */
   readonly sealedPassword: string | null
+  /** The only one to sign in by; null or absent: what fits. */
+  readonly authMechanism?: AuthMechanism | null
   readonly clientCertFile: string | null
   readonly clientKeyFile: string | null
   readonly weight: number

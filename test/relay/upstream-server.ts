@@ -39,6 +39,8 @@ export interface UpstreamScript {
   /** Returns true to take the answer into its own hands: it is given when `go` is called. */
   hold?: (stage: Stage, go: () => void) => boolean
   extensions?: readonly string[]
+  /** From AUTH on these are the answers, one a line; used up as they are given. */
+  converse?: string[]
   /** Each octet in a segment of its own; a number: so many milliseconds apart. */
   octets?: boolean | number
 }
@@ -100,6 +102,7 @@ export class UpstreamServer {
     let mail = ''
     let rcpt: string[] = []
     let stalled = false
+    let conversing = false
     const endless = (): void => {
       if (!socket.destroyed) socket.write('250-and more\r\n'.repeat(500), () => setImmediate(endless))
     }
@@ -128,6 +131,13 @@ export class UpstreamServer {
     }
     const command = (line: string): void => {
       this.lines.push(line)
+      const { converse = [] } = this.script
+      conversing ||= converse.length > 0 && line.startsWith('AUTH')
+      const next = conversing ? converse.shift() : undefined
+      if (next !== undefined) {
+        say(`${next}\r\n`)
+        return
+      }
       const verb = line.slice(0, 4).toUpperCase()
       if (verb === 'EHLO')
         answer(

@@ -3,6 +3,7 @@
  */
 
 import type { Waiting } from '../../record/waiting.js'
+import { USE_SMTP, USE_SMTPS } from '../../relay/dialogue/tls-words.js'
 import { type Trial, tryUpstream } from '../../relay/dialogue/trial.js'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port-upkeep.js'
@@ -113,6 +114,8 @@ const remedyFor = (
   if (/ENOTFOUND|ENODATA/.test(said))
     return `no name server knows this host; name another in: ${updateOf(pool, wrong, '')}`
   if (said.includes('EAI_AGAIN')) return 'no name server answers: look into /etc/resolv.conf'
+  if (stage === 'greeting' && said === USE_SMTPS) return updateOf(pool, wrong, '?tls=implicit')
+  if (stage === 'tls' && said === USE_SMTP) return updateOf(pool, wrong, '?tls=verify')
   if (stage === 'auth') return updateOf(pool, wrong, '?password_file=FILE')
   if (stage === 'greeting') return 'look into its log: it does not take mail from here'
   if (stage === 'tls' && NO_STARTTLS.test(said))

@@ -263,8 +263,8 @@ const errorType = {
 /** By the id of the operation. */
 const trial = {
   ...{ id: UPSTREAM, host: 'mta1.example.net', port: 587 },
-  ...{ ok: true, stage: null, said: 'TLSv1.3, signed in', tls: 'TLSv1.3', dsn: true },
-  ...{ offers: ['dsn', 'pipelining'], ms: 41 },
+  ...{ ok: true, stage: null, said: 'TLSv1.3, signed in by PLAIN', tls: 'TLSv1.3', dsn: true },
+  ...{ offers: ['dsn', 'pipelining'], auth_offered: ['PLAIN', 'LOGIN'], auth_mechanism: 'PLAIN', ms: 41 },
 }
 
 export const EXAMPLES: Readonly<Record<string, Example>> = {

@@ -194,6 +194,13 @@ export const poolTested = Joi.object({
         tls: nullable(Joi.string()).description('Such as TLSv1.3; null in clear'),
         dsn: Joi.boolean().required().description('Whether it makes delivery reports (RFC 3461)'),
         offers: Joi.array().items(Joi.string()).required(),
+        auth_offered: Joi.array()
+          .items(Joi.string())
+          .required()
+          .description('Mechanisms of AUTH, as far as it came'),
+        auth_mechanism: nullable(Joi.string()).description(
+          'The one that signs in; null without a login, or when none that is offered will do',
+        ),
         ms: count(),
       }),
     )

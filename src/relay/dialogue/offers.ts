@@ -13,17 +13,22 @@ export interface Offers {
   readonly size: boolean
   /** The largest message it takes, in bytes; 0 when it names none. */
   readonly maxSize: number
+  /** Mechanisms of AUTH, in upper case. */
+  readonly auth: readonly string[]
 }
 
 /** From the whole reply to EHLO, all its lines. */
 export const parseOffers = (ehlo: string): Offers => {
   const words = new Map<string, string>()
+  const auth = new Set<string>()
   for (const line of ehlo.split(/\r?\n/).slice(1)) {
     const [word = '', ...rest] = line
       .replace(/^\d{3}[ -]/, '')
       .trim()
       .split(/[ =]+/)
     words.set(word.toUpperCase(), rest.join(' '))
+    // old servers say AUTH= beside it
+    if (word.toUpperCase() === 'AUTH') for (const one of rest) auth.add(one.toUpperCase())
   }
   return {
     pipelining: words.has('PIPELINING'),
@@ -33,5 +38,6 @@ export const parseOffers = (ehlo: string): Offers => {
     requireTls: words.has('REQUIRETLS'),
     size: words.has('SIZE'),
     maxSize: Number(words.get('SIZE')) || 0,
+    auth: [...auth].filter((one) => one !== ''),
   }
 }

@@ -2,7 +2,7 @@
  * NAME      session - opening a connection to an upstream
  * DESCRIPTION
  *   nodemailer's SMTPConnection does what takes care to get right: resolving,
- *   connecting, greeting, EHLO, STARTTLS (with its injection traps) and AUTH. What comes out
+ *   connecting, greeting, EHLO and STARTTLS (with its injection traps); AUTH is ours (login.ts). What comes out
  *   is a Session: the socket, what the upstream offers on it, the TLS version.
  *   What fails is a SetupFailure that knows its stage. No message has been near
  *   this connection yet, so every SetupFailure may move on to another upstream.
@@ -32,7 +32,9 @@ import { TLSSocket } from 'node:tls'
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { parseReply, type Reply } from '../../mail/reply.js'
 import type { UpstreamTls } from '../../store/port-tenants.js'
+import { type Login, LoginError, signIn } from './login.js'
 import { type Offers, parseOffers } from './offers.js'
+import { tlsWords } from './tls-words.js'
 
 export interface Target {
   readonly host: string
@@ -40,7 +42,7 @@ export interface Target {
   readonly tls: UpstreamTls
   /** SHA-256 of the certificate, hex with or without colons. */
   readonly fingerprint: string | null
-  readonly login: { readonly user: string; readonly password: string } | null
+  readonly login: Login | null
   /** PEM file of the authorities to believe, in place of the system's. */
   readonly caFile?: string | null | undefined
   readonly clientCertFile: string | null
@@ -74,6 +76,8 @@ export interface Session {
   readonly tls: string | null
   /** True when we know with whom: by chain and name, or by the pinned certificate. */
   readonly verified: boolean
+  /** By which it signed in, or null. */
+  readonly mechanism: string | null
 }
 
 export class SetupFailure extends Error {
@@ -81,6 +85,8 @@ export class SetupFailure extends Error {
   readonly reply: Reply | null
   /** Given up for a better place, not for good. */
   readonly hurried: boolean
+  /** What was offered before it failed. */
+  offers: Offers | null = null
 
   constructor(stage: SetupStage, message: string, reply: Reply | null, hurried = false) {
     super(message)
@@ -104,6 +110,11 @@ const tlsOptions = async (target: Target) => {
   }
 }
 
+/** The name under which SMTPConnection knows our own way to sign in. */
+const OURS = 'POSTERN'
+/** No code of a reply: what the server said cannot be read. */
+const UNREADABLE: Reply = { code: 0, enhanced: null, text: 'no SMTP reply' }
+
 type NodemailerError = Error & { code?: string; response?: string; command?: string; hurried?: boolean }
 
 /** Where the set-up stood when it failed. */
@@ -111,7 +122,7 @@ const stageOf = (connection: SMTPConnection, error: NodemailerError, tls: Upstre
   if (connection.upgrading === true || error.code === 'ETLS' || error.command === 'STARTTLS') return 'tls'
   if (error.code === 'EAUTH' || error.command?.startsWith('AUTH') === true) return 'auth'
   if (connection.stage !== 'init') return 'greeting'
-  const certificate = /certificate|ssl|tls|altname|wrong version/i.test(error.message)
+  const certificate = /certificate|ssl|tls|altname/i.test(error.message)
   return tls === 'implicit' && certificate ? 'tls' : 'connect'
 }
 
@@ -119,7 +130,8 @@ const failureOf = (connection: SMTPConnection, error: NodemailerError, tls: Upst
   const reply = error.response === undefined ? null : parseReply(error.response)
   // the library tells a bad greeting twice: "…. response=X: X"
   const [line = 'failed'] = error.message.replace(/\. response=(.*): \1$/s, ': $1').split(/\r?\n/)
-  return new SetupFailure(stageOf(connection, error, tls), line.slice(0, 300), reply, error.hurried)
+  const stage = stageOf(connection, error, tls)
+  return new SetupFailure(stage, tlsWords(line, tls).slice(0, 300), reply, error.hurried)
 }
 
 const checkPin = (socket: Socket, target: Target): void => {
@@ -182,6 +194,7 @@ const takeOver = (
   socket: Socket,
   offers: Offers,
   { tls, fingerprint }: Target,
+  mechanism: string | null,
 ): Session => {
   socket.removeAllListeners('timeout')
   socket.setTimeout(0)
@@ -190,12 +203,43 @@ const takeOver = (
   connection.on('error', () => {})
   const secure = socket instanceof TLSSocket
   const checked = tls === 'verify' || tls === 'implicit' || fingerprint !== null
-  return { socket, offers, tls: secure ? socket.getProtocol() : null, verified: secure && checked }
+  return { socket, offers, tls: secure ? socket.getProtocol() : null, verified: secure && checked, mechanism }
 }
 
 /** With a password `opportunistic` is no less: who strips STARTTLS from the offers must not be given it. */
 const mustUpgrade = ({ tls, login }: Target): boolean =>
   tls === 'required' || tls === 'verify' || (tls === 'opportunistic' && login !== null)
+
+const asFailure = (error: unknown): SetupFailure =>
+  new SetupFailure(
+    'auth',
+    (error as Error).message.slice(0, 300),
+    error instanceof LoginError ? error.reply : null,
+  )
+
+/** Signs in over SMTPConnection, which lends its line to a handler while `login` runs. */
+const logIn = (
+  connection: SMTPConnection,
+  login: Login,
+  { auth }: Offers,
+  place: Target,
+): Promise<string | null> =>
+  new Promise((resolve, reject) => {
+    connection.customAuth.set(OURS, ({ sendCommand, resolve: tell }) => {
+      const say = async (line: string): Promise<Reply> =>
+        parseReply((await sendCommand(line)).response) ?? UNREADABLE
+      signIn(login, auth, place, say).then(
+        (mechanism) => {
+          tell()
+          resolve(mechanism)
+        },
+        (error) => reject(asFailure(error)),
+      )
+    })
+    connection.login({ method: OURS, user: login.user }, (error) => {
+      if (error) reject(error)
+    })
+  })
 
 const open = async (
   target: Target,
@@ -225,38 +269,40 @@ const open = async (
   })
   return new Promise<Session>((resolve, reject) => {
     let loggingIn = false
+    let offers: Offers | null = null
     const fail = (error: Error): void => {
       unwatch()
-      reject(error instanceof SetupFailure ? error : failureOf(connection, error, target.tls))
+      const failure = error instanceof SetupFailure ? error : failureOf(connection, error, target.tls)
+      failure.offers = offers
+      reject(failure)
       connection.close()
     }
     const step = (): Step => stepOf(connection, loggingIn)
     const unwatch = watchSteps(step, () => connection.lastServerResponse, timeouts, patience, fail)
     connection.once('error', fail)
-    const ended = (): void => fail(new Error('connection closed'))
+    const ended = (): void =>
+      fail(Object.assign(new Error('connection closed'), loggingIn && { command: 'AUTH' }))
     connection.once('end', ended)
     connection.connect((error) => {
       if (error) return fail(error)
       const socket = connection._socket
       if (!socket) return fail(new Error('connection closed'))
-      const done = (error?: Error | null): void => {
-        if (error) fail(error)
-        else {
-          unwatch()
-          connection.removeListener('error', fail)
-          connection.removeListener('end', ended)
-          resolve(takeOver(connection, socket, offers, target))
-        }
+      const seen = parseOffers(connection.lastServerResponse || '')
+      offers = seen
+      const done = (mechanism: string | null): void => {
+        unwatch()
+        connection.removeListener('error', fail)
+        connection.removeListener('end', ended)
+        resolve(takeOver(connection, socket, seen, target, mechanism))
       }
-      const offers = parseOffers(connection.lastServerResponse || '')
       try {
         checkPin(socket, target)
       } catch (error) {
         return fail(error as Error)
       }
-      if (target.login === null) return done()
+      if (target.login === null) return done(null)
       loggingIn = true
-      connection.login({ user: target.login.user, pass: target.login.password }, done)
+      logIn(connection, target.login, seen, target).then(done, fail)
     })
   })
 }

@@ -2,13 +2,16 @@
  * NAME      trial - opening a connection to an upstream, to see what it offers
  * DESCRIPTION
  *   As the relay does it: resolve, connect, greeting, EHLO, TLS, AUTH. No mail is sent. What fails is told with the
- *   stage at which it failed.
+ *   stage at which it failed. A port that says nothing is greeted by TLS beside it, to tell the one common reason.
  */
 import { unseal } from '../../base/secret.js'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import { UPSTREAM_SEAL } from '../../tenant/pool.js'
 import type { TenantGround } from '../../tenant/principal.js'
-import { openSession, SetupFailure, type SetupStage } from './session.js'
+import { chooseMechanism, type Login } from './login.js'
+import type { Offers } from './offers.js'
+import { openSession, type Patience, SetupFailure, type SetupStage, type Target } from './session.js'
+import { answersTls, USE_SMTPS } from './tls-words.js'
 
 export interface Trial {
   readonly pool: string
@@ -20,13 +23,54 @@ export interface Trial {
   readonly tls: string | null
   readonly dsn: boolean
   readonly offers: readonly string[]
+  /** Mechanisms of AUTH that are offered, as far as it came. */
+  readonly mechanisms: readonly string[]
+  /** The one that is used, or would be; null without a login, or when none will do. */
+  readonly mechanism: string | null
   readonly ms: number
 }
 
-const TIMEOUTS = { connect: 10_000, greeting: 20_000, hurried: 20_000 }
+const TIMEOUTS = { connect: 10_000, greeting: 20_000, hurried: 1_000 }
+const TLS_PROBE_MS = 5_000
 
 const offered = (offers: object): string[] =>
   Object.entries(offers).flatMap(([name, value]) => (value === true ? [name] : []))
+
+const chosen = (offers: Offers, login: Login | null): string | null => {
+  try {
+    return login === null ? null : chooseMechanism(offers.auth, login)
+  } catch {
+    return null
+  }
+}
+
+/** What both ends of a trial tell of the offers. */
+const offersOf = (offers: Offers | null, login: Login | null) => ({
+  dsn: offers?.dsn ?? false,
+  offers: offers === null ? [] : offered(offers),
+  mechanisms: offers?.auth ?? [],
+  mechanism: offers === null ? null : chosen(offers, login),
+})
+
+/** Opens it; a port whose silence is that of TLS is told from one that is slow. */
+const open = async (target: Target, hostname: string) => {
+  let waitsForTls = false
+  const patience: Patience = {
+    hurry: () => waitsForTls,
+    slow(stage) {
+      if (stage !== 'greeting' || target.tls === 'implicit') return
+      void answersTls(target.host, target.port, TLS_PROBE_MS).then((is) => {
+        waitsForTls = is
+      })
+    },
+  }
+  try {
+    return await openSession(target, hostname, TIMEOUTS, patience)
+  } catch (error) {
+    if (!waitsForTls) throw error
+    throw new SetupFailure('greeting', USE_SMTPS, null)
+  }
+}
 
 /** Opens a session with one upstream and closes it again. Never throws. */
 export const tryUpstream = async (
@@ -36,28 +80,32 @@ export const tryUpstream = async (
   upstream: UpstreamRow,
 ): Promise<Trial> => {
   const began = performance.now()
-  const base = { pool: pool.name, upstream, tls: null, dsn: false, offers: [] }
+  const base = { pool: pool.name, upstream, tls: null, ...offersOf(null, null) }
   const took = (): number => Math.round(performance.now() - began)
+  let login: Login | null = null
   try {
-    const { user, sealedPassword } = upstream
-    const password = sealedPassword === null ? '' : unseal(pepper, UPSTREAM_SEAL, sealedPassword)
-    const login = user === null ? null : { user, password }
-    const { socket, offers, tls } = await openSession({ ...upstream, login }, hostname, TIMEOUTS)
+    const { user, sealedPassword, authMechanism: mechanism } = upstream
+    const secret = sealedPassword === null ? '' : unseal(pepper, UPSTREAM_SEAL, sealedPassword)
+    login = user === null ? null : { user, secret, mechanism }
+    const { socket, offers, tls, mechanism: used } = await open({ ...upstream, login }, hostname)
     socket.end('QUIT\r\n')
     socket.destroySoon()
-    const said = `${tls ?? 'in clear'}${login === null ? '' : ', signed in'}${offers.dsn ? '' : ', no DSN'}`
-    return { ...base, ok: true, stage: null, said, tls, dsn: offers.dsn, offers: offered(offers), ms: took() }
+    const signed = used === null ? '' : `, signed in by ${used}`
+    const said = `${tls ?? 'in clear'}${signed}${offers.dsn ? '' : ', no DSN'}`
+    return { ...base, ok: true, stage: null, said, tls, ...offersOf(offers, login), ms: took() }
   } catch (error) {
-    const stage = error instanceof SetupFailure ? error.stage : 'connect'
+    const failure = error instanceof SetupFailure ? error : null
     const said = error instanceof Error ? error.message : String(error)
-    return { ...base, ok: false, stage, said, ms: took() }
+    const seen = offersOf(failure?.offers ?? null, login)
+    return { ...base, ok: false, stage: failure?.stage ?? 'connect', said, ...seen, ms: took() }
   }
 }
 
 /** As the public sees it. */
-export const trialRecord = ({ upstream, ok, stage, said, tls, dsn, offers, ms }: Trial) => ({
+export const trialRecord = ({ upstream, ok, stage, said, tls, dsn, offers, ...rest }: Trial) => ({
   id: upstream.id,
   host: upstream.host,
   port: upstream.port,
-  ...{ ok, stage, said, tls, dsn, offers, ms },
+  ...{ ok, stage, said, tls, dsn, offers },
+  ...{ auth_offered: rest.mechanisms, auth_mechanism: rest.mechanism, ms: rest.ms },
 })
