@@ -23,8 +23,8 @@ const CHANGES = {
     describe: 'What to do with a mail that may have been sent, after a crash',
   },
   'line-endings': {
-    choices: ['strict', 'normalize'],
-    describe: 'Refuse or mend bare CR and LF in SMTP mail',
+    choices: ['normalize', 'strict'],
+    describe: 'Mend bare CR and LF in SMTP mail, as a new workspace does, or refuse it',
   },
   'sender-dsn': { type: 'boolean', describe: 'Send delivery reports back to the submitting sender' },
   'restrict-senders': { type: 'boolean', describe: 'Only the verified sending domains may send' },

@@ -249,12 +249,15 @@ const isEmptyField = ({ name }: Field, { date, messageId }: Submitted, from: str
 /** Fields that a mail gets anew when it is sent again. */
 const MADE_ANEW: ReadonlySet<string> = new Set(['date', 'message-id'])
 
-/** True for a signature over one of them, which would no longer hold. */
-const signsThose = (raw: Buffer, field: Field): boolean => {
-  if (field.name !== 'dkim-signature') return false
-  const [, names = ''] = /(?:^|;)\s*h\s*=([^;]*)/i.exec(fieldValue(raw, field)) ?? []
-  return names.split(':').some((name) => MADE_ANEW.has(name.trim().toLowerCase()))
+/** The fields that a signature covers (RFC 6376, 3.5), in lower case. */
+export const signedNames = (signature: string): readonly string[] => {
+  const [, names = ''] = /(?:^|;)\s*h\s*=([^;]*)/i.exec(signature) ?? []
+  return names.split(':').map((name) => name.trim().toLowerCase())
 }
+
+/** True for a signature over one of them, which would no longer hold. */
+const signsThose = (raw: Buffer, field: Field): boolean =>
+  field.name === 'dkim-signature' && signedNames(fieldValue(raw, field)).some((name) => MADE_ANEW.has(name))
 
 export interface AgainFields {
   /** With angle brackets. */

@@ -8,6 +8,7 @@
  *   after RCPT was accepted and before DATA, for each recipient that was.
  */
 
+import { isAscii } from '../mail/address.js'
 import type { Reply } from '../mail/reply.js'
 import type { AttemptEnd } from '../outcome/reply.js'
 import type { Claimed, Queue } from '../store/port.js'
@@ -107,8 +108,8 @@ export class Attempt {
     } catch (error) {
       return this.#notOpened(error as Error)
     }
-    // an upstream without SMTPUTF8 may still take it with encoded words in its header
-    const ascii = claimed.needsSmtpUtf8 && !connection.offers.smtpUtf8 ? downgradeHeader(raw) : null
+    // where the address itself is plain, no hop behind the upstream shall need SMTPUTF8 for mere text
+    const ascii = claimed.needsSmtpUtf8 && isAscii(claimed.address) ? downgradeHeader(raw) : null
     raw = this.#around.sign?.(claimed, this.#pool, ascii ?? raw) ?? ascii ?? raw
     raw = this.#referenced(raw)
     const seen = scan(raw)

@@ -68,7 +68,6 @@ export const SAY = {
   badSender: SYNTAX.mail,
   badRecipient: SYNTAX.rcpt,
   tooManyRecipients: '452 4.5.3 Too many recipients',
-  nullSender: '550 5.1.7 A submission needs a sender: MAIL FROM:<> is for bounces',
   mailFirst: '503 5.5.1 Need MAIL before RCPT',
   recipientsFirst: '503 5.5.1 Need RCPT before DATA',
   helloFirst: '503 5.5.1 Send EHLO or HELO first',

@@ -140,7 +140,6 @@ const submissionRules = (
   },
   left: (visit) => logins.release(visit),
   async mail(sender, visit) {
-    if (sender.address === '') throw new Refusal(SAY.nullSender)
     if (!submission.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
     const { login, readAt } = visitorOf(visit)
     if (!(await tenants.stillValid(login))) throw revoked()
@@ -151,7 +150,9 @@ const submissionRules = (
     }
     const state = await tenants.sendWindow.consume(login, 1)
     if (!state.allowed) throw tenants.sendWindow.exceeded(state)
-    if (workspace.restrictSenders) await submission.checkSender(workspace, sender.address)
+    // the null sender names nobody: From says who has written it, and is looked at with the message
+    if (workspace.restrictSenders && sender.address !== '')
+      await submission.checkSender(workspace, sender.address)
   },
   recipient() {},
   async message(envelope, raw, visit) {

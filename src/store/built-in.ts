@@ -42,7 +42,7 @@ export const freshWorkspace = (
   ...facts,
   defaultFrom: null,
   ambiguous: 'retry',
-  lineEndings: 'strict',
+  lineEndings: 'normalize',
   senderDsn: false,
   restrictSenders: false,
   alarms: {},

@@ -264,7 +264,7 @@ export interface EmailRow extends EmailFacts {
   readonly updatedAt: number
 }
 
-export interface EmailRecord extends EmailRow, Pick<NewEmail, 'requireTls'> {
+export interface EmailRecord extends EmailRow, Pick<NewEmail, 'requireTls' | 'mailFrom'> {
   readonly recipients: readonly RecipientRow[]
   readonly poolId: string
 }

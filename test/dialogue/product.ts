@@ -63,7 +63,7 @@ type Tenants = ReturnType<typeof createTenants>
 /** The keys and names that dialogues use. */
 const furnish = async (tenants: Tenants, account: string) => {
   const { id } = await tenants.findWorkspace(account, 'default')
-  await tenants.createWorkspace(account, { name: 'Loose', slug: 'loose', lineEndings: 'normalize' })
+  await tenants.createWorkspace(account, { name: 'Strict', slug: 'strict', lineEndings: 'strict' })
   const own = { name: 'Own', slug: 'own', restrictSenders: true, defaultFrom: 'app@own.test' }
   await tenants.createWorkspace(account, own)
   const ids = new Map<string, string>()
@@ -76,7 +76,7 @@ const furnish = async (tenants: Tenants, account: string) => {
   }
   await key('KEY', 'default')
   await key('ONCE', 'default', 1)
-  await key('LOOSE', 'loose')
+  await key('STRICT', 'strict')
   await key('OWN', 'own')
   await key('PLATFORM', null)
   return { words, ids }

@@ -38,9 +38,25 @@ t.test('old programs', async (t) => {
 
 t.test('what cannot be', async (t) => {
   t.equal(downgradeHeader(lines('From: 用户@例え.jp', '', '')), null)
-  t.equal(downgradeHeader(lines('From: a@b.c', 'Message-ID: <ü@x>', '', '')), null)
+  const signed = lines('DKIM-Signature: v=1; h=from; b=x', 'From: 用户@例え.jp', '', '')
+  t.equal(downgradeHeader(signed), null, 'signed or not')
+  const identifier = lines('From: a@b.c', 'Message-ID: <ü@x>', '', '')
+  t.equal(downgradeHeader(identifier), identifier, 'an identifier is no address, and stays')
   const plain = lines('From: a@b.c', '', 'ü')
   t.equal(downgradeHeader(plain), plain, 'nothing to do')
+})
+
+t.test('what is signed', async (t) => {
+  const raw = lines(
+    'ARC-Message-Signature: i=1; h=to : from; b=x',
+    'DKIM-Signature: v=1; b=x; h=from:to:subject;',
+    'Subject: Grüße',
+    'Comments: für alle',
+    '',
+    '',
+  )
+  const text = Buffer.from(downgradeHeader(raw) ?? []).toString()
+  t.match(text, /\r\nSubject: Grüße\r\nComments: =\?UTF-8\?/)
 })
 
 t.test('any octets: ASCII, or null', async () => {

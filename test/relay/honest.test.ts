@@ -32,11 +32,38 @@ t.test('without SMTPUTF8 text in the header becomes encoded words', async (t) =>
   t.match(received[0]?.mail, `SIZE=${wire.length}`, 'the size is that of what is sent')
 })
 
-t.test('with SMTPUTF8 it stays as it was', async (t) => {
+t.test('with SMTPUTF8 it is encoded too: a hop behind may lack it', async (t) => {
   const one = utf8('From: a@example.com', 'Subject: gr\u00fc\u00dfe', '', 'hello')
   const { received } = await send(['8BITMIME', 'SMTPUTF8'], one)
+  t.notMatch(received[0]?.mail, /SMTPUTF8|8BITMIME/)
+  t.match(received[0]?.wire, /^Subject: =\?UTF-8\?/m)
+})
+
+t.test('what the client has signed stays raw, and needs no SMTPUTF8', async (t) => {
+  const signature = 'DKIM-Signature: v=1; d=example.com; h=From:\r\n Subject; b=x'
+  const one = utf8(
+    signature,
+    'From: a@example.com',
+    'Subject: gr\u00fc\u00dfe',
+    'X-Who: Zo\u00eb',
+    '',
+    'hello',
+  )
+  const { received, outcomes } = await send(['8BITMIME', 'SMTPUTF8'], one)
+  t.match(outcomes, [{ seen: 'accepted' }])
+  t.match(received[0]?.mail, /BODY=8BITMIME/)
+  t.notMatch(received[0]?.mail, /SMTPUTF8/)
+  const wire = Buffer.from(received[0]?.wire ?? '', 'latin1').toString()
+  t.match(wire, /^Subject: gr\u00fc\u00dfe\r$/m)
+  t.match(wire, /^X-Who: =\?UTF-8\?/m, 'what it has not signed is encoded')
+})
+
+t.test('an address beyond ASCII goes raw, under SMTPUTF8', async (t) => {
+  const raw_ = raw('From: a@example.com', 'Subject: gr\u00fc\u00dfe', '', 'hello')
+  const one = mail({ raw: raw_, address: 'jos\u00e9@example.com', needsSmtpUtf8: true })
+  const { received } = await send(['8BITMIME', 'SMTPUTF8'], one)
   t.match(received[0]?.mail, /SMTPUTF8 BODY=8BITMIME$/)
-  t.equal(Buffer.from(received[0]?.wire ?? '', 'latin1').toString(), one.raw?.toString())
+  t.equal(Buffer.from(received[0]?.wire ?? '', 'latin1').toString(), raw_.toString())
 })
 
 t.test('a mail that needs it for another recipient only', async (t) => {

@@ -14,11 +14,11 @@ import { page } from './fixture.js'
 const TABLES = ['emails', 'recipients', 'tags', 'bodies', 'owed_dsns', 'idempotency', 'rate_windows']
 const OF_TENANTS = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'users', 'sessions']
 const REST = ['suppressions', 'domains', 'holds']
-/** Columns that a table has no more, or has in another form; workspaces have got pools of their own. */
+/** Columns that a table has no more, or has in another form; workspaces have got pools of their own, and mend line ends. */
 const GONE: Readonly<Record<string, readonly string[]>> = {
   tags: ['email_id'],
   owed_dsns: ['event_id'],
-  workspaces: ['pool_id'],
+  workspaces: ['pool_id', 'line_endings'],
   emails: ['pool'],
   recipients: ['pool'],
 }

@@ -150,7 +150,7 @@ const workspace = {
   default_from: FROM,
   restrict_senders: false,
   sender_dsn: false,
-  line_endings: 'strict',
+  line_endings: 'normalize',
   ambiguous: 'retry',
   alarms: {
     complaints: { rate: 0.003, at_least: 5 },

@@ -60,8 +60,8 @@ const tags = () =>
 
 const lineEndings = () =>
   Joi.string()
-    .valid('strict', 'normalize')
-    .description('Bare CR or LF in mail that comes by SMTP is refused, or mended')
+    .valid('normalize', 'strict')
+    .description('Bare CR or LF in mail that comes by SMTP is mended, as in a new workspace, or refused')
 const ambiguous = () =>
   Joi.string()
     .valid('retry', 'hold')

@@ -7,8 +7,7 @@
  *   needed and not offered is refused here, with the reply that an honest MTA would
  *   give, and never sent as something else: an 8-bit body is not passed to a
  *   7-bit upstream (5.6.3), nor an internationalised address to one
- *   without SMTPUTF8 (5.6.7; mere text in the header was encoded before it comes to
- *   this), nor what requires TLS to one that is not verified or does not promise to
+ *   without SMTPUTF8 (5.6.7; mere text in the header needs none, and was encoded before), nor what requires TLS to one that is not verified or does not promise to
  *   require it in turn (5.7.30). Another member of the pool may still take it.
  * NOTES
  *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
@@ -36,7 +35,7 @@ export interface EnvelopeNeeds {
   readonly notifySuccess: boolean
   readonly size: number
   readonly eightBit: boolean
-  /** Its header is not ASCII. */
+  /** An address in its header is not ASCII. */
   readonly needsSmtpUtf8: boolean
   /** The connection is under TLS, and we know with whom. */
   readonly verified: boolean

@@ -35,7 +35,8 @@ const MOST_RECEIVED = 50
 const MOST_OWN_PASSES = 2
 
 const TOO_LARGE = `the header may have at most ${MOST_HEADER_OCTETS / 1024} KiB and ${MOST_HEADER_FIELDS} fields`
-const LINE_ENDS = 'lines must end in CRLF, and there must be no NUL'
+const LINE_ENDS =
+  'lines must end in CRLF, and there must be no NUL; a workspace whose line_endings are "normalize" has them mended'
 
 /** Where a mistake stands, as the door names it. */
 export type Places = Readonly<Record<'header' | 'from' | 'body', string>>

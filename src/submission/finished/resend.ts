@@ -12,7 +12,7 @@
  *   What a recipient still waits for is not sent again: it would come twice. So the
  *   state of those who are chosen counts, and not that of the whole mail.
  *   What was asked of reports (RFC 3461) is not asked again; that it may travel
- *   under TLS only is.
+ *   under TLS only is, and what came from the null sender leaves from it.
  *   Released, a mail of test mode goes out for real: only to addresses that the
  *   settings name, and none is named by default.
  */
@@ -184,6 +184,7 @@ const toEmail = async (
     envid: null,
     ret: null,
     requireTls: record.requireTls ?? false,
+    mailFrom: record.mailFrom === '' ? '' : null,
   }
 }
 

@@ -127,10 +127,10 @@ const MailFields = ({ row, refused, action }: FieldsProps) => (
         {...{ refused, action }}
         name="line_endings"
         label="Bare CR or LF in SMTP mail"
-        value={row?.line_endings ?? 'strict'}
+        value={row?.line_endings ?? 'normalize'}
         options={[
-          ['strict', 'Refuse it'],
           ['normalize', 'Mend it'],
+          ['strict', 'Refuse it'],
         ]}
       />
       <Choice

@@ -13,6 +13,7 @@
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
 
+import { LINE_ENDINGS_STEP } from '../audit/line-endings-step.js'
 import { AUDIT_STEP } from '../audit/step.js'
 import type { Db } from '../connect.js'
 import { HOOKS_STEP } from '../hooks/tables.js'
@@ -287,4 +288,5 @@ export const STEPS: readonly Step[] = [
   AUDIT_STEP,
   JOBS_STEP,
   SEARCH_AGAIN_STEP,
+  LINE_ENDINGS_STEP,
 ]
