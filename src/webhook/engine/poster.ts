@@ -33,8 +33,7 @@ const LONGEST_PAUSE_S = 3600
 const IDLE_KEEP_MS = 60_000
 /** What is given up is gathered for so long before it is told. */
 const GATHER_MS = 30_000
-const OLD_MS = 60_000
-const HOUR = 3600_000
+const [OLD_MS, HOUR] = [60_000, 3600_000]
 
 interface Queued {
   readonly row: LogRow
@@ -147,8 +146,7 @@ export class Poster {
   async work(): Promise<void> {
     const { store, clock } = this.#ground
     const isFailing = this.#state.health === 'failing'
-    if (isFailing) this.#endOld()
-    if (!this.#mayStart(clock.now())) return
+    if (!this.#mayStart(clock.now())) return isFailing ? this.#endOld() : undefined
     if (this.waiting > 0 && this.#due.length === 0) {
       const limit = isFailing ? 1 : this.#inFlight.size + this.#endpoint.maxInFlight
       // one that ends while they are read is still among them
@@ -227,7 +225,9 @@ export class Poster {
     for (let n = 0; this.#mayStart(now); n++) {
       // taking turns, so that neither what is new nor what is tried again waits for the whole of the other
       const due = n % 2 === 0 || this.#queue.length === 0 ? this.#due.shift() : undefined
-      const isFull = this.waiting + this.#inFlight.size >= MOST_WAITING
+      // while it fails, what has failed before goes first, also when it is yet to be read
+      const isFull =
+        this.waiting + this.#inFlight.size >= (this.#state.health === 'failing' ? 1 : MOST_WAITING)
       const next = due === undefined && !isFull ? this.#queue.shift() : undefined
       if (due !== undefined) this.#start(due.id, (isProbe) => this.#again(due, isProbe))
       else if (next !== undefined) this.#start(next.row.id, (isProbe) => this.#first(next, isProbe))
