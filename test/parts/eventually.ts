@@ -13,6 +13,8 @@ export interface Patience {
   /** Long enough for a machine that does much else meanwhile. */
   readonly ms?: number
   readonly every?: number
+  /** While this changes there is hope, and time begins anew. */
+  readonly moves?: () => unknown
   /** What there is instead, for the reader of the failure. */
   readonly seen?: () => unknown
 }
@@ -21,11 +23,15 @@ export interface Patience {
 export const eventually = async <T>(
   what: string,
   condition: () => T | Promise<T>,
-  { ms = 60_000, every = 20, seen }: Patience = {},
+  { ms = 60_000, every = 20, moves, seen }: Patience = {},
 ): Promise<Found<T>> => {
-  for (const end = performance.now() + ms; ; await sleep(every)) {
+  let last = moves?.()
+  for (let end = performance.now() + ms; ; await sleep(every)) {
     const found = await condition()
     if (found) return found as Found<T>
+    const now = moves?.()
+    if (now !== last) end = performance.now() + ms
+    last = now
     if (performance.now() > end) {
       const instead = seen === undefined ? '' : `; instead: ${JSON.stringify(await seen(), null, 1)}`
       throw new Error(`not within ${ms} ms: ${what}${instead}`)

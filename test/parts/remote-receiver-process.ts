@@ -6,7 +6,9 @@ import type { Behaviour, FromReceiver, ToReceiver } from './remote-receiver.js'
 const behaviours = new Map<string, Behaviour>()
 const held = new Set<ServerResponse>()
 
-const report = (message: FromReceiver): void => void process.send?.(message)
+/** Ends when it is on its way: whoever reads the answer finds the post reported. */
+const report = (message: FromReceiver): Promise<void> =>
+  new Promise((resolve) => process.send?.(message, () => resolve()))
 
 const bodyOf = async (request: IncomingMessage): Promise<string> => {
   const parts: Buffer[] = []
@@ -36,7 +38,7 @@ const server = createServer(async (request, response) => {
   const body = await bodyOf(request).catch(() => null)
   if (body === null) return
   const how = behaviours.get(path) ?? { kind: 'status', status: 200 }
-  report({
+  await report({
     kind: 'got',
     post: { path, headers: request.headers as Record<string, string>, body },
     ok: how.kind === 'status' && how.status < 300,
@@ -49,6 +51,9 @@ process.on('message', (message: ToReceiver) => {
   report({ kind: 'set', n: message.n })
 })
 process.on('disconnect', () => process.exit())
+
+// the caller lets go of an idle connection, else a post may meet one that was just closed
+server.keepAliveTimeout = 0
 
 server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () =>
   report({ kind: 'listening', port: (server.address() as AddressInfo).port }),

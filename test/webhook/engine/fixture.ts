@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Clock } from '../../../src/base/clock.js'
-import { createDialler } from '../../../src/base/dial/dial.js'
+import { createDialler, type Dialler } from '../../../src/base/dial/dial.js'
 import { newId } from '../../../src/base/id.js'
 import { silentLog } from '../../../src/base/log.js'
 import type { Store } from '../../../src/store/port.js'
@@ -14,7 +14,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { createWebhooks, type WebhookParts } from '../../../src/webhook/engine/webhooks.js'
 import { createPost } from '../../../src/webhook/post.js'
 import { newSigningSecret } from '../../../src/webhook/sign.js'
-import { eventually } from '../../parts/eventually.js'
+import { eventually, type Patience } from '../../parts/eventually.js'
 import { type RemoteReceiver, remoteReceiver } from '../../parts/remote-receiver.js'
 import { endpointFor } from '../../store/contract-hooks.js'
 import { type Ground, ground, mailFor, page } from '../../store/fixture.js'
@@ -29,12 +29,14 @@ export interface TestClock extends Clock {
   set(by: number): void
 }
 
+/** Stands still by itself: on a slow machine nothing is due earlier than a test says. */
 const testClock = (): TestClock => {
+  const start = Date.now()
   let passed = 0
   let stepped = 0
   return {
-    now: () => Date.now() + passed + stepped,
-    tick: () => performance.now() + passed,
+    now: () => start + passed + stepped,
+    tick: () => passed,
     pass(ms) {
       passed += ms
     },
@@ -44,11 +46,17 @@ const testClock = (): TestClock => {
   }
 }
 
+/** More than any answer takes, so that no post fails by a slow machine. */
+const PATIENT_MS = 240_000
+const HASTY_MS = 300
+
 export interface Bench {
   readonly store: Store
   readonly at: Ground
   readonly clock: TestClock
   readonly receiver: RemoteReceiver
+  /** Paths whose answers are not waited for. */
+  readonly hasty: Set<string>
   /** Begins the engine; what it gives ends it in good order. */
   start(over?: Partial<WebhookParts>): Promise<() => Promise<void>>
   /** An endpoint at a path of the receiver, from the end of the log on. */
@@ -61,22 +69,26 @@ export interface Bench {
   logged(type: LogRow['type']): Promise<readonly LogRow[]>
 }
 
-export const bench = async (t: Test, timeoutMs = 15_000): Promise<Bench> => {
+export const bench = async (t: Test): Promise<Bench> => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-hooks-'))
   const store = openSqliteStore({ dataDir, daemon: true })
   await store.open()
   const clock = testClock()
   const receiver = await remoteReceiver(t)
-  const dialler = createDialler({ allow: ['127.0.0.0/8'], ownPorts: () => [], timeoutMs })
+  const [patient, hasty] = [PATIENT_MS, HASTY_MS].map((timeoutMs) =>
+    createDialler({ allow: ['127.0.0.0/8'], ownPorts: () => [], timeoutMs }),
+  ) as [Dialler, Dialler]
+  const hastyPaths = new Set<string>()
   const stops = new Set<() => Promise<void>>()
   t.teardown(async () => {
     for (const stop of stops) await stop()
-    await dialler.close()
+    await patient.close()
+    await hasty.close()
     await store.close()
     rmSync(dataDir, { recursive: true, force: true })
   })
   const at = await ground(store)
-  const post = createPost(dialler, clock)
+  const post = (url: string) => createPost(hastyPaths.has(new URL(url).pathname) ? hasty : patient, clock)
   const filter = {
     accountId: at.accountId,
     workspaceId: null,
@@ -96,6 +108,7 @@ export const bench = async (t: Test, timeoutMs = 15_000): Promise<Bench> => {
     at,
     clock,
     receiver,
+    hasty: hastyPaths,
     logged,
     async start(over = {}) {
       const service = createWebhooks({
@@ -103,7 +116,7 @@ export const bench = async (t: Test, timeoutMs = 15_000): Promise<Bench> => {
         clock,
         random: () => 1,
         log: silentLog(),
-        post: (endpoint, request) => post({ url: endpoint.url, headers: {}, secrets: [SECRET] }, request),
+        post: ({ url }, request) => post(url)({ url, headers: {}, secrets: [SECRET] }, request),
         signMark: (mark) => `signed ${mark}`,
         ...over,
       })
@@ -136,7 +149,7 @@ export const bench = async (t: Test, timeoutMs = 15_000): Promise<Bench> => {
   }
 }
 
-/** Waits until a path has got all of these, whatever it answered. */
+/** Waits until a path has got all of these, whatever it answered; as long as it takes while more arrives. */
 export const gotAll = ({ receiver }: Bench, path: string, ids: readonly string[]): Promise<unknown> =>
   eventually(
     `${ids.length} events at ${path}`,
@@ -144,5 +157,36 @@ export const gotAll = ({ receiver }: Bench, path: string, ids: readonly string[]
       const got = new Set(receiver.idsOf(path))
       return ids.every((id) => got.has(id))
     },
-    { seen: () => ({ got: receiver.idsOf(path).length }) },
+    { seen: () => ({ got: receiver.idsOf(path).length }), moves: () => receiver.idsOf(path).length },
   )
+
+/** Time goes by in steps until something is there: for what comes at no certain time. */
+export const passUntil = (
+  b: Bench,
+  what: string,
+  step: number,
+  isThere: () => boolean | Promise<boolean>,
+  patience: Patience = {},
+): Promise<unknown> =>
+  eventually(
+    what,
+    async () => {
+      if (await isThere()) return true
+      b.clock.pass(step)
+      return false
+    },
+    patience,
+  )
+
+/** Waits until an endpoint is stored as healthy, or failing. */
+export const isHealth = (b: Bench, id: string, health: string): Promise<unknown> =>
+  eventually(health, async () => (await b.state(id)).health === health, { seen: () => b.state(id) })
+
+/** Waits until the answers to these are stored, and not only sent: what stops now repeats none of them. */
+export const listedAll = (b: Bench, id: string, ids: readonly string[]): Promise<unknown> => {
+  const listed = async () => new Set((await b.posts(id)).map(({ eventId }) => eventId))
+  return eventually('all is listed', async () => {
+    const known = await listed()
+    return ids.every((one) => known.has(one))
+  })
+}
