@@ -45,6 +45,7 @@ import { attemptSpans } from './relay/span.js'
 import { createSandbox } from './sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-door.js'
+import type { IncidentRow } from './store/port/incident.js'
 import type { Store } from './store/port.js'
 import { databaseFile } from './store/sqlite/connect.js'
 import { openSqliteStore, shareSqliteStore } from './store/sqlite/open.js'
@@ -233,9 +234,11 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   })
   const doors = { config, clock, log, listen, spans, memory: new Budget(config.limits.memory) }
   const reported = new ReportMetrics()
+  const begun = ({ id, upstreamId: upstream, domain, said, addresses, outcomes }: IncidentRow): void =>
+    log.warn({ incident: id, upstream, domain, said, addresses, outcomes }, 'suppression incident')
   const { lifetime } = config.relay
   const intake = createIntake(
-    { store, keys, clock, rules: () => state.rules, lifetime, domain: config.bounce.domain },
+    { store, keys, clock, rules: () => state.rules, lifetime, domain: config.bounce.domain, begun },
     (made) => {
       reported.note(made)
       const { kind, tier, emailId: email, recipientId: recipient, status, suppressed, did } = made
@@ -256,8 +259,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     outages: options.mode === 'serve' ? store : undefined,
     crashAt,
     attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
-    onDead: (recipientId, reason) =>
-      void suppressRefused({ store, clock }, recipientId, reason).catch((error: Error) =>
+    onDead: (recipientId, death) =>
+      void suppressRefused({ store, clock, begun }, recipientId, death).catch((error: Error) =>
         log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
       ),
   })

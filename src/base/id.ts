@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'em'
   | 'evt'
   | 'sup'
+  | 'inc'
   | 'wh'
   | 'post'
   | 'rep'

@@ -34,6 +34,7 @@ export const EVENT_TYPES = [
   'webhook.disabled',
   'webhook.enabled',
   'workspace.rate_alarm',
+  'suppression.incident',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 

@@ -15,7 +15,7 @@ import type { Outcome, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { groupsFor } from './groups.js'
 import { settle } from './settle.js'
-import { type Suppression, suppress } from './suppress.js'
+import { type Suppression, suppressComplained } from './suppress.js'
 
 const COMPLAINTS = new Set(['abuse', 'fraud'])
 
@@ -65,7 +65,7 @@ export const recordComplaint = async (
   const unapplied = whyDoubted(at) ?? why ?? (COMPLAINTS.has(type) ? null : 'not_a_complaint')
   const counts = unapplied === null && !(await isOld(parts, at))
   // first the list, then the event that says so: a crash between them repeats it
-  const suppression = counts ? await suppress(parts, at.owner, 'complaint', type) : null
+  const suppression = counts ? await suppressComplained(parts, at.owner, type) : null
   await settle(parts.store, [outcomeOf(at, type, unapplied, suppression)])
   return { suppressed: suppression === 'added', did: unapplied === null ? 'applied' : 'noted' }
 }

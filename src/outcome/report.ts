@@ -32,13 +32,21 @@ import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { recordComplaint } from './complaint.js'
 import { groupsFor, groupsNaming, type NotOurs, type OurGroups } from './groups.js'
 import { settle } from './settle.js'
-import { type Suppression, speaksForAddress, suppress } from './suppress.js'
+import { type Suppression, type SuppressParts, speaksForAddress, suppressDead } from './suppress.js'
 import { standingOf, type Tier } from './trust.js'
 
 export interface ReportParts {
   readonly store: Pick<
     Store,
-    'recipient' | 'email' | 'findEmails' | 'pool' | 'allPools' | 'events' | 'settle' | 'addSuppression'
+    | 'recipient'
+    | 'email'
+    | 'findEmails'
+    | 'pool'
+    | 'allPools'
+    | 'events'
+    | 'settle'
+    | 'addSuppression'
+    | 'addDead'
   >
   readonly keys: ReturnPathKeys
   readonly clock: Clock
@@ -48,6 +56,7 @@ export interface ReportParts {
   readonly lifetime?: number
   /** A site's own lines before the table that tells hard from soft; asked at each report, since they may change. */
   readonly rules?: () => readonly Rule[]
+  readonly begun?: SuppressParts['begun']
 }
 
 /** What was made of a report; ids and words only, fit for a log. */
@@ -176,7 +185,9 @@ const bury = async (
   // a report that comes again later does not undo an operator's removal
   if (dead.length === 0 || whyDoubted(at) !== null || at.owner.status === 'bounced') return null
   const one = dead.find((group) => speaksForAddress(group, at.owner.address, at.raw))
-  return one === undefined ? 'other_address' : suppress(parts, at.owner, 'bounce', one.category)
+  if (one === undefined) return 'other_address'
+  const text = one.diagnostic ?? one.category ?? ''
+  return suppressDead(parts, at.owner, { reason: one.category, text, upstreamId: null })
 }
 
 const WORST: readonly (Action | null)[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded', null]

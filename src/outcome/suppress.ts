@@ -7,20 +7,26 @@
  *   Only for live mail: who tests writes to `bounced@` a hundred times, and wants
  *   the same outcome each time. Only when the report names that very address: an
  *   alias or a list may have members that died, and lives on.
+ *   Who is dead is listed by the store's guard, which sees whether too many die together.
  */
 import type { Clock } from '../base/clock.js'
 import { newId } from '../base/id.js'
 import { normalizeAddress } from '../mail/address.js'
 import type { ReportRecipient } from '../mail/report/report.js'
+import type { IncidentRow } from '../store/port/incident.js'
 import type { RecipientOwner, Store } from '../store/port.js'
+import type { SuppressionRow } from '../store/port-tenants.js'
+import { saidAlike } from './said.js'
 
 export interface SuppressParts {
-  readonly store: Pick<Store, 'recipient' | 'addSuppression'>
+  readonly store: Pick<Store, 'recipient' | 'addDead'>
   readonly clock: Clock
+  /** Hears of incidents that begin: refusals that say more of a server than of the addresses. */
+  readonly begun?: ((incident: IncidentRow) => void) | undefined
 }
 
-/** What became of a reason to suppress. */
-export type Suppression = 'added' | 'test_mode' | 'other_address' | 'workspace_deleted'
+/** What became of a reason to suppress; `pending`: too many died together, and a person decides. */
+export type Suppression = 'added' | 'pending' | 'test_mode' | 'other_address' | 'workspace_deleted'
 
 const names = (one: string | null, ours: string): boolean =>
   one === null || !one.includes('@') || normalizeAddress(one) === ours
@@ -66,36 +72,71 @@ export const speaksForAddress = (
   )
 }
 
-/** Lists the address of this recipient; says why where it does not. */
-export const suppress = async (
-  { store, clock }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addSuppression'> },
+/** Why an address of this recipient is on no list. */
+const whyNot = (owner: RecipientOwner): 'workspace_deleted' | 'test_mode' | null =>
+  owner.isDeleted ? 'workspace_deleted' : owner.mode === 'live' ? null : 'test_mode'
+
+const rowFor = (
   owner: RecipientOwner,
   origin: 'bounce' | 'complaint',
   reason: string | null,
+  now: number,
+): SuppressionRow => ({
+  id: newId('sup', now),
+  accountId: owner.accountId,
+  workspaceId: owner.workspaceId,
+  email: normalizeAddress(owner.address),
+  origin,
+  sourceId: owner.emailId,
+  reason,
+  expiresAt: null,
+  createdAt: now,
+})
+
+/** Lists the address of this recipient, who complained; says why where it does not. */
+export const suppressComplained = async (
+  { store, clock }: { readonly store: Pick<Store, 'addSuppression'>; readonly clock: Clock },
+  owner: RecipientOwner,
+  reason: string,
 ): Promise<Suppression> => {
-  if (owner.isDeleted) return 'workspace_deleted'
-  if (owner.mode !== 'live') return 'test_mode'
-  const now = clock.now()
-  await store.addSuppression({
-    id: newId('sup', now),
-    accountId: owner.accountId,
-    workspaceId: owner.workspaceId,
-    email: normalizeAddress(owner.address),
-    origin,
-    sourceId: owner.emailId,
-    reason,
-    expiresAt: null,
-    createdAt: now,
+  const why = whyNot(owner)
+  if (why === null) await store.addSuppression(rowFor(owner, 'complaint', reason, clock.now()))
+  return why ?? 'added'
+}
+
+/** What was said of an address that is dead. */
+export interface Death {
+  readonly reason: string | null
+  /** The server's words. */
+  readonly text: string
+  /** Of the server that said it in the dialogue; null for a report. */
+  readonly upstreamId: string | null
+}
+
+/** Lists the address of this recipient, who is dead; says why where it does not. */
+export const suppressDead = async (
+  { store, clock, begun }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addDead'> },
+  owner: RecipientOwner,
+  { reason, text, upstreamId }: Death,
+): Promise<Suppression> => {
+  const why = whyNot(owner)
+  if (why !== null) return why
+  const { opened, as } = await store.addDead({
+    row: rowFor(owner, 'bounce', reason, clock.now()),
+    recipientId: owner.recipientId,
+    said: saidAlike(text, owner.address),
+    upstreamId,
   })
-  return 'added'
+  for (const incident of opened) begun?.(incident)
+  return as === 'pending' ? 'pending' : 'added'
 }
 
 /** For a recipient whom an upstream refused as dead, in the dialogue itself. */
 export const suppressRefused = async (
   parts: SuppressParts,
   recipientId: string,
-  reason: string | null,
+  death: Death,
 ): Promise<boolean> => {
   const owner = await parts.store.recipient(recipientId)
-  return owner !== null && (await suppress(parts, owner, 'bounce', reason)) === 'added'
+  return owner !== null && (await suppressDead(parts, owner, death)) === 'added'
 }

@@ -339,7 +339,11 @@ export class Flow {
     journal.settle(outcome)
     // where our own report is refused, no address of a mailing has died
     if (isDead(outcome) && end.claimed.nullSender !== true)
-      this.#parts.dead(outcome.recipientId, outcome.reason)
+      this.#parts.dead(outcome.recipientId, {
+        reason: outcome.reason,
+        text: outcome.reply?.text ?? '',
+        upstreamId: end.upstreamId,
+      })
   }
 
   #giveBack({ recipientId, leaseGen }: Claimed, delayMs: number): void {

@@ -3,9 +3,11 @@
  * DESCRIPTION
  *   Plain values only: they cross the thread boundary by structured clone.
  */
+
 import type { MessagePort } from 'node:worker_threads'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
+import type { Death } from '../outcome/suppress.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import type { AttemptTold } from './span.js'
@@ -120,5 +122,5 @@ export type FromWorker =
       readonly pools: readonly PoolHealth[]
       readonly throttled: readonly SlowDomain[]
     }
-  | { readonly say: 'dead'; readonly recipientId: string; readonly reason: string | null }
+  | { readonly say: 'dead'; readonly recipientId: string; readonly death: Death }
   | { readonly say: 'log'; readonly lines: readonly LogLine[] }

@@ -91,7 +91,7 @@ const flow = new Flow({
   settings: live,
   random: Math.random,
   steadySince: clock.steadySince,
-  dead: (recipientId, reason) => tell({ say: 'dead', recipientId, reason }),
+  dead: (recipientId, death) => tell({ say: 'dead', recipientId, death }),
   unknownPool: () => reloadSoon(),
   attempted: settings.traced
     ? (ends) => ends.length > 0 && tell({ say: 'attempts', attempts: ends.map(toldOf) })

@@ -16,6 +16,7 @@ import type { Mode, Page, Rows } from './page.js'
 import type { Actor, Audit } from './port/audit.js'
 import type { EventRow, EventSource, MtaRef, Tag } from './port/event.js'
 import type { Identity } from './port/identity.js'
+import type { Incidents } from './port/incident.js'
 import type { Jobs } from './port/jobs.js'
 import type { Search, SearchFor } from './port/search.js'
 import type { Statistics } from './port/statistics.js'
@@ -374,6 +375,7 @@ type Verbs = Queue &
   EventLog &
   Schedule &
   Tenants &
+  Incidents &
   Identity &
   Audit &
   Domains &

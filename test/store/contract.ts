@@ -11,6 +11,7 @@ import { domainsContract } from './contract-domains.js'
 import { hooksContract } from './contract-hooks.js'
 import { idempotencyContract } from './contract-idempotency.js'
 import { identityContract } from './contract-identity.js'
+import { incidentsContract } from './contract-incidents.js'
 import { ledgerContract } from './contract-ledger.js'
 import { logContract } from './contract-log.js'
 import { noticesContract } from './contract-notices.js'
@@ -49,5 +50,6 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('webhooks', (t) => hooksContract(t, store, open))
   await t.test('notices', (t) => noticesContract(t, store, open))
   await t.test('watch', (t) => watchContract(t, store, open))
+  await t.test('incidents', (t) => incidentsContract(t, store, open))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

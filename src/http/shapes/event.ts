@@ -70,7 +70,7 @@ export const loggedEvent = Joi.object({
   data: Joi.object()
     .unknown()
     .description(
-      'Of an event about no mail. Of suppression.*: suppression_id, email, origin, scope (workspace, account), source_id, reason (of a bounce or a complaint), and expires_at or cause (removed, expired). Of domain.*: domain_id, name, and of domain.failed reason (dns, keys_rotated) and the records that are not there. Of upstream.*: upstream_id, egress_pool_ids (its own pool and those that follow it), host, port, and why (stage, message) or down_since and seconds. Of workspace.rate_alarm: workspace_id, alarm (complaints, hard_bounces, deferrals), rate, count, tried, limit, window_seconds, and hold_id where its mail is held. Of webhook.*: webhook_id first',
+      'Of an event about no mail. Of suppression.*: suppression_id, email, origin, scope (workspace, account), source_id, reason (of a bounce or a complaint), and expires_at or cause (removed, expired, or pending: an incident has begun, and the address is written to). Of suppression.incident: incident_id, upstream_id, domain, said (what the server said, without what names one mail), addresses, delivered_before (how many of those took mail before) and outcomes (of how many in all). Of domain.*: domain_id, name, and of domain.failed reason (dns, keys_rotated) and the records that are not there. Of upstream.*: upstream_id, egress_pool_ids (its own pool and those that follow it), host, port, and why (stage, message) or down_since and seconds. Of workspace.rate_alarm: workspace_id, alarm (complaints, hard_bounces, deferrals), rate, count, tried, limit, window_seconds, and hold_id where its mail is held. Of webhook.*: webhook_id first',
     ),
 }).meta({ name: 'LoggedEvent' })
 

@@ -1,7 +1,9 @@
 /**
  * NAME      flow-parts - what the flow of mail is built from
  */
+
 import type { AttemptEnd } from '../../outcome/reply.js'
+import type { Death } from '../../outcome/suppress.js'
 import type { Queue } from '../../store/port.js'
 import type { Surroundings } from '../attempt.js'
 import type { Journal } from '../journal.js'
@@ -33,7 +35,7 @@ export interface FlowParts {
   /** When the wall clock was last set, or the start, on the tick clock. */
   readonly steadySince: () => number
   /** An upstream said that this address is dead. */
-  readonly dead: (recipientId: string, reason: string | null) => void
+  readonly dead: (recipientId: string, death: Death) => void
   readonly attempted?: ((ends: readonly AttemptEnd[]) => void) | undefined
   /** Mail came for a pool that is not known here: it may be new. */
   readonly unknownPool: () => void

@@ -48,6 +48,7 @@ import type { SearchWrites } from './search/write.js'
 import type { StatisticsWrites } from './statistics/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 import type { AlarmWrites } from './watch/alarms.js'
+import type { IncidentWrites } from './watch/incidents.js'
 import type { OutageWrites } from './watch/outages.js'
 
 export interface QueueWrites {
@@ -118,6 +119,7 @@ export type WriterVerbs = QueueWrites &
   SearchWrites &
   JobWrites &
   AlarmWrites &
+  IncidentWrites &
   OutageWrites &
   UpkeepWrites
 export type Verb = keyof WriterVerbs

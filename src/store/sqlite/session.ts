@@ -36,6 +36,7 @@ import { createPulse } from './thread/pulse.js'
 import { createWindow, type Window } from './thread/window.js'
 import { startWriter, type Writer } from './thread/writer.js'
 import { createTouches, type Touches } from './touches.js'
+import { createIncidentReads } from './watch/incident-reads.js'
 import { createWatchReads } from './watch/outages.js'
 
 export interface SqliteOptions {
@@ -69,6 +70,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createSearchReads(sql),
     ...createJobReads(sql),
     ...createWatchReads(sql),
+    ...createIncidentReads(sql),
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../base/clock.js'
 import type { Audit } from '../port/audit.js'
+import type { Incidents } from '../port/incident.js'
 import type { Jobs } from '../port/jobs.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
@@ -109,6 +110,7 @@ type OperationReads = Omit<Operations, 'hold' | 'operate'> &
   Omit<EmailSearch, 'indexMails'> &
   Pick<Jobs, 'job' | 'jobs' | 'runningJobs'> &
   Omit<Watch, 'foldAlarms' | 'noteOutage'> &
+  Omit<Incidents, 'addDead' | 'decideIncident'> &
   SenderDsns
 
 const operationReads = (current: () => Verbs): OperationReads => ({
@@ -118,6 +120,11 @@ const operationReads = (current: () => Verbs): OperationReads => ({
   standingAlarms: async () => current().reads.standingAlarms(),
   alarmMark: async () => current().reads.alarmMark(),
   outages: async () => current().reads.outages(),
+  incident: async (accountId, id) => current().reads.incident(accountId, id),
+  incidents: async (...args) => current().reads.incidents(...args),
+  pendingSuppressions: async (...args) => current().reads.pendingSuppressions(...args),
+  pendingSuppression: async (...args) => current().reads.pendingSuppression(...args),
+  openIncidents: async () => current().reads.openIncidents(),
   holds: async (accountId) => current().reads.holds(accountId),
   queueCount: async (scope) => current().reads.queueCount(scope),
   listHolds: async (...args) => current().reads.listHolds(...args),

@@ -6,6 +6,7 @@
  */
 
 import type { Identity } from '../port/identity.js'
+import type { Incidents } from '../port/incident.js'
 import type { Jobs } from '../port/jobs.js'
 import type { Statistics } from '../port/statistics.js'
 import type { Watch } from '../port/watch.js'
@@ -23,6 +24,8 @@ import type { Progress } from './operate/orders.js'
 import { SUSPENDED } from './operate/suspend.js'
 import type { Swept } from './protocol.js'
 import type { Verbs } from './session.js'
+
+type IncidentCalls = Pick<Incidents, 'addDead' | 'decideIncident'>
 
 type TenantWrites = Pick<
   Tenants,
@@ -157,7 +160,7 @@ const carryWrites = (current: () => Verbs): CarryVerbs => ({
   },
 })
 
-const tenantWrites = (current: () => Verbs): TenantWrites => ({
+const tenantWrites = (current: () => Verbs): TenantWrites & IncidentCalls => ({
   createAccount: async (account, beginning) => current().line.call('createAccount', account, beginning),
   setPepperMark: async (mark) => current().line.call('setPepperMark', mark),
   createWorkspace: async (workspace, own) => current().line.call('createWorkspace', workspace, own),
@@ -201,6 +204,17 @@ const tenantWrites = (current: () => Verbs): TenantWrites => ({
   updatePool: async (pool) => current().line.call('updatePool', pool),
   deletePool: async (accountId, id) => current().line.call('deletePool', accountId, id),
   addSuppression: async (row) => current().line.call('addSuppression', row),
+  addDead: async (dead) => current().line.call('addDead', dead),
+  async decideIncident(...args) {
+    const { line } = asOrder(current)()
+    let changed = 0
+    for (let isFirst = true; ; isFirst = false) {
+      const step = await line.call('decideStep', ...args, isFirst)
+      if (typeof step === 'string') return step
+      changed += step.changed
+      if (!step.again) return changed
+    }
+  },
   removeSuppression: async (workspaceId, ref) => current().line.call('removeSuppression', workspaceId, ref),
   consume: async (bucket, window, n, limit) =>
     current().daemon
@@ -267,7 +281,7 @@ const hookWrites = (current: () => Verbs): HookWrites => ({
 
 export const writesOf = (
   current: () => Verbs,
-): TenantWrites & Identity & MailWrites & OperationWrites & CarryVerbs & HookWrites => ({
+): TenantWrites & IncidentCalls & Identity & MailWrites & OperationWrites & CarryVerbs & HookWrites => ({
   ...tenantWrites(current),
   ...identityVerbs(current),
   ...mailWrites(current),

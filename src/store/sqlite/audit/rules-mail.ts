@@ -9,6 +9,7 @@ import type { SuppressionRow } from '../../port-tenants.js'
 import { suppressionList } from '../../port-tenants.js'
 import type { Row } from '../connect.js'
 import { LOTS } from '../schema/lots.js'
+import { INCIDENTS } from '../watch/incident-step.js'
 import type { Entry, Look, Rules } from './entry.js'
 
 interface Mail {
@@ -94,6 +95,19 @@ export const MAIL_RULES: Rules = {
     return row.origin === 'import' ? ofImport(row) : ofSuppression(row, 'created')
   },
   removeSuppression: () => (row) => (row === null ? null : ofSuppression(row, 'removed')),
+  decideStep(look, accountId, id, decision) {
+    const incident = look(INCIDENTS, id)
+    return (step) =>
+      typeof step === 'string' || incident === null
+        ? null
+        : {
+            accountId,
+            action: `suppression.${decision}`,
+            object: { type: 'incident', id },
+            workspaceId: incident.workspaceId,
+            detail: { domain: incident.domain, said: incident.said, changed: step.changed },
+          }
+  },
   addHold: (_look, hold) => () => ofHold(hold),
   operateStep: (_look, order, cursor) => (result) => {
     const entry = cursor === null ? ofOrder(order) : null

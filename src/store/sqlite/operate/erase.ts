@@ -64,8 +64,8 @@ const prepare = ({ db }: Desk) => ({
     `UPDATE workspaces SET deleted_at = @now, suspended_at = coalesce(suspended_at, @now),
        suspended_reason = 'the workspace was deleted', slug = id, name = '', default_from = NULL WHERE id = @id`,
   ),
-  removeOf: ['keys', 'credentials', 'holds', 'domains', 'jobs'].map((table) =>
-    db.prepare(`DELETE FROM ${table} WHERE account_id = ? AND workspace_id = ?`),
+  removeOf: ['keys', 'credentials', 'holds', 'domains', 'jobs', 'incidents', 'pending_suppressions'].map(
+    (table) => db.prepare(`DELETE FROM ${table} WHERE account_id = ? AND workspace_id = ?`),
   ),
   removeEndpoints: db.prepare(`${DELETE_ENDPOINTS} AND workspace_id = @id`),
   removeResume: db.prepare('DELETE FROM resumes WHERE workspace_id = ?'),

@@ -25,6 +25,7 @@ import { OWED_STEP } from '../owed/step.js'
 import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
+import { INCIDENTS_STEP } from '../watch/incident-step.js'
 import { WATCH_STEP } from '../watch/step.js'
 import { DOMAINS_STEP } from './domains.js'
 import { KEEPING_STEP } from './keeping.js'
@@ -289,4 +290,5 @@ export const STEPS: readonly Step[] = [
   JOBS_STEP,
   SEARCH_AGAIN_STEP,
   LINE_ENDINGS_STEP,
+  INCIDENTS_STEP,
 ]

@@ -20,6 +20,7 @@ import type { Swept } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
 import { createStatisticsSweep } from '../statistics/write.js'
+import { createIncidentSweep, type IncidentWrites } from '../watch/incidents.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
 import { ANSWER_KEPT_MS } from '../write/idempotency.js'
@@ -68,6 +69,7 @@ export const createSweepStep = (
   settle: (outcome: Outcome) => Settled | null,
   tell: Pick<SuppressionEvents, 'removed'>,
   unindex: Unindex,
+  incidents: IncidentWrites,
 ) => {
   const sql = prepare(desk)
   const retain = createRetention(desk, unindex)
@@ -76,6 +78,7 @@ export const createSweepStep = (
   const forgetJobs = createJobSweep(desk.db)
   const endOver = createIdentitySweep(desk.db)
   const forgetEntries = createAuditSweep(desk)
+  const endIncidents = createIncidentSweep(desk, incidents)
 
   const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
@@ -113,6 +116,7 @@ export const createSweepStep = (
       endOver(now) +
       forgetEntries(now) +
       endSuppressions(now) +
+      endIncidents(now) +
       sweepPosts(now) +
       forget(now) +
       forgetJobs(now)

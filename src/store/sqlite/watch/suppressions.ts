@@ -8,8 +8,8 @@ import { toRfc3339 } from '../../../base/clock.js'
 import type { Notice } from '../../port-log.js'
 import { type SuppressionRow, suppressionList } from '../../port-tenants.js'
 
-/** Why it is on the list no more. */
-export type Removal = 'removed' | 'expired'
+/** Why it is on the list no more; `pending`: an incident has begun, and the address may live. */
+export type Removal = 'removed' | 'expired' | 'pending'
 
 const noticeOf = (
   type: 'suppression.added' | 'suppression.removed',

@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   A suppression is one row per list and address; adding it again gives
  *   back the row that is there, except that an expired one is replaced. What is
- *   added or removed is an event in the same commit; what changes nothing is none. A rate
+ *   added or removed is an event in the same commit; what changes nothing is none. To add or to
+ *   remove an address that is pending decides about it. A rate
  *   window is a sum per bucket and minute; the daemon grants from memory and
  *   adds here what it granted, a process without a daemon counts here directly.
  */
@@ -27,6 +28,9 @@ export const createSuppressionWrites = (
     `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND (id = ? OR email = ?)`,
   )
   const remove = db.prepare('DELETE FROM suppressions WHERE id = ?')
+  const forgive = db.prepare<[string, string, string], Row>(
+    `DELETE FROM pending_suppressions WHERE workspace_id = ? AND (id = ? OR email = ?) RETURNING ${SUPPRESSIONS.columns}`,
+  )
   const found = (workspaceId: string, ref: string): SuppressionRow | null => {
     const row = find.get(workspaceId, ref, ref)
     return row === undefined ? null : SUPPRESSIONS.decode(row)
@@ -39,16 +43,19 @@ export const createSuppressionWrites = (
         remove.run(held.id)
         tell.removed(held, 'expired', row.createdAt)
       }
+      forgive.get(row.workspaceId, row.email, row.email)
       insert(row)
       tell.added(row, row.createdAt)
       return row
     },
     removeSuppression(workspaceId, ref) {
       const held = found(workspaceId, ref)
-      if (held !== null) {
-        remove.run(held.id)
-        tell.removed(held, 'removed', clock())
+      if (held === null) {
+        const waiting = forgive.get(workspaceId, ref, ref)
+        return waiting === undefined ? null : SUPPRESSIONS.decode(waiting)
       }
+      remove.run(held.id)
+      tell.removed(held, 'removed', clock())
       return held
     },
   }

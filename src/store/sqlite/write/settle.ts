@@ -22,6 +22,7 @@ import type { Outcome, Settled } from '../../port.js'
 import { AMBIGUOUS } from '../../port-operations.js'
 import { scopeOf } from '../log/codec.js'
 import type { Owing } from '../owed/owe.js'
+import type { OutcomeCounts } from '../watch/outcome-counts.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, moreOf } from './events.js'
 import type { Fold } from './fold.js'
@@ -197,7 +198,15 @@ const prepare = (desk: Desk) => ({
   note: desk.db.prepare('UPDATE recipients SET deadline = ? WHERE id = ?'),
 })
 
-export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: Owing, now: () => number) => {
+export interface SettleParts {
+  readonly addEvent: AddEvent
+  readonly fold: Fold
+  readonly owing: Owing
+  readonly counts: Pick<OutcomeCounts, 'note'>
+  readonly now: () => number
+}
+
+export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, now }: SettleParts) => {
   const sql = prepare(desk)
 
   const settled = (
@@ -282,6 +291,7 @@ export const createSettle = (desk: Desk, addEvent: AddEvent, fold: Fold, owing: 
     if (next !== null) owing.owe(outcome, row.email_id, event)
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
     if (next !== null) desk.effects.settled.push(result)
+    if (next !== null && row.test === 0) counts.note(outcome, row.address)
     return result
   }
 }

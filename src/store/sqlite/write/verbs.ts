@@ -29,7 +29,9 @@ import { createSearchWrites, createUnindex } from '../search/write.js'
 import { createStatisticsWrites } from '../statistics/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
 import { createAlarmWrites } from '../watch/alarms.js'
+import { createIncidentWrites } from '../watch/incidents.js'
 import { createOutageWrites } from '../watch/outages.js'
+import { createOutcomeCounts } from '../watch/outcome-counts.js'
 import { createSuppressionEvents } from '../watch/suppressions.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
@@ -52,10 +54,14 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
   const parking = createParking(desk, addEvent)
   const leases = createLeases(desk, addEvent)
   const appointments = createAppointments(desk, addEvent, fold)
-  const settle = createSettle(desk, addEvent, fold, owing, systemClock.now)
+  const counts = createOutcomeCounts(desk.db)
+  const settle = createSettle(desk, { addEvent, fold, owing, counts, now: systemClock.now })
   const listings = createSuppressionEvents(addNotice)
   const unindex = createUnindex(desk.db)
   const orders = createOrders(desk, parking, settle, unindex)
+  const lists = createSuppressionWrites(desk, listings, systemClock.now)
+  const { addSuppression } = lists
+  const incidents = createIncidentWrites(desk, { counts, tell: listings, addSuppression, addNotice })
   return {
     accept: createAccept(desk, addEvent, parking, owing, noteDay),
     claim: createClaim(desk, leases, appointments, parking, createSilence(desk.db, settle)),
@@ -70,7 +76,7 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     },
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
-    sweepStep: createSweepStep(desk, settle, listings, unindex),
+    sweepStep: createSweepStep(desk, settle, listings, unindex, incidents),
     shrinkStep: createShrinkStep(desk.db),
     followClock: () => desk.order.follow(),
     durability: () => durabilityFaults(desk.db),
@@ -89,7 +95,8 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
     ...createIdentityWrites(desk),
     ...createPoolWrites(desk),
     ...createDomainWrites(desk, addNotice),
-    ...createSuppressionWrites(desk, listings, systemClock.now),
+    ...lists,
+    ...incidents,
     ...createAlarmWrites(desk.db, { addHold: orders.addHold, addNotice }),
     ...createOutageWrites(desk.db, addNotice),
     ...createWindowWrites(desk.db, systemClock.now),

@@ -1,0 +1,86 @@
+/**
+ * NAME      incident-step - the tables of addresses that may not be dead
+ * DESCRIPTION
+ *   `hard_bounces` has who was refused in the last ten minutes, by `cause`: account, upstream, domain
+ *   and text. `pending` are suppressions that wait for a decision; what asks for suppressions does not see them.
+ *   `living` is null until it was asked.
+ */
+import type { IncidentRow, PendingSuppression } from '../../port/incident.js'
+import { table } from '../schema/record.js'
+
+export const INCIDENTS_STEP = `
+CREATE TABLE hard_bounces (
+  cause TEXT NOT NULL,
+  email TEXT NOT NULL,
+  list TEXT NOT NULL,
+  recipient TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  taken_at INTEGER NOT NULL,
+  living INTEGER,
+  PRIMARY KEY (cause, email, list)
+) WITHOUT ROWID;
+CREATE INDEX hard_bounces_at ON hard_bounces (at);
+CREATE TABLE incidents (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  workspace_id TEXT NOT NULL,
+  upstream_id TEXT,
+  domain TEXT NOT NULL,
+  said TEXT NOT NULL,
+  addresses INTEGER NOT NULL,
+  living INTEGER NOT NULL,
+  outcomes INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  decided_at INTEGER,
+  decision TEXT,
+  cause TEXT,
+  ord INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX incidents_workspace ON incidents (account_id, workspace_id, ord);
+CREATE INDEX incidents_account ON incidents (account_id, ord);
+CREATE INDEX incidents_open ON incidents (created_at) WHERE decided_at IS NULL;
+CREATE TABLE pending_suppressions (
+  id TEXT PRIMARY KEY,
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  workspace_id TEXT NOT NULL,
+  email TEXT NOT NULL,
+  origin TEXT NOT NULL,
+  source_id TEXT,
+  reason TEXT,
+  expires_at INTEGER,
+  created_at INTEGER NOT NULL,
+  incident_id TEXT NOT NULL,
+  ord INTEGER NOT NULL,
+  UNIQUE (workspace_id, email)
+) WITHOUT ROWID;
+CREATE INDEX pending_workspace ON pending_suppressions (workspace_id, ord);
+CREATE INDEX pending_incident ON pending_suppressions (incident_id, ord);
+`
+
+export const INCIDENTS = table<IncidentRow>('incidents', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  upstreamId: 'plain',
+  domain: 'plain',
+  said: 'plain',
+  addresses: 'plain',
+  living: 'plain',
+  outcomes: 'plain',
+  createdAt: 'plain',
+  decidedAt: 'plain',
+  decision: 'plain',
+})
+
+export const PENDING = table<PendingSuppression>('pending_suppressions', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  email: 'plain',
+  origin: 'plain',
+  sourceId: 'plain',
+  reason: 'plain',
+  expiresAt: 'plain',
+  createdAt: 'plain',
+  incidentId: 'plain',
+})

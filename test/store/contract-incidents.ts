@@ -1,0 +1,333 @@
+/** Addresses that die together may live; what is pending suppresses nobody, until somebody decides. */
+import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
+import { observed } from '../../src/store/observed.js'
+import type { Buried, DeadAddress } from '../../src/store/port/incident.js'
+import type { Outcome, Store } from '../../src/store/port.js'
+import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/store/watch/incidents.js'
+import {
+  addWorkspace,
+  type Ground,
+  ground,
+  HOUR,
+  mailFor,
+  type OpenStore,
+  page,
+  T0,
+  toOne,
+} from './fixture.js'
+
+const MINUTE = 60_000
+const DAY = 24 * HOUR
+
+interface Scene {
+  readonly store: Store
+  readonly at: Ground
+  readonly upstreamId: string
+}
+
+const scene = async (store: Store): Promise<Scene> => ({
+  store,
+  at: await ground(store),
+  upstreamId: newId('up'),
+})
+
+const end = ({ at, upstreamId }: Scene, recipientId: string, seen: Outcome['seen'], when: number): Outcome =>
+  observed({
+    recipientId,
+    seen,
+    at: when,
+    source: 'smtp',
+    mta: { poolId: at.poolId, upstreamId, host: 'mx.test' },
+    reply: seen === 'accepted' ? null : { code: 550, enhanced: '5.1.1', text: 'no such user' },
+  })
+
+/** One mail to each, and how it ended; the ids of their recipients. */
+const mailed = async (
+  one: Scene,
+  addresses: readonly string[],
+  seen: Outcome['seen'],
+  when = T0,
+): Promise<readonly string[]> => {
+  const recipients = addresses.map((address) => toOne(address))
+  const mails = recipients.map((recipient) =>
+    mailFor(one.at, { recipients: [recipient], createdAt: when, to: [recipient.address] }),
+  )
+  await one.store.accept({ mails, idempotency: null, now: when })
+  await one.store.settle(recipients.map(({ id }) => end(one, id, seen, when)))
+  return recipients.map(({ id }) => id)
+}
+
+const names = (n: number, at = 'y.test', from = 0): readonly string[] =>
+  Array.from({ length: n }, (_, i) => `user${from + i}@${at}`)
+
+const dead = (one: Scene, email: string, recipientId: string, over: Partial<DeadAddress> = {}, now = T0) => ({
+  row: {
+    id: newId('sup', now),
+    accountId: one.at.accountId,
+    workspaceId: one.at.workspace.id,
+    email,
+    origin: 'bounce' as const,
+    sourceId: null,
+    reason: 'unknown_user',
+    expiresAt: null,
+    createdAt: now,
+  },
+  recipientId,
+  said: 'no such user',
+  upstreamId: one.upstreamId,
+  ...over,
+})
+
+/** Each of them is refused as dead. */
+const bury = async (
+  one: Scene,
+  emails: readonly string[],
+  over: Partial<DeadAddress> = {},
+  now = T0,
+): Promise<readonly Buried[]> => {
+  const ids = await mailed(one, emails, 'rejected', now)
+  const made: Buried[] = []
+  for (const [i, email] of emails.entries())
+    made.push(await one.store.addDead(dead(one, email, ids[i] ?? '', over, now)))
+  return made
+}
+
+const suppressed = async ({ store, at }: Scene, emails: readonly string[], now = T0): Promise<number> =>
+  (await store.suppressed(at.workspace.id, emails, now)).length
+
+const openOf = async ({ store, at }: Scene) =>
+  (await store.incidents(at.accountId, null, true, page({ limit: 100 }))).rows
+
+const shareTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('unknown users among good mails are all suppressed', async (t) => {
+    const one = await scene(store)
+    await mailed(one, names(200, 'y.test', 1_000), 'accepted')
+    const made = await bury(one, names(60))
+    t.ok(made.every(({ as }) => as === 'added'))
+    t.equal(await suppressed(one, names(60)), 60)
+    t.same(await openOf(one), [])
+  })
+
+  await t.test('those who die together are pending, with those before', async (t) => {
+    const one = await scene(store)
+    await mailed(one, names(30, 'y.test', 1_000), 'accepted')
+    const made = await bury(one, names(30))
+    t.equal(made[18]?.as, 'added')
+    t.equal(made[19]?.as, 'pending')
+    t.equal(made[19]?.opened.length, 1)
+    t.equal(await suppressed(one, names(30)), 0)
+    const [incident, ...more] = await openOf(one)
+    t.same(more, [])
+    t.match(incident, {
+      workspaceId: one.at.workspace.id,
+      upstreamId: one.upstreamId,
+      domain: 'y.test',
+      said: 'no such user',
+      addresses: 20,
+      pending: 30,
+    })
+    const later = await bury(one, names(1, 'y.test', 500), {}, T0 + DAY)
+    t.equal(later[0]?.as, 'pending', 'while it is open')
+  })
+
+  await t.test('other words, domains and servers are other causes', async (t) => {
+    const one = await scene(store)
+    await bury(one, names(15))
+    await bury(one, names(15, 'y.test', 100), { said: 'mailbox closed' })
+    await bury(one, names(15, 'z.test'))
+    await bury(one, names(15, 'y.test', 200), { upstreamId: newId('up') })
+    t.same(await openOf(one), [])
+  })
+
+  await t.test('slow deaths are natural', async (t) => {
+    const one = await scene(store)
+    for (let n = 0; n < 4; n++) {
+      const made = await bury(one, names(10, 'y.test', n * 10), {}, T0 + n * (INCIDENT_WINDOW_MS + MINUTE))
+      t.ok(made.every(({ as }) => as === 'added'))
+    }
+  })
+
+  await t.test('the same address twice is one', async (t) => {
+    const one = await scene(store)
+    for (let n = 0; n < 25; n++) {
+      await bury(one, ['ana@y.test'], {}, T0 + n)
+      await store.removeSuppression(one.at.workspace.id, 'ana@y.test')
+    }
+    t.same(await openOf(one), [])
+  })
+
+  await t.test('workspaces share the server, and decide for themselves', async (t) => {
+    const one = await scene(store)
+    const other = { ...one, at: await addWorkspace(store, one.at, `other-${newId('ws').slice(-6)}`) }
+    await bury(one, names(12))
+    const made = await bury(other, names(12, 'y.test', 100))
+    t.equal(made.at(-1)?.as, 'pending')
+    const open = await openOf(one)
+    t.same(open.map(({ workspaceId, pending }) => [workspaceId, pending]).sort(), [
+      ...[[one.at.workspace.id, 12] as const, [other.at.workspace.id, 12] as const].sort(),
+    ])
+    const { id = '' } = open.find(({ workspaceId }) => workspaceId === one.at.workspace.id) ?? {}
+    t.equal(await store.decideIncident(one.at.accountId, id, 'accepted', T0), 12)
+    t.equal(await suppressed(one, names(12)), 12)
+    t.equal(await suppressed(other, names(12, 'y.test', 100)), 0)
+  })
+}
+
+const livingTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('ten who took mail before, whatever their share', async (t) => {
+    const one = await scene(store)
+    const now = Date.now() + 2 * DAY
+    await mailed(one, names(12), 'accepted', now - 2 * DAY)
+    await mailed(one, names(300, 'y.test', 1_000), 'accepted', now)
+    const made = await bury(one, names(12), {}, now)
+    t.same(
+      made.map(({ as }) => as),
+      [...new Array(9).fill('added'), ...new Array(3).fill('pending')],
+    )
+    t.match(await openOf(one), [{ addresses: 10, living: 10, pending: 12 }])
+  })
+
+  await t.test('mail that was taken a moment ago proves no life', async (t) => {
+    const one = await scene(store)
+    const now = Date.now()
+    await mailed(one, names(12), 'accepted', now)
+    await mailed(one, names(300, 'y.test', 1_000), 'accepted', now)
+    t.ok((await bury(one, names(12), {}, now)).every(({ as }) => as === 'added'))
+  })
+}
+
+const reportTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('late reports are measured against the time of their mail', async (t) => {
+    const one = await scene(store)
+    await mailed(one, names(200, 'y.test', 1_000), 'accepted', T0 - 3 * HOUR)
+    const ids = await mailed(one, names(40), 'accepted', T0 - 3 * HOUR)
+    for (const [i, email] of names(40).entries())
+      t.equal((await store.addDead(dead(one, email, ids[i] ?? '', { upstreamId: null }))).as, 'added')
+    t.same(await openOf(one), [])
+  })
+
+  await t.test('and name whoever took it', async (t) => {
+    const one = await scene(store)
+    const ids = await mailed(one, names(20), 'accepted', T0 - MINUTE)
+    for (const [i, email] of names(20).entries())
+      await store.addDead(dead(one, email, ids[i] ?? '', { upstreamId: null }))
+    t.match(await openOf(one), [{ upstreamId: one.upstreamId, pending: 20 }])
+  })
+}
+
+const decisionTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
+  const begun = async () => {
+    const one = await scene(store)
+    await bury(one, names(20))
+    const [incident] = await openOf(one)
+    return { one, id: incident?.id ?? '' }
+  }
+
+  await t.test('accepted, they are suppressed', async (t) => {
+    const { one, id } = await begun()
+    const { accountId, workspace } = one.at
+    t.equal(await store.decideIncident(accountId, id, 'accepted', T0 + 1), 20)
+    t.equal(await suppressed(one, names(20)), 20)
+    t.equal(await store.decideIncident(accountId, id, 'dismissed', T0 + 2), 'decided')
+    t.equal(await store.decideIncident(newId('acct'), id, 'dismissed', T0 + 2), 'not_found')
+    t.match(await store.incident(accountId, id), { decision: 'accepted', decidedAt: T0 + 1, pending: 0 })
+    t.match(await store.suppression(workspace.id, 'user0@y.test'), { origin: 'bounce' })
+    const [next] = await bury(one, names(1, 'y.test', 90))
+    t.equal(next?.as, 'added', 'the window begins anew')
+  })
+
+  await t.test('dismissed, they live', async (t) => {
+    const { one, id } = await begun()
+    t.equal(await store.decideIncident(one.at.accountId, id, 'dismissed', T0 + 1), 20)
+    t.equal(await suppressed(one, names(20)), 0)
+    t.same((await store.pendingSuppressions(one.at.workspace.id, page({ limit: 50 }))).rows, [])
+  })
+
+  await t.test('one of them alone', async (t) => {
+    const { one } = await begun()
+    const list = one.at.workspace.id
+    t.match(await store.pendingSuppression(list, 'user1@y.test'), { email: 'user1@y.test' })
+    t.match(await store.removeSuppression(list, 'user1@y.test'), { email: 'user1@y.test' })
+    await store.addSuppression({ ...dead(one, 'user2@y.test', '').row, origin: 'manual' })
+    t.equal(await suppressed(one, names(20)), 1)
+    t.match(await openOf(one), [{ pending: 18 }])
+  })
+
+  await t.test('after seven days nobody was dead', async (t) => {
+    const own = await open(t)
+    const one = await scene(own)
+    await bury(one, names(20), {}, Date.now())
+    const keep = { bodiesMs: 9 * DAY, emailsMs: 9 * DAY, deadlines: false }
+    const [incident] = await openOf(one)
+    await own.sweep(Date.now() + INCIDENT_STANDS_MS - HOUR, keep)
+    t.same(await own.openIncidents(), { incidents: 1, suppressions: 20 })
+    await own.sweep(Date.now() + INCIDENT_STANDS_MS + HOUR, keep)
+    t.same(await own.openIncidents(), { incidents: 0, suppressions: 0 })
+    t.equal(await suppressed(one, names(20)), 0)
+    t.match(await own.incident(one.at.accountId, incident?.id ?? ''), { decision: 'dismissed', pending: 0 })
+  })
+}
+
+const eventTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('lists tell what happened to them', async (t) => {
+    const one = await scene(store)
+    await bury(one, names(20))
+    const [incident] = await openOf(one)
+    await store.decideIncident(one.at.accountId, incident?.id ?? '', 'accepted', T0)
+    const filter = {
+      accountId: one.at.accountId,
+      workspaceId: one.at.workspace.id,
+      accountWide: false,
+      mode: null,
+      types: ['suppression.added', 'suppression.removed', 'suppression.incident'] as const,
+      emailId: null,
+      recipient: null,
+      change: null,
+      createdAfter: null,
+      createdBefore: null,
+    }
+    const { rows } = await store.log(filter, page({ limit: 100 }))
+    const count = (type: string): number => rows.filter((row) => row.type === type).length
+    t.same(['suppression.added', 'suppression.removed', 'suppression.incident'].map(count), [19 + 20, 19, 1])
+    t.match(rows.find(({ type }) => type === 'suppression.incident')?.data, {
+      incident_id: incident?.id,
+      domain: 'y.test',
+      said: 'no such user',
+      addresses: 20,
+    })
+  })
+
+  await t.test('who decided is in the audit', async (t) => {
+    const one = await scene(store)
+    await bury(one, names(20))
+    const [incident] = await openOf(one)
+    const actor = { kind: 'person', id: newId('usr'), name: 'Ana', address: null } as const
+    await store.by(actor).decideIncident(one.at.accountId, incident?.id ?? '', 'accepted', T0)
+    const filter = {
+      action: null,
+      objectId: null,
+      actorId: null,
+      workspaceId: null,
+      since: null,
+      until: null,
+    }
+    const { rows } = await store.audit(one.at.accountId, filter, page({ limit: 10 }))
+    t.match(rows, [
+      {
+        action: 'suppression.accepted',
+        object: { type: 'incident', id: incident?.id },
+        workspaceId: one.at.workspace.id,
+        detail: { domain: 'y.test', said: 'no such user', changed: 20 },
+      },
+    ])
+  })
+}
+
+export const incidentsContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
+  await shareTests(t, store)
+  await livingTests(t, store)
+  await reportTests(t, store)
+  await decisionTests(t, store, open)
+  await eventTests(t, store)
+}
