@@ -38,14 +38,13 @@ import { createIntake } from './outcome/intake.js'
 import { returnPathKeys } from './outcome/keys.js'
 import { longestWaitMs } from './outcome/reply.js'
 import { rulesIn } from './outcome/rules.js'
-import { suppressRefused } from './outcome/suppress.js'
+import { logIncident, suppressLater } from './outcome/suppress.js'
 import { createRelay, type Relay } from './relay/relay.js'
 import type { CrashPoint } from './relay/settings.js'
 import { attemptSpans } from './relay/span.js'
 import { createSandbox } from './sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-door.js'
-import type { IncidentRow } from './store/port/incident.js'
 import type { Store } from './store/port.js'
 import { databaseFile } from './store/sqlite/connect.js'
 import { openSqliteStore, shareSqliteStore } from './store/sqlite/open.js'
@@ -234,8 +233,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   })
   const doors = { config, clock, log, listen, spans, memory: new Budget(config.limits.memory) }
   const reported = new ReportMetrics()
-  const begun = ({ id, upstreamId: upstream, domain, said, addresses, outcomes }: IncidentRow): void =>
-    log.warn({ incident: id, upstream, domain, said, addresses, outcomes }, 'suppression incident')
+  const begun = logIncident(log)
   const { lifetime } = config.relay
   const intake = createIntake(
     { store, keys, clock, rules: () => state.rules, lifetime, domain: config.bounce.domain, begun },
@@ -259,10 +257,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     outages: options.mode === 'serve' ? store : undefined,
     crashAt,
     attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
-    onDead: (recipientId, death) =>
-      void suppressRefused({ store, clock, begun }, recipientId, death).catch((error: Error) =>
-        log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
-      ),
+    onDead: suppressLater({ store, clock, begun, log }),
   })
   const door = createSubmissionDoor({ ...doors, certificate, tenants, submission })
   const tls = config.http.tls ? certificate : null

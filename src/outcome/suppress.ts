@@ -11,6 +11,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import { newId } from '../base/id.js'
+import type { Log } from '../base/log.js'
 import { normalizeAddress } from '../mail/address.js'
 import type { ReportRecipient } from '../mail/report/report.js'
 import type { IncidentRow } from '../store/port/incident.js'
@@ -132,11 +133,20 @@ export const suppressDead = async (
 }
 
 /** For a recipient whom an upstream refused as dead, in the dialogue itself. */
-export const suppressRefused = async (
-  parts: SuppressParts,
-  recipientId: string,
-  death: Death,
-): Promise<boolean> => {
+const suppressRefused = async (parts: SuppressParts, recipientId: string, death: Death): Promise<boolean> => {
   const owner = await parts.store.recipient(recipientId)
   return owner !== null && (await suppressDead(parts, owner, death)) === 'added'
 }
+
+/** Listed by the way: no mail waits for it. */
+export const suppressLater =
+  ({ log, ...parts }: SuppressParts & { readonly log: Pick<Log, 'error'> }) =>
+  (recipientId: string, death: Death): void =>
+    void suppressRefused(parts, recipientId, death).catch((error: Error) =>
+      log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
+    )
+
+export const logIncident =
+  (log: Pick<Log, 'warn'>): NonNullable<SuppressParts['begun']> =>
+  ({ id, upstreamId: upstream, domain, said, addresses, outcomes }) =>
+    log.warn({ incident: id, upstream, domain, said, addresses, outcomes }, 'suppression incident')
