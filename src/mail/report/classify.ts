@@ -6,13 +6,17 @@
  *   this address or domain is dead; everything else is `soft`. A false hard
  *   silences a living address, so the table in rules.ts looks for every other
  *   explanation first, and what nothing explains is soft.
- *   Addresses and web links are cut before the text is read: `spam@` in an
- *   address is not a reason.
+ *   Addresses are cut before the text is read: `spam@` is not a reason. A link is
+ *   cut, too, but for a block list that it names. What is said of the connection,
+ *   the sender or a rule is cut before the words for a dead address are looked for.
+ * NOTES
+ *   The surest text decides, and only this one and those before it may cast doubt:
+ *   the prose around a plain `550 5.1.1 User unknown` is politeness.
  */
 import { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict } from './category.js'
 import type { Codes } from './codes.js'
 import { CODED, STRONG, WEAK } from './rules.js'
-import { BY_POLICY, FOR_NOW, OUR_SIDE } from './words.js'
+import { BY_POLICY, COMPOUND, COURTESY, FOR_NOW, OF_OTHERS, OUR_SIDE } from './words.js'
 
 export { CATEGORIES, type Category, type Fault, type Rule, type Severity, type Verdict }
 
@@ -30,37 +34,78 @@ const MAX_TEXT = 2_000
 const GUESS = /\b\d\.\d\.\d - [A-Za-z ]{3,60}(?=\d{3}[ -]')/g
 /** Google's links name the reason, and the text around them is sometimes empty. */
 const GOOGLE_REASON = /https?:\/\/support\.google\.com\/mail\/\?p=(\w{1,40})/g
+const LINK = /\b(?:https?:\/\/|www\.)\S+/g
+/** Who is sent to one of these is on a list, whatever the words and the code beside it say. */
+const LIST_LINK =
+  /spamhaus|spamcop|sorbs\.|barracudacentral|barracudanetworks\.com\/reputation|ipcheck\.proofpoint|dnsbl|\brbl|[./]rbl|senderbase|senderscore|talosintelligence|csi\.cloudmark|abuseat|uceprotect|spamrats|mailspike|invaluement|surbl|uribl|trustedsource|abusix|ipremoval|sender\.office\.com|blacklist|blocklist|block-list|delist/i
+
+/** `link:` stays, since a reason may stand behind it that nobody has read; Google's own names none but a wrong address. */
+const readLink = (link: string): string =>
+  LIST_LINK.test(link) ? ' link: blocklist ' : link.includes('//support.google.com/mail/') ? ' ' : ' link: '
+
+const without = (text: string, patterns: readonly RegExp[]): string =>
+  patterns.reduce((rest, pattern) => rest.replace(pattern, ' ~ '), text)
 
 const readyText = (text: string): string =>
-  text
-    .slice(0, MAX_TEXT)
-    .replace(GUESS, ' ')
-    .replace(GOOGLE_REASON, ' google:$1 ')
-    .replace(/https?:\/\/\S+/g, ' ')
-    .replace(/[^\s<>@"':;,=()[\]]{1,128}@[^\s<>@"',;]{1,255}/g, ' ')
-    .replace(/\s+/g, ' ')
-    .toLowerCase()
+  without(
+    text
+      .slice(0, MAX_TEXT)
+      .replace(GUESS, ' ')
+      .replace(GOOGLE_REASON, ' google:$1 ')
+      .replace(LINK, readLink)
+      .replace(/[^\s<>@"':;,=()[\]]{1,128}@[^\s<>@"',;:()]{1,255}/g, ' ')
+      .replace(/\s+/g, ' ')
+      .toLowerCase(),
+    COURTESY,
+  )
+
+/** A text, and what of it may speak of the address. */
+interface Said {
+  readonly all: string
+  readonly ofAddress: string
+}
+
+const saidIn = (text: string): Said => {
+  const all = readyText(text)
+  return { all, ofAddress: without(without(all, COMPOUND), OF_OTHERS) }
+}
 
 const coded = (enhanced: string | null, wanted: readonly string[]): boolean =>
   enhanced !== null && wanted.some((one) => (one.endsWith('.') ? enhanced.startsWith(one) : enhanced === one))
 
-const holds = (rule: Rule, codes: Refusal, text: string): boolean =>
-  (rule.enhanced === undefined || coded(codes.enhanced, rule.enhanced)) &&
-  (rule.code === undefined || (codes.code !== null && rule.code.includes(codes.code))) &&
-  (rule.text === undefined || rule.text.test(text)) &&
-  (rule.also === undefined || rule.also.test(text)) &&
-  (rule.unless === undefined || !rule.unless.test(text)) &&
-  (rule.remote === undefined || rule.remote.test(codes.remote ?? ''))
+const holds = (rule: Rule, codes: Refusal, said: Said): boolean => {
+  const text = CATEGORIES[rule.category].severity === 'hard' ? said.ofAddress : said.all
+  return (
+    (rule.enhanced === undefined || coded(codes.enhanced, rule.enhanced)) &&
+    (rule.code === undefined || (codes.code !== null && rule.code.includes(codes.code))) &&
+    (rule.text === undefined || rule.text.test(text)) &&
+    (rule.also === undefined || rule.also.test(text)) &&
+    (rule.unless === undefined || !rule.unless.test(said.all)) &&
+    (rule.remote === undefined || rule.remote.test(codes.remote ?? ''))
+  )
+}
 
 /** A false hard silences a living address: what also speaks of us, of policy or of trouble for now is soft. */
-const doubted = (category: Category, codes: Refusal, texts: readonly string[]): Category => {
+const doubted = (category: Category, codes: Refusal, texts: readonly Said[]): Category => {
   if (CATEGORIES[category].severity !== 'hard') return category
-  const says = (pattern: RegExp): boolean => texts.some((text) => pattern.test(text))
+  const says = (pattern: RegExp): boolean => texts.some(({ all }) => pattern.test(all))
   if (says(FOR_NOW)) return 'system'
   if (says(OUR_SIDE)) return 'sender_rejected'
-  return category !== 'moved' && says(BY_POLICY) && !/^5\.1\./.test(codes.enhanced ?? '')
-    ? 'policy'
-    : category
+  if (category === 'unknown_domain' && codes.enhanced?.startsWith('5.7.') === true) return 'sender_rejected'
+  return category !== 'moved' && says(BY_POLICY) ? 'policy' : category
+}
+
+/** The first text that a rule holds for, and those before it, which may doubt it. */
+const decide = (
+  rules: readonly Rule[],
+  codes: Refusal,
+  texts: readonly Said[],
+): { readonly category: Category; readonly heard: readonly Said[] } | undefined => {
+  for (const [at, said] of texts.entries()) {
+    const rule = rules.find((one) => holds(one, codes, said))
+    if (rule !== undefined) return { category: rule.category, heard: texts.slice(0, at + 1) }
+  }
+  return undefined
 }
 
 /**
@@ -73,23 +118,19 @@ export const judge = (
   around = '',
   extra: readonly Rule[] = [],
 ): Verdict => {
-  const ready = texts.map(readyText)
-  const ask = (rules: readonly Rule[], among: readonly string[]): Category | undefined => {
-    for (const text of among) {
-      const rule = rules.find((one) => holds(one, codes, text))
-      if (rule !== undefined) return rule.category
-    }
-    return undefined
-  }
-  const site = ask(extra, ready)
+  const said = texts.map(saidIn)
+  const surest = said.find(({ all }) => all.trim() !== '') ?? { all: '', ofAddress: '' }
+  const site = decide(
+    extra,
+    codes,
+    said.map(({ all }) => ({ all, ofAddress: all })),
+  )
   const found =
-    site ??
-    ask(STRONG, ready) ??
-    ask(CODED, ['']) ??
-    ask(WEAK, ready) ??
-    (around === '' ? undefined : ask(STRONG, [readyText(around)])) ??
-    'unknown'
-  const category = site === undefined ? doubted(found, codes, ready) : found
+    decide(STRONG, codes, said) ??
+    decide(CODED, codes, [surest]) ??
+    decide(WEAK, codes, said) ??
+    (around === '' ? undefined : decide(STRONG, codes, [saidIn(around)]))
+  const category = site?.category ?? (found && doubted(found.category, codes, found.heard)) ?? 'unknown'
   const { severity, fault } = CATEGORIES[category]
   return { class: severity, category, fault }
 }

@@ -54,15 +54,17 @@ export const STRONG: readonly Rule[] = [
   { category: 'suspended', text: words.SUSPENDED },
   { category: 'recipient_rejected', text: words.RESTRICTED },
   { category: 'unknown_user', text: words.UNKNOWN },
+  { category: 'recipient_rejected', text: words.BARE_REJECTION, enhanced: ['5.7.', '4.', '5.2.0'] },
+  { category: 'unknown_user', text: words.BARE_REJECTION },
   // qmail and Haraka give up at once, too.
   { category: 'expired', text: words.EXPIRED, unless: /permanent error; i've given up/ },
   { category: 'network', text: words.NETWORK },
 ]
 
 export const CODED: readonly Rule[] = [
-  { category: 'unknown_user', enhanced: ['5.1.1', '5.1.3', '5.1.10', '5.2.1'] },
-  { category: 'unknown_domain', enhanced: ['5.1.2', '5.4.4'] },
-  { category: 'moved', enhanced: ['5.1.6'] },
+  { category: 'unknown_user', enhanced: ['5.1.1', '5.1.3', '5.1.10', '5.2.1'], unless: words.NOT_DEAD },
+  { category: 'unknown_domain', enhanced: ['5.1.2', '5.4.4'], unless: words.NOT_DEAD },
+  { category: 'moved', enhanced: ['5.1.6'], unless: words.NOT_DEAD },
   { category: 'mailbox_full', enhanced: ['5.2.2', '4.2.2'] },
   { category: 'too_big', enhanced: ['5.2.3', '5.3.4'] },
   { category: 'sender_rejected', enhanced: ['5.1.7', '5.1.8', '4.1.8'] },

@@ -33,7 +33,7 @@ export const BLOCKED = anyOf(
   /access (?:denied|blocked)[^.]{0,40}\b(?:ip|host|client)|too many spam/,
   /not accepting (?:mail|messages|connections) from|configured to reject mail from|refused to talk/,
   /your e-?mail (?:was|has been) (?:blocked|rejected) (?:by|because|for|due)|\bblocked - |your access to (?:submit|this mail)/,
-  /will not accept delivery of this message|dns (?:mx|ptr|a)\b.{0,20}resource record/,
+  /will not accept delivery of this message|\bip=\d|dns (?:mx|ptr|a)\b.{0,20}resource record/,
 )
 
 /** The sender address, or anything said at MAIL FROM. */
@@ -42,7 +42,7 @@ export const BAD_SENDER = anyOf(
   /unrout(?:e)?able sender|sender verif|sender (?:ip|id|callout)|sender was rejected|bad sender/,
   /spoof|forged|(?:domain|address) of (?:the )?sender|sender domain/,
   /from (?:address|header|field|line|domain)[^.]{0,40}(?:not|invalid|reject|must|missing)/,
-  /from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
+  /(?:missing|invalid|no|without) (?:a )?(?:valid )?(?:address in )?from:|from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
   /return[- ]path[^.]{0,30}(?:not|invalid|reject)|envelope sender|senderfilter/,
   /not (?:a )?valid sender|invalid sender|originator (?:unknown|invalid|not)/,
   /exp[ée]diteur|\babsender|remitente|remetente|mittente|afzender|avsändar|afsender|avsender|nadawc|odes[íi]latel/,
@@ -51,7 +51,7 @@ export const BAD_SENDER = anyOf(
 
 export const SPAM = anyOf(
   /\bspam|(?:anti|no)-?spam|junk ?mail|unsolicited|bulk e?-?mail|\bube\b|\buce\b|phish|surbl|uribl/,
-  /dbl\.|message (?:content )?(?:looks|appears)[^.]{0,30}like|high probability|bayes|scored/,
+  /dbl\.|bounce attack|message (?:content )?(?:looks|appears)[^.]{0,30}like|high probability|bayes|scored/,
   /content (?:filter|reject|analysis|scan)|fraudulent|suspicious|mail reje(?:te|cted)\. |ofr_(?!41)\d/,
 )
 
@@ -70,7 +70,7 @@ export const RATE = anyOf(
 )
 
 export const FULL = anyOf(
-  /quota|over ?disk/,
+  /quota|over ?disk/u,
   /mail ?(?:box|folder|store|drop)(?:'s)?[^.]{0,30}(?:is |was |has )?(?:full|exceed|over|too large|size limit|storage)/,
   /full mail ?box|mailbox_full|(?:in)?box is (?:full|over)/,
   /insufficient (?:disk|mail|mailbox|user )?(?:space|storage)|out of storage/,
@@ -81,14 +81,12 @@ export const FULL = anyOf(
   /not enough (?:storage|space|disk|room)|no (?:more )?(?:space|room) (?:left|for|in|on)/,
   /cannot store|blocks limit|inode limit|maildir[^.]{0,20}(?:over|full)|full bo[xî]/,
   /volles postfach|google:overquota|boite du destinataire\b/,
-  /(?:postfach|bo[iî]te|buz[oó]n|casella|caixa)[^.]{0,50}(?:voll\b|überfüllt|pleine|llen[oa]|piena|cheia)/,
-  /speicher(?:limit|platz|grenze|plat)\S*[^.]{0,40}(?:überschritten|erschöpft|voll\b)|kontingent[^.]{0,30}überschritten/,
-  /(?:superad|excedid|rebasad|excedeu|ultrapass|dépass|superat)[^.]{0,30}(?:cuota|cota\b|espaci|capacidad)/,
-  /(?:postvak|mailbox|brievenbus)[^.]{0,40}\bvol\b|(?:post|brev)(?:lådan?|kassen?|boksen?)[^.]{0,30}\b(?:full|fuld)\b/,
-  /skrzynk\S*[^.]{0,40}(?:pełna|przepełnion|zapełnion)|schránka[^.]{0,30}(?:plná|přeplněn|zaplněn)/,
-  /postilaatikk\S*[^.]{0,20}täynnä|postafiók\S*[^.]{0,20}megtelt|posta kutusu[^.]{0,20}dol/,
-  /переполнен|превышен\S* квот|已满|(?:空间|空間|容量)(?:已)?不足|(?:メールボックス|受信箱|容量)[^。]{0,15}(?:いっぱい|超え|超過|満杯)/,
+  /(?:postfach|mail-?box|briefkasten|bo[iî]te|messagerie|\bbal\b|buz[oó]n|bandeja|casella|caixa|inbox|innboks|indbakke|inkorg|(?:brev|post|in)(?:låd|kasse|boks)|postvak|brievenbus|skrzynk|schránk|ящик|メール|受信箱|邮箱|郵箱|信箱|사서함|메일함|편지함|postilaatik|postafiók|kutusu|konto|compte|cuenta|conta\b|empfänger|destinat)[^.。]{0,50}(?<!\p{L})(?:voll|volle[rs]?|überfüllt|pleine?|satur[ée]+|llen[oa]|satura|pien[oa]|chei[oa]|lotad[oa]|vol|pełn[aye]|przepełnion\p{L}*|zapełnion\p{L}*|full|fulla|fullt|fuld|fyldt|täynnä|täysi|pln[áýé]|přeplněn\p{L}*|zaplněn\p{L}*|dolu|doldu|dolmuş\p{L}*|megtelt|переполн\p{L}*|заполнен\p{L}*|полон)(?!\p{L})/u,
+  /(?<!\p{L})(?:volle[rs]?|überfüllte[rs]?|pleine?|saturée?|llen[oa]|pien[oa]|chei[oa]|lotada|volle|pełn[aye]|przepełnion\p{L}*|full|fuld|fyldt|täysi|pln[áýé]|přeplněn\p{L}*|dolu|переполненн\p{L}*) (?:\p{L}+ ){0,2}(?:postfach|mail-?box|briefkasten|bo[iî]te|buz[oó]n|bandeja|casella|caixa|inbox|innboks|indbakke|inkorg|brevlåda|post(?:låda|kasse|boks|vak|ilaatikko|a kutusu)|brievenbus|skrzynk|schránk|ящик)/u,
+  /(?:メールボックス|受信箱|容量|ボックス)[^。]{0,15}(?:いっぱい|一杯|超え|超過|満杯)|已满|已滿|(?:空间|空間|容量)(?:已)?(?:不足|超)|(?:超过|超出|超過)[^。]{0,8}(?:容量|配额|限额)/,
   /(?:사서함|메일함|편지함|용량)[^.]{0,20}(?:가득|초과|부족)/,
+  /(?:speicher|kontingent|stockage|almacenamiento|armazenamento|archiviazione|spazio|espace|espacio|espaço|lagrings|opslag|schijfruimte|miejsc|pojemno|limit|depolama|kapasite|tallennustil|úložišt|místo|tárhely|хранилищ|\sмест|квот|ёмкост)\S*[^.]{0,50}(?:überschritten|erschöpft|voll\b|dépass|insuffisant|épuisé|superad|excedid|agotad|ultrapassad|esgotad|esaurit|superat|insufficient[ei]|overschreden|overskred|överskrid|\bslut\b|przekroczon|brak|překročen|nedostat|aşıl|aştı|yetersiz|\bdol|ylit|loppu|lopussa|недостат|превыш|закончил|исчерпан|megtelt)/,
+  /(?:dépass|superad|excedid|rebasad|excedeu|ultrapass|superat|przekroczon|překročen|превышен\p{L}*|недостаточно|brak|nedostatek|недостат)\S*[^.]{0,30}(?:cuota|cota(?!\p{L})|espac|espaç|capaci|quota|spazio|limit|miejsc|pojemno|místa|kvót|квот|мест)/u,
 )
 
 export const BIG = anyOf(
@@ -119,7 +117,7 @@ export const BAD_NAME = /(?:host|domain|name service|mx\b|dns\b|nxdomain|zone|ho
 export const GONE_DOMAIN = anyOf(
   /host (?:or domain )?(?:name )?(?:is )?(?:unknown|not found|doesn'?t exist|does not exist)/,
   /unknown (?:host|domain|mail host)/,
-  /(?:domain|host)(?: ?name)?[^.]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|can(?:'t|not) be (?:found|resolved)|could not be found|has no (?:mx|mail)|no longer exist|does not accept mail)/,
+  /(?:domain|host)(?: ?name)?[^.]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|can(?:'t|not) be (?:found|resolved)|could not be found|has no (?:mx|mail)|no longer exist|does not accept (?:e-?)?mail(?! (?:from|with|that|sent|without|containing|which|by|via|through|larger|over|above|on|at)\b))/,
   /(?:non-?existent|no such|unregistered) (?:domain|host|mail ?host)|nxdomain|nullmx/,
   /null mx|unrouteable (?:mail )?domain|couldn'?t find any host|name or service not known/,
   /all relevant mx records point to non-existent|illegal host\/domain/,
@@ -137,16 +135,52 @@ export const ABOUT_US =
 /** Trouble of the moment, whatever the code says: address verification that could not verify, a directory that is down. */
 export const FOR_NOW = anyOf(
   /temporar(?:y|ily)|vorübergehend|temporairement|temporalmente|tijdelijk|tillfällig|tymczasow|временно|一時的|暂时|일시적/,
-  /try again|(?:address|user|alias|recipient) lookup fail|servfail|callout|unverified address|undeliverable address: (?:connect|host)/,
+  /try again|(?:try|retry|send|resend|come back)\b[^.]{0,30}\blater\b|(?:address|user|alias|recipient) lookup fail|servfail|callout/,
+  /unverified address|undeliverable address: (?:connect|host (?:or|not)\b|.{0,120}\bsaid: 4\d\d)|verification in progress/,
   /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:is )?(?:temporarily )?unavailable/,
+  /(?:currently|momentarily|presently) (?:un\w+|not \w+|offline|busy|closed|full)|at this time|right now/,
 )
 /** Said of our account or our message, not of the recipient. */
 export const OUR_SIDE = anyOf(
-  /\b(?:your|sending|sender(?:'s)?|the account sending) (?:account|mailbox|e-?mail account|ip)\b|account sending this/,
-  /\b(?:tls|starttls|authentication) (?:is )?required|\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|message-id|attachment|recipient header/,
+  /\b(?:tls|starttls|authentication) (?:is )?required|\bmail from user|\bcredentials?\b|disabled for sending|\bsending ip\b|from header|recipient header/,
+  /(?:missing|invalid|bad|no|duplicate|without|unknown|illegal) (?:a )?(?:valid )?message-id|message-id[^.]{0,30}(?:missing|invalid|bad|not|reject)/,
+  /attachments?\b[^.]{0,40}(?:not (?:allow|accept|permit)|reject|block|prohibit|forbid|refus|denied)|(?:prohibited|forbidden|illegal|dangerous|blocked|unsafe) attachment/,
 )
-export const BY_POLICY =
-  /polic(?:y|ies) (?:violation|reasons?)|(?:as|due to|violates?|by|per) (?:a |our |local |the )?policy/
+export const BY_POLICY = anyOf(
+  /polic(?:y|ies) (?:violation|reasons?|restrictions?|rejection|block)/,
+  /(?:as|due to|violates?|by|per|against|because of) (?:an? |our |local |the |its |your |company |organi[sz]ation |security )*polic/,
+  /\bor (?:access (?:is )?denied|blocked|refused|rejected|black-?listed)\b/,
+)
+
+/** Courtesies and footers that name spam, viruses and other days without meaning ours. */
+export const COURTESY: readonly RegExp[] = [
+  /(?:check|verify|correct|confirm|review)\b[^.]{0,80}\band (?:then )?(?:try|send|resend)\b(?:[^.]{0,30}?\bagain\b)?(?! later)/g,
+  /\b(?:scanned|checked|protected|screened) (?:for|against|by|from|with|using)\b[^.]{0,60}?(?:virus(?:es)?|spam|malware|mailscanner|anti-?virus|threats)\b/g,
+  /\b(?:no|without|free of|free from) (?:known )?(?:virus(?:es)?|malware)\b|\bvirus[- ]free\b/g,
+  /closing (?:the |this )?(?:connection|transmission channel|channel|session)/g,
+]
+
+/** Said of the far server, the connection, the sender, a rule: not of the address, though the address may stand beside it. */
+export const OF_OTHERS: readonly RegExp[] = [
+  /\b(?:connection|session|socket|channel|stream|link|servers?|host|backend|peer|daemon|gateway|mta|service|process)(?:\s+(?:has|have|had|was|is|were|been|got|unexpectedly|abruptly|prematurely|by|peer|are|itself)){0,4}\s+(?:closed?s?|closing|dropped|terminated|disabled|removed|moved|changed|aborted|reset|cancell?ed|disconnected|shut ?down|discontinued|unavailable|no longer \w+)\b(?: (?:the |its |this |our )?(?:connection|session))?/g,
+  /\b(?:closed|dropped|terminated|aborted|reset|lost|refused|broken|cancell?ed) (?:the |its |this |our )?(?:smtp |tcp |network )?(?:connection|session|socket|channel|conversation|link|transmission)\b/g,
+  /\b(?:delivery|message|mail|e-?mail|transfer|attempt|transaction|copy)\b[^.:;,]{0,40}\b(?:cancell?ed|aborted|terminated|closed|deleted|removed|discontinued|moved|changed)\b/g,
+  /(?<!\bto )(?<!\bto the )\b(?:sender|originator)s?(?:'s)?\b[^.;]{0,60}/g,
+  /\b(?:your|sending|my|our|smtp|authenticated|authenticating|sasl) (?:e-?mail |mail |smtp )?(?:accounts?|mail ?box(?:es)?|users?|domain|user ?name)\b/g,
+  /\b(?:account|mail ?box|user)s? (?:sending|that sent|used to send|you are sending|is sending|trying to send|which sent)\b[^.]{0,60}/g,
+  /\b(?:ip(?:v[46])?|client|source|host|remote|network|url|web|helo|ehlo|relay|peer|from|reply(?:-to)?|return|sending|originating|your|envelope) (?:e-?mail |mail )?address(?:es)?\b/g,
+  /\b(?:helo|ehlo|client|reverse|originating|from|return|envelope|rdns|spf|dkim) (?:domain|host(?: ?name)?|name|user)\b/g,
+  /\b(?:recipients?|user|customer|subscriber|account|owner) (?:has|have) (?:disabled|closed|removed|deleted|cancell?ed|discontinued|changed|moved|blocked|terminated) (?!to\b|from\b|away\b|on\b|by\b|at\b)\w/g,
+]
+
+/** Two nouns of which the second is meant: `recipient policy`, `user agent`, `mailbox server`. */
+export const COMPOUND: readonly RegExp[] = [
+  /undisclosed[- ]recipients?\b/g,
+  /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class)\b/g,
+  /\b(?:user ?name|user|account|login)s? ?(?:or|and|\/|&) ?passwords?\b/g,
+  /\b(?:to|cc|bcc|from|reply-to|date|subject|received):? (?:header|field|line)s?\b[^.]{0,60}/g,
+  /(?:recipients?|address(?:es)?|user)[^.]{0,20}\b(?:in|of) (?:the )?(?:message )?headers?\b/g,
+]
 
 export const EXPIRED = anyOf(
   /expired|given up|giving up|gave up|too long|too old|timeout exceeded|delivery time/,
@@ -180,10 +214,10 @@ export const RELAY = anyOf(
 )
 
 export const MOVED = anyOf(
-  /has moved|have moved/,
-  /(?:address|mailbox|user|account)[^.]{0,30}(?:changed|has been replaced|\bmoved)/,
-  /no longer (?:at|with|works? (?:at|for|here)|employed|uses? this)/,
-  /left (?:the|our) (?:company|organi[sz]ation)|new (?:e-?mail )?address is/,
+  /\b(?:user|mail ?box|account|recipient|person|address(?:ee)?|customer|subscriber)s? (?:(?:has|have|was|is) )?(?:been )?(?:permanently )?moved\b/,
+  /\b(?:e-?mail )?address (?:(?:has|was|is) )?(?:been )?(?:permanently )?(?:changed|replaced)\b/,
+  /no longer (?:at|with|works? (?:at|for|here|in)|employed|uses? this)\b/,
+  /left (?:the|our) (?:company|organi[sz]ation)|new (?:e-?mail )?address is\b|changed (?:his|her|their|its) (?:e-?mail )?address\b/,
 )
 
 /** Perhaps for a time only. */
@@ -196,30 +230,37 @@ export const SUSPENDED = anyOf(
 
 /** For good. */
 export const DISABLED = anyOf(
-  /(?:account|mail ?box|user|recipient|address)[^.]{0,40}(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exist|available|in use|active|on (?:the|this) server|accept|receiv))/,
-  /(?:disabled|closed|deleted|terminated|discontinued|cancell?ed) (?:account|mail ?box|user|recipient|address)/,
+  /\b(?:account|mail ?box|user|recipient|address|alias|user ?id)\b[^.]{0,40}\b(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exists?|available|in use|active|on (?:the|this|our) server|accept\w*|receiv\w*))\b/,
+  /\b(?:disabled|closed|deleted|terminated|discontinued|cancell?ed) (?:account|mail ?box|user|recipient|address)\b/,
+  /google:disableduser/,
 )
 
 /** Lists, groups and people that take mail from some only. */
 export const RESTRICTED = anyOf(
   /not (?:allowed|permitted|authori[sz]ed) to (?:post|write|send (?:mail |messages? |e-?mail )?to|e-?mail)/,
   /permission to (?:post|send)|members? only|only (?:members|accepts?|receiv)|restricted/,
-  /(?:recipient|user|mailbox|he|she|they)[^.]{0,30}(?:not (?:accept|want|allow)|refus(?:es|ed)|does ?n[o']t accept|only accept)/,
+  /\b(?:recipients?|user|mailbox|he|she|they)\b(?! server)[^.]{0,30}(?:not (?:accept|want|allow)|refus(?:es|ed)|does ?n[o']t accept|only accept)/,
   /refused by (?:the )?recipient|not accept(?:ing)? (?:mail|messages|e-?mail)/,
   /delivery not authori[sz]ed|moderat|rejected by (?:the )?(?:recipient|user)|block-send-er/,
   /group you tried|auth(?:orization)?required|not authorized|sendernotauthenticated|delivery restriction check|has no permission/,
   /google groups/,
 )
 
+/** No word of why: the code must not speak against it. */
+export const BARE_REJECTION = /recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/
+
 export const UNKNOWN = anyOf(
-  /\b(?:user|account|mail ?box|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
-  /(?:unknown|no such|no known|invalid|non-?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|local name|member|subscriber)/,
-  /user ?unknown|unknown ?user/,
+  /\b(?:user|account|mail ?box|rcpt|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
+  /(?:unknown|no such|no known|invalid|non-?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|local name|member|subscriber)(?:e?s)?(?![a-z-])/,
+  /\buser ?unknown\b|\bunknown ?user\b|\b(?:bad|invalid|unknown|no_such|nonexistent)_(?:recipient|user|rcpt|mailbox|address)\b/,
   /no (?:mail ?box|user|recipient|account|address|person|one)s?(?: by that name)?(?: is)?(?: currently)? (?:here|by that|found|with (?:that|this)|of that|available|listed|matches|such)/,
   /mailbox unavailable/,
   /mail ?box (?:does|is|not)[^.]{0,10}(?:not (?:exist|found|available|here|local)|unavailable|invalid)/,
   /mailbox [^.]{0,60}unavailable/,
-  /recipient (?:address )?(?:rejected|unavailable|not|no)[^.]{0,10}(?: |:|\.)? ?(?:user|unknown|undeliverable|invalid|not |no )/,
+  /recipient (?:address )?(?:rejected|unavailable)[^.]{0,10}(?: |:|\.)? ?(?:user|unknown|undeliverable|invalid|not (?:found|known|valid|exist|a valid|local|here)|no (?:such|mail ?box|user|account|valid))/,
+  /recipient not? (?:found|known|valid|exist|local|here|available)/,
+  /<\s*>[^.<]{0,12}\b(?:does(?: not|n['’]t) exist|is not a valid|not found|no such)\b/,
+  /address (?:could ?n[o'’]t|can ?n[o'’]t|was ?n[o'’]t) be found|^[^a-z]{0,20}address not found/,
   /recipnotfound|recipient ?not ?found/,
   /(?:can'?t|cannot|unable to) find[^.]{0,20}(?:user|recipient|mailbox|address)/,
   /could not be found at|nosuchuser|google:nosuchuser/,
@@ -229,7 +270,7 @@ export const UNKNOWN = anyOf(
   /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)/,
   /usuario (?:desconocido|inexistente|no)|destinatario (?:desconocido|inexistente|sconosciuto)/,
   /utente (?:sconosciuto|non)|mailbox not|addressee unknown/,
-  /addresses? failed: unknown|recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/,
+  /addresses? failed: unknown/,
   /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
   /account unavailable|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
   /n'existe pas|inconnue?\b|inexistente|no existe|desconocid[oa]|sconosciut[oa]|non esiste|unbekannt/,
@@ -265,7 +306,7 @@ export const SYSTEM = anyOf(
   /cannot (?:create|open|write|append)|read-only|permission denied|command died/,
   /exit(?:ed)? (?:status|with)|process|crash|error writing|lmtp|mailer error/,
   /(?:content|virus|mail) ?(?:filter|scanner)[^.]{0,30}(?:unavailable|error|fail)|maintenance/,
-  /error in processing|requested action aborted|local problem|queue file/,
+  /error in processing|requested action aborted|local problem|queue file|callout|transport unavailable/,
 )
 
 export const PROTOCOL = anyOf(
@@ -289,4 +330,11 @@ export const POLICY = anyOf(
 export const SECURE = anyOf(
   /starttls|\btls\b|\bssl\b|encrypt|certificate/,
   /authentication (?:required|failed|credentials|mechanism)|requiretls/,
+)
+
+/** Beside one of these a code for a dead address, with no word to prove it, is not believed. */
+export const NOT_DEAD = anyOf(
+  /\b(?:polic(?:y|ies)|access denied|(?<!re)blocked|not (?:allowed|permitted|accepted|authori[sz]ed)|prohibited|forbidden|refused|unauthori[sz]ed|abuse|junk|unwanted|limit|too many|denied)\b/,
+  /\b(?:connection|session|tls|ssl|certificate|authentication|timeout|timed out|agent|from:|your)\b/,
+  /^(?!.*\b(?:recipient|user|mail ?box|address|account)\b).*\blink:/,
 )

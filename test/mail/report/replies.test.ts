@@ -1,0 +1,28 @@
+/** What many servers and providers say: each line has the class, and one of the categories, that it should have. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { CATEGORIES, classify } from '../../../src/mail/report/classify.js'
+import { codesIn } from '../../../src/mail/report/codes.js'
+
+const LINE = /^(hard|soft) \| ([a-z_,]+) \| (.+)$/
+
+const linesOf = (file: string): string[] =>
+  readFileSync(join(process.cwd(), 'test', 'fixtures', file), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+
+for (const file of ['replies-1.txt'])
+  t.test(file, async (t) => {
+    for (const line of linesOf(file)) {
+      const [, severity, names = '', text = ''] = LINE.exec(line) ?? []
+      const accepted = names.split(',')
+      t.ok(
+        accepted.every((name) => Object.hasOwn(CATEGORIES, name)),
+        line,
+      )
+      const verdict = classify({ ...codesIn(text), text })
+      t.equal(verdict.class, severity, line)
+      t.ok(accepted.includes(verdict.category), `${verdict.category} for ${line}`)
+    }
+  })
