@@ -51,6 +51,7 @@ import { openSqliteStore, shareSqliteStore } from './store/sqlite/open.js'
 import { createUpkeep } from './store/upkeep.js'
 import { createJobRunner } from './submission/bulk/runner.js'
 import { createOwnMails } from './submission/own/own-mail.js'
+import { createToPostmaster } from './submission/own/postmaster-mail.js'
 import { createSubmission } from './submission/submission.js'
 import { ensureAccount } from './tenant/account.js'
 import { txtLookup } from './tenant/domain/check.js'
@@ -243,7 +244,8 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
       log.info({ kind, tier, email, recipient, status, suppressed, did }, 'report')
     },
   )
-  const bounce = createBounceDoor({ ...doors, ...intake })
+  const toPostmaster = createToPostmaster({ ...doors, store, accountId, accepting })
+  const bounce = createBounceDoor({ ...doors, ...intake, certificate, toPostmaster })
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.innerAddress })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
   const relay = createRelay({
@@ -369,7 +371,7 @@ const drain = async ({ services, store, relay }: Parts, notifier: Notifier, log:
 
 /** SIGHUP: certificate and live settings take effect together; anything wrong keeps what was and says so. */
 const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier): Promise<void> => {
-  const { state, door, http, relay } = parts
+  const { state, door, http, bounce, relay } = parts
   const { log } = options
   notifier.say('RELOADING=1', `MONOTONIC_USEC=${process.hrtime.bigint() / 1_000n}`)
   try {
@@ -378,8 +380,7 @@ const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier):
     const rules = rulesIn(fresh.bounce.rules_file)
     const marks = marksOf(fresh)
     const { live: now, restart } = changesIn(state.inForce, marks)
-    door.renew(certificate)
-    http.renew(certificate)
+    for (const one of [door, http, bounce]) one.renew(certificate)
     log.level = fresh.log.level
     state.config = fresh
     state.rules = rules

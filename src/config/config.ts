@@ -47,6 +47,8 @@ export interface Config {
       readonly domain: string
       /** A site's own lines before the table that tells hard from soft. */
       readonly rules_file: string | null
+      /** Who reads mail to postmaster@ and abuse@ of the domain; null: nobody, it is refused. */
+      readonly postmaster: string | null
     }
   readonly tls: { readonly cert_file: string | null; readonly key_file: string | null }
   readonly store: { readonly driver: 'sqlite' }

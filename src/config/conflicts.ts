@@ -85,10 +85,24 @@ const keeping = ({ retention: { bodies, emails } }: Config): readonly Conflict[]
         },
       ]
 
+/** It would come in again by the door that hands it on. */
+const circles = ({ bounce: { domain, postmaster } }: Config): readonly Conflict[] =>
+  postmaster?.replace(/>$/, '').toLowerCase().endsWith(`@${domain.toLowerCase()}`)
+    ? [
+        {
+          path: ['bounce', 'postmaster'],
+          against: ['bounce', 'domain'],
+          value: postmaster,
+          expected: 'expected an address of another domain than bounce.domain: its mail would go round',
+        },
+      ]
+    : []
+
 /** Settings that are each good and do not go together: shared ports, proxies, waits, retention. */
 export const conflictsIn = (config: Config): readonly Conflict[] => [
   ...takenPorts(config),
   ...proxies(config),
+  ...circles(config),
   ...waits(config),
   ...keeping(config),
 ]

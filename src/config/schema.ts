@@ -85,7 +85,9 @@ const listener = Joi.object<SubmissionListener, true>({
     ),
   legacy: Joi.boolean()
     .default(false)
-    .description('Allow TLS 1.0 and 1.1, for clients that know nothing newer'),
+    .description(
+      'TLS 1.0 to 1.2, for clients that know nothing newer; not 1.3, at which some of them hang (libesmtp)',
+    ),
   ip_credentials: Joi.boolean()
     .default(false)
     .description(
@@ -154,6 +156,13 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       rules_file: file().description(
         'YAML list of rules asked before the built-in table that tells hard bounces from soft ones: category, and enhanced, code, text or unless (postern bounce classify tries them)',
       ) as never,
+      postmaster: Joi.string()
+        .custom(readSender)
+        .allow(null)
+        .default(null)
+        .description(
+          'Address that gets mail to postmaster@ and abuse@ of bounce.domain, through the pool of the default workspace; null: such mail is refused, though every domain should take it (RFC 5321, 4.5.1)',
+        ) as never,
       ...proxied,
     }),
     'Where bounces come back',

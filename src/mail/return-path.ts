@@ -7,7 +7,8 @@
  *   recipient id, the workspace and the recipient's address: a token speaks for
  *   its own recipient only, and nobody can make one. The same token under
  *   another letter and purpose is the ENVID (`e`, RFC 3461) and the header
- *   X-Postern-Ref (`r`); none passes for another.
+ *   X-Postern-Ref: `r` where it stands for a signed return path, `c` where it
+ *   speaks in complaints only; none passes for another.
  *   Keys rotate: the current one signs, a retired one verifies for 45 days more,
  *   which is longer than any server keeps a mail in its queue.
  */
@@ -19,10 +20,10 @@ const DAY = 86_400_000
 export const VERIFY_AFTER_RETIREMENT = 45 * DAY
 const MAC_BYTES = 10
 
-const LETTERS = { 'return-path': 'b', envid: 'e', ref: 'r' } as const
+const LETTERS = { 'return-path': 'b', envid: 'e', ref: 'r', complaint: 'c' } as const
 export type TokenPurpose = keyof typeof LETTERS
 
-/** The name of the header that carries the `ref` token. */
+/** The name of the header that carries the `ref` or `complaint` token. */
 export const REF_HEADER = 'X-Postern-Ref'
 
 interface TokenKey {
@@ -87,7 +88,7 @@ export const makeRef = (keys: ReturnPathKeys, purpose: TokenPurpose, subject: To
   return `${LETTERS[purpose]}${keys.current}${subject.recipientId}${macOf(key.key, purpose, subject)}`
 }
 
-const TOKEN = /^([ber])([0-9a-z])([0-9a-hjkmnp-tv-z]{16})([0-9a-hjkmnp-tv-z]{16})$/
+const TOKEN = /^([berc])([0-9a-z])([0-9a-hjkmnp-tv-z]{16})([0-9a-hjkmnp-tv-z]{16})$/
 
 /** Reads a token of that purpose; null for anything else. Nothing is verified yet. */
 export const readRef = (purpose: TokenPurpose, text: string): Token | null => {
@@ -148,10 +149,14 @@ export const returnPathAt = (address: string, bounceDomain: string): Token | nul
 /** Where reports go when a pool wants one return path for all of its mail. */
 export const fixedReturnPath = (bounceDomain: string): string => `bounces@${bounceDomain}`
 
-/** True for `bounces@` our bounce domain, in any case. */
-export const isFixedReturnPath = (address: string, bounceDomain: string): boolean => {
+const ROLES = ['bounces', 'fbl', 'postmaster', 'abuse'] as const
+export type Role = (typeof ROLES)[number]
+
+/** What an unsigned address of our bounce domain is for, in any case; null for any other. */
+export const roleAt = (address: string, bounceDomain: string): Role | null => {
   const { local, domain } = partsOf(address)
-  return local.toLowerCase() === 'bounces' && domain === bounceDomain.toLowerCase()
+  const role = ROLES.find((one) => one === local.toLowerCase())
+  return role !== undefined && domain === bounceDomain.toLowerCase() ? role : null
 }
 
 /** True when the return path (as text, or as read) is ours and speaks for this address of this workspace. */

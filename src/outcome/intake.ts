@@ -2,13 +2,14 @@
  * NAME      intake - what the bounce door asks, answered
  * DESCRIPTION
  *   `verifyRecipient` says at RCPT whether reports may come to an address, so that nothing is
- *   taken that would have to be sent back: a return path that we signed, or the fixed one while
- *   a pool uses it (reports to that one must carry a signed reference to be believed).
+ *   taken that would have to be sent back: a return path that we signed, the fixed one while
+ *   a pool uses it, or `fbl@`, where feedback loops send complaints (reports to these two must
+ *   carry a signed reference to be believed).
  *   `ingest` records
  *   the report and resolves when that is on disk. The door and the command line
  *   (`postern bounce ingest`) take reports in by the same two verbs.
  */
-import { isFixedReturnPath, returnPathAt, verifyReturnPath } from '../mail/return-path.js'
+import { returnPathAt, roleAt, verifyReturnPath } from '../mail/return-path.js'
 import { type Recorded, type ReportParts, recordReport } from './report.js'
 
 export interface Intake {
@@ -16,15 +17,17 @@ export interface Intake {
   ingest(address: string, raw: Uint8Array): Promise<Recorded>
 }
 
-const isFixedInUse = async ({ store, domain }: ReportParts, address: string): Promise<boolean> =>
-  isFixedReturnPath(address, domain) &&
-  (await store.allPools()).some(({ returnPath }) => returnPath === 'fixed')
+const isOpen = async ({ store, domain }: ReportParts, address: string): Promise<boolean> => {
+  const role = roleAt(address, domain)
+  if (role !== 'bounces') return role === 'fbl'
+  return (await store.allPools()).some(({ returnPath }) => returnPath === 'fixed')
+}
 
 /** `note` hears what was made of each report. */
 export const createIntake = (parts: ReportParts, note: (made: Recorded) => void = () => {}): Intake => ({
   async verifyRecipient(address) {
     const token = returnPathAt(address, parts.domain)
-    if (token === null) return isFixedInUse(parts, address)
+    if (token === null) return isOpen(parts, address)
     const owner = await parts.store.recipient(token.recipientId)
     return owner !== null && verifyReturnPath(parts.keys, token, owner, parts.clock.now())
   },

@@ -87,9 +87,11 @@ const addSiblings = async (
 
 /** Who signed references in the report itself; each recipient once. */
 const referred = async (parts: TrustParts, report: Report, now: number): Promise<RecipientOwner[]> => {
+  const complaining = report.kind === 'arf' ? report.refs : []
   const candidates: readonly (readonly [TokenPurpose, Token | null])[] = [
     ['envid', report.envid === null ? null : readRef('envid', report.envid)],
     ...report.refs.map((ref) => ['ref', readRef('ref', ref)] as const),
+    ...complaining.map((ref) => ['complaint', readRef('complaint', ref)] as const),
     ...report.returnPathHints.map((hint) => ['return-path', readReturnPath(hint)] as const),
   ]
   const owners = new Map<string, RecipientOwner>()

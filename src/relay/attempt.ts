@@ -34,8 +34,8 @@ export interface Surroundings {
   readonly returnPath: (claimed: Claimed, pool: Pool) => string
   /** Our ENVID: the same on every attempt. */
   readonly envid: (claimed: Claimed) => string
-  /** Our signed reference for a header, by which a report about a fixed return path is known; `X-Postern-Ref: …`. */
-  readonly ref?: (claimed: Claimed) => string
+  /** Our signed reference as a header line, with its CRLF. */
+  readonly ref?: (claimed: Claimed, pool: Pool) => string
   /** Puts the signatures of its sending domain on top. */
   readonly sign?: (claimed: Claimed, pool: Pool, raw: Uint8Array) => Uint8Array
   readonly receivedToken: string
@@ -111,25 +111,29 @@ export class Attempt {
     // where the address itself is plain, no hop behind the upstream shall need SMTPUTF8 for mere text
     const ascii = claimed.needsSmtpUtf8 && isAscii(claimed.address) ? downgradeHeader(raw) : null
     raw = this.#around.sign?.(claimed, this.#pool, ascii ?? raw) ?? ascii ?? raw
-    raw = this.#referenced(raw)
+    const head = this.#reference()
     const seen = scan(raw)
-    const envelope = this.#envelope(connection, raw, seen, ascii === null && claimed.needsSmtpUtf8)
+    const size = head.length + raw.length
+    const envelope = this.#envelope(connection, size, seen, ascii === null && claimed.needsSmtpUtf8)
     if ('code' in envelope) {
       this.#upstream.giveBack(connection)
       return { kind: 'again', end: this.#end('mail', envelope, null, connection), stale: false }
     }
-    const verdict = await connection.transact({ ...envelope, payload: toPayload(raw, seen) }, (refused) =>
-      this.#mayGo(refused),
+    const verdict = await connection.transact(
+      { ...envelope, payload: toPayload(raw, seen, head) },
+      (refused) => this.#mayGo(refused),
     )
     return this.#judge(connection, verdict)
   }
 
-  /** Only in a message of its own: whoever reads a reference could report in the name of its recipient. */
-  #referenced(raw: Uint8Array): Uint8Array {
+  /**
+   * By it a complaint finds its mail, whose return path feedback loops cut away; and where the return path
+   * is fixed, a report. Only in a message of its own: whoever reads a reference could speak for its recipient.
+   */
+  #reference(): string {
     const { claimed, others } = this.#item
-    const { ref } = this.#around
-    if (ref === undefined || others.length > 0 || this.#pool.row.returnPath !== 'fixed') return raw
-    return claimed.nullSender === true ? raw : Buffer.concat([Buffer.from(`${ref(claimed)}\r\n`), raw])
+    if (others.length > 0 || claimed.nullSender === true) return ''
+    return this.#around.ref?.(claimed, this.#pool) ?? ''
   }
 
   #open(): Promise<Connection> {
@@ -143,7 +147,7 @@ export class Attempt {
     })
   }
 
-  #envelope(connection: Connection, raw: Uint8Array, seen: Scan, needsSmtpUtf8: boolean): Envelope | Reply {
+  #envelope(connection: Connection, size: number, seen: Scan, needsSmtpUtf8: boolean): Envelope | Reply {
     const { claimed } = this.#item
     return toEnvelope(
       {
@@ -152,7 +156,7 @@ export class Attempt {
         returnPath: this.#around.returnPath(claimed, this.#pool),
         envid: () => this.#around.envid(claimed),
         notifySuccess: this.#pool.row.notifySuccess,
-        size: raw.length,
+        size,
         eightBit: seen.eightBit,
         needsSmtpUtf8,
         verified: connection.verified,

@@ -107,7 +107,10 @@ const flow = new Flow({
           ? makeReturnPath(keys, bounceDomain, subject(claimed))
           : fixedReturnPath(bounceDomain),
     envid: (claimed: Claimed) => makeRef(keys, 'envid', subject(claimed)),
-    ref: (claimed: Claimed) => `${REF_HEADER}: ${makeRef(keys, 'ref', subject(claimed))}`,
+    ref: (claimed: Claimed, pool: Pool) => {
+      const purpose = pool.row.returnPath === 'fixed' ? 'ref' : 'complaint'
+      return `${REF_HEADER}: ${makeRef(keys, purpose, subject(claimed))}\r\n`
+    },
     sign: (claimed, pool, raw) => signing.sign(claimed, pool.row.accountId, raw, clock.now()),
     receivedToken: `by ${settings.hostname} with `,
     crash: (point: CrashPoint) => {

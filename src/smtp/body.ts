@@ -6,7 +6,8 @@
  *   LF.CRLF, CRLF.LF and CR.CR are content, so nothing can be smuggled behind
  *   them. A dot that begins a line is taken away (section 4.5.2); all other
  *   bytes are kept as they came. Beyond `limit` bytes are counted, not kept; so
- *   they are when limits.memory has nothing left for them.
+ *   they are when limits.memory has nothing left for them, and beyond `kept`, which is
+ *   less than the limit where only the beginning is of use.
  *   A large message has memory of its own, which is given back at once, and
  *   before it some free octets, for what the message gets on top.
  */
@@ -37,10 +38,12 @@ export class Body {
   private lost = false
   private released = false
   private readonly limit: number
+  private readonly kept: number
   private readonly share: Share
 
-  constructor(limit: number, memory: Budget) {
+  constructor(limit: number, memory: Budget, kept: number = limit) {
     this.limit = limit
+    this.kept = Math.min(kept, limit)
     this.share = memory.share(TIMES)
   }
 
@@ -55,7 +58,7 @@ export class Body {
 
   /** Takes room for a message whose size was told before it; false when there is not so much. */
   reserve(octets: number): boolean {
-    return this.share.cover(Math.min(octets, this.limit), true)
+    return this.share.cover(Math.min(octets, this.kept), true)
   }
 
   /** Takes a chunk; answers the offset just after the final dot's line, or -1 when it has not come. */
@@ -121,12 +124,12 @@ export class Body {
     this.share.release()
   }
 
-  private keep(part: Buffer): void {
-    if (part.length === 0) return
-    this.size += part.length
+  private keep(whole: Buffer): void {
+    this.size += whole.length
     if (this.oversized) this.release()
+    const part = whole.subarray(0, this.kept - this.taken)
     // a connection that is gone may still hand in what it had read
-    if (this.released) return
+    if (part.length === 0 || this.released) return
     if (!this.share.cover(this.taken + part.length)) {
       this.lost = true
       this.release()
@@ -139,7 +142,7 @@ export class Body {
 
   private append(part: Buffer): void {
     if (this.large === null) {
-      this.large = new Growing(HEADROOM + this.limit)
+      this.large = new Growing(HEADROOM + this.kept)
       this.large.append(Buffer.alloc(HEADROOM))
       for (const piece of this.parts) this.large.append(piece)
       this.parts = []

@@ -6,6 +6,10 @@
  *   not sign is refused at RCPT, before DATA, so there is never anything to
  *   bounce: no backscatter. 250 is said after the report's effect is committed
  *   (RELAY.md G4), else 452: its sender tries again.
+ *   A report may return the whole mail: it is taken to its end, and its beginning kept.
+ *   postmaster@ and abuse@ of the bounce domain go on to `bounce.postmaster`, whole; without
+ *   that setting they are refused, since mail that nobody reads is better not taken.
+ *   STARTTLS is offered to TLS 1.0 too: who cannot use it would send in clear.
  *   Behind a proxy there is a second listener, on loopback and a free port: the
  *   sandbox reports through the door, too, and stands before no proxy.
  */
@@ -17,13 +21,18 @@ import { type Listen, plainListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
+import { roleAt } from '../mail/return-path.js'
 import { Tally } from './admission/tally.js'
-import type { BounceIntake } from './ports.js'
+import type { BounceIntake, ToPostmaster } from './ports.js'
 import { Refusal } from './reply.js'
-import type { Rules } from './rules.js'
-import { DoorServer } from './server.js'
+import type { Envelope, Rules, Visit } from './rules.js'
+import { type Certificate, DoorServer, VERSIONS } from './server.js'
 
 export interface BounceDoorOptions extends BounceIntake {
+  /** What STARTTLS shows; without one it is not offered. */
+  readonly certificate?: Certificate | null
+  /** Takes mail to postmaster@ and abuse@; null or absent where nobody is named. */
+  readonly toPostmaster?: ToPostmaster | null
   readonly config: Pick<Config, 'hostname' | 'bounce' | 'limits'>
   readonly clock: Clock
   readonly log: Log
@@ -34,14 +43,16 @@ export interface BounceDoorOptions extends BounceIntake {
 }
 
 export interface BounceDoor extends Service {
+  /** Connections made from now on get this certificate. */
+  renew(certificate: Certificate): void
   /** Where it really listens; throws before start. */
   readonly address: ListenAddress
   /** Where a program of this machine reaches it without a PROXY header. */
   readonly innerAddress: ListenAddress
 }
 
-/** A report may return the whole mail; the reader looks at the first megabyte. */
-const LARGEST = 10 * 1024 * 1024
+/** How much of a report its reader looks at. */
+const READ = 1024 * 1024
 const MOST_RECIPIENTS = 100
 const GRACE = 10_000
 const INNER = { host: '127.0.0.1', port: 0, proxy_protocol: false, trusted_proxies: [] }
@@ -50,6 +61,7 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
   const { config, clock, log } = options
   const { connections, connections_per_address, idle } = config.limits
   let servers: DoorServer<never>[] = []
+  let certificate = options.certificate ?? null
   const build = (rules: Rules<never>, at: typeof INNER | Config['bounce'], listen: Listen) =>
     new DoorServer<never>({
       host: at.host,
@@ -58,9 +70,9 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
       trusted_proxies: at.trusted_proxies,
       listen,
       key: 'bounce',
-      tls: 'none',
-      legacy: false,
-      certificate: null,
+      tls: certificate === null ? 'none' : 'starttls',
+      versions: VERSIONS.any,
+      certificate,
       connections,
       idle,
       addresses: new Tally(connections_per_address),
@@ -96,32 +108,68 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
       servers = []
       await Promise.all(open.map((server) => server.shut(GRACE)))
     },
+    renew(fresh) {
+      certificate = fresh
+      for (const server of servers) server.updateSecureContext(fresh)
+    },
   }
 }
 
-const bounceRules = ({ config, memory, verifyRecipient, ingest, log }: BounceDoorOptions): Rules<never> => ({
-  hostname: config.hostname,
-  size: LARGEST,
-  recipients: MOST_RECIPIENTS,
-  memory: memory ?? new Budget(config.limits.memory),
-  startTls: false,
-  login: 'none',
-  mustLogIn: false,
-  connected() {},
-  authenticate: () => Promise.reject(new Fault('auth.credentials_invalid')),
-  mail() {},
-  left() {},
-  async recipient({ address }) {
-    if (!(await verifyRecipient(address))) throw new Refusal('550 5.1.1 No such return path')
-  },
-  async message({ recipients }, raw) {
-    try {
-      for (const { address } of recipients) await ingest(address, raw)
-    } catch (error) {
-      if (error instanceof Fault) throw error
-      log.error({ event: 'bounce_not_kept', err: error })
-      throw new Fault('service.unavailable', { detail: 'Not kept, try again later' })
-    }
-    return '250 2.6.0 Ok: report taken'
-  },
-})
+/** Whoever is in charge: mail to them is for people (RFC 2142, RFC 5321 section 4.5.1). */
+const isForPeople = (address: string, domain: string): boolean =>
+  ['postmaster', 'abuse'].includes(roleAt(address, domain) ?? '')
+
+const bounceRules = (options: BounceDoorOptions): Rules<never> => {
+  const { config, memory, certificate, verifyRecipient, toPostmaster = null, log } = options
+  const { domain } = config.bounce
+  return {
+    hostname: config.hostname,
+    size: config.limits.message_size,
+    recipients: MOST_RECIPIENTS,
+    kept: (recipients) =>
+      recipients.some(({ address }) => isForPeople(address, domain)) ? config.limits.message_size : READ,
+    memory: memory ?? new Budget(config.limits.memory),
+    startTls: certificate != null,
+    postmasterAt: domain,
+    login: 'none',
+    mustLogIn: false,
+    connected() {},
+    authenticate: () => Promise.reject(new Fault('auth.credentials_invalid')),
+    mail() {},
+    left() {},
+    async recipient({ address }) {
+      if (isForPeople(address, domain)) {
+        if (toPostmaster === null) throw new Refusal(NOBODY)
+      } else if (!(await verifyRecipient(address))) throw new Refusal('550 5.1.1 No such return path')
+    },
+    async message(envelope, raw, visit) {
+      try {
+        await take(options, envelope, raw, visit)
+      } catch (error) {
+        if (error instanceof Fault || error instanceof Refusal) throw error
+        log.error({ event: 'bounce_not_kept', err: error })
+        throw new Fault('service.unavailable', { detail: 'Not kept, try again later' })
+      }
+      return '250 2.6.0 Ok: report taken'
+    },
+  }
+}
+
+const NOBODY = '550 5.1.1 Nobody reads this address: bounce.postmaster is not set here'
+
+/** Reports first: should the rest fail, they may come again. */
+const take = async (
+  { config, ingest, toPostmaster = null }: BounceDoorOptions,
+  { recipients }: Envelope,
+  raw: Buffer,
+  { ip, hello, tls }: Visit<never>,
+): Promise<void> => {
+  const { domain } = config.bounce
+  const forPeople = recipients.find(({ address }) => isForPeople(address, domain))
+  for (const { address } of recipients) {
+    if (!isForPeople(address, domain)) await ingest(address, raw.subarray(0, READ))
+  }
+  if (forPeople === undefined || toPostmaster === null) return
+  const taken = await toPostmaster({ to: forPeople.address, raw, ip, hello, tls })
+  if (taken === 'loop') throw new Refusal('554 5.4.6 Mail loop: this message has been here before')
+}

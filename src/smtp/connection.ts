@@ -6,7 +6,8 @@
  *   100 ms with no option for it, RELAY.md section 5) and never asks the DNS.
  *   Replies to a pipelined group leave in one write. Time is kept here: a client
  *   that owes us a whole command, or the next bytes of a body, for longer than
- *   `idle`, is cut, however it trickles; one without a login or MAIL sooner.
+ *   `idle`, is cut, however it trickles; one without a login or MAIL sooner. One that sends
+ *   everything and shuts down its side gets its replies, and then our side ends too.
  */
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
@@ -76,6 +77,8 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
     parser.ontoolong = (done) => this.talk.tooLong(done)
     parser.onidle = () => this.flush()
     parser.on('error', () => this.close())
+    // a client that shut down its side has had its replies by now, and can say nothing more
+    parser.on('finish', () => parser === this._parser && this.close())
     return parser
   }
 

@@ -4,6 +4,7 @@
  *   The few verbs of tenant/, submission/ and outcome/ that SMTP needs. daemon.ts
  *   hands in the real ones; most tests hand in plain objects.
  */
+import type { ToPostmaster } from '../submission/own/postmaster-mail.js'
 import type { Submission } from '../submission/submission.js'
 import type { Tenancy } from '../tenant/tenants.js'
 
@@ -15,6 +16,8 @@ export type DoorTenants = Pick<
 }
 
 export type DoorSubmission = Pick<Submission, 'submitMessage' | 'accepting' | 'checkSender'>
+
+export type { ToPostmaster }
 
 export interface BounceIntake {
   /** True when the address is a return path that we signed. */

@@ -42,10 +42,14 @@ export interface Rules<Who> {
   /** Bytes of the largest message. */
   readonly size: number
   readonly recipients: number
+  /** Bytes that are handed in of a message to these; the whole of it unless this says less. */
+  kept?(recipients: readonly EnvelopeRecipient[]): number
   /** Memory for messages on their way in. */
   readonly memory: Budget
   /** Whether STARTTLS is offered while in clear. */
   readonly startTls: boolean
+  /** The domain of a `postmaster` that is named without one (RFC 5321 section 4.5.1). */
+  readonly postmasterAt?: string
   /** When AUTH is offered: under TLS only, also in clear (loopback), or not at all. */
   readonly login: 'tls' | 'clear' | 'none'
   /** When MAIL must be preceded by a login or a range credential. */

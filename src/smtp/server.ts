@@ -31,6 +31,24 @@ export interface Certificate {
   readonly cert: string | Buffer
 }
 
+/** As node:tls names them. */
+export interface TlsVersions {
+  readonly minVersion: 'TLSv1' | 'TLSv1.2'
+  readonly maxVersion?: 'TLSv1.2'
+  readonly ciphers?: string
+}
+
+/** OpenSSL 3 speaks TLS 1.0 and 1.1 at security level 0 only. */
+const OLD = { minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+
+export const VERSIONS = {
+  modern: { minVersion: 'TLSv1.2' },
+  /** Programs of that age can hang where TLS 1.3 is offered (libesmtp waits for what it does not send). */
+  legacy: { ...OLD, maxVersion: 'TLSv1.2' },
+  /** For mail that would else come in clear. */
+  any: OLD,
+} as const satisfies Record<string, TlsVersions>
+
 export interface ServerOptions<Who> {
   /** How to get its socket, and under which key. */
   readonly listen: Listen
@@ -38,8 +56,7 @@ export interface ServerOptions<Who> {
   readonly host: string
   readonly port: number
   readonly tls: 'starttls' | 'implicit' | 'none'
-  /** TLS 1.0 and 1.1 too. */
-  readonly legacy: boolean
+  readonly versions: TlsVersions
   readonly certificate: Certificate | null
   readonly connections: number
   readonly idle: number
@@ -106,6 +123,7 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
       socketTimeout: silence,
       logger: false,
       noDelay: true,
+      allowHalfOpen: true,
     })
     this.setup = setup
     this.silence = silence
@@ -281,11 +299,9 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   }
 }
 
-/** OpenSSL 3 speaks TLS 1.0 and 1.1 at security level 0 only. */
-const tlsOptions = <Who>({ certificate, legacy }: ServerOptions<Who>) => ({
+const tlsOptions = <Who>({ certificate, versions }: ServerOptions<Who>) => ({
   key: certificate?.key,
   cert: certificate?.cert,
   honorCipherOrder: true,
-  minVersion: legacy ? ('TLSv1' as const) : ('TLSv1.2' as const),
-  ...(legacy ? { ciphers: 'DEFAULT@SECLEVEL=0' } : {}),
+  ...versions,
 })

@@ -14,6 +14,7 @@ import { Body } from './body.js'
 import {
   type EnvelopeRecipient,
   isMailbox,
+  type Path,
   readPath,
   readRecipient,
   readSender,
@@ -258,7 +259,7 @@ export class Session<Who> {
   private rcpt(line: string): Work {
     this.refuseStranger()
     if (this.sender === null) throw new Refusal(SAY.mailFirst)
-    const path = readPath(line, SAY.badRecipient)
+    const path = this.withDomain(readPath(line, SAY.badRecipient))
     if (!isMailbox(path.address)) throw new Refusal(SAY.badRecipient)
     const recipient = readRecipient(path)
     const known = this.recipients.findIndex((other) => other.address === recipient.address)
@@ -275,13 +276,19 @@ export class Session<Who> {
     return wait === undefined ? accept() : wait.then(accept)
   }
 
+  private withDomain(path: Path): Path {
+    const { postmasterAt } = this.rules
+    if (postmasterAt === undefined || path.address.toLowerCase() !== 'postmaster') return path
+    return { ...path, address: `postmaster@${postmasterAt}` }
+  }
+
   private data(line: string): void {
     this.refuseStranger()
     const { sender, recipients } = this
     if (line.trim().length > 4) throw new Refusal('501 5.5.4 Syntax: DATA')
     if (sender === null) throw new Refusal('503 5.5.1 Need MAIL before DATA')
     if (recipients.length === 0) throw new Refusal(SAY.recipientsFirst)
-    const body = new Body(this.rules.size, this.rules.memory)
+    const body = new Body(this.rules.size, this.rules.memory, this.rules.kept?.(recipients))
     if (sender.size !== null && !body.reserve(sender.size)) {
       body.release()
       throw new Refusal(SAY.full)

@@ -23,7 +23,7 @@ import { Tally } from './admission/tally.js'
 import type { DoorSubmission, DoorTenants } from './ports.js'
 import { faultReply, Refusal, recode, SAY } from './reply.js'
 import type { Envelope, Rules, Visit } from './rules.js'
-import { type Certificate, DoorServer } from './server.js'
+import { type Certificate, DoorServer, VERSIONS } from './server.js'
 import { traced } from './span.js'
 
 export interface DoorOptions {
@@ -81,6 +81,7 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
       listen: options.listen ?? plainListen,
       key: `submission.${i}`,
       certificate: listener.tls === 'none' ? null : certificate,
+      versions: listener.legacy ? VERSIONS.legacy : VERSIONS.modern,
       connections: config.limits.connections,
       idle: config.limits.idle,
       addresses,

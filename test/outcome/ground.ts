@@ -33,6 +33,7 @@ export const setUp = async (t: Test, change: Parameters<typeof poolRow>[1] = {})
     path: makeReturnPath(keys, 'bounces.test', subject(0)),
     envid: makeRef(keys, 'envid', subject(0)),
     ref: makeRef(keys, 'ref', subject(0)),
+    complaint: makeRef(keys, 'complaint', subject(0)),
     record: (to: string, raw: Uint8Array) =>
       recordReport({ store, keys, clock: systemClock, domain: DOMAIN }, to, raw),
   }

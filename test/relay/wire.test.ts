@@ -10,8 +10,8 @@ const receive = (wire: string): { message: string; rest: string } => {
 }
 
 const onWire = (raw: Uint8Array): string => {
-  const { body, end } = toPayload(raw)
-  return Buffer.concat([body, end]).toString('latin1')
+  const { head, body, end } = toPayload(raw)
+  return Buffer.concat([head, body, end]).toString('latin1')
 }
 
 const line = fc.stringMatching(/^[.a-z\x80-\xff ]{0,6}$/)

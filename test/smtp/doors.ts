@@ -15,6 +15,7 @@ import { createSubmissionDoor } from '../../src/smtp/submission-door.js'
 import { beginningOf } from '../../src/store/built-in.js'
 import type { WorkspaceRow } from '../../src/store/port-tenants.js'
 import type { EnvelopedMessage } from '../../src/submission/finished/message.js'
+import type { MailToPostmaster } from '../../src/submission/own/postmaster-mail.js'
 import type { Login } from '../../src/tenant/principal.js'
 import { bounceWith, limitsWith, listenerWith } from '../parts/settings.js'
 
@@ -158,11 +159,18 @@ export const openBounceDoor = async (
   bounce: Partial<Config['bounce']> = {},
 ) => {
   const reports: { address: string; raw: Buffer }[] = []
+  const letters: MailToPostmaster[] = []
   const door = createBounceDoor({
     config: {
       hostname: 'mx.postern.test',
       bounce: bounceWith(bounce),
       limits: { ...LIMITS, ...limits },
+    },
+    certificate: await certificate(),
+    toPostmaster: async (mail) => {
+      if (/^Delivered-To: /m.test(Buffer.from(mail.raw).toString('latin1'))) return 'loop'
+      letters.push({ ...mail, raw: Buffer.from(mail.raw) })
+      return 'taken'
     },
     verifyRecipient: (address) => /^b[a-z0-9]+@bounces\.test$/i.test(address),
     ingest: async (address, raw) => {
@@ -173,5 +181,5 @@ export const openBounceDoor = async (
     log: silentLog(),
   })
   await door.start()
-  return { door, reports, port: door.address.port }
+  return { door, reports, letters, port: door.address.port }
 }

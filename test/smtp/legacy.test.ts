@@ -1,6 +1,6 @@
 /**
  * The listener for programs of another age, tried with OpenSSL's own client:
- * TLS 1.0 and 1.1 on `legacy`, nowhere else, and what is modern stays possible.
+ * TLS 1.0 to 1.2 on `legacy`, 1.2 and newer elsewhere.
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -55,10 +55,11 @@ const OLD = ['-cipher', 'DEFAULT@SECLEVEL=0']
 if (!existsSync(OPENSSL)) t.plan(0, 'skipped: openssl is not installed')
 else {
   for (const version of Object.keys(VERSIONS) as (keyof typeof VERSIONS)[]) {
-    t.test(`legacy listener, ${version}: a mail goes through`, async (t) => {
+    t.test(`legacy listener, ${version}`, async (t) => {
       const { door, taken, port } = await openDoor('legacy')
       t.teardown(() => door.stop())
       const said = await speak(port, ['-starttls', 'smtp', version, ...OLD], MAIL)
+      if (version === '-tls1_3') return t.match(said, /alert protocol version/i)
       t.match(said, /^250 2\.6\.0 Ok: queued as em_/m)
       t.equal(taken.mails.length, 1)
       t.match(taken.mails[0]?.received.tls, VERSIONS[version])

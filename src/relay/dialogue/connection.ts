@@ -200,7 +200,7 @@ export class Connection {
     return refused.size === count ? last : null
   }
 
-  async #content({ body, end }: Payload): Promise<Reply> {
+  async #content({ head, body, end }: Payload): Promise<Reply> {
     // it may have died in the same breath as it said 354: then nothing was sent
     if (this.#closed !== null) throw this.#closed
     this.stage = 'body'
@@ -209,6 +209,7 @@ export class Connection {
     reply.catch(() => {})
     if (body.length > BLOCK) {
       const latest = this.#tick() + this.#timeouts.body
+      if (head.length > 0) await this.#block(head, latest)
       for (let at = 0; at < body.length; at += BLOCK) {
         await this.#block(body.subarray(at, at + BLOCK), latest)
       }
@@ -218,7 +219,7 @@ export class Connection {
     } else {
       // one write: a small copy costs less than a second system call
       this.stage = 'dot'
-      this.#send(Buffer.concat([body, end]), this.#timeouts.dot)
+      this.#send(Buffer.concat([head, body, end]), this.#timeouts.dot)
     }
     return reply
   }

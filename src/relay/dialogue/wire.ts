@@ -119,6 +119,8 @@ const DOT_LINE = Buffer.from('.\r\n')
 const CRLF_DOT_LINE = Buffer.from('\r\n.\r\n')
 
 export interface Payload {
+  /** Header lines that go before it. */
+  readonly head: Uint8Array
   /** The stuffed message, without its end. */
   readonly body: Uint8Array
   /** What ends it: the final dot's line, with a CRLF before it where the message had none. */
@@ -126,7 +128,7 @@ export interface Payload {
 }
 
 /** The octets of DATA: CRLF throughout, dots stuffed, no NUL, and the closing line. */
-export const toPayload = (raw: Uint8Array, seen: Scan = scan(raw)): Payload => {
+export const toPayload = (raw: Uint8Array, seen: Scan = scan(raw), head = ''): Payload => {
   let body = raw
   let dots = seen.dots
   if (seen.dirty) {
@@ -136,5 +138,5 @@ export const toPayload = (raw: Uint8Array, seen: Scan = scan(raw)): Payload => {
   if (dots > 0) body = stuff(body, dots)
   const n = body.length
   const closed = n === 0 || (body[n - 1] === LF && body[n - 2] === CR)
-  return { body, end: closed ? DOT_LINE : CRLF_DOT_LINE }
+  return { head: Buffer.from(head), body, end: closed ? DOT_LINE : CRLF_DOT_LINE }
 }

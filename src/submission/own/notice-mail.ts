@@ -19,6 +19,7 @@ import { composeMessage } from '../../mail/compose.js'
 import type { NewEmail, Queue } from '../../store/port.js'
 import type { EventLog, LogRow } from '../../store/port-log.js'
 import type { Tenants, WorkspaceRow } from '../../store/port-tenants.js'
+import { defaultWorkspace } from './default-workspace.js'
 
 export interface NoticeMailParts {
   readonly store: Pick<EventLog, 'follow' | 'logEnds'> &
@@ -80,8 +81,7 @@ const workspaceOf = async (
   { accountId, workspaceId }: LogRow,
 ): Promise<WorkspaceRow | null> => {
   if (workspaceId !== null) return store.workspace(accountId, workspaceId)
-  const page = { limit: 100, direction: 'newer', anchor: null, countUpTo: 0 } as const
-  return (await store.workspaces(accountId, page)).rows.find(({ isDefault }) => isDefault) ?? null
+  return defaultWorkspace(store, accountId)
 }
 
 const toEmail = async (parts: NoticeMailParts, row: LogRow, workspace: WorkspaceRow): Promise<NewEmail> => {

@@ -1,0 +1,139 @@
+/**
+ * NAME      postmaster-mail - mail to postmaster@ and abuse@ of the bounce domain goes on to a person
+ * DESCRIPTION
+ *   Every domain that takes mail has these two (RFC 5321 section 4.5.1, RFC 2142). What comes
+ *   to them goes to `bounce.postmaster`, through the pool of the default workspace, as it came
+ *   but for the trace on top; not counted as a send, and whatever is on a suppression list.
+ *   No loop: it leaves from `<>`, so nobody is told its failure; a mail whose Delivered-To says
+ *   that it has been here is refused. Its record shows `<>` as its sender: whoever wrote it is a
+ *   stranger, and no key of ours signs for a stranger.
+ *   Anybody may write here, so there is a limit for each minute.
+ */
+import type { Clock } from '../../base/clock.js'
+import { Fault } from '../../base/fault.js'
+import { newId, newRecipientId } from '../../base/id.js'
+import type { Log } from '../../base/log.js'
+import type { Config } from '../../config/config.js'
+import { isAscii, parseAddress } from '../../mail/address.js'
+import { asBuffer, fieldValue, isHeaderTooLarge } from '../../mail/header.js'
+import { formatDate, receivedLine } from '../../mail/received.js'
+import { prepareForRelay, readSubmitted, type Submitted } from '../../mail/submitted.js'
+import type { NewEmail, Queue } from '../../store/port.js'
+import type { Tenants, WorkspaceRow } from '../../store/port-tenants.js'
+import { defaultWorkspace } from './default-workspace.js'
+
+export interface MailToPostmaster {
+  /** `postmaster@` or `abuse@` the bounce domain, as the envelope has it. */
+  readonly to: string
+  readonly raw: Uint8Array
+  readonly ip: string
+  readonly hello: string
+  readonly tls: string | null
+}
+
+/** Resolves when the mail is on disk, or was not taken because it has been here; throws a Fault. */
+export type ToPostmaster = (mail: MailToPostmaster) => Promise<'taken' | 'loop'>
+
+export interface PostmasterMailParts {
+  readonly store: Pick<Queue, 'accept'> & Pick<Tenants, 'workspaces'>
+  readonly config: Pick<Config, 'hostname'> & { readonly bounce: Pick<Config['bounce'], 'postmaster'> }
+  readonly accountId: string
+  readonly clock: Clock
+  readonly log: Log
+  /** False while nothing may be stored. */
+  readonly accepting: () => boolean
+}
+
+const MINUTE = 60_000
+const MOST_A_MINUTE = 30
+const RETRY_AFTER_S = 5
+
+const wasHere = (raw: Uint8Array, { section }: Submitted, to: string): boolean =>
+  section.fields.some(
+    (field) =>
+      field.name === 'delivered-to' &&
+      fieldValue(asBuffer(raw), field).trim().toLowerCase() === to.toLowerCase(),
+  )
+
+const toEmail = (
+  { config: { hostname } }: PostmasterMailParts,
+  { to, raw, ip, hello, tls }: MailToPostmaster,
+  submitted: Submitted,
+  address: string,
+  workspace: WorkspaceRow,
+  now: number,
+): NewEmail => {
+  const id = newId('em', now)
+  const messageId = submitted.messageId ?? `<${id}@${hostname}>`
+  const received = receivedLine({
+    ...{ helo: hello, ip, host: `${hostname} (bounce door)`, id, now },
+    ...{ tls: tls !== null, authenticated: false, recipients: [to] },
+  })
+  const octets = prepareForRelay(raw, submitted, {
+    messageId,
+    date: formatDate(now),
+    receivedLine: `Delivered-To: ${to}\r\n${received}`,
+    normalize: true,
+  })
+  return {
+    id,
+    accountId: workspace.accountId,
+    workspaceId: workspace.id,
+    mode: 'live',
+    source: 'system',
+    from: '<>',
+    to: [address],
+    cc: [],
+    bcc: [],
+    replyTo: [],
+    subject: submitted.subject,
+    tags: [{ name: 'mail_to', value: to.slice(0, to.indexOf('@')).toLowerCase() }],
+    attachments: [],
+    messageId,
+    scheduledAt: null,
+    createdAt: now,
+    poolId: workspace.poolId,
+    recipients: [
+      {
+        id: newRecipientId(now),
+        address,
+        kind: 'bcc',
+        suppressed: false,
+        dsn: { notify: 'NEVER', orcpt: null },
+      },
+    ],
+    raw: octets,
+    needsSmtpUtf8: submitted.needsSmtpUtf8 || !isAscii(address),
+    content: null,
+    envid: null,
+    ret: null,
+    mailFrom: '',
+    ignoreSuppressions: true,
+  }
+}
+
+/** null where nobody is named. */
+export const createToPostmaster = (parts: PostmasterMailParts): ToPostmaster | null => {
+  const { store, clock, log, accountId } = parts
+  const address = parseAddress(parts.config.bounce.postmaster ?? '')?.address
+  if (address === undefined) return null
+  let minute = 0
+  let taken = 0
+  return async (mail) => {
+    if (!parts.accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
+    if (isHeaderTooLarge(asBuffer(mail.raw))) throw new Fault('validation.request_invalid')
+    const submitted = readSubmitted(mail.raw)
+    if (wasHere(mail.raw, submitted, mail.to)) return 'loop'
+    const now = clock.now()
+    const thisMinute = Math.floor(now / MINUTE)
+    if (thisMinute !== minute) taken = 0
+    minute = thisMinute
+    if (++taken > MOST_A_MINUTE) throw new Fault('rate_limit.exceeded', { retryAfter: 60 })
+    const workspace = await defaultWorkspace(store, accountId)
+    if (workspace === null) throw new Fault('service.unavailable')
+    const email = toEmail(parts, mail, submitted, address, workspace, now)
+    await store.accept({ mails: [email], idempotency: null, now })
+    log.info({ event: 'mail_to_postmaster', email: email.id, from: mail.ip })
+    return 'taken'
+  }
+}
