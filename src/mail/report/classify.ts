@@ -34,6 +34,8 @@ const MAX_TEXT = 2_000
 const GUESS = /\b\d\.\d\.\d - [A-Za-z ]{3,60}(?=\d{3}[ -]')/g
 /** Google's links name the reason, and the text around them is sometimes empty. */
 const GOOGLE_REASON = /https?:\/\/support\.google\.com\/mail\/\?p=(\w{1,40})/g
+/** What a server is called is not what it says. */
+const HOST = /\bhost \S{1,255}(?= said:)/g
 const LINK = /\b(?:https?:\/\/|www\.)\S+/g
 /** Who is sent to one of these is on a list, whatever the words and the code beside it say. */
 const LIST_LINK =
@@ -53,6 +55,7 @@ const readyText = (text: string): string =>
       .replace(GUESS, ' ')
       .replace(GOOGLE_REASON, ' google:$1 ')
       .replace(LINK, readLink)
+      .replace(HOST, 'host')
       .replace(/[^\s<>@"':;,=()[\]]{1,128}@[^\s<>@"',;:()]{1,255}/g, ' ')
       .replace(/\s+/g, ' ')
       .toLowerCase(),

@@ -50,7 +50,7 @@ export const STRONG: readonly Rule[] = [
     enhanced: ['5.4.1'],
   },
   { category: 'moved', text: words.MOVED },
-  { category: 'disabled', text: words.DISABLED, unless: /temporar/ },
+  { category: 'disabled', text: words.DISABLED, unless: /temporar|\buntil\b|\blocked\b/ },
   { category: 'suspended', text: words.SUSPENDED },
   { category: 'recipient_rejected', text: words.RESTRICTED },
   { category: 'unknown_user', text: words.UNKNOWN },

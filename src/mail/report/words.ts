@@ -44,13 +44,13 @@ export const BAD_SENDER = anyOf(
   /from (?:address|header|field|line|domain)[^.]{0,40}(?:not|invalid|reject|must|missing)/,
   /(?:missing|invalid|no|without) (?:a )?(?:valid )?(?:address in )?from:|from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
   /return[- ]path[^.]{0,30}(?:not|invalid|reject)|envelope sender|senderfilter/,
-  /not (?:a )?valid sender|invalid sender|originator (?:unknown|invalid|not)/,
+  /not (?:a )?valid sender|\byour (?:e-?mail )?account (?:has|was|is)\b|invalid sender|originator (?:unknown|invalid|not)/,
   /exp[ée]diteur|\babsender|remitente|remetente|mittente|afzender|avsändar|afsender|avsender|nadawc|odes[íi]latel/,
   /lähettäj|feladó|gönderen|отправител|发件人|寄件者|送信者|差出人|보낸 사람|발신자/,
 )
 
 export const SPAM = anyOf(
-  /\bspam|(?:anti|no)-?spam|junk ?mail|unsolicited|bulk e?-?mail|\bube\b|\buce\b|phish|surbl|uribl/,
+  /\bspam(?!titan|assassin|hero|experts?\b|gate)|\bdt:spm\b|(?:anti|no)-?spam|junk ?mail|unsolicited|bulk e?-?mail|\bube\b|\buce\b|phish|surbl|uribl/,
   /dbl\.|bounce attack|message (?:content )?(?:looks|appears)[^.]{0,30}like|high probability|bayes|scored/,
   /content (?:filter|reject|analysis|scan)|fraudulent|suspicious|mail reje(?:te|cted)\. |ofr_(?!41)\d/,
 )
@@ -59,7 +59,7 @@ export const VIRUS = /\bvirus(?:es)?\b|malware|infected|trojan|\bworm\b|virus-/
 
 /** Too much, too fast, or greylisted. */
 export const RATE = anyOf(
-  /rate[- ]?limit|throttl/,
+  /rate[- ]?limit|throttl|too much recipient|\b(?:rp:qrc|mi:ipr)\b/,
   /too many (?:messages|connections|e?mails|mails|recipients|concurrent|sessions|errors|invalid|bad|unknown|failed|requests|commands|simultaneous|transactions|hosts)/,
   /(?:hourly|daily|connection|sending|message|email|rate|send|recipient) (?:rate |sending )?(?:limit|quota|threshold)s?[^.]{0,30}(?:exceed|reach|over|hit)/,
   /exceed(?:ed|s|ing)?[^.]{0,30}(?:rate|sending limit|hourly|daily|messages? per|connections?\b|allowed number)/,
@@ -81,7 +81,7 @@ export const FULL = anyOf(
   /not enough (?:storage|space|disk|room)|no (?:more )?(?:space|room) (?:left|for|in|on)/,
   /cannot store|blocks limit|inode limit|maildir[^.]{0,20}(?:over|full)|full bo[xî]/,
   /volles postfach|google:overquota|boite du destinataire\b/,
-  /(?:postfach|mail-?box|briefkasten|bo[iî]te|messagerie|\bbal\b|buz[oó]n|bandeja|casella|caixa|inbox|innboks|indbakke|inkorg|(?:brev|post|in)(?:låd|kasse|boks)|postvak|brievenbus|skrzynk|schránk|ящик|メール|受信箱|邮箱|郵箱|信箱|사서함|메일함|편지함|postilaatik|postafiók|kutusu|konto|compte|cuenta|conta\b|empfänger|destinat)[^.。]{0,50}(?<!\p{L})(?:voll|volle[rs]?|überfüllt|pleine?|satur[ée]+|llen[oa]|satura|pien[oa]|chei[oa]|lotad[oa]|vol|pełn[aye]|przepełnion\p{L}*|zapełnion\p{L}*|full|fulla|fullt|fuld|fyldt|täynnä|täysi|pln[áýé]|přeplněn\p{L}*|zaplněn\p{L}*|dolu|doldu|dolmuş\p{L}*|megtelt|переполн\p{L}*|заполнен\p{L}*|полон)(?!\p{L})/u,
+  /(?:postfach|mail-?box|briefkasten|bo[iî]te|messagerie|\bbal\b|buz[oó]n|bandeja|casella|caixa|inbox|innboks|indbakke|inkorg|(?:brev|post|in)?låd|post(?:kasse|boks)|postvak|brievenbus|skrzynk|schránk|ящик|メール|受信箱|邮箱|郵箱|信箱|사서함|메일함|편지함|postilaatik|postafiók|kutusu|konto|compte|cuenta|conta\b|empfänger|destinat)[^.。]{0,50}(?<!\p{L})(?:voll|volle[rs]?|überfüllt|pleine?|satur[ée]+|llen[oa]|satura|pien[oa]|chei[oa]|lotad[oa]|vol|pełn[aye]|przepełnion\p{L}*|zapełnion\p{L}*|full|fulla|fullt|fuld|fyldt|täynnä|täysi|pln[áýé]|přeplněn\p{L}*|zaplněn\p{L}*|dolu|doldu|dolmuş\p{L}*|megtelt|переполн\p{L}*|заполнен\p{L}*|полон)(?!\p{L})/u,
   /(?<!\p{L})(?:volle[rs]?|überfüllte[rs]?|pleine?|saturée?|llen[oa]|pien[oa]|chei[oa]|lotada|volle|pełn[aye]|przepełnion\p{L}*|full|fuld|fyldt|täysi|pln[áýé]|přeplněn\p{L}*|dolu|переполненн\p{L}*) (?:\p{L}+ ){0,2}(?:postfach|mail-?box|briefkasten|bo[iî]te|buz[oó]n|bandeja|casella|caixa|inbox|innboks|indbakke|inkorg|brevlåda|post(?:låda|kasse|boks|vak|ilaatikko|a kutusu)|brievenbus|skrzynk|schránk|ящик)/u,
   /(?:メールボックス|受信箱|容量|ボックス)[^。]{0,15}(?:いっぱい|一杯|超え|超過|満杯)|已满|已滿|(?:空间|空間|容量)(?:已)?(?:不足|超)|(?:超过|超出|超過)[^。]{0,8}(?:容量|配额|限额)/,
   /(?:사서함|메일함|편지함|용량)[^.]{0,20}(?:가득|초과|부족)/,
@@ -138,7 +138,7 @@ export const FOR_NOW = anyOf(
   /try again|(?:try|retry|send|resend|come back)\b[^.]{0,30}\blater\b|(?:address|user|alias|recipient) lookup fail|servfail|callout/,
   /unverified address|undeliverable address: (?:connect|host (?:or|not)\b|.{0,120}\bsaid: 4\d\d)|verification in progress/,
   /(?:connection|operation|ldap|dns|query) tim(?:ed ?out|eout)|database (?:error|unavailable)|directory (?:is )?(?:temporarily )?unavailable/,
-  /(?:currently|momentarily|presently) (?:un\w+|not \w+|offline|busy|closed|full)|at this time|right now/,
+  /timed? ?out|timeout|unreachable|did not (?:respond|answer)|not responding|(?:currently|momentarily|presently) (?:un\w+|not \w+|offline|busy|closed|full)|at this time|right now/,
 )
 /** Said of our account or our message, not of the recipient. */
 export const OUR_SIDE = anyOf(
@@ -164,7 +164,7 @@ export const COURTESY: readonly RegExp[] = [
 export const OF_OTHERS: readonly RegExp[] = [
   /\b(?:connection|session|socket|channel|stream|link|servers?|host|backend|peer|daemon|gateway|mta|service|process)(?:\s+(?:has|have|had|was|is|were|been|got|unexpectedly|abruptly|prematurely|by|peer|are|itself)){0,4}\s+(?:closed?s?|closing|dropped|terminated|disabled|removed|moved|changed|aborted|reset|cancell?ed|disconnected|shut ?down|discontinued|unavailable|no longer \w+)\b(?: (?:the |its |this |our )?(?:connection|session))?/g,
   /\b(?:closed|dropped|terminated|aborted|reset|lost|refused|broken|cancell?ed) (?:the |its |this |our )?(?:smtp |tcp |network )?(?:connection|session|socket|channel|conversation|link|transmission)\b/g,
-  /\b(?:delivery|message|mail|e-?mail|transfer|attempt|transaction|copy)\b[^.:;,]{0,40}\b(?:cancell?ed|aborted|terminated|closed|deleted|removed|discontinued|moved|changed)\b/g,
+  /\b(?:delivery|message|mail|e-?mail|transfer|attempt|transaction|copy)\b(?! (?:address|account|box|user|alias))[^.:;,]{0,40}\b(?:cancell?ed|aborted|terminated|closed|deleted|removed|discontinued|moved|changed)\b/g,
   /(?<!\bto )(?<!\bto the )\b(?:sender|originator)s?(?:'s)?\b[^.;]{0,60}/g,
   /\b(?:your|sending|my|our|smtp|authenticated|authenticating|sasl) (?:e-?mail |mail |smtp )?(?:accounts?|mail ?box(?:es)?|users?|domain|user ?name)\b/g,
   /\b(?:account|mail ?box|user)s? (?:sending|that sent|used to send|you are sending|is sending|trying to send|which sent)\b[^.]{0,60}/g,
@@ -180,6 +180,7 @@ export const COMPOUND: readonly RegExp[] = [
   /\b(?:user ?name|user|account|login)s? ?(?:or|and|\/|&) ?passwords?\b/g,
   /\b(?:to|cc|bcc|from|reply-to|date|subject|received):? (?:header|field|line)s?\b[^.]{0,60}/g,
   /(?:recipients?|address(?:es)?|user)[^.]{0,20}\b(?:in|of) (?:the )?(?:message )?headers?\b/g,
+  /\b(?:message|mail|e-?mail|mime)(?:'s)? headers?\b[^.]{0,60}/g,
 ]
 
 export const EXPIRED = anyOf(
@@ -195,7 +196,7 @@ export const EXPIRED = anyOf(
 
 export const NETWORK = anyOf(
   /connection[^.]{0,20}(?:timed? ?out|refused|reset|closed|lost|dropped|failed|broken|interrupted|aborted|error)/,
-  /lost connection|connect(?:ing|ion)? to [^.]{0,80}(?:refused|time|fail)/,
+  /lost connection|\bclosed (?:the |its )?(?:connection|session)|connect(?:ing|ion)? to [^.]{0,80}(?:refused|time|fail)/,
   /network (?:is )?(?:unreachable|down|error)|no route|host is (?:down|unreachable)|unreachable/,
   /not reachable|timed? ?out/,
   /(?:can'?t|cannot|could not|couldn'?t|unable to|not able to|wasn'?t able to) (?:establish|connect|contact|open|make|reach)/,
@@ -205,12 +206,12 @@ export const NETWORK = anyOf(
 )
 
 export const RELAY = anyOf(
-  /relay(?:ing)?(?: is| was| of mail)?(?: access)?[^.]{0,30}(?:denied|not (?:allowed|permitted|supported)|prohibited|disabled|forbidden|refused|reject|blocked|restrict)/,
+  /relay(?:ing)?(?: is| was| of mail)?(?: access)?[^.]{0,30}(?:denied|(?:not |dis)(?:allowed|permitted|supported)|prohibited|disabled|forbidden|refused|reject|blocked|restrict)/,
   /(?:not|n't|unable|refuse[ds]?|cannot|no) (?:allowed |permitted |able |authori[sz]ed )?(?:to )?relay/,
   /relay(?:ing)? (?:from|to|through)|isn't in my list of allowed rcpthosts/,
   /not (?:a )?(?:local|known) (?:domain|host|gateway)|open relay not|insecure mail relay/,
   /that domain isn't|not a gateway|must authenticate|we do not relay|third[- ]party mail/,
-  /you must (?:log|authent|pop)|authentication (?:is )?required for relay/,
+  /you must (?:log|authent|pop)|requires authentication|cannot deliver mail for <\s*>$|authentication (?:is )?required for relay/,
 )
 
 export const MOVED = anyOf(
@@ -250,7 +251,7 @@ export const RESTRICTED = anyOf(
 export const BARE_REJECTION = /recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/
 
 export const UNKNOWN = anyOf(
-  /\b(?:user|account|mail ?box|rcpt|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
+  /\b(?:user|account|mail ?box|rcpt|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)(?! (?:format|state|index|header|cache|certificate|password|size|syntax in))|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
   /(?:unknown|no such|no known|invalid|non-?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|local name|member|subscriber)(?:e?s)?(?![a-z-])/,
   /\buser ?unknown\b|\bunknown ?user\b|\b(?:bad|invalid|unknown|no_such|nonexistent)_(?:recipient|user|rcpt|mailbox|address)\b/,
   /no (?:mail ?box|user|recipient|account|address|person|one)s?(?: by that name)?(?: is)?(?: currently)? (?:here|by that|found|with (?:that|this)|of that|available|listed|matches|such)/,
@@ -300,7 +301,7 @@ export const UNKNOWN = anyOf(
 export const SYSTEM = anyOf(
   /system (?:error|failure|config|problem)|internal (?:server )?error/,
   /server (?:error|configuration|busy|down|problem)|configuration error/,
-  /service (?:not available|unavailable|temporarily)|local (?:error|configuration)|i\/o error/,
+  /(?:database|directory) unavailable|service (?:not available|unavailable|temporarily)|local (?:error|configuration)|i\/o error/,
   /input\/output|out of memory|resources? (?:are )?(?:temporarily|restricted|unavailable)/,
   /insufficient (?:system )?resources|can'?t (?:create|open|write|allocate)/,
   /cannot (?:create|open|write|append)|read-only|permission denied|command died/,
@@ -329,12 +330,12 @@ export const POLICY = anyOf(
 
 export const SECURE = anyOf(
   /starttls|\btls\b|\bssl\b|encrypt|certificate/,
-  /authentication (?:required|failed|credentials|mechanism)|requiretls/,
+  /authentication (?:is )?(?:required|failed|credentials|mechanism)|requiretls/,
 )
 
 /** Beside one of these a code for a dead address, with no word to prove it, is not believed. */
 export const NOT_DEAD = anyOf(
   /\b(?:polic(?:y|ies)|access denied|(?<!re)blocked|not (?:allowed|permitted|accepted|authori[sz]ed)|prohibited|forbidden|refused|unauthori[sz]ed|abuse|junk|unwanted|limit|too many|denied)\b/,
-  /\b(?:connection|session|tls|ssl|certificate|authentication|timeout|timed out|agent|from:|your)\b/,
+  /\b(?:connection|session|tls|ssl|certificate|authentication|starttls|timeout|timed out|agent|from:|your)\b/,
   /^(?!.*\b(?:recipient|user|mail ?box|address|account)\b).*\blink:/,
 )

@@ -12,7 +12,7 @@ const linesOf = (file: string): string[] =>
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
 
-for (const file of ['replies-1.txt'])
+for (const file of ['replies-1.txt', 'replies-2.txt'])
   t.test(file, async (t) => {
     for (const line of linesOf(file)) {
       const [, severity, names = '', text = ''] = LINE.exec(line) ?? []
