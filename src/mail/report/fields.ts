@@ -7,7 +7,7 @@
  *   own fields comes a second time. A folded line always belongs to the field
  *   above it: a field name inside a Diagnostic-Code is text, not a field.
  */
-import { findAddresses } from './addresses.js'
+import { findAddresses, uniqueBy } from './addresses.js'
 import { ACTIONS, type Action } from './report.js'
 
 export type Fields = ReadonlyMap<string, string>
@@ -24,6 +24,13 @@ export interface FieldGroups {
   readonly message: Fields
   readonly recipients: readonly Fields[]
 }
+
+/** What a group says; when it was tried, and what else stands there, does not make it another. */
+const TELLING = [...NAMING, 'x-actual-recipient', 'action', 'status', 'diagnostic-code']
+
+/** Some systems repeat a group for every attempt: equal ones are one. */
+export const distinct = (groups: readonly Fields[]): Fields[] =>
+  uniqueBy(groups, (one) => JSON.stringify(TELLING.map((name) => one.get(name))))
 
 const names = (group: Fields): boolean => group.has('final-recipient') || group.has('original-recipient')
 
@@ -96,10 +103,14 @@ const decodeUnicode = (text: string): string =>
     return point <= 0x10ffff ? String.fromCodePoint(point) : all
   })
 
+/** Cuts the type before a value, `rfc822;`, also where a gateway wrote it a second time. */
+const withoutType = (value: string): string =>
+  value.replace(/^(?:[\w.-]{1,40}\s{0,9};\s{0,9}){1,4}/, '').trim()
+
 /** `rfc822; <user@example.com>` → the address, or the bare word when it is none (`local; kijitora`). */
 export const addressOf = (value: string | undefined): string | null => {
   if (value === undefined) return null
-  const bare = value.replace(/^[\w.-]+\s*;\s*/, '').trim()
+  const bare = withoutType(value).replace(/^smtp:/i, '')
   const plain = decodeUnicode(decodeXtext(bare))
   const whole = /^<?([^\s<>@]{1,128}@[^\s<>@,;]{1,255})>?$/.exec(plain)?.[1]
   if (whole !== undefined) return whole
@@ -110,13 +121,13 @@ export const addressOf = (value: string | undefined): string | null => {
 
 /** `dns; mx.example.com (192.0.2.1)` → `mx.example.com`. */
 export const hostOf = (value: string | undefined): string | null => {
-  const bare = withoutComments((value ?? '').replace(/^[\w.-]+\s*;\s*/, ''))
+  const bare = withoutComments(withoutType(value ?? ''))
   return bare.split(/\s/)[0] || null
 }
 
 /** `smtp; 550 5.1.1 text` → the text, with the type cut. */
 export const diagnosticOf = (value: string | undefined): string | null =>
-  value === undefined ? null : value.replace(/^[\w.-]{1,40}\s*;\s*/, '').trim() || null
+  value === undefined ? null : withoutType(value) || null
 
 /** `5.1.1 (bad mailbox)` → `5.1.1`. */
 export const statusOf = (value: string | undefined): string | null =>

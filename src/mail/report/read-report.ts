@@ -5,7 +5,7 @@
  *   top-level parts; status fields in broken or single-part mail; then
  *   X-Failed-Recipients and the text, and these only where the header shows a
  *   machine. Auto-replies, receipts (RFC 8098) and what people forward are told
- *   apart and name nobody.
+ *   apart and name nobody; but a receipt may be a rejection.
  *   Cost is linear and bounded (1 MB, 100 recipients); nothing throws, wherever
  *   the mail is cut. A file with several mails (mbox) gives one report of them all.
  */
@@ -18,6 +18,7 @@ import {
   commentOf,
   decodeXtext,
   diagnosticOf,
+  distinct,
   type FieldGroups,
   type Fields,
   hostOf,
@@ -25,7 +26,19 @@ import {
   statusOf,
   withoutComments,
 } from './fields.js'
-import { header, isReturned, type Mail, readHeaders, readMail, textOf, toBinary, words } from './mime.js'
+import {
+  header,
+  isReturned,
+  type Mail,
+  type Part,
+  readHeaders,
+  readMail,
+  textOf,
+  toBinary,
+  words,
+} from './mime.js'
+import type { Notice } from './notice/notice.js'
+import { REJECTED, REJECTING } from './notice/phrases.js'
 import { headedIn, type Mention, namesIn, onlyOne } from './notice/prose.js'
 import { type Said, saidAbout, saidIn } from './notice/said.js'
 import {
@@ -36,6 +49,7 @@ import {
   isMachine,
   isNotice,
   isRobot,
+  isStark,
 } from './notice/sender.js'
 import { makeRecipient, oneLine } from './recipient.js'
 import { kindOf, type Report, type ReportRecipient, UNSAID } from './report.js'
@@ -131,19 +145,29 @@ const failedHeader = (mail: Mail): string[] =>
     ),
   )
 
+const returnedPart = (mail: Mail): Part | undefined =>
+  mail.parts.find((part) => isReturned(part, mail.headers))
+
 const inText = (mail: Mail, said: Said): string[] => {
   const found = unique(said.mentions.map((one) => one.address))
   if (found.length > 0) return found
   const reporter = findAddresses(words(mail.headers, 'from'))[0]?.address ?? ''
   const names = namesIn(said.notice, reporter.slice(reporter.indexOf('@') + 1))
   if (names.length > 0) return unique(names)
-  const headed = headedIn(said.notice.returned)
+  const copy = returnedPart(mail)
+  const headed = headedIn(copy === undefined ? said.notice.returned : textOf(copy))
   if (headed !== null) return [headed]
   const ours = addressees(mail.headers)
   const only = onlyOne(said.notice, [...ours, reporter])
   if (only !== null) return [only]
   const subject = findAddresses(words(mail.headers, 'subject')).map((one) => one.address)
   return subject.filter((address) => !ours.some((own) => sameAddress(own, address))).slice(0, 1)
+}
+
+/** Whom the mail is about where no status part says it. */
+const inWords = (mail: Mail, said: Said): string[] => {
+  const failed = failedHeader(mail)
+  return failed.length > 0 ? failed : inText(mail, said)
 }
 
 const groupsOf = (mail: Mail): FieldGroups | null => {
@@ -154,6 +178,16 @@ const groupsOf = (mail: Mail): FieldGroups | null => {
   const groups = parts.map((part) => readGroups(textOf(part)))
   const message = new Map(groups.flatMap((one) => [...one.message]).reverse())
   return { message, recipients: groups.flatMap((one) => one.recipients).slice(0, 100) }
+}
+
+/**
+ * Dovecot and Sieve write a final rejection as a receipt (RFC 8098, RFC 5429 §2.1.2): a machine deleted
+ * the mail, and says that it was rejected. What a person or a rule deleted unread is no failure.
+ */
+const rejection = (mail: Mail, { message, recipients }: FieldGroups, notice: Notice): FieldGroups | null => {
+  const rejected = recipients.filter((one) => REJECTING.test(one.get('disposition') ?? ''))
+  if (!isMachine(mail.headers) || !REJECTED.test(notice.flat) || rejected.length === 0) return null
+  return { message, recipients: rejected.map((one) => new Map([...one, ['action', 'failed']])) }
 }
 
 type Reading = Pick<
@@ -208,13 +242,13 @@ const fromGroups = async (
   source: 'status-part' | 'raw',
   rules: readonly Rule[],
 ): Promise<Reading> => {
-  const alone = groups.recipients.length === 1
   const members = membersOf(groups, said)
-  const stated = await inTurns(groups.recipients, (fields, at) =>
-    fromFields(fields, said, alone, members[at], rules),
+  const told = members.length > 0 ? groups.recipients : distinct(groups.recipients)
+  const stated = await inTurns(told, (fields, at) =>
+    fromFields(fields, said, told.length === 1, members[at], rules),
   )
   const recipients =
-    stated.length > 0 ? membersApart(stated) : await fromMentions(inText(mail, said), said, rules)
+    stated.length > 0 ? membersApart(stated) : await fromMentions(inWords(mail, said), said, rules)
   const envid = groups.message.get('original-envelope-id')
   return {
     kind: kindOr(recipients, said),
@@ -231,33 +265,36 @@ const fromGroups = async (
 const readOne = async (mail: Mail, isLarge: boolean, rules: readonly Rule[]): Promise<Reading> => {
   const feedback = complaint(mail)
   if (feedback !== null) return feedback
-  if (mail.parts.some((part) => /^message\/(?:global-)?disposition-notification$/.test(part.type)))
-    return silent('none')
   if (isLarge) await breath()
   const said = saidIn(mail)
   if (isLarge) await breath()
+  const receipt = mail.parts.find(({ type }) => /^message\/(?:global-)?disposition-notification$/.test(type))
+  if (receipt !== undefined) {
+    const rejected = rejection(mail, readGroups(textOf(receipt)), said.notice)
+    return rejected === null ? silent('none') : fromGroups(mail, rejected, said, 'status-part', rules)
+  }
   const groups = groupsOf(mail)
   // an answer in somebody's own name is no report, however it quotes one
   const answer =
-    groups === null && (isAway(mail.headers) || (!isRobot(mail.headers) && isAutoReply(mail.headers)))
+    groups === null &&
+    (isAway(mail.headers) || (!isRobot(mail.headers) && isAutoReply(mail.headers) && !isStark(said.notice)))
   const notice = !answer && isNotice(mail, said.notice)
   if (groups !== null && (notice || isMachine(mail.headers) || !isForwarded(mail.headers)))
     return fromGroups(mail, groups, said, 'status-part', rules)
   if (!notice) return silent(isAutoReply(mail.headers) ? 'autoreply' : 'none')
   const loose = readGroups(said.notice.text)
   if (loose.recipients.length > 0) return fromGroups(mail, loose, said, 'raw', rules)
-  const failed = failedHeader(mail)
-  const recipients = await fromMentions(failed.length > 0 ? failed : inText(mail, said), said, rules)
+  const recipients = await fromMentions(inWords(mail, said), said, rules)
   return {
     ...silent(kindOr(recipients, said)),
-    source: failed.length > 0 ? 'header' : 'text',
+    source: failedHeader(mail).length > 0 ? 'header' : 'text',
     recipients,
   }
 }
 
 /** What the returned header tells of our mail: only from the top level, never from the report's own header. */
 const aboutOriginal = (mail: Mail): Pick<Report, 'originalMessageId' | 'refs' | 'returnPathHints'> => {
-  const part = mail.parts.find((one) => isReturned(one, mail.headers))
+  const part = returnedPart(mail)
   const { headers } =
     part === undefined ? { headers: new Map<string, string[]>() } : readHeaders(textOf(part))
   const id = /<[^<>\s]{1,250}>/.exec(header(headers, 'message-id'))?.[0]

@@ -34,8 +34,8 @@ const MAX_DIAGNOSTIC = 1_000
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, MAX_DIAGNOSTIC)
 
 /**
- * The remote server's own code first, then what the report states (unless it
- * contradicts the Action), then what the text says; a specific one before a vague one.
+ * What the report states (unless it contradicts the Action), then the remote
+ * server's own code, then what the text says; a specific one before a vague one.
  */
 const statusFrom = (
   said: string | null,
@@ -45,8 +45,8 @@ const statusFrom = (
 ): string | null => {
   if (action !== 'failed' && action !== 'delayed') return stated
   const believed = stated?.startsWith('2') ? null : stated
-  const known = [said, believed, told].filter((one) => one !== null)
-  return known.find((one) => !isVague(one)) ?? believed ?? known[0] ?? stated
+  const known = [believed, said, told].filter((one) => one !== null)
+  return known.find((one) => !isVague(one)) ?? known[0] ?? stated
 }
 
 /** Server words begin at the code; the line before it may name the stage (Exim). */

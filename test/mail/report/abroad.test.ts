@@ -138,6 +138,11 @@ for (const [tongue, { subject, opening, unknown, full, sender }] of Object.entri
 t.test('a delay is a delay', async (t) => {
   for (const [subject, opening, words] of [
     [
+      'Delivery problem',
+      'This message could not be sent so far:',
+      'This is just a warning, you do not need to take any action.',
+    ],
+    [
       'Doručení zprávy se opozdilo',
       'Zpráva zatím nebyla doručena:',
       'Server se bude dál pokoušet o doručení.',

@@ -48,7 +48,8 @@ const cutAt = (lines: readonly string[]): number => {
   return lines.length
 }
 
-const quoted = (line: string): boolean => /^\s*>(?!>>|[>\s]{0,20}(?:[45]\d\d|[^\s@]{1,100}@))/.test(line)
+const quoted = (line: string): boolean =>
+  /^\s*>(?!>>|[>\s]{0,20}(?:[45]\d\d|rcpt to:|[^\s@]{1,100}@))/i.test(line)
 
 const split = (text: string): string[] =>
   text

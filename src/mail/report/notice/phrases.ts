@@ -10,13 +10,13 @@ import { anyOf } from '../text.js'
 
 /** Local parts and names that programs write under. */
 export const ROBOT = anyOf(
-  /mailer[-_. ]?daemon|mail[-_. ]?daemon|postmaster/i,
+  /mailer[-_. ]?daemon|mail[-_. ]?daemon|post[-_]?master|mdaemon/i,
   /mail(?:er)?[-_. ](?:delivery|deliver|administrator|admin|system)/i,
   /delivery[-_. ](?:system|subsystem|agent|notification|failure|status|service)/i,
   /^<?(?:ndr|bounces?|daemon|mta|root|no-?reply-?bounce|system-?administrator|maildelivery|autoreply-bounce|non-?delivery)@/i,
   /system administrator|mail system|undeliver|interscan|anti-?virus|\bndr\b|smtp gateway|gateways?@/i,
   /mail ?sweeper|memo service|\bmmdf\b|returned mail|bounce|\bdaemon|mail ?(?:router|server|gateway)|\bmta\b|\bsmtp\b/i,
-  /^<?(?:administrator|mailadmin|mail-?system|mailmaster|hostmaster|smtp)@|e-?mail (?:delivery|system)/i,
+  /^<?(?:administrator|mailadmin|mail-?system|mailmaster|hostmaster|smtp|sys-?admin)@|e-?mail (?:delivery|system)/i,
 )
 
 export const BOUNCE_SUBJECT = anyOf(
@@ -26,7 +26,7 @@ export const BOUNCE_SUBJECT = anyOf(
   /mail (?:delivery |transfer |system |server )?(?:fail|error|warning|problem|not)/i,
   /(?:failure|error|bounce|delay|failed) (?:notice|notification|message|delivery|mail)/i,
   /return(?:ed|ing)? (?:mail|message|e-?mail|to sender)|returned:|user unknown/i,
-  /unknown (?:user|recipient|address)/i,
+  /unknown (?:user|recipient|address)|no such (?:user|mailbox|recipient)/i,
   /message (?:delivery|could not|not|status|undeliver|delay|bounce)/i,
   /(?:mail|message|e-?mail)\b.{0,60}(?:could not be|not be|delayed|returned|rejected|was not|undeliver)/i,
   /^failure notice|nondeliverable|mail[- ]?system|unzustellbar|zustell/i,
@@ -44,6 +44,13 @@ export const BOUNCE_SUBJECT = anyOf(
 )
 
 export const FORWARDED_SUBJECT = /^\s*(?:re|fw|fwd|aw|wg|tr|rv|enc|sv|vs|antw|odp|i|r)\s*(?:\[\d+\])?\s*:/i
+
+/** An answer, and nothing that somebody passes on. */
+export const ANSWERED_SUBJECT = /^\s*(?:re|aw|antw|sv|r)\s*(?:\[\d+\])?\s*:/i
+
+/** The mail of the one who is written to. */
+export const YOUR_MAIL =
+  /\b(?:your|ihre?|votre|su|tu|(?:il )?(?:suo|vostro|tuo)|o? ?sua|uw|din|ditt|twoja|vaše) (?:last |e-?)?(?:e-?mail|mail|message|mensaje|correo|nachricht|messaggio|mensagem|bericht|courriel|meddelande|meddelelse)|(?:message|mail) (?:that )?you sent/i
 
 /** What machines tell of other things than our mail, often from the postmaster's or the robot's own name. */
 export const OTHER_SUBJECT = anyOf(
@@ -79,7 +86,7 @@ export const OPENING = anyOf(
   /deliver[^.!]{0,60}(?:fail|abort|delay|permanent|error)|undeliverable|returned mail/i,
   /returned to (?:the )?sender|permanent (?:fatal )?error|fatal error/i,
   /following (?:address|recipient)|did not reach|error message below:|created automatically by|transcript of session/i,
-  /unknown user|user unknown|delivery status notification|failed addresses|mailbox exceeds/i,
+  /unknown user|user unknown|delivery status notification|failed (?:addresses|recipients?)\b|mailbox exceeds|no such user/i,
   /no valid recipients|reporting-mta|wasn't able|unsent message|may not exist|not (?:be )?delivered/i,
   /delivery failure|bounce message|trouble delivering|could not be sent|delivery report|送信できません/i,
   /配信できません|届けることができません|送信に失敗|не может быть доставлено|не удалось|não (?:pode|foi)/i,
@@ -90,7 +97,7 @@ export const OPENING = anyOf(
 
 /** What makes a notice a delay, unless GAVE_UP says otherwise. */
 export const DELAY = anyOf(
-  /warning message only|only a warning|do(?: not|n't) (?:need|have) to re-?send/i,
+  /warning message only|(?:only|just) a warning|do(?: not|n't) (?:need|have) to re-?send/i,
   /not need to re-?send/i,
   /(?:has|have|been|is|was|being|message|delivery|delivered) (?:temporarily |currently )?(?:delayed|postponed|deferred)\b/i,
   /delayed (?:for|by|delivery|mail|\d)|not yet (?:been )?(?:delivered|able|reached)/i,
@@ -126,6 +133,17 @@ export const GAVE_UP = anyOf(
   /message has been (?:returned|bounced|deleted)/i,
 )
 
+/** Said of a delay and of nothing else. */
+export const WARNING_ONLY =
+  /warning message only|(?:only|just) a warning|not need to re-?send|will be retried|no action is required on your part|not been delivered yet|still trying|will keep trying/i
+
+/** sendmail's heading of its list, which stands above warnings too. */
+export const LIST_HEADING = /addresses had (?:permanent )?(?:fatal )?(?:delivery )?(?:errors?)?/gi
+
+/** A reply for good, in a transcript or beside an address. */
+export const FINAL_REPLY =
+  /(?:^|\n|[:>'"(])[ \t]*(?:<<< ?)?5\d\d[ -][^\n]{3}|\bno such (?:user|mailbox|account|recipient)|user unknown|unknown (?:user|recipient)|user (?:does not|doesn't) exist/i
+
 /** A report that says `delayed` and is final nonetheless. Narrow: Exim's "will give up" is no end. */
 export const EXPIRED_DELAY = anyOf(
   /envelope expired|(?:have|has|i've|'ve) given up|not going to try again|no further attempts/i,
@@ -143,6 +161,16 @@ export const SUCCESS = anyOf(
 export const FAILURE = anyOf(
   /(?:could|can|was|were|has|have)(?: |)n[o']t (?:be |been )?(?:delivered|relayed|sent)|undeliver|unable to|\bfail(?:ed|ure)/i,
   /permanent (?:fatal )?error|returned to sender|user unknown|unknown user|rejected|refused/i,
+)
+
+/** A machine's Disposition, when it did not let the mail in. */
+export const REJECTING = /^\s*automatic-action\b[^;]*;\s*(?:deleted|denied|failed)\b/i
+
+/** What a rejection says for people, when it is written as a receipt. */
+export const REJECTED = anyOf(
+  /(?:message|mail|e-?mail)\b(?:[^.!?]|\.\S){0,200} (?:was|has been|is) (?:automatically )?(?:rejected|refused|denied)\b/i,
+  /(?:nachricht|mail)\b(?:[^.!?]|\.\S){0,200} (?:abgelehnt|abgewiesen|zurückgewiesen)\b|\bmessage\b(?:[^.!?]|\.\S){0,200} (?:rejeté|refusé)/i,
+  /\b(?:mensaje|correo|mensagem|messaggio)\b(?:[^.!?]|\.\S){0,200} (?:rechazad|rejeitad|rifiutat|respint)|bericht\b(?:[^.!?]|\.\S){0,200} geweigerd/i,
 )
 
 /** Lines above a copy of the returned message; rules and stars before the words do not count. */

@@ -42,6 +42,11 @@ const VERDICT =
   /^[>"')\]\s:,.]*(?:is|was|has|had|does|did|could|can|cannot|couldn't|doesn't|isn't|not|no longer|unknown|mailbox|exceed|refus|reject|fail|bounce|over quota|invalid)\b/i
 const HEADED = /^\s*(?:to|cc|original-rcpt-to|recipient|sent to|an|à|para|宛先)\s*:/i
 const REPLY = /^\s*(?:<<<\s*)?[245]\d\d[ -]/
+/** Whom to write to instead, and how addresses look here: advice, not a report. */
+const ADVICE =
+  /\b(?:if|in case|should you|such as|e\.g\.|for example|for instance|try|use|using|instead(?: of)?|written as|wenn|falls|statt|beispielsweise|benutzen sie|verwenden sie|si vous|par exemple|plutôt|si (?:usted|el)|por ejemplo|ad esempio|usare)\b[^:]{0,120}$/i
+/** Exim's alias, where it does not show what became of it: on the line under one without an address. */
+const GENERATED = /^\s+\(?generated (?:from|by) <?$/i
 const LEADS_TO_OTHERS = /(?:sent by|from|contact|sender(?: was)?|on behalf of)\s*:?\s*$/i
 
 const bare = (text: string): boolean => {
@@ -61,10 +66,15 @@ const isDenied = (before: string, previous: string): boolean =>
   (bare(before) && LEADS_TO_OTHERS.test(previous)) ||
   /^(?:\s*>>>)?\s*mail from/i.test(before)
 
-const formOf = (line: string, found: FoundAddress, previous: string): Form => {
+/** The sentence so far that an address stands in; an entry of a list stands in none. */
+const sentenceBefore = (before: string, after: string, above: string): string =>
+  bare(before) && !/^\s+[a-z]/.test(after) ? '' : (`${above} ${before}`.split(/[.!?:;]\s+/).pop() ?? '')
+
+const formOf = (line: string, found: FoundAddress, previous: string, above: string): Form => {
   const before = line.slice(0, found.start)
   const after = line.slice(found.end)
-  if (isDenied(before, previous)) return 'none'
+  if (GENERATED.test(before) && !previous.includes('@')) return 'listed'
+  if (isDenied(before, previous) || ADVICE.test(sentenceBefore(before, after, above))) return 'none'
   if (/rcpt to:?\s*<?$/i.test(before)) return 'transcribed'
   if (REPLY.test(before)) return /^[>\s]*(?:\.\.\.|:|\()/.test(after) || bare(after) ? 'transcribed' : 'none'
   const lead = before.replace(/^[\s>]*(?:\d{1,3}[.)]|o\b)?\s*/, '')
@@ -85,13 +95,14 @@ const sightsIn = (lines: readonly string[]): Sight[] => {
     if (sights.length < MAX_SIGHTS && line.includes('@')) {
       for (const found of findAddresses(line)) {
         if (!/[.\]]/.test(found.address.slice(found.address.lastIndexOf('@')))) continue
-        const form = formOf(line, found, previous)
+        const form = formOf(line, found, previous, lines[at - 1] ?? '')
         sights.push({
           address: found.address,
           form,
           denied: form === 'none' && isDenied(line.slice(0, found.start), previous),
           line: at,
-          indent: line.search(/\S/),
+          // an alias belongs to the entry that it stands under
+          indent: (GENERATED.test(line.slice(0, found.start)) ? previous : line).search(/\S/),
         })
       }
     }
@@ -189,10 +200,12 @@ export const onlyOne = (notice: Notice, ours: readonly string[]): string | null 
   return one === undefined || another !== undefined || HELPERS.test(one.address) ? null : one.address
 }
 
-/** To: of the summary that some notices put below their "Original message" line. */
+/** To: of the returned message, or of the summary that some notices put below their "Original message" line. */
 export const headedIn = (text: string): string | null => {
-  for (const line of text.split('\n', 40)) {
-    if (/^\s*to\s*:/i.test(line)) return findAddresses(line)[0]?.address ?? null
+  for (const line of text.split('\n', 200)) {
+    if (!/^\s*to\s*:/i.test(line)) continue
+    const [one, another] = uniqueBy(findAddresses(line), ({ address }) => address)
+    return one === undefined || another !== undefined ? null : one.address
   }
   return null
 }

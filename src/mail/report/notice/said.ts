@@ -9,7 +9,16 @@ import { sameAddress } from '../addresses.js'
 import { type Mail, words } from '../mime.js'
 import type { Action } from '../report.js'
 import { type Notice, noticeOf } from './notice.js'
-import { DELAY, DELAY_SUBJECT, FAILURE, GAVE_UP, SUCCESS } from './phrases.js'
+import {
+  DELAY,
+  DELAY_SUBJECT,
+  FAILURE,
+  FINAL_REPLY,
+  GAVE_UP,
+  LIST_HEADING,
+  SUCCESS,
+  WARNING_ONLY,
+} from './phrases.js'
 import { linesAbout, type Mention, mentionsIn } from './prose.js'
 import { addressees } from './sender.js'
 
@@ -28,16 +37,21 @@ export interface About {
   readonly context: string
 }
 
-/** A report cut short may have nothing but its words: good news must not be read as bad. */
-const actionIn = (flat: string, late: boolean): Action => {
+/**
+ * A report cut short may have nothing but its words: good news must not be read as bad. What calls itself
+ * a warning is one under any heading; but a subject alone does not outweigh a reply for good.
+ */
+const actionIn = ({ flat, text }: Notice, subject: string): Action => {
   if (SUCCESS.test(flat) && !FAILURE.test(flat)) return 'delivered'
-  return late && !GAVE_UP.test(flat) ? 'delayed' : 'failed'
+  const late = DELAY.test(flat) || (DELAY_SUBJECT.test(subject) && !FINAL_REPLY.test(text))
+  const told = WARNING_ONLY.test(flat) || /^warning\b/i.test(subject) ? flat.replace(LIST_HEADING, '') : flat
+  return late && !GAVE_UP.test(told) ? 'delayed' : 'failed'
 }
 
 export const saidIn = (mail: Mail): Said => {
   const notice = noticeOf(mail)
   const subject = words(mail.headers, 'subject')
-  const action = actionIn(notice.flat, DELAY.test(notice.flat) || DELAY_SUBJECT.test(subject))
+  const action = actionIn(notice, subject)
   return {
     notice,
     mentions: mentionsIn(notice, addressees(mail.headers)),
