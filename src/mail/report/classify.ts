@@ -55,7 +55,7 @@ const readyText = (text: string): string =>
       .replace(GUESS, ' ')
       .replace(GOOGLE_REASON, ' google:$1 ')
       .replace(LINK, readLink)
-      .replace(HOST, 'host')
+      .replace(HOST, ' ')
       .replace(/[^\s<>@"':;,=()[\]]{1,128}@[^\s<>@"',;:()]{1,255}/g, ' ')
       .replace(/\s+/g, ' ')
       .toLowerCase(),

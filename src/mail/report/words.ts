@@ -44,7 +44,7 @@ export const BAD_SENDER = anyOf(
   /from (?:address|header|field|line|domain)[^.]{0,40}(?:not|invalid|reject|must|missing)/,
   /(?:missing|invalid|no|without) (?:a )?(?:valid )?(?:address in )?from:|from: ?(?:domain|address)|(?:in reply to|after) (?:pipelined )?mail from|mail from command/,
   /return[- ]path[^.]{0,30}(?:not|invalid|reject)|envelope sender|senderfilter/,
-  /not (?:a )?valid sender|\byour (?:e-?mail )?account (?:has|was|is)\b|invalid sender|originator (?:unknown|invalid|not)/,
+  /not (?:a )?valid sender|\byour (?:e-?mail )?account (?:has been|was|is) (?:disabled|deleted|closed|suspended|locked|blocked|terminated|restricted|not)\b|invalid sender|originator (?:unknown|invalid|not)/,
   /exp[ée]diteur|\babsender|remitente|remetente|mittente|afzender|avsändar|afsender|avsender|nadawc|odes[íi]latel/,
   /lähettäj|feladó|gönderen|отправител|发件人|寄件者|送信者|差出人|보낸 사람|발신자/,
 )
