@@ -6,7 +6,7 @@
 
 import { Fault } from '../base/fault.js'
 import { suppression as suppressionRecord } from '../http/render.js'
-import { parseAddress } from '../mail/address.js'
+import { parseRecipient } from '../mail/address.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import { type ListLine, readSuppressionList, SUPPRESSION_COLUMNS } from '../record/suppression-list.js'
@@ -156,7 +156,7 @@ const takeLine = async (
   const expiresAt = instantOf(expires, 'expires_at')
   if (dry === null)
     return (await suppress(ground, place, { email, reason, expiresAt, origin: 'import' })).added
-  if (parseAddress(email) === null) throw badInput('must be an address')
+  if (parseRecipient(email) === null) throw badInput('must be an address')
   const held = await store.suppression(place.id, refOf(email))
   const counts = held !== null && (held.expiresAt === null || held.expiresAt > Date.now())
   return !counts && !dry.has(refOf(email))

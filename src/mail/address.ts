@@ -10,6 +10,8 @@
  * NOTES
  *   An unquoted name may hold dots and brackets, but no comma, semicolon, `@`
  *   or quote: `a@b.c, Ann <d@e.f>` is two people, not one with an odd name.
+ *   A recipient may have dots where RFC 5321 allows none (`x.@`, `.x@`, `a..b@`): such
+ *   mailboxes exist, and their servers want the address as it is, without quotes.
  *   Local parts are compared without case. RFC 5321 would let `Ann` and `ann`
  *   be two people; no server that we know does.
  */
@@ -32,12 +34,19 @@ const MAX_LIST = 65_536
 
 /** Controls (C0, DEL, C1), line and paragraph separators, half surrogates. */
 const UNSAFE = /[\x00-\x1f\x7f-\x9f\u2028\u2029\p{Cs}]/u
-/** Further characters that no address holds: blanks, zero-width and bidirectional controls, soft hyphens, and dots that are none. */
-const UNSAFE_IN_ADDRESS = /[\p{Zs}\u00ad\u3002\uff0e\uff61\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/u
+/** Further characters that no address holds: blanks, zero-width and bidirectional controls, soft hyphens, dots that are none, and what stands for octets that were no UTF-8. */
+const UNSAFE_IN_ADDRESS =
+  /[\p{Zs}\u00ad\u3002\uff0e\uff61\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffd]/u
 const ATEXT = "A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-"
 const DOT_ATOM = new RegExp(`^[${ATEXT}\\u{80}-\\u{10ffff}]+(?:\\.[${ATEXT}\\u{80}-\\u{10ffff}]+)*$`, 'u')
+const DOTS_ANYWHERE = new RegExp(
+  `^[${ATEXT}.\\u{80}-\\u{10ffff}]*[${ATEXT}\\u{80}-\\u{10ffff}][${ATEXT}.\\u{80}-\\u{10ffff}]*$`,
+  'u',
+)
 const QUOTED = /^"(?:[^"\\]|\\.)+"$/u
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
+/** Hosts with an underscore have no right to it, and mail servers all the same. */
+const LOOSE_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
 const NON_ASCII = /[^\x00-\x7f]/
 
 /** True when an SMTP server without SMTPUTF8 can be given it. */
@@ -49,13 +58,13 @@ const isLiteral = (domain: string): boolean => {
 }
 
 /** A domain in A-labels and lower case, or null when it is none. */
-const asciiDomain = (domain: string): string | null => {
+const asciiDomain = (domain: string, label = LABEL): string | null => {
   if (domain.startsWith('[')) return domain.endsWith(']') && isLiteral(domain) ? domain.toLowerCase() : null
   const ascii = isAscii(domain) ? domain.toLowerCase() : domainToASCII(domain)
   if (ascii === '' || ascii.length > MAX_DOMAIN) return null
   const labels = ascii.split('.')
   if (/^\d+$/.test(labels.at(-1) ?? '')) return null
-  return labels.every((label) => LABEL.test(label)) ? ascii : null
+  return labels.every((one) => label.test(one)) ? ascii : null
 }
 
 /** Where the `@` before the domain stands, or -1. An `@` inside a quoted local part is not it. */
@@ -68,18 +77,27 @@ const atOf = (address: string): number => {
   return -1
 }
 
-const isLocal = (local: string): boolean =>
-  local.startsWith('"') ? QUOTED.test(local) : DOT_ATOM.test(local) && !UNSAFE_IN_ADDRESS.test(local)
+const isLocal = (local: string, atoms: RegExp): boolean =>
+  local.startsWith('"') ? QUOTED.test(local) : atoms.test(local) && !UNSAFE_IN_ADDRESS.test(local)
 
 /** True for an address alone, without a name, that may go into MAIL FROM or RCPT TO. */
 export const isAddress = (text: string): boolean => {
   if (text.length > MAX_ADDRESS || UNSAFE.test(text)) return false
   const at = atOf(text)
-  if (at < 1 || !isLocal(text.slice(0, at))) return false
+  if (at < 1 || !isLocal(text.slice(0, at), DOT_ATOM)) return false
   const domain = UNSAFE_IN_ADDRESS.test(text.slice(at + 1)) ? null : asciiDomain(text.slice(at + 1))
   if (domain === null) return false
   const local = Buffer.byteLength(text.slice(0, at))
   return local <= MAX_LOCAL && local + 1 + domain.length <= MAX_ADDRESS
+}
+
+/** True for an address that mail can be sent to: also with odd dots, an underscore in its domain, or a long local part. */
+export const isRecipient = (text: string): boolean => {
+  if (Buffer.byteLength(text) > MAX_ADDRESS || UNSAFE.test(text)) return false
+  const at = atOf(text)
+  if (at < 1 || !isLocal(text.slice(0, at), DOTS_ANYWHERE)) return false
+  const domain = text.slice(at + 1)
+  return !UNSAFE_IN_ADDRESS.test(domain) && asciiDomain(domain, LOOSE_LABEL) !== null
 }
 
 /** The domain of a valid address in A-labels and lower case. */
@@ -102,7 +120,7 @@ export const normalizeAddress = (address: string): string => {
   let local = address.slice(0, at)
   if (local.startsWith('"')) {
     const bare = local.slice(1, -1).replace(/\\(.)/g, '$1')
-    if (DOT_ATOM.test(bare)) local = bare
+    if (DOTS_ANYWHERE.test(bare)) local = bare
   }
   return `${local.normalize('NFC').toLowerCase()}@${domainOf(address)}`
 }
@@ -115,17 +133,22 @@ const unquote = (phrase: string): string =>
     .replace(/ {2,}/g, ' ')
     .trim()
 
-/** Reads one mailbox, or null when `text` is not exactly one. */
-export const parseAddress = (text: string): Mailbox | null => {
+const parse = (text: string, isValid: (address: string) => boolean): Mailbox | null => {
   const trimmed = text.trim()
-  if (!trimmed.endsWith('>')) return isAddress(trimmed) ? { name: null, address: trimmed } : null
+  if (!trimmed.endsWith('>')) return isValid(trimmed) ? { name: null, address: trimmed } : null
   if (trimmed.length > MAX_TEXT || UNSAFE.test(trimmed)) return null
   const found = NAMED.exec(trimmed)
   if (found === null) return null
   const [, phrase = '', address = ''] = found
-  if (!isAddress(address)) return null
+  if (!isValid(address)) return null
   return { name: unquote(phrase) || null, address }
 }
+
+/** Reads one mailbox, or null when `text` is not exactly one. */
+export const parseAddress = (text: string): Mailbox | null => parse(text, isAddress)
+
+/** The same for somebody who is to get mail. */
+export const parseRecipient = (text: string): Mailbox | null => parse(text, isRecipient)
 
 /** Reads the mailboxes of an address header, groups and comments included; what has no address is left out. */
 export const parseAddressList = (value: string): Mailbox[] => {

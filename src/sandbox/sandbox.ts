@@ -48,6 +48,8 @@ export const createSandbox = (options: SandboxOptions): Sandbox => {
     banner: 'Postern sandbox',
     disabledCommands: ['AUTH', 'STARTTLS'],
     authOptional: true,
+    // whoever the doors take as a recipient is one here
+    lenientAddressParsing: true,
     disableReverseLookup: true,
     hideDSN: false,
     hideENHANCEDSTATUSCODES: false,

@@ -42,6 +42,12 @@ export class Refusal extends Error {
   }
 }
 
+/** A reply with what the client gave after the colon, so that the log of the client shows which it was. */
+export const naming = (reply: string, line: string): string => {
+  const given = oneLine(line.slice(line.indexOf(':') + 1).trim()).slice(0, 300)
+  return line.includes(':') && given !== '' ? `${reply}: ${given}` : reply
+}
+
 /** The reply to anything thrown; `report` gets what nobody meant to throw. */
 export const replyTo = (error: unknown, requestId: string, report: (error: unknown) => void): string => {
   if (error instanceof Refusal) return error.reply

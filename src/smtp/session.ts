@@ -10,6 +10,7 @@
 import { Fault } from '../base/fault.js'
 import { newRequestId } from '../base/id.js'
 import type { Log } from '../base/log.js'
+import { isRecipient } from '../mail/address.js'
 import { Body } from './body.js'
 import {
   type EnvelopeRecipient,
@@ -21,7 +22,7 @@ import {
   type Sender,
 } from './envelope.js'
 import { beginLogin, type Login, type LoginStep, MECHANISMS } from './login.js'
-import { Refusal, recode, replyTo, SAY } from './reply.js'
+import { naming, Refusal, recode, replyTo, SAY } from './reply.js'
 import type { Arrival, Rules, Visit } from './rules.js'
 
 /** The connection as a session sees it. */
@@ -241,8 +242,8 @@ export class Session<Who> {
   private mail(line: string): Work {
     this.refuseStranger()
     if (this.sender !== null) throw new Refusal(SAY.nestedMail)
-    const path = readPath(line, SAY.badSender)
-    if (path.address !== '' && !isMailbox(path.address)) throw new Refusal(SAY.badSender)
+    const path = readPath(line, naming(SAY.badSender, line))
+    if (path.address !== '' && !isMailbox(path.address)) throw new Refusal(naming(SAY.badSender, line))
     const sender = readSender(path)
     // what came in clear has been seen already (RFC 8689, section 2)
     if (sender.requireTls && !this.wire.secure) throw new Refusal(SAY.requireTlsInClear)
@@ -259,8 +260,8 @@ export class Session<Who> {
   private rcpt(line: string): Work {
     this.refuseStranger()
     if (this.sender === null) throw new Refusal(SAY.mailFirst)
-    const path = this.withDomain(readPath(line, SAY.badRecipient))
-    if (!isMailbox(path.address)) throw new Refusal(SAY.badRecipient)
+    const path = this.withDomain(readPath(line, naming(SAY.badRecipient, line)))
+    if (!isRecipient(path.address)) throw new Refusal(naming(SAY.badRecipient, line))
     const recipient = readRecipient(path)
     const known = this.recipients.findIndex((other) => other.address === recipient.address)
     if (known === -1 && this.recipients.length >= this.rules.recipients) {

@@ -6,7 +6,7 @@
  *   as they wrote it; what goes into envelopes is the wire form.
  */
 import type { FieldError } from '../base/fault.js'
-import { type Mailbox, normalizeAddress, parseAddress, wireAddress } from '../mail/address.js'
+import { type Mailbox, normalizeAddress, parseAddress, parseRecipient, wireAddress } from '../mail/address.js'
 import type { NewRecipient, RecipientKind } from '../store/port.js'
 import type { Draft } from './draft.js'
 
@@ -50,10 +50,15 @@ const formOf = (text: string): string => {
 }
 
 /** Reads one field; a list of one is reported without its index, since a client may have sent plain text. */
-const readList = (texts: readonly string[], field: string, errors: FieldError[]): readonly Party[] => {
+const readList = (
+  texts: readonly string[],
+  field: string,
+  errors: FieldError[],
+  parse = parseAddress,
+): readonly Party[] => {
   const parties: Party[] = []
   for (const [i, text] of texts.entries()) {
-    const mailbox = parseAddress(text)
+    const mailbox = parse(text)
     if (mailbox !== null) parties.push({ mailbox, text: text.trim() })
     else
       errors.push({
@@ -90,7 +95,7 @@ export const readRecipients = (
   const seen = new Set<string>()
   const recipients: Recipient[] = []
   const take = (kind: RecipientKind) =>
-    firstNamed(readList(draft[kind], `${at}.${kind}`, errors), kind, seen, recipients)
+    firstNamed(readList(draft[kind], `${at}.${kind}`, errors, parseRecipient), kind, seen, recipients)
   const all = { to: take('to'), cc: take('cc'), bcc: take('bcc'), recipients }
   if (draft.to.length === 0) {
     errors.push({ field: `${at}.to`, kind: 'missing', message: '"to" is required' })

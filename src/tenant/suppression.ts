@@ -9,7 +9,7 @@
  */
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
-import { normalizeAddress, parseAddress } from '../mail/address.js'
+import { normalizeAddress, parseRecipient } from '../mail/address.js'
 import type { Mode } from '../store/page.js'
 import { type SuppressionRow, suppressionList, type WorkspaceRow } from '../store/port-tenants.js'
 import type { TenantGround } from './principal.js'
@@ -53,7 +53,7 @@ export const suppress = async (
   wish: NewSuppression,
   field = 'body.email',
 ): Promise<{ readonly row: SuppressionRow; readonly added: boolean }> => {
-  const mailbox = parseAddress(wish.email)
+  const mailbox = parseRecipient(wish.email)
   if (mailbox === null) throw invalid([{ field, kind: 'format', message: 'must be an address' }])
   const now = clock.now()
   const id = newId('sup', now)

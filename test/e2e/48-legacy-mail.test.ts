@@ -59,6 +59,22 @@ t.test('bare line ends, no From, a raw subject', async (t) => {
   await postern.json('workspace', 'update', 'default', '--line-endings', 'normalize')
 })
 
+t.test('odd dots go out as they came, by both doors', async (t) => {
+  const mail = 'From: a@acme.test\r\nTo: x.@docomo.test\r\nSubject: x\r\n\r\none'
+  const ids = [await taken('a@acme.test', '.x@docomo.test', mail)]
+  const to = ['a..b@docomo.test', 'Ann <x.@docomo.test>']
+  ids.push((await postern.api('POST', '/v1/emails', key, { from: 'a@acme.test', to, text: 'x' })).body.id)
+  for (const id of ids) await postern.until(key, id, ['sent', 'delivered'])
+  const rcpt = upstream.lines
+    .filter((line) => line.includes('@docomo.test'))
+    .map((line) => line.split(' ')[1])
+  t.same(rcpt.sort(), ['TO:<.x@docomo.test>', 'TO:<a..b@docomo.test>', 'TO:<x.@docomo.test>'])
+  t.match(upstream.received.at(-1)?.wire, /^To: a\.\.b@docomo\.test,\s+Ann <x\.@docomo\.test>\r$/m)
+  const test = await postern.key('--mode', 'test')
+  const { body } = await postern.api('POST', '/v1/emails', test, { from: 'a@acme.test', to, text: 'x' })
+  await postern.until(test, body.id, ['sent', 'delivered'])
+})
+
 t.test('the null sender stays one', async (t) => {
   const bounce = 'From: MAILER-DAEMON <MAILER-DAEMON@legacy.test>\r\nSubject: Undelivered\r\n\r\nx'
   const id = await taken('', 'bo@example.com', bounce)

@@ -3,9 +3,11 @@ import t from 'tap'
 import {
   formatMailbox,
   isAddress,
+  isRecipient,
   normalizeAddress,
   parseAddress,
   parseAddressList,
+  parseRecipient,
   wireAddress,
 } from '../../src/mail/address.js'
 
@@ -86,6 +88,29 @@ t.test('one mailbox', async (t) => {
   for (const [text, name, address] of GOOD) t.strictSame(parseAddress(text), { name, address }, text)
   for (const text of BAD) t.equal(parseAddress(text), null, JSON.stringify(text).slice(0, 60))
   t.equal(isAddress('Ana <ana@example.com>'), false, 'an address has no name')
+})
+
+const ODD = [
+  '.ana@example.com',
+  'ana.@docomo.example',
+  'a..b@example.com',
+  'ana@exa_mple.com',
+  '.ü.@例え.jp',
+  'ana.@example.com',
+]
+
+t.test('a recipient with odd dots', async (t) => {
+  for (const [text, name, address] of GOOD) t.strictSame(parseRecipient(text), { name, address }, text)
+  for (const text of ODD) {
+    t.strictSame(parseRecipient(text), { name: null, address: text })
+    t.strictSame(parseRecipient(`Ana <${text}>`), { name: 'Ana', address: text })
+  }
+  const odd = [...ODD, `${'a'.repeat(65)}@example.com`, `${'ü'.repeat(33)}@example.com`]
+  for (const text of BAD.filter((one) => !odd.includes(one)))
+    t.equal(parseRecipient(text), null, JSON.stringify(text).slice(0, 60))
+  for (const text of ['.@b.test', '..@b.test', 'a@b..test', 'a\ufffd@b.test'])
+    t.equal(isRecipient(text), false, text)
+  t.equal(normalizeAddress('"a..b"@Example.com'), normalizeAddress('a..b@example.com'), 'one mailbox')
 })
 
 t.test('a list as headers have it', async (t) => {

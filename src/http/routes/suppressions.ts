@@ -7,7 +7,7 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
-import { parseAddress } from '../../mail/address.js'
+import { parseRecipient } from '../../mail/address.js'
 import { removed } from '../../record/removed.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
@@ -48,7 +48,7 @@ const listWith = async (ground: Ground, call: Call, ref: string): Promise<Place>
 
 const wrongAddresses = (emails: readonly (string | undefined)[], fieldOf: (i: number) => string) =>
   emails.flatMap((email, i): FieldError[] =>
-    email !== undefined && parseAddress(email) === null
+    email !== undefined && parseRecipient(email) === null
       ? [{ field: fieldOf(i), message: 'must be an address', kind: 'format' }]
       : [],
   )

@@ -18,7 +18,7 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { newId, newRecipientId } from '../../base/id.js'
-import { isAscii, normalizeAddress, parseAddress, wireAddress } from '../../mail/address.js'
+import { isAscii, normalizeAddress, parseRecipient, wireAddress } from '../../mail/address.js'
 import { formatDate, receivedOverHttp } from '../../mail/received.js'
 import type { Status } from '../../mail/status.js'
 import { prepareAgain, readSubmitted } from '../../mail/submitted.js'
@@ -67,7 +67,7 @@ const UNDER_WAY: ReadonlySet<Status> = new Set(['scheduled', 'queued', 'deferred
 const recipientsOf = ({ recipients, to, cc, bcc }: EmailRecord): ReadonlyMap<string, Chosen> => {
   const texts = new Map<string, string>()
   for (const text of [...to, ...cc, ...bcc]) {
-    const { address = text } = parseAddress(text) ?? {}
+    const { address = text } = parseRecipient(text) ?? {}
     texts.set(normalizeAddress(address), text)
   }
   return new Map(
@@ -92,7 +92,7 @@ const choose = ({ record, to, toAnyone, release }: Resend, most: number): readon
   const chosen = new Map<string, Chosen>()
   for (const [i, text] of to.entries()) {
     const field = to.length === 1 ? 'body.to' : `body.to[${i}]`
-    const mailbox = parseAddress(text)
+    const mailbox = parseRecipient(text)
     const normal = mailbox && normalizeAddress(mailbox.address)
     const before = normal === null ? undefined : known.get(normal)
     if (mailbox === null || normal === null) errors.push({ field, kind: 'format', message: FORM })

@@ -5,7 +5,7 @@
  *   line; where nothing could be taken, the text comes back. To send it again does no harm.
  */
 
-import { parseAddress } from '../../../mail/address.js'
+import { parseRecipient } from '../../../mail/address.js'
 import { type ListLine, readSuppressionList } from '../../../record/suppression-list.js'
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
@@ -129,7 +129,7 @@ export const importList = async (visit: Visit, form: Form): Promise<Done> => {
     return data.map(({ id }) => id)
   }
   // several on one line would be taken for an address and its reason, and the others lost
-  const several = ({ reason }: ListLine): boolean => reason !== null && parseAddress(reason) !== null
+  const several = ({ reason }: ListLine): boolean => reason !== null && parseRecipient(reason) !== null
   const wrong = lines.filter(several)
   const single = lines.filter((line) => !several(line))
   const ids = new Set<string>()

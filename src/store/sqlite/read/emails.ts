@@ -186,7 +186,7 @@ export const createEmailReads = (sql: Statements) => {
         recipients: recipients.map(toRecipient),
         poolId: pool?.id as string,
         requireTls: row.require_tls === 1,
-        mailFrom: row.mail_from as string | null,
+        ...(row.mail_from === '' && { mailFrom: '' }),
       }
     },
 
