@@ -88,7 +88,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'suppression',
-    summary: 'Addresses not to write to: list, show, add, remove, import, export',
+    summary: 'Addresses not to write to: list, show, add, remove, incidents, accept, dismiss, import, export',
     load: async () => (await import('./suppression.js')).suppressionSubject,
   },
   {

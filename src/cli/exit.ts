@@ -48,6 +48,7 @@ const REMEDIES: Partial<Record<FaultCode, string>> = {
   'credential.not_found': 'postern credential list shows what there is',
   'email.not_found': 'postern email list shows the latest',
   'suppression.not_found': 'postern suppression list shows what there is',
+  'incident.not_found': 'postern suppression incidents shows what there is',
   'domain.not_found': 'postern domain list shows what there is',
   'job.not_found': 'postern job list shows what there is',
   'hold.not_found': 'postern queue holds shows what there is',

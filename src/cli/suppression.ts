@@ -25,6 +25,7 @@ import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
+import { incidentCommands } from './incident.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
 import { readInstant } from './time.js'
@@ -62,6 +63,12 @@ const rowsOf = async (
   return collect((page) => house.store.suppressions(id, args.origin ?? null, page))
 }
 
+const pendingOf = async (house: House, args: PlaceArgs & { readonly origin?: unknown }) => {
+  if (args.origin !== undefined) throw usage('--origin: what is pending has bounced')
+  const { id } = await placeOf(house, args)
+  return collect((page) => house.store.pendingSuppressions(id, page))
+}
+
 const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 const rowsTable = (paint: Paint, rows: readonly SuppressionRow[]): string =>
@@ -74,10 +81,17 @@ const rowsTable = (paint: Paint, rows: readonly SuppressionRow[]): string =>
 const list = command({
   usage: 'list',
   summary: 'All suppressed addresses, newest first',
-  options: { ...PLACE, ...ORIGIN },
+  options: {
+    ...PLACE,
+    ...ORIGIN,
+    pending: {
+      type: 'boolean',
+      describe: 'Those that wait for the decision of an incident, and suppress nobody',
+    },
+  },
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const rows = await rowsOf(house, args)
+      const rows = args.pending === true ? await pendingOf(house, args) : await rowsOf(house, args)
       terminal.data(rows.map(suppressionRecord), (paint) => rowsTable(paint, rows))
     }),
 })
@@ -224,5 +238,5 @@ const exportAll = command({
 
 export const suppressionSubject: Subject = {
   name: 'suppression',
-  commands: [list, show, add, remove, importAll, exportAll],
+  commands: [list, show, add, remove, ...incidentCommands, importAll, exportAll],
 }

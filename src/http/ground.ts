@@ -9,6 +9,7 @@ import type { MarkCodec } from '../record/mark.js'
 import type { Relay } from '../relay/relay.js'
 import type { Audit } from '../store/port/audit.js'
 import type { Identity } from '../store/port/identity.js'
+import type { Incidents } from '../store/port/incident.js'
 import type { Jobs } from '../store/port/jobs.js'
 import type { Statistics } from '../store/port/statistics.js'
 import type { Acted, EmailSearch, Ledger, Queue, Schedule, Upkeep } from '../store/port.js'
@@ -33,6 +34,7 @@ export type HttpStore = Acted<
   Ledger &
     Schedule &
     Tenants &
+    Incidents &
     Identity &
     Audit &
     EventLog &

@@ -34,6 +34,7 @@ import { events, followAs } from './routes/events.js'
 import { audit } from './routes/identity/audit.js'
 import { people } from './routes/identity/people.js'
 import { sessions } from './routes/identity/sessions.js'
+import { incidents } from './routes/incidents.js'
 import { keptMail } from './routes/kept-mail.js'
 import { domains } from './routes/operate/domains.js'
 import { holds } from './routes/operate/holds.js'
@@ -120,6 +121,7 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
       ...acted(apiKeys, ground),
       ...acted(credentials, ground),
       ...acted(suppressions, ground),
+      ...acted(incidents, ground),
       ...acted(pools, ground),
       ...acted(domains, ground),
       ...acted(statistics, ground),

@@ -14,6 +14,7 @@ import { throttle } from '../record/queue.js'
 import type { ShowWaiting, Waiting } from '../record/waiting.js'
 import type { LiveView } from '../relay/relay.js'
 import type { UpstreamHealth } from '../relay/watch/health.js'
+import type { PendingSuppression } from '../store/port/incident.js'
 import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/port.js'
 import type {
   CredentialRow,
@@ -183,7 +184,7 @@ export const credential = (row: CredentialRow) => ({
   last_used_at: timeOrNull(row.lastUsedAt),
 })
 
-export const suppression = (row: SuppressionRow) => ({
+export const suppression = (row: SuppressionRow | PendingSuppression) => ({
   id: row.id,
   object: 'suppression' as const,
   email: row.email,
@@ -192,6 +193,7 @@ export const suppression = (row: SuppressionRow) => ({
   ...(row.reason !== null && { reason: row.reason }),
   ...(row.expiresAt !== null && { expires_at: toRfc3339(row.expiresAt) }),
   ...(isAccountWide(row) && { scope: 'account' as const }),
+  ...('incidentId' in row && { status: 'pending' as const, incident_id: row.incidentId }),
   created_at: toRfc3339(row.createdAt),
 })
 

@@ -13,6 +13,7 @@ import { ROLES, type Role } from '../config/identity.js'
 import type { Mode } from '../store/page.js'
 import type { Actor } from '../store/port/audit.js'
 import type { Identity, UserRow } from '../store/port/identity.js'
+import type { Incidents } from '../store/port/incident.js'
 import type { Acted } from '../store/port.js'
 import type { KeyScope, Tenants, WorkspaceRow } from '../store/port-tenants.js'
 
@@ -41,7 +42,7 @@ export interface Login extends Principal {
 }
 
 /** The part of the store that this folder uses. */
-export type TenantStore = Acted<Tenants & Identity>
+export type TenantStore = Acted<Tenants & Identity & Incidents>
 
 /** What everything in this folder stands on. */
 export interface TenantGround {

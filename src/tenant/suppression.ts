@@ -7,10 +7,12 @@
  *   Live and test mail have lists of their own; one more holds for the live mail
  *   of every workspace of an account, and only who may act for the account writes on it.
  */
+
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { normalizeAddress, parseRecipient } from '../mail/address.js'
 import type { Mode } from '../store/page.js'
+import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/incident.js'
 import { type SuppressionRow, suppressionList, type WorkspaceRow } from '../store/port-tenants.js'
 import type { TenantGround } from './principal.js'
 
@@ -83,13 +85,15 @@ export const addSuppression = async (
 export const refOf = (idOrEmail: string): string =>
   idOrEmail.includes('@') ? normalizeAddress(idOrEmail) : idOrEmail
 
-/** By id or address. */
+/** By id or address; also one that is pending. */
 export const findSuppression = async (
   { store }: TenantGround,
   workspaceId: string,
   idOrEmail: string,
-): Promise<SuppressionRow> => {
-  const row = await store.suppression(workspaceId, refOf(idOrEmail))
+): Promise<SuppressionRow | PendingSuppression> => {
+  const ref = refOf(idOrEmail)
+  const row =
+    (await store.suppression(workspaceId, ref)) ?? (await store.pendingSuppression(workspaceId, ref))
   if (row === null) throw new Fault('suppression.not_found')
   return row
 }
@@ -103,4 +107,30 @@ export const removeSuppression = async (
   const row = await store.removeSuppression(workspaceId, refOf(idOrEmail))
   if (row === null) throw new Fault('suppression.not_found')
   return row
+}
+
+/** One of the account, or of this workspace of it. Throws incident.not_found. */
+export const findIncident = async (
+  store: Pick<Incidents, 'incident'>,
+  accountId: string,
+  id: string,
+  workspaceId: string | null,
+): Promise<KnownIncident> => {
+  const row = await store.incident(accountId, id)
+  if (row === null || (workspaceId !== null && row.workspaceId !== workspaceId))
+    throw new Fault('incident.not_found')
+  return row
+}
+
+/** Resolves with how many suppressions it was about. Throws resource.conflict where somebody has decided otherwise. */
+export const decideIncident = async (
+  { store, clock }: Pick<TenantGround, 'clock'> & { readonly store: Pick<Incidents, 'decideIncident'> },
+  { accountId, id, decision: before }: KnownIncident,
+  decision: Decision,
+): Promise<number> => {
+  if (before === decision) return 0
+  const done = await store.decideIncident(accountId, id, decision, clock.now())
+  if (done === 'not_found') throw new Fault('incident.not_found')
+  if (done === 'decided') throw new Fault('resource.conflict', { reason: before ?? 'decided' })
+  return done
 }

@@ -1,5 +1,8 @@
 /** Suppressions by hand and by CSV. */
+import { join } from 'node:path'
 import t from 'tap'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
+import { openIncident } from '../parts/incident.js'
 import { openDesk } from './desk.js'
 
 t.test('suppressions by hand and by CSV', async (t) => {
@@ -121,4 +124,29 @@ t.test('exports of other providers come in as they are', async (t) => {
     t.match(row, { email: `n${n}@example.com` })
     if (n < 6) t.equal(row.reason, 'unknown user', text)
   }
+})
+
+t.test('addresses that died together wait for a decision', async (t) => {
+  const desk = openDesk(t)
+  await desk.json(['suppression', 'list'])
+  const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
+  await store.open()
+  t.teardown(() => store.close())
+  const [account] = await store.accounts()
+  const workspace = await store.workspace(account?.id ?? '', 'default')
+  const place = { accountId: account?.id ?? '', workspaceId: workspace?.id ?? '' }
+  const id = await openIncident(store, place, Date.now())
+  t.match(await desk.json(['suppression', 'incidents']), [{ id, pending: 20, decision: null }])
+  t.same(await desk.json(['suppression', 'list']), [])
+  t.equal((await desk.json(['suppression', 'list', '--pending'])).length, 20)
+  t.match(await desk.run(['suppression', 'list', '--pending', '--origin', 'manual']), { code: 64 })
+  t.match(await desk.json(['suppression', 'accept', id]), { id, decision: 'accepted', pending: 0 })
+  t.equal((await desk.json(['suppression', 'list'])).length, 20)
+  t.match(await desk.run(['suppression', 'dismiss', id]), { code: 65, stderr: /accepted/ })
+  t.same(await desk.json(['suppression', 'incidents']), [])
+  t.match(await desk.json(['suppression', 'incidents', id]), { id })
+  t.match(await desk.run(['suppression', 'accept', 'inc_x']), { code: 65, stderr: /incidents shows/ })
+  t.match(await desk.json(['audit', 'list', '--action', 'suppression']), [
+    { action: 'suppression.accepted', actor: { kind: 'cli' } },
+  ])
 })

@@ -198,6 +198,10 @@ export const FAULTS = {
     'List them: GET /v1/suppressions, or postern suppression list. It may have been removed already.',
     'id or address',
   ),
+  'incident.not_found': notFound(
+    'incident',
+    'List them: GET /v1/incidents, or postern suppression incidents.',
+  ),
   'egress_pool.not_found': notFound(
     'egress pool',
     'List the pools: GET /v1/egress-pools, or postern pool list.',

@@ -1,7 +1,17 @@
 /**
  * NAME      examples-operations - of sending domains, the queue and who is asking
  */
-import { EMAIL, type Example, LATER, list, MADE, POOL, removed, WORKSPACE } from './example-parts.js'
+import {
+  EMAIL,
+  type Example,
+  LATER,
+  list,
+  MADE,
+  POOL,
+  removed,
+  UPSTREAM,
+  WORKSPACE,
+} from './example-parts.js'
 
 const DOMAIN = 'dom_01k9f3q9sz7w3v1t9r7p5n3m1k'
 
@@ -114,6 +124,22 @@ const statistics = {
 const scope = { workspace_id: WORKSPACE, egress_pool_id: null, domain: null, email_id: null }
 const matched = { waiting: 41, held: 0, under_way: 2 }
 
+const incident = {
+  id: 'inc_01k9f3r0tz8x4w2v0s8q6n4m2q',
+  object: 'incident',
+  workspace_id: WORKSPACE,
+  upstream_id: UPSTREAM,
+  domain: 'example.com',
+  said: 'recipient address rejected user unknown',
+  addresses: 20,
+  delivered_before: 0,
+  outcomes: 41,
+  pending: 187,
+  decision: null,
+  created_at: MADE,
+  decided_at: null,
+}
+
 const job = {
   id: 'job_01k9f3r0tz8x4w2v0s8q6n4m2m',
   object: 'job',
@@ -219,6 +245,16 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
     others: {
       200: { object: 'job_preview', action: job.action, matched: 412, matched_capped: false, dry_run: true },
     },
+  },
+  listIncidents: { answer: list(incident) },
+  getIncident: { answer: incident },
+  acceptIncident: {
+    request: {},
+    answer: { ...incident, pending: 0, decision: 'accepted', decided_at: LATER },
+  },
+  dismissIncident: {
+    request: {},
+    answer: { ...incident, pending: 0, decision: 'dismissed', decided_at: LATER },
   },
   listJobs: { answer: list(job) },
   getJob: { answer: job },

@@ -9,6 +9,8 @@
 import { type FieldError, invalid } from '../../base/fault.js'
 import { parseRecipient } from '../../mail/address.js'
 import { removed } from '../../record/removed.js'
+import type { PendingSuppression } from '../../store/port/incident.js'
+import type { SuppressionRow } from '../../store/port-tenants.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
@@ -88,7 +90,13 @@ const add = (ground: Ground): Endpoint =>
     },
   })
 
-const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id']
+/** What is wrong with a wish to see both the pending and those of another origin. */
+const wrongPending = ({ origin, status }: { origin?: string; status?: string }): readonly FieldError[] =>
+  status === 'pending' && origin !== undefined && origin !== 'bounce'
+    ? [{ field: 'query.origin', kind: 'unsupported', message: 'must be bounce where status is pending' }]
+    : []
+
+const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id', 'incident_id']
 
 const list = (ground: Ground): Endpoint =>
   endpoint({
@@ -103,14 +111,24 @@ const list = (ground: Ground): Endpoint =>
     files: ['csv', 'ndjson'],
     answers: { 200: shapes.suppressionList },
     faults: ['auth.scope_forbidden', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    alsoWrong: ({ query }, _, caller) => wrongScope(caller, query.scope, 'query.scope'),
+    alsoWrong: ({ query }, _, caller) => [
+      ...wrongScope(caller, query.scope, 'query.scope'),
+      ...wrongPending(query),
+    ],
     async handle(call) {
+      const wrong = wrongPending(call.query)
+      if (wrong.length > 0) throw invalid(wrong)
       const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
       const origin = call.query.origin ?? null
-      return listAnswer(ground, 'suppressions', call, COLUMNS, {
+      const { status = null } = call.query
+      const { store } = ground
+      return listAnswer<SuppressionRow | PendingSuppression>(ground, 'suppressions', call, COLUMNS, {
         query: call.query,
-        filters: { origin, workspaceId },
-        fetch: (page) => ground.store.suppressions(workspaceId, origin, page),
+        filters: status === null ? { origin, workspaceId } : { status, workspaceId },
+        fetch: (page) =>
+          status === null
+            ? store.suppressions(workspaceId, origin, page)
+            : store.pendingSuppressions(workspaceId, page),
         render: render.suppression,
       })
     },
@@ -123,7 +141,8 @@ const one = (ground: Ground): readonly Endpoint[] => [
     method: 'GET',
     path: '/v1/suppressions/{ref}',
     summary: 'One suppression, by id or address',
-    description: 'Looked for in the list of the workspace, then in that of the account.',
+    description:
+      'Looked for in the list of the workspace, then in that of the account. One of `status` pending suppresses nobody.',
     answers: { 200: shapes.suppression },
     faults: ['suppression.not_found'],
     async handle(call) {

@@ -51,11 +51,19 @@ export const removeBatch = body(
 
 export const suppressionQuery = Joi.object<{
   origin?: (typeof ORIGINS)[number]
+  status?: 'pending'
   scope?: Scope
   format?: string
   limit?: string
   cursor?: string | string[]
-}>({ origin: Joi.string().valid(...ORIGINS), scope: scope(), ...fileQuery })
+}>({
+  origin: Joi.string().valid(...ORIGINS),
+  status: Joi.string()
+    .valid('pending')
+    .description('Those that wait for the decision of an incident, and suppress nobody; all are of bounces'),
+  scope: scope(),
+  ...fileQuery,
+})
 
 export const suppression = Joi.object({
   id: id('sup'),
@@ -68,6 +76,8 @@ export const suppression = Joi.object({
   reason: Joi.string(),
   expires_at: Joi.string(),
   scope: Joi.string().valid('account'),
+  status: Joi.string().valid('pending').description('It suppresses nobody until its incident is decided'),
+  incident_id: Joi.string(),
   created_at: time(),
 }).meta({ name: 'Suppression' })
 

@@ -1,0 +1,60 @@
+/**
+ * NAME      incident - addresses that died together, from the command line
+ */
+import { incidentText, incident as record } from '../record/incident.js'
+import type { Decision, KnownIncident } from '../store/port/incident.js'
+import { decideIncident, findIncident } from '../tenant/suppression.js'
+import { command } from './command.js'
+import { withHouse } from './context.js'
+import { collect } from './rows.js'
+import { type Paint, table } from './terminal.js'
+
+const rowsTable = (paint: Paint, rows: readonly KnownIncident[]): string =>
+  table(
+    paint,
+    ['id', 'domain', 'said', 'refused', 'pending', 'since', 'decision'],
+    rows.map((row) => [
+      row.id,
+      row.domain,
+      row.said,
+      incidentText(row),
+      String(row.pending),
+      new Date(row.createdAt).toISOString(),
+      row.decision ?? 'open',
+    ]),
+  )
+
+const incidents = command({
+  usage: 'incidents [id]',
+  summary: 'Hard bounces that came together, whose suppressions wait for a decision, newest first',
+  positionals: { id: { type: 'string', describe: 'Only this one, inc_…' } },
+  options: { all: { type: 'boolean', describe: 'Also those that are decided' } },
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      if (args.id !== undefined) {
+        const row = await findIncident(store, account.id, args.id, null)
+        return terminal.data(record(row), (paint) => rowsTable(paint, [row]))
+      }
+      const rows = await collect((page) => store.incidents(account.id, null, args.all !== true, page))
+      terminal.data(rows.map(record), (paint) => rowsTable(paint, rows))
+    }),
+})
+
+const deciding = (verb: string, decision: Decision, summary: string, done: string) =>
+  command({
+    usage: `${verb} <incident>`,
+    summary,
+    positionals: { incident: { type: 'string', demandOption: true, describe: 'Its id, inc_…' } },
+    run: (args, terminal) =>
+      withHouse(args, async ({ ground, store, account }) => {
+        const find = () => findIncident(store, account.id, args.incident, null)
+        const many = await decideIncident(ground, await find(), decision)
+        terminal.data(record(await find()), () => `${many} addresses ${done}`)
+      }),
+  })
+
+export const incidentCommands = [
+  incidents,
+  deciding('accept', 'accepted', 'The addresses of an incident are dead: suppress them', 'are suppressed'),
+  deciding('dismiss', 'dismissed', 'The addresses of an incident live: forget its suppressions', 'go on'),
+]

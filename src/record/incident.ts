@@ -1,0 +1,27 @@
+/**
+ * NAME      incident - hard bounces that say more of a server than of the addresses, as the wire has them
+ */
+import { toRfc3339 } from '../base/clock.js'
+import type { KnownIncident } from '../store/port/incident.js'
+
+export const incident = (row: KnownIncident) => ({
+  id: row.id,
+  object: 'incident' as const,
+  workspace_id: row.workspaceId,
+  upstream_id: row.upstreamId,
+  domain: row.domain,
+  said: row.said,
+  addresses: row.addresses,
+  delivered_before: row.living,
+  outcomes: row.outcomes,
+  pending: row.pending,
+  decision: row.decision,
+  created_at: toRfc3339(row.createdAt),
+  decided_at: row.decidedAt === null ? null : toRfc3339(row.decidedAt),
+})
+
+/** Why it was opened, in words. */
+export const incidentText = (row: Pick<KnownIncident, 'addresses' | 'living' | 'outcomes'>): string =>
+  row.living > 0
+    ? `${row.addresses} addresses of ${row.outcomes} within ten minutes, of which ${row.living} took mail before`
+    : `${row.addresses} addresses of ${row.outcomes} within ten minutes`

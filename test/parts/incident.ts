@@ -1,0 +1,26 @@
+/**
+ * Twenty addresses of one domain that die together, straight in the store: an incident that is open.
+ */
+import { newId, newRecipientId } from '../../src/base/id.js'
+import type { Store } from '../../src/store/port.js'
+
+export const REFUSED = Array.from({ length: 20 }, (_, i) => `user${i}@refused.test`)
+
+/** Its id. */
+export const openIncident = async (
+  store: Pick<Store, 'addDead'>,
+  { accountId, workspaceId }: { readonly accountId: string; readonly workspaceId: string },
+  now: number,
+): Promise<string> => {
+  const upstreamId = newId('up')
+  let id = ''
+  for (const email of REFUSED) {
+    const row = {
+      ...{ id: newId('sup', now), accountId, workspaceId, email, origin: 'bounce' as const },
+      ...{ sourceId: null, reason: 'unknown_user', expiresAt: null, createdAt: now },
+    }
+    const dead = { row, recipientId: newRecipientId(), said: 'no such user', upstreamId }
+    id = (await store.addDead(dead)).opened[0]?.id ?? id
+  }
+  return id
+}
