@@ -9,11 +9,11 @@
  *   stranger counts, since providers black out addresses, and forwards rename them.
  */
 import type { Clock } from '../base/clock.js'
+import { normalizeAddress } from '../mail/address.js'
 import { observed } from '../store/observed.js'
 import type { Page } from '../store/page.js'
 import type { Outcome, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
-import { groupsFor } from './groups.js'
 import { settle } from './settle.js'
 import { type Suppression, suppressComplained } from './suppress.js'
 
@@ -38,7 +38,7 @@ const outcomeOf = (
   })
 
 interface Parts {
-  readonly store: Pick<Store, 'addSuppression' | 'settle' | 'events'>
+  readonly store: Pick<Store, 'addSuppression' | 'settle' | 'events' | 'findEmails'>
   readonly clock: Clock
 }
 
@@ -53,16 +53,30 @@ const isOld = async ({ store }: Parts, { owner }: Case): Promise<boolean> => {
   )
 }
 
+/** A report names one; more than this is nobody's habit. */
+const MAX_NAMED = 20
+
+/** True when it names somebody else whom this account has written to, and not our recipient. */
+const namesAnother = async ({ store }: Parts, { report, owner }: Case): Promise<boolean> => {
+  const named = report.recipients.flatMap(({ address }) =>
+    address === null ? [] : [normalizeAddress(address)],
+  )
+  if (named.includes(normalizeAddress(owner.address))) return false
+  for (const address of named.slice(0, MAX_NAMED)) {
+    const found = await store.findEmails(address, 20)
+    if (found.some(({ accountId }) => accountId === owner.accountId)) return true
+  }
+  return false
+}
+
 /** Puts the address on the list where that is due, and writes the event; resolves when both are on disk. */
 export const recordComplaint = async (
   parts: Parts,
   at: Case,
-  isOther: (address: string) => Promise<boolean>,
 ): Promise<{ readonly suppressed: boolean; readonly did: 'applied' | 'noted' }> => {
   const type = at.report.feedbackType ?? 'abuse'
-  const named = at.report.recipients.map((one) => ({ ...one, originalRecipient: null }))
-  const { why } = named.length === 0 ? { why: null } : await groupsFor(named, at.owner.address, isOther)
-  const unapplied = whyDoubted(at) ?? why ?? (COMPLAINTS.has(type) ? null : 'not_a_complaint')
+  const other = (await namesAnother(parts, at)) ? 'other_recipient' : null
+  const unapplied = whyDoubted(at) ?? other ?? (COMPLAINTS.has(type) ? null : 'not_a_complaint')
   const counts = unapplied === null && !(await isOld(parts, at))
   // first the list, then the event that says so: a crash between them repeats it
   const suppression = counts ? await suppressComplained(parts, at.owner, type) : null

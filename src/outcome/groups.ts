@@ -1,17 +1,17 @@
 /**
- * NAME      groups - which group of a report is about our recipient
+ * NAME      groups - which groups of a report are about our recipient
  * DESCRIPTION
- *   A report may speak of many recipients, a token only for one. Ours is the
- *   group whose Original-Recipient is our recipient, else whose
- *   Final-Recipient is; else the only one, when it names an address that we know nothing of:
- *   aliases and forwards rename recipients. A group that names somebody else
- *   we write to touches nobody. When nothing fits but all groups agree on what
- *   happened, that happened to ours too; otherwise the report is an event only.
- *   An address that was expanded to several has several groups, and each of them is heard: one
- *   failure is a failure, as it would be if every member were reported in a mail of its own.
+ *   A report that came to a signed return path (T1) is about that recipient, whomever its groups
+ *   name: the path was given to nobody else, and aliases, forwards, lists and the client's
+ *   own ORCPT make the names differ. Each group is heard, and one failure is a failure.
+ *   Without the path, a report about one recipient speaks of it. Of several groups ours
+ *   has our recipient as Original-Recipient, or what the client had us say there (ORCPT), else as
+ *   Final-Recipient; else all agree on what happened. Otherwise the report is an event only.
  */
 import { normalizeAddress } from '../mail/address.js'
+import { addressOf } from '../mail/report/fields.js'
 import type { ReportRecipient } from '../mail/report/report.js'
+import type { RecipientOwner } from '../store/port.js'
 
 /** Why no group is ours. */
 export type NotOurs = 'other_recipient' | 'groups_disagree' | 'unclear'
@@ -22,60 +22,66 @@ export interface OurGroups {
   readonly why: NotOurs | null
 }
 
-const same = (one: string | null, ours: string): boolean => one !== null && normalizeAddress(one) === ours
+/** Whom we wrote to, and what the client had us call him. */
+export type Named = Pick<RecipientOwner, 'address' | 'orcpt'>
 
-const ofOthers: OurGroups = { groups: [], why: 'other_recipient' }
+/** True for the recipient's address, and for the one that the client gave as its original. */
+export const isNameOf = (one: string | null, { address, orcpt }: Named): boolean => {
+  if (one === null) return false
+  const name = normalizeAddress(one)
+  if (name === normalizeAddress(address)) return true
+  const given = addressOf(orcpt ?? undefined)
+  return given !== null && name === normalizeAddress(given)
+}
 
-const ofUs = (groups: readonly ReportRecipient[]): OurGroups =>
-  groups.length > 0 ? { groups, why: null } : ofOthers
+const isAddressOf = (one: string | null, { address }: Named): boolean =>
+  one !== null && normalizeAddress(one) === normalizeAddress(address)
 
 /** Any of them would do, since they agree; none, when they do not. */
 const agreed = (groups: readonly ReportRecipient[]): OurGroups => {
   const [first] = groups
-  const one = first !== undefined && groups.every(({ action }) => action === first.action)
   if (first === undefined) return { groups: [], why: 'unclear' }
-  return one ? ofUs([first]) : { groups: [], why: 'groups_disagree' }
+  const isOne = groups.every(({ action }) => action === first.action)
+  return isOne ? { groups: [first], why: null } : { groups: [], why: 'groups_disagree' }
 }
 
-/** Those that name this very address. */
-export const groupsNaming = (
-  groups: readonly ReportRecipient[],
-  address: string,
-): readonly ReportRecipient[] => {
-  const ours = normalizeAddress(address)
-  const original = groups.filter((group) => same(group.originalRecipient, ours))
+/** Those that name this very recipient. */
+export const groupsNaming = (groups: readonly ReportRecipient[], ours: Named): readonly ReportRecipient[] => {
+  const original = groups.filter((group) => isNameOf(group.originalRecipient, ours))
   if (original.length > 0) return original
   return groups.filter(
-    ({ originalRecipient, finalRecipient, address: named }) =>
-      originalRecipient === null && (same(finalRecipient, ours) || same(named, ours)),
+    ({ originalRecipient, finalRecipient, address }) =>
+      originalRecipient === null && (isAddressOf(finalRecipient, ours) || isAddressOf(address, ours)),
   )
 }
 
-/**
- * The groups that speak for `address`. `isOther` tells whether an address is a
- * recipient of ours, but another one.
- */
-export const groupsFor = async (
+/** The groups that speak for `ours`, where the report is about nobody else of us. */
+export const groupsFor = (
   groups: readonly ReportRecipient[],
-  address: string,
-  isOther: (address: string) => Promise<boolean>,
-): Promise<OurGroups> => {
-  const ours = normalizeAddress(address)
-  const original = groups.filter((group) => same(group.originalRecipient, ours))
-  if (original.length > 0) return ofUs(original)
-  for (const field of ['finalRecipient', 'address'] as const) {
-    const named = groups.filter((group) => same(group[field], ours))
-    // the original recipient comes first: when that is another one of ours, so is the group
-    const others = await Promise.all(
-      named.map(async ({ originalRecipient: one }) => one !== null && (await isOther(normalizeAddress(one)))),
-    )
-    if (named.length > 0) return ofUs(named.filter((_, i) => others[i] !== true))
+  ours: Named,
+  cameByPath: boolean,
+): OurGroups => {
+  if (groups.length > 0 && (cameByPath || groups.length === 1)) return { groups, why: null }
+  const original = groups.filter((group) => isNameOf(group.originalRecipient, ours))
+  const named =
+    original.length > 0
+      ? original
+      : groups.filter(
+          ({ finalRecipient, address }) => isAddressOf(finalRecipient, ours) || isAddressOf(address, ours),
+        )
+  return named.length > 0 ? { groups: named, why: null } : agreed(groups)
+}
+
+/** The first of those that tell the same; of those, who is `better`. */
+export const distinct = (
+  groups: readonly ReportRecipient[],
+  better: (group: ReportRecipient) => boolean,
+): readonly ReportRecipient[] => {
+  const told = new Map<string, ReportRecipient>()
+  for (const group of groups) {
+    const key = `${group.action ?? group.unknownAction} ${group.status}`
+    const found = told.get(key)
+    if (found === undefined || (!better(found) && better(group))) told.set(key, group)
   }
-  for (const { originalRecipient, finalRecipient, address: named } of groups) {
-    // we said who the original recipient is (ORCPT), so another one there is somebody else
-    if (originalRecipient !== null) return ofOthers
-    const name = finalRecipient ?? named
-    if (name !== null && (await isOther(normalizeAddress(name)))) return ofOthers
-  }
-  return agreed(groups)
+  return [...told.values()]
 }

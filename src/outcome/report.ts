@@ -30,10 +30,10 @@ import { observed } from '../store/observed.js'
 import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { recordComplaint } from './complaint.js'
-import { groupsFor, groupsNaming, type NotOurs, type OurGroups } from './groups.js'
+import { distinct, groupsFor, groupsNaming, isNameOf, type NotOurs, type OurGroups } from './groups.js'
 import { settle } from './settle.js'
 import { type Suppression, type SuppressParts, speaksForAddress, suppressDead } from './suppress.js'
-import { standingOf, type Tier } from './trust.js'
+import { type Standing, standingOf, type Tier } from './trust.js'
 
 export interface ReportParts {
   readonly store: Pick<
@@ -147,14 +147,6 @@ const outcomeOf = (
     : outcome
 }
 
-/** True for an address that this account has written to, in this mail or another. */
-const isKnown =
-  ({ store }: ReportParts, owner: RecipientOwner) =>
-  async (address: string): Promise<boolean> => {
-    const found = await store.findEmails(address, 20)
-    return found.some(({ accountId }) => accountId === owner.accountId)
-  }
-
 const open = async (
   parts: ReportParts,
   report: Report,
@@ -184,7 +176,7 @@ const bury = async (
   const dead = groups.filter(suppresses)
   // a report that comes again later does not undo an operator's removal
   if (dead.length === 0 || whyDoubted(at) !== null || at.owner.status === 'bounced') return null
-  const one = dead.find((group) => speaksForAddress(group, at.owner.address, at.raw))
+  const one = dead.find((group) => speaksForAddress(group, at.owner, at.raw))
   if (one === undefined) return 'other_address'
   const text = one.diagnostic ?? one.category ?? ''
   return suppressDead(parts, at.owner, { reason: one.category, text, upstreamId: null })
@@ -198,33 +190,37 @@ const worst = (groups: readonly ReportRecipient[]): readonly ReportRecipient[] =
     .sort((a, b) => WORST.indexOf(a.action) - WORST.indexOf(b.action))
     .slice(0, 1)
 
+/** Groups that tell different things are a handful, but in a report that was made to fill a timeline. */
+const MAX_EVENTS = 50
+
 /** One report for one recipient of ours. */
 const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise<Partial<Recorded>> => {
   const groups = ours.why === null ? ours.groups : worst(at.report.recipients)
   // first the list, then the status that says so: a crash between them repeats it
   const suppression = ours.why === null ? await bury(parts, at, groups) : null
+  const isAbout = (group: ReportRecipient): boolean => isNameOf(group.finalRecipient, at.owner)
   const settled = await settle(
     parts.store,
-    groups.map((group) => outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null)),
+    distinct(groups, isAbout)
+      .slice(0, MAX_EVENTS)
+      .map((group) => outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null)),
   )
   const status = settled.filter((one) => one.applied).at(-1)?.to ?? null
   return { status, suppressed: suppression === 'added', did: status === null ? 'noted' : 'applied' }
 }
 
-/** Recipients that share one mail share its report too: it is about those whom it names. */
-const amongOurs = async (
-  parts: ReportParts,
-  report: Report,
-  owners: readonly RecipientOwner[],
-): Promise<readonly (readonly [RecipientOwner, OurGroups])[]> => {
+/** Recipients that shared a transaction share its reports too: each is about those whom it names. */
+const amongOurs = (
+  { recipients }: Report,
+  { tier, owners, shared }: Standing,
+): readonly (readonly [RecipientOwner, OurGroups])[] => {
   const [first] = owners
   if (first === undefined) return []
   // its addresses are erased: the signed reference alone says whose it is
-  if (first.isDeleted) return [[first, { groups: report.recipients, why: null }]]
-  if (owners.length === 1)
-    return [[first, await groupsFor(report.recipients, first.address, isKnown(parts, first))]]
+  if (first.isDeleted) return [[first, { groups: recipients, why: null }]]
+  if (owners.length === 1 && !shared) return [[first, groupsFor(recipients, first, tier === 'T1')]]
   const named = owners.flatMap((owner) => {
-    const groups = groupsNaming(report.recipients, owner.address)
+    const groups = groupsNaming(recipients, owner)
     return groups.length === 0 ? [] : [[owner, { groups, why: null }] as const]
   })
   return named.length > 0 ? named : [[first, { groups: [], why: 'other_recipient' }]]
@@ -248,17 +244,18 @@ export const recordReport = async (
     did: 'nothing',
   }
   if (kind === 'autoreply' || (kind === 'none' && recipients.length === 0)) return nothing
-  const { tier, owners } = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
+  const standing = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
+  const { tier, owners } = standing
   const [first] = owners
   if (first === undefined) return { ...nothing, tier }
   const { recipientId, emailId } = first
   const known: Recorded = { ...nothing, tier, recipientId, emailId, did: 'noted' }
   if (kind === 'arf') {
     const at = await open(parts, report, raw, first, tier)
-    return { ...known, ...(await recordComplaint(parts, at, isKnown(parts, first))) }
+    return { ...known, ...(await recordComplaint(parts, at)) }
   }
   let made: Recorded = known
-  for (const [owner, ours] of await amongOurs(parts, report, owners)) {
+  for (const [owner, ours] of amongOurs(report, standing)) {
     const at = await open(parts, report, raw, owner, tier)
     const { recipientId, emailId } = owner
     made = { ...known, recipientId, emailId, ...(await recordFor(parts, at, ours)) }

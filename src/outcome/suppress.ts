@@ -17,6 +17,7 @@ import type { ReportRecipient } from '../mail/report/report.js'
 import type { IncidentRow } from '../store/port/incident.js'
 import type { RecipientOwner, Store } from '../store/port.js'
 import type { SuppressionRow } from '../store/port-tenants.js'
+import { isNameOf, type Named } from './groups.js'
 import { saidAlike } from './said.js'
 
 export interface SuppressParts {
@@ -61,13 +62,15 @@ const isForwarded = (raw: Uint8Array, ours: string): boolean => {
  */
 export const speaksForAddress = (
   { address, finalRecipient, diagnostic }: Pick<ReportRecipient, 'address' | 'finalRecipient' | 'diagnostic'>,
-  ours: string,
+  ours: Named,
   raw: Uint8Array,
 ): boolean => {
-  const mine = normalizeAddress(ours)
+  const mine = normalizeAddress(ours.address)
   const said = [...(diagnostic ?? '').matchAll(BRACKETED)].map(([, one]) => one ?? '')
   return (
-    [address, finalRecipient].every((one) => names(one, mine)) &&
+    // where the far server says whom it tried, the client's own name for him may stand beside it
+    (names(address, mine) || (finalRecipient !== null && isNameOf(address, ours))) &&
+    names(finalRecipient, mine) &&
     !namesOthers(said, mine) &&
     !isForwarded(raw, mine)
   )

@@ -28,6 +28,8 @@ export interface Standing {
   readonly tier: Tier
   /** Several only when one mail went to several at once. */
   readonly owners: readonly RecipientOwner[]
+  /** True when its mail had more recipients, and went to several in one transaction: the reference is theirs, too. */
+  readonly shared: boolean
 }
 
 interface TrustParts {
@@ -66,27 +68,29 @@ const guess = async ({ store }: TrustParts, report: Report): Promise<RecipientOw
 /**
  * Where recipients share a transaction, its ENVID is signed for the first of them and
  * returns with the reports of all: it then speaks for those whom the report names.
+ * Answers whether they do.
  */
 const addSiblings = async (
   { store }: TrustParts,
   report: Report,
   owners: Map<string, RecipientOwner>,
-): Promise<void> => {
+): Promise<boolean> => {
   const [first] = owners.values()
-  if (first === undefined) return
+  if (first === undefined) return false
   const pool = await poolInForce(store, first.accountId, first.poolId)
-  if (pool?.returnPath !== 'fixed') return
+  if (pool?.returnPath !== 'fixed') return false
   const { accountId, workspaceId } = first
   const record = await store.email({ accountId, workspaceId, mode: null }, first.emailId)
-  for (const { id, address } of record?.recipients ?? []) {
-    if (owners.has(id) || groupsNaming(report.recipients, address).length === 0) continue
-    const owner = await store.recipient(id)
-    if (owner !== null) owners.set(id, owner)
+  const all = record?.recipients ?? []
+  for (const { id } of all) {
+    const owner = owners.has(id) ? null : await store.recipient(id)
+    if (owner !== null && groupsNaming(report.recipients, owner).length > 0) owners.set(id, owner)
   }
+  return all.length > 1
 }
 
 /** Who signed references in the report itself; each recipient once. */
-const referred = async (parts: TrustParts, report: Report, now: number): Promise<RecipientOwner[]> => {
+const referred = async (parts: TrustParts, report: Report, now: number): Promise<Omit<Standing, 'tier'>> => {
   const complaining = report.kind === 'arf' ? report.refs : []
   const candidates: readonly (readonly [TokenPurpose, Token | null])[] = [
     ['envid', report.envid === null ? null : readRef('envid', report.envid)],
@@ -99,8 +103,8 @@ const referred = async (parts: TrustParts, report: Report, now: number): Promise
     const owner = await ownerOf(parts, purpose, token, now)
     if (owner !== null) owners.set(owner.recipientId, owner)
   }
-  await addSiblings(parts, report, owners)
-  return [...owners.values()]
+  const shared = await addSiblings(parts, report, owners)
+  return { owners: [...owners.values()], shared }
 }
 
 /** `envelopeRecipient` is where the report was delivered to: the only address that counts for T1. */
@@ -112,9 +116,11 @@ export const standingOf = async (
 ): Promise<Standing> => {
   const path = returnPathAt(envelopeRecipient, parts.domain)
   const first = await ownerOf(parts, 'return-path', path, now)
-  if (first !== null) return { tier: 'T1', owners: [first] }
-  const owners = await referred(parts, report, now)
-  if (owners.length > 0) return { tier: 'T2', owners }
+  if (first !== null) return { tier: 'T1', owners: [first], shared: false }
+  const found = await referred(parts, report, now)
+  if (found.owners.length > 0) return { tier: 'T2', ...found }
   const owner = await guess(parts, report)
-  return owner === null ? { tier: 'T4', owners: [] } : { tier: 'T3', owners: [owner] }
+  return owner === null
+    ? { tier: 'T4', owners: [], shared: false }
+    : { tier: 'T3', owners: [owner], shared: false }
 }

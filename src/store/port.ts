@@ -319,6 +319,8 @@ export interface RecipientOwner {
   readonly workspaceId: string
   readonly mode: Mode
   readonly address: string
+  /** Whom the submitting client said it was for (RFC 3461), as received. */
+  readonly orcpt: string | null
   readonly status: Status
   /** True once a message may have left for it: an attempt has ended, or is past its mark in the journal. */
   readonly tried: boolean

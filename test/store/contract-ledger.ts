@@ -201,6 +201,7 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
       workspaceId: at.workspace.id,
       mode: 'live',
       address: 'ana@example.com',
+      orcpt: null,
       status: 'queued',
       tried: false,
       poolId: at.poolId,

@@ -12,8 +12,8 @@ import { ACTIONS, type Action } from './report.js'
 
 export type Fields = ReadonlyMap<string, string>
 
-const MAX_GROUPS = 100
-const MAX_LINES = 4_000
+/** More than a report of 1 MB has room for with fields that say anything. */
+const MAX_LINES = 40_000
 const MAX_VALUE = 4_000
 const LINE = /^([A-Za-z][A-Za-z0-9-]{1,60})[ \t]*:[ \t]*(.*)$/
 const RECIPIENT = new Set(['final-recipient', 'original-recipient', 'action', 'status', 'x-actual-recipient'])
@@ -42,7 +42,7 @@ export const readGroups = (text: string): FieldGroups => {
   let field: string | null = null
   let gap = false
   const close = (): void => {
-    if (names(group) && recipients.length < MAX_GROUPS) recipients.push(group)
+    if (names(group)) recipients.push(group)
     group = new Map()
   }
   for (const line of text.split('\n', MAX_LINES)) {

@@ -14,7 +14,7 @@ import { decodeCharset, decodeTransfer, decodeWords, htmlToText } from './text.j
 
 const MAX_BYTES = 1 << 20
 const MAX_PARTS = 60
-/** Of one part: far more than any notice or a hundred groups need. */
+/** Of one part, but for a status part, which may name thousands: far more than any notice needs. */
 const MAX_TEXT = 200_000
 const MAX_DEPTH = 5
 const MAX_FIELDS = 2_000
@@ -158,7 +158,8 @@ const RETURNED =
 /** A part's body, decoded from its transfer encoding and charset. */
 export const textOf = (part: Part): string => {
   const encoding = header(part.headers, 'content-transfer-encoding').trim()
-  const body = decodeTransfer(part.body.slice(0, MAX_TEXT), encoding)
+  const most = part.type.endsWith('delivery-status') ? MAX_BYTES : MAX_TEXT
+  const body = decodeTransfer(part.body.slice(0, most), encoding)
   return decodeCharset(body, parameter(header(part.headers, 'content-type'), 'charset'))
 }
 

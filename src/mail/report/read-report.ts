@@ -6,7 +6,7 @@
  *   X-Failed-Recipients and the text, and these only where the header shows a
  *   machine. Auto-replies, receipts (RFC 8098) and what people forward are told
  *   apart and name nobody; but a receipt may be a rejection.
- *   Cost is linear and bounded (1 MB, 100 recipients); nothing throws, wherever
+ *   Cost is linear and bounded (1 MB); nothing throws, wherever
  *   the mail is cut. A file with several mails (mbox) gives one report of them all.
  */
 import { findAddresses, sameAddress, uniqueBy } from './addresses.js'
@@ -55,23 +55,28 @@ import { makeRecipient, oneLine } from './recipient.js'
 import { kindOf, type Report, type ReportRecipient, UNSAID } from './report.js'
 
 const MAX_MAILS = 20
+/** Of further groups only the fields are read: looking for each in the prose costs the most. */
+const FULLY_READ = 100
 
 const isAddress = (text: string | null): text is string => text?.includes('@') === true
 
-/** `mention` is given where the group itself does not tell whom it is about. */
+const WORDLESS = { own: '', context: '' }
+
+/** `mention` is given where the group itself does not tell whom it is about; `unread`: the prose is not looked at. */
 const fromFields = (
   fields: Fields,
   said: Said,
   alone: boolean,
-  mention: Mention | undefined,
+  mention: Mention | 'unread' | undefined,
   rules: readonly Rule[],
 ): ReportRecipient => {
   const finalRecipient = addressOf(fields.get('final-recipient'))
   const originalRecipient = addressOf(fields.get('original-recipient'))
   const actual = addressOf(fields.get('x-actual-recipient'))
   const only = alone && said.mentions.length === 1 ? (said.mentions[0]?.address ?? null) : null
+  const known = mention === 'unread' ? undefined : mention
   const address =
-    mention?.address ??
+    known?.address ??
     [originalRecipient, finalRecipient, actual, only].find(isAddress) ??
     finalRecipient ??
     originalRecipient
@@ -90,9 +95,11 @@ const fromFields = (
       status,
       diagnostic: diagnosticOf(fields.get('diagnostic-code')) ?? commentOf(fields.get('status')),
       remoteMta: hostOf(fields.get('remote-mta')),
-      ...(mention === undefined
-        ? saidAbout(said, address, alone)
-        : { own: mention.text, context: mention.text }),
+      ...(mention === 'unread'
+        ? WORDLESS
+        : known === undefined
+          ? saidAbout(said, address, alone)
+          : { own: known.text, context: known.text }),
     },
     rules,
   )
@@ -177,7 +184,7 @@ const groupsOf = (mail: Mail): FieldGroups | null => {
   if (parts.length === 0) return null
   const groups = parts.map((part) => readGroups(textOf(part)))
   const message = new Map(groups.flatMap((one) => [...one.message]).reverse())
-  return { message, recipients: groups.flatMap((one) => one.recipients).slice(0, 100) }
+  return { message, recipients: groups.flatMap((one) => one.recipients) }
 }
 
 /**
@@ -222,14 +229,16 @@ const complaint = (mail: Mail): Reading | null => {
 }
 
 /** Several Final-Recipients under one Original-Recipient are members of a list: each speaks for itself, not for the list. */
-const membersApart = (recipients: readonly ReportRecipient[]): ReportRecipient[] =>
-  recipients.map((one) => {
+const membersApart = (recipients: readonly ReportRecipient[]): ReportRecipient[] => {
+  const members = new Map<string | null, Set<string | null>>()
+  for (const { originalRecipient: list, finalRecipient } of recipients)
+    members.set(list, (members.get(list) ?? new Set()).add(finalRecipient))
+  return recipients.map((one) => {
     const { originalRecipient: list, finalRecipient } = one
-    const others = recipients.some(
-      (other) => list !== null && other.originalRecipient === list && other.finalRecipient !== finalRecipient,
-    )
-    return others && isAddress(finalRecipient) ? { ...one, address: finalRecipient } : one
+    const several = list !== null && (members.get(list)?.size ?? 0) > 1
+    return several && isAddress(finalRecipient) ? { ...one, address: finalRecipient } : one
   })
+}
 
 /** A report that names nobody still says whether it is about a delay. */
 const kindOr = (recipients: readonly ReportRecipient[], said: Said): Report['kind'] =>
@@ -245,7 +254,13 @@ const fromGroups = async (
   const members = membersOf(groups, said)
   const told = members.length > 0 ? groups.recipients : distinct(groups.recipients)
   const stated = await inTurns(told, (fields, at) =>
-    fromFields(fields, said, told.length === 1, members[at], rules),
+    fromFields(
+      fields,
+      said,
+      told.length === 1,
+      members[at] ?? (at < FULLY_READ ? undefined : 'unread'),
+      rules,
+    ),
   )
   const recipients =
     stated.length > 0 ? membersApart(stated) : await fromMentions(inWords(mail, said), said, rules)

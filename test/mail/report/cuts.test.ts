@@ -67,13 +67,13 @@ t.test('any bytes', async (t) => {
 
 const HEAD = 'From: MAILER-DAEMON@mx.test\nSubject: Undelivered Mail\n'
 
-t.test('five thousand groups are read up to a hundred', async (t) => {
+t.test('five thousand groups are all read', async (t) => {
   const group = (at: number) => `Final-Recipient: rfc822; u${at}@peer.test\nAction: failed\nStatus: 5.1.1\n`
   const groups = Array.from({ length: 5000 }, (_, at) => group(at)).join('\n')
   const mail = `${HEAD}Content-Type: multipart/report; boundary=B\n\n--B\nContent-Type: message/delivery-status\n\n${groups}\n--B--\n`
   const report = await readReport(Buffer.from(mail))
   t.equal(report.kind, 'bounce')
-  t.equal(report.recipients.length, 100)
+  t.equal(report.recipients.length, 5_000)
 })
 
 t.test('ten megabytes of anything', async (t) => {

@@ -217,7 +217,7 @@ export const createEmailReads = (sql: Statements) => {
 
     recipient(recipientId: string): RecipientOwner | null {
       const row = sql(
-        `SELECT r.id, r.email_id, r.address, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, w.deleted_at, p.id AS pool_id,
+        `SELECT r.id, r.email_id, r.address, r.orcpt, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, w.deleted_at, p.id AS pool_id,
            e.test, e.message_id, e.envid, e.created_at
          FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace
            JOIN pools p ON p.n = r.pool WHERE r.id = ?`,
@@ -230,6 +230,7 @@ export const createEmailReads = (sql: Statements) => {
         workspaceId: row.workspace_id as string,
         mode: modeOf(row.test),
         address: row.address as string,
+        orcpt: row.orcpt as string | null,
         status: row.status as Status,
         tried: row.attempts !== 0 || row.attempting !== null,
         poolId: row.pool_id as string,
