@@ -5,22 +5,26 @@
  *   complaint, and touches nothing; `classify` explains one line of an SMTP
  *   dialogue. Neither needs a database, nor a configuration, but a site's own rules
  *   (`bounce.rules_file`, or --rules) are heard; ingest.ts is another matter.
- *   `rotate-key` changes the key that signs return paths.
+ *   `show` prints the report behind an event, as it came. `rotate-key` changes the key that signs
+ *   return paths.
  */
 
+import { Fault } from '../base/fault.js'
 import { ConfigError } from '../config/problem.js'
 import { parseReply } from '../mail/reply.js'
 import { CATEGORIES, classify as classifyReason, type Rule } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
 import type { Report } from '../mail/report/report.js'
+import { readKept } from '../outcome/kept-report.js'
 import { readKeyRing, rotateKeys } from '../outcome/keys.js'
 import { rulesIn } from '../outcome/rules.js'
+import { loggedEvent } from '../record/event.js'
 import { command, type Globals, type Subject } from './command.js'
 import { configOf, withHouse } from './context.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
 import { ingestCommand } from './ingest.js'
 import { STDIN } from './input.js'
-import { type Paint, table } from './terminal.js'
+import { clean, type Paint, table } from './terminal.js'
 
 const OPTIONS = {
   rules: { type: 'string', describe: 'File with rules of your own; else bounce.rules_file' },
@@ -123,6 +127,23 @@ const classify = command({
   },
 })
 
+const show = command({
+  usage: 'show <event>',
+  summary: 'The report behind an event, as it came (its first 64 KiB)',
+  positionals: { event: { type: 'string', demandOption: true, describe: 'Id of the event, evt_…' } },
+  options: { raw: { type: 'boolean', describe: 'Octet for octet, for a file or another program' } },
+  examples: [['$0 bounce show --raw evt_01… > report.eml', 'into a file']],
+  run: (args, terminal) =>
+    withHouse(args, async ({ store, account }) => {
+      const event = await store.loggedEvent(account.id, args.event)
+      if (event === null || event.emailId === null) throw new Fault('event.not_found')
+      const report = await readKept(store, event.emailId, event)
+      if (args.raw) return terminal.writeOctets(report)
+      const record = { event: loggedEvent(event), raw: report.toString('base64') }
+      terminal.data(record, () => report.toString().split(/\r?\n/).map(clean).join('\n'))
+    }),
+})
+
 const rotate = command({
   usage: 'rotate-key',
   summary: 'Sign return paths with a new key; what the old one signed is known for 45 days more',
@@ -137,4 +158,7 @@ const rotate = command({
     }),
 })
 
-export const bounceSubject: Subject = { name: 'bounce', commands: [read, ingestCommand, classify, rotate] }
+export const bounceSubject: Subject = {
+  name: 'bounce',
+  commands: [read, ingestCommand, classify, show, rotate],
+}

@@ -77,7 +77,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'bounce',
-    summary: 'Bounce mails: read, ingest, classify, rotate-key',
+    summary: 'Bounce mails: read, ingest, classify, show, rotate-key',
     load: async () => (await import('./bounce.js')).bounceSubject,
   },
   {

@@ -41,6 +41,7 @@ const TOLD = [
   'fault',
   'tier',
   'unapplied',
+  'report',
 ]
 
 /** Why an event changed nothing, in words. */
@@ -53,6 +54,8 @@ const UNAPPLIED: Readonly<Record<string, string>> = {
   relayed_means_sent: 'in this pool relayed means sent',
   unknown_action: 'nobody knows such an action',
   not_a_complaint: 'this kind of feedback is no complaint',
+  unread: 'nobody can read what it says',
+  auto_reply: 'it is an automatic answer',
   stale_attempt: 'the attempt had been given up',
 }
 

@@ -86,7 +86,12 @@ export interface Config {
     /** Who is written to when an endpoint fails. */
     readonly notify: readonly string[]
   }
-  readonly retention: { readonly bodies: number; readonly emails: number; readonly log: number }
+  readonly retention: {
+    readonly bodies: number
+    readonly emails: number
+    readonly log: number
+    readonly reports: number
+  }
   readonly identity: IdentitySettings
   readonly default_from: string | null
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' }

@@ -304,6 +304,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       log: duration(4 * DAY)
         .default(30 * DAY)
         .description('How far back the log of events can be followed; never further than retention.emails'),
+      reports: duration(0)
+        .default(30 * DAY)
+        .description('How long a bounce or other report is kept as it came, its first 64 KiB'),
     }),
     'What is forgotten, and when',
   ),

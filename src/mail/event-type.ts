@@ -35,6 +35,8 @@ export const EVENT_TYPES = [
   'webhook.enabled',
   'workspace.rate_alarm',
   'suppression.incident',
+  // the gateway has written to the sender of a mail what became of it
+  'email.sender_notified',
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 

@@ -75,8 +75,8 @@ export const isRemark = (seen: Observation): seen is 'complained' | 'reported' =
 /** What an operator's order does to a mail that waits. */
 export type OrderKind = 'held' | 'released' | 'rerouted' | 'retried'
 
-/** What the events of a timeline are called, after `email.`: a status, a remark or an order. */
-export type EventKind = Status | 'complained' | 'reported' | OrderKind
+/** What the events of a timeline are called, after `email.`: a status, a remark, a notice to the sender or an order. */
+export type EventKind = Status | 'complained' | 'reported' | 'sender_notified' | OrderKind
 
 /** The status after an observation, or null when the table does not list it. A repeat of the same status is listed only for `postponed`. */
 export const nextStatus = (from: Status, seen: Observation): Status | null => TABLE[seen][from] ?? null

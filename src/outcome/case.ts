@@ -12,7 +12,7 @@
 import { createHash } from 'node:crypto'
 import type { Report } from '../mail/report/report.js'
 import type { Status } from '../mail/status.js'
-import type { RecipientOwner } from '../store/port.js'
+import type { KeptReport, RecipientOwner } from '../store/port.js'
 import type { NotOurs } from './groups.js'
 import type { Tier } from './trust.js'
 
@@ -29,10 +29,15 @@ export type Unapplied =
   | 'unknown_action'
   /** Feedback of a kind that is no complaint: not-spam, opt-out, auth-failure... */
   | 'not_a_complaint'
+  /** It came to a signed return path, and is no report, or none that anybody can read. */
+  | 'unread'
+  | 'auto_reply'
 
 export interface Case {
   readonly report: Report
   readonly raw: Uint8Array
+  /** What is kept of it; null of a mail that is erased. */
+  readonly kept: KeptReport | null
   readonly owner: RecipientOwner
   readonly tier: Tier
   readonly now: number

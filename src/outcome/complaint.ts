@@ -14,6 +14,7 @@ import { observed } from '../store/observed.js'
 import type { Page } from '../store/page.js'
 import type { Outcome, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
+import { withReport } from './kept-report.js'
 import { settle } from './settle.js'
 import { type Suppression, suppressComplained } from './suppress.js'
 
@@ -80,6 +81,6 @@ export const recordComplaint = async (
   const counts = unapplied === null && !(await isOld(parts, at))
   // first the list, then the event that says so: a crash between them repeats it
   const suppression = counts ? await suppressComplained(parts, at.owner, type) : null
-  await settle(parts.store, [outcomeOf(at, type, unapplied, suppression)])
+  await settle(parts.store, withReport(at.kept, [outcomeOf(at, type, unapplied, suppression)]))
   return { suppressed: suppression === 'added', did: unapplied === null ? 'applied' : 'noted' }
 }

@@ -31,6 +31,7 @@ import type { Outcome, RecipientOwner, Settled, Store } from '../store/port.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { recordComplaint } from './complaint.js'
 import { distinct, groupsFor, groupsNaming, isNameOf, type NotOurs, type OurGroups } from './groups.js'
+import { keptOf, withReport } from './kept-report.js'
 import { settle } from './settle.js'
 import { type Suppression, type SuppressParts, speaksForAddress, suppressDead } from './suppress.js'
 import { type Standing, standingOf, type Tier } from './trust.js'
@@ -127,7 +128,7 @@ const outcomeOf = (
     reply: replyOf(group),
     mta: { poolId: owner.poolId, upstreamId: null, host: report.reportingMta },
     dedupe: keyOf(at, action, group.status, unapplied),
-    reason: action === 'failed' ? group.category : null,
+    reason: action === 'failed' ? group.category : action === null ? 'unread' : null,
     detail: {
       tier,
       action: action ?? group.unknownAction ?? null,
@@ -159,6 +160,7 @@ const open = async (
   return {
     report,
     raw,
+    kept: owner.isDeleted ? null : await keptOf(raw),
     owner,
     tier,
     now: parts.clock.now(),
@@ -199,14 +201,29 @@ const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise
   // first the list, then the status that says so: a crash between them repeats it
   const suppression = ours.why === null ? await bury(parts, at, groups) : null
   const isAbout = (group: ReportRecipient): boolean => isNameOf(group.finalRecipient, at.owner)
-  const settled = await settle(
-    parts.store,
-    distinct(groups, isAbout)
-      .slice(0, MAX_EVENTS)
-      .map((group) => outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null)),
-  )
+  const outcomes = distinct(groups, isAbout)
+    .slice(0, MAX_EVENTS)
+    .map((group) => outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null))
+  const settled = await settle(parts.store, withReport(at.kept, outcomes))
   const status = settled.filter((one) => one.applied).at(-1)?.to ?? null
   return { status, suppressed: suppression === 'added', did: status === null ? 'noted' : 'applied' }
+}
+
+/** What came to a return path and tells nothing of delivery: an event, so that nothing is dropped in silence. */
+const recordUnread = async (parts: ReportParts, at: Case, why: 'unread' | 'auto_reply'): Promise<void> => {
+  const unapplied = whyDoubted(at) ?? why
+  const outcome = observed({
+    recipientId: at.owner.recipientId,
+    seen: 'reported',
+    at: at.now,
+    source: 'dsn',
+    mta: { poolId: at.owner.poolId, upstreamId: null, host: null },
+    dedupe: keyOf(at, why, null, unapplied),
+    reason: why,
+    detail: { tier: at.tier, unapplied },
+    trusted: false,
+  })
+  await settle(parts.store, withReport(at.kept, [outcome]))
 }
 
 /** Recipients that shared a transaction share its reports too: each is about those whom it names. */
@@ -243,15 +260,20 @@ export const recordReport = async (
     suppressed: false,
     did: 'nothing',
   }
-  if (kind === 'autoreply' || (kind === 'none' && recipients.length === 0)) return nothing
   const standing = await standingOf(parts, envelopeRecipient, report, parts.clock.now())
   const { tier, owners } = standing
+  const tellsNothing = kind === 'autoreply' || (kind === 'none' && recipients.length === 0)
+  if (tellsNothing && tier !== 'T1') return nothing
   const [first] = owners
   if (first === undefined) return { ...nothing, tier }
   const { recipientId, emailId } = first
   const known: Recorded = { ...nothing, tier, recipientId, emailId, did: 'noted' }
-  if (kind === 'arf') {
+  if (tellsNothing || kind === 'arf') {
     const at = await open(parts, report, raw, first, tier)
+    if (tellsNothing) {
+      await recordUnread(parts, at, kind === 'autoreply' ? 'auto_reply' : 'unread')
+      return known
+    }
     return { ...known, ...(await recordComplaint(parts, at)) }
   }
   let made: Recorded = known

@@ -19,6 +19,8 @@ export interface Keep {
   readonly emailsMs: number
   /** How far back the log of events can be followed; unsaid, as far as it is. */
   readonly logMs?: number
+  /** How long reports are kept as they came; unsaid, as long as their mails. */
+  readonly reportsMs?: number
   /** False while the clock can not be believed: mail that others hold is not called expired. */
   readonly deadlines?: boolean
 }

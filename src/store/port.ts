@@ -204,7 +204,19 @@ export interface Outcome {
   readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
   /** False records the event with applied:false whatever the table says (unverified reports); its detail says why. */
   readonly trusted: boolean
+  /** The report that tells it, kept beside the event whose detail gives its name (`report`). */
+  readonly report?: KeptReport
 }
+
+/** The store neither reads nor packs it. */
+export interface KeptReport {
+  /** The same report of a mail is kept once. */
+  readonly name: string
+  readonly octets: Uint8Array
+}
+
+/** How many reports of one mail are kept: whoever was written to may send as many as he likes. */
+export const MAX_REPORTS = 100
 
 export interface Settled {
   readonly recipientId: string
@@ -302,6 +314,8 @@ export interface Ledger {
   /** Of each of these mails that bounced or is deferred: what was last said of one such recipient. */
   lastWords(emailIds: readonly string[]): Promise<readonly LastWords[]>
   events(emailId: string, page: Page): Promise<Rows<EventRow>>
+  /** What was kept of a report, octets as they were given; null when it is not kept, or no longer. */
+  report(emailId: string, name: string): Promise<Uint8Array | null>
   /** The traceparent that came in with an email, or null. */
   trace(emailId: string): Promise<string | null>
   /** For a bounce: whose recipient is this, and what do we think of it? */

@@ -20,7 +20,12 @@ const REST_MS = 3_600_000
 export interface UpkeepParts {
   readonly store: Pick<Upkeep, 'sweep' | 'clockLead'>
   /** Asked at each sweep, since it can be reloaded. */
-  readonly retention: () => { readonly bodies: number; readonly emails: number; readonly log: number }
+  readonly retention: () => {
+    readonly bodies: number
+    readonly emails: number
+    readonly log: number
+    readonly reports: number
+  }
   readonly log: Pick<Log, 'error' | 'warn' | 'info'>
   readonly clock: Clock
   /** The waits between attempts, in milliseconds. */
@@ -50,12 +55,13 @@ export const createUpkeep = ({ store, retention, log, retry, ...parts }: UpkeepP
     if (isSweeping || (clock.steps > 0 && steady < REST_MS)) return
     isSweeping = true
     const deadlines = steady >= Math.max(...retry)
-    const { bodies, emails, log: kept } = retention()
+    const { bodies, emails, log: kept, reports } = retention()
     try {
       await store.sweep(clock.now(), {
         bodiesMs: bodies,
         emailsMs: emails,
         logMs: Math.min(kept, emails),
+        reportsMs: reports,
         deadlines,
       })
     } catch (error) {

@@ -117,6 +117,15 @@ t.test('ingest does what the bounce door does, signed reports only', async (t) =
       .replace(/^/, `Message-ID: ${id}\r\n`)
       .replace('--x--', `--x\r\nContent-Type: text/rfc822-headers\r\n\r\n${part}\r\n\r\n--x--`)
   const ref = makeRef(keys, 'ref', { recipientId, workspaceId: row.id, address: 'ana@example.com' })
+  const [event] = await desk.json(['event', 'list', '--type', 'email.bounced'])
+  const report = await desk.json(['bounce', 'show', event.id])
+  t.equal(Buffer.from(report.raw, 'base64').toString(), dsn(path))
+  t.match(await desk.run(['bounce', 'show', event.id]), {
+    code: 0,
+    stdout: /Action: failed\nStatus: 5\.1\.1/,
+  })
+  t.match(await desk.run(['bounce', 'show', '--raw', event.id]), { code: 0, stdout: dsn(path) })
+  t.match(await desk.run(['bounce', 'show', 'evt_x']), { code: 65, stderr: /Event not found/ })
   const fixed = ['bounce', 'ingest', '--recipient', 'bounces@bounces.test']
   t.match(
     await desk.json(fixed, signed('<2@mx.test>', `X-Postern-Ref: ${ref}`)),

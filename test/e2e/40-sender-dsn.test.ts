@@ -65,7 +65,7 @@ else {
     const read = JSON.stringify(await postern.json('bounce', 'read', file))
     for (const word of ['"bounce"', '"nobody@deliver.test"', '"failed"', '"5.1.1"']) t.match(read, word)
     const events = (await postern.api('GET', `/v1/emails/${id}/events`, key)).body.data
-    t.match(events[0], { source: 'system', reason: 'sender_notified', applied: false })
+    t.match(events[0], { type: 'email.sender_notified', source: 'system', applied: true, change: false })
     const list = (await postern.api('GET', `/v1/emails?tag=dsn_for:${id}`, key)).body.data
     t.match(list, [{ source: 'system', to: ['app@deliver.test'], subject: 'Undelivered: Receipt 42' }])
     t.equal(list.length, 1)

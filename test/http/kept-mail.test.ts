@@ -1,6 +1,7 @@
 /** The octets of a mail: shown, and sent once more. */
 import t from 'tap'
 import type { Observation } from '../../src/mail/status.js'
+import { keptOf } from '../../src/outcome/kept-report.js'
 import { outcome } from '../store/fixture.js'
 import { ask, fieldsOf, MAIL, openKit } from './kit.js'
 
@@ -74,6 +75,38 @@ t.test('the source is what is stored', async (t) => {
   t.match(head.headers.get('content-type'), 'message/rfc822')
   const large = await sent({ text: 'x'.repeat(3_000_000) })
   t.ok((await ask(`${kit.url}/v1/emails/${large}/source`, { key: kit.key })).text.length > 3_000_000)
+})
+
+t.test('the report behind an event is what came', async (t) => {
+  const [id, other] = [await sent(), await sent()]
+  const [one] = (await recordOf(id)).recipients
+  const raw = Buffer.from('Subject: \xff\r\n\r\n<script>\r\n', 'latin1')
+  const report = await keptOf(raw)
+  await kit.store.settle([
+    outcome(one?.id ?? '', {
+      seen: 'dsn-failed',
+      at: kit.clock.now(),
+      source: 'dsn',
+      detail: { report: report.name },
+      report,
+    }),
+  ])
+  const events = (await kit.ask(`/v1/emails/${id}/events`)).json.data
+  const [told, ...others] = events as { id: string; detail?: { report?: string } }[]
+  t.equal(told?.detail?.report, report.name)
+  const path = `/v1/emails/${id}/events/${told?.id}/report`
+  const given = await fetch(`${kit.url}${path}`, { headers: { authorization: `Bearer ${kit.key}` } })
+  t.ok(Buffer.from(await given.arrayBuffer()).equals(raw))
+  t.equal(given.headers.get('content-type'), 'message/rfc822')
+  t.equal(given.headers.get('content-disposition'), `attachment; filename="${told?.id}.eml"`)
+  t.match(await kit.ask(`/v1/emails/${id}/events/${others[0]?.id}/report`), {
+    status: 409,
+    json: { reason: 'report_gone' },
+  })
+  t.match(await kit.ask(`/v1/emails/${other}/events/${told?.id}/report`), {
+    json: { code: 'event.not_found' },
+  })
+  t.match(await kit.ask(`/v1/emails/x/events/${told?.id}/report`), { json: { code: 'email.not_found' } })
 })
 
 t.test('to others it is not there', async (t) => {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { createIntake } from '../../src/outcome/intake.js'
+import { readKept } from '../../src/outcome/kept-report.js'
 import { recordReport } from '../../src/outcome/report.js'
 import { observed } from '../../src/store/observed.js'
 import { accept, newEmail, WORKSPACE } from '../relay/store-parts.js'
@@ -247,15 +248,44 @@ t.test('relayed may mean sent', async (t) => {
   t.same(await statuses(store, mail), ['sent', 'sent'])
 })
 
-t.test('what is no report is no event', async (t) => {
+t.test('what comes to a return path and is no report is an event, and kept as it came', async (t) => {
   const { store, mail, path, record } = await setUp(t)
   const before = (await eventsOf(store, mail)).length
-  t.match(await record(path, Buffer.from('Subject: lunch?\r\n\r\nAt noon.\r\n')), {
-    kind: 'none',
-    tier: 'T4',
+  const lunch = 'Subject: lunch?\r\n\r\nAt noon.\r\n'
+  const away = 'Subject: Out of office\r\nAuto-Submitted: auto-replied\r\n\r\nBack on Monday.\r\n'
+  t.match(await record('x@bounces.test', Buffer.from(lunch)), { tier: 'T4', did: 'nothing' })
+  t.equal((await eventsOf(store, mail)).length, before, 'elsewhere it is nothing')
+  for (const [text, kind, reason] of [
+    [lunch, 'none', 'unread'],
+    [away, 'autoreply', 'auto_reply'],
+    ['', 'none', 'unread'],
+  ] as const) {
+    t.match(await record(path, Buffer.from(text)), { kind, tier: 'T1', status: null, did: 'noted' })
+    const [event] = await eventsOf(store, mail)
+    t.match(event, { type: 'email.reported', applied: false, reason, detail: { unapplied: reason } })
+    if (event === undefined) return
+    t.equal((await readKept(store, mail.id, event)).toString(), text)
+  }
+  t.equal((await eventsOf(store, mail)).length, before + 3)
+  await record(path, Buffer.from(lunch))
+  t.equal((await eventsOf(store, mail)).length, before + 3, 'twice is once')
+  t.same(await statuses(store, mail), ['sent', 'sent'])
+})
+
+t.test('each event of a report has it, the first 64 KiB', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const fine = { final: 'a@example.com', action: 'delivered', status: '2.0.0' }
+  const raw = dsn({
+    groups: [fine, { final: 'a@example.com', ...HARD }],
+    returned: 'X: y\r\n'.repeat(20_000),
   })
-  t.match(await record(path, Buffer.alloc(0)), { status: null })
-  t.equal((await eventsOf(store, mail)).length, before)
+  await record(path, raw)
+  const told = (await eventsOf(store, mail)).filter(({ source }) => source === 'dsn')
+  t.equal(told.length, 2)
+  for (const event of told) t.ok((await readKept(store, mail.id, event)).equals(raw.subarray(0, 65_536)))
+  const [first] = (await eventsOf(store, mail)).filter(({ source }) => source !== 'dsn')
+  if (first === undefined) return
+  await t.rejects(readKept(store, mail.id, first), { code: 'resource.conflict' })
 })
 
 t.test('a dead member of a living list buries nobody else', async (t) => {

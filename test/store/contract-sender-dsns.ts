@@ -150,12 +150,12 @@ const paid = async (t: Test, store: Store): Promise<void> => {
     const [claimed] = await store.claim(at.poolId, 9, T0 + 2 * HOUR, T0 + HOUR)
     t.match(claimed, { address: 'app@acme.test', nullSender: true })
     const events = (await store.events(sent.id, page())).rows.filter(
-      ({ reason }) => reason === 'sender_notified',
+      ({ type, applied, change }) => type === 'email.sender_notified' && applied && !change,
     )
     t.equal(events.length, 2)
     t.match(events[0], {
       source: 'system',
-      applied: false,
+      reason: null,
       detail: { action: 'failed', dsn: first.mails[0]?.id },
     })
     if (claimed !== undefined) await store.settle([ofLease(claimed, refused)])

@@ -18,6 +18,7 @@ import { noticesContract } from './contract-notices.js'
 import { operationsContract } from './contract-operations.js'
 import { orderContract } from './contract-order.js'
 import { queueContract } from './contract-queue.js'
+import { reportsContract } from './contract-reports.js'
 import { searchContract } from './contract-search.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
@@ -51,5 +52,6 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('notices', (t) => noticesContract(t, store, open))
   await t.test('watch', (t) => watchContract(t, store, open))
   await t.test('incidents', (t) => incidentsContract(t, store, open))
+  await t.test('reports', (t) => reportsContract(t, open))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

@@ -149,7 +149,7 @@ export const codeWords = (enhanced: string | null | undefined, ended = false): s
 
 /** Why a report changed nothing. */
 const UNAPPLIED: Readonly<Record<string, string>> = {
-  other_recipient: 'it is about an address that is none of this mail',
+  other_recipient: 'it names none of the recipients that it may be about',
   groups_disagree: 'it contradicts itself',
   unclear: 'it does not say clearly what happened',
   never_sent: 'the mail had not been sent yet',
@@ -157,6 +157,8 @@ const UNAPPLIED: Readonly<Record<string, string>> = {
   relayed_means_sent: 'it only says that the mail was handed on',
   unknown_action: 'its action is none that there is',
   not_a_complaint: 'it is feedback, and no complaint',
+  unread: 'nobody can read what it says',
+  auto_reply: 'it is an automatic answer',
   stale_attempt: 'it is about an attempt that a newer one replaced',
 }
 

@@ -280,6 +280,9 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   getEmailSource: {
     answer: `From: ${FROM}\r\nTo: ${TO}\r\nSubject: ${request.subject}\r\nMessage-ID: <${EMAIL}@mail.shop.example>\r\n\r\n${request.text}\r\n`,
   },
+  getEventReport: {
+    answer: `From: MAILER-DAEMON@mx.example.net\r\nSubject: Undelivered Mail\r\n\r\n<${TO}>: 550 5.1.1 User unknown\r\n`,
+  },
   resendEmail: {
     request: { to: [TO] },
     answer: { ...accepted, id: OTHER, message_id: `<${OTHER}@mail.shop.example>`, resent_from: EMAIL },

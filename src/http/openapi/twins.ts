@@ -12,6 +12,7 @@ export const TWINS: Readonly<Record<string, string>> = {
   cancelEmail: 'email cancel',
   listEmailEvents: 'email events',
   getEmailSource: 'email source',
+  getEventReport: 'bounce show',
   resendEmail: 'email resend',
   bulkEmails: 'email bulk',
   listJobs: 'job list',

@@ -1,13 +1,14 @@
 /**
- * NAME      kept-mail - the octets of a mail: shown, and sent once more
+ * NAME      kept-mail - the octets of a mail: shown, and sent once more; those of a report about it
  * DESCRIPTION
- *   Both need what was written, which is kept for `retention.bodies`; after that
- *   they answer 409, reason `body_gone`, while the record lives on.
+ *   What was written is kept for `retention.bodies`, and what came back for `retention.reports`; after that
+ *   they answer 409, reason `body_gone` or `report_gone`, while the record lives on.
  */
 import { Fault } from '../../base/fault.js'
+import { readKept } from '../../outcome/kept-report.js'
 import { nullWhenMissing } from '../../store/port-upkeep.js'
 import { requireSession } from '../../tenant/principal.js'
-import { type Endpoint, endpoint } from '../endpoint.js'
+import { type Endpoint, endpoint, param } from '../endpoint.js'
 import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import * as render from '../render.js'
@@ -15,7 +16,41 @@ import { acceptedEmail } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
 import { findEmail } from './emails.js'
 
+/** Somebody else wrote it: a browser must not show it as ours. */
+const octets = (raw: Uint8Array, name: string) => ({
+  status: 200,
+  body: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
+  headers: {
+    'content-type': 'message/rfc822',
+    'content-disposition': `attachment; filename="${name}.eml"`,
+    'x-content-type-options': 'nosniff',
+  },
+})
+
+const report = (ground: Ground): Endpoint =>
+  endpoint({
+    id: 'getEventReport',
+    method: 'GET',
+    path: '/v1/emails/{id}/events/{event}/report',
+    summary: 'The bounce or other report behind an event, as it came',
+    description:
+      'The first 64 KiB of the mail that led to this event. It was written by somebody else, and may hold anything. Where none led to it, or it is older than `retention.reports`: 409 `resource.conflict`, reason `report_gone`.',
+    access: 'any',
+    workspace: 'optional',
+    bodies: true,
+    media: 'message/rfc822',
+    answers: { 200: shapes.source },
+    faults: ['email.not_found', 'event.not_found', 'resource.conflict'],
+    async handle(call) {
+      const { id } = await findEmail(ground, call)
+      const event = await ground.store.loggedEvent(call.principal.accountId, param(call, 'event'))
+      if (event === null || event.emailId !== id) throw new Fault('event.not_found')
+      return octets(await readKept(ground.store, id, event), event.id)
+    },
+  })
+
 export const keptMail = (ground: Ground): readonly Endpoint[] => [
+  report(ground),
   endpoint({
     id: 'getEmailSource',
     method: 'GET',
@@ -33,16 +68,7 @@ export const keptMail = (ground: Ground): readonly Endpoint[] => [
       const { id } = await findEmail(ground, call)
       const raw = await ground.store.body(id).catch(nullWhenMissing)
       if (raw === null) throw new Fault('resource.conflict', { reason: 'body_gone' })
-      return {
-        status: 200,
-        body: Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
-        headers: {
-          'content-type': 'message/rfc822',
-          // somebody else wrote it: a browser must not show it as ours
-          'content-disposition': `attachment; filename="${id}.eml"`,
-          'x-content-type-options': 'nosniff',
-        },
-      }
+      return octets(raw, id)
     },
   }),
   endpoint({

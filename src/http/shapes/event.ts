@@ -13,7 +13,7 @@ const shared = {
   type: Joi.string()
     .required()
     .description(
-      '`email.` and a status; of what was not applied, the status it would have been. Others move no status: email.complained (the recipient called it spam), email.reported (feedback that is no complaint, or a report that nobody can read), and email.held, released, rerouted, retried (orders of an operator). In the log also what concerns no mail. New types may come: pass over what you do not know',
+      '`email.` and a status; of what was not applied, the status it would have been. Others move no status: email.complained (the recipient called it spam), email.reported (feedback that is no complaint, or a mail at a return path that is no report or cannot be read: reason `auto_reply`, `unread`), email.sender_notified (a report of our own went to who submitted it), and email.held, released, rerouted, retried (orders of an operator). In the log also what concerns no mail. New types may come: pass over what you do not know',
     ),
   recipient: nullable(Joi.string()),
   source: Joi.string()
@@ -48,7 +48,7 @@ const shared = {
   detail: Joi.object()
     .pattern(Joi.string(), Joi.alternatives(Joi.string().allow(''), Joi.number(), Joi.boolean()).allow(null))
     .description(
-      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address)',
+      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, unread, auto_reply, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address), report (the name under which the report itself is kept for `retention.reports`: GET /v1/emails/{id}/events/{event}/report). Of email.sender_notified: action, dsn (the id of the mail)',
     ),
 }
 

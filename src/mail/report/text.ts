@@ -24,7 +24,7 @@ const wideName = (name: string, binary: string): string => {
 /** Bytes to text in a named charset; a wrong or missing name falls back. */
 export const decodeCharset = (binary: string, charset: string): string => {
   const name = wideName(charset.toLowerCase(), binary)
-  if (name.startsWith('utf-16')) return new TextDecoder(name).decode(bytesOf(binary))
+  if (name === 'utf-16le' || name === 'utf-16be') return new TextDecoder(name).decode(bytesOf(binary))
   if (ascii(binary) && !(name.startsWith('iso-2022') && binary.includes('\x1b'))) return binary
   for (const label of [name, 'utf-8']) {
     if (label === '' || label === 'us-ascii') continue

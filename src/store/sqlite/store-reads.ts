@@ -82,6 +82,7 @@ const mailReads = (current: () => Verbs): MailReads => ({
   email: async (scope, id) => current().reads.email(scope, id),
   lastWords: async (emailIds) => current().reads.lastWords(emailIds),
   content: async (emailId) => current().reads.content(emailId),
+  report: async (emailId, name) => current().reads.report(emailId, name),
   trace: async (emailId) => current().reads.trace(emailId),
   emails: async (filter, page) => current().reads.emails(filter, page),
   events: async (emailId, page) => current().reads.events(emailId, page),

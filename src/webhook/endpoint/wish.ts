@@ -41,7 +41,13 @@ const UNCLEAR = /[\s\p{C}\\]/u
 const NOT_PLAIN = 'must have no blank, line break, invisible character or backslash; write %20 for a blank'
 
 /** Orders of an operator are notes, and endpoints are told changes only. */
-const NOTES: readonly string[] = ['email.held', 'email.released', 'email.rerouted', 'email.retried']
+const NOTES: readonly string[] = [
+  'email.held',
+  'email.released',
+  'email.rerouted',
+  'email.retried',
+  'email.sender_notified',
+]
 
 const KNOWN: readonly Subscription[] = [
   ...EVENT_TYPES.filter((type) => !NOTES.includes(type)),

@@ -76,6 +76,22 @@ t.test('source and attachments are saved, and never opened', async (t) => {
   }
 })
 
+t.test('a report is plain text', async (t) => {
+  const id = await send({ to: 'ana@example.com', text: 'x' })
+  await postern.until(key, id, ['delivered'])
+  const { html } = await browser.request('GET', `/emails/${id}`)
+  const [, path = ''] = /href="([^"]+\/report)"/.exec(html) ?? []
+  const seen = await browser.request('GET', path)
+  t.equal(seen.status, 200)
+  t.equal(seen.headers.get('content-type'), 'text/plain; charset=utf-8')
+  t.equal(seen.headers.get('x-content-type-options'), 'nosniff')
+  t.match(seen.headers.get('content-security-policy'), /^sandbox; default-src 'none'/)
+  t.match(seen.html, /^Action: delivered/m)
+  const stranger = await new Browser(postern.url).request('GET', path)
+  t.equal(stranger.status, 303, 'nobody without a session')
+  t.equal((await browser.request('GET', path.replace(/evt_.{4}/, 'evt_0000'))).status, 404)
+})
+
 t.test('ten megabytes of HTML do not keep the daemon', async (t) => {
   const id = await send({ html: '<p>x</p>'.repeat(1_300_000) })
   const seen = await browser.request('GET', `/emails/${id}`)

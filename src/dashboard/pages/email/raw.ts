@@ -2,7 +2,8 @@
  * NAME      raw - routes that answer octets of a mail
  * DESCRIPTION
  *   Somebody else wrote them, so none of these answers can act in the name of this site: the preview is sandboxed by its
- *   own policy and shown in a frame only, the rest is saved as a file that no browser opens by itself.
+ *   own policy and shown in a frame only, a report is plain text and nothing else, and the rest is saved as a file that
+ *   no browser opens by itself.
  */
 import { AskError } from '../../ask.js'
 import { cleanHtml } from '../../mail/clean-html.js'
@@ -91,8 +92,18 @@ const attachment = async (visit: Visit): Promise<Raw> => {
   return file(octetsOf(content.raw, leaf), saveName(leaf.filename, `part-${n}`))
 }
 
+const report = async (visit: Visit): Promise<Raw> => {
+  const [id = '', event = ''] = [visit.params.id, visit.params.event].map((one) =>
+    encodeURIComponent(one ?? ''),
+  )
+  const answer = await visit.fetch('GET', `/v1/emails/${id}/events/${event}/report`)
+  if (answer.status >= 400) throw new AskError(JSON.parse(answer.bytes.toString('utf8')))
+  return { status: 200, headers: headersFor('text/plain; charset=utf-8'), body: answer.bytes }
+}
+
 export const EMAIL_ROUTES: readonly RawRoute[] = [
   { path: '/emails/{id}/preview', answer: preview },
   { path: '/emails/{id}/source', answer: source },
+  { path: '/emails/{id}/events/{event}/report', answer: report },
   { path: '/emails/{id}/attachments/{n}', answer: attachment },
 ]

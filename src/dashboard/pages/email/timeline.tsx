@@ -24,6 +24,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   released: 'queued',
   rerouted: 'queued',
   retried: 'queued',
+  sender_notified: 'sent',
 }
 
 const kindOf = (event: EventRow): string => event.type.replace(/^email\./, '')
@@ -49,6 +50,7 @@ const titleOf = (event: EventRow, before: EventRow | undefined): string => {
   if (!event.applied) return `Noted only: ${kind} by a report, but ${unappliedWords(event.detail?.unapplied)}`
   if (kind === 'scheduled') return 'Accepted, to leave later'
   if (kind === 'queued') return before === undefined ? 'Accepted' : 'Its time has come'
+  if (kind === 'sender_notified') return 'Told to the sender'
   if (kind === 'complained') return 'Marked as spam by the reader'
   if (kind === 'reported') return 'A report that changes nothing'
   if (kind in ORDERS) return ORDERS[kind] ?? kind
@@ -94,7 +96,7 @@ const saidIn = ({ smtp, detail }: EventRow): string | null => {
   return textOf(detail?.error) ?? textOf(detail?.reason)
 }
 
-const momentOf = (email: Email, event: EventRow, before: EventRow | undefined): Moment => {
+const momentOf = (visit: Visit, email: Email, event: EventRow, before: EventRow | undefined): Moment => {
   const kind = kindOf(event)
   return {
     at: event.occurred_at,
@@ -105,10 +107,16 @@ const momentOf = (email: Email, event: EventRow, before: EventRow | undefined): 
     hop: hopsOf(event, email),
     verbatim: saidIn(event),
     says: codeWords(textOf(event.detail?.status) ?? event.smtp?.enhanced, kind === 'bounced'),
-    more:
-      event.detail?.suppression === 'added' ? (
-        <p>The address is on the suppression list since then.</p>
-      ) : undefined,
+    more: (
+      <>
+        {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}
+        {typeof event.detail?.report === 'string' && (
+          <p>
+            <a href={visit.link(`/emails/${email.id}/events/${event.id}/report`)}>The report</a>
+          </p>
+        )}
+      </>
+    ),
   }
 }
 
@@ -121,5 +129,10 @@ interface Props {
 
 export const MailTimeline = ({ visit, email, events }: Props) => {
   const order = [...events].reverse()
-  return <Timeline visit={visit} moments={order.map((event, at) => momentOf(email, event, order[at - 1]))} />
+  return (
+    <Timeline
+      visit={visit}
+      moments={order.map((event, at) => momentOf(visit, email, event, order[at - 1]))}
+    />
+  )
 }

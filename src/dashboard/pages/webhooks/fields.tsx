@@ -8,7 +8,13 @@ import { Choice, Field } from '../../parts/form.js'
 import type { WebhookRow } from './record.js'
 
 /** Orders of an operator are told by the log only. */
-const NOTES = new Set<string>(['email.held', 'email.released', 'email.rerouted', 'email.retried'])
+const NOTES = new Set<string>([
+  'email.held',
+  'email.released',
+  'email.rerouted',
+  'email.retried',
+  'email.sender_notified',
+])
 const TOLD = EVENT_TYPES.filter((type) => !NOTES.has(type))
 
 const GROUPS: readonly (readonly [title: string, types: readonly string[]])[] = [

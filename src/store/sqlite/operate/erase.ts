@@ -19,6 +19,7 @@ import type { Unindex } from '../search/write.js'
 import { createEraseCounted } from '../statistics/erase.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
+import { DROP_REPORTS } from '../write/reports.js'
 
 const STEP = 200
 /** Each is taken out of the search index, which costs the writer a third of a millisecond. */
@@ -102,6 +103,7 @@ const prepare = ({ db }: Desk) => ({
     'DELETE FROM owed_dsns WHERE email_id = ?',
   ].map((text) => db.prepare(text)),
   events: db.prepare('UPDATE events SET more = NULL WHERE email = ?'),
+  reports: db.prepare(DROP_REPORTS),
   /** They name addresses. */
   notices: db.prepare('DELETE FROM events WHERE email IS NULL AND scope IN (?, ?)'),
   poolOf: db.prepare<[string], string | null>('SELECT pool_id FROM workspaces WHERE id = ?').pluck(),
@@ -147,6 +149,7 @@ export const createErase = (
       unindex.remove(ord)
       sql.email.run(ord)
       sql.events.run(ord)
+      sql.reports.run(ord)
       for (const statement of sql.eraseOf) statement.run(emailId)
     }
     const open = place.open || rows.some((row) => row.open !== 0)

@@ -8,23 +8,11 @@
  */
 import { owedReport } from '../../../mail/dsn/owed.js'
 import type { Action } from '../../../mail/report/report.js'
-import type { Status } from '../../../mail/status.js'
 import type { Outcome } from '../../port.js'
 import type { DsnPayment } from '../../port-sender-dsns.js'
 import type { Db } from '../connect.js'
 import { NOTHING } from '../log/codec.js'
 import type { AddEvent } from '../write/events.js'
-
-/** `reason` of the timeline's event. */
-const TOLD = 'sender_notified'
-
-const STATUS: Record<Action, Status> = {
-  failed: 'bounced',
-  delayed: 'deferred',
-  delivered: 'delivered',
-  relayed: 'delivered',
-  expanded: 'delivered',
-}
 
 type Submitted = [mailFrom: string | null, notify: string | null, queuedAt: number, senderDsn: number]
 
@@ -71,14 +59,14 @@ export const createOwing = (db: Db, addEvent: AddEvent): Owing => {
         addEvent({
           mail: emailId,
           recipientId,
-          status: STATUS[action],
+          status: 'sender_notified',
           change: false,
           source: 'system',
           occurredAt: now,
           now,
           attempt: null,
-          applied: false,
-          reason: TOLD,
+          applied: true,
+          reason: null,
           dedupe: keyOf(recipientId, action),
           more: { ...NOTHING, detail: { action, dsn: dsnId } },
         })

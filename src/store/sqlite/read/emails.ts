@@ -201,6 +201,11 @@ export const createEmailReads = (sql: Statements) => {
         'SELECT b.content FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?',
       ).get(emailId)?.content as string | null | undefined) ?? null,
 
+    report: (emailId: string, name: string): Uint8Array | null =>
+      (sql(
+        'SELECT o.octets FROM emails e JOIN reports o ON o.email = e.ord WHERE e.id = ? AND o.name = ?',
+      ).get(emailId, name)?.octets as Uint8Array | undefined) ?? null,
+
     emails: (filter: EmailFilter, page: Page): Rows<EmailRow> => pageOf(sql, listed(filter), page, byOrd),
 
     lastWords: (emailIds: readonly string[]): readonly LastWords[] =>

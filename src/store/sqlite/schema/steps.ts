@@ -27,6 +27,7 @@ import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
 import { INCIDENTS_STEP } from '../watch/incident-step.js'
 import { WATCH_STEP } from '../watch/step.js'
+import { REPORTS_STEP } from '../write/reports.js'
 import { DOMAINS_STEP } from './domains.js'
 import { KEEPING_STEP } from './keeping.js'
 import { LISTS } from './lists.js'
@@ -291,4 +292,5 @@ export const STEPS: readonly Step[] = [
   SEARCH_AGAIN_STEP,
   LINE_ENDINGS_STEP,
   INCIDENTS_STEP,
+  REPORTS_STEP,
 ]

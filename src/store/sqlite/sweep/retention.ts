@@ -10,6 +10,7 @@ import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../order/days
 import { dayStart } from '../order/ord.js'
 import type { Unindex } from '../search/write.js'
 import type { Desk } from '../write/desk.js'
+import { DROP_REPORTS } from '../write/reports.js'
 
 /** Taking a mail out of the search index costs the writer a third of a millisecond; others write in between. */
 const STEP = 50
@@ -65,6 +66,7 @@ const prepare = ({ db }: Desk) => ({
        json_extract(t.value, '$.value'), e.ord FROM emails e, json_each(e.lists, '$.tags') t WHERE e.ord = ?)`,
   ),
   dropEvents: db.prepare('DELETE FROM events WHERE email = ?'),
+  dropReports: db.prepare(DROP_REPORTS),
   dropEmail: db.prepare('DELETE FROM emails WHERE ord = ?'),
   dropOf: ['DELETE FROM owed_dsns WHERE email_id = ?', 'DELETE FROM recipients WHERE email_id = ?'].map(
     (text) => db.prepare(text),
@@ -133,6 +135,7 @@ export const createRetention = (desk: Desk, unindex: Unindex) => {
     unindex.remove(row.at)
     sql.dropTags.run(row.at)
     sql.dropEvents.run(row.at)
+    sql.dropReports.run(row.at)
     for (const statement of sql.dropOf) statement.run(row.id)
     sql.dropEmail.run(row.at)
   }

@@ -24,6 +24,7 @@ import { createIncidentSweep, type IncidentWrites } from '../watch/incidents.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { Desk } from '../write/desk.js'
 import { ANSWER_KEPT_MS } from '../write/idempotency.js'
+import { createReportSweep } from '../write/reports.js'
 import { createRetention } from './retention.js'
 
 const STEP = 200
@@ -79,6 +80,7 @@ export const createSweepStep = (
   const endOver = createIdentitySweep(desk.db)
   const forgetEntries = createAuditSweep(desk)
   const endIncidents = createIncidentSweep(desk, incidents)
+  const forgetReports = createReportSweep(desk.db)
 
   const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
@@ -111,6 +113,7 @@ export const createSweepStep = (
     const old = retain(now - keep.bodiesMs, now - keep.emailsMs)
     const others =
       (keep.logMs === undefined ? 0 : raiseFloor(now, keep.logMs)) +
+      (keep.reportsMs === undefined ? 0 : forgetReports(now - keep.reportsMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
       endOver(now) +

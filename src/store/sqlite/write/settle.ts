@@ -26,6 +26,7 @@ import type { OutcomeCounts } from '../watch/outcome-counts.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, moreOf } from './events.js'
 import type { Fold } from './fold.js'
+import { createKeepReport } from './reports.js'
 
 interface Found {
   readonly email_id: string
@@ -208,6 +209,7 @@ export interface SettleParts {
 
 export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, now }: SettleParts) => {
   const sql = prepare(desk)
+  const keepReport = createKeepReport(desk.db)
 
   const settled = (
     outcome: Outcome,
@@ -288,6 +290,7 @@ export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, now }:
       dedupe,
       more: moreOf(applied ? outcome : explained(outcome, row, standing)),
     })
+    if (outcome.report !== undefined) keepReport(row.email_ord, outcome.report, at)
     if (next !== null) owing.owe(outcome, row.email_id, event)
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
     if (next !== null) desk.effects.settled.push(result)
