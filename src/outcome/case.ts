@@ -12,7 +12,8 @@
 import { createHash } from 'node:crypto'
 import type { Report } from '../mail/report/report.js'
 import type { Status } from '../mail/status.js'
-import type { KeptReport, RecipientOwner } from '../store/port.js'
+import type { KeptReport } from '../store/port/event.js'
+import type { RecipientOwner } from '../store/port.js'
 import type { NotOurs } from './groups.js'
 import type { Tier } from './trust.js'
 

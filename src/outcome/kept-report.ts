@@ -9,8 +9,8 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
 import { Fault } from '../base/fault.js'
-import type { EventRow } from '../store/port/event.js'
-import type { KeptReport, Ledger, Outcome } from '../store/port.js'
+import type { EventRow, KeptReport } from '../store/port/event.js'
+import type { Ledger, Outcome } from '../store/port.js'
 
 const MOST = 64 * 1024
 

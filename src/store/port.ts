@@ -14,7 +14,7 @@ import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
 import type { Mode, Page, Rows } from './page.js'
 import type { Actor, Audit } from './port/audit.js'
-import type { EventRow, EventSource, MtaRef, Tag } from './port/event.js'
+import type { EventRow, EventSource, KeptReport, MtaRef, Tag } from './port/event.js'
 import type { Identity } from './port/identity.js'
 import type { Incidents } from './port/incident.js'
 import type { Jobs } from './port/jobs.js'
@@ -207,16 +207,6 @@ export interface Outcome {
   /** The report that tells it, kept beside the event whose detail gives its name (`report`). */
   readonly report?: KeptReport
 }
-
-/** The store neither reads nor packs it. */
-export interface KeptReport {
-  /** The same report of a mail is kept once. */
-  readonly name: string
-  readonly octets: Uint8Array
-}
-
-/** How many reports of one mail are kept: whoever was written to may send as many as he likes. */
-export const MAX_REPORTS = 100
 
 export interface Settled {
   readonly recipientId: string

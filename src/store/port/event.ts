@@ -1,5 +1,5 @@
 /**
- * NAME      event - one entry of a mail's timeline
+ * NAME      event - one entry of a mail's timeline, and the report that it came of
  */
 import type { Reply } from '../../mail/reply.js'
 
@@ -35,3 +35,13 @@ export interface EventRow {
   readonly reason: string | null
   readonly detail: Readonly<Record<string, string | number | boolean | null>> | null
 }
+
+/** The store neither reads nor packs it. */
+export interface KeptReport {
+  /** The same report of a mail is kept once. */
+  readonly name: string
+  readonly octets: Uint8Array
+}
+
+/** How many reports of one mail are kept: whoever was written to may send as many as he likes. */
+export const MAX_REPORTS = 100

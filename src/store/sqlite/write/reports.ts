@@ -5,7 +5,7 @@
  *   before. The octets are somebody else's, so a mail keeps a bounded number.
  */
 
-import { type KeptReport, MAX_REPORTS } from '../../port.js'
+import { type KeptReport, MAX_REPORTS } from '../../port/event.js'
 import type { Db } from '../connect.js'
 import { kindOf } from '../log/codec.js'
 
