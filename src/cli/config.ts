@@ -49,8 +49,8 @@ const problemsOf = async (file: string | undefined): Promise<readonly ConfigProb
   const { config, problems } = inspected
   const found = [...safetyProblems(config), ...(await mistakesOf(() => rulesIn(config.bounce.rules_file)))]
   if (!isWithin('identity', problems)) found.push(...providerFileProblems(config.identity))
-  const { cert_file, key_file } = config.tls
-  if (cert_file !== null && key_file !== null)
+  const { cert_file, key_file, certificates } = config.tls
+  if ((cert_file !== null && key_file !== null) || certificates.length > 0)
     found.push(...(await mistakesOf(() => loadCertificate(config))))
   const further = found
     .filter(({ key }) => !isWithin(key, problems))

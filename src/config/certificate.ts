@@ -4,7 +4,7 @@
  *   The configured pair, checked: the key fits, nobody else can read it, and it
  *   is not one that the world knows. Without a configured pair, a self-signed one
  *   is made in data_dir on the first run, and again when it is about to run out
- *   or the host name changed.
+ *   or the host name changed. Further pairs are for those names that stand in them.
  *   The library behind the SMTP door brings a certificate whose private key is
  *   published in its package: serving it would be TLS in name only.
  */
@@ -12,6 +12,7 @@ import { createHash, createPrivateKey, randomBytes, X509Certificate } from 'node
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
+import type { NamedPair } from '../base/host/server-names.js'
 import type { Config } from './config.js'
 import { ConfigError } from './problem.js'
 
@@ -20,11 +21,20 @@ export interface Certificate {
   readonly key: string
   readonly cert: string
   readonly selfSigned: boolean
-  /** SHA-256 of the certificate, hex. */
+  /** SHA-256 of the certificate, hex; of several, of each. */
   readonly fingerprint: string
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds; of several, the earliest. */
+  readonly expiresAt: number
+  /** For clients that ask for one of these names. */
+  readonly others: readonly OtherCertificate[]
+}
+
+export interface OtherCertificate extends NamedPair {
+  readonly fingerprint: string
   readonly expiresAt: number
 }
+
+type Files = Config['tls']['certificates'][number]
 
 const DAY = 86_400_000
 const LIFETIME = 825 * DAY
@@ -64,24 +74,29 @@ const checkMode = async (key: string, file: string): Promise<void> => {
 }
 
 /** Throws ConfigError unless the two fit together and are a secret of ours. */
-const examine = (key: string, cert: string, files: { cert: string; key: string }): X509Certificate => {
+const examine = (
+  key: string,
+  cert: string,
+  files: { cert: string; key: string },
+  at = 'tls',
+): X509Certificate => {
   let x509: X509Certificate
   try {
     x509 = new X509Certificate(cert)
   } catch {
-    throw refuse('tls.cert_file', files.cert, 'is not a certificate in PEM', 'name the full chain')
+    throw refuse(`${at}.cert_file`, files.cert, 'is not a certificate in PEM', 'name the full chain')
   }
   let fits: boolean
   try {
     fits = x509.checkPrivateKey(createPrivateKey(key))
   } catch {
-    throw refuse('tls.key_file', files.key, 'is not a private key in PEM without a passphrase', 'name one')
+    throw refuse(`${at}.key_file`, files.key, 'is not a private key in PEM without a passphrase', 'name one')
   }
-  if (!fits) throw refuse('tls.key_file', files.key, 'is not the key of this certificate', 'name its key')
+  if (!fits) throw refuse(`${at}.key_file`, files.key, 'is not the key of this certificate', 'name its key')
   const spki = x509.publicKey.export({ type: 'spki', format: 'der' })
   if (PUBLISHED.has(createHash('sha256').update(spki).digest('hex'))) {
     const expected = 'is a published certificate: its private key is known to everybody'
-    throw refuse('tls.cert_file', files.cert, expected, 'use a certificate of your own')
+    throw refuse(`${at}.cert_file`, files.cert, expected, 'use a certificate of your own')
   }
   return x509
 }
@@ -92,6 +107,7 @@ const describe = (key: string, cert: string, x509: X509Certificate, selfSigned: 
   selfSigned,
   fingerprint: x509.fingerprint256.replaceAll(':', '').toLowerCase(),
   expiresAt: Date.parse(x509.validTo),
+  others: [],
 })
 
 /** Written whole under another name first: a crash must not leave half a key. */
@@ -165,17 +181,54 @@ const selfSigned = async (config: Config, now: number): Promise<Certificate> => 
   return describe(key, cert, new X509Certificate(cert), true)
 }
 
-/** The certificate as it stands, without making one. Throws ConfigError when it can not be served. */
-export const readCertificate = async (config: Config): Promise<Certificate> => {
-  const { cert_file, key_file } = config.tls
-  if (cert_file === null || key_file === null) return readSelfSigned(config)
-  const [key, cert] = await bothOf(readPem('tls.key_file', key_file), readPem('tls.cert_file', cert_file))
-  await checkMode('tls.key_file', key_file)
-  return describe(key, cert, examine(key, cert, { cert: cert_file, key: key_file }), false)
+const readPair = async (
+  at: string,
+  { cert_file, key_file }: Files,
+): Promise<readonly [Certificate, X509Certificate]> => {
+  const [key, cert] = await bothOf(readPem(`${at}.key_file`, key_file), readPem(`${at}.cert_file`, cert_file))
+  await checkMode(`${at}.key_file`, key_file)
+  const x509 = examine(key, cert, { cert: cert_file, key: key_file }, at)
+  return [describe(key, cert, x509, false), x509]
 }
 
-/** The certificate of this configuration, a self-signed one where none is named. Throws ConfigError as well. */
-export const loadCertificate = async (config: Config, now: number = Date.now()): Promise<Certificate> => {
-  const isNamed = config.tls.cert_file !== null && config.tls.key_file !== null
-  return isNamed ? readCertificate(config) : selfSigned(config, now)
+/** The DNS names of its subjectAltName. */
+const namesOf = ({ subjectAltName = '' }: X509Certificate): readonly string[] =>
+  [...subjectAltName.matchAll(/(?:^|, )DNS:([^,\s]+)/g)].map(([, name = '']) => name.toLowerCase())
+
+const readOther = async (files: Files, i: number): Promise<OtherCertificate> => {
+  const at = `tls.certificates.${i}`
+  const [{ key, cert, fingerprint, expiresAt }, x509] = await readPair(at, files)
+  const names = namesOf(x509)
+  if (names.length === 0) {
+    const expected = 'names no host in its subjectAltName, so no client would be shown it'
+    throw refuse(`${at}.cert_file`, files.cert_file, expected, 'use a certificate with DNS names')
+  }
+  return { names, key, cert, fingerprint, expiresAt }
 }
+
+/** What is wrong with any of the further pairs is told of all of them. */
+const withOthers = async (main: Certificate, { tls }: Config): Promise<Certificate> => {
+  const read = await Promise.allSettled(tls.certificates.map(readOther))
+  const failed = read.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
+  const unmeant = failed.find((reason) => !(reason instanceof ConfigError))
+  if (unmeant !== undefined) throw unmeant
+  if (failed.length > 0) throw new ConfigError(failed.flatMap((reason) => (reason as ConfigError).problems))
+  const others = read.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  return {
+    ...main,
+    others,
+    fingerprint: [main, ...others].map(({ fingerprint }) => fingerprint).join(' '),
+    expiresAt: Math.min(main.expiresAt, ...others.map(({ expiresAt }) => expiresAt)),
+  }
+}
+
+const configured = async ({ tls: { cert_file, key_file } }: Config): Promise<Certificate | null> =>
+  cert_file === null || key_file === null ? null : (await readPair('tls', { cert_file, key_file }))[0]
+
+/** The certificate as it stands, without making one. Throws ConfigError when it can not be served. */
+export const readCertificate = async (config: Config): Promise<Certificate> =>
+  withOthers((await configured(config)) ?? (await readSelfSigned(config)), config)
+
+/** The certificate of this configuration, a self-signed one where none is named. Throws ConfigError as well. */
+export const loadCertificate = async (config: Config, now: number = Date.now()): Promise<Certificate> =>
+  withOthers((await configured(config)) ?? (await selfSigned(config, now)), config)

@@ -50,7 +50,12 @@ export interface Config {
       /** Who reads mail to postmaster@ and abuse@ of the domain; null: nobody, it is refused. */
       readonly postmaster: string | null
     }
-  readonly tls: { readonly cert_file: string | null; readonly key_file: string | null }
+  readonly tls: {
+    readonly cert_file: string | null
+    readonly key_file: string | null
+    /** For clients that ask for another name. */
+    readonly certificates: readonly { readonly cert_file: string; readonly key_file: string }[]
+  }
   readonly store: { readonly driver: 'sqlite' }
   readonly domains: {
     /** How often sending domains are looked up again. */

@@ -205,7 +205,14 @@ const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS
       domain: bounce.domain ?? config.hostname,
       rules_file: path(bounce.rules_file ?? null),
     },
-    tls: { cert_file: path(tls.cert_file), key_file: path(tls.key_file) },
+    tls: {
+      cert_file: path(tls.cert_file),
+      key_file: path(tls.key_file),
+      certificates: tls.certificates.map(({ cert_file, key_file }) => ({
+        cert_file: path(cert_file) ?? '',
+        key_file: path(key_file) ?? '',
+      })),
+    },
     identity: {
       ...identity,
       oidc: identity.oidc.map((one) => ({

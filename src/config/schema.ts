@@ -171,6 +171,17 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
     Joi.object<Config['tls'], true>({
       cert_file: file().description('Certificate chain, PEM') as never,
       key_file: file().description('Its private key, PEM, readable by nobody else') as never,
+      certificates: Joi.array()
+        .items(
+          Joi.object<Config['tls']['certificates'][number], true>({
+            cert_file: Joi.string().required().description('Certificate chain, PEM'),
+            key_file: Joi.string().required().description('Its private key, PEM'),
+          }),
+        )
+        .default([])
+        .description(
+          'Further certificates, shown by every listener to clients that ask (SNI) for a name in their subjectAltName',
+        ) as never,
     }),
     'Certificate of every listener; without one, a self-signed one is made on the first run',
   ),

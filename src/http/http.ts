@@ -11,6 +11,7 @@ import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 import type { Dialler } from '../base/dial/dial.js'
 import { Budget } from '../base/host/budget.js'
+import { contextsOf, type NamedPair } from '../base/host/server-names.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import { inRange, plainAddress } from '../base/network.js'
 import type { Spans } from '../base/observe/trace.js'
@@ -56,6 +57,8 @@ import { Listener } from './wire/listener.js'
 export interface TlsFiles {
   readonly cert: string | Buffer
   readonly key: string | Buffer
+  /** Shown to those who ask for one of their names. */
+  readonly others?: readonly NamedPair[]
 }
 
 export interface HttpOptions
@@ -149,6 +152,7 @@ export const createHttp = (options: HttpOptions): Http => {
   const cursors = new CursorCodec(options.pepper)
   const ground: Ground = { ...options, reader, cursors, marks, feed, slots, dialler }
   let tls = options.tls ?? null
+  let byName = contextsOf(tls?.others ?? [])
   let draining = false
   let server: Server | null = null
 
@@ -166,7 +170,7 @@ export const createHttp = (options: HttpOptions): Http => {
     const listener = new Listener({
       baseUrl,
       requestTimeoutMs: config.http.request_timeout,
-      tls,
+      tls: tls && { ...tls, SNICallback: (name, done) => done(null, byName(name)) },
       failures: tenants.failures,
     })
     const fresh = await createServer(
@@ -220,6 +224,7 @@ export const createHttp = (options: HttpOptions): Http => {
     },
     renew(fresh) {
       tls = tls && fresh
+      byName = contextsOf(tls?.others ?? [])
       const listener = server?.listener
       if (listener instanceof TlsServer) listener.setSecureContext({ cert: fresh.cert, key: fresh.key })
     },

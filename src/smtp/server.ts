@@ -13,10 +13,11 @@
  *   coming in gets its reply first, for at most `grace`.
  */
 import type { AddressInfo, Socket } from 'node:net'
-import { createSecureContext, type TLSSocket } from 'node:tls'
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls'
 import { SMTPServer } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection'
 import type { Clock } from '../base/clock.js'
+import { contextsOf, type FindContext, type NamedPair } from '../base/host/server-names.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { clientOf, isLoopback, plainAddress, rangesOf } from '../base/network.js'
@@ -29,6 +30,8 @@ import type { Arrival, Listener, Rules } from './rules.js'
 export interface Certificate {
   readonly key: string | Buffer
   readonly cert: string | Buffer
+  /** Shown to those who ask for one of their names. */
+  readonly others?: readonly NamedPair[]
 }
 
 /** As node:tls names them. */
@@ -105,6 +108,8 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   private readonly present = new Set<DoorConnection<Who>>()
   /** Who has not shown yet what they came for, oldest first; a socket until it has a connection. */
   private readonly strangers = new Map<Arrival, Socket | DoorConnection<Who>>()
+  /** Set by the constructor of the parent, too: without an initial value. */
+  declare private byName: FindContext
   private quietUntil = Number.NEGATIVE_INFINITY
   private visits = 0
   private port = 0
@@ -251,6 +256,15 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
     if (key !== undefined && cert !== undefined) {
       this.secureContext.set('*', createSecureContext(this.options))
     }
+    const { others = [] } = this.options as Partial<Certificate>
+    this.byName = contextsOf(others, this.options)
+  }
+
+  override _resolveSNI(
+    servername: string,
+    callback: (error: Error | null, context?: SecureContext) => void,
+  ): void {
+    callback(null, this.byName(servername) ?? this.secureContext.get('*'))
   }
 
   get address(): { host: string; port: number } {
@@ -300,8 +314,7 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
 }
 
 const tlsOptions = <Who>({ certificate, versions }: ServerOptions<Who>) => ({
-  key: certificate?.key,
-  cert: certificate?.cert,
+  ...certificate,
   honorCipherOrder: true,
   ...versions,
 })

@@ -13,10 +13,15 @@ const SOON = 21 * 86_400_000
 /** The daemon makes its own anew when it starts or reloads; doctor changes nothing. */
 const OWN = 'systemctl reload-or-restart postern'
 
-const judge = (certificate: Certificate, hostname: string, now: number): readonly Finding[] => {
+const judge = (
+  certificate: Pick<Certificate, 'cert' | 'selfSigned'>,
+  hostname: string,
+  now: number,
+): readonly Finding[] => {
   const x509 = new X509Certificate(certificate.cert)
-  const left = certificate.expiresAt - now
-  const until = new Date(certificate.expiresAt).toISOString().slice(0, 10)
+  const expiresAt = Date.parse(x509.validTo)
+  const left = expiresAt - now
+  const until = new Date(expiresAt).toISOString().slice(0, 10)
   const renew = certificate.selfSigned ? OWN : 'renew it, then: systemctl reload postern'
   if (left <= 0) return [fail('certificate', `expired ${spanText(-left)} ago, on ${until}`, renew, 78)]
   if (Date.parse(x509.validFrom) > now) {
@@ -53,7 +58,16 @@ export const checkCertificate: Check = async ({ config, now }) => {
     ]
   }
   try {
-    return judge(await readCertificate(config), config.hostname, now)
+    const certificate = await readCertificate(config)
+    return [
+      ...judge(certificate, config.hostname, now),
+      ...certificate.others.flatMap(({ names: [name = ''], cert }) =>
+        judge({ cert, selfSigned: false }, name, now).map((found) => ({
+          ...found,
+          detail: `${name}: ${found.detail}`,
+        })),
+      ),
+    ]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return error.problems.map(({ key, value, expected, remedy }) =>

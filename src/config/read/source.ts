@@ -73,7 +73,8 @@ const readValue = (text: string): unknown => (/^\s*[[{]/.test(text) ? parse(text
 export const CREDENTIALS = '$CREDENTIALS_DIRECTORY/'
 
 const PATHS = ['data_dir', 'pepper_file', 'tls.cert_file', 'tls.key_file', 'bounce.rules_file']
-const PATHS_IN_LISTS = /^identity\.oidc\.\d+\.(?:client_secret|ca)_file$/
+const PATHS_IN_LISTS =
+  /^(?:identity\.oidc\.\d+\.(?:client_secret|ca)|tls\.certificates\.\d+\.(?:cert|key))_file$/
 
 const isPath = (key: string): boolean => PATHS.includes(key) || PATHS_IN_LISTS.test(key)
 

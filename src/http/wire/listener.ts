@@ -11,7 +11,7 @@
  *   second, then destroy (nginx calls it a lingering close).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
+import { createServer as createTlsServer, type ServerOptions as SecureServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { FaultCode } from '../../base/fault/table.js'
@@ -25,7 +25,7 @@ export interface ListenerOptions {
   /** Asked for each answer: which port it names is known only after listening. */
   readonly baseUrl: () => string
   readonly requestTimeoutMs: number
-  readonly tls: { readonly cert: string | Buffer; readonly key: string | Buffer } | null
+  readonly tls: Pick<SecureServerOptions, 'cert' | 'key' | 'SNICallback'> | null
   readonly failures: Failures
 }
 
