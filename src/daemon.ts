@@ -18,6 +18,7 @@ import { findSpans } from './base/observe/trace.js'
 import { besides, type Service, startAll, stopAll } from './base/service.js'
 import { type Certificate, loadCertificate } from './config/certificate.js'
 import type { Config } from './config/config.js'
+import { dialSettings } from './config/dialler.js'
 import { loadPepper } from './config/pepper.js'
 import { changesIn, type Marks, marksAfter, marksOf } from './config/reload.js'
 import { createSite } from './dashboard/lazy.js'
@@ -255,6 +256,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     keys,
     pepper,
     rules: state.rules,
+    ...{ dial: dialSettings(config), rotated: store.rotateToken },
     capture: options.mode === 'dev',
     outages: options.mode === 'serve' ? store : undefined,
     crashAt,

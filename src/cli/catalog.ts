@@ -46,7 +46,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'upstream',
-    summary: 'Single upstreams: list, test, pause, resume, drain',
+    summary: 'Single upstreams: list, add, test, pause, resume, drain',
     load: async () => (await import('./upstream.js')).upstreamSubject,
   },
   {

@@ -1,17 +1,20 @@
 /**
- * NAME      upstream - single upstream mail servers: tried, paused, resumed, drained
+ * NAME      upstream - single upstream mail servers: added, tried, paused, resumed, drained
  * DESCRIPTION
+ *   `add` puts one more into a pool; its login may stand in options in place of the URL's query.
  *   `test` opens a connection as relay/ does (resolve, connect, greeting, EHLO,
  *   TLS, AUTH) and says what is offered; no mail is sent. A paused upstream gets no
  *   new mail and keeps its connections' work; a draining one finishes what it has.
  *   `list` asks the running daemon's management listener how each of them is doing;
  *   without a daemon it shows what is configured.
  */
-import { trialRecord, tryUpstream } from '../relay/dialogue/trial.js'
+import { diallerOf } from '../config/dialler.js'
+import { type Trial, trialRecord, tryUpstream } from '../relay/dialogue/trial.js'
 import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
-import { updatePool } from '../tenant/pool.js'
+import { findPool, updatePool } from '../tenant/pool.js'
+import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type House, readPasswordFile, withHouse } from './context.js'
 import { badInput } from './exit.js'
 import { upstreamText } from './pool.js'
 import { upstreamRecord } from './record.js'
@@ -33,6 +36,18 @@ const allPools = ({ store, account }: Pick<House, 'store' | 'account'>): Promise
 
 export const allUpstreams = async (house: Pick<House, 'store' | 'account'>): Promise<readonly Place[]> =>
   placesOf(await allPools(house))
+
+/** All at once. */
+export const tryAll = async (house: House, places: readonly Place[]): Promise<readonly Trial[]> => {
+  const { store, config, ground } = house
+  const dialler = diallerOf(config)
+  const parts = { store, dialler, pepper: ground.pepper, hostname: config.hostname }
+  try {
+    return await Promise.all(places.map(({ pool, upstream }) => tryUpstream(parts, pool, upstream)))
+  } finally {
+    await dialler.close()
+  }
+}
 
 /** Why no upstream is meant by `ref`: a pool may have none of its own. */
 const notNamed = (ref: string, verb: string, pools: readonly KnownPool[]): Error => {
@@ -151,9 +166,7 @@ const test = command({
       const places = await named(house, args.ref, 'test')
       if (places.length === 0)
         terminal.say('there is no upstream yet; postern pool create main --upstream URL')
-      const trials = await Promise.all(
-        places.map(({ pool, upstream }) => tryUpstream(house.ground, house.config.hostname, pool, upstream)),
-      )
+      const trials = await tryAll(house, places)
       terminal.data(
         trials.map((one) => ({ pool: one.pool, ...trialRecord(one) })),
         (paint) =>
@@ -176,6 +189,61 @@ const test = command({
       )
       return trials.every((one) => one.ok) ? 0 : 69
     }),
+})
+
+/** A file of a secret is read now; one of a token or a key is named, and read by the daemon at each login. */
+const LOGIN = {
+  'auth-mechanism': {
+    type: 'string',
+    describe: 'PLAIN, LOGIN, CRAM-MD5, XOAUTH2 or OAUTHBEARER; any: what is offered and fits',
+  },
+  'password-file': { type: 'string', describe: 'Its password' },
+  'token-url': { type: 'string', describe: 'Token endpoint of OAuth 2.0, in place of a password' },
+  'client-id': { type: 'string', describe: 'As whom to ask there' },
+  'client-secret-file': { type: 'string', describe: 'The secret of that client' },
+  'refresh-token-file': { type: 'string', describe: 'A refresh token to ask with' },
+  scope: { type: 'string', describe: 'What to ask for' },
+  'token-file': { type: 'string', describe: 'A token that somebody else keeps fresh' },
+  'service-account-file': { type: 'string', describe: 'Key file of a Google service account' },
+} as const
+
+const withLogin = (text: string, args: object): string => {
+  if (!URL.canParse(text)) return text
+  const url = new URL(text)
+  for (const word of LOGIN_WORDS) {
+    const value = (args as Record<string, unknown>)[
+      word.replace(/_(.)/g, (_, letter) => letter.toUpperCase())
+    ]
+    if (typeof value === 'string') url.searchParams.set(word, value)
+  }
+  return url.href
+}
+
+const add = command({
+  usage: 'add <pool> <url>',
+  summary: 'Put one more upstream into a pool',
+  positionals: {
+    pool: { type: 'string', demandOption: true, describe: 'Name or id' },
+    url: { type: 'string', demandOption: true, describe: 'smtp://user@host:587?tls=verify' },
+  },
+  options: LOGIN,
+  examples: [
+    [
+      "$0 upstream add main 'smtp://gateway%40acme.example@smtp.office365.com:587?tls=verify' --token-url https://login.microsoftonline.com/acme.example/oauth2/v2.0/token --client-id ID --client-secret-file FILE --scope https://outlook.office365.com/.default",
+      'Microsoft 365',
+    ],
+  ],
+  run: async (args, terminal) => {
+    const member = await parseUpstream(withLogin(args.url, args), readPasswordFile, 'url')
+    await withHouse(args, async ({ ground, account }) => {
+      const before = await findPool(ground, account.id, args.pool)
+      const kept = before.upstreams.map(({ id, host, port }) => ({ id, host, port }))
+      const pool = await updatePool(ground, account.id, before.id, { members: [...kept, member] })
+      const places = placesOf([pool])
+      terminal.data(places.map(placeRecord), (paint) => placeTable(paint, places))
+      terminal.say(`next: postern upstream test ${pool.upstreams.at(-1)?.id}`)
+    })
+  },
 })
 
 const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
@@ -205,6 +273,7 @@ export const upstreamSubject: Subject = {
   name: 'upstream',
   commands: [
     list,
+    add,
     test,
     change('pause', 'paused', 'Give it no new mail'),
     change('resume', 'active', 'Give it mail again'),

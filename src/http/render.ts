@@ -205,6 +205,8 @@ const upstream = (row: UpstreamRow) => ({
   state: row.state,
   fingerprint: row.fingerprint,
   has_auth: row.user !== null,
+  has_oauth: row.oauth != null,
+  auth_mechanism: row.authMechanism ?? null,
   has_ca: row.caFile != null,
   has_client_certificate: row.clientCertFile !== null,
   weight: row.weight,

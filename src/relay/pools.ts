@@ -129,7 +129,7 @@ export class Pool {
   }
 }
 
-/** What makes a connection to it a different one. */
+/** What makes a connection to it a different one; a refresh token that was rotated is none of it. */
 const dialOf = (row: UpstreamRow): string =>
   JSON.stringify([
     row.host,
@@ -139,6 +139,7 @@ const dialOf = (row: UpstreamRow): string =>
     row.user,
     row.sealedPassword,
     row.authMechanism ?? null,
+    row.oauth == null ? null : { ...row.oauth, sealedRefreshToken: null },
     row.caFile ?? null,
     row.clientCertFile,
     row.clientKeyFile,

@@ -13,6 +13,7 @@ import { startThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
+import type { DialSettings } from '../config/dialler.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Death } from '../outcome/suppress.js'
@@ -44,6 +45,10 @@ export interface RelayParts {
   readonly pepper: Uint8Array
   readonly log: Log
   readonly sandboxAddress?: { readonly host: string; readonly port: number } | null
+  /** How token endpoints are called: public ones by https, by default. */
+  readonly dial?: DialSettings
+  /** A refresh token of an upstream was rotated. */
+  readonly rotated?: (was: string, is: string) => Promise<unknown>
   /** A site's own lines before the table that tells hard from soft. */
   readonly rules?: readonly Rule[]
   readonly timeouts?: Partial<Timeouts & SetupTimeouts>
@@ -104,6 +109,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   drain: parts.drain ?? 25_000,
   watchdog: parts.watchdog ?? 60_000,
   capture: parts.capture ?? false,
+  dial: parts.dial ?? { allow: [], proxy: null, ownPorts: [] },
   crashAt: parts.crashAt ?? null,
   traced: parts.attempted !== undefined,
 })
@@ -131,6 +137,11 @@ export const createRelay = (parts: RelayParts): Relay => {
           tick: systemClock.tick,
           failed: (error) => parts.log.error({ error: error.message }, 'outages not told'),
         })
+  const rotated = (was: string, is: string): void => {
+    parts
+      .rotated?.(was, is)
+      .catch((error: Error) => parts.log.error({ error: error.message }, 'refresh token not stored'))
+  }
   const order = (message: ToWorker): void => worker?.postMessage(message)
 
   const launch = (): Promise<void> =>
@@ -147,7 +158,8 @@ export const createRelay = (parts: RelayParts): Relay => {
         if (message.say === 'ready') resolve()
         else if (message.say === 'log') {
           for (const { level, fact, fields } of message.lines) parts.log[level](fields, fact)
-        } else if (message.say === 'attempts') parts.attempted?.(message.attempts)
+        } else if (message.say === 'rotated') rotated(message.was, message.is)
+        else if (message.say === 'attempts') parts.attempted?.(message.attempts)
         else if (message.say === 'dead') parts.onDead?.(message.recipientId, message.death)
         else if (message.say === 'stats') {
           stats = message.stats

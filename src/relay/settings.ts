@@ -5,6 +5,7 @@
  */
 
 import type { MessagePort } from 'node:worker_threads'
+import type { DialSettings } from '../config/dialler.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Death } from '../outcome/suppress.js'
@@ -52,6 +53,8 @@ export interface RelaySettings {
   /** Every pool ends at the sandbox: nothing leaves this machine. */
   readonly capture: boolean
   readonly crashAt: CrashPoint | null
+  /** How token endpoints are called. */
+  readonly dial: DialSettings
   /** Somebody makes spans: each attempt is told. */
   readonly traced: boolean
 }
@@ -123,4 +126,6 @@ export type FromWorker =
       readonly throttled: readonly SlowDomain[]
     }
   | { readonly say: 'dead'; readonly recipientId: string; readonly death: Death }
+  /** A refresh token, sealed, in place of another. */
+  | { readonly say: 'rotated'; readonly was: string; readonly is: string }
   | { readonly say: 'log'; readonly lines: readonly LogLine[] }

@@ -6,9 +6,10 @@
  *   also holds while many connections are opening. A changed row makes a new Upstream; the old one
  *   finishes what it carries and closes.
  */
-import type { UpstreamRow } from '../store/port-tenants.js'
+import type { OauthRow, UpstreamRow } from '../store/port-tenants.js'
 import { Breaker } from './breaker.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
+import type { Login, TokenSource } from './dialogue/login.js'
 import {
   openSession,
   type Patience,
@@ -32,6 +33,8 @@ export interface UpstreamSettings {
   /** How long mails wait for a busy upstream that finishes nothing, before they turn to one of lower rank. */
   readonly patience: number
   readonly unseal: (sealed: string) => string
+  /** Where the tokens of one upstream come from, when it signs in by tokens. */
+  readonly tokens: (row: () => OauthRow, user: string) => TokenSource
   readonly tick: () => number
   /** What an operator should hear of this upstream. */
   readonly warn: (fact: string, fields: Readonly<Record<string, string | number>>) => void
@@ -51,6 +54,7 @@ export class Upstream {
   #refilledAt: number
   #movedAt: number
   #retired = false
+  #source: TokenSource | null = null
   #probing = false
   /** Its breaker has opened, and not closed since. */
   #avoided = false
@@ -222,23 +226,30 @@ export class Upstream {
     for (const connection of this.#connections) connection.abort('stopping')
   }
 
-  #target(): Target {
-    const { row } = this
-    let password: string | null = null
+  #login(): Login | null {
+    const { user, oauth, sealedPassword, authMechanism: mechanism } = this.row
+    if (user === null) return null
+    if (oauth != null) {
+      this.#source ??= this.#settings.tokens(() => this.row.oauth ?? oauth, user)
+      return { user, secret: this.#source, mechanism }
+    }
     try {
-      if (row.sealedPassword !== null) password = this.#settings.unseal(row.sealedPassword)
+      return sealedPassword === null
+        ? null
+        : { user, secret: this.#settings.unseal(sealedPassword), mechanism }
     } catch {
       throw new SetupFailure('auth', 'the stored password can not be read: set it again', null)
     }
+  }
+
+  #target(): Target {
+    const { row } = this
     return {
       host: row.host,
       port: row.port,
       tls: row.tls,
       fingerprint: row.fingerprint,
-      login:
-        row.user === null || password === null
-          ? null
-          : { user: row.user, secret: password, mechanism: row.authMechanism },
+      login: this.#login(),
       caFile: row.caFile,
       clientCertFile: row.clientCertFile,
       clientKeyFile: row.clientKeyFile,

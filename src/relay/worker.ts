@@ -7,7 +7,8 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'
-import { unseal } from '../base/secret.js'
+import { seal, unseal } from '../base/secret.js'
+import { diallerBy } from '../config/dialler.js'
 import type { Rule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
 import { longestWaitMs } from '../outcome/reply.js'
@@ -17,6 +18,7 @@ import { DKIM_SEAL } from '../tenant/domain/keys.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import { Flow } from './flow.js'
 import { Journal } from './journal.js'
+import { createTokens } from './oauth/tokens.js'
 import { type Pool, Pools } from './pools.js'
 import type { CrashPoint, FromWorker, LogLine, RelaySettings, ToWorker, WorkerStart } from './settings.js'
 import { Signing } from './signing.js'
@@ -58,12 +60,23 @@ const clock = steadyClock(systemClock, (by) => {
   // once more for what was on its way to us when the clock was set
   for (const wait of [0, ARRIVED_MS]) setTimeout(() => flow.stepped(), wait)
 })
+const dialler = diallerBy(settings.dial)
+const unsealed = (sealed: string): string => unseal(settings.pepper, UPSTREAM_SEAL, sealed)
 const pools = new Pools({
   hostname: settings.hostname,
   timeouts: settings.timeouts,
   idle: settings.idle,
   patience: PATIENCE_MS,
-  unseal: (sealed) => unseal(settings.pepper, UPSTREAM_SEAL, sealed),
+  unseal: unsealed,
+  tokens: (row, user) =>
+    createTokens(row, user, {
+      dialler,
+      unseal: unsealed,
+      seal: (text) => seal(settings.pepper, UPSTREAM_SEAL, text),
+      rotated: (was, is) => tell({ say: 'rotated', was, is }),
+      now: clock.now,
+      tick: clock.tick,
+    }),
   tick: clock.tick,
   sandboxAddress: () => sandboxAddress,
   log,

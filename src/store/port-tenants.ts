@@ -89,6 +89,19 @@ export type UpstreamTls = 'none' | 'opportunistic' | 'required' | 'verify' | 'im
 
 export type AuthMechanism = 'PLAIN' | 'LOGIN' | 'CRAM-MD5' | 'XOAUTH2' | 'OAUTHBEARER'
 
+/** Where an upstream's tokens come from; what is not said is null, secrets are sealed as its password is. */
+export interface OauthRow {
+  /** A file with a token that somebody else keeps fresh; then there is nothing else. */
+  readonly tokenFile: string | null
+  /** The key file of a Google service account. */
+  readonly serviceAccountFile: string | null
+  readonly tokenUrl: string | null
+  readonly clientId: string | null
+  readonly sealedSecret: string | null
+  readonly sealedRefreshToken: string | null
+  readonly scope: string | null
+}
+
 export interface UpstreamRow {
   readonly id: string
   readonly host: string
@@ -103,6 +116,8 @@ export interface UpstreamRow {
   readonly sealedPassword: string | null
   /** The only one to sign in by; null or absent: what fits. */
   readonly authMechanism?: AuthMechanism | null
+  /** Tokens in place of a password; absent in rows of older versions. */
+  readonly oauth?: OauthRow | null
   readonly clientCertFile: string | null
   readonly clientKeyFile: string | null
   readonly weight: number
@@ -240,6 +255,8 @@ export interface Tenants {
   pools(accountId: string, page: Page): Promise<Rows<KnownPool>>
   updatePool(pool: PoolRow): Promise<Written>
   deletePool(accountId: string, id: string): Promise<'done' | 'in_use' | 'not_found'>
+  /** A sealed refresh token in place of the one that it was made from; false when no upstream has that any more. */
+  rotateToken(was: string, is: string): Promise<boolean>
   /** Every pool of every account, for relay/. */
   allPools(): Promise<readonly KnownPool[]>
 

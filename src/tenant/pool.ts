@@ -13,6 +13,7 @@ import { newId } from '../base/id.js'
 import { seal } from '../base/secret.js'
 import { DEFAULT_POOL, freshPool } from '../store/built-in.js'
 import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import { lacks, oauthRow } from './oauth.js'
 import type { TenantGround } from './principal.js'
 import { checkMember, type Member, normalFingerprint } from './upstream.js'
 
@@ -49,31 +50,50 @@ const demand = (wish: PoolWish): void => {
 
 const defaultPort = (member: Member): number => (member.tls === 'implicit' ? 465 : 25)
 
+/** The login that a member comes to have. Another user begins anew; a password ends tokens, and tokens a password. */
+const loginOf = (
+  pepper: Uint8Array,
+  { auth, authMechanism }: Member,
+  old: UpstreamRow | undefined,
+): Pick<UpstreamRow, 'user' | 'sealedPassword' | 'oauth' | 'authMechanism'> => {
+  const user = auth === undefined ? (old?.user ?? null) : (auth?.user ?? null)
+  if (user === null) return { user, sealedPassword: null, oauth: null, authMechanism: null }
+  const sealIt = (secret: string): string => seal(pepper, UPSTREAM_SEAL, secret)
+  const known = user === old?.user ? old : undefined
+  const isNew = auth?.pass !== undefined || auth?.oauth !== undefined
+  return {
+    user,
+    sealedPassword: isNew
+      ? auth.pass === undefined
+        ? null
+        : sealIt(auth.pass)
+      : (known?.sealedPassword ?? null),
+    oauth: isNew
+      ? auth.oauth === undefined
+        ? null
+        : oauthRow(sealIt, auth.oauth, known?.oauth ?? null)
+      : (known?.oauth ?? null),
+    authMechanism: authMechanism === undefined ? (known?.authMechanism ?? null) : authMechanism,
+  }
+}
+
 const upstreamOf = (
   { pepper, clock }: TenantGround,
   member: Member,
   old: UpstreamRow | undefined,
 ): UpstreamRow => {
-  const { auth } = member
-  const user = auth === undefined ? (old?.user ?? null) : (auth?.user ?? null)
-  const sealed =
-    auth?.pass !== undefined
-      ? seal(pepper, UPSTREAM_SEAL, auth.pass)
-      : user !== null && user === old?.user
-        ? old.sealedPassword
-        : null
+  const login = loginOf(pepper, member, old)
   const keep = <T>(given: T | undefined, before: T | undefined, fallback: T): T => given ?? before ?? fallback
   return {
     id: old?.id ?? newId('up', clock.now()),
     host: member.host.toLowerCase(),
     port: keep(member.port, old?.port, defaultPort(member)),
-    tls: keep(member.tls, old?.tls, user === null ? 'opportunistic' : 'required'),
+    tls: keep(member.tls, old?.tls, login.user === null ? 'opportunistic' : 'required'),
     fingerprint:
       member.fingerprint === undefined
         ? (old?.fingerprint ?? null)
         : member.fingerprint && normalFingerprint(member.fingerprint),
-    user,
-    sealedPassword: sealed,
+    ...login,
     caFile: member.caFile === undefined ? (old?.caFile ?? null) : member.caFile,
     clientCertFile:
       member.clientCertFile === undefined ? (old?.clientCertFile ?? null) : member.clientCertFile,
@@ -103,10 +123,10 @@ const mergeMembers = (
     return upstreamOf(ground, member, at < 0 ? undefined : left.splice(at, 1)[0])
   })
   rows.forEach((row, i) => {
-    if (row.user !== null && row.sealedPassword === null) {
-      const field = `body.members[${i}].auth.pass`
-      throw invalid([{ field, kind: 'missing', message: 'a user name needs a password' }])
-    }
+    const missing = lacks(row)
+    if (missing === null) return
+    const field = `body.members[${i}].auth.${missing[0]}`
+    throw invalid([{ field, kind: 'missing', message: missing[1] }])
   })
   return rows
 }

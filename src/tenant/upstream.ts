@@ -5,13 +5,22 @@
  *   or `smtps://host` (TLS from the first byte). A password never stands in the
  *   URL, since URLs end up in process lists and shell histories: it is read from
  *   the named file. `ca_file=` names the private authority that signed the server's
- *   certificate. Without `tls=` a member with a user name requires TLS, and
+ *   certificate. `token_file=`, `service_account_file=`, or `token_url=` with `client_id=` and the file of a secret take
+ *   the place of a password (oauth.ts). Without `tls=` a member with a user name requires TLS, and
  *   one without takes TLS when it is offered.
  */
 import { resolve } from 'node:path'
 import { type FieldError, invalid } from '../base/fault.js'
 import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
-import type { UpstreamRow, UpstreamTls } from '../store/port-tenants.js'
+import type { AuthMechanism, UpstreamRow, UpstreamTls } from '../store/port-tenants.js'
+import { checkOauth, MECHANISMS, type OauthWish } from './oauth.js'
+
+/** A password or tokens: the one ends the other. */
+export interface MemberAuth {
+  readonly user: string
+  readonly pass?: string | undefined
+  readonly oauth?: OauthWish | undefined
+}
 
 /** A member as a door hands it in; what is left out takes its default, or stays as it was. */
 export interface Member {
@@ -21,8 +30,10 @@ export interface Member {
   readonly port?: number | undefined
   readonly tls?: UpstreamTls | undefined
   readonly fingerprint?: string | null | undefined
-  /** null takes the login away. `pass` left out keeps the stored one. */
-  readonly auth?: { readonly user: string; readonly pass?: string | undefined } | null | undefined
+  /** null takes the login away. What is left out of it keeps what is stored. */
+  readonly auth?: MemberAuth | null | undefined
+  /** null: what fits. */
+  readonly authMechanism?: AuthMechanism | null | undefined
   readonly caFile?: string | null | undefined
   readonly clientCertFile?: string | null | undefined
   readonly clientKeyFile?: string | null | undefined
@@ -47,7 +58,19 @@ const NUMBERS = {
 } as const
 
 const FILES = ['password_file', 'ca_file', 'client_cert_file', 'client_key_file'] as const
-const KNOWN: readonly string[] = ['tls', 'fingerprint', ...FILES, ...Object.keys(NUMBERS)]
+const OAUTH_FILES = [
+  'token_file',
+  'service_account_file',
+  'client_secret_file',
+  'refresh_token_file',
+] as const
+const OAUTH = [...OAUTH_FILES, 'token_url', 'client_id', 'scope'] as const
+/** What the query of an upstream URL may hold about its login, which `upstream add` has as options. */
+export const LOGIN_WORDS = ['auth_mechanism', 'password_file', ...OAUTH] as const
+const KNOWN: readonly string[] = [
+  ...['tls', 'fingerprint', 'auth_mechanism', ...FILES, ...OAUTH],
+  ...Object.keys(NUMBERS),
+]
 
 const isPrivateHost = (host: string): boolean => {
   const range = parseRange(host)
@@ -90,11 +113,47 @@ export const checkMember = (member: Member, at: string): readonly FieldError[] =
   if (member.caFile != null && member.tls !== 'verify' && member.tls !== 'implicit') {
     wrong('ca_file', 'forbidden', 'needs tls verify or implicit: the others check no certificate')
   }
+  const { auth } = member
+  if (auth?.oauth !== undefined) {
+    if (auth.pass !== undefined) wrong('auth.pass', 'forbidden', 'goes without oauth')
+    checkOauth(auth.oauth, (field, kind, message) => wrong(`auth.oauth.${field}`, kind, message))
+  }
+  if (member.authMechanism != null && !MECHANISMS.includes(member.authMechanism))
+    wrong('auth_mechanism', 'format', `must be one of ${MECHANISMS.join(', ')}`)
   const inClear = member.tls === 'none' || member.tls === 'opportunistic'
   if (member.auth != null && inClear && !isPrivateHost(member.host)) {
-    wrong('tls', 'forbidden', 'a password needs tls required, verify or implicit beyond the private network')
+    wrong('tls', 'forbidden', 'a login needs tls required, verify or implicit beyond the private network')
   }
   return errors
+}
+
+type Query = Readonly<Record<string, string>>
+
+/** The daemon opens it later, from another folder. */
+const file = (path: string | undefined): string | undefined =>
+  path === undefined ? undefined : resolve(path)
+
+/** The login of a URL; files of secrets are read now, those of tokens and keys later and again. */
+const loginOf = async (
+  user: string,
+  query: Query,
+  readSecret: (path: string) => Promise<string>,
+): Promise<MemberAuth | null> => {
+  if (user === '') return null
+  const secret = async (path: string | undefined): Promise<string | undefined> =>
+    path === undefined ? undefined : (await readSecret(path)).replace(/\r?\n$/, '')
+  const pass = await secret(query.password_file)
+  if (!OAUTH.some((word) => query[word] !== undefined)) return { user, pass }
+  const oauth: OauthWish = {
+    tokenFile: file(query.token_file),
+    serviceAccountFile: file(query.service_account_file),
+    tokenUrl: query.token_url,
+    clientId: query.client_id,
+    clientSecret: await secret(query.client_secret_file),
+    refreshToken: await secret(query.refresh_token_file),
+    scope: query.scope,
+  }
+  return { user, pass, oauth }
 }
 
 /** Reads an upstream URL. `readSecret` fetches the content of a password file. */
@@ -128,26 +187,23 @@ export const parseUpstream = async (
     if (query[name] !== undefined && !/^\d+(\.\d+)?$/.test(query[name]))
       wrong(name, 'type', 'must be a number')
   }
-  if (query.password_file !== undefined && url.username === '') {
-    wrong('password_file', 'forbidden', 'needs a user name: smtp://user@host')
-  }
+  const orphan = LOGIN_WORDS.find((word) => query[word] !== undefined)
+  if (orphan !== undefined && url.username === '')
+    wrong(orphan, 'forbidden', 'needs a user name: smtp://user@host')
   if (errors.length > 0) throw invalid(errors)
   const number = (name: string): number | undefined =>
     query[name] === undefined ? undefined : Number(query[name])
-  // the daemon opens it later, from another folder
-  const file = (path: string | undefined): string | undefined =>
-    path === undefined ? undefined : resolve(path)
   const user = decodeURIComponent(url.username)
-  const pass =
-    query.password_file === undefined
-      ? undefined
-      : (await readSecret(query.password_file)).replace(/\r?\n$/, '')
   return {
     host: url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? undefined : Number(url.port),
     tls: tls as UpstreamTls | undefined,
     fingerprint: query.fingerprint,
-    auth: user === '' ? null : { user, pass },
+    auth: await loginOf(user, query, readSecret),
+    authMechanism:
+      query.auth_mechanism === 'any'
+        ? null
+        : (query.auth_mechanism?.toUpperCase() as AuthMechanism | undefined),
     caFile: file(query.ca_file),
     clientCertFile: file(query.client_cert_file),
     clientKeyFile: file(query.client_key_file),

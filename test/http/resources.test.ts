@@ -151,6 +151,49 @@ t.test('egress pools', async (t) => {
   ])
 })
 
+t.test('an upstream that signs in by tokens', async (t) => {
+  const ask = (path: string, body?: unknown, method?: string) =>
+    kit.ask(path, { key: kit.session, body, ...(method && { method }) })
+  const oauth = {
+    ...{ token_url: 'https://id.test/token', client_id: 'gw' },
+    ...{ client_secret: 's3cret-one', refresh_token: 's3cret-two' },
+  }
+  const member = { host: 'smtp.test', port: 587, auth: { user: 'gw@acme.test', oauth } }
+  const made = await ask('/v1/egress-pools', {
+    name: 'tokens',
+    members: [{ ...member, auth_mechanism: 'XOAUTH2' }],
+  })
+  t.equal(made.status, 201, made.text)
+  t.notMatch(made.text, /s3cret|id\.test|sealed/)
+  t.match(made.json.members, [
+    { has_auth: true, has_oauth: true, auth_mechanism: 'XOAUTH2', tls: 'required' },
+  ])
+  const path = `/v1/egress-pools/${made.json.id}`
+  const whole = await ask(path, made.json, 'PATCH')
+  t.match(whole.json.members, made.json.members, 'sent back as it was read')
+  const [first] = made.json.members
+  const password = await ask(
+    path,
+    { members: [{ ...first, auth: { user: 'gw', pass: 'x' }, auth_mechanism: null }] },
+    'PATCH',
+  )
+  t.match(password.json.members, [{ has_auth: true, has_oauth: false, auth_mechanism: null }])
+  const files = { ...oauth, token_file: '/etc/passwd' }
+  const wrong = await ask(path, { members: [{ ...member, auth: { user: 'gw', oauth: files } }] }, 'PATCH')
+  t.same(fieldsOf(wrong), ['body.members[0].auth.oauth.token_file unknown'], 'no path from outside')
+  const inside = { ...oauth, token_url: 'https://127.0.0.1/token' }
+  await ask(
+    path,
+    { members: [{ host: '127.0.0.1', port: 1, tls: 'none', auth: { user: 'gw', oauth: inside } }] },
+    'PATCH',
+  )
+  t.match(
+    (await ask(`${path}/test`, {})).json.data,
+    [{ ok: false, stage: 'connect' }],
+    'no token before AUTH',
+  )
+})
+
 t.test('what was read may be sent back, with a change in it', async (t) => {
   const ask = (path: string, body?: unknown, method?: string) =>
     kit.ask(path, { key: kit.session, body, ...(method && { method }) })

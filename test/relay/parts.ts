@@ -2,9 +2,11 @@
  * NAME      parts - a relay flow over a memory queue, for tests
  */
 import { systemClock } from '../../src/base/clock.js'
+import { createDialler } from '../../src/base/dial/dial.js'
 import { newId, newRecipientId } from '../../src/base/id.js'
 import { Flow } from '../../src/relay/flow.js'
 import { Journal } from '../../src/relay/journal.js'
+import { createTokens } from '../../src/relay/oauth/tokens.js'
 import { Pools } from '../../src/relay/pools.js'
 import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
 import type { Claimed } from '../../src/store/port.js'
@@ -90,6 +92,16 @@ export interface TestFlow {
   stop(): Promise<void>
 }
 
+/** Nothing is sealed, and token endpoints are on loopback. */
+export const TOKEN_PARTS = {
+  dialler: createDialler({ allow: ['127.0.0.0/8'], ownPorts: () => [] }),
+  unseal: (sealed: string) => sealed,
+  seal: (text: string) => text,
+  rotated: () => {},
+  now: systemClock.now,
+  tick: systemClock.tick,
+}
+
 export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {}): TestFlow => {
   const queue = new MemoryQueue()
   const logged: string[] = []
@@ -104,6 +116,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     idle: options.idle ?? 30_000,
     patience: options.patience ?? 5_000,
     unseal: (sealed) => sealed,
+    tokens: (row, user) => createTokens(row, user, TOKEN_PARTS),
     tick: systemClock.tick,
     sandboxAddress: () => null,
     log: note,

@@ -216,7 +216,16 @@ const poolTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.deletePool(at.accountId, pool.id), 'done')
     t.equal(await store.deletePool(at.accountId, pool.id), 'not_found')
     t.equal(await store.pool(at.accountId, 'main'), null)
-    t.equal(await store.createPool(poolFor(at)), 'done', 'its name is free')
+    const oauth = {
+      ...{ tokenFile: null, serviceAccountFile: null, tokenUrl: 'https://id.test/token', clientId: 'gw' },
+      ...{ sealedSecret: 'c2VjcmV0', sealedRefreshToken: 'b25l', scope: null },
+    }
+    const tokens = poolFor(at, { upstreams: [{ ...upstream, user: 'u', oauth }] })
+    t.equal(await store.createPool(tokens), 'done', 'its name is free')
+    t.equal(await store.rotateToken('b25l', 'dHdv'), true)
+    t.equal(await store.rotateToken('b25l', 'dHJlZQ'), false, 'somebody else was first')
+    const [rotated] = (await store.pool(at.accountId, 'main'))?.upstreams ?? []
+    t.same(rotated, { ...upstream, user: 'u', oauth: { ...oauth, sealedRefreshToken: 'dHdv' } })
     const scope = { accountId: at.accountId, workspaceId: null, mode: null }
     t.equal((await store.email(scope, mail.id))?.poolId, pool.id, 'old mail still names it')
     t.equal(await store.deletePool(at.accountId, at.poolId), 'in_use', 'the sandbox stays')

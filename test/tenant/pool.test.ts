@@ -71,6 +71,49 @@ t.test('a pool keeps passwords sealed, and members their identity', async (t) =>
   t.same(await tenants.findPool(account.id, made.id), plain)
 })
 
+t.test('tokens in place of a password', async (t) => {
+  const { tenants, account, pepper } = await openHouse(t)
+  const at = 'smtp://gw@mta.test:587'
+  const client = 'token_url=https://id.test/token&client_id=gw&client_secret_file=/run/pw&scope=mail'
+  const set = async (url: string) =>
+    (await tenants.updatePool(account.id, 'default', { members: [await parse(url)] })).upstreams[0]
+  const first = await set(`${at}?${client}&auth_mechanism=xoauth2`)
+  const sealed = first?.oauth?.sealedSecret ?? ''
+  t.equal(unseal(pepper, UPSTREAM_SEAL, sealed), 's3cret pass')
+  t.match(first, { tls: 'required', sealedPassword: null, authMechanism: 'XOAUTH2' })
+  t.match(await set(at), { oauth: first?.oauth, authMechanism: 'XOAUTH2' }, 'what is left out stays')
+  const same = await set(`${at}?token_url=https://id.test/token&client_id=gw`)
+  t.equal(same?.oauth?.sealedSecret, sealed)
+  const elsewhere = set(`${at}?token_url=https://evil.test/token&client_id=gw`)
+  t.strictSame(
+    await fieldsOf(elsewhere),
+    ['body.members[0].auth.oauth.client_secret missing'],
+    'a secret stays at home',
+  )
+  t.match(await set(`${at}?token_file=token&auth_mechanism=any`), {
+    oauth: { tokenFile: join(process.cwd(), 'token'), tokenUrl: null, sealedSecret: null },
+    authMechanism: null,
+  })
+  t.match(await set(`${at}?password_file=/run/pw`), { oauth: null, sealedPassword: /./ })
+  t.match(await set('smtp://mta.test:587'), { user: null, oauth: null, sealedPassword: null })
+  for (const [query = '', ...fields] of [
+    ['client_id=gw', 'auth.oauth.token_url missing'],
+    ['token_url=https://id.test/', 'auth.oauth.client_id missing'],
+    ['token_url=ftp://x&client_id=gw&client_secret_file=/run/pw', 'auth.oauth.token_url format'],
+    ['token_file=a&service_account_file=b', 'auth.oauth.token_file forbidden'],
+    [`password_file=/run/pw&${client}`, 'auth.pass forbidden'],
+    [`${client}&auth_mechanism=plain`, 'auth.pass missing'],
+    ['password_file=/run/pw&auth_mechanism=xoauth2', 'auth.oauth missing'],
+    ['password_file=/run/pw&auth_mechanism=ntlm', 'auth_mechanism format'],
+  ])
+    t.strictSame(
+      await fieldsOf(set(`${at}?${query}`)),
+      fields.map((field) => `body.members[0].${field}`),
+      query,
+    )
+  t.match(await fieldsOf(parse(`smtp://mta.test?${client}`)), [/forbidden$/], 'tokens are of a user')
+})
+
 t.test('what is refused', async (t) => {
   const { tenants, account } = await openHouse(t)
   const make = (name: string, ...members: Parameters<typeof tenants.createPool>[1]['members'] & {}) =>

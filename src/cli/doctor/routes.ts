@@ -4,7 +4,7 @@
 
 import type { Waiting } from '../../record/waiting.js'
 import { USE_SMTP, USE_SMTPS } from '../../relay/dialogue/tls-words.js'
-import { type Trial, tryUpstream } from '../../relay/dialogue/trial.js'
+import type { Trial } from '../../relay/dialogue/trial.js'
 import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port-upkeep.js'
 import { createWaiting } from '../../tenant/queue/waiting.js'
@@ -13,7 +13,7 @@ import { upstreamText } from '../pool.js'
 import { relayView } from '../relay-state.js'
 import { collect } from '../rows.js'
 import { spanText } from '../time.js'
-import { allUpstreams } from '../upstream.js'
+import { allUpstreams, tryAll } from '../upstream.js'
 import { type Finding, fail, ok, type Scene, warn } from './finding.js'
 
 /** Of a running daemon, which stores something each minute; otherwise the lead is the time that it was down. */
@@ -145,9 +145,6 @@ const judge = (trial: Trial, pool: PoolRow): Finding => {
 /** Opens a session with each upstream; no mail is sent. */
 export const checkUpstreams = async (house: House): Promise<readonly Finding[]> => {
   const places = (await allUpstreams(house)).filter(({ upstream }) => upstream.state !== 'paused')
-  return Promise.all(
-    places.map(async ({ pool, upstream }) =>
-      judge(await tryUpstream(house.ground, house.config.hostname, pool, upstream), pool),
-    ),
-  )
+  const trials = await tryAll(house, places)
+  return places.map(({ pool }, i) => judge(trials[i] as Trial, pool))
 }

@@ -217,6 +217,8 @@ const pool = {
       ...member,
       fingerprint: null,
       has_auth: true,
+      has_oauth: false,
+      auth_mechanism: null,
       has_ca: false,
       has_client_certificate: false,
       weight: 10,
@@ -341,7 +343,41 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     },
     answer: pool,
   },
-  updateEgressPool: { request: { notify_success: false }, answer: { ...pool, notify_success: false } },
+  updateEgressPool: {
+    request: {
+      notify_success: false,
+      members: [
+        {
+          host: 'smtp.office365.com',
+          port: 587,
+          tls: 'verify',
+          auth: {
+            user: 'gateway@acme.example',
+            oauth: {
+              token_url: 'https://login.microsoftonline.com/acme.example/oauth2/v2.0/token',
+              client_id: '00000000-0000-0000-0000-000000000000',
+              client_secret: 'a long and random text',
+              scope: 'https://outlook.office365.com/.default',
+            },
+          },
+        },
+      ],
+    },
+    answer: {
+      ...pool,
+      notify_success: false,
+      members: [
+        {
+          ...pool.members[0],
+          host: 'smtp.office365.com',
+          tls: 'verify',
+          has_oauth: true,
+          weight: 1,
+          max_connections: 10,
+        },
+      ],
+    },
+  },
   deleteEgressPool: { answer: removed(pool) },
   listEgressPools: { answer: list(pool) },
   getEgressPool: { answer: pool },

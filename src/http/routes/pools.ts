@@ -12,7 +12,7 @@ import { trialRecord, tryUpstream } from '../../relay/dialogue/trial.js'
 import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port-tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
-import type { Member } from '../../tenant/upstream.js'
+import type { Member, MemberAuth } from '../../tenant/upstream.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
@@ -23,13 +23,26 @@ import { pageOnly } from '../shapes/workspace.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 
+const authOf = ({ user, pass, oauth }: NonNullable<shapes.MemberBody['auth']>): MemberAuth => ({
+  user,
+  pass,
+  oauth: oauth && {
+    tokenUrl: oauth.token_url,
+    clientId: oauth.client_id,
+    clientSecret: oauth.client_secret,
+    refreshToken: oauth.refresh_token,
+    scope: oauth.scope,
+  },
+})
+
 const memberOf = (body: shapes.MemberBody): Member => ({
   id: body.id,
   host: body.host,
   port: body.port,
   tls: body.tls,
   fingerprint: body.fingerprint,
-  auth: body.auth,
+  auth: body.auth && authOf(body.auth),
+  authMechanism: body.auth_mechanism,
   weight: body.weight,
   priority: body.priority,
   maxConnections: body.max_connections,
@@ -60,8 +73,12 @@ const contradictions = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonl
     const { id, host, port } = member
     const was = record.members.find((one) =>
       id === undefined ? one.host === host.toLowerCase() && one.port === (port ?? one.port) : one.id === id,
-    ) ?? { has_auth: false, has_ca: false, has_client_certificate: false }
-    const becomes = { has_auth: member.auth === undefined ? was.has_auth : member.auth !== null }
+    ) ?? { has_auth: false, has_oauth: false, has_ca: false, has_client_certificate: false }
+    const { auth } = member
+    const becomes = {
+      has_auth: auth === undefined ? was.has_auth : auth !== null,
+      has_oauth: auth?.oauth !== undefined || (auth !== null && auth?.pass === undefined && was.has_oauth),
+    }
     errors.push(...notAsRead(member, shapes.READ_MEMBER, [was, becomes], `body.members[${i}]`))
   }
   return errors
@@ -106,7 +123,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/egress-pools',
     summary: 'Make an egress pool; passwords are never shown again',
     description:
-      'Members are tried by priority, and shared out by weight. Passwords are sealed before they are stored, and read back as `has_auth`.',
+      'Members are tried by priority, and shared out by weight. Passwords, client secrets and refresh tokens are sealed before they are stored, and read back as `has_auth` and `has_oauth`. `auth.oauth` signs in by XOAUTH2 or OAUTHBEARER with tokens of `token_url`: by the client’s own secret, or by a refresh token. Token endpoints are called as webhooks are: by https, at public addresses.',
     locates: true,
     body: shapes.poolBody,
     answers: { 201: shapes.pool },
@@ -172,7 +189,7 @@ const testing = (ground: Ground): Endpoint =>
     answers: { 200: shapes.poolTested },
     faults: ['egress_pool.not_found'],
     async handle({ principal, params, body }) {
-      const { store, tenants, config } = ground
+      const { store, tenants, config, dialler } = ground
       const pool = await tenants.findPool(principal.accountId, param({ params }, 'id'))
       const { upstreams } = (await leaderOf(store, pool)) ?? pool
       const wanted = body?.upstream_id
@@ -181,7 +198,10 @@ const testing = (ground: Ground): Endpoint =>
         throw invalid([
           { field: 'body.upstream_id', kind: 'unknown', message: 'is no upstream of this pool' },
         ])
-      const tried = chosen.map((one) => tryUpstream(tenants.ground, config.hostname, pool, one))
+      const { pepper } = tenants.ground
+      const tried = chosen.map((one) =>
+        tryUpstream({ store, dialler, pepper, hostname: config.hostname }, pool, one),
+      )
       const data = (await Promise.all(tried)).map(trialRecord)
       return { status: 200, body: { object: 'list', data } }
     },

@@ -2,16 +2,25 @@
  * NAME      pool - the shapes of egress pools and their members
  * DESCRIPTION
  *   Passwords go in and never come out: a member reads back `has_auth`. Files for
- *   authorities and client certificates are named on the host only (CLI), so that no one can make
+ *   authorities, client certificates and tokens are named on the host only (CLI), so that no one can make
  *   the daemon open a path from outside.
  */
 import Joi from 'joi'
-import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
+import type { AuthMechanism, PoolRow, UpstreamRow } from '../../store/port-tenants.js'
+import { MECHANISMS } from '../../tenant/oauth.js'
 import { TLS_MODES } from '../../tenant/upstream.js'
 import { body, id, listOf, nullable, orNull, time } from './common.js'
 import { asRead } from './read-back.js'
 
 const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
+
+interface OauthBody {
+  readonly token_url: string
+  readonly client_id: string
+  readonly client_secret?: string
+  readonly refresh_token?: string
+  readonly scope?: string | null
+}
 
 export interface MemberBody {
   readonly id?: string
@@ -19,7 +28,8 @@ export interface MemberBody {
   readonly port?: number
   readonly tls?: UpstreamRow['tls']
   readonly fingerprint?: string | null
-  readonly auth?: { readonly user: string; readonly pass?: string } | null
+  readonly auth?: { readonly user: string; readonly pass?: string; readonly oauth?: OauthBody } | null
+  readonly auth_mechanism?: AuthMechanism | null
   readonly weight?: number
   readonly priority?: number
   readonly max_connections?: number
@@ -36,6 +46,16 @@ export interface PoolBody {
   readonly relayed_means?: PoolRow['relayedMeans']
 }
 
+const oauth = Joi.object<OauthBody>({
+  token_url: Joi.string().max(500).required().description('Token endpoint (RFC 6749)'),
+  client_id: Joi.string().max(500).required(),
+  client_secret: orNull(Joi.string().max(5_000)),
+  refresh_token: orNull(Joi.string().max(5_000)).description(
+    'Tokens are got by it, and not for the client itself; a new one that the endpoint gives is kept',
+  ),
+  scope: Joi.string().max(1_000).allow(null),
+})
+
 const memberFields = {
   id: orNull(Joi.string().max(100)),
   host: orNull(Joi.string().max(255)).required(),
@@ -45,7 +65,12 @@ const memberFields = {
   auth: Joi.object({
     user: Joi.string().max(255).required(),
     pass: orNull(Joi.string().max(1_000)),
+    oauth: orNull(oauth).description('In place of a password'),
   }).allow(null),
+  auth_mechanism: Joi.string()
+    .valid(...MECHANISMS)
+    .allow(null)
+    .description('The only one to sign in by; null: what is offered and fits'),
   weight: orNull(Joi.number().integer().min(1).max(1_000)),
   priority: orNull(Joi.number().integer().min(0).max(1_000)),
   max_connections: orNull(Joi.number().integer().min(1).max(1_000)),
@@ -54,13 +79,14 @@ const memberFields = {
   state: orNull(Joi.string().valid(...STATES)),
 }
 
-export const READ_MEMBER = ['has_auth', 'has_ca', 'has_client_certificate'] as const
+export const READ_MEMBER = ['has_auth', 'has_oauth', 'has_ca', 'has_client_certificate'] as const
 export const READ_POOL = ['id', 'object', 'kind', 'follows'] as const
 
 const member = Joi.object<MemberBody>(memberFields)
 const changedMember: Joi.ObjectSchema<MemberBody> = Joi.object({
   ...memberFields,
   has_auth: asRead.flag(),
+  has_oauth: asRead.flag(),
   has_ca: asRead.flag(),
   has_client_certificate: asRead.flag(),
 })
@@ -122,6 +148,8 @@ export const pool = Joi.object({
         ...memberRecord,
         fingerprint: nullable(Joi.string()),
         has_auth: Joi.boolean().required(),
+        has_oauth: Joi.boolean().required().description('Signs in by tokens'),
+        auth_mechanism: nullable(Joi.string()),
         has_ca: Joi.boolean().required(),
         has_client_certificate: Joi.boolean().required(),
         weight: Joi.number().integer().required(),

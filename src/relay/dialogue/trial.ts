@@ -4,10 +4,13 @@
  *   As the relay does it: resolve, connect, greeting, EHLO, TLS, AUTH. No mail is sent. What fails is told with the
  *   stage at which it failed. A port that says nothing is greeted by TLS beside it, to tell the one common reason.
  */
-import { unseal } from '../../base/secret.js'
-import type { PoolRow, UpstreamRow } from '../../store/port-tenants.js'
+import { systemClock } from '../../base/clock.js'
+import type { Dialler } from '../../base/dial/dial.js'
+import { seal, unseal } from '../../base/secret.js'
+import type { PoolRow, Tenants, UpstreamRow } from '../../store/port-tenants.js'
 import { UPSTREAM_SEAL } from '../../tenant/pool.js'
 import type { TenantGround } from '../../tenant/principal.js'
+import { createTokens } from '../oauth/tokens.js'
 import { chooseMechanism, type Login } from './login.js'
 import type { Offers } from './offers.js'
 import { openSession, type Patience, SetupFailure, type SetupStage, type Target } from './session.js'
@@ -72,10 +75,32 @@ const open = async (target: Target, hostname: string) => {
   }
 }
 
+export interface TrialGround extends Pick<TenantGround, 'pepper'> {
+  readonly store: Pick<Tenants, 'rotateToken'>
+  /** Calls token endpoints. */
+  readonly dialler: Dialler
+  readonly hostname: string
+}
+
+/** How it signs in; a token is asked for anew, whatever the relay still has. */
+const loginOf = ({ pepper, store, dialler }: TrialGround, upstream: UpstreamRow): Login | null => {
+  const { user, sealedPassword, oauth, authMechanism: mechanism } = upstream
+  const open = (sealed: string): string => unseal(pepper, UPSTREAM_SEAL, sealed)
+  if (user === null) return null
+  if (oauth == null) return { user, secret: sealedPassword === null ? '' : open(sealedPassword), mechanism }
+  const secret = createTokens(() => oauth, user, {
+    ...{ dialler, now: systemClock.now, tick: systemClock.tick },
+    unseal: open,
+    seal: (text) => seal(pepper, UPSTREAM_SEAL, text),
+    // the relay reads it from there; where it is lost, the next login says so
+    rotated: (was, is) => void store.rotateToken(was, is).catch(() => {}),
+  })
+  return { user, secret, mechanism }
+}
+
 /** Opens a session with one upstream and closes it again. Never throws. */
 export const tryUpstream = async (
-  { pepper }: Pick<TenantGround, 'pepper'>,
-  hostname: string,
+  ground: TrialGround,
   pool: PoolRow,
   upstream: UpstreamRow,
 ): Promise<Trial> => {
@@ -84,10 +109,8 @@ export const tryUpstream = async (
   const took = (): number => Math.round(performance.now() - began)
   let login: Login | null = null
   try {
-    const { user, sealedPassword, authMechanism: mechanism } = upstream
-    const secret = sealedPassword === null ? '' : unseal(pepper, UPSTREAM_SEAL, sealedPassword)
-    login = user === null ? null : { user, secret, mechanism }
-    const { socket, offers, tls, mechanism: used } = await open({ ...upstream, login }, hostname)
+    login = loginOf(ground, upstream)
+    const { socket, offers, tls, mechanism: used } = await open({ ...upstream, login }, ground.hostname)
     socket.end('QUIT\r\n')
     socket.destroySoon()
     const signed = used === null ? '' : `, signed in by ${used}`

@@ -79,6 +79,7 @@ export interface TenantWrites {
   revokeCredential(accountId: string, id: string): boolean
   createPool(pool: PoolRow): Written
   updatePool(pool: PoolRow): Written
+  rotateToken(was: string, is: string): boolean
   deletePool(accountId: string, id: string): 'done' | 'in_use' | 'not_found'
   addSuppression(row: SuppressionRow): SuppressionRow
   removeSuppression(workspaceId: string, ref: string): SuppressionRow | null

@@ -44,6 +44,7 @@ type TenantWrites = Pick<
   | 'revokeCredential'
   | 'createPool'
   | 'updatePool'
+  | 'rotateToken'
   | 'deletePool'
   | 'addSuppression'
   | 'removeSuppression'
@@ -202,6 +203,7 @@ const tenantWrites = (current: () => Verbs): TenantWrites & IncidentCalls => ({
   revokeCredential: async (accountId, id) => current().line.call('revokeCredential', accountId, id),
   createPool: async (pool) => current().line.call('createPool', pool),
   updatePool: async (pool) => current().line.call('updatePool', pool),
+  rotateToken: async (was, is) => current().line.call('rotateToken', was, is),
   deletePool: async (accountId, id) => current().line.call('deletePool', accountId, id),
   addSuppression: async (row) => current().line.call('addSuppression', row),
   addDead: async (dead) => current().line.call('addDead', dead),

@@ -8,7 +8,7 @@ import { seal } from '../../../src/base/secret.js'
 import { tryUpstream } from '../../../src/relay/dialogue/trial.js'
 import type { UpstreamRow } from '../../../src/store/port-tenants.js'
 import { UPSTREAM_SEAL } from '../../../src/tenant/pool.js'
-import { poolRow, upstreamRow } from '../parts.js'
+import { poolRow, TOKEN_PARTS, upstreamRow } from '../parts.js'
 
 const PEPPER = Buffer.alloc(32, 7)
 const login = { user: 'u', sealedPassword: seal(PEPPER, UPSTREAM_SEAL, 'right') }
@@ -29,7 +29,14 @@ const serve = async (t: Test, options: SMTPServerOptions = {}): Promise<number> 
 
 const attempt = (port: number, change: Partial<UpstreamRow>) => {
   const row = upstreamRow(port, change)
-  return tryUpstream({ pepper: PEPPER }, 'postern.test', poolRow([row]), row)
+  const { dialler } = TOKEN_PARTS
+  const ground = {
+    pepper: PEPPER,
+    hostname: 'postern.test',
+    dialler,
+    store: { rotateToken: async () => true },
+  }
+  return tryUpstream(ground, poolRow([row]), row)
 }
 
 t.test('what is offered, and what would be used', async (t) => {

@@ -11,6 +11,8 @@ import { Choice, Field } from '../../parts/form.js'
 import type { Pool } from './state.js'
 import { type Member, TLS_WORDS } from './upstream.js'
 
+const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2', 'OAUTHBEARER']
+
 interface Props {
   readonly member: Member | null
   readonly refused: Refused | null
@@ -66,6 +68,44 @@ export const MemberFields = ({ member, refused, action }: Props) => {
         </label>
       ) : null}
       <details class="fold">
+        <summary>Tokens in place of a password (Microsoft 365, Gmail)</summary>
+        <div class="form">
+          <p class="hint">
+            {member?.has_oauth
+              ? 'It signs in with tokens. Empty fields keep them; a password ends them.'
+              : 'Asked for at an OAuth 2.0 token endpoint, for the user above.'}
+          </p>
+          <div class="row">
+            <Field {...of} name="token_url" label="Token endpoint" placeholder="https://" />
+            <Field {...of} name="client_id" label="Client id" autocomplete="off" />
+            <Field {...of} name="scope" label="Scope" />
+          </div>
+          <div class="row">
+            <Field
+              {...of}
+              name="client_secret"
+              label="Client secret"
+              type="password"
+              autocomplete="new-password"
+            />
+            <Field
+              {...of}
+              name="refresh_token"
+              label="Refresh token"
+              type="password"
+              autocomplete="new-password"
+            />
+          </div>
+          <Choice
+            {...of}
+            name="auth_mechanism"
+            label="Sign in by"
+            value={member?.auth_mechanism ?? ''}
+            options={[['', 'what is offered and fits'], ...MECHANISMS.map((one) => [one, one] as const)]}
+          />
+        </div>
+      </details>
+      <details class="fold">
         <summary>Share, limits and certificate</summary>
         <div class="form">
           <div class="row">
@@ -103,12 +143,21 @@ export const MemberFields = ({ member, refused, action }: Props) => {
   )
 }
 
+const TOKENS = ['token_url', 'client_id', 'client_secret', 'refresh_token', 'scope'] as const
+
 const authOf = (form: Form) => {
   const user = form.text('user')
   if (form.has('no_auth')) return { auth: null }
-  if (user === null) return {}
+  const given = TOKENS.flatMap((name) => (form.text(name) === null ? [] : [[name, form.text(name)] as const]))
+  if (user === null && given.length === 0) return {}
   const pass = form.raw('pass')
-  return { auth: { user, ...(pass !== '' && { pass }) } }
+  return {
+    auth: {
+      ...(user !== null && { user }),
+      ...(pass !== '' && { pass }),
+      ...(given.length > 0 && { oauth: Object.fromEntries(given) }),
+    },
+  }
 }
 
 export const memberOf = (form: Form) => ({
@@ -116,6 +165,7 @@ export const memberOf = (form: Form) => ({
   port: form.number('port'),
   tls: form.text('tls'),
   ...authOf(form),
+  auth_mechanism: form.text('auth_mechanism'),
   weight: form.number('weight'),
   priority: form.number('priority'),
   max_connections: form.number('max_connections'),
@@ -135,7 +185,7 @@ export const besideFields = async <T,>(asking: Promise<T>): Promise<T> => {
     if (!(error instanceof AskError)) throw error
     const errors = error.problem.errors?.map((one) => ({
       ...one,
-      field: one.field.replace(/^body\.members\[\d+\]\.(auth\.)?/, 'body.'),
+      field: one.field.replace(/^body\.members\[\d+\]\.(auth\.(oauth\.)?)?/, 'body.'),
     }))
     throw new AskError({ ...error.problem, ...(errors && { errors }) })
   }

@@ -16,6 +16,8 @@ export interface Trial {
   readonly tls: string | null
   readonly dsn: boolean
   readonly offers: readonly string[]
+  readonly auth_offered: readonly string[]
+  readonly auth_mechanism: string | null
   readonly ms: number
 }
 
@@ -70,6 +72,12 @@ export const Trials = ({ trials }: { readonly trials: readonly Trial[] }) => (
             !ok ? '' : dsn ? 'offered (DSN)' : 'not offered: nobody tells when a mail arrived',
         },
         { head: 'Offers', kind: 'opt', cell: ({ offers }) => <code>{offers.join(' ')}</code> },
+        {
+          head: 'Login',
+          kind: 'opt',
+          cell: ({ auth_offered, auth_mechanism }) =>
+            auth_offered.length === 0 ? '' : `${auth_mechanism ?? 'none'} of ${auth_offered.join(', ')}`,
+        },
         { head: 'Took', kind: 'num', cell: ({ ms }) => `${ms} ms` },
       ]}
     />

@@ -13,6 +13,8 @@ export interface Member {
   readonly state: 'active' | 'paused' | 'draining'
   readonly fingerprint: string | null
   readonly has_auth: boolean
+  readonly has_oauth: boolean
+  readonly auth_mechanism: string | null
   readonly weight: number
   readonly priority: number
   readonly max_connections: number
@@ -50,7 +52,8 @@ export const addressOf = ({ host, port }: Pick<Member, 'host' | 'port'>): string
 export const aboutOf = (row: Member): string =>
   [
     row.fingerprint === null ? TLS_WORDS[row.tls] : 'TLS, certificate pinned',
-    row.has_auth ? 'signs in' : null,
+    row.has_auth ? `signs in${row.has_oauth ? ' with tokens' : ''}` : null,
+    row.auth_mechanism === null ? null : `by ${row.auth_mechanism} only`,
     row.priority > 0 ? `priority ${row.priority}` : null,
     row.weight > 1 ? `weight ${row.weight}` : null,
     row.rate === null ? null : `at most ${row.rate} mails/s`,

@@ -115,7 +115,7 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
   }
 }
 
-type PoolWrites = Pick<TenantWrites, 'createPool' | 'updatePool' | 'deletePool'>
+type PoolWrites = Pick<TenantWrites, 'createPool' | 'updatePool' | 'deletePool' | 'rotateToken'>
 
 export const createPoolWrites = (desk: Desk): PoolWrites => {
   const { db } = desk
@@ -128,6 +128,10 @@ export const createPoolWrites = (desk: Desk): PoolWrites => {
        OR EXISTS (SELECT 1 FROM recipients WHERE pool = ? AND due_at IS NOT NULL)
        OR EXISTS (SELECT 1 FROM recipients WHERE boot IS NOT NULL AND pool = ?)
        OR EXISTS (SELECT 1 FROM recipients WHERE held IS NOT NULL AND pool = ?)`,
+  )
+  // sealed text is base64url: it stands in the JSON as it is, and nowhere else
+  const rotate = db.prepare<[string, string, string]>(
+    'UPDATE pools SET upstreams = replace(upstreams, ?, ?) WHERE deleted_at IS NULL AND instr(upstreams, ?) > 0',
   )
   const remove = db.prepare('UPDATE pools SET deleted_at = ?, upstreams = ? WHERE n = ?')
   return {
@@ -146,5 +150,6 @@ export const createPoolWrites = (desk: Desk): PoolWrites => {
       remove.run(Date.now(), '[]', pool.n)
       return 'done'
     },
+    rotateToken: (was, is) => rotate.run(was, is, was).changes > 0,
   }
 }

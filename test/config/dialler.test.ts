@@ -1,7 +1,7 @@
 /** What the configuration says of endpoints is what the dialler does. */
 import t from 'tap'
+import { diallerOf } from '../../src/config/dialler.js'
 import { readConfig } from '../../src/config/load.js'
-import { diallerOf } from '../../src/webhook/dialler.js'
 
 t.test('ranges that are allowed, and our own listeners that never are', async (t) => {
   const config = readConfig(null)
