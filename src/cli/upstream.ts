@@ -8,7 +8,7 @@
  *   `list` asks the running daemon's management listener how each of them is doing;
  *   without a daemon it shows what is configured.
  */
-import { diallerOf } from '../config/dialler.js'
+import { diallerOf } from '../base/dial/settings.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/dialogue/trial.js'
 import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      webhook-ground - what the commands about webhooks stand on
  */
-import { diallerOf } from '../config/dialler.js'
+import { diallerOf } from '../base/dial/settings.js'
 import type { HookGround, HookScope } from '../webhook/endpoint/ground.js'
 import type { Globals } from './command.js'
 import { type House, withHouse } from './context.js'

@@ -9,11 +9,11 @@
 
 import type { MessagePort, Worker } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
+import type { DialSettings } from '../base/dial/settings.js'
 import { startThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
-import type { DialSettings } from '../config/dialler.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Death } from '../outcome/suppress.js'

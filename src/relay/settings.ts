@@ -5,7 +5,7 @@
  */
 
 import type { MessagePort } from 'node:worker_threads'
-import type { DialSettings } from '../config/dialler.js'
+import type { DialSettings } from '../base/dial/settings.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Death } from '../outcome/suppress.js'

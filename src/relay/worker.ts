@@ -7,8 +7,8 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'
+import { diallerBy } from '../base/dial/settings.js'
 import { seal, unseal } from '../base/secret.js'
-import { diallerBy } from '../config/dialler.js'
 import type { Rule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
 import { longestWaitMs } from '../outcome/reply.js'

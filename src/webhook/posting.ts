@@ -5,10 +5,10 @@
  *   rules, and their secrets are opened for the moment of a post.
  */
 import { systemClock } from '../base/clock.js'
+import { diallerOf } from '../base/dial/settings.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
-import { diallerOf } from '../config/dialler.js'
 import { MarkCodec } from '../record/mark.js'
 import { targetOf } from './endpoint/ground.js'
 import type { HookStore } from './engine/ground.js'
