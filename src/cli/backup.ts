@@ -29,7 +29,7 @@ import { findPeppers, pepperFile } from '../config/pepper.js'
 import type { Store } from '../store/port.js'
 import { command } from './command.js'
 import { companionsOf, putBack } from './companions.js'
-import { configOf, keepRootOut, openStore } from './context.js'
+import { cliActor, configOf, keepRootOut, openStore } from './context.js'
 import { Refusal } from './exit.js'
 import type { Terminal } from './terminal.js'
 
@@ -163,9 +163,11 @@ const setAside = (dataDir: string): string | null => {
 }
 
 /** Holds what waits in a copy, and tells what it opens; see store/sqlite/restored.ts. */
-const madeSafe = async (file: string, send: boolean) => {
+const madeSafe = async (file: string, send: boolean, copy: string) => {
   const { putToRest } = await import('../store/sqlite/restored.js')
-  const { held, due, sessions, keys, credentials, people } = putToRest(file, send, Date.now())
+  const { held, due, sessions, keys, credentials, people } = putToRest(file, {
+    ...{ send, copy, now: Date.now(), actor: cliActor() },
+  })
   const shown = (rows: typeof keys) =>
     rows.map(({ created_at, ...row }) => ({ ...row, created_at: toRfc3339(created_at) }))
   return {
@@ -212,7 +214,7 @@ export const restoreCommand = command({
       const ready = join(work, 'ready.db')
       const mark = await upToDate(args.file, work, ready)
       if (!args.anyPepper) checkPepper(config, args.file, mark)
-      const safe = await madeSafe(ready, args.send === true)
+      const safe = await madeSafe(ready, args.send === true, args.file)
       const record = {
         file: resolve(args.file),
         database: join(dataDir, DATABASE),

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { systemClock } from '../base/clock.js'
 import { readCrashPoint } from '../base/crash-point.js'
 import { makeDataFolder } from '../base/folder.js'
+import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { loadPepper, type PepperPlace } from '../config/pepper.js'
@@ -129,6 +130,12 @@ export const withStore = async <T>(
   } finally {
     await store.close()
   }
+}
+
+/** The same, whose changes are one order: they share one entry of the audit, which counts them. */
+export const asOneOrder = (house: House): House => {
+  const store = house.store.by(cliActor(), newId('aud'))
+  return { ...house, store, ground: { ...house.ground, store } }
 }
 
 /** The store with its first account, ready for the verbs of tenant/. */

@@ -13,7 +13,7 @@ import { removed } from '../record/removed.js'
 import type { CredentialRow } from '../store/port-tenants.js'
 import { createCredential, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject } from './command.js'
-import { readSecretFile, withHouse } from './context.js'
+import { asOneOrder, readSecretFile, withHouse } from './context.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
 import { type Paint, table } from './terminal.js'
@@ -112,7 +112,8 @@ const importAll = command({
   options: WORKSPACE,
   run: async (args, terminal) => {
     const pairs = readPairs(String(await terminal.readInput(args.file)))
-    await withHouse(args, async ({ ground, account }) => {
+    await withHouse(args, async (house) => {
+      const { ground, account } = asOneOrder(house)
       const rows: CredentialRow[] = []
       for (const [username, password] of pairs) {
         try {

@@ -23,7 +23,7 @@ import {
 } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { asOneOrder, type House, withHouse } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
 import { collect } from './rows.js'
@@ -192,7 +192,8 @@ const importAll = command({
   options: { ...PLACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
   run: async (args, terminal) => {
     const lines = readSuppressionList(String(await terminal.readInput(args.file)))
-    return withHouse(args, async (house) => {
+    return withHouse(args, async (here) => {
+      const house = asOneOrder(here)
       const place = await placeOf(house, args)
       const skipped: { line: number; email: string; message: string }[] = []
       const seen = new Set<string>()

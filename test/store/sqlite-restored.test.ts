@@ -7,6 +7,8 @@ import { putToRest } from '../../src/store/sqlite/restored.js'
 import { endpointFor, postFor } from './contract-hooks.js'
 import { ground, T0 } from './fixture.js'
 
+const SOMEBODY = { kind: 'cli', id: 'cli:1000', name: 'bo', address: null } as const
+
 for (const send of [false, true])
   t.test(
     send ? 'what waits stays due, posts as well' : 'what may have been posted since is not',
@@ -23,7 +25,7 @@ for (const send of [false, true])
       await first.addReplay({ ...replay, until: T0, made: 0, createdAt: T0 })
       await first.close()
 
-      putToRest(databaseFile(dataDir), send, T0 + 1)
+      putToRest(databaseFile(dataDir), { send, now: T0 + 1, actor: SOMEBODY, copy: 'copy.db' })
       const store = openSqliteStore({ dataDir, daemon: false })
       t.teardown(() => store.close())
       await store.open()

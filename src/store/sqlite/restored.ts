@@ -8,6 +8,8 @@
  *   ended or used later would live again; keys, credentials and people are told, for the
  *   same reason. Rows stored from now on stand above all that the lost time had given out.
  */
+import type { Actor } from '../port/audit.js'
+import { createWriteEntry } from './audit/write.js'
 import type { Db } from './connect.js'
 import { Database } from './driver.js'
 import { createParking, type Parkable } from './operate/park.js'
@@ -47,12 +49,22 @@ const skipPosts = (db: Db, now: number): void => {
   ).run(now)
 }
 
-/** Makes the database file at `path` safe to start on; with `send` what waits stays due. */
-export const putToRest = (path: string, send: boolean, now: number): Restored => {
+export interface Resting {
+  /** What waits stays due. */
+  readonly send: boolean
+  readonly now: number
+  /** Who restores, and from which file. */
+  readonly actor: Actor
+  readonly copy: string
+}
+
+/** Makes the database file at `path` safe to start on, and writes down who did it. */
+export const putToRest = (path: string, { send, now, actor, copy }: Resting): Restored => {
   const db = new Database(path)
   try {
     const desk = createDesk(db)
     const addEvent = createAddEvent(desk)
+    const write = createWriteEntry(desk)
     const parking = createParking(desk, addEvent)
     return db.transaction((): Restored => {
       db.exec('DELETE FROM links')
@@ -83,6 +95,12 @@ export const putToRest = (path: string, send: boolean, now: number): Restored =>
              WHERE disabled_at IS NULL ORDER BY ord DESC`,
           )
           .all(),
+      }
+      const accounts = db.prepare<[], string>('SELECT id FROM accounts').pluck().all()
+      for (const accountId of accounts) {
+        const detail = { file: copy, held: restored.held, sessions_ended: restored.sessions }
+        const object = { type: 'database', id: null }
+        write({ actor, entry: null }, { accountId, action: 'database.restored', object, detail })
       }
       desk.order.keep()
       return restored

@@ -20,6 +20,10 @@ export const NAMES: Readonly<Record<string, string>> = {
   invitation: 'invitation',
   setup_link: 'setup link',
   session: 'session',
+  job: 'job',
+  lot: 'lot',
+  pepper: 'pepper',
+  database: 'database',
 }
 
 const DID: Readonly<Record<string, string>> = {
@@ -34,7 +38,11 @@ const PLAIN: Readonly<Record<string, string>> = {
   'invitation.created': 'invited',
   'invitation.revoked': 'took back the invitation of',
   'invitation.accepted': 'took the invitation of',
+  'session.revoked': 'ended the session of',
 }
+
+/** What is counted in mails. */
+const OF_MAILS = new Set(['queue', 'hold', 'workspace', 'job', 'lot', 'email'])
 
 /** Members of the detail that name what it is about, the best first. */
 const NAMED = [
@@ -66,7 +74,10 @@ const roleIn = ({ detail: { role } }: AuditEntry): string =>
 export const didWhat = (entry: AuditEntry): { readonly did: string; readonly whom: string } => {
   const [type = '', act = ''] = entry.action.split('.')
   const verb = DID[act] ?? act.replaceAll('_', ' ')
-  const changed = typeof entry.detail.changed === 'number' ? ` (${entry.detail.changed} mails)` : ''
+  const { changed: count, user } = entry.detail
+  const changed = typeof count === 'number' ? ` (${OF_MAILS.has(type) ? `${count} mails` : count})` : ''
+  // of oneself
+  if (entry.action === 'session.created' && typeof user === 'string') return { did: 'signed in', whom: user }
   return {
     did: PLAIN[entry.action] ?? `${verb} the ${NAMES[type] ?? type.replaceAll('_', ' ')}`,
     whom: `${nameIn(entry)}${changed}${roleIn(entry)}`,

@@ -4,9 +4,10 @@
  *   What people keep for themselves, their time zone and their saved views, is
  *   nobody's business.
  */
+import type { AuditDetail } from '../../port/audit.js'
 import type { LinkRow, UserChange, UserRow } from '../../port/identity.js'
 import { LINKS, SESSIONS, USERS } from '../identity/step.js'
-import { changed, type Entry, isEmpty, type Rules } from './entry.js'
+import { changed, type Entry, isEmpty, type Look, type Rules } from './entry.js'
 
 const ofUser = ({ id, accountId }: UserRow, action: string): Entry => ({
   accountId,
@@ -20,6 +21,12 @@ const actionOf = (before: UserRow, { disabledAt }: UserChange): string => {
 }
 
 const typeOf = ({ kind }: LinkRow): string => (kind === 'setup' ? 'setup_link' : 'invitation')
+
+/** Whose it is, as people know him. */
+const ownerOf = (look: Look, userId: string | null | undefined): AuditDetail => ({
+  user_id: userId ?? null,
+  user: userId == null ? null : (look(USERS, userId)?.email ?? null),
+})
 
 const ofSession = (accountId: string, id: string | null, action: string): Entry => ({
   accountId,
@@ -60,7 +67,7 @@ export const PEOPLE_RULES: Rules = {
         : { accountId, action: `${typeOf(link)}.revoked`, object: { type: typeOf(link), id } }
   },
   signIn:
-    (_look, { session, newUser, linkId, change }) =>
+    (look, { session, newUser, linkId, change }) =>
     (result) =>
       result !== 'done'
         ? null
@@ -68,7 +75,7 @@ export const PEOPLE_RULES: Rules = {
             ...ofSession(session.accountId, session.id, 'created'),
             detail: {
               provider: session.provider,
-              user_id: session.userId,
+              ...ownerOf(look, session.userId),
               ...(linkId !== null && { link: linkId }),
               ...(newUser !== null && { person_created: newUser.email, role: newUser.role }),
               ...(change?.hash !== undefined && { password_changed: true }),
@@ -81,13 +88,13 @@ export const PEOPLE_RULES: Rules = {
   revokeSession(look, accountId, id) {
     const session = look(SESSIONS, id)
     return (gone) =>
-      gone ? { ...ofSession(accountId, id, 'revoked'), detail: { user_id: session?.userId ?? null } } : null
+      gone ? { ...ofSession(accountId, id, 'revoked'), detail: ownerOf(look, session?.userId) } : null
   },
-  revokeSessions: (_look, accountId, of) => (count) =>
+  revokeSessions: (look, accountId, of) => (count) =>
     count === 0
       ? null
       : {
           ...ofSession(accountId, null, 'revoked'),
-          detail: { changed: count, user_id: of.userId ?? null, issuer: of.issuer ?? null },
+          detail: { changed: count, ...ownerOf(look, of.userId), issuer: of.issuer ?? null },
         },
 }

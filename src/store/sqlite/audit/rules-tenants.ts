@@ -6,6 +6,7 @@ import type { AuditDetail } from '../../port/audit.js'
 import type { DomainRow } from '../../port-domains.js'
 import type { EndpointRow } from '../../port-hooks.js'
 import type { CredentialRow, KeyRow, PoolRow, UpstreamRow, WorkspaceRow } from '../../port-tenants.js'
+import type { Row } from '../connect.js'
 import { WEBHOOKS } from '../hooks/tables.js'
 import { DOMAINS } from '../schema/domains.js'
 import { CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'
@@ -64,6 +65,15 @@ const ofCredential = (row: CredentialRow, action: string): Entry => ({
   object: { type: 'credential', id: row.id },
   workspaceId: row.workspaceId,
   detail: row.cidr === null ? { username: row.username } : { cidr: row.cidr },
+})
+
+/** Those of a file are one order, and counted. */
+const ofImported = ({ accountId, workspaceId }: CredentialRow): Entry => ({
+  accountId,
+  action: 'credential.imported',
+  object: { type: 'credential', id: null },
+  workspaceId,
+  detail: { changed: 1 },
 })
 
 /** An upstream in one line, without its password. */
@@ -187,11 +197,34 @@ const WEBHOOK_RULES: Rules = {
   },
 }
 
+/** To which pepper the database belongs, and whose it is. */
+const PEPPER = {
+  name: "(SELECT 'pepper' AS id, mark, (SELECT id FROM accounts ORDER BY rowid LIMIT 1) AS account FROM pepper)",
+  columns: 'mark, account',
+  decode: (row: Row) => ({ mark: String(row.mark), accountId: row.account as string | null }),
+}
+
+/** The first pepper of a database is nobody's change; another one makes all secrets void. */
+const acceptedPepper: Rules['setPepperMark'] = (look, after) => {
+  const known = look(PEPPER, 'pepper')
+  return () =>
+    known === null || known.accountId === null
+      ? null
+      : {
+          accountId: known.accountId,
+          action: 'pepper.accepted',
+          object: { type: 'pepper', id: null },
+          detail: { mark: { before: known.mark, after } },
+        }
+}
+
 export const TENANT_RULES: Rules = {
+  setPepperMark: acceptedPepper,
   ...WORKSPACES_RULES,
   createKey: (_look, row) => about(row, () => ofKey(row, 'created')),
   revokeKey: (look, _accountId, id) => about(look(KEYS, id), (row) => ofKey(row, 'revoked')),
-  createCredential: (_look, row) => about(row, () => ofCredential(row, 'created')),
+  createCredential: (_look, row) =>
+    about(row, () => (row.imported ? ofImported(row) : ofCredential(row, 'created'))),
   revokeCredential: (look, _accountId, id) =>
     about(look(CREDENTIALS, id), (row) => ofCredential(row, 'revoked')),
   ...POOL_RULES,

@@ -23,19 +23,15 @@ const countOf = (result: unknown): number => {
 
 export type Audited = <T>(verb: Verb, args: readonly unknown[], acting: Acting, run: () => T) => T
 
-export const createAudited = ({ db, order }: Desk): Audited => {
-  const look = createLook(db)
+export type WriteEntry = (by: Acting, entry: Entry) => void
+
+/** Writes an entry into the commit that runs. */
+export const createWriteEntry = ({ db, order }: Pick<Desk, 'db' | 'order'>): WriteEntry => {
   const insert = db.prepare(
     `INSERT INTO audit (ord, id, account_id, at, actor_kind, actor_id, actor_name, actor_address, action, object_type,
        object_id, workspace_id, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const isBegun = db.prepare('SELECT 1 FROM audit WHERE id = ?')
-  const add = db.prepare(
-    `UPDATE audit SET detail = json_set(detail, '$.changed', coalesce(json_extract(detail, '$.changed'), 0) + ?)
-     WHERE id = ?`,
-  )
-
-  const write = ({ actor, entry: id }: Acting, entry: Entry): void => {
+  return ({ actor, entry: id }, entry) => {
     const now = Date.now()
     const { accountId, action, object, workspaceId = null, detail = {} } = entry
     insert.run(
@@ -44,6 +40,17 @@ export const createAudited = ({ db, order }: Desk): Audited => {
       ...[action, object.type, object.id, workspaceId, JSON.stringify(detail)],
     )
   }
+}
+
+export const createAudited = (desk: Desk): Audited => {
+  const { db } = desk
+  const look = createLook(db)
+  const write = createWriteEntry(desk)
+  const isBegun = db.prepare('SELECT 1 FROM audit WHERE id = ?')
+  const add = db.prepare(
+    `UPDATE audit SET detail = json_set(detail, '$.changed', coalesce(json_extract(detail, '$.changed'), 0) + ?)
+     WHERE id = ?`,
+  )
 
   return (verb, args, acting, run) => {
     if (acting.entry !== null && isBegun.get(acting.entry) !== undefined) {
