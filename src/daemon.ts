@@ -31,7 +31,7 @@ import { FlowMetrics } from './http/measure/flow.js'
 import { relayMetrics } from './http/measure/relay.js'
 import { ReportMetrics } from './http/measure/reports.js'
 import { statisticsMetrics } from './http/measure/statistics.js'
-import { clockMetric, writerMetrics } from './http/measure/store.js'
+import { clockMetric, incidentMetrics, writerMetrics } from './http/measure/store.js'
 import { relayState } from './http/render.js'
 import { askThrough } from './http/wire/inject.js'
 import type { Rule } from './mail/report/category.js'
@@ -193,6 +193,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
     metrics: async () => [
       clockMetric(await store.clockLead(systemClock.now())),
       ...(await statisticsMetrics(store, systemClock.now())),
+      ...(await incidentMetrics(store)),
       ...flow.metrics(),
       ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),

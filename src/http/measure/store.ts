@@ -1,6 +1,7 @@
 /**
  * NAME      store - how the writer of the store is doing, as metrics
  */
+import type { Incidents } from '../../store/port/incident.js'
 import { CLOCK_AHEAD_MS, type Distribution, type WriterLoad } from '../../store/port-upkeep.js'
 import { gauge, type Metric } from '../metrics.js'
 
@@ -29,3 +30,14 @@ export const clockMetric = (lead: number): Metric =>
     'How far the clock is ahead of the last stored row while lists do not follow it; 0 when they do',
     lead > CLOCK_AHEAD_MS ? lead / 1000 : 0,
   )
+
+/** What waits for somebody's decision. */
+export const incidentMetrics = async (
+  store: Pick<Incidents, 'openIncidents'>,
+): Promise<readonly Metric[]> => {
+  const { incidents, suppressions } = await store.openIncidents()
+  return [
+    gauge('postern_suppression_incidents', 'Refusals in common that nobody has decided', incidents),
+    gauge('postern_suppressions_pending', 'Suppressions that wait for a decision', suppressions),
+  ]
+}

@@ -1,6 +1,9 @@
 /** The list of those who are not written to, without scripts. */
+import { join } from 'node:path'
 import t from 'tap'
+import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { signedIn } from '../../parts/browser.js'
+import { openIncident } from '../../parts/incident.js'
 import { Postern } from '../../parts/postern.js'
 
 const postern = await new Postern().start()
@@ -44,4 +47,27 @@ t.test('a whole list is pasted; what is wrong is named by its line', async (t) =
   t.match(none.html, /nobody\n&lt;b>/, 'what was typed stays')
   const much = await browser.submit(page, 'import', { list: 'a@d.example\n'.repeat(10_001) })
   t.match(much.html, /at most 10,000 at once; these are 10,001/)
+})
+
+t.test('addresses that died together wait for a decision', async (t) => {
+  const store = openSqliteStore({ dataDir: join(postern.dir, 'data'), daemon: false })
+  await store.open()
+  t.teardown(() => store.close())
+  const [account] = await store.accounts()
+  const workspace = await store.workspace(account?.id ?? '', 'default')
+  const place = { accountId: account?.id ?? '', workspaceId: workspace?.id ?? '' }
+  await openIncident(store, place, Date.now())
+  const page = await browser.visit('/suppressions')
+  t.match(page.html, /20 addresses of <bdi>refused\.test<\/bdi> were refused together/)
+  t.match((await browser.visit('/suppressions?address=user3@refused.test')).html, /somebody must decide/)
+  const done = await browser.send(page, 'accept')
+  t.match(done.html, /They are written to no more/)
+  t.notMatch(done.html, /refused together/)
+  t.match(done.html, /user3@refused\.test/)
+  for (let n = 0; n < 20; n++) await store.removeSuppression(place.workspaceId, `user${n}@refused.test`)
+  await openIncident(store, place, Date.now())
+  const gone = await browser.send(await browser.visit('/suppressions'), 'dismiss')
+  t.match(gone.html, /They are written to as before/)
+  t.notMatch(gone.html, /user3@refused\.test/)
+  t.match((await browser.visit('/settings/audit')).html, /let live those refused together at/)
 })

@@ -110,6 +110,11 @@ const momentOf = (visit: Visit, email: Email, event: EventRow, before: EventRow 
     more: (
       <>
         {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}
+        {event.detail?.suppression === 'pending' && (
+          <p>
+            Too many addresses died together: whether it goes on the suppression list is for you to decide.
+          </p>
+        )}
         {typeof event.detail?.report === 'string' && (
           <p>
             <a href={visit.link(`/emails/${email.id}/events/${event.id}/report`)}>The report</a>

@@ -8,6 +8,7 @@ import type { Visit } from '../../visit.js'
 import { mendable } from '../queue/blocks.js'
 import type { Queue } from '../queue/state.js'
 import { sentence as asSentence, firstWords, recipients } from '../queue/words.js'
+import { type Incident, openIncidents } from '../suppressions/incidents.js'
 
 interface Times {
   readonly count: number
@@ -95,6 +96,7 @@ export interface Scene {
   readonly pools: readonly Pool[]
   readonly webhooks: readonly Webhook[]
   readonly workspaces: readonly Workspace[]
+  readonly incidents: readonly Incident[]
   /** What stands in the way of live mail. */
   readonly queue: Queue
 }
@@ -113,7 +115,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
   const { mode } = visit.scope
   const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
-  const [statistics, domains, ages, pools, webhooks, workspaces, queue] = await Promise.all([
+  const [statistics, domains, ages, pools, webhooks, workspaces, queue, incidents] = await Promise.all([
     visit.ask<Statistics>('GET', '/v1/statistics', { query }),
     visit.part<Statistics>('/v1/statistics', {
       query: { ...query, interval: 'day', group_by: 'recipient_domain', limit: 50 },
@@ -123,6 +125,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
     visit.part<List<Webhook>>('/v1/webhooks', few),
     visit.part<List<Workspace>>('/v1/workspaces', { ...few, scoped: false }),
     visit.part<Queue>('/v1/queue'),
+    openIncidents(visit),
   ])
   const known = dataOf(pools)
   const isOurs = ({ key }: PoolAge): boolean =>
@@ -133,6 +136,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
     ages: dataOf(ages).filter(isOurs),
     webhooks: dataOf(webhooks),
     workspaces: dataOf(workspaces),
+    incidents,
     queue: 'data' in queue && (mode === 'live' || visit.isDev) ? queue : { data: [], throttled: [] },
   }
 }
@@ -151,9 +155,10 @@ export const percent = (share: number | null | undefined): string | null =>
 /** Below it, and above the other, nobody says that all is well. */
 const WELL = { delivered: 0.9, bounced: 0.05 }
 
-const isWell = ({ statistics, workspaces, webhooks }: Scene): boolean => {
+const isWell = ({ statistics, workspaces, webhooks, incidents }: Scene): boolean => {
   const { delivered, bounced } = statistics.totals.rates
   if (workspaces.some(({ alarmed }) => alarmed.length > 0)) return false
+  if (incidents.length > 0) return false
   if (webhooks.some(({ health }) => health.state === 'failing')) return false
   return (delivered ?? 0) >= WELL.delivered && (bounced ?? 0) < WELL.bounced
 }

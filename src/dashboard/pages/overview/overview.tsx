@@ -17,6 +17,7 @@ import type { Visit } from '../../visit.js'
 import { hasNone } from '../emails/emails.js'
 import { FirstMail } from '../emails/first-mail.js'
 import { Blocks } from '../queue/blocks.js'
+import { IncidentNote } from '../suppressions/incidents.js'
 import {
   askScene,
   percent,
@@ -60,6 +61,13 @@ const Alarms = ({ visit, scene }: Props) => (
         </Note>
       )),
     )}
+    {scene.incidents.map((incident) => (
+      <IncidentNote {...{ visit, incident }}>
+        <p>
+          <a href={visit.link('/suppressions', { workspace: incident.workspace_id })}>Decide</a>
+        </p>
+      </IncidentNote>
+    ))}
     {scene.webhooks
       .filter(({ health }) => health.state === 'failing')
       .map(({ id, endpoint, health }) => (

@@ -39,6 +39,8 @@ const PLAIN: Readonly<Record<string, string>> = {
   'invitation.revoked': 'took back the invitation of',
   'invitation.accepted': 'took the invitation of',
   'session.revoked': 'ended the session of',
+  'suppression.accepted': 'suppressed those refused together at',
+  'suppression.dismissed': 'let live those refused together at',
 }
 
 /** What is counted in mails. */

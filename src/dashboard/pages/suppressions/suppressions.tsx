@@ -18,6 +18,7 @@ import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
 import { ImportForm, importList, wrongItems } from './import.js'
+import { Incidents, incidentActions, openIncidents } from './incidents.js'
 
 interface Suppression {
   readonly id: string
@@ -27,6 +28,7 @@ interface Suppression {
   readonly reason?: string
   readonly expires_at?: string
   readonly scope?: 'account'
+  readonly status?: 'pending'
   readonly created_at: string
 }
 
@@ -203,6 +205,7 @@ const titleOf = (visit: Visit, slug: string, found: readonly Suppression[]): str
   if (address === null)
     return isWide(visit) ? 'No workspace writes to these.' : `${slug} does not write to these.`
   if (one === undefined) return `${address} is not suppressed.`
+  if (one.status === 'pending') return `${one.email} is not suppressed: somebody must decide.`
   return `${one.email} is suppressed${one.scope === 'account' ? ' for every workspace' : ''}.`
 }
 
@@ -258,7 +261,7 @@ export const suppressionsPage: Page = {
   async view(visit, refused) {
     const workspaces = await workspacesOf(visit)
     const slug = chosenWorkspace(visit, workspaces)
-    const found = await rowsOf(visit, slug)
+    const [found, incidents] = await Promise.all([rowsOf(visit, slug), openIncidents(visit, within(slug))])
     const list = found !== null && 'data' in found ? found : null
     const rows = list?.data ?? (found === null ? [] : [found as Suppression])
     const address = visit.query('address')
@@ -271,6 +274,7 @@ export const suppressionsPage: Page = {
       body: (
         <>
           <Head title={titleOf(visit, slug, rows)} says={says} />
+          <Incidents {...{ visit, refused, incidents }} />
           <Find visit={visit} />
           <section>
             {rows.length > 0 ? (
@@ -304,6 +308,7 @@ export const suppressionsPage: Page = {
   actions: {
     add,
     import: importList,
+    ...incidentActions,
     async remove(visit, form) {
       const slug = chosenWorkspace(visit, await workspacesOf(visit))
       const email = form.raw('email')

@@ -1,0 +1,114 @@
+/**
+ * NAME      incidents - addresses that died together wait for somebody who knows
+ */
+import type { ComponentChildren } from 'preact'
+import type { Form } from '../../form.js'
+import type { Done, Refused } from '../../page.js'
+import { Verb } from '../../parts/form.js'
+import { Note } from '../../parts/page-parts.js'
+import type { List } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+
+export interface Incident {
+  readonly id: string
+  readonly workspace_id: string
+  readonly domain: string
+  readonly said: string
+  readonly addresses: number
+  readonly delivered_before: number
+  readonly outcomes: number
+  readonly pending: number
+  readonly created_at: string
+}
+
+/** Those that nobody has decided; none where they may not be seen. */
+export const openIncidents = async (
+  visit: Visit,
+  of: Parameters<Visit['part']>[1] = {},
+): Promise<readonly Incident[]> => {
+  const answer = await visit.part<List<Incident>>('/v1/incidents', {
+    ...of,
+    query: { open: 'true', limit: 100 },
+  })
+  return 'data' in answer ? answer.data : []
+}
+
+const before = ({ delivered_before: n }: Incident): string =>
+  n === 0 ? '' : `, and ${n} of them took mail before`
+
+export const IncidentNote = ({
+  visit,
+  incident,
+  children,
+}: {
+  readonly visit: Visit
+  readonly incident: Incident
+  readonly children?: ComponentChildren
+}) => (
+  <Note tone="wait" icon="alarm">
+    <p>
+      <strong>
+        {incident.pending} addresses of <bdi>{incident.domain}</bdi> were refused together
+      </strong>{' '}
+      since <Time visit={visit} at={incident.created_at} />
+      {before(incident)}: <q dir="auto">{incident.said === '' ? 'no words' : incident.said}</q>. Perhaps their
+      server is broken, and they live. They are written to until somebody decides; after 7 days they stay.
+    </p>
+    {children}
+  </Note>
+)
+
+export const Incidents = ({
+  visit,
+  refused,
+  incidents,
+}: {
+  readonly visit: Visit
+  readonly refused: Refused | null
+  readonly incidents: readonly Incident[]
+}) => (
+  <>
+    {incidents.map((incident) => (
+      <IncidentNote {...{ visit, incident }}>
+        {visit.may('member') ? (
+          <div class="actions">
+            <Verb
+              {...{ visit, refused }}
+              action="accept"
+              label="They are dead"
+              does="Suppress them"
+              reason="none"
+              about={{ incident: incident.id }}
+            >
+              {incident.pending} addresses of {incident.domain} are written to no more.
+            </Verb>
+            <Verb
+              {...{ visit, refused }}
+              action="dismiss"
+              label="They live"
+              does="Go on writing to them"
+              reason="none"
+              about={{ incident: incident.id }}
+            >
+              What was pending is forgotten. The mails that came back stay bounced.
+            </Verb>
+          </div>
+        ) : null}
+      </IncidentNote>
+    ))}
+  </>
+)
+
+const decide =
+  (verb: 'accept' | 'dismiss', notice: string) =>
+  async (visit: Visit, form: Form): Promise<Done> => {
+    const id = encodeURIComponent(form.raw('incident'))
+    await visit.ask('POST', `/v1/incidents/${id}/${verb}`, { scoped: false })
+    return { to: visit.link('/suppressions'), notice }
+  }
+
+export const incidentActions = {
+  accept: decide('accept', 'They are written to no more.'),
+  dismiss: decide('dismiss', 'They are written to as before.'),
+}
