@@ -56,7 +56,7 @@ export const YOUR_MAIL =
 export const OTHER_SUBJECT = anyOf(
   /^\s*(?:\[?cron\b|anacron|logwatch|\*+ (?:problem|recovery)|problem\b|recovery\b|welcome\b|willkommen|bienvenu)/i,
   /quarantine (?:notif|report|summar|digest|release)|(?:spam|junk|quarantine) (?:digest|report|summary|quarantine)|newsletter/i,
-  /\blog ?(?:summar|watch|report)|^\s*report domain:|messages? (?:held|quarantined)\b|(?:held|quarantined) (?:messages?|e-?mails?)\b/i,
+  /uncaught bounce|bounce (?:action|statistics|summary)|\blog ?(?:summar|watch|report)|^\s*report domain:|messages? (?:held|quarantined)\b|(?:held|quarantined) (?:messages?|e-?mails?)\b/i,
   /quota (?:warning|alert|notification|report)|(?:mailbox|quota)\b.{0,20}(?:almost|nearly) (?:full|exceeded)|password (?:expir|reset)/i,
 )
 

@@ -47,6 +47,8 @@ const ADVICE =
   /\b(?:if|in case|should you|such as|e\.g\.|for example|for instance|try|use|using|instead(?: of)?|written as|wenn|falls|statt|beispielsweise|benutzen sie|verwenden sie|si vous|par exemple|plutôt|si (?:usted|el)|por ejemplo|ad esempio|usare)\b[^:]{0,120}$/i
 /** Exim's alias, where it does not show what became of it: on the line under one without an address. */
 const GENERATED = /^\s+\(?generated (?:from|by) <?$/i
+/** Header fields that name whoever wrote. */
+const FIELD_OF_OTHERS = /^[\s>]*(?:from|sender|reply-to|return-path|x-sender|original sender)\s*:/i
 const LEADS_TO_OTHERS = /(?:sent by|from|contact|sender(?: was)?|on behalf of)\s*:?\s*$/i
 
 const bare = (text: string): boolean => {
@@ -63,6 +65,7 @@ const entryTail = (after: string): boolean =>
 
 const isDenied = (before: string, previous: string): boolean =>
   NOT_THEIRS.test(before) ||
+  FIELD_OF_OTHERS.test(before) ||
   (bare(before) && LEADS_TO_OTHERS.test(previous)) ||
   /^(?:\s*>>>)?\s*mail from/i.test(before)
 
@@ -156,6 +159,17 @@ const ownLines = (lines: readonly string[], entry: Sight): string[] => {
   return [...lines]
 }
 
+/** Entries that are nothing but addresses, one under the other, share the words under the last of them. */
+const shared = (texts: readonly string[], entries: readonly Sight[], at: number): string => {
+  const parts = texts.slice(at).map((text, next) => {
+    const [first = '', ...more] = text.split('\n')
+    const own = more.join('\n').trim()
+    return { bare: bare(first.replace(entries[at + next]?.address ?? '', '')), own }
+  })
+  const last = parts.findIndex((one) => !one.bare || one.own !== '')
+  return last > 0 && parts[last]?.bare === true ? `${texts[at]}\n${parts[last].own}` : (texts[at] ?? '')
+}
+
 /**
  * The addresses of a notice, each with its own lines. `ours` is the address the
  * report was sent to: the sender of the original, a recipient only if nobody
@@ -166,13 +180,14 @@ export const mentionsIn = (notice: Notice, ours: readonly string[]): Mention[] =
   const others = all.filter((one) => !ours.some((own) => sameAddress(own, one.address)))
   const { chosen, form } = pick(others.length > 0 ? others : all)
   const entries = uniqueBy(withoutHelpers(chosen), (one) => one.address).slice(0, 100)
-  return entries.map((one, at) => {
+  const texts = entries.map((one, at) => {
     const next = form === 'headed' ? notice.lines.length : (entries[at + 1]?.line ?? notice.lines.length)
     const end = Math.min(Math.max(next, one.line + 1), one.line + MAX_SEGMENT)
     const start = form === 'transcribed' ? Math.max(0, one.line - 1) : one.line
     const lines = notice.lines.slice(start, end)
-    return { address: one.address, text: (entries.length > 1 ? ownLines(lines, one) : lines).join('\n') }
+    return (entries.length > 1 ? ownLines(lines, one) : lines).join('\n')
   })
+  return entries.map(({ address }, at) => ({ address, text: shared(texts, entries, at) }))
 }
 
 const LIST_AHEAD = /(?:following|recipients?|address(?:es)?|users?)\b[^@]{0,120}(?:@[\w.-]{1,80})?\s*:$/i

@@ -57,7 +57,7 @@ const marks = (headers: Headers): number => {
     /^multipart\/report\b(?!.{0,300}(?:disposition|feedback|tlsrpt))/i.test(header(headers, 'content-type'))
   )
     weight += 2
-  if (/smtp32/i.test(header(headers, 'x-mailer'))) weight += 2
+  if (/smtp32|m-filter/i.test(header(headers, 'x-mailer'))) weight += 2
   return weight
 }
 
