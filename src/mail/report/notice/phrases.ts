@@ -142,7 +142,7 @@ export const LIST_HEADING = /addresses had (?:permanent )?(?:fatal )?(?:delivery
 
 /** A reply for good, in a transcript or beside an address. */
 export const FINAL_REPLY =
-  /(?:^|\n|[:>'"(])[ \t]*(?:<<< ?)?5\d\d[ -][^\n]{3}|\bno such (?:user|mailbox|account|recipient)|user unknown|unknown (?:user|recipient)|user (?:does not|doesn't) exist/i
+  /(?:^|\n|[:>'"([,])[ \t]*(?:<<< ?)?5\d\d[ -][^\n]{3}|\bno such (?:user|mailbox|account|recipient)|user unknown|unknown (?:user|recipient)|user (?:does not|doesn't) exist/i
 
 /** A report that says `delayed` and is final nonetheless. Narrow: Exim's "will give up" is no end. */
 export const EXPIRED_DELAY = anyOf(
@@ -153,6 +153,7 @@ export const EXPIRED_DELAY = anyOf(
 /** Notices of success, in the words of Postfix, Exim, sendmail and Exchange. */
 export const SUCCESS = anyOf(
   /(?:was|were|has been|have been) successfully (?:delivered|relayed)|successful delivery notif/i,
+  /zustellung an [^.]{0,120}(?:abgeschlossen|erfolgreich)|remise [^.]{0,120}(?:terminée|effectuée)|entrega [^.]{0,120}(?:se ha completado|foi concluída)|consegna [^.]{0,120}completata/i,
   /successfully delivered to the (?:destination|following)|delivered to the following recipients/i,
   /message was (?:relayed|delivered) to these recipients|wurde erfolgreich zugestellt|entregado correctamente/i,
   /(?:delivery to|deliver(?:ed|y) of) [^.]{0,120}(?:is complete|was successful|succeeded)|a bien été remis/i,

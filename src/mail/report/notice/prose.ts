@@ -33,7 +33,7 @@ interface Sight {
 
 const WRAP = /[\s<>"'`()[\]*•·\-–—|（）「」『』【】：，。]/
 const NOT_THEIRS =
-  /(?:contact|write to|e-?mail(?:ing)?(?: us)?(?: at)?|assistance|helpdesk|questions?|reply to|administrator|support|visit|report (?:this )?to|forward[^@]{0,30} to|complain\w*|notify|please (?:send|reply|call|use|e-?mail)[^@]{0,60}|sent by|(?:^|\W)(?:from|by|sender|reply-to|return-path|envelope-from)\b[^@\w]{0,6}(?:address)?|mail from:?|generated from|expanded from|original address|on behalf of|message-?id|references|in-reply-to|queue-?id|\bid)\s*:?\s*[<"'(]*$/i
+  /(?:contact|write to|e-?mail(?:ing)?(?: us)?(?: at)?|assistance|helpdesk|questions?|fragen|reply to|administrator|support|visit|report (?:this )?to|forward[^@]{0,30} to|complain\w*|notify|please (?:send|reply|call|use|e-?mail)[^@]{0,60}|sent by|(?:^|\W)(?:from|by|sender|reply-to|return-path|envelope-from)\b[^@\w]{0,6}(?:address)?|mail from:?|generated from|expanded from|original address|on behalf of|message-?id|references|in-reply-to|queue-?id|\bid)\s*[:?]?\s*[<"'(]*$/i
 const LABEL =
   /(?:undeliver\w*|deliver(?:ed|ing|y|ies)?|delevery|send|sent|reach(?:ed)?|return\w*|unknown|invalid|unable|cannot|couldn't|fail\w*|errors?|reject\w*|bounce\w*|wrong|exceeds|quota|full|mailbox|addressed to|recipients?|rcpt|addresse?e?s?|users?|accounts?|gateway|postponed|delayed|unrouteable|no such|concerning|destinat\w*|empf\S{0,3}nger|adresse|an|for|to)\b[^@]{0,60}$/i
 /** Labels of scripts without word boundaries. */
@@ -90,15 +90,21 @@ const formOf = (line: string, found: FoundAddress, previous: string, above: stri
 }
 
 const MAX_SIGHTS = 300
+/** Between two addresses of one enumeration. */
+const AND = /^[>"')\]]*\s*(?:[,;]|and|or|und|et|y|e)[\s<"'(]*$/i
 
 const sightsIn = (lines: readonly string[]): Sight[] => {
   const sights: Sight[] = []
   let previous = ''
   lines.forEach((line, at) => {
     if (sights.length < MAX_SIGHTS && line.includes('@')) {
+      let before: { end: number; form: Form } | undefined
       for (const found of findAddresses(line)) {
         if (!/[.\]]/.test(found.address.slice(found.address.lastIndexOf('@')))) continue
-        const form = formOf(line, found, previous, lines[at - 1] ?? '')
+        const alike = before !== undefined && AND.test(line.slice(before.end, found.start))
+        const form =
+          alike && before?.form === 'named' ? 'named' : formOf(line, found, previous, lines[at - 1] ?? '')
+        before = { end: found.end, form }
         sights.push({
           address: found.address,
           form,
@@ -130,7 +136,7 @@ const pick = (sights: readonly Sight[]): { chosen: Sight[]; form: Form } => {
 
 /** Whom to ask for help; a recipient only if nobody else is named in the same way. */
 const HELPERS =
-  /^(?:postmaster|mailer-daemon|abuse|support|help(?:desk)?|admin(?:istrator)?|hostmaster|webmaster|noc|info|service)@/i
+  /^(?:postmaster|mailer-daemon|abuse|support|help(?:desk)?|it|sysadmin|admin(?:istrator)?|hostmaster|webmaster|noc|info|service)@/i
 
 const withoutHelpers = (sights: readonly Sight[]): readonly Sight[] => {
   const others = sights.filter((one) => !HELPERS.test(one.address))
@@ -160,14 +166,16 @@ const ownLines = (lines: readonly string[], entry: Sight): string[] => {
 }
 
 /** Entries that are nothing but addresses, one under the other, share the words under the last of them. */
-const shared = (texts: readonly string[], entries: readonly Sight[], at: number): string => {
-  const parts = texts.slice(at).map((text, next) => {
+const shared = (texts: readonly string[], entries: readonly Sight[]): string[] => {
+  let words = ''
+  const backward = texts.toReversed().map((text, at) => {
     const [first = '', ...more] = text.split('\n')
+    const isBare = bare(first.replace(entries[texts.length - 1 - at]?.address ?? '', ''))
     const own = more.join('\n').trim()
-    return { bare: bare(first.replace(entries[at + next]?.address ?? '', '')), own }
+    words = isBare ? own || words : ''
+    return own === '' && words !== '' ? `${text}\n${words}` : text
   })
-  const last = parts.findIndex((one) => !one.bare || one.own !== '')
-  return last > 0 && parts[last]?.bare === true ? `${texts[at]}\n${parts[last].own}` : (texts[at] ?? '')
+  return backward.toReversed()
 }
 
 /**
@@ -180,14 +188,17 @@ export const mentionsIn = (notice: Notice, ours: readonly string[]): Mention[] =
   const others = all.filter((one) => !ours.some((own) => sameAddress(own, one.address)))
   const { chosen, form } = pick(others.length > 0 ? others : all)
   const entries = uniqueBy(withoutHelpers(chosen), (one) => one.address).slice(0, 100)
-  const texts = entries.map((one, at) => {
-    const next = form === 'headed' ? notice.lines.length : (entries[at + 1]?.line ?? notice.lines.length)
+  const several = entries.some(({ line }) => line !== entries[0]?.line)
+  const texts = entries.map((one) => {
+    const below = entries.find(({ line }) => line > one.line)?.line
+    const next = form === 'headed' || below === undefined ? notice.lines.length : below
     const end = Math.min(Math.max(next, one.line + 1), one.line + MAX_SEGMENT)
     const start = form === 'transcribed' ? Math.max(0, one.line - 1) : one.line
     const lines = notice.lines.slice(start, end)
-    return (entries.length > 1 ? ownLines(lines, one) : lines).join('\n')
+    return (several ? ownLines(lines, one) : lines).join('\n')
   })
-  return entries.map(({ address }, at) => ({ address, text: shared(texts, entries, at) }))
+  const words = shared(texts, entries)
+  return entries.map(({ address }, at) => ({ address, text: words[at] ?? '' }))
 }
 
 const LIST_AHEAD = /(?:following|recipients?|address(?:es)?|users?)\b[^@]{0,120}(?:@[\w.-]{1,80})?\s*:$/i

@@ -13,6 +13,7 @@ import {
   ANSWERED_SUBJECT,
   AUTOREPLY_SUBJECT,
   BOUNCE_SUBJECT,
+  FINAL_REPLY,
   FORWARDED_SUBJECT,
   OPENING,
   OTHER_SUBJECT,
@@ -98,10 +99,19 @@ export const isNotice = (mail: Mail, notice: Notice): boolean => {
   if (bare && TO_OWNER.test(notice.flat.slice(0, 4_000))) return false
   // an empty return path is no proof: a person tells of a bounce in his own words, and has no copy of our mail to show
   if (marked < 2 && bare && PERSONAL.test(notice.flat.slice(0, 4_000))) return false
+  // where nothing in the header tells, a reply for good beside words about your mail does
+  const replied = YOUR_MAIL.test(notice.flat) && FINAL_REPLY.test(notice.text) && !PERSONAL.test(notice.flat)
+  const first = notice.lines.find((line) => line.trim() !== '') ?? ''
   const subject = BOUNCE_SUBJECT.test(words(headers, 'subject')) ? 2 : 0
   const opening = OPENING.test(notice.flat.slice(0, 4_000)) ? 2 : 0
   return (
-    marked + subject + opening + (enclosed ? 1 : 0) + (stark ? 3 : 0) >= (marked > 0 ? ENOUGH : ENOUGH + 1)
+    marked +
+      subject +
+      opening +
+      (enclosed ? 1 : 0) +
+      (stark ? 3 : 0) +
+      (replied && OPENING.test(first) ? 1 : 0) >=
+    (marked > 0 ? ENOUGH : ENOUGH + 1)
   )
 }
 
