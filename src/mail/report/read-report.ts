@@ -162,7 +162,8 @@ const inText = (mail: Mail, said: Said): string[] => {
   const names = namesIn(said.notice, reporter.slice(reporter.indexOf('@') + 1))
   if (names.length > 0) return unique(names)
   const copy = returnedPart(mail)
-  const headed = headedIn(copy === undefined ? said.notice.returned : textOf(copy))
+  // who encloses a mail and says nothing of it does not report on whom it went to
+  const headed = headedIn(copy === undefined || !said.clear ? said.notice.returned : textOf(copy))
   if (headed !== null) return [headed]
   const ours = addressees(mail.headers)
   const only = onlyOne(said.notice, [...ours, reporter])
