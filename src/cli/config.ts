@@ -16,7 +16,7 @@ import {
   settings,
   settingsTable,
 } from '../config/reference.js'
-import { safetyProblems } from '../config/safety.js'
+import { safetyDoubts, safetyProblems } from '../config/safety.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command, type Subject } from './command.js'
 import { configOf } from './context.js'
@@ -78,6 +78,8 @@ const check = command({
       problems.length === 0 ? '' : new ConfigError(problems).message,
     )
     if (problems.length === 0) {
+      for (const { key, value, expected, remedy } of safetyDoubts(configOf(args)))
+        terminal.say(`warning: ${key}: ${value}: ${expected}; ${remedy}`)
       terminal.say('the configuration is good')
       return 0
     }

@@ -10,6 +10,7 @@ import { isIP } from 'node:net'
 import { isLoopback, isPrivateRange, parseRange } from '../base/network.js'
 import type { Config, SubmissionListener } from './config.js'
 import type { ConfigProblem } from './problem.js'
+import { formatDuration } from './units.js'
 
 const isPrivate = (host: string): boolean => {
   const range = isIP(host) === 0 ? null : parseRange(host)
@@ -57,6 +58,27 @@ const checkNames = (config: Config): readonly ConfigProblem[] => {
 }
 
 const urlHost = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '')
+
+/** What works and is hardly meant; `serve` starts all the same. */
+export const safetyDoubts = ({ base_url, identity }: Config): readonly ConfigProblem[] => {
+  const { local, oidc, session } = identity
+  const found: ConfigProblem[] = []
+  if (!local && oidc.length === 0) {
+    const expected = 'without a provider nobody can sign in, but by links of postern setup-link'
+    found.push(problem('identity.local', 'false', expected, 'add a provider to identity.oidc'))
+  }
+  if (session.idle > session.lifetime) {
+    const expected = `is more than identity.session.lifetime, ${formatDuration(session.lifetime)}, which ends every session first`
+    found.push(
+      problem('identity.session.idle', formatDuration(session.idle), expected, 'make it the shorter one'),
+    )
+  }
+  if (base_url.startsWith('http:') && !isLoopback(urlHost(base_url))) {
+    const expected = 'keys, passwords and cookies travel in clear; nobody signs in to the pages by it'
+    found.push(problem('base_url', base_url, expected, 'set it to https, as a proxy or http.tls serves it'))
+  }
+  return found
+}
 
 /** Why `serve` would refuse to start with this configuration; empty is good. */
 export const safetyProblems = (config: Config): readonly ConfigProblem[] => {

@@ -9,6 +9,7 @@
  */
 import { Readable } from 'node:stream'
 import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
+import { outageOf } from '../base/fault.js'
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
 import type { ProvePerson } from '../tenant/identity/local.js'
@@ -78,7 +79,17 @@ type Answer =
 
 class SignInNeeded extends Error {}
 
+const isSignedOut = (error: unknown): boolean =>
+  error instanceof SignInNeeded || (error instanceof AskError && error.problem.status === 401)
+
 const toAnswer = (done: Done, visit: Visit): Answer => ('view' in done ? { view: done.view, visit } : done)
+
+const FAILED: Problem = {
+  title: 'This page failed',
+  status: 500,
+  code: 'internal.unexpected',
+  detail: 'The log says more.',
+}
 
 const STALE: Problem = {
   title: 'This form is older than your sign-in',
@@ -181,7 +192,6 @@ export const createDashboard = (options: DashboardOptions): Site => {
     return response.header('set-cookie', setCookie(noticeCookie(), '', 0), { append: true })
   }
 
-  /** The same for everybody; a person sees it within the pages that he or she knows. */
   /** A view for somebody without a session, or whose session cannot be asked for. */
   const respondOpenly = (request: Request, h: ResponseToolkit, view: View): ResponseObject => {
     const { pathname, search } = new URL(request.url.href)
@@ -193,8 +203,38 @@ export const createDashboard = (options: DashboardOptions): Site => {
     return send(h, view.status ?? 200, renderPage(document, prefixOf(baseUrl())))
   }
 
-  const openPage = async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
-    const visit = await visitOf(request).catch(() => null)
+  /** Null for whoever has not signed in. */
+  const visitIfAny = (request: Request): Promise<Visit | null> =>
+    visitOf(request).catch((error: unknown) => {
+      if (isSignedOut(error)) return null
+      throw error
+    })
+
+  const respondTo = (request: Request, h: ResponseToolkit, visit: Visit | null, view: View) =>
+    visit === null ? respondOpenly(request, h, view) : respond(h, { view, visit })
+
+  const problemOf = (request: Request, error: unknown): Problem => {
+    if (error instanceof AskError) return error.problem
+    const outage = outageOf(error)
+    if (outage !== null) return { title: outage.row.title, status: outage.row.http, code: outage.code }
+    log.error({ event: 'page_failed', path: request.route.path, err: error as Error })
+    return FAILED
+  }
+
+  /** For everybody, with a session or without one. */
+  const openly =
+    (show: (request: Request, visit: Visit | null) => Promise<View>) =>
+    async (request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
+      let visit: Visit | null = null
+      try {
+        visit = await visitIfAny(request)
+        return await respondTo(request, h, visit, await show(request, visit))
+      } catch (error) {
+        return respondTo(request, h, visit, troubleView(problemOf(request, error)))
+      }
+    }
+
+  const openPage = openly(async (request, visit) => {
     const reader: Reader = {
       visit,
       params: request.params as Record<string, string>,
@@ -203,9 +243,8 @@ export const createDashboard = (options: DashboardOptions): Site => {
         jsonOf<T>(await ask('GET', path, { session: null, address: addressOf(request) })),
     }
     const page = OPEN_PAGES.find(({ path }) => path === request.route.path)
-    const view = page === undefined ? troubleView(NOT_FOUND) : await page.view(reader)
-    return visit === null ? respondOpenly(request, h, view) : respond(h, { view, visit })
-  }
+    return page === undefined ? troubleView(NOT_FOUND) : page.view(reader)
+  })
 
   /** Whatever goes wrong on the way is a page, too. */
   const guarded =
@@ -216,21 +255,8 @@ export const createDashboard = (options: DashboardOptions): Site => {
         visit = await visitOf(request)
         return await act(request, h, visit)
       } catch (error) {
-        if (error instanceof SignInNeeded || (error instanceof AskError && error.problem.status === 401)) {
-          return toSignIn(request, h)
-        }
-        const known = error instanceof AskError
-        if (!known) log.error({ event: 'page_failed', path: request.route.path, err: error as Error })
-        const problem: Problem = known
-          ? error.problem
-          : {
-              title: 'This page failed',
-              status: 500,
-              code: 'internal.unexpected',
-              detail: 'The log says more.',
-            }
-        const view = troubleView(problem)
-        return visit === null ? respondOpenly(request, h, view) : respond(h, { view, visit })
+        if (isSignedOut(error)) return toSignIn(request, h)
+        return respondTo(request, h, visit, troubleView(problemOf(request, error)))
       }
     }
 
@@ -309,8 +335,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
   }
 
   /** What the server refused before a page heard of it, such as a form that is too large. */
-  const refused = (problem: Problem) =>
-    guarded(async (_request, h, visit) => respond(h, { view: troubleView(problem), visit }))
+  const refused = (problem: Problem) => openly(async () => troubleView(problem))
 
   const finish = async (request: Request, h: ResponseToolkit) => {
     const { response } = request

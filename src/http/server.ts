@@ -163,6 +163,10 @@ const handler = (endpoint: Endpoint, site: Site | null) => async (request: Reque
 const isPage = ({ method, path, headers }: Request): boolean =>
   method === 'get' && !/^\/v\d+(?:\/|$)/.test(path) && String(headers.accept ?? '').includes('text/html')
 
+/** An address whose escapes are no text: hapi finds no route for it. */
+const isUnreadable = ({ route }: Request, fault: Fault, failed: unknown): boolean =>
+  fault.code === 'request.malformed' && !(failed instanceof Fault) && route.path === '/{p*}'
+
 /** The last word on every response that hapi makes. */
 const finish = (ground: ServerGround) => async (request: Request, h: ResponseToolkit) => {
   if (!request.route.settings.auth) await recognize(ground.tenants, request)
@@ -172,8 +176,8 @@ const finish = (ground: ServerGround) => async (request: Request, h: ResponseToo
   const failed = request.response
   if (!('isBoom' in failed)) return h.continue
   const fault = toFault(failed)
-  if (ground.site && fault.code === 'route.not_found' && isPage(request))
-    return ground.site.missing(request, h)
+  const isNowhere = fault.code === 'route.not_found' || isUnreadable(request, fault, failed)
+  if (ground.site && isNowhere && isPage(request)) return ground.site.missing(request, h)
   // of a store that is gone the log has heard
   const isNews = !(failed instanceof OutageError) && outageOf(failed) !== null
   if (fault.code === 'internal.unexpected' || isNews) {

@@ -41,6 +41,14 @@ t.test('any other command refuses a bad file with 78, and touches nothing', asyn
   t.match(missing, { code: 78, stderr: /\/nowhere\/postern.yaml: cannot be read: ENOENT; name another file/ })
 })
 
+t.test('check warns of what is hardly meant, and finds it good', async (t) => {
+  const desk = openDesk(t, 'identity: { local: false }\n')
+  t.match(await desk.run(['config', 'check']), {
+    code: 0,
+    stderr: /warning: identity\.local: false: without a provider nobody can sign in[\s\S]*is good/,
+  })
+})
+
 t.test('check tells what serve would refuse', async (t) => {
   const desk = openDesk(t, 'hostname: mail.example.com\nhttp: { host: 0.0.0.0 }\n')
   t.match(await desk.run(['config', 'check']), {

@@ -7,7 +7,7 @@ import { createSecureContext } from 'node:tls'
 import t from 'tap'
 import { loadCertificate } from '../../src/config/certificate.js'
 import { readConfig } from '../../src/config/load.js'
-import { safetyProblems } from '../../src/config/safety.js'
+import { safetyDoubts, safetyProblems } from '../../src/config/safety.js'
 
 const keysOf = (text: string) => safetyProblems(readConfig({ name: 'p.yaml', text })).map(({ key }) => key)
 const NAMES = 'hostname: mail.example.com\nbase_url: https://mail.example.com\n'
@@ -34,6 +34,20 @@ t.test('what serve refuses', async (t) => {
   ])
   const [open] = safetyProblems(readConfig(null, { POSTERN_MANAGEMENT__HOST: '::' }))
   t.match(open?.expected, /loopback/)
+})
+
+t.test('what is hardly meant', async (t) => {
+  const doubts = (text: string) => safetyDoubts(readConfig({ name: 'p.yaml', text })).map(({ key }) => key)
+  t.strictSame(doubts(''), [])
+  t.strictSame(doubts('identity: { local: false }'), ['identity.local'])
+  t.strictSame(
+    doubts('identity: { local: false, oidc: [{ name: a, issuer: "https://a.test", client_id: p }] }'),
+    [],
+  )
+  t.strictSame(doubts('identity: { session: { idle: 8d } }'), ['identity.session.idle'])
+  t.strictSame(doubts('identity: { session: { idle: 7d } }'), [])
+  t.strictSame(doubts('base_url: http://mail.example.com'), ['base_url'])
+  t.strictSame(doubts('base_url: http://127.0.0.1:8080'), [])
 })
 
 t.test('certificates', async (t) => {

@@ -41,6 +41,28 @@ t.test('what is not there is a page', async (t) => {
   t.match(missing.html, /Nothing is here/)
 })
 
+t.test('an address that cannot be read is a page, too', async (t) => {
+  for (const path of ['/emails/%ff', '/%ff']) {
+    const shown = await browser.request('GET', path, { headers: { accept: 'text/html' } })
+    t.equal(shown.status, 404, path)
+    t.match(shown.html, /Nothing is here/)
+  }
+})
+
+t.test('what is refused before anybody signed in says so', async (t) => {
+  const stranger = new Browser(postern.url)
+  const type = { 'content-type': 'application/x-www-form-urlencoded' }
+  const large = 'a'.repeat(5_000_000)
+  for (const path of ['/sign-in', '/setup/abc', '/sign-in/office/logout', '/emails']) {
+    const tooLarge = await stranger.request('POST', path, { headers: type, body: large })
+    t.match(tooLarge, { status: 413, html: /Too large/ }, path)
+    const headers = { ...type, 'content-encoding': 'gzip' }
+    const broken = await stranger.request('POST', path, { headers, body: 'no gzip' })
+    t.equal(broken.status, 400, path)
+    t.match(broken.headers.get('content-type'), 'text/html')
+  }
+})
+
 t.test('assets may be kept for ever, and change their name with their content', async (t) => {
   const { html } = await browser.visit('/emails')
   const style = /href="(\/assets\/[0-9a-f]{16}\/style\.css)"/.exec(html)?.[1] ?? ''

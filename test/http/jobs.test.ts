@@ -1,5 +1,6 @@
 /** Many mails at once: counted, frozen, carried out once each, ended, and told of. */
 import t from 'tap'
+import { Fault } from '../../src/base/fault.js'
 import { silentLog } from '../../src/base/log.js'
 import { createJobRunner, type RunnerParts, stepOf } from '../../src/submission/bulk/runner.js'
 import { requestFingerprint } from '../../src/submission/idempotency.js'
@@ -38,6 +39,28 @@ const bounce = async (id: string): Promise<void> => {
     (record?.recipients ?? []).map((one) => outcome(one.id, { seen: 'rejected', at: kit.clock.now() })),
   )
 }
+
+t.test('a job that waits for a lock keeps no other waiting', async (t) => {
+  const [locked, other] = [await send({ subject: 'Locked one' }), await send({ subject: 'Other one' })]
+  for (const id of [locked, other]) await bounce(id)
+  await index()
+  const order = { action: 'resend', reason: 'again' }
+  const waits = (await bulk({ ...order, q: 'other' })).json.id
+  const goes = (await bulk({ ...order, q: 'locked' })).json.id
+  let isLocked = true
+  const resend: RunnerParts['submission']['resend'] = (wish, how) => {
+    if (isLocked && wish.record.id === other) throw new Fault('idempotency.in_progress')
+    return kit.submission.resend(wish, how)
+  }
+  const runner = createJobRunner({ ...parts, submission: { resend } })
+  await runner.start()
+  await eventually('the other job ends', async () => (await jobOf(goes)).state === 'done')
+  t.match(await jobOf(waits), { state: 'running', done: 0 })
+  isLocked = false
+  kit.clock.advance(5_000)
+  await eventually('then this one', async () => (await jobOf(waits)).state === 'done')
+  await runner.stop()
+})
 
 t.test('scheduled mail is taken back, and nothing that comes later', async (t) => {
   const at = new Date(kit.clock.now() + 3_600_000).toISOString()

@@ -11,6 +11,7 @@ import { Empty } from './page-parts.js'
 const TITLES: Readonly<Record<number, string>> = {
   403: 'Not for your role',
   404: 'Nothing is here',
+  413: 'Too large',
   429: 'Too many requests',
   503: 'Not available for now',
 }

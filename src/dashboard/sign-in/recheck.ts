@@ -99,8 +99,9 @@ export const createRecheck = (ground: SignInGround): Recheck => {
     const { refreshToken } = keptOf(row)
     if (refreshToken === null) return 'stands'
     const verdict = await ask(live, provider, refreshToken)
+    // whose time has come is asked about, or has no session any more
+    for (const [id, at] of notBefore) if (at <= now) notBefore.delete(id)
     if (verdict === 'unknown') notBefore.set(row.id, now + AGAIN_MS)
-    else notBefore.delete(row.id)
     return verdict
   }
 

@@ -2,7 +2,7 @@
  * NAME      runner - carries out jobs, some mails at a time
  * DESCRIPTION
  *   A step is stored after its mails were done; one that fails as a whole is tried
- *   again. All jobs that run get a step in turn. Between two mails others come first.
+ *   again in a while, and the other jobs go on. All that run get a step in turn. Between two mails others come first.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../base/log.js'
@@ -45,14 +45,25 @@ export const stepOf = async (
 }
 
 export const createJobRunner = (parts: RunnerParts): Service => {
+  const told = ({ message }: Error): void =>
+    parts.log.error({ event: 'job_failed', error: message }, 'a job waits')
+  /** Jobs that could not go on, and until when they rest; the others go on. */
+  const resting = new Map<string, number>()
+  const step = async (job: JobRow, isStopping: () => boolean): Promise<boolean> => {
+    try {
+      return await stepOf(parts, job, isStopping)
+    } catch (error) {
+      if (!isStopping()) told(error as Error)
+      resting.set(job.id, parts.clock.tick() + REST_MS)
+      return false
+    }
+  }
   const turn = async (isStopping: () => boolean): Promise<number> => {
     let more = false
+    for (const [id, until] of resting) if (until <= parts.clock.tick()) resting.delete(id)
     for (const job of await parts.store.runningJobs())
-      more = (!isStopping() && (await stepOf(parts, job, isStopping))) || more
+      if (!isStopping() && !resting.has(job.id)) more = (await step(job, isStopping)) || more
     return more ? 0 : LOOK_MS
   }
-  return repeated('jobs', turn, {
-    restMs: REST_MS,
-    told: ({ message }) => parts.log.error({ event: 'job_failed', error: message }, 'a job waits'),
-  })
+  return repeated('jobs', turn, { restMs: REST_MS, told })
 }

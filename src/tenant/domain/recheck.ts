@@ -74,7 +74,9 @@ export const createDomainRecheck = (ground: DomainGround, parts: RecheckParts): 
     isLooking = true
     try {
       const now = ground.clock.now()
-      const due = (await ground.store.allDomains()).filter((row) => isDue(row, now))
+      const all = await ground.store.allDomains()
+      for (const id of missed.keys()) if (!all.some((row) => row.id === id)) missed.delete(id)
+      const due = all.filter((row) => isDue(row, now))
       for (const row of due.slice(0, MOST)) if (timer !== null) await look(row)
     } catch (error) {
       if (timer !== null) log.error({ error: (error as Error).message }, 'domains not checked')

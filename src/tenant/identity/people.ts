@@ -11,7 +11,7 @@ import type { Role } from '../../config/identity.js'
 import { isAddress, normalizeAddress } from '../../mail/address.js'
 import type { SavedView, SessionRow, UserChange, UserRow } from '../../store/port/identity.js'
 import type { Principal, TenantGround } from '../principal.js'
-import { checkPassword, hashPassword, isPassword } from './password.js'
+import { checkPassword, hashPassword } from './password.js'
 
 /** As it is compared: in lower case. Undefined for what is no address. */
 export const readEmail = (text: string): string | undefined => {
@@ -146,6 +146,9 @@ const RESET_MS = 1_800_000
 export const mayResetPassword = ({ provider, userId, createdAt }: SessionRow, now: number): boolean =>
   provider === 'link' && userId !== null && now - createdAt < RESET_MS
 
+/** Whether this is the password of now; guesses are counted as those of a sign-in are. */
+export type ProveAgain = (email: string, password: string) => Promise<boolean>
+
 /**
  * Who has none signs in with a provider, and what that says of him each time must go on to count: only an owner's
  * setup link gives him one.
@@ -153,13 +156,14 @@ export const mayResetPassword = ({ provider, userId, createdAt }: SessionRow, no
 const provePasswordChange = async (
   { store, clock }: TenantGround,
   { accountId, id }: Principal,
-  { hash }: UserRow,
+  { email, hash }: UserRow,
   currentPassword: string,
+  prove: ProveAgain,
 ): Promise<void> => {
   const session = await store.session(accountId, id)
   if (session !== null && mayResetPassword(session, clock.now())) return
   if (hash === null) throw forbidden('you have no password here: an owner can give you a setup link')
-  if (await isPassword(currentPassword, hash)) return
+  if (await prove(email, currentPassword)) return
   throw invalid([
     { field: 'body.current_password', kind: 'forbidden', message: 'is not the password you have now' },
   ])
@@ -171,6 +175,7 @@ export const updatePerson = async (
   principal: Principal,
   ref: string,
   { currentPassword, ...change }: AskedChange,
+  prove: ProveAgain,
 ): Promise<UserRow> => {
   const isOwn = principal.person !== null && (ref === principal.person.id || ref === principal.person.email)
   if (!isOwn && principal.role !== 'owner')
@@ -181,7 +186,7 @@ export const updatePerson = async (
   const user = await findPerson(ground, principal.accountId, ref)
   if (change.password !== undefined) {
     if (!isOwn) throw forbidden('the password of somebody else is not set here: give a setup link')
-    await provePasswordChange(ground, principal, user, currentPassword ?? '')
+    await provePasswordChange(ground, principal, user, currentPassword ?? '', prove)
   }
   return changePerson(ground, user, change, principal.via === 'session' ? principal.id : null)
 }

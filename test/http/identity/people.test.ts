@@ -173,3 +173,18 @@ t.test('the audit is for owners, and tells who it was', async (t) => {
   t.match((await kit.ask('/v1/audit', { key: member.key })).json, { code: 'auth.role_forbidden' })
   t.match((await kit.ask('/v1/audit', { key: kit.platform })).json, { code: 'auth.session_required' })
 })
+
+t.test('the password of now is guessed no more often than at a sign-in', async (t) => {
+  const { id, key } = await personWith('member', 'guessed@acme.test')
+  const change = (current: string) =>
+    kit.ask(`/v1/users/${id}`, {
+      ...{ method: 'PATCH', key },
+      body: { password: `${GOOD} again`, current_password: current },
+    })
+  for (let i = 0; i < 5; i++) t.equal((await change(`guess ${i}`)).status, 422)
+  const next = await change(GOOD)
+  t.match(next, { status: 429, json: { code: 'rate_limit.auth_failures' } })
+  t.ok(Number(next.headers.get('retry-after')) > 0)
+  kit.clock.advance(60_000)
+  t.equal((await change(GOOD)).status, 200)
+})

@@ -65,7 +65,10 @@ t.test('people change what is theirs; an owner the rest', async (t) => {
   const other = await sessionOf(bo.id)
   const hers = await sessionOf(owner.id)
   t.match(his.principal, { role: 'member', person: { id: bo.id }, actor: { kind: 'person', name: bo.email } })
-  const update = (by: typeof his, id: string, wish: object) => tenants.updatePerson(by.principal, id, wish)
+  const prove = async (email: string, password: string) =>
+    (await tenants.provePerson(account.id, { email, password, address: '192.0.2.1', device: null })) !== null
+  const update = (by: typeof his, id: string, wish: object) =>
+    tenants.updatePerson(by.principal, id, wish, prove)
   t.match(await update(his, bo.id, { name: 'Bo' }), { name: 'Bo' })
   t.equal(await codeOf(update(his, owner.id, { name: 'X' })), 'auth.role_forbidden')
   t.equal(await codeOf(update(his, bo.id, { role: 'owner' })), 'auth.role_forbidden')

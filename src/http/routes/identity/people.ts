@@ -101,7 +101,12 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const { current_password: currentPassword, ...change } = call.body
       const ref = param(call, 'id').toLowerCase()
-      const row = await ground.tenants.updatePerson(call.principal, ref, { ...change, currentPassword })
+      const { accountId } = call.principal
+      const { address } = call.request.app
+      const prove = async (email: string, password: string) =>
+        (await ground.tenants.provePerson(accountId, { email, password, address, device: null })) !== null
+      const wish = { ...change, currentPassword }
+      const row = await ground.tenants.updatePerson(call.principal, ref, wish, prove)
       return { status: 200, body: await full(ground, row) }
     },
   }),
