@@ -186,24 +186,25 @@ const bury = async (
 
 const WORST: readonly (Action | null)[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded', null]
 
-/** The group by which a report about others is remembered. */
-const worst = (groups: readonly ReportRecipient[]): readonly ReportRecipient[] =>
-  [...(groups.length > 0 ? groups : [UNSAID])]
-    .sort((a, b) => WORST.indexOf(a.action) - WORST.indexOf(b.action))
-    .slice(0, 1)
+/** The worst groups, where there are too many; one of them is how a report about others is remembered. */
+const worst = (groups: readonly ReportRecipient[], most: number): readonly ReportRecipient[] =>
+  groups.length <= most
+    ? groups
+    : [...groups].sort((a, b) => WORST.indexOf(a.action) - WORST.indexOf(b.action)).slice(0, most)
 
 /** Groups that tell different things are a handful, but in a report that was made to fill a timeline. */
 const MAX_EVENTS = 50
 
 /** One report for one recipient of ours. */
 const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise<Partial<Recorded>> => {
-  const groups = ours.why === null ? ours.groups : worst(at.report.recipients)
+  const named = at.report.recipients
+  const groups = ours.why === null ? ours.groups : worst(named.length > 0 ? named : [UNSAID], 1)
   // first the list, then the status that says so: a crash between them repeats it
   const suppression = ours.why === null ? await bury(parts, at, groups) : null
   const isAbout = (group: ReportRecipient): boolean => isNameOf(group.finalRecipient, at.owner)
-  const outcomes = distinct(groups, isAbout)
-    .slice(0, MAX_EVENTS)
-    .map((group) => outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null))
+  const outcomes = worst(distinct(groups, isAbout), MAX_EVENTS).map((group) =>
+    outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null),
+  )
   const settled = await settle(parts.store, withReport(at.kept, outcomes))
   const status = settled.filter((one) => one.applied).at(-1)?.to ?? null
   return { status, suppressed: suppression === 'added', did: status === null ? 'noted' : 'applied' }

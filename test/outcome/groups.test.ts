@@ -56,6 +56,21 @@ t.test('groups that tell the same are one, and the last of thousands is read', a
   )
 })
 
+t.test('a report that was made to fill a timeline fills it with its worst', async (t) => {
+  const { store, mail, path, record } = await setUp(t)
+  const many = Array.from({ length: 400 }, (_, n) => ({
+    ...{ final: `member${n}@else.test`, action: 'delivered' },
+    status: `2.${n % 8}.${n}`,
+  }))
+  t.match(await record(path, dsn({ groups: [...many, { final: 'x@else.test', ...HARD }] })), {
+    status: 'bounced',
+    suppressed: false,
+  })
+  const page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 } as const
+  const { rows } = await store.events(mail.id, page)
+  t.equal(rows.filter(({ source }) => source === 'dsn').length, 50)
+})
+
 t.test('the original recipient may be the one that the client gave', async (t) => {
   const store = await openStore(t, [poolRow([upstreamRow(25)], { returnPath: 'fixed' })])
   const named = (address: string) => ({ final: `${address}@far.test`, original: `${address}@web.test` })

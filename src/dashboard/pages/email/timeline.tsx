@@ -47,7 +47,10 @@ const ORDERS: Readonly<Record<string, string>> = {
 const titleOf = (event: EventRow, before: EventRow | undefined): string => {
   const kind = kindOf(event)
   const host = event.mta?.host ?? 'the upstream'
-  if (!event.applied) return `Noted only: ${kind} by a report, but ${unappliedWords(event.detail?.unapplied)}`
+  if (!event.applied) {
+    const what = kind === 'reported' ? 'a mail came back' : `${kind} by a report`
+    return `Noted only: ${what}, but ${unappliedWords(event.detail?.unapplied)}`
+  }
   if (kind === 'scheduled') return 'Accepted, to leave later'
   if (kind === 'queued') return before === undefined ? 'Accepted' : 'Its time has come'
   if (kind === 'sender_notified') return 'Told to the sender'
@@ -113,6 +116,11 @@ const momentOf = (visit: Visit, email: Email, event: EventRow, before: EventRow 
         {event.detail?.suppression === 'pending' && (
           <p>
             Too many addresses died together: whether it goes on the suppression list is for you to decide.
+          </p>
+        )}
+        {kind === 'sender_notified' && typeof event.detail?.dsn === 'string' && (
+          <p>
+            <a href={visit.link(`/emails/${event.detail.dsn}`)}>The notice</a>
           </p>
         )}
         {typeof event.detail?.report === 'string' && (
