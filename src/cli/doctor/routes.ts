@@ -105,6 +105,14 @@ const updateOf = (pool: PoolRow, wrong: UpstreamRow, query: string): string => {
 /** What a server whose EHLO offers none answers to the command, and what our side says of it. */
 const NO_STARTTLS = /STARTTLS|\b50[0-4]\b/i
 
+/** The part of the URL that sets the login anew: where tokens are used, or nothing else is taken, by tokens. */
+const loginOf = (said: string, { oauth }: UpstreamRow): string => {
+  if (oauth?.tokenFile != null) return '?token_file=FILE'
+  if (oauth?.serviceAccountFile != null) return '?service_account_file=FILE'
+  const tokens = oauth != null || /offers .*(?:XOAUTH2|OAUTHBEARER)/.test(said)
+  return tokens ? '?token_url=URL&client_id=ID&client_secret_file=FILE' : '?password_file=FILE'
+}
+
 const remedyFor = (
   stage: NonNullable<Trial['stage']>,
   said: string,
@@ -116,7 +124,7 @@ const remedyFor = (
   if (said.includes('EAI_AGAIN')) return 'no name server answers: look into /etc/resolv.conf'
   if (stage === 'greeting' && said === USE_SMTPS) return updateOf(pool, wrong, '?tls=implicit')
   if (stage === 'tls' && said === USE_SMTP) return updateOf(pool, wrong, '?tls=verify')
-  if (stage === 'auth') return updateOf(pool, wrong, '?password_file=FILE')
+  if (stage === 'auth') return updateOf(pool, wrong, loginOf(said, wrong))
   if (stage === 'greeting') return 'look into its log: it does not take mail from here'
   if (stage === 'tls' && NO_STARTTLS.test(said))
     return `it offers no STARTTLS: switch TLS on there, or, in a network that you trust: ${updateOf(pool, wrong, '?tls=none')}`
