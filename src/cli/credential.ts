@@ -11,7 +11,7 @@ import { credential as credentialRecord } from '../http/render.js'
 import { readCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import type { CredentialRow } from '../store/port-tenants.js'
-import { createCredential, revokeCredential } from '../tenant/credential.js'
+import { createCredential, loginText, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject } from './command.js'
 import { asOneOrder, readSecretFile, withHouse } from './context.js'
 import { badInput, usage } from './exit.js'
@@ -25,7 +25,7 @@ const rowsTable = (paint: Paint, rows: readonly CredentialRow[]): string =>
     ['id', 'login', 'workspace', 'mode', 'imported', 'last used'],
     rows.map((row) => [
       row.id,
-      row.username ?? row.cidr,
+      loginText(row),
       row.workspaceId,
       row.mode,
       row.imported ? 'yes' : 'no',
@@ -54,21 +54,28 @@ const list = command({
 
 const create = command({
   usage: 'create',
-  summary: 'Let a user name with a password, or an address range, send',
+  summary: 'Let a user name with a password, an address range, or a client certificate send',
   options: {
     ...WORKSPACE,
     username: { type: 'string', describe: 'User name; its password is read from standard input' },
     'password-file': { type: 'string', describe: 'Read the password from this file instead' },
     cidr: { type: 'string', describe: 'An address range that needs no password, such as 192.168.7.0/24' },
+    'certificate-fingerprint': {
+      type: 'string',
+      describe:
+        'SHA-256 of a client certificate that stands for a login (openssl x509 -noout -fingerprint -sha256)',
+    },
   },
   examples: [
     ['$0 credential create --workspace default --username printer < secret', 'a name and a password'],
     ['$0 credential create --workspace default --cidr 127.0.0.0/8', 'cron and scripts on this machine'],
   ],
   run: async (args, terminal) => {
-    const { username, cidr } = args
-    if ((username === undefined) === (cidr === undefined)) {
-      throw usage('credential create needs either --username U or --cidr RANGE')
+    const { username, cidr, certificateFingerprint } = args
+    if ([username, cidr, certificateFingerprint].filter((one) => one !== undefined).length !== 1) {
+      throw usage(
+        'credential create needs one of --username U, --cidr RANGE, --certificate-fingerprint SHA256',
+      )
     }
     const secret = async (): Promise<string> =>
       args.passwordFile === undefined
@@ -82,10 +89,12 @@ const create = command({
         username: username ?? null,
         password,
         cidr: cidr ?? null,
+        certificateFingerprint: certificateFingerprint ?? null,
       })
       terminal.data(credentialRecord(row), (paint) => rowsTable(paint, [row]))
-      if (cidr !== undefined) {
-        terminal.say('it works on submission listeners that have ip_credentials: true in the configuration')
+      if (username === undefined) {
+        const setting = cidr === undefined ? 'client_certificates' : 'ip_credentials'
+        terminal.say(`it works on submission listeners that have ${setting}: true in the configuration`)
       }
     })
   },
@@ -139,7 +148,7 @@ const revoke = command({
     withHouse(args, async ({ store, ground, account }) => {
       const row = await store.credential(args.id)
       if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
-      const words = `${row.id} (${row.username ?? row.cidr})`
+      const words = `${row.id} (${loginText(row)})`
       if (args.dryRun) return terminal.data(credentialRecord(row), () => `would revoke ${words}`)
       await terminal.confirm(`revoke ${words}`, args.yes)
       await revokeCredential(ground, account.id, row.id)

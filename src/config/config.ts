@@ -26,6 +26,8 @@ export interface SubmissionListener extends ListenAddress, Proxied {
   readonly legacy: boolean
   /** True accepts IP-range credentials here; only on loopback and private addresses. */
   readonly ip_credentials: boolean
+  /** True asks for client certificates, which may stand for a login. */
+  readonly client_certificates: boolean
 }
 
 export interface Config {

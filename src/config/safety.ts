@@ -26,12 +26,16 @@ const problem = (key: string, value: string, expected: string, remedy: string): 
 })
 
 const checkListener = (listener: SubmissionListener, at: string): readonly ConfigProblem[] => {
-  const { host, tls, ip_credentials } = listener
+  const { host, tls, ip_credentials, client_certificates } = listener
   const found: ConfigProblem[] = []
   if (tls === 'none' && !isLoopback(host) && !(ip_credentials && isPrivate(host))) {
     const expected = 'a listener without TLS must stand on loopback'
     const remedy = 'set tls: starttls, or ip_credentials: true with a private address'
     found.push(problem(`${at}.host`, host, expected, remedy))
+  }
+  if (client_certificates && tls === 'none') {
+    const expected = 'a client can show a certificate under TLS only'
+    found.push(problem(`${at}.client_certificates`, 'true', expected, 'set tls: starttls or implicit'))
   }
   if (ip_credentials && !isPrivate(host)) {
     const expected = 'clients by address range are accepted on loopback and private addresses only'

@@ -93,10 +93,21 @@ const listener = Joi.object<SubmissionListener, true>({
     .description(
       'Accept clients by address range (postern credential create --cidr); private addresses only',
     ),
+  client_certificates: Joi.boolean()
+    .default(false)
+    .description(
+      'Ask for a client certificate; one that is a credential (postern credential create --certificate-fingerprint) stands for a login, with AUTH EXTERNAL or without AUTH',
+    ),
   ...proxied,
 }).description('One SMTP submission listener')
 
-const PLAIN = { legacy: false, ip_credentials: false, proxy_protocol: false, trusted_proxies: [] }
+const PLAIN = {
+  legacy: false,
+  ip_credentials: false,
+  client_certificates: false,
+  proxy_protocol: false,
+  trusted_proxies: [],
+}
 export const SUBMISSION_DEFAULT: readonly SubmissionListener[] = [
   { host: '127.0.0.1', port: 2587, tls: 'starttls', ...PLAIN },
   { host: '127.0.0.1', port: 2465, tls: 'implicit', ...PLAIN },

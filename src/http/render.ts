@@ -179,6 +179,7 @@ export const credential = (row: CredentialRow) => ({
   mode: row.mode,
   username: row.username,
   cidr: row.cidr,
+  certificate_fingerprint: row.certificateFingerprint,
   imported: row.imported,
   created_at: toRfc3339(row.createdAt),
   last_used_at: timeOrNull(row.lastUsedAt),

@@ -73,6 +73,7 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
       tls: certificate === null ? 'none' : 'starttls',
       versions: VERSIONS.any,
       certificate,
+      client_certificates: false,
       connections,
       idle,
       addresses: new Tally(connections_per_address),

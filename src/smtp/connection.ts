@@ -52,7 +52,7 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
   override init(): void {
     this._setListeners(() => {
       this._ready = true
-      if (this.secure) this.talk.secured(this.tlsName())
+      if (this.secure) this.talk.secured(this.tlsName(), this.fingerprint())
       this.owesSince = null
       this.opening = this.talk.open().finally(() => {
         this.opening = null
@@ -135,8 +135,11 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
     this.upgrade(
       () => {},
       () => {
-        this.owesSince = this.door.clock.tick()
-        this.talk.secured(this.tlsName())
+        this.talk.secured(this.tlsName(), this.fingerprint())
+        this.opening = this.talk.begin().finally(() => {
+          this.opening = null
+          this.owesSince = this.door.clock.tick()
+        })
       },
     )
   }
@@ -144,6 +147,12 @@ export class DoorConnection<Who> extends SMTPConnection implements Wire {
   private tlsName(): string {
     const socket = this._socket as TLSSocket
     return `${socket.getProtocol?.() ?? 'TLS'} ${socket.getCipher?.()?.name ?? ''}`.trim()
+  }
+
+  /** Of the client's certificate, which its handshake has proved to be its own. */
+  private fingerprint(): string | null {
+    const { fingerprint256 } = (this._socket as TLSSocket).getPeerCertificate?.() ?? {}
+    return fingerprint256?.replaceAll(':', '').toLowerCase() ?? null
   }
 
   /** The service stops. */

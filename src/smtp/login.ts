@@ -14,7 +14,10 @@ export interface Credentials {
 }
 
 /** What to say next, or who asks to come in. */
-export type LoginStep = { readonly challenge: string } | { readonly credentials: Credentials }
+export type LoginStep =
+  | { readonly challenge: string }
+  | { readonly credentials: Credentials }
+  | { readonly external: true }
 
 export interface Login {
   /** Takes a response of the client; throws Refusal when it makes no sense. */
@@ -24,6 +27,7 @@ export interface Login {
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
 const UNPRINTABLE = /[\x00-\x1f\x7f]/
 const CANCELED = '501 5.7.0 Authentication canceled'
+const UNKNOWN = '504 5.5.4 Unrecognized authentication mechanism'
 const UNREADABLE = '501 5.5.2 Cannot decode the response'
 
 const decode = (response: string): string => {
@@ -58,10 +62,21 @@ const login = (): Login => {
   }
 }
 
+/** By what TLS has shown already (RFC 4422, appendix A); the identity that it asks for is left unread. */
+const EXTERNAL: Login = {
+  next(response) {
+    decode(response)
+    return { external: true }
+  },
+}
+
 export const MECHANISMS = 'PLAIN LOGIN'
 
 /** Begins an exchange from the words after AUTH. */
-export const beginLogin = (words: readonly string[]): { login: Login; step: LoginStep } => {
+export const beginLogin = (
+  words: readonly string[],
+  mayBeExternal = false,
+): { login: Login; step: LoginStep } => {
   const [mechanism = '', given, ...rest] = words
   // how a client writes that it is empty (RFC 4954, section 4)
   const initial = given === '=' ? '' : given
@@ -76,7 +91,11 @@ export const beginLogin = (words: readonly string[]): { login: Login; step: Logi
       const step = initial === undefined ? { challenge: 'VXNlcm5hbWU6' } : exchange.next(initial)
       return { login: exchange, step }
     }
+    case 'EXTERNAL': {
+      if (!mayBeExternal) throw new Refusal(UNKNOWN)
+      return { login: EXTERNAL, step: initial === undefined ? { challenge: '' } : EXTERNAL.next(initial) }
+    }
     default:
-      throw new Refusal('504 5.5.4 Unrecognized authentication mechanism')
+      throw new Refusal(UNKNOWN)
   }
 }

@@ -10,7 +10,12 @@ import type { Tenancy } from '../tenant/tenants.js'
 
 export type DoorTenants = Pick<
   Tenancy,
-  'authenticatePassword' | 'authenticateRange' | 'hasRange' | 'stillValid' | 'workspaceForSend'
+  | 'authenticatePassword'
+  | 'authenticateRange'
+  | 'authenticateCertificate'
+  | 'hasRange'
+  | 'stillValid'
+  | 'workspaceForSend'
 > & {
   readonly sendWindow: Pick<Tenancy['sendWindow'], 'consume' | 'exceeded'>
 }

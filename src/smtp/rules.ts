@@ -22,6 +22,8 @@ export interface Visit<Who> {
   extended: boolean
   /** `TLSv1.3 TLS_AES_256_GCM_SHA384`, or null in clear. */
   tls: string | null
+  /** SHA-256 of the certificate that the client has shown, hex; null without one. */
+  certificate: string | null
   /** True when a proxy only asks whether we live: its address stands for no client. */
   readonly isProbe: boolean
   /** Who may send: by login, or by where it comes from; null until known. */
@@ -56,6 +58,8 @@ export interface Rules<Who> {
   readonly mustLogIn: boolean
   /** A connection was made; may set `who`. */
   connected(visit: Visit<Who>): Promise<void> | void
+  /** TLS is up, and the client has shown a certificate; may set `who`. */
+  certified?(visit: Visit<Who>): Promise<void>
   authenticate(credentials: Credentials, visit: Visit<Who>): Promise<Who>
   mail(sender: Sender, visit: Visit<Who>): Promise<void> | void
   recipient(recipient: EnvelopeRecipient, visit: Visit<Who>): Promise<void> | void

@@ -61,6 +61,8 @@ export interface ServerOptions<Who> {
   readonly tls: 'starttls' | 'implicit' | 'none'
   readonly versions: TlsVersions
   readonly certificate: Certificate | null
+  /** Clients are asked for a certificate; any is taken, for its fingerprint alone counts. */
+  readonly client_certificates: boolean
   readonly connections: number
   readonly idle: number
   /** Connections of each client, over all listeners of the door; where a login is asked for, until then. */
@@ -313,8 +315,12 @@ export class DoorServer<Who> extends SMTPServer implements Listener<Who> {
   }
 }
 
-const tlsOptions = <Who>({ certificate, versions }: ServerOptions<Who>) => ({
+const tlsOptions = <Who>({ certificate, versions, client_certificates }: ServerOptions<Who>) => ({
   ...certificate,
   honorCipherOrder: true,
+  // without a context of its own OpenSSL resumes no session in which it asks for a certificate
+  ...(client_certificates
+    ? { requestCert: true, rejectUnauthorized: false, sessionIdContext: 'postern-submission' }
+    : {}),
   ...versions,
 })

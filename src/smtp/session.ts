@@ -48,6 +48,8 @@ const HTTP = /^[A-Z]+ \S+ HTTP\/\d/i
 const CONTROLS = /[\x00-\x08\x0a-\x1f\x7f]/
 const LONGEST_HELLO = 255
 
+const WELCOME = '235 2.7.0 Authentication successful'
+
 type Work = Promise<void> | void
 
 export class Session<Who> {
@@ -71,13 +73,23 @@ export class Session<Who> {
     this.rules = rules
     this.wire = wire
     this.log = log
-    this.visit = { ip, isProbe, hello: '', extended: false, tls: null, who: null, loggedIn: false }
+    this.visit = {
+      ip,
+      isProbe,
+      hello: '',
+      extended: false,
+      tls: null,
+      certificate: null,
+      who: null,
+      loggedIn: false,
+    }
   }
 
   /** Greets, once the listener's rules know the client. */
   async open(): Promise<void> {
     try {
       await this.rules.connected(this.visit)
+      await this.identify()
       if (this.gone) return this.leave()
       if (this.visit.who !== null) this.wire.known()
       this.wire.say(`220 ${this.rules.hostname} ESMTP Postern`)
@@ -87,10 +99,26 @@ export class Session<Who> {
   }
 
   /** TLS is up: all that was said in clear is forgotten (RFC 3207 section 4.2). */
-  secured(tls: string): void {
+  secured(tls: string, certificate: string | null): void {
     this.visit.tls = tls
+    this.visit.certificate = certificate
     this.visit.hello = ''
     this.reset()
+  }
+
+  /** After STARTTLS: nothing is said, but who showed a certificate may be known by it. */
+  async begin(): Promise<void> {
+    try {
+      await this.identify()
+      if (this.gone) return this.leave()
+      if (this.visit.who !== null) this.wire.known()
+    } catch (error) {
+      this.wire.say(recode('421 4.3.0', this.replyTo(error)))
+    }
+  }
+
+  private async identify(): Promise<void> {
+    if (this.visit.certificate !== null) await this.rules.certified?.(this.visit)
   }
 
   /** The service ends: at once for an idle session, else after the message. */
@@ -188,13 +216,17 @@ export class Session<Who> {
       'DSN',
       ...(rules.startTls && !this.wire.secure ? ['STARTTLS'] : []),
       ...(this.wire.secure ? ['REQUIRETLS'] : []),
-      ...(this.loginOffered() ? [`AUTH ${MECHANISMS}`] : []),
+      ...(this.loginOffered() ? [`AUTH ${MECHANISMS}${this.mayBeExternal() ? ' EXTERNAL' : ''}`] : []),
     ]
   }
 
   private loginOffered(): boolean {
     const { login } = this.rules
     return login === 'clear' || (login === 'tls' && this.wire.secure)
+  }
+
+  private mayBeExternal(): boolean {
+    return this.visit.certificate !== null && this.visit.who !== null
   }
 
   private startTls(line: string): void {
@@ -210,7 +242,7 @@ export class Session<Who> {
     if (this.visit.hello === '') throw new Refusal(SAY.helloFirst)
     if (this.visit.loggedIn) throw new Refusal('503 5.5.1 Already authenticated')
     if (this.sender !== null) throw new Refusal('503 5.5.1 AUTH is not permitted in a transaction')
-    const { login, step } = beginLogin(line.trim().split(/\s+/).slice(1))
+    const { login, step } = beginLogin(line.trim().split(/\s+/).slice(1), this.mayBeExternal())
     this.login = login
     return this.loginStep(step)
   }
@@ -218,13 +250,17 @@ export class Session<Who> {
   private loginStep(step: LoginStep): Work {
     if ('challenge' in step) return this.wire.say(`334 ${step.challenge}`)
     this.login = null
+    if ('external' in step) {
+      this.visit.loggedIn = true
+      return this.ok(WELCOME)
+    }
     return this.rules.authenticate(step.credentials, this.visit).then((who) => {
       this.visit.who = who
       this.visit.loggedIn = true
       if (this.gone) return this.leave()
       this.wire.begun()
       this.wire.known()
-      this.ok('235 2.7.0 Authentication successful')
+      this.ok(WELCOME)
     })
   }
 

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   One server per configured listener: STARTTLS, implicit TLS, or in clear on
  *   loopback and private networks, where an IP-range credential can stand for
- *   a login. A login is checked when it is made, and again at each MAIL, since a key
+ *   a login; so can a client certificate, on a listener that asks for it. A login is checked when it is made, and again at each MAIL, since a key
  *   can be revoked in between; the rate counts at MAIL. `250 2.6.0 Ok: queued
  *   as em_...` is said only after the submission stage resolved: on disk.
  */
@@ -133,6 +133,11 @@ const submissionRules = (
   async connected(visit) {
     if (!listener.ip_credentials || visit.isProbe) return
     const login = await tenants.authenticateRange(visit.ip)
+    if (login !== null) visit.who = countedIn(logins, login, visit, log, clock)
+  },
+  async certified(visit) {
+    if (!listener.client_certificates || visit.certificate === null) return
+    const login = await tenants.authenticateCertificate(visit.certificate)
     if (login !== null) visit.who = countedIn(logins, login, visit, log, clock)
   },
   async authenticate({ user, password }, visit) {

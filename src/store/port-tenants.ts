@@ -75,11 +75,13 @@ export interface CredentialRow {
   readonly accountId: string
   readonly workspaceId: string
   readonly mode: Mode
-  /** null for an IP-range credential. */
+  /** null for a credential without a password: a range, or a certificate. */
   readonly username: string | null
-  /** bcrypt over a SHA-256 of the secret; null for an IP-range credential. */
+  /** bcrypt over a SHA-256 of the secret; null where there is none. */
   readonly hash: string | null
   readonly cidr: string | null
+  /** SHA-256 of a client certificate, hex. */
+  readonly certificateFingerprint: string | null
   readonly imported: boolean
   readonly createdAt: number
   readonly lastUsedAt: number | null
@@ -246,6 +248,7 @@ export interface Tenants {
   credential(id: string): Promise<CredentialRow | null>
   credentialsByUsername(username: string): Promise<readonly CredentialRow[]>
   credentialsByRange(): Promise<readonly CredentialRow[]>
+  credentialByCertificate(fingerprint: string): Promise<CredentialRow | null>
   credentials(accountId: string, page: Page): Promise<Rows<CredentialRow>>
   revokeCredential(accountId: string, id: string): Promise<boolean>
 

@@ -10,7 +10,7 @@
  */
 import { Fault } from '../base/fault.js'
 import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port-tenants.js'
-import { createPasswordProof, credentialOfAddress } from './credential.js'
+import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
 import type { Failures } from './failures.js'
 import { isCurrent, looksLikeKey, verifyKey } from './key.js'
 import { type Login, noteUse, type Principal, type TenantGround } from './principal.js'
@@ -22,6 +22,8 @@ export interface Authenticate {
   password(username: string, password: string, ip: string): Promise<Login>
   /** The range credential of this client address, or null. */
   range(ip: string): Promise<Login | null>
+  /** The credential of this client certificate, by its SHA-256 in hex, or null. */
+  certificate(fingerprint: string): Promise<Login | null>
   /** Whether what opened an SMTP session is still good now. */
   stillValid(principal: Principal): Promise<boolean>
 }
@@ -70,7 +72,7 @@ const ofCredential = (row: CredentialRow, perMinute: number): Principal => ({
   limitPerMinute: perMinute,
   role: null,
   person: null,
-  actor: { kind: 'credential', id: row.id, name: row.username ?? row.cidr },
+  actor: { kind: 'credential', id: row.id, name: loginText(row) },
 })
 
 /** Which workspace an SMTP login means. */
@@ -146,6 +148,11 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
 
     async range(ip) {
       const row = await credentialOfAddress(ground, ip)
+      return row === null ? null : loginOf(row)
+    },
+
+    async certificate(fingerprint) {
+      const row = await store.credentialByCertificate(fingerprint)
       return row === null ? null : loginOf(row)
     },
 

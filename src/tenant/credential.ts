@@ -2,8 +2,8 @@
  * NAME      credential - SMTP names and passwords that people chose
  * DESCRIPTION
  *   A user name with a password (made up by a person, or brought along from
- *   another provider), or an address range without one. They open the SMTP door
- *   only. Passwords are kept as bcrypt over base64(SHA-256), because bcrypt
+ *   another provider), or an address range or a client certificate without one. They open
+ *   the SMTP door only. Passwords are kept as bcrypt over base64(SHA-256), because bcrypt
  *   ignores whatever follows byte 72 and stops at a NUL.
  *   bcrypt takes some 50 ms by design, so a proved password is remembered as a
  *   keyed hash. The memory holds proofs, never permission: the row is read anew
@@ -27,14 +27,33 @@ export interface NewCredential {
   readonly username?: string | null | undefined
   readonly password?: string | null | undefined
   readonly cidr?: string | null | undefined
+  /** SHA-256 of a client certificate, as openssl prints it or without colons. */
+  readonly certificateFingerprint?: string | null | undefined
   readonly imported?: boolean | undefined
 }
+
+/** `AB:CD:…` or `abcd…` as we keep it; null when it is no SHA-256. */
+const plainFingerprint = (text: string): string | null => {
+  const plain = text.trim().replaceAll(':', '').toLowerCase()
+  return /^[0-9a-f]{64}$/.test(plain) ? plain : null
+}
+
+/** What it is known by. */
+export const loginText = (row: Pick<CredentialRow, 'username' | 'cidr' | 'certificateFingerprint'>): string =>
+  row.username ?? row.cidr ?? row.certificateFingerprint ?? ''
 
 /** All that is wrong with a wish. */
 export const checkNewCredential = (wish: Omit<NewCredential, 'workspace'>): readonly FieldError[] => {
   const errors: FieldError[] = []
   const wrong = (field: string, kind: FieldError['kind'], message: string) =>
     errors.push({ field: `body.${field}`, kind, message })
+  if (wish.certificateFingerprint != null) {
+    for (const field of ['username', 'password', 'cidr'] as const)
+      if (wish[field] != null) wrong(field, 'forbidden', 'does not go with a certificate')
+    if (plainFingerprint(wish.certificateFingerprint) === null)
+      wrong('certificate_fingerprint', 'format', 'must be a SHA-256 fingerprint: 64 hexadecimal digits')
+    return errors
+  }
   if (wish.cidr != null) {
     if (wish.username != null) wrong('username', 'forbidden', 'an address range has no user name')
     if (wish.password != null) wrong('password', 'forbidden', 'an address range has no password')
@@ -77,11 +96,16 @@ export const createCredential = async (
     username: wish.username ?? null,
     hash: wish.password == null ? null : await bcrypt.hash(digest(wish.password), COST),
     cidr: wish.cidr?.trim() ?? null,
+    certificateFingerprint: plainFingerprint(wish.certificateFingerprint ?? ''),
     imported: wish.imported ?? false,
     createdAt: now,
     lastUsedAt: null,
   }
   if ((await store.createCredential(row)) === 'not_unique') {
+    if (row.certificateFingerprint !== null) {
+      const message = 'is already a credential'
+      throw invalid([{ field: 'body.certificate_fingerprint', kind: 'not_unique', message }])
+    }
     const field = row.cidr === null ? 'body.username' : 'body.cidr'
     throw invalid([{ field, kind: 'not_unique', message: 'is already taken in this workspace' }])
   }

@@ -76,6 +76,7 @@ export const createTenants = (ground: TenantGround) => {
     authenticateBearer: authenticate.bearer,
     authenticatePassword: authenticate.password,
     authenticateRange: authenticate.range,
+    authenticateCertificate: authenticate.certificate,
     /** Whether an address has a range credential, used or not. */
     hasRange: async (ip: string) => (await credential.credentialOfAddress(ground, ip)) !== null,
     stillValid: authenticate.stillValid,

@@ -45,6 +45,8 @@ const loginAs = (id: string): Login => ({
 export interface Taken {
   readonly mails: EnvelopedMessage[]
   readonly revoked: Set<string>
+  /** Fingerprints of client certificates that stand for a login. */
+  readonly certificates: Set<string>
   /** True when nothing can be stored. */
   full: boolean
   /** True when the workspace says that its senders are restricted; then `stranger@` is none. */
@@ -69,6 +71,8 @@ export const tenantsIn = (taken: Taken): DoorTenants => {
       throw new Fault('auth.credentials_invalid')
     },
     authenticateRange: async (ip) => (ip === '127.0.0.1' || RANGE.test(ip) ? loginAs('range') : null),
+    authenticateCertificate: async (fingerprint) =>
+      taken.certificates.has(fingerprint) ? loginAs('cert') : null,
     hasRange: async (ip) => RANGE.test(ip),
     stillValid: async ({ id }) => !taken.revoked.has(id),
     workspaceForSend: async () => ({ ...workspace, restrictSenders: taken.restricted }),
@@ -133,6 +137,7 @@ export const openDoor = async (
   const taken: Taken = {
     mails: [],
     revoked: new Set(),
+    certificates: new Set(),
     full: false,
     restricted: false,
     gate: Promise.resolve(),

@@ -49,6 +49,7 @@ const credentialFor = (at: Ground, over: Partial<CredentialRow> = {}): Credentia
   username: 'apikey',
   hash: '$2b$10$x',
   cidr: null,
+  certificateFingerprint: null,
   imported: true,
   createdAt: T0,
   lastUsedAt: null,
@@ -139,8 +140,14 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.createCredential(range), 'done')
     t.equal((await store.credentialsByUsername('apikey')).length, 2)
     t.same(await store.credentialsByRange(), [range])
+    const shown = credentialFor(at, { username: null, hash: null, certificateFingerprint: 'ab'.repeat(32) })
+    t.equal(await store.createCredential(shown), 'done')
+    t.equal(await store.createCredential({ ...shown, id: newId('cred') }), 'not_unique')
+    t.same(await store.credentialByCertificate('ab'.repeat(32)), shown)
+    t.equal(await store.credentialByCertificate('cd'.repeat(32)), null)
+    t.same(await store.credentialsByRange(), [range])
     t.same(await store.credential(one.id), one)
-    t.equal((await store.credentials(at.accountId, page())).rows.length, 3)
+    t.equal((await store.credentials(at.accountId, page())).rows.length, 4)
     t.equal(await store.revokeCredential('acct_x', one.id), false)
     t.equal(await store.revokeCredential(at.accountId, one.id), true)
     t.equal(await store.credential(one.id), null)

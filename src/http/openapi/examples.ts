@@ -187,6 +187,7 @@ const credential = {
   mode: 'live',
   username: 'shop',
   cidr: null,
+  certificate_fingerprint: null,
   imported: false,
   created_at: MADE,
   last_used_at: null,

@@ -20,14 +20,18 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     id: 'createCredential',
     method: 'POST',
     path: '/v1/credentials',
-    summary: 'Make an SMTP credential: a user name with a password, or a private address range',
+    summary:
+      'Make an SMTP credential: a user name with a password, a private address range, or a client certificate',
     description:
-      'Opens the SMTP door only. Either `username` with `password`, kept as a hash, or `cidr` with neither, for devices that cannot log in.',
+      'Opens the SMTP door only. Either `username` with `password`, kept as a hash, or `cidr` with neither, for devices that cannot log in, or `certificate_fingerprint`, the SHA-256 of a certificate that the client shows.',
     body: shapes.credentialBody,
     answers: { 201: shapes.credential },
     faults: ['workspace.not_found'],
     // whether the others are wrong depends on the range
-    alsoWrong: ({ body }, told) => (told.has('body.cidr') ? [] : checkNewCredential(body)),
+    alsoWrong: ({ body }, told) =>
+      told.has('body.cidr')
+        ? []
+        : checkNewCredential({ ...body, certificateFingerprint: body.certificate_fingerprint }),
     async handle({ principal, body }) {
       const row = await ground.tenants.createCredential(principal.accountId, {
         workspace: body.workspace_id,
@@ -35,6 +39,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
         username: body.username,
         password: body.password,
         cidr: body.cidr,
+        certificateFingerprint: body.certificate_fingerprint,
       })
       return { status: 201, body: render.credential(row) }
     },

@@ -1,7 +1,7 @@
 /**
  * NAME      credential - the shapes of SMTP credentials
  * DESCRIPTION
- *   A name with a password that a person chose, or an address range without one.
+ *   A name with a password that a person chose, or an address range or a client certificate without one.
  *   They open the SMTP door only; the password goes in and never comes out.
  */
 import Joi from 'joi'
@@ -13,6 +13,7 @@ export interface CredentialBody {
   readonly username?: string
   readonly password?: string
   readonly cidr?: string
+  readonly certificate_fingerprint?: string
 }
 
 export const credentialBody = body(
@@ -22,6 +23,7 @@ export const credentialBody = body(
     username: orNull(Joi.string().max(255)),
     password: orNull(Joi.string().max(1_000)),
     cidr: orNull(Joi.string().max(100)),
+    certificate_fingerprint: orNull(Joi.string().max(100)),
   }),
 )
 
@@ -32,6 +34,7 @@ export const credential = Joi.object({
   mode: Joi.string().valid('live', 'test').required(),
   username: nullable(Joi.string()),
   cidr: nullable(Joi.string()),
+  certificate_fingerprint: nullable(Joi.string()),
   imported: Joi.boolean().required(),
   created_at: time(),
   last_used_at: nullable(Joi.string()),

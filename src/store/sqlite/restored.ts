@@ -86,7 +86,7 @@ export const putToRest = (path: string, { send, now, actor, copy }: Resting): Re
           .all(),
         credentials: db
           .prepare<[], Access>(
-            `SELECT id, coalesce(username, cidr) AS name, workspace_id, created_at FROM credentials ORDER BY ord DESC`,
+            `SELECT id, coalesce(username, cidr, certificate_fingerprint) AS name, workspace_id, created_at FROM credentials ORDER BY ord DESC`,
           )
           .all(),
         people: db

@@ -39,6 +39,7 @@ type TenantReads = Pick<
   | 'credential'
   | 'credentialsByUsername'
   | 'credentialsByRange'
+  | 'credentialByCertificate'
   | 'credentials'
   | 'pool'
   | 'pools'
@@ -66,6 +67,7 @@ const tenantReads = (current: () => Verbs): TenantReads & Audit => ({
   credential: async (id) => current().reads.credential(id),
   credentialsByUsername: async (username) => current().reads.credentialsByUsername(username),
   credentialsByRange: async () => current().reads.credentialsByRange(),
+  credentialByCertificate: async (fingerprint) => current().reads.credentialByCertificate(fingerprint),
   credentials: async (accountId, page) => current().reads.credentials(accountId, page),
   pool: async (accountId, ref) => current().reads.pool(accountId, ref),
   pools: async (accountId, page) => current().reads.pools(accountId, page),

@@ -18,12 +18,19 @@ export interface CredentialRow {
   readonly mode: 'live' | 'test'
   readonly username: string | null
   readonly cidr: string | null
+  readonly certificate_fingerprint: string | null
   readonly imported: boolean
   readonly created_at: string
   readonly last_used_at: string | null
 }
 
-const loginOf = ({ username, cidr }: CredentialRow): string => username ?? cidr ?? ''
+const loginOf = ({ username, cidr, certificate_fingerprint }: CredentialRow): string =>
+  username ?? cidr ?? certificate_fingerprint ?? ''
+
+const kindOf = ({ username, cidr }: CredentialRow): string => {
+  if (username !== null) return 'user name and password'
+  return cidr === null ? 'client certificate, no password' : 'address range, no password'
+}
 
 const RevokeVerb = ({
   visit,
@@ -71,7 +78,7 @@ const columns = (
       <>
         <code dir="auto">{loginOf(row)}</code>
         <span class="sub">
-          {row.cidr === null ? 'user name and password' : 'address range, no password'}
+          {kindOf(row)}
           {row.imported ? ', imported' : ''}
         </span>
       </>

@@ -54,6 +54,7 @@ const NAMED = [
   'email',
   'username',
   'cidr',
+  'certificate_fingerprint',
   'domain',
   'address',
   'pool',

@@ -64,7 +64,12 @@ const ofCredential = (row: CredentialRow, action: string): Entry => ({
   action: `credential.${action}`,
   object: { type: 'credential', id: row.id },
   workspaceId: row.workspaceId,
-  detail: row.cidr === null ? { username: row.username } : { cidr: row.cidr },
+  detail:
+    row.username !== null
+      ? { username: row.username }
+      : row.cidr !== null
+        ? { cidr: row.cidr }
+        : { certificate_fingerprint: row.certificateFingerprint },
 })
 
 /** Those of a file are one order, and counted. */

@@ -71,6 +71,8 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
     credentialsByUsername: (username: string): readonly CredentialRow[] =>
       all(CREDENTIALS, 'username = ? ORDER BY ord', username),
     credentialsByRange: (): readonly CredentialRow[] => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY ord'),
+    credentialByCertificate: (fingerprint: string): CredentialRow | null =>
+      all(CREDENTIALS, 'certificate_fingerprint = ?', fingerprint)[0] ?? null,
     credentials: (accountId: string, page: Page): Rows<CredentialRow> =>
       list(CREDENTIALS, 'account_id = ?', [accountId], page),
     pool: (accountId: string, ref: string): KnownPool | null =>

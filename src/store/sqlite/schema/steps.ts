@@ -256,6 +256,13 @@ CREATE TABLE events (
 CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 `
 
+/** Of one certificate there is one credential, wherever it is: which workspace it means must be plain. */
+const CLIENT_CERTIFICATES_STEP = `
+ALTER TABLE credentials ADD COLUMN certificate_fingerprint TEXT;
+CREATE UNIQUE INDEX credentials_certificate ON credentials (certificate_fingerprint)
+  WHERE certificate_fingerprint IS NOT NULL;
+`
+
 /** SQL text, or what does more than SQL can. */
 export type Step = string | ((db: Db, now: number) => void)
 
@@ -293,4 +300,5 @@ export const STEPS: readonly Step[] = [
   LINE_ENDINGS_STEP,
   INCIDENTS_STEP,
   REPORTS_STEP,
+  CLIENT_CERTIFICATES_STEP,
 ]

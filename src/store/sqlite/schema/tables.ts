@@ -61,6 +61,7 @@ export const CREDENTIALS = table<CredentialRow>('credentials', {
   username: 'plain',
   hash: 'plain',
   cidr: 'plain',
+  certificateFingerprint: 'plain',
   imported: 'bool',
   createdAt: 'plain',
   lastUsedAt: 'plain',
