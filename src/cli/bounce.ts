@@ -11,6 +11,7 @@
 
 import { Fault } from '../base/fault.js'
 import { ConfigError } from '../config/problem.js'
+import { bounceTypesOf } from '../mail/provider/bounce-type.js'
 import { parseReply } from '../mail/reply.js'
 import { CATEGORIES, classify as classifyReason, type Rule } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
@@ -121,7 +122,7 @@ const classify = command({
     const verdict = classifyReason(reply, rulesOf(args))
     const { title } = CATEGORIES[verdict.category]
     terminal.data(
-      { ...reply, ...verdict, title },
+      { ...reply, ...verdict, title, provider_types: bounceTypesOf(verdict.category) },
       () => `${verdict.class}  ${verdict.category}: ${title} (fault: ${verdict.fault})`,
     )
   },

@@ -10,10 +10,31 @@
  *   its mail. An event without a mail has `data` instead, which names its thing.
  */
 import { toRfc3339 } from '../base/clock.js'
+import { domainOf } from '../mail/address.js'
+import { bounceTypesOf } from '../mail/provider/bounce-type.js'
+import { providerBehind } from '../mail/provider/provider.js'
 import type { EventRow } from '../store/port/event.js'
 import type { LogRow } from '../store/port-log.js'
 
 type TimelineRow = Omit<EventRow, 'emailId'> & Pick<LogRow, 'emailId'>
+
+/** Who runs the mailbox that bounced, and what others call this bounce. */
+export const bounce = ({
+  recipient,
+  reply,
+  reason,
+  detail,
+}: Pick<EventRow, 'recipient' | 'reply' | 'reason' | 'detail'>) => ({
+  provider:
+    recipient === null
+      ? null
+      : providerBehind({
+          domain: domainOf(recipient),
+          server: typeof detail?.remote_mta === 'string' ? detail.remote_mta : null,
+          text: reply?.text ?? '',
+        }),
+  provider_types: bounceTypesOf(reason),
+})
 
 /** As the timeline of its mail has it. */
 export const event = (row: TimelineRow) => ({
@@ -36,6 +57,7 @@ export const event = (row: TimelineRow) => ({
   applied: row.applied,
   ...(row.reason !== null && { reason: row.reason }),
   ...(row.detail !== null && { detail: row.detail }),
+  ...(row.type === 'email.bounced' && { bounce: bounce(row) }),
 })
 
 /** As the log has it: the same members, and what saves a second request. */

@@ -13,8 +13,7 @@
  */
 import { toRfc3339 } from '../base/clock.js'
 import { type EventType, readEventType } from '../mail/event-type.js'
-import { CATEGORIES, type Category } from '../mail/report/category.js'
-import { loggedEvent } from '../record/event.js'
+import { bounce, loggedEvent } from '../record/event.js'
 import type { EndpointRow, Subscription } from '../store/port-hooks.js'
 import type { LogRow } from '../store/port-log.js'
 
@@ -25,23 +24,17 @@ export const loggedType = (asked: Subscription): EventType | null => readEventTy
 export const postedType = (type: EventType, asked: readonly Subscription[]): string =>
   asked.includes(type) ? type : (asked.find((name) => readEventType(name) === type) ?? type)
 
-const SUB_TYPES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    suppressed: 'Suppressed',
-    unknown_user: 'NoEmail',
-    mailbox_full: 'MailboxFull',
-    too_big: 'MessageTooLarge',
-    content: 'ContentRejected',
-    spam: 'ContentRejected',
-    virus: 'AttachmentRejected',
-  }),
-)
-
-/** As Resend and SES sort bounces. */
-const bounceOf = ({ reply, reason }: LogRow): Record<string, string> => {
-  const severity = reason === 'suppressed' ? 'hard' : CATEGORIES[reason as Category]?.severity
-  const type = { hard: 'Permanent', soft: 'Transient', unknown: 'Undetermined' }[severity ?? 'unknown']
-  return { message: reply?.text ?? reason ?? '', type, subType: SUB_TYPES.get(reason ?? '') ?? 'General' }
+/** As Resend sorts bounces, in the words of SES, and as our log has it. */
+const bounceOf = (row: LogRow) => {
+  const { provider, provider_types } = bounce(row)
+  const { type, sub_type } = provider_types.ses
+  return {
+    message: row.reply?.text ?? row.reason ?? '',
+    type,
+    subType: sub_type === 'Undetermined' ? 'General' : sub_type,
+    provider,
+    provider_types,
+  }
 }
 
 const aboutMail = (row: LogRow, fields: EndpointRow['fields']): Record<string, unknown> => {

@@ -53,6 +53,10 @@ const RECORD = {
   attempt: 1,
   change: true,
   applied: true,
+  bounce: {
+    provider: null,
+    provider_types: { ses: { type: 'Undetermined', sub_type: 'Undetermined' }, postmark: 'Unknown' },
+  },
   workspace_id: 'ws_1',
   mode: 'live',
   from: 'Acme <no-reply@acme.test>',
@@ -82,7 +86,7 @@ t.test('an event without a mail names its thing', async (t) => {
     mail: null,
     data: { domain_id: 'dom_1', name: 'acme.test' },
   }
-  const { from: _f, subject: _s, message_id: _m, tags: _t, ...rest } = RECORD
+  const { from: _f, subject: _s, message_id: _m, tags: _t, bounce: _b, ...rest } = RECORD
   t.strictSame(loggedEvent(row), {
     ...rest,
     type: 'domain.failed',
@@ -95,6 +99,16 @@ t.test('an event without a mail names its thing', async (t) => {
     workspace_id: null,
     data: { domain_id: 'dom_1', name: 'acme.test' },
   })
+})
+
+t.test('a bounce names the provider, and what others call it', async (t) => {
+  const row: LogRow = { ...ROW, reason: 'unknown_user', detail: { remote_mta: 'aspmx.l.google.com' } }
+  t.strictSame(loggedEvent(row).bounce, {
+    provider: 'google',
+    provider_types: { ses: { type: 'Permanent', sub_type: 'NoEmail' }, postmark: 'HardBounce' },
+  })
+  t.equal(loggedEvent({ ...row, recipient: null }).bounce?.provider, null)
+  t.notOk('bounce' in loggedEvent({ ...row, type: 'email.deferred' }))
 })
 
 t.test('a reason, a detail and an upstream are there when they say something', async (t) => {

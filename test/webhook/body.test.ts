@@ -29,7 +29,13 @@ t.test('of a mail, in full', async (t) => {
       smtp: { code: 550, enhanced: '5.1.1', text: 'no such user' },
       mta: { pool_id: 'pool_1', host: 'mta2.int' },
       reason: 'unknown_user',
-      bounce: { message: 'no such user', type: 'Permanent', subType: 'NoEmail' },
+      bounce: {
+        message: 'no such user',
+        type: 'Permanent',
+        subType: 'NoEmail',
+        provider: null,
+        provider_types: { ses: { type: 'Permanent', sub_type: 'NoEmail' }, postmark: 'HardBounce' },
+      },
     },
   })
 })

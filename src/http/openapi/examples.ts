@@ -128,6 +128,19 @@ const event = {
   applied: true,
 }
 
+const bounced = {
+  ...event,
+  type: 'email.bounced',
+  source: 'smtp',
+  smtp: { code: 550, enhanced: '5.1.1', text: 'No such user - gsmtp' },
+  reason: 'unknown_user',
+  detail: { stage: 'rcpt', class: 'hard', fault: 'recipient' },
+  bounce: {
+    provider: 'google',
+    provider_types: { ses: { type: 'Permanent', sub_type: 'NoEmail' }, postmark: 'HardBounce' },
+  },
+}
+
 const loggedEvent = {
   ...event,
   workspace_id: WORKSPACE,
@@ -290,7 +303,7 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
     request: { to: [TO] },
     answer: { ...accepted, id: OTHER, message_id: `<${OTHER}@mail.shop.example>`, resent_from: EMAIL },
   },
-  listEmailEvents: { answer: list(event) },
+  listEmailEvents: { answer: list(bounced) },
   listEvents: { answer: list(loggedEvent) },
   getEvent: { answer: loggedEvent },
   streamEvents: {

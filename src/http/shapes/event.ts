@@ -7,6 +7,19 @@ import { fileQuery, id, listOf, nullable, time, timestamp } from './common.js'
 
 const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
 
+/** A bounce as others sort it. */
+const bounce = Joi.object({
+  provider: nullable(Joi.string()).description(
+    'Who runs the mailbox (google, microsoft, yahoo, …), by the domain of the recipient, else by the server that refused and by its words. null: nothing tells',
+  ),
+  provider_types: Joi.object({
+    ses: Joi.object({ type: Joi.string().required(), sub_type: Joi.string().required() }).required(),
+    postmark: Joi.string().required(),
+  })
+    .required()
+    .description('What Amazon SES (bounceType, bounceSubType) and Postmark (Type) call such a bounce'),
+})
+
 const shared = {
   id: id('evt'),
   object: Joi.string().valid('event').required(),
@@ -50,6 +63,7 @@ const shared = {
     .description(
       'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, unread, auto_reply, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address), report (the name under which the report itself is kept for `retention.reports`: GET /v1/emails/{id}/events/{event}/report). Of email.sender_notified: action, dsn (the id of the mail)',
     ),
+  bounce: bounce.description('Of email.bounced only'),
 }
 
 const event = Joi.object({ ...shared, email_id: id('em') }).meta({ name: 'Event' })
