@@ -45,3 +45,16 @@ export const removed = ({ id, object }: { readonly id: string; readonly object: 
   object,
   deleted: true,
 })
+
+/** What a bounce says in its event. */
+export const BOUNCED = {
+  type: 'email.bounced',
+  source: 'smtp',
+  smtp: { code: 550, enhanced: '5.1.1', text: 'No such user - gsmtp' },
+  reason: 'unknown_user',
+  detail: { stage: 'rcpt', class: 'hard', fault: 'recipient' },
+  bounce: {
+    provider: 'google',
+    provider_types: { ses: { type: 'Permanent', sub_type: 'NoEmail' }, postmark: 'HardBounce' },
+  },
+}

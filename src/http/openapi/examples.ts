@@ -6,6 +6,7 @@
  */
 
 import {
+  BOUNCED,
   CREDENTIAL,
   EMAIL,
   type Example,
@@ -128,18 +129,7 @@ const event = {
   applied: true,
 }
 
-const bounced = {
-  ...event,
-  type: 'email.bounced',
-  source: 'smtp',
-  smtp: { code: 550, enhanced: '5.1.1', text: 'No such user - gsmtp' },
-  reason: 'unknown_user',
-  detail: { stage: 'rcpt', class: 'hard', fault: 'recipient' },
-  bounce: {
-    provider: 'google',
-    provider_types: { ses: { type: 'Permanent', sub_type: 'NoEmail' }, postmark: 'HardBounce' },
-  },
-}
+const bounced = { ...event, ...BOUNCED }
 
 const loggedEvent = {
   ...event,

@@ -149,7 +149,7 @@ export const OUR_SIDE = anyOf(
 export const BY_POLICY = anyOf(
   /polic(?:y|ies) (?:violation|reasons?|restrictions?|rejection|block)/,
   /(?:as|due to|violates?|by|per|against|because of) (?:an? |our |local |the |its |your |company |organi[sz]ation |security )*polic/,
-  /\bor (?:access (?:is )?denied|blocked|refused|rejected|black-?listed)\b/,
+  /\bor (?:access (?:is )?den\w+|blocked|refused|rejected|black-?listed)\b/,
 )
 
 /** Courtesies and footers that name spam, viruses and other days without meaning ours. */
@@ -176,7 +176,8 @@ export const OF_OTHERS: readonly RegExp[] = [
 /** Two nouns of which the second is meant: `recipient policy`, `user agent`, `mailbox server`. */
 export const COMPOUND: readonly RegExp[] = [
   /undisclosed[- ]recipients?\b/g,
-  /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class)\b/g,
+  /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class|path|home|inbounds?|outbounds?)\b/g,
+  /\bno valid recipients, bye/g,
   /\b(?:user ?name|user|account|login)s? ?(?:or|and|\/|&) ?passwords?\b/g,
   /\b(?:to|cc|bcc|from|reply-to|date|subject|received):? (?:header|field|line)s?\b[^.]{0,60}/g,
   /(?:recipients?|address(?:es)?|user)[^.]{0,20}\b(?:in|of) (?:the )?(?:message )?headers?\b/g,
@@ -231,7 +232,7 @@ export const SUSPENDED = anyOf(
 
 /** For good. */
 export const DISABLED = anyOf(
-  /\b(?:account|mail ?box|user|recipient|address|alias|user ?id)\b[^.]{0,40}\b(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exists?|available|in use|active|on (?:the|this|our) server|accept\w*|receiv\w*))\b/,
+  /\b(?:account|mail ?box|user|recipient|address|alias|user ?id)\b[^.]{0,40}\b(?:disabled|discontinued|closed|terminated|deleted|removed|cancell?ed|no longer (?:valid|exists?|available|in use|active|on (?:the |this |our )?server|accept\w*|receiv\w*))\b/,
   /\b(?:disabled|closed|deleted|terminated|discontinued|cancell?ed) (?:account|mail ?box|user|recipient|address)\b/,
   /google:disableduser/,
 )
@@ -252,7 +253,7 @@ export const BARE_REJECTION = /recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$
 
 export const UNKNOWN = anyOf(
   /\b(?:user|account|mail ?box|rcpt|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)(?! (?:format|state|index|header|cache|certificate|password|size|syntax in))|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
-  /(?:unknown|no such|no known|invalid|non-?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|local name|member|subscriber)(?:e?s)?(?![a-z-])/,
+  /(?:unknown|no such|no known|invalid|non[- ]?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|local name|member|subscriber)(?:e?s)?(?![a-z-])/,
   /\buser ?unknown\b|\bunknown ?user\b|\b(?:bad|invalid|unknown|no_such|nonexistent)_(?:recipient|user|rcpt|mailbox|address)\b/,
   /no (?:mail ?box|user|recipient|account|address|person|one)s?(?: by that name)?(?: is)?(?: currently)? (?:here|by that|found|with (?:that|this)|of that|available|listed|matches|such)/,
   /mailbox unavailable/,
@@ -264,8 +265,9 @@ export const UNKNOWN = anyOf(
   /address (?:could ?n[o'’]t|can ?n[o'’]t|was ?n[o'’]t) be found|^[^a-z]{0,20}address not found/,
   /recipnotfound|recipient ?not ?found/,
   /(?:can'?t|cannot|unable to) find[^.]{0,20}(?:user|recipient|mailbox|address)/,
-  /could not be found at|nosuchuser|google:nosuchuser/,
-  /not listed in|validrcptto|no local mailbox|this user doesn/,
+  /address_not_found|could not be found at|nosuchuser|google:nosuchuser/,
+  /not (?:listed|present|found) in (?:the |our )?(?:\w+ )?(?:ldap|directory|domino|address book|public)|not listed in|\bno \S+ in (?:name )?directory|validrcptto|no local mailbox|this user doesn/,
+  /does ?n[o'’]t have an account|not a recogni[sz]ed (?:e-?mail )?(?:account|address)|no such mail ?drop/,
   /there is no (?:one|such|user|mail ?box)|we have no record|destinataire inconnu/,
   /adresse (?:d )?(?:e-?mail )?(?:inconnue|invalide|incorrecte)|utilisateur inconnu/,
   /unbekannt(?:er)? (?:empf|benutz)|empfänger unbekannt|kein (?:benutzer|postfach)/,
@@ -274,7 +276,7 @@ export const UNKNOWN = anyOf(
   /addresses? failed: unknown/,
   /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
   /account unavailable|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
-  /n'existe pas|inconnue?\b|inexistente|no existe|desconocid[oa]|sconosciut[oa]|non esiste|unbekannt/,
+  /nie istnieje|nessun utente|destinatario errato|n'existe pas|inconnue?\b|inexistente|no existe|desconocid[oa]|sconosciut[oa]|non esiste|unbekannt/,
   /existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません|宛先不明/,
   // what Exchange and others say to the reader, where no code stands beside it
   /(?:empfänger|adresse|benutzer|konto|postfach)[^.]{0,90}nicht [^.]{0,40}(?:gefunden|vorhanden|bekannt|aufgelistet|registriert)/,
