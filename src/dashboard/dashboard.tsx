@@ -18,15 +18,15 @@ import { type Ask, AskError, jsonOf, type Problem, queryText } from './ask.js'
 import { loadAssets } from './assets/assets.js'
 import { cookieRules, readCookie, setCookie } from './cookie.js'
 import { Form } from './form.js'
-import { Layout, type WorkspaceName } from './layout.js'
+import { Layout } from './layout.js'
 import { type Follow, liveRoute } from './live.js'
 import { OpenLayout } from './open-layout.js'
 import { formTokenOf, isOwnOrigin, sameToken } from './own-form.js'
 import type { Done, Page, RawRoute, Reader, Refused, View } from './page.js'
+import { workspacesOf } from './pages/access/names.js'
 import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
-import type { List } from './parts/table.js'
 import { readZone } from './parts/time.js'
-import { NOT_FOUND, troubleView } from './parts/trouble.js'
+import { NOT_FOUND, notFor, troubleView } from './parts/trouble.js'
 import { PAGE_HEADERS, prefixOf, renderPage, SAFE_HEADERS } from './render.js'
 import { createProviders } from './sign-in/providers.js'
 import { createRecheck } from './sign-in/recheck.js'
@@ -146,10 +146,6 @@ export const createDashboard = (options: DashboardOptions): Site => {
       browserZone: readZone(decoded(readCookie(cookie, 'postern_zone') ?? '')),
     })
   }
-
-  const workspacesOf = async (visit: Visit): Promise<readonly WorkspaceName[]> =>
-    (await visit.ask<List<WorkspaceName>>('GET', '/v1/workspaces', { query: { limit: 100 }, scoped: false }))
-      .data
 
   const send = (h: ResponseToolkit, status: number, html: string): ResponseObject => {
     const response = h.response(html).code(status)
@@ -288,7 +284,12 @@ export const createDashboard = (options: DashboardOptions): Site => {
       path: page.path,
       options: { auth: false as const },
       handler: guarded(async (_request, h, visit) =>
-        respond(h, { view: await page.view(visit, null), visit }),
+        respond(h, {
+          view: visit.may(page.role ?? 'viewer')
+            ? await page.view(visit, null)
+            : troubleView(notFor(page.role)),
+          visit,
+        }),
       ),
     },
     {

@@ -10,7 +10,7 @@ import type { Readable } from 'node:stream'
 import type { ComponentChildren } from 'preact'
 import type { Problem } from './ask.js'
 import type { Form } from './form.js'
-import type { Theme, Visit } from './visit.js'
+import type { Role, Theme, Visit } from './visit.js'
 
 export interface View {
   /** Of the window; the heading is the page's own. */
@@ -37,6 +37,8 @@ export type Done =
 export interface Page {
   /** With `{name}` for parameters, as hapi has it. */
   readonly path: string
+  /** The least role that gets to see it; unsaid, anybody. What is sent /v1 judges. */
+  readonly role?: Role
   view(visit: Visit, refused: Refused | null): Promise<View>
   readonly actions?: Readonly<Record<string, (visit: Visit, form: Form) => Promise<Done>>>
 }

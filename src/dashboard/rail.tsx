@@ -51,6 +51,8 @@ const RAIL: readonly (readonly [
   ],
 ]
 
+const OWNERS: ReadonlySet<string> = new Set(['/settings/people', '/settings/audit'])
+
 const isUnder = (path: string, link: string): boolean =>
   link === '/' ? path === '/' : path === link || path.startsWith(`${link}/`)
 
@@ -100,16 +102,18 @@ export const Rail = ({ visit, version }: { readonly visit: Visit; readonly versi
       <>
         {head === null ? null : <h2>{head}</h2>}
         <ul>
-          {links.map(([path, text]) => (
-            <li>
-              <a
-                href={visit.link(path)}
-                aria-current={isUnder(visit.url.pathname, path) ? 'page' : undefined}
-              >
-                {text}
-              </a>
-            </li>
-          ))}
+          {links
+            .filter(([path]) => visit.may(OWNERS.has(path) ? 'owner' : 'viewer'))
+            .map(([path, text]) => (
+              <li>
+                <a
+                  href={visit.link(path)}
+                  aria-current={isUnder(visit.url.pathname, path) ? 'page' : undefined}
+                >
+                  {text}
+                </a>
+              </li>
+            ))}
         </ul>
       </>
     ))}

@@ -42,6 +42,14 @@ export const troubleView = (problem: Problem): View => {
   }
 }
 
+/** A page of forms that would be refused. */
+export const notFor = (role = 'member'): Problem => ({
+  title: 'Not for your role',
+  status: 403,
+  code: 'auth.role_forbidden',
+  detail: `This page changes things: it needs the role ${role}.`,
+})
+
 export const NOT_FOUND: Problem = {
   title: 'No such page',
   status: 404,

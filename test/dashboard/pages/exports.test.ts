@@ -69,6 +69,28 @@ t.test('a viewer gets what /v1 gives to viewers; a stranger is asked who it is',
   await viewer.post(link, { _form })
   const token = viewer.cookie('postern_session') ?? ''
   t.match((await postern.api('GET', '/v1/session', token)).body, { role: 'viewer' })
+  const forms = ['keys/new', 'pools/new', 'webhooks/new', 'workspaces/new', 'credentials/new', 'queue/order']
+  for (const form of [...forms, 'settings/people', 'settings/audit']) {
+    const shown = await viewer.request('GET', `/${form}`)
+    t.match(shown, { status: 403, html: /Not for your role/ }, form)
+    t.notMatch(shown.html, /name="_action" value="create"/)
+  }
+  const rail = await viewer.visit('/keys')
+  t.equal(rail.status, 200)
+  t.notMatch(rail.html, /href="\/settings\/(people|audit)"/)
+  t.match((await browser.visit('/keys')).html, /href="\/settings\/people"[\s\S]*href="\/settings\/audit"/)
+  t.equal(
+    (await viewer.post('/keys/new', { _action: 'create', _form: '' })).status,
+    403,
+    'refused on sending',
+  )
+  t.equal((await viewer.request('GET', '/live')).status, 403, 'events tell subjects')
+  t.equal((await postern.api('GET', '/v1/events/stream', token)).status, 403)
+  const order = { action: 'cancel', q: 'subject:secret', reason: 'why' }
+  const job = await postern.api('POST', '/v1/emails/bulk', session, order)
+  t.equal((await postern.api('GET', `/v1/jobs/${job.body.id}`, session)).body.q, 'subject:secret')
+  t.equal((await postern.api('GET', `/v1/jobs/${job.body.id}`, token)).body.q, null)
+  t.notMatch((await viewer.visit(`/jobs/${job.body.id}`)).html, /secret/)
   const path = '/emails/export?mode=test&time=all&format=ndjson'
   const file = await viewer.request('GET', path)
   t.equal(file.html, (await postern.api('GET', '/v1/emails?mode=test&format=ndjson', token)).text)

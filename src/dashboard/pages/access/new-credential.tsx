@@ -140,6 +140,7 @@ const RangeForm = (asked: Asked) => {
 
 export const newCredentialPage: Page = {
   path: '/credentials/new',
+  role: 'member',
   async view(visit, refused) {
     const [workspaces, at] = await Promise.all([
       workspacesOf(visit),

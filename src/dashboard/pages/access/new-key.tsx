@@ -73,6 +73,7 @@ const create = async (visit: Visit, form: Form) => {
 
 export const newKeyPage: Page = {
   path: '/keys/new',
+  role: 'member',
   async view(visit, refused) {
     const workspaces = await workspacesOf(visit)
     const one = { refused, action: 'create' } as const

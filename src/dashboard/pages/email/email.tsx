@@ -124,9 +124,10 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
       askContent(visit, id),
     ])
     const verdict = verdictOf(email, events, visit.now)
-    const [suppressed, domain] = await Promise.all([
+    const [suppressed, domain, workspace] = await Promise.all([
       visit.may('member') ? suppressedOf(visit, email, events) : [],
       tabOf(visit) === 'checks' ? domainCheck(visit, email.from) : null,
+      visit.find<{ slug: string }>(`/v1/workspaces/${email.workspace_id}`, { scoped: false }),
     ])
     return {
       title: `${verdict.title} ${subjectOf(email)}`.slice(0, 120),
@@ -139,7 +140,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
           <div class="mail">
             <div>
               <Recipients {...{ visit, email, events }} />
-              <MailFacts {...{ visit, email }} />
+              <MailFacts {...{ visit, email }} workspace={workspace?.slug ?? null} />
             </div>
             <Content {...{ visit, email, events, content, domain }} />
           </div>

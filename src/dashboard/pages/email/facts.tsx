@@ -23,7 +23,14 @@ const Addresses = ({ list }: { readonly list: readonly string[] }) => {
   )
 }
 
-export const MailFacts = ({ visit, email }: { readonly visit: Visit; readonly email: Email }) => {
+interface MailFactsProps {
+  readonly visit: Visit
+  readonly email: Email
+  /** As it is called; null where nobody knows. */
+  readonly workspace: string | null
+}
+
+export const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
   const api = `${visit.baseUrl.replace(/\/+$/, '')}/v1/emails`
   const people = (name: string, list: readonly string[]) =>
     list.length === 0 ? null : ([name, <Addresses list={list} />] as const)
@@ -44,7 +51,7 @@ export const MailFacts = ({ visit, email }: { readonly visit: Visit; readonly em
             'Workspace, mode',
             <>
               <a href={visit.link('/emails', { workspace: email.workspace_id })}>
-                <code>{email.workspace_id}</code>
+                {workspace === null ? <code>{email.workspace_id}</code> : workspace}
               </a>
               , {email.mode}
             </>,

@@ -9,6 +9,7 @@ import type { Pool } from './state.js'
 
 export const newPoolPage: Page = {
   path: '/pools/new',
+  role: 'member',
   async view(visit, refused) {
     return {
       title: 'New pool',

@@ -214,6 +214,7 @@ const give = async (visit: Visit, form: Form): Promise<Done> => {
 
 export const orderPage: Page = {
   path: '/queue/order',
+  role: 'member',
   async view(visit, refused) {
     const asked = refused?.form.text('verb') ?? visit.query('verb')
     const verb = isVerb(asked) ? asked : 'retry'

@@ -22,6 +22,7 @@ const partOf = ({ workspace_id, egress_pool_id, domain, email_id }: Hold) => {
 
 export const releasePage: Page = {
   path: '/queue/release',
+  role: 'member',
   async view(visit, refused) {
     const id = visit.query('hold')
     const [holds, places] = await Promise.all([

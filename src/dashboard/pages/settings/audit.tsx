@@ -110,6 +110,7 @@ const Sentence = ({ visit, entry }: { readonly visit: Visit; readonly entry: Aud
 
 export const auditPage: Page = {
   path: '/settings/audit',
+  role: 'owner',
   async view(visit) {
     const list = await visit.ask<List<AuditEntry>>('GET', '/v1/audit', {
       query: { limit: 100, cursor: visit.query('cursor'), ...filtersOf(visit) },

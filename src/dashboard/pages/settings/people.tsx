@@ -116,6 +116,7 @@ const CLI = 'postern user invite --role member'
 
 export const peoplePage: Page = {
   path: '/settings/people',
+  role: 'owner',
   async view(visit, refused) {
     const [people, invitations] = await Promise.all([
       visit.ask<List<PersonRow>>('GET', '/v1/users', {
@@ -182,6 +183,7 @@ export const peoplePage: Page = {
 
 export const invitePage: Page = {
   path: '/settings/people/invite',
+  role: 'owner',
   async view(visit, refused) {
     const one = { refused, action: 'invite' }
     return {

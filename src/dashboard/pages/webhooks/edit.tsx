@@ -36,6 +36,7 @@ const create = async (visit: Visit, form: Form): Promise<Done> => {
 
 export const newWebhookPage: Page = {
   path: '/webhooks/new',
+  role: 'member',
   async view(visit, refused) {
     const workspaces = await workspacesOf(visit)
     const { workspace } = visit.scope
@@ -86,6 +87,7 @@ export const newWebhookPage: Page = {
 
 export const editWebhookPage: Page = {
   path: '/webhooks/{id}/edit',
+  role: 'member',
   async view(visit, refused) {
     const id = visit.params.id ?? ''
     const row = await visit.ask<WebhookRow>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, {

@@ -16,6 +16,7 @@ const pathOf = (visit: Visit): string => `/v1/workspaces/${encodeURIComponent(vi
 
 export const newWorkspacePage: Page = {
   path: '/workspaces/new',
+  role: 'member',
   async view(visit, refused) {
     const pools = await poolsOf(visit)
     const one = { refused, action: 'create' }
@@ -50,6 +51,7 @@ export const newWorkspacePage: Page = {
 
 export const editWorkspacePage: Page = {
   path: '/workspaces/{id}/edit',
+  role: 'member',
   async view(visit, refused) {
     const [row, pools] = await Promise.all([
       visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false }),

@@ -8,7 +8,7 @@ import { Fault, type FieldError, invalid } from '../../../base/fault.js'
 import * as record from '../../../record/job.js'
 import type { JobRow } from '../../../store/port/jobs.js'
 import { type BulkWish, beginJob, countMatched } from '../../../submission/bulk/begin.js'
-import { requirePlatform } from '../../../tenant/principal.js'
+import { requirePlatform, seesSubjects } from '../../../tenant/principal.js'
 import { wrongReason } from '../../../tenant/queue/orders.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
 import { type Ground, pageFor } from '../../ground.js'
@@ -17,6 +17,12 @@ import { pageOnly } from '../../shapes/workspace.js'
 import { readAsked } from '../emails.js'
 
 const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
+
+/** As this caller may see it: words that are searched are words of subjects. */
+const seen =
+  ({ config }: Ground, { principal }: Pick<Call, 'principal'>) =>
+  (row: JobRow): object =>
+    record.job(seesSubjects(principal, config.identity.viewers_see) ? row : { ...row, q: null })
 
 type Asking = Pick<Call, 'principal' | 'workspace'>
 
@@ -105,7 +111,7 @@ export const jobs = (ground: Ground): readonly Endpoint[] => [
         query: call.query,
         filters: { workspaceId },
         fetch: (page) => ground.store.jobs(call.principal.accountId, page, workspaceId),
-        render: record.job,
+        render: seen(ground, call),
       })
       return { status: 200, body }
     },
@@ -119,7 +125,7 @@ export const jobs = (ground: Ground): readonly Endpoint[] => [
     description: 'The counts go on while it runs, every 25 mails.',
     answers: { 200: shapes.job },
     faults: ['job.not_found'],
-    handle: async (call) => ({ status: 200, body: record.job(await findJob(ground, call)) }),
+    handle: async (call) => ({ status: 200, body: seen(ground, call)(await findJob(ground, call)) }),
   }),
   endpoint({
     ...RIGHTS,
@@ -134,7 +140,7 @@ export const jobs = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const { accountId, id } = await findJob(ground, call)
       await ground.store.cancelJob(accountId, id, ground.clock.now())
-      return { status: 200, body: record.job(await findJob(ground, call)) }
+      return { status: 200, body: seen(ground, call)(await findJob(ground, call)) }
     },
   }),
 ]
