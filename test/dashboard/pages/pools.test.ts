@@ -57,6 +57,19 @@ t.test('a pool is made, tested, changed, paused and deleted', async (t) => {
   t.match((await browser.send(await browser.visit(`/pools/${id}`), 'delete')).html, /The pool is deleted/)
 })
 
+t.test('tokens in place of a password', async (t) => {
+  const form = await browser.visit('/pools/new')
+  const tokens = { token_url: 'https://id.test/token', client_id: 'gw', auth_mechanism: 'XOAUTH2' }
+  const wrong = await browser.submit(form, 'create', { name: 'office', host: 'mta.test', ...tokens })
+  t.equal(wrong.status, 422)
+  t.match(wrong.html, /name="user"[^>]*aria-invalid/, 'for whom?')
+  const made = await browser.send(form, 'create', {
+    ...{ name: 'office', host: 'mta.test', user: 'gw@acme.test', ...tokens, client_secret: 's3cret-client' },
+  })
+  t.match(made.html, /signs in with tokens · by XOAUTH2 only/)
+  t.notMatch(made.html, /s3cret-client/)
+})
+
 t.test('the list says how each does', async (t) => {
   const { status, html } = await browser.visit('/pools')
   t.equal(status, 200)
