@@ -90,6 +90,21 @@ const NEWS: readonly (readonly [string, string, string])[] = [
     'Warning: E-mail viruses detected',
     'Our virus detector has been triggered by a message sent to you: from ann@peer.test. It was not delivered.',
   ],
+  [
+    'Build Robot <robot@peer.test>',
+    'Nightly run',
+    'Test 17 failed: the message could not be delivered to ann@peer.test, user unknown.',
+  ],
+  [
+    'Post Office <postoffice@peer.test>',
+    'We missed you',
+    'Your letter could not be delivered to ann@peer.test. The recipient was not found.',
+  ],
+  [
+    'Shop <shop@peer.test>',
+    'Your message to us',
+    'Thank you for your message. Should it not be answered, write to ann@peer.test; info@peer.test is no longer used.',
+  ],
 ]
 
 t.test('names nobody', async (t) => {

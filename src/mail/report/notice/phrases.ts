@@ -16,7 +16,8 @@ export const ROBOT = anyOf(
   /^<?(?:ndr|bounces?|daemon|mta|root|no-?reply-?bounce|system-?administrator|maildelivery|autoreply-bounce|non-?delivery)@/i,
   /system administrator|mail system|undeliver|interscan|anti-?virus|\bndr\b|smtp gateway|gateways?@/i,
   /mail ?sweeper|memo service|\bmmdf\b|returned mail|bounce|\bdaemon|mail ?(?:router|server|gateway)|\bmta\b|\bsmtp\b/i,
-  /^<?(?:administrator|mailadmin|mail-?system|mailmaster|hostmaster|smtp|sys-?admin)@|e-?mail (?:delivery|system)/i,
+  /^<?(?:administrator|mailadmin|mail-?system|mailmaster|hostmaster|smtp|sys-?admin|mailer)@|e-?mail (?:delivery|system)/i,
+  /mail-?(?:robot|hub|relay|agent)\b|servidor de (?:correo|e-?mail)|serveur de (?:messagerie|courrier)|server di posta|mailsystem|почтов\S{1,3} (?:сервер|систем|робот)/i,
 )
 
 export const BOUNCE_SUBJECT = anyOf(
@@ -92,7 +93,7 @@ export const OPENING = anyOf(
   /配信できません|届けることができません|送信に失敗|не может быть доставлено|не удалось|não (?:pode|foi)/i,
   /n.a pas été (?:distribu|remis|livr)|leveransen misslyckades|kunne ikke leveres|kon niet worden (?:bezorgd|afgeleverd)/i,
   /no se pudo|nepodařilo doručit|nelze doručit|inte levereras|ei voitu toimittaa|teslim edilemedi|nie została dostarczona/i,
-  /no (?:pudo|se ha podido)|n'a pas pu|nicht (?:zugestellt|zustell|ausgeliefert)|non (?:è|può)/i,
+  /no (?:pudo|(?:se )?ha podido)|não pôde|n'a pas pu|nicht (?:zugestellt|zustell|ausgeliefert|erreicht)|non (?:è|può)/i,
 )
 
 /** What makes a notice a delay, unless GAVE_UP says otherwise. */
@@ -102,7 +103,7 @@ export const DELAY = anyOf(
   /(?:has|have|been|is|was|being|message|delivery|delivered) (?:temporarily |currently )?(?:delayed|postponed|deferred)\b/i,
   /delayed (?:for|by|delivery|mail|\d)|not yet (?:been )?(?:delivered|able|reached)/i,
   /(?:could|can)(?: |)not (?:yet )?be delivered (?:for|in|within) .{0,40}(?:will|but)/i,
-  /will (?:be retried|be attempted|continue to|keep (?:on )?try|still try|try again|retry|re-?attempt)/i,
+  /will (?:be retried|be tried again|be attempted|continue to|keep (?:on )?try|still try|try again|retry|re-?attempt)/i,
   /delivery attempts will|attempts will (?:be made|continue)/i,
   /still (?:being )?(?:trying|attempted|queued|in the queue)|continue (?:to try|trying)/i,
   /temporary failure (?:report|notification)|delay reason|advisory[- ]only|kept in the queue/i,
@@ -143,6 +144,10 @@ export const LIST_HEADING = /addresses had (?:permanent )?(?:fatal )?(?:delivery
 /** A reply for good, in a transcript or beside an address. */
 export const FINAL_REPLY =
   /(?:^|\n|[:>'"([,])[ \t]*(?:<<< ?)?5\d\d[ -][^\n]{3}|\bno such (?:user|mailbox|account|recipient)|user unknown|unknown (?:user|recipient)|user (?:does not|doesn't) exist/i
+
+/** Why a mail came back, in the shortest words. */
+export const REASON =
+  /(?:is|was|are) unknown\b|unbekannt|inconnu|sconosciut|desconocid|desconhecid|(?:does not|doesn't|no longer) exist|mailbox (?:is )?full|over (?:the )?quota|quota exceeded|not found\b/i
 
 /** A report that says `delayed` and is final nonetheless. Narrow: Exim's "will give up" is no end. */
 export const EXPIRED_DELAY = anyOf(

@@ -18,6 +18,7 @@ import {
   OPENING,
   OTHER_SUBJECT,
   PERSONAL,
+  REASON,
   ROBOT,
   TO_OWNER,
   YOUR_MAIL,
@@ -100,7 +101,10 @@ export const isNotice = (mail: Mail, notice: Notice): boolean => {
   // an empty return path is no proof: a person tells of a bounce in his own words, and has no copy of our mail to show
   if (marked < 2 && bare && PERSONAL.test(notice.flat.slice(0, 4_000))) return false
   // where nothing in the header tells, a reply for good beside words about your mail does
-  const replied = YOUR_MAIL.test(notice.flat) && FINAL_REPLY.test(notice.text) && !PERSONAL.test(notice.flat)
+  const replied =
+    YOUR_MAIL.test(notice.flat) &&
+    !PERSONAL.test(notice.flat) &&
+    (FINAL_REPLY.test(notice.text) || REASON.test(notice.flat))
   const first = notice.lines.find((line) => line.trim() !== '') ?? ''
   const subject = BOUNCE_SUBJECT.test(words(headers, 'subject')) ? 2 : 0
   const opening = OPENING.test(notice.flat.slice(0, 4_000)) ? 2 : 0
