@@ -10,7 +10,7 @@ import { parseRecipient } from '../mail/address.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import { type ListLine, readSuppressionList, SUPPRESSION_COLUMNS } from '../record/suppression-list.js'
-import type { SuppressionRow } from '../store/port-tenants.js'
+import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port-tenants.js'
 import {
   addSuppression,
   findSuppression,
@@ -52,7 +52,7 @@ const placeOf = async ({ ground, account }: House, args: PlaceArgs) => {
 }
 
 const ORIGIN = {
-  origin: { choices: ['manual', 'bounce', 'complaint', 'import'], describe: 'Only these' },
+  origin: { choices: SUPPRESSION_ORIGINS, describe: 'Only these' },
 } as const
 
 const rowsOf = async (

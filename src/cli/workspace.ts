@@ -13,6 +13,7 @@ import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
 import { ALARM_OPTIONS, alarmFields, alarmsIn, heldByAlarm, releaseCommand } from './workspace-alarms.js'
 import { REF, remove, resume, suspend } from './workspace-rest.js'
+import { SOFT_OPTION, softLimitsIn, softLimitsText } from './workspace-soft.js'
 
 const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },
@@ -33,6 +34,7 @@ const CHANGES = {
     type: 'string',
     describe: 'Tags whose values statistics count apart: up to 20 names between commas; none for no tag',
   },
+  ...SOFT_OPTION,
 } as const
 
 const orNull = (value: string | undefined): string | null | undefined => (value === 'none' ? null : value)
@@ -58,6 +60,7 @@ const show = (paint: Paint, row: WorkspaceRow, pool: string): string =>
     ['restrict senders', row.restrictSenders ? 'yes' : 'no'],
     ...alarmFields(row),
     ['statistics tags', row.statisticsTags.length === 0 ? 'none' : row.statisticsTags.join(', ')],
+    ['suppress soft', softLimitsText(row.suppressSoft)],
     ['suspended', row.suspendedAt === null ? 'no' : suspendedText(row.suspendedAt, row.suspendedReason)],
     ['created', new Date(row.createdAt).toISOString()],
   ])
@@ -130,6 +133,7 @@ const create = command({
         ...args,
         ...alarmsIn(args),
         statisticsTags: tagsIn(args.statisticsTags),
+        suppressSoft: softLimitsIn(args.suppressSoft),
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       })
@@ -152,6 +156,7 @@ const update = command({
         ...args,
         ...alarmsIn(args),
         statisticsTags: tagsIn(args.statisticsTags),
+        suppressSoft: softLimitsIn(args.suppressSoft),
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       }

@@ -143,6 +143,7 @@ export const workspace = (row: WorkspaceRow, scope: KeyScope = 'platform') => ({
   line_endings: row.lineEndings,
   ambiguous: row.ambiguous,
   ...alarms(row),
+  suppress_soft: row.suppressSoft,
   statistics: { tags: row.statisticsTags },
   suspended: row.suspendedAt !== null,
   suspended_at: timeOrNull(row.suspendedAt),

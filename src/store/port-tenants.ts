@@ -7,6 +7,7 @@
  */
 import type { Mode, Page, Rows } from './page.js'
 import type { AlarmSettings, RaisedAlarms } from './watch/alarms.js'
+import type { SoftLimits } from './watch/soft-bounces.js'
 
 export interface AccountRow {
   readonly id: string
@@ -42,6 +43,8 @@ export interface WorkspaceRow {
   readonly suspendedReason: string | null
   /** Names of tags whose values statistics count apart. */
   readonly statisticsTags: readonly string[]
+  /** When an address that bounces softly is suppressed; by default never. */
+  readonly suppressSoft: SoftLimits
   readonly createdAt: number
 }
 
@@ -162,6 +165,9 @@ export interface KnownPool extends PoolRow {
 export const suppressionList = (workspaceId: string, mode: Mode): string =>
   mode === 'live' ? workspaceId : `${workspaceId}/test`
 
+/** `soft_bounce`: it is not dead, and its workspace wants no more of it. */
+export const SUPPRESSION_ORIGINS = ['manual', 'bounce', 'soft_bounce', 'complaint', 'import'] as const
+
 export interface SuppressionRow {
   readonly id: string
   readonly accountId: string
@@ -169,7 +175,7 @@ export interface SuppressionRow {
   readonly workspaceId: string
   /** As stored: domain and local part in lower case. */
   readonly email: string
-  readonly origin: 'manual' | 'bounce' | 'complaint' | 'import'
+  readonly origin: (typeof SUPPRESSION_ORIGINS)[number]
   /** The event or email that caused it, else null. */
   readonly sourceId: string | null
   readonly reason: string | null

@@ -10,6 +10,7 @@ import { parseAddress } from '../mail/address.js'
 import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/built-in.js'
 import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
 import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/watch/alarms.js'
+import type { SoftLimits } from '../store/watch/soft-bounces.js'
 import type { Principal, TenantGround } from './principal.js'
 
 /** What is left out of a limit stays as it is in force. */
@@ -35,6 +36,8 @@ export interface WorkspaceWish {
   readonly alarms?: AlarmsWish | undefined
   readonly onAlarm?: WorkspaceRow['onAlarm'] | undefined
   readonly statisticsTags?: readonly string[] | undefined
+  /** All of them anew. */
+  readonly suppressSoft?: SoftLimits | undefined
   readonly suspended?: boolean | undefined
   /** Why, when it is. */
   readonly suspendedReason?: string | null | undefined
@@ -145,6 +148,7 @@ const changeOf = (wish: WorkspaceWish, before: AlarmSettings): WorkspaceChange =
   ...(wish.alarms === undefined ? {} : { alarms: alarmsAfter(before, wish.alarms) }),
   ...(wish.onAlarm === undefined ? {} : { onAlarm: wish.onAlarm }),
   ...(wish.statisticsTags === undefined ? {} : { statisticsTags: wish.statisticsTags }),
+  ...(wish.suppressSoft === undefined ? {} : { suppressSoft: wish.suppressSoft }),
 })
 
 /** Makes a workspace. A slug that was asked for must be free; one made from the name steps aside (`shop-2`). */

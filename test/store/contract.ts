@@ -22,6 +22,7 @@ import { reportsContract } from './contract-reports.js'
 import { searchContract } from './contract-search.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
+import { softBouncesContract } from './contract-soft-bounces.js'
 import { statisticsContract } from './contract-statistics.js'
 import { tenantsContract } from './contract-tenants.js'
 import { timesContract } from './contract-times.js'
@@ -53,5 +54,6 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('watch', (t) => watchContract(t, store, open))
   await t.test('incidents', (t) => incidentsContract(t, store, open))
   await t.test('reports', (t) => reportsContract(t, open))
+  await t.test('soft bounces', (t) => softBouncesContract(t, store))
   await t.test('upkeep', (t) => upkeepContract(t, open))
 }

@@ -161,6 +161,7 @@ const workspace = {
     deferrals: 'off',
   },
   on_alarm: 'notify',
+  suppress_soft: { mailbox_full: { bounces: 8, days: 30 } },
   alarmed: [{ alarm: 'complaints', since: MADE, count: 6, tried: 750 }],
   statistics: { tags: ['kind'] },
   suspended: false,

@@ -28,6 +28,7 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   alarms: body.alarms,
   onAlarm: body.on_alarm,
   statisticsTags: body.statistics?.tags,
+  suppressSoft: body.suppress_soft,
   suspended: body.suspended,
   suspendedReason: body.suspended_reason,
 })

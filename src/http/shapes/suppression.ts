@@ -2,9 +2,10 @@
  * NAME      suppression - the shapes of suppressed addresses
  */
 import Joi from 'joi'
+import { SUPPRESSION_ORIGINS } from '../../store/port-tenants.js'
 import { body, fileQuery, id, listOf, nullable, orNull, removed, time, timestamp } from './common.js'
 
-const ORIGINS = ['manual', 'bounce', 'complaint', 'import'] as const
+const ORIGINS = SUPPRESSION_ORIGINS
 
 const email = () => Joi.string().max(320)
 

@@ -3,6 +3,12 @@
  */
 import Joi from 'joi'
 import { ALARM_LIMITS, ALARMS, type Alarm } from '../../store/watch/alarms.js'
+import {
+  MOST_SOFT_BOUNCES,
+  MOST_SOFT_DAYS,
+  SOFT_KINDS,
+  type SoftLimits,
+} from '../../store/watch/soft-bounces.js'
 import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
 import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
 import { asRead } from './read-back.js'
@@ -18,6 +24,7 @@ export interface WorkspaceBody {
   readonly sender_dsn?: boolean
   readonly alarms?: AlarmsWish
   readonly on_alarm?: 'notify' | 'hold'
+  readonly suppress_soft?: SoftLimits
   readonly statistics?: { readonly tags?: readonly string[] }
   readonly suspended?: boolean
   readonly suspended_reason?: string | null
@@ -67,6 +74,21 @@ const ambiguous = () =>
     .valid('retry', 'hold')
     .description('What becomes of a mail of which nobody knows after a crash whether it was sent')
 
+const softLimits = () =>
+  Joi.object<SoftLimits>(
+    Object.fromEntries(
+      SOFT_KINDS.map((kind) => [
+        kind,
+        Joi.object({
+          bounces: Joi.number().integer().min(1).max(MOST_SOFT_BOUNCES).required(),
+          days: Joi.number().integer().min(0).max(MOST_SOFT_DAYS).required(),
+        }),
+      ]),
+    ),
+  ).description(
+    'An address is suppressed after so many soft bounces of that kind, if the first is so many days older than the last and it took no mail between; {} for none. Mail older than its retention does not count',
+  )
+
 const fields = {
   slug: orNull(Joi.string().max(63)),
   egress_pool_id: Joi.string().max(100).allow(null),
@@ -77,6 +99,7 @@ const fields = {
   ambiguous: orNull(ambiguous()),
   alarms: orNull(wishedAlarms),
   on_alarm: orNull(onAlarm()),
+  suppress_soft: orNull(softLimits()),
   statistics: orNull(Joi.object({ tags: orNull(tags()) })),
 }
 
@@ -123,6 +146,7 @@ export const workspace = Joi.object({
     Object.fromEntries(ALARMS.map((alarm) => [alarm, limitFor(alarm, readLimit).required()])),
   ).required(),
   on_alarm: onAlarm().required(),
+  suppress_soft: softLimits().required(),
   alarmed: Joi.array()
     .items(
       Joi.object({

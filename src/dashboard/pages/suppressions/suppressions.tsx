@@ -23,7 +23,7 @@ import { Incidents, incidentActions, openIncidents } from './incidents.js'
 interface Suppression {
   readonly id: string
   readonly email: string
-  readonly origin: 'manual' | 'bounce' | 'complaint' | 'import'
+  readonly origin: 'manual' | 'bounce' | 'soft_bounce' | 'complaint' | 'import'
   readonly source_id: string | null
   readonly reason?: string
   readonly expires_at?: string
@@ -35,6 +35,7 @@ interface Suppression {
 const ORIGINS = [
   [null, 'All'],
   ['bounce', 'Bounced'],
+  ['soft_bounce', 'Bounced softly, often'],
   ['complaint', 'Complained'],
   ['manual', 'By hand'],
   ['import', 'Imported'],

@@ -26,6 +26,7 @@ import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
 import { INCIDENTS_STEP } from '../watch/incident-step.js'
+import { SOFT_BOUNCES_STEP } from '../watch/soft-bounces.js'
 import { WATCH_STEP } from '../watch/step.js'
 import { REPORTS_STEP } from '../write/reports.js'
 import { DOMAINS_STEP } from './domains.js'
@@ -301,4 +302,5 @@ export const STEPS: readonly Step[] = [
   INCIDENTS_STEP,
   REPORTS_STEP,
   CLIENT_CERTIFICATES_STEP,
+  SOFT_BOUNCES_STEP,
 ]

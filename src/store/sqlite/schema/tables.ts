@@ -35,6 +35,7 @@ export const WORKSPACES = table<WorkspaceRow>('workspaces', {
   suspendedAt: 'plain',
   suspendedReason: 'plain',
   statisticsTags: 'json',
+  suppressSoft: 'json',
   createdAt: 'plain',
 })
 

@@ -32,7 +32,7 @@ const noticeOf = (
       scope: isOfAccount ? 'account' : 'workspace',
       source_id: row.sourceId,
       // of a person's own words nothing is told
-      reason: row.origin === 'bounce' || row.origin === 'complaint' ? row.reason : null,
+      reason: ['bounce', 'soft_bounce', 'complaint'].includes(row.origin) ? row.reason : null,
       ...more,
     },
   }

@@ -23,6 +23,7 @@ import { AMBIGUOUS } from '../../port-operations.js'
 import { scopeOf } from '../log/codec.js'
 import type { Owing } from '../owed/owe.js'
 import type { OutcomeCounts } from '../watch/outcome-counts.js'
+import type { Bounced } from '../watch/soft-bounces.js'
 import type { Desk } from './desk.js'
 import { type AddEvent, moreOf } from './events.js'
 import type { Fold } from './fold.js'
@@ -204,10 +205,11 @@ export interface SettleParts {
   readonly fold: Fold
   readonly owing: Owing
   readonly counts: Pick<OutcomeCounts, 'note'>
+  readonly softBounce: (outcome: Outcome, row: Bounced, now: number) => void
   readonly now: () => number
 }
 
-export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, now }: SettleParts) => {
+export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, softBounce, now }: SettleParts) => {
   const sql = prepare(desk)
   const keepReport = createKeepReport(desk.db)
 
@@ -295,6 +297,7 @@ export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, now }:
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
     if (next !== null) desk.effects.settled.push(result)
     if (next !== null && row.test === 0) counts.note(outcome, row.address)
+    if (next === 'bounced' && row.status !== next && row.test === 0) softBounce(outcome, row, outcome.at)
     return result
   }
 }

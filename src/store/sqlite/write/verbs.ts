@@ -32,6 +32,7 @@ import { createAlarmWrites } from '../watch/alarms.js'
 import { createIncidentWrites } from '../watch/incidents.js'
 import { createOutageWrites } from '../watch/outages.js'
 import { createOutcomeCounts } from '../watch/outcome-counts.js'
+import { createSoftBounces } from '../watch/soft-bounces.js'
 import { createSuppressionEvents } from '../watch/suppressions.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
@@ -55,12 +56,13 @@ export const createVerbs = (desk: Desk): WriterVerbs => {
   const leases = createLeases(desk, addEvent)
   const appointments = createAppointments(desk, addEvent, fold)
   const counts = createOutcomeCounts(desk.db)
-  const settle = createSettle(desk, { addEvent, fold, owing, counts, now: systemClock.now })
   const listings = createSuppressionEvents(addNotice)
-  const unindex = createUnindex(desk.db)
-  const orders = createOrders(desk, parking, settle, unindex)
   const lists = createSuppressionWrites(desk, listings, systemClock.now)
   const { addSuppression } = lists
+  const softBounce = createSoftBounces(desk, addSuppression)
+  const settle = createSettle(desk, { addEvent, fold, owing, counts, softBounce, now: systemClock.now })
+  const unindex = createUnindex(desk.db)
+  const orders = createOrders(desk, parking, settle, unindex)
   const incidents = createIncidentWrites(desk, { counts, tell: listings, addSuppression, addNotice })
   return {
     accept: createAccept(desk, addEvent, parking, owing, noteDay),
