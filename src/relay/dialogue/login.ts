@@ -96,6 +96,20 @@ const inWords = (challenge: string): string => {
   }
 }
 
+const NO_WORDS = /[\s\p{Cc}]+/gu
+const BASE64 = /[A-Za-z0-9+/=]{8,}/g
+
+/** A reply as it may be shown: some servers repeat what was said to them, or a piece of it. */
+const hiding = (secret: string, ...lines: readonly string[]): ((text: string) => string) => {
+  const plain = secret.replace(NO_WORDS, ' ').trim()
+  const exact = new RegExp(plain.replace(/[^\w\s]/g, '\\$&'), 'gi')
+  const encoded = [base64(secret), ...lines.map(base64)].join(' ')
+  return (text) => {
+    const shown = text.replace(BASE64, (word) => (encoded.includes(word) ? '…' : word))
+    return (plain === '' ? shown : shown.replace(exact, '…')).replace(NO_WORDS, ' ')
+  }
+}
+
 const converse = async (
   mechanism: AuthMechanism,
   user: string,
@@ -118,8 +132,15 @@ const converse = async (
     reply = await say(base64(said))
   }
   if (reply.code === 235) return mechanism
+  const hide = hiding(secret, first ?? '')
+  if (reply.code === 334)
+    throw new LoginError(`${mechanism}: the server asks once more (${hide(fromBase64(reply.text))})`)
   const enhanced = reply.enhanced === null ? '' : ` ${reply.enhanced}`
-  throw new LoginError(`${mechanism} refused: ${reply.code}${enhanced} ${reply.text}${about}`.trim(), reply)
+  const text = hide(reply.text)
+  throw new LoginError(`${mechanism} refused: ${reply.code}${enhanced} ${text}${hide(about)}`.trim(), {
+    ...reply,
+    text,
+  })
 }
 
 const byToken = async (

@@ -118,19 +118,29 @@ const UNREADABLE: Reply = { code: 0, enhanced: null, text: 'no SMTP reply' }
 type NodemailerError = Error & { code?: string; response?: string; command?: string; hurried?: boolean }
 
 /** Where the set-up stood when it failed. */
-const stageOf = (connection: SMTPConnection, error: NodemailerError, tls: UpstreamTls): SetupStage => {
+const stageOf = (
+  connection: SMTPConnection,
+  error: NodemailerError,
+  tls: UpstreamTls,
+  loggingIn: boolean,
+): SetupStage => {
+  if (loggingIn) return 'auth'
   if (connection.upgrading === true || error.code === 'ETLS' || error.command === 'STARTTLS') return 'tls'
-  if (error.code === 'EAUTH' || error.command?.startsWith('AUTH') === true) return 'auth'
   if (connection.stage !== 'init') return 'greeting'
   const certificate = /certificate|ssl|tls|altname/i.test(error.message)
   return tls === 'implicit' && certificate ? 'tls' : 'connect'
 }
 
-const failureOf = (connection: SMTPConnection, error: NodemailerError, tls: UpstreamTls): SetupFailure => {
+const failureOf = (
+  connection: SMTPConnection,
+  error: NodemailerError,
+  tls: UpstreamTls,
+  loggingIn: boolean,
+): SetupFailure => {
   const reply = error.response === undefined ? null : parseReply(error.response)
   // the library tells a bad greeting twice: "…. response=X: X"
   const [line = 'failed'] = error.message.replace(/\. response=(.*): \1$/s, ': $1').split(/\r?\n/)
-  const stage = stageOf(connection, error, tls)
+  const stage = stageOf(connection, error, tls, loggingIn)
   return new SetupFailure(stage, tlsWords(line, tls).slice(0, 300), reply, error.hurried)
 }
 
@@ -143,12 +153,12 @@ const checkPin = (socket: Socket, target: Target): void => {
   }
 }
 
-type Step = { readonly stage: SetupStage; readonly words: string; readonly command?: string }
+type Step = { readonly stage: SetupStage; readonly words: string }
 
 const stepOf = (connection: SMTPConnection, loggingIn: boolean): Step => {
   if (connection.stage === 'init') return { stage: 'connect', words: 'no connection' }
   if (connection.upgrading === true) return { stage: 'tls', words: 'no TLS handshake' }
-  if (loggingIn) return { stage: 'auth', words: 'no answer to AUTH', command: 'AUTH' }
+  if (loggingIn) return { stage: 'auth', words: 'no answer to AUTH' }
   const words = connection.lastServerResponse ? 'no answer to EHLO' : 'no greeting'
   return { stage: 'greeting', words }
 }
@@ -167,7 +177,7 @@ const watchSteps = (
   let since = performance.now()
   let told = false
   const look = (): void => {
-    const { stage, words, command } = step()
+    const { stage, words } = step()
     if (standing() !== last) {
       last = standing()
       since = performance.now()
@@ -177,8 +187,7 @@ const watchSteps = (
     const most = stage === 'connect' ? timeouts.connect : timeouts.greeting
     const hurried = waited < most && waited >= timeouts.hurried && hurry()
     const text = `${words} in ${Math.round(waited / 100) / 10} s`
-    if (hurried || waited >= most)
-      fail(Object.assign(new Error(text), { hurried, ...(command !== undefined && { command }) }))
+    if (hurried || waited >= most) fail(Object.assign(new Error(text), { hurried }))
     else if (waited >= timeouts.hurried && !told) {
       told = true
       slow(stage, text)
@@ -263,8 +272,9 @@ const open = async (
     requireTLS: mustUpgrade(target),
     allowInternalNetworkInterfaces: true,
     connectionTimeout: timeouts.connect + timeouts.greeting,
-    greetingTimeout: timeouts.greeting,
-    socketTimeout: timeouts.greeting,
+    // later than ours, which know what was waited for
+    greetingTimeout: timeouts.greeting + 4 * LOOK_MS,
+    socketTimeout: timeouts.greeting + 4 * LOOK_MS,
     tls,
   })
   return new Promise<Session>((resolve, reject) => {
@@ -272,7 +282,8 @@ const open = async (
     let offers: Offers | null = null
     const fail = (error: Error): void => {
       unwatch()
-      const failure = error instanceof SetupFailure ? error : failureOf(connection, error, target.tls)
+      const failure =
+        error instanceof SetupFailure ? error : failureOf(connection, error, target.tls, loggingIn)
       failure.offers = offers
       reject(failure)
       connection.close()
@@ -280,8 +291,8 @@ const open = async (
     const step = (): Step => stepOf(connection, loggingIn)
     const unwatch = watchSteps(step, () => connection.lastServerResponse, timeouts, patience, fail)
     connection.once('error', fail)
-    const ended = (): void =>
-      fail(Object.assign(new Error('connection closed'), loggingIn && { command: 'AUTH' }))
+    // a last reply, 421 with its reason, is read before
+    const ended = (): void => void setImmediate(() => fail(new Error('connection closed')))
     connection.once('end', ended)
     connection.connect((error) => {
       if (error) return fail(error)

@@ -112,6 +112,10 @@ t.test('a refusal tells what the server said, and no secret', async (t) => {
   const later = await signIn(t, PASSWORD, ['AUTH LOGIN'], ['334 VXNlcm5hbWU6', '454 4.7.0 Try later'])
   t.equal(later.said, 'LOGIN refused: 454 4.7.0 Try later')
   t.equal(later.lines.length, 2, 'the password stays at home')
+  const bye = await signIn(t, PASSWORD, ['AUTH PLAIN'], ['421 4.7.0 too many logins'])
+  t.equal(bye.said, 'PLAIN refused: 421 4.7.0 too many logins')
+  const asks = ['334 VXNlcm5hbWU6', '334 UGFzc3dvcmQ6', `334 ${Buffer.from('PIN:').toString('base64')}`]
+  t.equal((await signIn(t, PASSWORD, ['AUTH LOGIN'], asks)).said, 'LOGIN: the server asks once more (PIN:)')
   const nonsense = await signIn(t, PASSWORD, ['AUTH LOGIN'], ['what?'])
   t.equal(nonsense.said, 'LOGIN refused: 0 no SMTP reply')
 })
@@ -157,4 +161,36 @@ t.test('a token that is refused is asked for anew, once', async (t) => {
     said: 'no token: it is down',
     lines: [],
   })
+})
+
+t.test('a server that repeats the secret tells nobody', async (t) => {
+  const blob = Buffer.from('\0ana@acme.test\0pass word').toString('base64')
+  const words = `you said "${blob}", that is pass word, ${blob.slice(0, 20)} for short, or PASS WORD`
+  const plain = await signIn(t, PASSWORD, ['AUTH PLAIN'], [`535 5.7.8 ${words}`])
+  t.equal(plain.said, 'PLAIN refused: 535 5.7.8 you said "…", that is …, … for short, or …')
+  const encoded = Buffer.from('pass word').toString('base64')
+  const steps = ['334 VXNlcm5hbWU6', '334 UGFzc3dvcmQ6', `535 no: ${encoded}`]
+  t.equal((await signIn(t, PASSWORD, ['AUTH LOGIN'], steps)).said, 'LOGIN refused: 535 no: …')
+  const challenge = Buffer.from('{"status":"of token-42\\u001b[31m"}').toString('base64')
+  const token = { user: 'u', secret: tokens('token-42') }
+  const answers = [`334 ${challenge}`, '535 5.7.8 bad token-42']
+  const { said } = await signIn(t, token, ['AUTH XOAUTH2'], answers)
+  t.equal(said, 'XOAUTH2 refused: 535 5.7.8 bad … (status of … [31m)')
+})
+
+t.test('a server that goes silent or away is told as one that did so in AUTH', async (t) => {
+  for (const [act, said] of [
+    ['stall', /^no answer to AUTH in [\d.]+ s$/],
+    ['close', /^(connection closed|Connection closed unexpectedly)$/],
+    ['reset', /ECONNRESET|closed/],
+  ] as const) {
+    const extensions = ['AUTH PLAIN']
+    const server = new UpstreamServer({ extensions, act: (stage) => (stage === 'auth' ? act : undefined) })
+    const port = await server.listen()
+    t.teardown(() => server.close())
+    const target = { host: '127.0.0.1', port, tls: 'none', fingerprint: null, login: PASSWORD } as const
+    const timeouts = { ...TIMEOUTS, greeting: act === 'stall' ? 500 : TIMEOUTS.greeting }
+    const opened = openSession({ ...target, clientCertFile: null, clientKeyFile: null }, 'k.test', timeouts)
+    await t.rejects(opened, { stage: 'auth', message: said }, act)
+  }
 })
