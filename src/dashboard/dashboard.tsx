@@ -23,7 +23,6 @@ import { type Follow, liveRoute } from './live.js'
 import { OpenLayout } from './open-layout.js'
 import { formTokenOf, isOwnOrigin, sameToken } from './own-form.js'
 import type { Done, Page, RawRoute, Reader, Refused, View } from './page.js'
-import { workspacesOf } from './pages/access/names.js'
 import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
 import { readZone } from './parts/time.js'
 import { NOT_FOUND, notFor, troubleView } from './parts/trouble.js'
@@ -178,7 +177,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
       <Layout
         {...{ visit, assets, version }}
         title={view.title}
-        workspaces={await workspacesOf(visit).catch(() => [])}
+        workspaces={await visit.workspaces().catch(() => [])}
       >
         {view.body}
       </Layout>

@@ -10,7 +10,7 @@ import { FormMarks } from './parts/form.js'
 import { Sprite } from './parts/sprite.js'
 import { Icon } from './parts/status.js'
 import { Rail } from './rail.js'
-import type { Theme, Visit } from './visit.js'
+import type { Theme, Visit, WorkspaceName } from './visit.js'
 
 interface DocumentProps {
   readonly title: string
@@ -39,11 +39,6 @@ export const Document = ({ title, assets, theme = 'system', children }: Document
     </body>
   </html>
 )
-
-export interface WorkspaceName {
-  readonly id: string
-  readonly slug: string
-}
 
 const WorkspaceSwitch = ({
   visit,

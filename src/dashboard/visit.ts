@@ -14,6 +14,7 @@ import {
   type Query,
   queryText,
 } from './ask.js'
+import type { List } from './parts/table.js'
 
 /** `system` is what the browser says. */
 export type Theme = 'light' | 'dark' | 'system'
@@ -35,6 +36,12 @@ export interface Who {
   readonly role: Role | null
   readonly permissions?: readonly string[]
   readonly expires_at?: string | null
+}
+
+/** One of GET /v1/workspaces; pages that need more of it say so. */
+export interface WorkspaceName {
+  readonly id: string
+  readonly slug: string
 }
 
 export interface Scope {
@@ -75,10 +82,14 @@ export interface AskFor {
   readonly streamed?: boolean
 }
 
+/** More of them are shown by their ids. */
+const MOST_WORKSPACES = 1_000
+
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, owner: 2 }
 
 export class Visit {
   readonly #parts: VisitParts
+  #workspaces: Promise<readonly WorkspaceName[]> | null = null
   readonly now = Date.now()
 
   constructor(parts: VisitParts) {
@@ -180,6 +191,24 @@ export class Visit {
       if (error instanceof AskError) return error.problem
       throw error
     }
+  }
+
+  async #askWorkspaces(): Promise<readonly WorkspaceName[]> {
+    const found: WorkspaceName[] = []
+    let cursor: string | null = null
+    do {
+      const query: Query = { limit: 100, cursor }
+      const page: List<WorkspaceName> = await this.ask('GET', '/v1/workspaces', { query, scoped: false })
+      found.push(...page.data)
+      cursor = page.pagination.next_cursor
+    } while (cursor !== null && found.length < MOST_WORKSPACES)
+    return found
+  }
+
+  /** Those that the person may see: asked once, for the page and for what stands around it. */
+  workspaces<T extends WorkspaceName>(): Promise<readonly T[]> {
+    this.#workspaces ??= this.#askWorkspaces()
+    return this.#workspaces as Promise<readonly T[]>
   }
 
   /** A path of ours with workspace and mode, and this query; null or '' leaves a name out, also `workspace` and `mode`. */

@@ -39,7 +39,7 @@ const formatOf = (zone: string): Intl.DateTimeFormat => {
 export const zoneNamed = (name: string): string | null => {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{1,63}$/.test(name)) return null
   try {
-    const { timeZone } = makeFormat(name).resolvedOptions()
+    const { timeZone } = formatOf(name).resolvedOptions()
     return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name
   } catch {
     return null

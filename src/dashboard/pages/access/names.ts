@@ -1,8 +1,6 @@
 /**
  * NAME      names - workspaces as people call them
  */
-import type { Query } from '../../ask.js'
-import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
 
 export interface WorkspaceName {
@@ -13,20 +11,7 @@ export interface WorkspaceName {
   readonly default_from: string | null
 }
 
-/** More of them are shown by their ids. */
-const MOST = 1_000
-
-export const workspacesOf = async (visit: Visit): Promise<readonly WorkspaceName[]> => {
-  const found: WorkspaceName[] = []
-  let cursor: string | null = null
-  do {
-    const query: Query = { limit: 100, cursor }
-    const page: List<WorkspaceName> = await visit.ask('GET', '/v1/workspaces', { query, scoped: false })
-    found.push(...page.data)
-    cursor = page.pagination.next_cursor
-  } while (cursor !== null && found.length < MOST)
-  return found
-}
+export const workspacesOf = (visit: Visit): Promise<readonly WorkspaceName[]> => visit.workspaces()
 
 export const slugOf = (workspaces: readonly WorkspaceName[], id: string | null): string | null =>
   id === null ? null : (workspaces.find((one) => one.id === id)?.slug ?? id)

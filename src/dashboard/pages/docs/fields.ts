@@ -4,6 +4,8 @@
  *   One line for each member, those of nested objects below their parent with the whole path as their name
  *   (`attachments[].content`). Knows the keywords that the API's document uses.
  */
+import { figure } from '../../parts/figure.js'
+
 export interface Schema {
   readonly $ref?: string
   readonly type?: string
@@ -65,7 +67,6 @@ const wordOf = (form: Schema, schemas: Schemas): string => {
 }
 
 const range = (least: number | undefined, most: number | undefined, unit: string): string | null => {
-  const figure = (n: number): string => n.toLocaleString('en-US')
   if (most !== undefined && least !== undefined && least === most) return `exactly ${figure(most)}${unit}`
   if (most !== undefined)
     return `${least === undefined ? 'at most' : `${figure(least)} to`} ${figure(most)}${unit}`

@@ -4,9 +4,11 @@
  *   Oldest first: each attempt with its upstream, TLS and milliseconds, each report with who sent it. What a server said
  *   stands verbatim in mono, and what it means below in our own words.
  */
+
 import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
 import type { Email, EventRow } from '../../mail/record.js'
 import { sinceAccepted } from '../../mail/verdict.js'
+import { figure } from '../../parts/figure.js'
 import { word } from '../../parts/status.js'
 import { type Moment, Timeline } from '../../parts/timeline.js'
 import type { Visit } from '../../visit.js'
@@ -86,7 +88,7 @@ const hopsOf = (event: EventRow, email: Email): readonly string[] => {
   return [
     `${mta.host ?? ''}${port === null ? '' : `:${port}`}`,
     textOf(detail.tls) ?? 'no TLS',
-    ...(textOf(detail.ms) === null ? [] : [`${Number(detail.ms).toLocaleString('en')} ms`]),
+    ...(textOf(detail.ms) === null ? [] : [`${figure(Number(detail.ms))} ms`]),
     ...(textOf(detail.stage) === null ? [] : [`at ${detail.stage}`]),
   ]
 }

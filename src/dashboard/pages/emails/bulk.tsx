@@ -4,10 +4,12 @@
  *   To those that are ticked, one after the other, or to all that the list finds: then the count comes first, and a job
  *   does it. A reason stands with what is changed.
  */
+
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Email } from '../../mail/record.js'
 import type { Done, Refused } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { ActionForm, Choice, Field, FormMarks, FormProblem } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
@@ -114,7 +116,7 @@ const confirm = async (visit: Visit, form: Form): Promise<Done> => {
   const { matched, matched_capped } = await visit.ask<Preview>('POST', '/v1/emails/bulk', {
     body: orderOf(visit, form, { dry_run: true }),
   })
-  const count = `${matched.toLocaleString('en-US')}${matched_capped ? ' or more' : ''}`
+  const count = `${figure(matched)}${matched_capped ? ' or more' : ''}`
   const what = wordsOf(form.raw('action'))
   const body = (
     <>

@@ -4,11 +4,13 @@
  *   Newest first, on the last 7 days unless the URL says otherwise. A cursor that fits no more, because the reader
  *   changed a filter by hand, starts the list again instead of refusing it.
  */
+
 import { AskError, type Problem } from '../../ask.js'
 import { exported } from '../../exported.js'
 import type { EmailRow } from '../../mail/record.js'
 import type { Page, RawRoute, Refused, View } from '../../page.js'
 import { ExportLinks } from '../../parts/export-links.js'
+import { figure } from '../../parts/figure.js'
 import { LiveState } from '../../parts/live.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
@@ -57,19 +59,14 @@ export const findMails = async (visit: Visit, filter: Filter, limit = 50): Promi
 /** Names where mails of several workspaces stand in one list. */
 const workspaceNames = async (visit: Visit): Promise<ReadonlyMap<string, string> | null> => {
   if (visit.scope.workspace !== null) return null
-  const query = { limit: 100 }
-  const { data } = await visit.ask<List<{ id: string; slug: string }>>('GET', '/v1/workspaces', {
-    ...{ query, scoped: false },
-  })
-  return data.length < 2 ? null : new Map(data.map(({ id, slug }) => [id, slug]))
+  const workspaces = await visit.workspaces()
+  return workspaces.length < 2 ? null : new Map(workspaces.map(({ id, slug }) => [id, slug]))
 }
 
 const howMany = ({ list }: Found): string => {
   const { total, total_capped } = list.pagination
   if (total === null) return ''
-  return total === 1
-    ? '1 mail'
-    : `${total.toLocaleString('en')}${total_capped ? ' mails and more' : ' mails'}`
+  return total === 1 ? '1 mail' : `${figure(total)}${total_capped ? ' mails and more' : ' mails'}`
 }
 
 const NoMail = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filter }) => (

@@ -1,7 +1,9 @@
 /**
  * NAME      jobs - what is done to many mails at once, and how far it is
  */
+
 import type { Page } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
 import { LiveState, Refreshed } from '../../parts/live.js'
 import { Empty, Facts, Head } from '../../parts/page-parts.js'
@@ -29,10 +31,10 @@ interface Job {
 const met = ({ done, skipped, failed }: Job): number => done + skipped + failed
 
 const sentence = (job: Job): string => {
-  const of = `${met(job).toLocaleString('en-US')} of ${job.matched.toLocaleString('en-US')}${job.matched_capped ? ' or more' : ''}`
+  const of = `${figure(met(job))} of ${figure(job.matched)}${job.matched_capped ? ' or more' : ''}`
   if (job.state === 'running') return `Under way: ${of} mails.`
   const failed = job.failed === 0 ? '' : ` ${job.failed} could not be changed.`
-  return `${job.state === 'done' ? 'Done' : 'Ended before its end'}: ${job.done.toLocaleString('en-US')} mails changed.${failed}`
+  return `${job.state === 'done' ? 'Done' : 'Ended before its end'}: ${figure(job.done)} mails changed.${failed}`
 }
 
 export const jobPage: Page = {

@@ -1,7 +1,7 @@
 /**
  * NAME      figures - what the overview asks, and the sentence that it makes of it
  */
-import type { Problem, Query } from '../../ask.js'
+import { AskError, type Problem, type Query } from '../../ask.js'
 import type { List } from '../../parts/table.js'
 import { spanWords } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -104,6 +104,11 @@ export interface Scene {
 const dataOf = <T>(answer: List<T> | { readonly data: readonly T[] } | Problem): readonly T[] =>
   'data' in answer ? answer.data : []
 
+const noneIfRefused = (error: unknown): readonly never[] => {
+  if (error instanceof AskError) return []
+  throw error
+}
+
 /** What the strips are made of. */
 export const statisticsQuery = (visit: Visit): Query => {
   const { length, interval } = WINDOWS[windowOf(visit)]
@@ -123,7 +128,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
     visit.part<{ readonly data: readonly PoolAge[] }>('/v1/queue/ages', { query: { by: 'pool' } }),
     visit.part<List<Pool>>('/v1/egress-pools', few),
     visit.part<List<Webhook>>('/v1/webhooks', few),
-    visit.part<List<Workspace>>('/v1/workspaces', { ...few, scoped: false }),
+    visit.workspaces<Workspace>().catch(noneIfRefused),
     visit.part<Queue>('/v1/queue'),
     openIncidents(visit),
   ])
@@ -131,11 +136,10 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
   const isOurs = ({ key }: PoolAge): boolean =>
     (known.find(({ id }) => id === key)?.kind === 'sandbox') === (mode === 'test') || visit.isDev
   return {
-    ...{ statistics, pools: known },
+    ...{ statistics, workspaces, pools: known },
     domains: 'groups' in domains ? domains : null,
     ages: dataOf(ages).filter(isOurs),
     webhooks: dataOf(webhooks),
-    workspaces: dataOf(workspaces),
     incidents,
     queue: 'data' in queue && (mode === 'live' || visit.isDev) ? queue : { data: [], throttled: [] },
   }

@@ -1,8 +1,10 @@
 /**
  * NAME      trouble-tables - what waits where, and which domains refuse most
  */
+
 import { codeWords } from '../../mail/meaning.js'
 import type { EventRow } from '../../mail/record.js'
+import { figure } from '../../parts/figure.js'
 import { Empty, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -25,9 +27,7 @@ export const WaitingByPool = ({ visit, scene }: { readonly visit: Visit; readonl
             {
               head: 'Waiting',
               kind: 'num',
-              cell: (row) => (
-                <a href={visit.link('/queue', { pool: row.key })}>{row.recipients.toLocaleString('en-US')}</a>
-              ),
+              cell: (row) => <a href={visit.link('/queue', { pool: row.key })}>{figure(row.recipients)}</a>,
             },
             { head: 'Oldest', kind: 'num', cell: (row) => <Time visit={visit} at={row.oldest_at} none="" /> },
             {
@@ -105,7 +105,7 @@ export const WorstDomains = ({ visit, scene, replies }: WorstProps) => {
                 </a>
               ),
             },
-            { head: 'Accepted', kind: 'num', cell: ({ totals }) => totals.accepted.toLocaleString('en-US') },
+            { head: 'Accepted', kind: 'num', cell: ({ totals }) => figure(totals.accepted) },
             {
               head: 'Deferred',
               kind: 'num',

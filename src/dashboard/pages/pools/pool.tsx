@@ -1,14 +1,15 @@
 /**
  * NAME      pool - one pool: its upstreams as they do now, and what may be done about them
  */
+
 import type { Form } from '../../form.js'
 import type { Done, Page, Refused, View } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { ActionForm, Verb } from '../../parts/form.js'
 import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import type { Visit } from '../../visit.js'
-import { figure } from '../queue/words.js'
+import type { Visit, WorkspaceName } from '../../visit.js'
 import { besideFields, kept, MemberFields, memberOf } from './member-form.js'
 import { healthOf } from './pools.js'
 import { Settings } from './settings.js'
@@ -16,8 +17,7 @@ import { type Health, type Pool, poolSentence } from './state.js'
 import { type Trial, Trials } from './trials.js'
 import { aboutOf, addressOf, LastError, type Live, type Member, UpstreamState } from './upstream.js'
 
-interface Workspace {
-  readonly slug: string
+interface Workspace extends WorkspaceName {
   readonly egress_pool_id: string
 }
 
@@ -38,13 +38,11 @@ const see = async (visit: Visit, refused: Refused | null): Promise<Seen> => {
   const [pool, health, workspaces, pools] = await Promise.all([
     visit.ask<Pool>('GET', pathOf(id)),
     healthOf(visit, id),
-    visit.ask<List<Workspace>>('GET', '/v1/workspaces', { query, scoped: false }),
+    visit.workspaces<Workspace>(),
     visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
   ])
   const names = new Map(pools.data.map((one) => [one.id, one.name]))
-  const users = workspaces.data.flatMap(({ slug, egress_pool_id }) =>
-    egress_pool_id === pool.id ? [slug] : [],
-  )
+  const users = workspaces.flatMap(({ slug, egress_pool_id }) => (egress_pool_id === pool.id ? [slug] : []))
   return { visit, refused, pool, health, nameOf: (one) => names.get(one) ?? one, users }
 }
 

@@ -1,13 +1,14 @@
 /**
  * NAME      pools - the ways out
  */
+
 import type { Page } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { Icon } from '../../parts/status.js'
 import { type List, Table } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
-import { figure } from '../queue/words.js'
 import { type Health, type Pool, poolSentence } from './state.js'
 
 /** Of so many pools the state is asked; nobody has more of them. */

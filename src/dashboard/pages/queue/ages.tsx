@@ -3,13 +3,14 @@
  * DESCRIPTION
  *   A field is the darker the more of the table's mail it holds, so that the worst place is seen before it is read.
  */
+import { figure } from '../../parts/figure.js'
 import { Choices } from '../../parts/page-parts.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import type { Places } from './places.js'
 import type { Age, Ages, Queue } from './state.js'
-import { figure, firstWords } from './words.js'
+import { firstWords } from './words.js'
 
 const EDGES = [
   ['under_1m', 'under 1 min'],

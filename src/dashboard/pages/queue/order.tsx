@@ -4,15 +4,17 @@
  *   Looks first (a dry run), says the number and what follows, asks for a reason, and does it. The same address with
  *   the same query shows the same part of the queue, so an order can be handed to somebody else as a link.
  */
+
 import type { Form } from '../../form.js'
 import type { Done, Page, Refused } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { ActionForm, Choice, Field } from '../../parts/form.js'
 import { Choices, Facts, Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { scopeWords } from './holds.js'
 import { actLink, type QueueVerb, SCOPE_NAMES, type Scope, VERBS } from './links.js'
 import { type Places, placesOf } from './places.js'
-import { figure, recipients } from './words.js'
+import { recipients } from './words.js'
 
 interface Matched {
   readonly waiting: number

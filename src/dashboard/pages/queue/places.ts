@@ -22,12 +22,12 @@ const textOf = (rows: readonly Named[], id: string): string => rows.find((one) =
 export const placesOf = async (visit: Visit): Promise<Places> => {
   const query = { limit: 100 }
   const [workspaces, pools] = await Promise.all([
-    visit.ask<List<{ id: string; slug: string }>>('GET', '/v1/workspaces', { query, scoped: false }),
+    visit.workspaces(),
     visit.ask<List<{ id: string; name: string }>>('GET', '/v1/egress-pools', { query, scoped: false }),
   ])
   const named = {
     pools: pools.data.map(({ id, name }) => ({ id, text: name })),
-    workspaces: workspaces.data.map(({ id, slug }) => ({ id, text: slug })),
+    workspaces: workspaces.map(({ id, slug }) => ({ id, text: slug })),
   }
   return {
     ...named,

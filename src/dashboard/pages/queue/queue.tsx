@@ -5,7 +5,9 @@
  *   domains that were slowed down with the reply that did it, and holds. Every button leads to a page that says first
  *   what the order would meet.
  */
+
 import type { Page } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -17,7 +19,6 @@ import { actLink, VERBS } from './links.js'
 import type { Places } from './places.js'
 import { placesOf } from './places.js'
 import { type Ages, type Queue, stateOf, type Throttle } from './state.js'
-import { figure } from './words.js'
 
 const VERB_TEXT = {
   retry: 'Retry at once',

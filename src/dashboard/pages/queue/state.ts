@@ -4,8 +4,9 @@
  *   Made of what GET /v1/queue and GET /v1/queue/ages answer, and of nothing else. What an operator must mend comes
  *   first; what only takes its time is told as that.
  */
+import { figure } from '../../parts/figure.js'
 import type { Places } from './places.js'
-import { figure, firstWords, longSpan, recipients } from './words.js'
+import { firstWords, longSpan, recipients } from './words.js'
 
 export interface WaitingFor {
   readonly reason: string

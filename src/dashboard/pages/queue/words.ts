@@ -1,7 +1,7 @@
 /**
  * NAME      words - figures and times of the queue, as a sentence says them
  */
-export const figure = (n: number): string => n.toLocaleString('en-US')
+import { figure } from '../../parts/figure.js'
 
 export const recipients = (n: number): string => (n === 1 ? '1 recipient' : `${figure(n)} recipients`)
 

@@ -10,6 +10,7 @@ import { type ListLine, readSuppressionList } from '../../../record/suppression-
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Refused } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { ActionForm, Choice, Field } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
@@ -21,7 +22,7 @@ const CHUNK = 100
 const MOST_NAMED = 20
 
 const counted = (n: number, one: string, many = `${one}s`): string =>
-  n === 1 ? `1 ${one}` : `${n.toLocaleString('en')} ${many}`
+  n === 1 ? `1 ${one}` : `${figure(n)} ${many}`
 
 export const ImportForm = (props: {
   readonly visit: Visit
@@ -100,7 +101,7 @@ const notTaken = (wrong: readonly ListLine[]): string => {
   const named = wrong.slice(0, MOST_NAMED).map(({ at }) => at)
   const more = wrong.length - named.length
   const lines = `${wrong.length === 1 ? 'line' : 'lines'} ${named.join(', ')}`
-  return `No single address: ${lines}${more === 0 ? '' : ` and ${more.toLocaleString('en')} more`}.`
+  return `No single address: ${lines}${more === 0 ? '' : ` and ${figure(more)} more`}.`
 }
 
 /** What was added before something else failed stays, and the page says so. */
@@ -115,8 +116,7 @@ const halfway = (error: unknown, n: number): unknown =>
 export const importList = async (visit: Visit, form: Form): Promise<Done> => {
   const lines = readSuppressionList(form.raw('list'))
   if (lines.length === 0) throw mistake('list', 'there is no address in it')
-  if (lines.length > MOST)
-    throw mistake('list', `at most 10,000 at once; these are ${lines.length.toLocaleString('en')}`)
+  if (lines.length > MOST) throw mistake('list', `at most 10,000 at once; these are ${figure(lines.length)}`)
   const slug = chosenWorkspace(visit, await workspacesOf(visit))
   const scope = form.text('scope')
   const add = async (emails: readonly string[]) => {

@@ -1,7 +1,9 @@
 /**
  * NAME      list - endpoints that are told of events
  */
+
 import type { Page } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
@@ -25,7 +27,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
     cell: (row) =>
       `${slugOf(workspaces, row.workspace_id) ?? 'the whole account'}${row.mode === 'test' ? ', test mail' : ''}`,
   },
-  { head: 'Waiting', kind: 'num', cell: (row) => row.waiting.toLocaleString('en') },
+  { head: 'Waiting', kind: 'num', cell: (row) => figure(row.waiting) },
   {
     head: 'Last taken',
     cell: (row) => <Time visit={visit} at={row.health.last_succeeded_at} />,

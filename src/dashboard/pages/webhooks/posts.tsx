@@ -3,7 +3,9 @@
  * DESCRIPTION
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
+
 import type { Refused } from '../../page.js'
+import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
 import { Choices, Code, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
@@ -75,7 +77,7 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<PostRow
   {
     head: 'Took',
     kind: 'num',
-    cell: (row) => (row.duration_ms === null ? '' : `${row.duration_ms.toLocaleString('en')} ms`),
+    cell: (row) => (row.duration_ms === null ? '' : `${figure(row.duration_ms)} ms`),
   },
   {
     head: 'When',
@@ -184,7 +186,7 @@ export const PostInFull = ({
         columns={[
           { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
           { head: 'Cause', kind: 'grow', cell: ({ cause }) => cause ?? '' },
-          { head: 'Took', kind: 'num', cell: (row) => `${row.duration_ms.toLocaleString('en')} ms` },
+          { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
           { head: 'When', cell: (row) => <Time visit={visit} at={row.sent_at} /> },
         ]}
       />

@@ -1,6 +1,7 @@
 /**
  * NAME      record - endpoints of webhooks as /v1 tells of them, and in words
  */
+import { figure } from '../../parts/figure.js'
 import { Icon } from '../../parts/status.js'
 import { spanWords, Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -117,7 +118,7 @@ export const healthSentence = (row: WebhookRow, now: number, cause: string | nul
 const LIMIT_MS = 5 * 86_400_000
 
 const events = (n: number, capped = false): string =>
-  `${n.toLocaleString('en')}${capped ? ' or more' : ''} ${n === 1 ? 'event' : 'events'}`
+  `${figure(n)}${capped ? ' or more' : ''} ${n === 1 ? 'event' : 'events'}`
 
 /** What follows from how it does. */
 export const HealthDetail = ({ visit, row }: { readonly visit: Visit; readonly row: ShownWebhook }) => {

@@ -5,8 +5,10 @@
  *   each strip, its peak right of it. The same numbers stand in a table in a fold, which is also where the script that
  *   shows them under the pointer takes them from.
  */
+
 import type { ComponentChildren } from 'preact'
 import type { Visit } from '../../visit.js'
+import { figure } from '../figure.js'
 import { Icon } from '../status.js'
 import { ChartTable, Ticks } from './axis.js'
 
@@ -34,8 +36,6 @@ interface StripsProps {
   readonly caption: string
   readonly id: string
 }
-
-export const figure = (value: number): string => value.toLocaleString('en-US')
 
 const HEIGHT = 100
 const STEP = 10
