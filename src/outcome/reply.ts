@@ -83,6 +83,13 @@ const verdict = (end: AttemptEnd): 'accepted' | 'rejected' | 'postponed' => {
   return reply.code >= 500 && aboutTheMail ? 'rejected' : 'postponed'
 }
 
+/** When its time is over: its lifetime after it came, and never before a round of retries since it was set free. */
+export const endOfLife = (
+  { queuedAt, freedAt = null }: Claimed,
+  { lifetime, retry }: Pick<RetryPlan, 'lifetime' | 'retry'>,
+): number =>
+  Math.max(queuedAt + lifetime, freedAt === null ? 0 : freedAt + Math.min(lifetime, Math.max(...retry)))
+
 /** True when a failure may end the life of a mail that is past its lifetime. */
 const mayExpire = ({ began, claimed, untried }: AttemptEnd, plan: RetryPlan): boolean =>
   isSteady(began.tick, plan) && (untried === true || claimed.attempts + 1 >= plan.retry.length)
@@ -93,9 +100,9 @@ const isSteady = (tick: number, { steadySince, retry }: RetryPlan): boolean =>
 const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed, at, began, reply } = end
   if (end.detail?.ambiguous === true && claimed.ambiguous === 'hold') return { ...base, retryAt: null }
-  const endOfLife = claimed.queuedAt + plan.lifetime
+  const over = endOfLife(claimed, plan)
   const text = reply === null ? (end.error ?? 'no reply') : `${reply.code} ${reply.text}`
-  const isOver = began.at >= endOfLife
+  const isOver = began.at >= over
   if (isOver && mayExpire(end, plan)) {
     return {
       ...base,
@@ -108,7 +115,7 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
   const step = isOver && isSteady(began.tick, plan) ? 1 : claimed.attempts + 1
   const random = plan.random ?? Math.random
   const wait = retryDelayMs(step, plan.retry, random, askedWaitMs(reply?.text ?? ''))
-  return { ...base, retryAt: isOver ? at + wait : Math.min(at + wait, endOfLife) }
+  return { ...base, retryAt: isOver ? at + wait : Math.min(at + wait, over) }
 }
 
 /** Why, as far as the upstream said it about this mail. */

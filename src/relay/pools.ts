@@ -114,6 +114,11 @@ export class Pool {
     return this.row.returnPath === 'fixed'
   }
 
+  /** True while nobody wants its mail to go. */
+  get isPaused(): boolean {
+    return this.upstreams.length > 0 && this.upstreams.every(({ row }) => row.state !== 'active')
+  }
+
   /** True when some member could carry mail, now or when it has room. */
   get isUp(): boolean {
     return this.upstreams.some(({ row, breaker }) => row.state === 'active' && breaker.state !== 'open')

@@ -157,6 +157,7 @@ export interface Claimed {
   /** Attempts made before this one. */
   readonly attempts: number
   readonly createdAt: number
+  /** Since when it would wait if it had never rested, and its pool had never been paused. */
   readonly queuedAt: number
   readonly leaseGen: number
   readonly size: number
@@ -164,6 +165,8 @@ export interface Claimed {
   readonly ambiguous?: 'retry' | 'hold'
   /** True for a report of our own: it leaves from `<>`. */
   readonly nullSender?: boolean
+  /** When it was last released, or its pool resumed. */
+  readonly freedAt?: number | null
   /** True when only verified TLS, to a server that goes on like this, is good enough. */
   readonly requireTls?: boolean
   /** The bytes, when they are small or still at hand; else fetch them with body(). */

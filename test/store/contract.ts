@@ -19,6 +19,7 @@ import { operationsContract } from './contract-operations.js'
 import { orderContract } from './contract-order.js'
 import { queueContract } from './contract-queue.js'
 import { reportsContract } from './contract-reports.js'
+import { restContract } from './contract-rest.js'
 import { searchContract } from './contract-search.js'
 import { senderDsnsContract } from './contract-sender-dsns.js'
 import { settleContract } from './contract-settle.js'
@@ -47,6 +48,7 @@ export const contract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('sender dsns', (t) => senderDsnsContract(t, store))
   await t.test('search', (t) => searchContract(t, store, open))
   await t.test('statistics', (t) => statisticsContract(t, open))
+  await t.test('rest', (t) => restContract(t, store, open))
   await t.test('times', (t) => timesContract(t, open))
   await t.test('workspaces', (t) => workspacesContract(t, store, open))
   await t.test('webhooks', (t) => hooksContract(t, store, open))

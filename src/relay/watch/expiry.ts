@@ -2,10 +2,10 @@
  * NAME      expiry - mails that come to the end of their time while nothing can be sent
  * DESCRIPTION
  *   A pool that has had no upstream up for the longest retry wait is claimed from
- *   only here: what is past its lifetime ends, the rest goes back at once. Nothing
+ *   only here: what is past its lifetime ends, the rest goes back at once. Not so in a paused pool: time stands still there. Nothing
  *   ends for as long after the start or a step of the wall clock, whatever it says.
  */
-import type { AttemptEnd, RetryPlan } from '../../outcome/reply.js'
+import { type AttemptEnd, endOfLife, type RetryPlan } from '../../outcome/reply.js'
 import type { Claimed, Queue } from '../../store/port.js'
 
 export interface ExpiryParts {
@@ -21,6 +21,7 @@ export interface ExpiryParts {
 interface Standing {
   readonly row: { readonly id: string }
   readonly isUp: boolean
+  readonly isPaused: boolean
 }
 
 const AT_ONCE = 100
@@ -46,8 +47,8 @@ export class Expiry {
   /** To be called often: a pool that was up in between begins anew. */
   look(pools: Iterable<Standing>): void {
     const tick = this.#parts.tick()
-    for (const { row, isUp } of pools) {
-      if (isUp) this.#down.delete(row.id)
+    for (const { row, isUp, isPaused } of pools) {
+      if (isUp || isPaused) this.#down.delete(row.id)
       else if (!this.#down.has(row.id)) this.#down.set(row.id, tick)
     }
   }
@@ -72,7 +73,7 @@ export class Expiry {
     const claimed = await queue.claim(poolId, AT_ONCE, at + LEASE_MS, at)
     let dead = 0
     for (const one of claimed) {
-      if (at < one.queuedAt + plan.lifetime) {
+      if (at < endOfLife(one, plan)) {
         giveBack(one)
         continue
       }

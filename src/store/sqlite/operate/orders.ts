@@ -63,7 +63,8 @@ const prepare = ({ db }: Desk) => ({
     .pluck(),
   sandbox: db.prepare<[number], number>("SELECT 1 FROM pools WHERE n = ? AND kind = 'sandbox'").pluck(),
   now: db.prepare('UPDATE recipients SET due_at = ? WHERE id = ?'),
-  move: db.prepare('UPDATE recipients SET pool = ? WHERE id = ?'),
+  move: db.prepare('UPDATE recipients SET pool = ?, queued_at = ? WHERE id = ?'),
+  heldAt: db.prepare<[string], number | null>('SELECT held_at FROM recipients WHERE id = ?').pluck(),
   unlease: db.prepare(
     `UPDATE recipients SET boot = NULL, lease_until = NULL, lease_gen = lease_gen + 1,
        due_at = CASE WHEN status IN ('queued', 'deferred') THEN ? END WHERE id = ?`,
@@ -117,7 +118,8 @@ export const createOrders = (
     reroute(row, { to, reason, now }) {
       const target = desk.names.pool(to ?? '')
       if (row.pool === target || isAway(row.held) || sql.sandbox.get(row.pool) !== undefined) return false
-      sql.move.run(target, row.id)
+      const at = row.held === null ? now : (sql.heldAt.get(row.id) ?? now)
+      sql.move.run(target, desk.pauses.moved(row.pool, target, row.queued_at, at), row.id)
       unindex.move(sql.ordOf.get(row.email_id) ?? 0, target)
       sql.moveEmail.run(target, row.email_id)
       if (row.boot !== null && row.attempting === null) {

@@ -2,7 +2,8 @@
  * NAME      park - putting one recipient to rest, and setting it free
  * DESCRIPTION
  *   A parked recipient has no due time, so nothing looks at it; it remembers
- *   when it would have been due. Free again, it keeps its place in the line.
+ *   when it would have been due. Free again, it keeps its place in the line, and is
+ *   as old as it was when it came to rest.
  */
 import type { OrderKind, Status } from '../../../mail/status.js'
 import { NOTHING } from '../log/codec.js'
@@ -34,10 +35,20 @@ export interface Parking {
 }
 
 export const createParking = (desk: Desk, addEvent: AddEvent): Parking => {
-  const park = desk.db.prepare('UPDATE recipients SET held = ?, held_due = ?, due_at = NULL WHERE id = ?')
-  const free = desk.db.prepare(
-    'UPDATE recipients SET held = NULL, due_at = coalesce(held_due, ?), held_due = NULL WHERE id = ?',
+  const park = desk.db.prepare(
+    'UPDATE recipients SET held = ?, held_at = ?, held_due = ?, due_at = NULL WHERE id = ?',
   )
+  const free = desk.db.prepare(
+    `UPDATE recipients SET held = NULL, held_at = @now, queued_at = @since, due_at = coalesce(held_due, @now), held_due = NULL
+     WHERE id = @id`,
+  )
+  const rest = desk.db.prepare<[string], { pool: number; queued_at: number; held_at: number | null }>(
+    'SELECT pool, queued_at, held_at FROM recipients WHERE id = ?',
+  )
+  const sinceOf = (id: string, now: number): number => {
+    const { pool, queued_at, held_at } = rest.get(id) ?? { pool: 0, queued_at: now, held_at: null }
+    return held_at === null ? queued_at : desk.pauses.rested(pool, queued_at, held_at, now)
+  }
 
   const note: Parking['note'] = (one, { action, did, reason, now, more }) =>
     addEvent({
@@ -58,11 +69,11 @@ export const createParking = (desk: Desk, addEvent: AddEvent): Parking => {
   return {
     note,
     park(one, hold, now) {
-      park.run(hold.id, one.due_at, one.id)
+      park.run(hold.id, now, one.due_at, one.id)
       note(one, { action: 'held', did: 'held', reason: hold.reason, now, more: { hold: hold.id } })
     },
     free(one, why) {
-      free.run(why.now, one.id)
+      free.run({ id: one.id, now: why.now, since: sinceOf(one.id, why.now) })
       note(one, why)
       desk.effects.due = true
     },

@@ -43,11 +43,6 @@ export const createSuspend = ({ db, holds }: Desk, parking: Parking): SuspendWri
   const resting = db.prepare<[string], Resting>(
     `SELECT id, email_id, status FROM recipients WHERE held = ? LIMIT ${STEP}`,
   )
-  // its lifetime begins later by as long as it rested
-  const shift = db.prepare(
-    `UPDATE recipients SET queued_at = queued_at + (SELECT max(0, resumed_at - max(suspended_at, queued_at))
-       FROM resumes WHERE workspace_id = ?) WHERE id = ?`,
-  )
   const done = db.prepare('DELETE FROM resumes WHERE workspace_id = ?')
   const resuming = db.prepare<[], string>('SELECT workspace_id FROM resumes').pluck()
 
@@ -64,7 +59,6 @@ export const createSuspend = ({ db, holds }: Desk, parking: Parking): SuspendWri
     resumeStep(id, now) {
       const rows = resting.all(id)
       for (const row of rows) {
-        shift.run(id, row.id)
         parking.free(row, {
           action: 'resumed',
           did: 'released',

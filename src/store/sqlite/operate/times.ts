@@ -27,17 +27,20 @@ const WAITING = `status IN ('queued', 'deferred') AND id IN (
 const told = (column: string): string =>
   `CASE WHEN updated_at > @now THEN @now + max(0, ${column} - updated_at) ELSE ${column} END`
 
-const SHIFT = `UPDATE recipients SET due_at = due_at + @by, held_due = held_due + @by, lease_until = lease_until + @by,
+const SHIFT = `UPDATE recipients SET due_at = due_at + @by, held_due = held_due + @by, held_at = held_at + @by, lease_until = lease_until + @by,
     queued_at = queued_at + @by, deadline = deadline + @by, updated_at = updated_at + @by
   WHERE ${WAITING} AND NOT (updated_at > @now - ${SEEN_WITHIN_MS} AND updated_at <= @now)`
 
+const PAUSES = 'UPDATE pauses SET resumed_at = resumed_at + @by, paused_at = paused_at + @by'
+
 const clamp = (time: (column: string) => string): string => `UPDATE recipients SET
     due_at = min(${time('due_at')}, @latest), held_due = min(${time('held_due')}, @latest),
-    queued_at = min(queued_at, @now), updated_at = min(updated_at, @now)
-  WHERE ${WAITING} AND (due_at > @latest OR held_due > @latest OR queued_at > @now OR updated_at > @now)`
+    held_at = min(held_at, @now), queued_at = min(queued_at, @now), updated_at = min(updated_at, @now)
+  WHERE ${WAITING} AND (due_at > @latest OR held_due > @latest OR held_at > @now OR queued_at > @now OR updated_at > @now)`
 
 export const createTimes = (desk: Desk, leases: Pick<Leases, 'moved'>) => {
   const shift = desk.db.prepare(SHIFT)
+  const pauses = desk.db.prepare(PAUSES)
   const atStep = desk.db.prepare(clamp((column) => column))
   const atStart = desk.db.prepare(clamp(told))
 
@@ -48,6 +51,7 @@ export const createTimes = (desk: Desk, leases: Pick<Leases, 'moved'>) => {
     if (by === 0) moved = atStart.run({ now, latest }).changes
     else {
       moved = shift.run({ now, by }).changes
+      pauses.run({ by })
       atStep.run({ now, latest })
       leases.moved(by)
     }

@@ -20,6 +20,7 @@ import { HOOKS_STEP } from '../hooks/tables.js'
 import { IDENTITY_STEP } from '../identity/step.js'
 import { JOBS_STEP } from '../jobs/jobs.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
+import { REST_STEP } from '../operate/rest-step.js'
 import { SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { OWED_STEP } from '../owed/step.js'
 import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
@@ -303,4 +304,5 @@ export const STEPS: readonly Step[] = [
   REPORTS_STEP,
   CLIENT_CERTIFICATES_STEP,
   SOFT_BOUNCES_STEP,
+  REST_STEP,
 ]

@@ -207,6 +207,7 @@ export type ClaimedArray = readonly [
   ambiguous: 'retry' | 'hold',
   nullSender: boolean,
   requireTls: boolean,
+  freedAt: number | null,
 ]
 
 export const RAW_OF_CLAIMED = 18
@@ -236,4 +237,5 @@ export const fromClaimedArray = (one: ClaimedArray): Claimed => ({
   ambiguous: one[19],
   nullSender: one[20],
   requireTls: one[21],
+  freedAt: one[22],
 })

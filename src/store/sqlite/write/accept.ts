@@ -80,6 +80,7 @@ const claimedOf = (
   ambiguous,
   mail.mailFrom === '',
   mail.requireTls,
+  null,
 ]
 
 const prepare = (desk: Desk) => ({

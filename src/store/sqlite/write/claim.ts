@@ -11,6 +11,7 @@
  */
 import type { Status } from '../../../mail/status.js'
 import type { Parking } from '../operate/park.js'
+import type { Pauses } from '../operate/pauses.js'
 import type { Silence } from '../operate/silence.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import type { Desk } from './desk.js'
@@ -35,7 +36,7 @@ interface Candidate {
 const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address, r.notify, r.orcpt, e.envid, e.ret,
     e.message_id, e.sender, e.utf8, r.attempts, e.created_at, r.queued_at, r.lease_gen, e.size,
     CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body AND email_id = e.id) END, w.ambiguous,
-    e.mail_from = '', e.require_tls
+    e.mail_from = '', e.require_tls, CASE WHEN r.held IS NULL THEN r.held_at END
   FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`
 
 const prepare = (desk: Desk) => ({
@@ -54,7 +55,12 @@ const prepare = (desk: Desk) => ({
   claimed: desk.db.prepare<[string], unknown[]>(CLAIMED).raw(),
 })
 
-const toClaimed = (desk: Desk, row: unknown[]): ClaimedArray => {
+type SinceOf = ReturnType<Pauses['of']>
+
+const toClaimed = (desk: Desk, row: unknown[], sinceOf: SinceOf): ClaimedArray => {
+  const [since, resumedAt] = sinceOf(row[15] as number)
+  row[15] = since
+  if (resumedAt !== null) row[22] = Math.max(resumedAt, (row[22] as number | null) ?? resumedAt)
   row[2] = desk.names.workspaceId(row[2] as number)
   row[3] = desk.names.poolId(row[3] as number)
   row[4] = row[4] === 1
@@ -100,12 +106,12 @@ export const createClaim = (
     return true
   }
 
-  const take = (candidate: Candidate, leaseUntil: number): ClaimedArray => {
+  const take = (candidate: Candidate, leaseUntil: number, sinceOf: SinceOf): ClaimedArray => {
     sql.lease.run(desk.boot, leaseUntil, candidate.id)
     leases.noteUntil(leaseUntil)
     const row = sql.claimed.get(candidate.id)
     if (row === undefined) throw new Error(`recipient ${candidate.id} has no email`)
-    return toClaimed(desk, row)
+    return toClaimed(desk, row, sinceOf)
   }
 
   /** One of each workspace in turn. */
@@ -124,6 +130,7 @@ export const createClaim = (
     let waiting = circle(pool, now, limit)
     let rested = 0
     const held = desk.holds.any
+    const sinceOf = desk.pauses.of(pool, now)
     while (waiting.length > 0 && claimed.length < limit && rested < MOST_PARKED) {
       const share = Math.ceil((limit - claimed.length) / waiting.length)
       const more: number[] = []
@@ -142,7 +149,7 @@ export const createClaim = (
         served.set(pool, workspace)
         if (hand.length === wanted) more.push(workspace)
       }
-      for (const candidate of deal(hands)) claimed.push(take(candidate, leaseUntil))
+      for (const candidate of deal(hands)) claimed.push(take(candidate, leaseUntil, sinceOf))
       waiting = more
     }
     if (rested >= MOST_PARKED) desk.effects.due = true

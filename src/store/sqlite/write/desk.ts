@@ -10,6 +10,7 @@ import { type Clock, systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../port.js'
 import type { Db } from '../connect.js'
 import { createHolds, type Holds } from '../operate/holds.js'
+import { createPauses, type Pauses } from '../operate/pauses.js'
 import { createGiver, type Giver } from '../order/giver.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import { createHotSet, type HotSet } from './hot.js'
@@ -37,6 +38,7 @@ export interface Desk {
   readonly names: Names
   readonly hot: HotSet
   readonly holds: Holds
+  readonly pauses: Pauses
   /** Gives each row that is stored its place. */
   readonly order: Giver
   readonly effects: Effects
@@ -103,6 +105,7 @@ export const createDesk = (db: Db, clock: Clock = systemClock): Desk => {
     names,
     hot,
     holds: createHolds(db),
+    pauses: createPauses(db),
     order: createGiver(db, clock),
     effects,
     forgetEffects: () => {

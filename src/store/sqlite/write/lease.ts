@@ -69,7 +69,7 @@ const prepare = (desk: Desk) => ({
   ),
   counted: desk.db.prepare('UPDATE recipients SET attempts = max(attempts, ?) WHERE id = ?'),
   hold: desk.db.prepare(
-    `UPDATE recipients SET due_at = NULL, held = '${AMBIGUOUS}', reason = '${AMBIGUOUS}' WHERE id = ?`,
+    `UPDATE recipients SET due_at = NULL, held = '${AMBIGUOUS}', held_at = ?, reason = '${AMBIGUOUS}' WHERE id = ?`,
   ),
 })
 
@@ -121,6 +121,7 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
     },
 
     recover(now) {
+      desk.pauses.note(now)
       let released = 0
       let ambiguous = 0
       for (const row of sql.lost.all(desk.boot)) {
@@ -132,7 +133,7 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
         ambiguous++
         sql.counted.run(row.attempting, row.id)
         ambiguousEvent(row, now)
-        if (row.ambiguous === 'hold') sql.hold.run(row.id)
+        if (row.ambiguous === 'hold') sql.hold.run(now, row.id)
       }
       if (released + ambiguous > 0) desk.effects.due = true
       return { released, ambiguous }

@@ -196,7 +196,7 @@ const prepare = (desk: Desk) => ({
     `UPDATE recipients SET status = ?, attempts = ?, updated_at = ?, due_at = ?, boot = ?,
        lease_until = ?, lease_gen = ?, attempting = ?, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
   ),
-  held: desk.db.prepare('UPDATE recipients SET held = ?, held_due = NULL WHERE id = ?'),
+  held: desk.db.prepare('UPDATE recipients SET held = ?, held_at = ?, held_due = NULL WHERE id = ?'),
   note: desk.db.prepare('UPDATE recipients SET deadline = ? WHERE id = ?'),
 })
 
@@ -248,8 +248,9 @@ export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, softBo
     )
     const ambiguous = change.boot === null && change.dueAt === null && outcome.seen === 'postponed'
     // apart, because it is rare and the statement above runs for every mail
-    if (ambiguous) sql.held.run(AMBIGUOUS, outcome.recipientId)
-    else if (row.held !== null && !WAITING.includes(change.status)) sql.held.run(null, outcome.recipientId)
+    if (ambiguous) sql.held.run(AMBIGUOUS, at, outcome.recipientId)
+    else if (row.held !== null && !WAITING.includes(change.status))
+      sql.held.run(null, at, outcome.recipientId)
     if (change.boot === null && row.boot !== null) desk.hot.drop(outcome.recipientId)
     if (change.dueAt !== null && change.dueAt !== row.due_at) desk.effects.due = true
   }

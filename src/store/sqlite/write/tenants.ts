@@ -5,6 +5,7 @@
  *   and not an error: the failed statement leaves nothing behind, so the batch
  *   around it goes on.
  */
+import { systemClock } from '../../../base/clock.js'
 import { numbered } from '../../built-in.js'
 import type { CredentialRow, PoolRow, WorkspaceRow } from '../../port-tenants.js'
 import { inserter, unlessTaken } from '../order/insert.js'
@@ -101,7 +102,11 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
     updateWorkspace(id, change) {
       const { set, values } = WORKSPACES.change(change as Partial<WorkspaceRow>)
       if (values.length === 0) return 'done'
-      return unlessTaken(() => db.prepare(`UPDATE workspaces SET ${set} WHERE id = ?`).run(...values, id))
+      const written = unlessTaken(() =>
+        db.prepare(`UPDATE workspaces SET ${set} WHERE id = ?`).run(...values, id),
+      )
+      if (change.poolId !== undefined) desk.pauses.note(systemClock.now())
+      return written
     },
     createKey: (key) => {
       add.key(key)
@@ -135,13 +140,19 @@ export const createPoolWrites = (desk: Desk): PoolWrites => {
   )
   const remove = db.prepare('UPDATE pools SET deleted_at = ?, upstreams = ? WHERE n = ?')
   return {
-    createPool: (pool) => unlessTaken(() => add(pool)),
+    createPool(pool) {
+      const written = unlessTaken(() => add(pool))
+      desk.pauses.note(pool.createdAt)
+      return written
+    },
     updatePool(pool) {
       const { id, accountId, createdAt, ...rest } = pool
       const { set, values } = POOLS.change(rest as Partial<PoolRow>)
-      return unlessTaken(() =>
+      const written = unlessTaken(() =>
         db.prepare(`UPDATE pools SET ${set} WHERE id = ? AND deleted_at IS NULL`).run(...values, id),
       )
+      desk.pauses.note(pool.updatedAt)
+      return written
     },
     deletePool(accountId, id) {
       const pool = find.get(accountId, id)

@@ -1,0 +1,94 @@
+/**
+ * NAME      pauses - the time of a mail, in which its pool's pauses do not count
+ * DESCRIPTION
+ *   A pool is paused while it has upstreams and none is to get mail; one that follows another
+ *   is paused with it. Each pause is a row, written when pools change, so that a mail is never
+ *   touched by it: its age is reckoned when it is asked for. `queued_at` stays a time of
+ *   the wall clock, and moves only where a mail comes out of a rest or into another pool.
+ * NOTES
+ *   Pauses that ended long ago are forgotten: a mail as old has come to its end.
+ */
+import type { Db } from '../connect.js'
+
+/** Newest first. */
+type Pause = readonly [from: number, to: number | null]
+
+const KEPT_MS = 400 * 86_400_000
+
+const PAUSED = `SELECT n FROM (
+    SELECT p.n, CASE WHEN p.upstreams <> '[]' THEN p.upstreams ELSE (
+      SELECT l.upstreams FROM workspaces w JOIN pools l ON l.id = w.pool_id
+      WHERE w.account_id = p.account_id AND w.is_default = 1) END AS upstreams
+    FROM pools p WHERE p.deleted_at IS NULL AND p.kind = 'relay')
+  WHERE upstreams <> '[]'
+    AND NOT EXISTS (SELECT 1 FROM json_each(upstreams) WHERE value ->> '$.state' = 'active')`
+
+/** How much of the time from `from` to `until` was no pause. */
+const between = (pauses: readonly Pause[], from: number, until: number): number =>
+  pauses.reduce(
+    (age, [start, end]) => age - Math.max(0, Math.min(end ?? until, until) - Math.max(start, from)),
+    until - from,
+  )
+
+/** Since when a mail waits that is `age` old at `now`. */
+const since = (pauses: readonly Pause[], age: number, now: number): number => {
+  let at = now
+  let left = age
+  for (const [start, end] of pauses) {
+    const free = at - Math.min(end ?? now, at)
+    if (free >= left) break
+    left -= free
+    at = Math.min(at, start)
+  }
+  return at - left
+}
+
+export interface Pauses {
+  /** Pools have changed: writes down which are paused by now, and which no more. */
+  note(now: number): void
+  /** Since when a mail in this pool would wait if nothing had been paused, and when the last pause of it ended. */
+  of(pool: number, now: number): (queuedAt: number) => readonly [queuedAt: number, resumedAt: number | null]
+  /** `queued_at` of a mail that rested from `heldAt` until `now`. */
+  rested(pool: number, queuedAt: number, heldAt: number, now: number): number
+  /** `queued_at` of a mail that is as old at `at` in another pool. */
+  moved(from: number, to: number, queuedAt: number, at: number): number
+}
+
+export const createPauses = (db: Db): Pauses => {
+  const close = db.prepare(
+    `UPDATE pauses SET resumed_at = max(?, paused_at) WHERE resumed_at IS NULL AND pool NOT IN (${PAUSED})`,
+  )
+  const open = db.prepare(
+    `INSERT INTO pauses SELECT n, ?, NULL FROM (${PAUSED})
+     WHERE n NOT IN (SELECT pool FROM pauses WHERE resumed_at IS NULL)`,
+  )
+  const forget = db.prepare('DELETE FROM pauses WHERE resumed_at < ?')
+  const read = db
+    .prepare<[number], [number, number | null]>(
+      'SELECT paused_at, resumed_at FROM pauses WHERE pool = ? ORDER BY paused_at DESC',
+    )
+    .raw()
+  return {
+    note(now) {
+      close.run(now)
+      open.run(now)
+      forget.run(now - KEPT_MS)
+    },
+    of(pool, now) {
+      const pauses = read.all(pool)
+      return (queuedAt) => {
+        const last = pauses[0]?.[1] ?? null
+        return pauses.length === 0
+          ? [queuedAt, null]
+          : [now - between(pauses, queuedAt, now), last !== null && last > queuedAt ? last : null]
+      }
+    },
+    rested(pool, queuedAt, heldAt, now) {
+      const pauses = read.all(pool)
+      const began = Math.min(heldAt, now)
+      return queuedAt >= began ? queuedAt : since(pauses, between(pauses, queuedAt, began), now)
+    },
+    moved: (from, to, queuedAt, at) =>
+      queuedAt >= at ? queuedAt : since(read.all(to), between(read.all(from), queuedAt, at), at),
+  }
+}
