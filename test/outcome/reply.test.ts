@@ -115,6 +115,13 @@ t.test('a wrong clock costs an attempt, never the life of a mail', async (t) => 
   t.match(seen({ ...began(HOUR - 1), ...untried }), { seen: 'postponed' })
 })
 
+t.test('what was set free has a round of retries', async (t) => {
+  const old = { ...claimed, attempts: 9, queuedAt: NOW - 30 * HOUR }
+  const seen = (freedAt: number) => fromAttempt(end('rcpt', 451, { claimed: { ...old, freedAt } }), PLAN)
+  t.match(seen(NOW - 1), { seen: 'postponed' })
+  t.match(seen(NOW - 2 * HOUR), { seen: 'expired' })
+})
+
 t.test('waiting times in words', async (t) => {
   const cases: readonly (readonly [string, number])[] = [
     ['Please try again in 300 seconds', 300_000],

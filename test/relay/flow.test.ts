@@ -317,6 +317,15 @@ t.test('a mail of a dead pool expires all the same', async (t) => {
   await stop()
 })
 
+t.test('a mail of a paused pool does not', async (t) => {
+  const paused = poolRow([upstreamRow(1, { state: 'paused' })])
+  const { queue, flow, stop } = startFlow([paused], { lifetime: 3_600_000, retry: [0] })
+  queue.add(mail({ queuedAt: 0 }))
+  await flow.expire()
+  await stop()
+  t.same(queue.outcomes, [])
+})
+
 t.test('a pool that is taken away gives its mail back', async (t) => {
   const { server, port } = await upstream(t)
   server.script.act = (stage) => (stage === 'mail' ? 'stall' : undefined)

@@ -85,8 +85,7 @@ export const createPauses = (db: Db): Pauses => {
     },
     rested(pool, queuedAt, heldAt, now) {
       const pauses = read.all(pool)
-      const began = Math.min(heldAt, now)
-      return queuedAt >= began ? queuedAt : since(pauses, between(pauses, queuedAt, began), now)
+      return since(pauses, Math.max(0, between(pauses, queuedAt, Math.min(heldAt, now))), now)
     },
     moved: (from, to, queuedAt, at) =>
       queuedAt >= at ? queuedAt : since(read.all(to), between(read.all(from), queuedAt, at), at),
