@@ -7,8 +7,7 @@
  *   verb can cross a thread and share an fsync. Its law is test/store/contract.ts.
  * NOTES
  *   Times are epoch milliseconds. Row types are plain data (structured clone).
- *   Verbs reject with Fault only where the comment says so; any other rejection
- *   is a broken store, and the daemon stops acknowledging.
+ *   A rejection that is no Fault (comments name those) is a broken store; the daemon stops acknowledging.
  */
 import type { Reply } from '../mail/reply.js'
 import type { Counts, Observation, Status } from '../mail/status.js'
@@ -157,16 +156,15 @@ export interface Claimed {
   /** Attempts made before this one. */
   readonly attempts: number
   readonly createdAt: number
-  /** Since when it would wait if it had never rested, and its pool had never been paused. */
+  /** Since when, with rests and pauses left out, and when the last of them ended. */
   readonly queuedAt: number
+  readonly freedAt?: number | null
   readonly leaseGen: number
   readonly size: number
   /** What the workspace wants done when a broken connection hides whether the mail was taken; retry when absent. */
   readonly ambiguous?: 'retry' | 'hold'
   /** True for a report of our own: it leaves from `<>`. */
   readonly nullSender?: boolean
-  /** When it was last released, or its pool resumed. */
-  readonly freedAt?: number | null
   /** True when only verified TLS, to a server that goes on like this, is good enough. */
   readonly requireTls?: boolean
   /** The bytes, when they are small or still at hand; else fetch them with body(). */
