@@ -3,10 +3,11 @@
  * DESCRIPTION
  *   Applications that come from another provider steer it by header fields. All
  *   of those are taken out before relay, since they tell strangers how a system
- *   is set up; the ones for tags and metadata become tags here. Those that would
- *   have the mail go at another time, to other people or not at all mean nothing
- *   here, and a mail that counts on one is refused. The tables are data: a new
- *   provider is a new line.
+ *   is set up; the ones for tags and metadata become tags here, and those for a
+ *   time of sending are kept to. Those that would have the mail go to other people,
+ *   with another text or not at all mean nothing here, and a mail that counts on one is
+ *   refused. The tables are data: a new provider is a new line, and CONTROL-HEADERS.md
+ *   beside this file is made of them.
  *   `X-Postern-*` is ours: what a client sends under that name never leaves.
  */
 
@@ -72,7 +73,7 @@ const members =
   }
 
 /** Fields that become tags, by exact name. */
-const TAG_FIELDS: Readonly<Record<string, TagReader>> = {
+export const TAG_FIELDS: Readonly<Record<string, TagReader>> = {
   'x-postern-tag': pairs,
   'x-pm-tag': one(),
   'x-ses-message-tags': pairs,
@@ -92,10 +93,10 @@ const TAG_FIELDS: Readonly<Record<string, TagReader>> = {
 }
 
 /** Fields whose name goes on with the name of the tag. */
-const TAG_PREFIXES: readonly string[] = ['x-pm-metadata-']
+export const TAG_PREFIXES: readonly string[] = ['x-pm-metadata-']
 
 /** Everything under these names is taken out. */
-const STRIPPED_PREFIXES: readonly string[] = [
+export const STRIPPED_PREFIXES: readonly string[] = [
   'x-postern-',
   'x-pm-',
   'x-ses-',
@@ -112,7 +113,7 @@ const STRIPPED_PREFIXES: readonly string[] = [
   'x-sparkpost-',
 ]
 
-const STRIPPED: ReadonlySet<string> = new Set([
+export const STRIPPED: ReadonlySet<string> = new Set([
   'idempotency-key',
   'resend-idempotency-key',
   'x-smtpapi',
@@ -120,70 +121,144 @@ const STRIPPED: ReadonlySet<string> = new Set([
   'x-xsmessageid',
 ])
 
-type Effect = 'when' | 'whom' | 'whether'
+type Effect = 'when' | 'whom' | 'whether' | 'what'
 
 /** What each effect is called, and what has it here. */
-const TOLD: Readonly<Record<Effect, string>> = {
+export const TOLD: Readonly<Record<Effect, string>> = {
   when: 'asks for another time of sending; that is for scheduled_at, or X-Postern-Scheduled-At over SMTP',
   whom: 'asks for other recipients, and mail goes to those of the request only',
   whether: 'asks that the mail may stay unsent, and every mail that is taken is sent',
+  what: 'asks for another text, of a template or for each recipient, and mail goes out as it was written',
 }
 
-/** Which effect a value asks for, if any. */
-type EffectReader = (value: string) => Effect | null
-
-const any =
-  (effect: Effect): EffectReader =>
-  (value) =>
-    value.trim() === '' ? null : effect
-const unlessNo =
-  (effect: Effect): EffectReader =>
-  (value) =>
-    /^\s*(?:no|false|off|0|n)?\s*$/i.test(value) ? null : effect
-
-const isGiven = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length > 0 : Boolean(value) && value !== 'false'
-
-/** Members of a JSON object, some of them one level down (`options.sandbox`). */
-const effects =
-  (of: Readonly<Record<string, Effect>>): EffectReader =>
-  (value) => {
-    const found = parseObject(value)
-    const at = (path: string): unknown =>
-      path
-        .split('.')
-        .reduce<unknown>(
-          (here, name) => (typeof here === 'object' && here !== null ? Reflect.get(here, name) : undefined),
-          found,
-        )
-    return Object.entries(of).find(([path]) => isGiven(at(path)))?.[1] ?? null
-  }
+/** With which value a field asks: any, any that does not say no, or by members of a JSON object, some of them further down. */
+export type Asks =
+  | { readonly any: Effect }
+  | { readonly unlessNo: Effect }
+  | { readonly members: Readonly<Record<string, Effect>> }
 
 /** Fields on which a client may count, and which nobody heeds. */
-const UNHEEDED: Readonly<Record<string, EffectReader>> = {
-  'x-smtpapi': effects({ to: 'whom', send_at: 'when', send_each_at: 'when' }),
-  'x-msys-api': effects({
-    cc: 'whom',
-    bcc: 'whom',
-    archive: 'whom',
-    'options.start_time': 'when',
-    'options.sandbox': 'whether',
-  }),
-  'x-mc-sendat': any('when'),
-  'x-mc-bccaddress': any('whom'),
-  'x-mailgun-deliver-by': any('when'),
-  'x-mailgun-delivery-time-optimize-period': any('when'),
-  'x-mailgun-time-zone-localize': any('when'),
-  'x-mailgun-drop-message': unlessNo('whether'),
-  'x-mailjet-deduplicatecampaign': unlessNo('whether'),
-  'x-mj-deduplicatecampaign': unlessNo('whether'),
-  'x-sib-sandbox': any('whether'),
+export const UNHEEDED: Readonly<Record<string, Asks>> = {
+  'x-smtpapi': {
+    members: {
+      to: 'whom',
+      sub: 'what',
+      substitution: 'what',
+      substitutions: 'what',
+      section: 'what',
+      sections: 'what',
+      send_each_at: 'when',
+      asm_group_id: 'whether',
+      'filters.bcc.settings.enable': 'whom',
+      'filters.bypass_list_management.settings.enable': 'whether',
+      'filters.spamcheck.settings.enable': 'whether',
+      'filters.template.settings.enable': 'what',
+      'filters.templates.settings.enable': 'what',
+      'filters.footer.settings.enable': 'what',
+      'filters.subscriptiontrack.settings.enable': 'what',
+      'mail_settings.sandbox_mode.enable': 'whether',
+    },
+  },
+  'x-msys-api': {
+    members: {
+      cc: 'whom',
+      bcc: 'whom',
+      archive: 'whom',
+      substitution_data: 'what',
+      'options.start_time': 'when',
+      'options.sandbox': 'whether',
+      'options.skip_suppression': 'whether',
+    },
+  },
+  'x-mc-bccaddress': { any: 'whom' },
+  'x-mc-mergevars': { any: 'what' },
+  'x-mc-template': { any: 'what' },
+  'x-mailgun-deliver-within': { any: 'whether' },
+  'x-mailgun-delivery-time-optimize-period': { any: 'when' },
+  'x-mailgun-time-zone-localize': { any: 'when' },
+  'x-mailgun-drop-message': { unlessNo: 'whether' },
+  'x-mailgun-recipient-variables': { any: 'what' },
+  'x-mailgun-template-name': { any: 'what' },
+  'x-ses-list-management-options': { any: 'whether' },
+  'x-mailjet-deduplicatecampaign': { unlessNo: 'whether' },
+  'x-mj-deduplicatecampaign': { unlessNo: 'whether' },
+  'x-mj-templateid': { any: 'what' },
+  'x-mj-templatelanguage': { unlessNo: 'what' },
+  'x-mj-vars': { any: 'what' },
+  'x-mailin-template': { any: 'what' },
+  'x-sib-sandbox': { any: 'whether' },
 }
+
+const NO = /^\s*(?:no|false|off|0|n)?\s*$/i
+
+/** True for what is there and is not empty, and does not say no. */
+const isGiven = (value: unknown): boolean => {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+  return !NO.test(String(value ?? ''))
+}
+
+/** A member of a JSON object, by names with dots between. */
+const memberOf = (text: string, path: string): unknown =>
+  path
+    .split('.')
+    .reduce<unknown>(
+      (here, name) =>
+        typeof here === 'object' && here !== null && Object.hasOwn(here, name)
+          ? Reflect.get(here, name)
+          : undefined,
+      parseObject(text),
+    )
 
 /** What a control field (lower-case name) asks for that is not done here, in words after its name; null for all others. */
 export const unheeded = (name: string, value: string): string | null => {
-  const effect = Object.hasOwn(UNHEEDED, name) ? UNHEEDED[name]?.(value) : null
-  return effect ? TOLD[effect] : null
+  const asks = Object.hasOwn(UNHEEDED, name) ? UNHEEDED[name] : undefined
+  if (asks === undefined) return null
+  if ('any' in asks) return value.trim() === '' ? null : TOLD[asks.any]
+  if ('unlessNo' in asks) return NO.test(value) ? null : TOLD[asks.unlessNo]
+  const found = Object.entries(asks.members).find(([path]) => isGiven(memberOf(value, path)))
+  return found === undefined ? null : `(${found[0]}) ${TOLD[found[1]]}`
+}
+
+const DATE =
+  /^(?:[a-z]{3},\s*)?\d{1,2}\s+[a-z]{3}\s+\d{4}\s+\d\d:\d\d(?::\d\d)?\s*(?:[+-]\d{4}|GMT|UTC?|Z|[ECMP][SD]T)(?:\s*\(.*\))?$/i
+
+const isoOf = (time: number): string | null =>
+  Math.abs(time) < 8.64e15 ? new Date(time).toISOString() : null
+
+/** Seconds since 1970, or null. */
+const fromSeconds = (text: string): string | null =>
+  /^\d{9,11}$/.test(text) ? isoOf(Number(text) * 1000) : null
+
+/** As RFC 5322 writes it, with a zone: without one it means another moment to everybody. */
+const fromDate = (text: string): string | null => (DATE.test(text) ? isoOf(Date.parse(text)) : null)
+
+/** `2026-12-24 08:00:00`, which is in UTC. */
+const fromUtc = (text: string): string | null =>
+  /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d)?$/.test(text) ? `${text}Z` : null
+
+/** Fields by which others are told when to send, and how each writes it; `path` within a JSON object. */
+export const SCHEDULES: Readonly<
+  Record<
+    string,
+    { readonly path?: string; readonly read: (text: string) => string | null; readonly form: string }
+  >
+> = {
+  'x-mailgun-deliver-by': {
+    read: (text) => fromDate(text) ?? fromSeconds(text),
+    form: 'a date with its zone, as in Date, or seconds since 1970',
+  },
+  'x-mc-sendat': { read: fromUtc, form: '`YYYY-MM-DD HH:MM:SS` in UTC' },
+  'x-smtpapi': { path: 'send_at', read: fromSeconds, form: 'seconds since 1970' },
+}
+
+/** When a control field asks to send, as scheduled_at takes it: in ISO 8601, or as it stands where nobody can read it. */
+export const scheduleIn = (name: string, value: string): string | null => {
+  if (name === SCHEDULE_FIELD) return value.trim() || null
+  const schedule = Object.hasOwn(SCHEDULES, name) ? SCHEDULES[name] : undefined
+  if (schedule === undefined) return null
+  const given = schedule.path === undefined ? value : memberOf(value, schedule.path)
+  const text = isGiven(given) ? String(given).trim() : ''
+  return text === '' ? null : (schedule.read(text) ?? text)
 }
 
 export const IDEMPOTENCY_FIELDS: readonly string[] = ['idempotency-key', 'resend-idempotency-key']

@@ -20,6 +20,7 @@ import {
   isControlHeader,
   readTags,
   SCHEDULE_FIELD,
+  scheduleIn,
   unheeded,
 } from './control-headers.js'
 import { decodeWords, fromRaw } from './encoding.js'
@@ -45,7 +46,8 @@ export interface Submitted {
   readonly unheeded: readonly string[]
   /** null without one; empty, and so not valid, when there are several. */
   readonly idempotencyKey: string | null
-  readonly scheduledAt: string | null
+  /** When to send, and by which field (lower case). */
+  readonly scheduledAt: { readonly field: string; readonly text: string } | null
   readonly ignoreSuppressions: boolean
   /** How many Received fields there are, and how many of them hold `loopToken`. */
   readonly received: number
@@ -120,6 +122,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
   const wishes: string[] = []
   const keys = new Set<string>()
   let received = 0
+  let scheduledAt: Submitted['scheduledAt'] = null
   let loops = 0
   for (const field of section.fields) {
     const { name } = field
@@ -137,6 +140,8 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     else tags.push(...readTags(name, value))
     const asks = unheeded(name, value)
     if (asks !== null) wishes.push(`${name} ${asks}`)
+    const text = scheduleIn(name, value)
+    if (text !== null && scheduledAt?.field !== SCHEDULE_FIELD) scheduledAt = { field: name, text }
   }
   const textOf = (name: string): string => {
     const field = first.get(name)
@@ -157,7 +162,7 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     tags,
     unheeded: wishes,
     idempotencyKey: keys.size > 1 ? '' : (keys.values().next().value ?? null),
-    scheduledAt: textOf(SCHEDULE_FIELD) || null,
+    scheduledAt,
     ignoreSuppressions: /^\s*(?:true|yes|1)\s*$/i.test(textOf(IGNORE_SUPPRESSIONS_FIELD)),
     received,
     loops,

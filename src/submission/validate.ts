@@ -7,7 +7,7 @@
  */
 import type { FieldError } from '../base/fault.js'
 import type { MessageAttachment } from '../mail/compose.js'
-import { isControlHeader, readTags, unheeded } from '../mail/control-headers.js'
+import { isControlHeader, readTags, scheduleIn, unheeded } from '../mail/control-headers.js'
 import { decodeWords } from '../mail/encoding.js'
 import {
   isForbiddenHeader,
@@ -91,6 +91,17 @@ const checkHeaders = ({ headers, replyTo }: Draft, at: string, errors: FieldErro
       'must be "List-Unsubscribe=One-Click", beside a List-Unsubscribe with an https URI (RFC 8058)'
     wrong('List-Unsubscribe-Post', 'format', message)
   }
+}
+
+/** When to send: by the field of the request, or else by a control field. */
+const readTime = (draft: Draft, now: number, at: string, errors: FieldError[]): number | null => {
+  const said = Object.entries(draft.headers).flatMap(([name, value]) => {
+    const text = scheduleIn(name.toLowerCase(), decodeWords(value))
+    return text === null ? [] : [[`headers.${name}`, text] as const]
+  })
+  const [place, text] =
+    draft.scheduledAt === null ? (said[0] ?? ['', null]) : ['scheduled_at', draft.scheduledAt]
+  return readSchedule(text, now, `${at}.${place}`, errors)
 }
 
 /** Fields that other providers heed leave the header; what they say of tags is added to the tags, the caller's own first. */
@@ -190,7 +201,7 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
   checkHeaders(draft, at, errors)
   checkTags(draft, at, errors)
   const attachments = readAttachments(draft.attachments, at, errors)
-  const scheduledAt = readSchedule(draft.scheduledAt, rules.now, `${at}.scheduled_at`, errors)
+  const scheduledAt = readTime(draft, rules.now, at, errors)
   const { from } = parties
   if (errors.length > 0 || from === null) return { checked: null, errors }
   const { subject, html, text, ignoreSuppressions = false } = draft

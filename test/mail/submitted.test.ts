@@ -54,7 +54,7 @@ t.test('the header section', async (t) => {
     ],
     unheeded: [],
     idempotencyKey: 'order-42',
-    scheduledAt: '2026-11-21T10:00:00Z',
+    scheduledAt: { field: 'x-postern-scheduled-at', text: '2026-11-21T10:00:00Z' },
     ignoreSuppressions: false,
     received: 2,
     loops: 1,

@@ -80,7 +80,7 @@ const read = (
   const rules = { hostname, defaultFrom, lineEndings: workspace.lineEndings }
   const finished = readFinished(raw, rules, PLACES, errors)
   const schedule = finished?.submitted.scheduledAt ?? null
-  const scheduledAt = readSchedule(schedule, now, 'header.x-postern-scheduled-at', errors)
+  const scheduledAt = readSchedule(schedule?.text ?? null, now, `header.${schedule?.field}`, errors)
   if (errors.length > 0 || finished === null) {
     const detail = errors.map(({ message: text }) => text).join('; ')
     throw new Fault('validation.request_invalid', { ...invalid(errors).options, detail })

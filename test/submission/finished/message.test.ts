@@ -67,12 +67,18 @@ t.test('a field that asks for what is not done here is refused, in words', async
   const send = (...fields: readonly string[]) =>
     office.submission.submitMessage(loginOf(office), message([...HEAD, ...fields, '', 'Hello']))
   const refused = { code: 'validation.request_invalid', message: /asks for another time of sending/ }
-  await t.rejects(send('X-MC-SendAt: 2030-01-01 00:00:00'), refused)
-  await t.rejects(send('X-SMTPAPI: {"to":["b@c.test"]}'), { message: /x-smtpapi asks for other recipients/ })
+  await t.rejects(send('X-Mailgun-Time-Zone-Localize: 14:00'), refused)
+  await t.rejects(send('X-SMTPAPI: {"to":["b@c.test"]}'), {
+    message: /x-smtpapi \(to\) asks for other recipients/,
+  })
   await t.rejects(send('X-Mailgun-Drop-Message: yes'), { message: /may stay unsent/ })
   t.equal(office.accepted.length, 0)
   await send('X-SMTPAPI: {"to":[],"category":"a"}', 'X-Mailgun-Drop-Message: no', 'X-MC-SendAt:')
   t.equal(office.accepted.length, 1)
+  t.equal(office.accepted[0]?.scheduledAt, null)
+  await send('X-Mailgun-Deliver-By: Fri, 20 Nov 2026 14:00:00 +0200')
+  t.equal(office.accepted[1]?.scheduledAt, Date.UTC(2026, 10, 20, 12))
+  await t.rejects(send('X-MC-SendAt: tomorrow-ish'), { message: /ISO 8601/ })
 })
 
 t.test('later, by a time or in words', async (t) => {
