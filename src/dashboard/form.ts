@@ -44,3 +44,11 @@ export class Form {
       .filter((one) => one !== '')
   }
 }
+
+/** How a route takes a form: not as the JSON that the API takes everything for. What is no form has no token either. */
+export const formPayload = (maxBytes: number) => ({
+  parse: 'gunzip' as const,
+  output: 'data' as const,
+  maxBytes,
+  override: 'application/x-www-form-urlencoded',
+})

@@ -7,6 +7,7 @@
 import type { Readable } from 'node:stream'
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
 import { Fault } from '../base/fault.js'
+import { flowTo } from './answer/flow.js'
 
 /** Given by the daemon: the events that a session may see, as server-sent events; throws a Fault. */
 export type Follow = (
@@ -48,11 +49,7 @@ const answer = async (ground: LiveGround, request: Request, h: ResponseToolkit):
       after: typeof after === 'string' && after !== '' ? after : null,
       address: addressOf(request),
     })
-    const { res } = request.raw
-    if (res.destroyed) stream.destroy()
-    else res.once('close', () => stream.destroy())
-    // compressed, it would be held back
-    request.info.acceptEncoding = 'identity'
+    flowTo(request, stream)
     const response = h.response(stream)
     for (const [name, value] of Object.entries(HEADERS)) response.header(name, value)
     return response

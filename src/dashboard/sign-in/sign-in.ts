@@ -7,7 +7,7 @@
  */
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi'
 import { cookieRules, readCookie, setCookie } from '../cookie.js'
-import { Form } from '../form.js'
+import { Form, formPayload } from '../form.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
 import type { Asked, Reply } from './exchange.js'
 import { message, type SignInGround } from './ground.js'
@@ -34,13 +34,6 @@ const STEPS: readonly (readonly [method: 'GET' | 'POST', path: string, step: Ste
 ]
 
 const MOST_FORM = 65_536
-const PAYLOAD = {
-  parse: 'gunzip' as const,
-  output: 'data' as const,
-  maxBytes: MOST_FORM,
-  // instead of the JSON that the API takes everything for; what is no form has no token either
-  override: 'application/x-www-form-urlencoded',
-}
 
 const askedOf = (request: Request, baseUrl: string, isTls: boolean): Asked => ({
   params: request.params as Record<string, string>,
@@ -89,7 +82,7 @@ export const signInRoutes = (ground: SignInGround, isTls: boolean): readonly Ser
   STEPS.map(([method, path, step]) => ({
     method,
     path,
-    options: { auth: false as const, ...(method === 'POST' && { payload: PAYLOAD }) },
+    options: { auth: false as const, ...(method === 'POST' && { payload: formPayload(MOST_FORM) }) },
     handler: async (request: Request, h: ResponseToolkit) => {
       const baseUrl = ground.baseUrl()
       try {

@@ -1,0 +1,161 @@
+/**
+ * NAME      dashboard - the pages for people
+ * DESCRIPTION
+ *   A hapi plugin on the listener of the API. It holds nothing and decides nothing: it reads the cookie, asks /v1 as
+ *   the person whose session that is, and renders. GET changes nothing; a POST carries the token of its session and
+ *   comes from our own origin, or it is shown again with a word about it.
+ * NOTES
+ *   Every answer is made here, also that of an error, so that the API's problem documents never reach a page.
+ */
+import { Readable } from 'node:stream'
+import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
+import type { Log } from '../base/log.js'
+import type { IdentitySettings } from '../config/identity.js'
+import type { ProvePerson } from '../tenant/identity/local.js'
+import type { TenantGround } from '../tenant/principal.js'
+import { act } from './answer/act.js'
+import { flowTo } from './answer/flow.js'
+import { createGuard, type Guard } from './answer/guard.js'
+import { type ResponseGround, respond } from './answer/respond.js'
+import { createVisitors } from './answer/visitor.js'
+import { type Ask, jsonOf, type Problem } from './ask.js'
+import { type Assets, loadAssets } from './assets/assets.js'
+import { formPayload } from './form.js'
+import { type Follow, liveRoute } from './live.js'
+import { isOwnOrigin } from './own-form.js'
+import type { Page, RawRoute, Reader } from './page.js'
+import { OPEN_PAGES, PAGES, RAW_ROUTES } from './pages/all.js'
+import { NOT_FOUND, notFor, troubleView } from './parts/trouble.js'
+import { SAFE_HEADERS } from './render.js'
+import { createProviders } from './sign-in/providers.js'
+import { createRecheck } from './sign-in/recheck.js'
+import { signInRoutes } from './sign-in/sign-in.js'
+
+export interface DashboardOptions {
+  readonly ask: Ask
+  readonly follow: Follow
+  /** Known once the listener listens. */
+  readonly baseUrl: () => string
+  readonly pepper: Uint8Array
+  readonly version: string
+  readonly isDev: boolean
+  readonly log: Log
+  /** The client's address, behind proxies too. */
+  readonly addressOf: (request: Request) => string
+  readonly tenant: TenantGround
+  readonly accountId: string
+  readonly provePerson: ProvePerson
+  readonly identity: IdentitySettings
+  /** This listener speaks TLS itself. */
+  readonly isTls: boolean
+}
+
+/** What the API's listener takes in. */
+export interface Site {
+  readonly plugin: Plugin<void>
+  /** The page at an address where programs get JSON. */
+  page(request: Request, h: ResponseToolkit): Promise<ResponseObject>
+  /** The page that says that there is none. */
+  missing(request: Request, h: ResponseToolkit): Promise<ResponseObject>
+}
+
+const MOST_FORM = 4 * 1024 * 1024
+const OPEN = { auth: false as const }
+
+const routesOf = (ground: ResponseGround, { guarded }: Guard, page: Page) => [
+  {
+    method: 'GET' as const,
+    path: page.path,
+    options: OPEN,
+    handler: guarded(async (_request, h, visit) => {
+      const isTheirs = visit.may(page.role ?? 'viewer')
+      const view = isTheirs ? await page.view(visit, null) : troubleView(notFor(page.role))
+      return respond(ground, h, { view, visit })
+    }),
+  },
+  {
+    method: 'POST' as const,
+    path: page.path,
+    options: { ...OPEN, payload: formPayload(MOST_FORM) },
+    handler: guarded(async (request, h, visit) => respond(ground, h, await act(page, request, visit))),
+  },
+]
+
+const rawRoute = ({ guarded }: Guard, { path, answer }: RawRoute) => ({
+  method: 'GET' as const,
+  path,
+  options: OPEN,
+  handler: guarded(async (request, h, visit) => {
+    const { status, headers, body } = await answer(visit)
+    if (body instanceof Readable) flowTo(request, body)
+    const response = h.response(body).code(status)
+    for (const [name, value] of Object.entries(headers)) response.header(name, value)
+    return response
+  }),
+})
+
+const assetRoute = (assets: Assets) => ({
+  method: 'GET' as const,
+  path: '/assets/{path*}',
+  options: OPEN,
+  handler: (request: Request, h: ResponseToolkit) => assets.answer(request, h),
+})
+
+const openPage = ({ ask, addressOf }: DashboardOptions, { openly }: Guard) =>
+  openly(async (request, visit) => {
+    const reader: Reader = {
+      visit,
+      params: request.params as Record<string, string>,
+      query: new URL(request.url.href).searchParams,
+      ask: async <T>(path: string) =>
+        jsonOf<T>(await ask('GET', path, { session: null, address: addressOf(request) })),
+    }
+    const page = OPEN_PAGES.find(({ path }) => path === request.route.path)
+    return page === undefined ? troubleView(NOT_FOUND) : page.view(reader)
+  })
+
+/** What the server refused before a page heard of it, such as a form that is too large, is a page; no answer lacks its headers. */
+const finish =
+  ({ openly }: Guard) =>
+  async (request: Request, h: ResponseToolkit) => {
+    const { response } = request
+    if ('isBoom' in response) return h.continue
+    const isProblem = String(response.headers['content-type']).startsWith('application/problem+json')
+    const refused = async (problem: Problem) => openly(async () => troubleView(problem))(request, h)
+    const last = isProblem ? await refused(JSON.parse(String(response.source))) : response
+    for (const [name, value] of Object.entries(SAFE_HEADERS)) {
+      if (last.headers[name] === undefined) last.header(name, value)
+    }
+    return isProblem ? last : h.continue
+  }
+
+export const createDashboard = (options: DashboardOptions): Site => {
+  const { follow, baseUrl, log, addressOf } = options
+  const { tenant, accountId, provePerson, identity: settings } = options
+  const assets = loadAssets()
+  const providers = createProviders(settings.oidc, tenant.clock)
+  const signIn = { tenant, accountId, provePerson, settings, baseUrl, log, assets, providers }
+  const visitors = createVisitors({ ...options, recheck: createRecheck(signIn) })
+  const ground = { ...options, assets, visitors }
+  const guard = createGuard(ground)
+  const isOurs = ({ raw }: Request): boolean => isOwnOrigin(raw.req.headers, baseUrl())
+  const live = liveRoute({ follow, addressOf, sessionOf: visitors.sessionOf, isOurs })
+  return {
+    plugin: {
+      name: 'dashboard',
+      register(server) {
+        for (const page of PAGES) server.route(routesOf(ground, guard, page))
+        for (const raw of RAW_ROUTES) server.route(rawRoute(guard, raw))
+        server.ext('onPreResponse', finish(guard), { sandbox: 'plugin' })
+        server.route(assetRoute(assets))
+        server.route(live)
+        server.route([...signInRoutes(signIn, options.isTls)])
+        server.ext('onPostStop', () => providers.close())
+      },
+    },
+    page: openPage(options, guard),
+    missing: guard.guarded(async (_request, h, visit) =>
+      respond(ground, h, { view: troubleView(NOT_FOUND), visit }),
+    ),
+  }
+}
