@@ -13,7 +13,7 @@ export interface Reply {
 }
 
 const LINE = /^(\d{3})[ -]?(.*)$/
-const ENHANCED = /^([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)/
+const ENHANCED = /^#?([245]\.\d{1,3}\.\d{1,3})(?:\s+|$)/
 
 /** Reads one or more reply lines; null when the first does not start with three digits. */
 export const parseReply = (response: string): Reply | null => {

@@ -7,6 +7,7 @@ const cases: [string, ReturnType<typeof parseReply>][] = [
   ['421 closing', { code: 421, enhanced: null, text: 'closing' }],
   ['250', { code: 250, enhanced: null, text: '' }],
   ['550 5.7.1', { code: 550, enhanced: '5.7.1', text: '' }],
+  ['550 #5.1.0 Address rejected.', { code: 550, enhanced: '5.1.0', text: 'Address rejected.' }],
   ['hello', null],
   ['', null],
 ]

@@ -42,7 +42,7 @@ export const STRONG: readonly Rule[] = [
   // These codes are about the sender, whatever address the words call invalid (RFC 3463, 3.2).
   { category: 'sender_rejected', text: words.UNKNOWN, enhanced: ['5.1.7', '5.1.8'] },
   // AsyncOS, where its list of recipients has no such one.
-  { category: 'unknown_user', text: /#5\.1\.0 address rejected/, enhanced: ['5.1.0'] },
+  { category: 'unknown_user', text: /(?:^|#5\.1\.0 )address rejected\b/, enhanced: ['5.1.0'] },
   // Exchange Online says this, and only this, where no mailbox has the name.
   {
     category: 'unknown_user',

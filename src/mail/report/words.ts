@@ -19,6 +19,8 @@ export const BAD_AUTH = anyOf(
 export const BLOCKED = anyOf(
   /block[- ]?list|black[- ]?list|deny[- ]?list|\b(?:rbl|dnsbl|rbls|sbl|xbl|pbl|cbl|aup#|bl\d{6})/,
   /spamhaus|spamcop|sorbs|barracuda(?:central)?|senderscore|sender ?base|trustedsource|cloudmark/,
+  /liste noire|lista ne(?:ra|gra)|czarn\S+ li[sś][ct]|ч[её]рн\S+ спис|黑名单|黑名單|ブラックリスト|sperrliste|schwarze[nr]? liste|zwarte lijst|(?<!not )\blisted (?:at|by) \S+\.\S/,
+  /mailspike|uceprotect|abuseat|spamrats|abusix|directory[- ]harvest|\bharvest(?:ing)? attack|dictionary attack|\byou (?:are|were|have been) (?:currently |temporarily |permanently )?(?:blocked|banned|listed)\b/,
   /invaluement|reputation|open[- ]?relay|\bbanned\b|reverse dns|reverse lookup|\brdns\b|\bptr\b/,
   /(?:dynamic|residential|dial-?up|generic) (?:ip|host|client|pool)|bad helo|invalid helo/,
   /helo (?:command )?rejected|client host .{0,80}rejected|client host rejected|host rejected/,
@@ -52,6 +54,7 @@ export const BAD_SENDER = anyOf(
 export const SPAM = anyOf(
   /\bspam(?!titan|assassin|hero|experts?\b|gate)|\bdt:spm\b|(?:anti|no)-?spam|junk ?mail|unsolicited|bulk e?-?mail|\bube\b|\buce\b|phish|surbl|uribl/,
   /dbl\.|bounce attack|message (?:content )?(?:looks|appears)[^.]{0,30}like|high probability|bayes|scored/,
+  /correo no deseado|indésirable|unerwünschte? (?:werbung|nachricht|mail)|indesiderat|垃圾|迷惑メール|нежелательн/,
   /content (?:filter|reject|analysis|scan)|fraudulent|suspicious|mail reje(?:te|cted)\. |ofr_(?!41)\d/,
 )
 
@@ -59,8 +62,9 @@ export const VIRUS = /\bvirus(?:es)?\b|malware|infected|trojan|\bworm\b|virus-/
 
 /** Too much, too fast, or greylisted. */
 export const RATE = anyOf(
+  /\btrop de|zu viele|demasiad[oa]s|\btroppi|\bmuit[oa]s (?:dest|mens|con)|\bte veel|zbyt (?:wiele|dużo)|слишком много|过多|過多|太多/,
   /rate[- ]?limit|throttl|too much recipient|\b(?:rp:qrc|mi:ipr)\b/,
-  /too many (?:messages|connections|e?mails|mails|recipients|concurrent|sessions|errors|invalid|bad|unknown|failed|requests|commands|simultaneous|transactions|hosts)/,
+  /too many (?:attempts|messages|connections|e?mails|mails|recipients|concurrent|sessions|errors|invalid|bad|unknown|failed|requests|commands|simultaneous|transactions|hosts)/,
   /(?:hourly|daily|connection|sending|message|email|rate|send|recipient) (?:rate |sending )?(?:limit|quota|threshold)s?[^.]{0,30}(?:exceed|reach|over|hit)/,
   /exceed(?:ed|s|ing)?[^.]{0,30}(?:rate|sending limit|hourly|daily|messages? per|connections?\b|allowed number)/,
   /sending (?:too )?(?:much|fast|rate|limit)|slow down|grey ?list|gray ?list|unusual rate/,
@@ -117,7 +121,7 @@ export const BAD_NAME = /(?:host|domain|name service|mx\b|dns\b|nxdomain|zone|ho
 export const GONE_DOMAIN = anyOf(
   /host (?:or domain )?(?:name )?(?:is )?(?:unknown|not found|doesn'?t exist|does not exist)/,
   /unknown (?:host|domain|mail host)/,
-  /(?:domain|host)(?: ?name)?[^.]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|can(?:'t|not) be (?:found|resolved)|could not be found|has no (?:mx|mail)|no longer exist|does not accept (?:e-?)?mail(?! (?:from|with|that|sent|without|containing|which|by|via|through|larger|over|above|on|at)\b))/,
+  /(?:domain|host)(?: ?name)?[^.;]{0,40}(?:not found|doesn'?t exist|does not exist|is unknown|non-?existent|not exist|can(?:'t|not) be (?:found|resolved)|could not be found|has no (?:mx|mail)|no longer exist|does not accept (?:e-?)?mail(?! (?:from|with|that|sent|without|containing|which|by|via|through|larger|over|above|on|at)\b))/,
   /(?:non-?existent|no such|unregistered) (?:domain|host|mail ?host)|nxdomain|nullmx/,
   /null mx|unrouteable (?:mail )?domain|couldn'?t find any host|name or service not known/,
   /all relevant mx records point to non-existent|illegal host\/domain/,
@@ -155,13 +159,17 @@ export const BY_POLICY = anyOf(
 /** Courtesies and footers that name spam, viruses and other days without meaning ours. */
 export const COURTESY: readonly RegExp[] = [
   /(?:check|verify|correct|confirm|review)\b[^.]{0,80}\band (?:then )?(?:try|send|resend)\b(?:[^.]{0,30}?\bagain\b)?(?! later)/g,
-  /\b(?:scanned|checked|protected|screened) (?:for|against|by|from|with|using)\b[^.]{0,60}?(?:virus(?:es)?|spam|malware|mailscanner|anti-?virus|threats)\b/g,
+  /\b(?:scanned|checked|protected|screened) (?:for|against|by|from|with|using)\b[^.]{0,60}?(?:virus(?:es)?|spam|malware|mailscanner|anti-?virus|threats)\b(?:(?:,| and| or|, and|, or)? (?:virus(?:es)?|spam|malware|phishing|threats)\b){0,3}/g,
+  /\b(?:see|read|visit|consult|about) (?:our|the|this) (?:anti-?)?(?:spam|abuse|virus|mail|e-?mail)[- ]polic(?:y|ies)\b/g,
+  /\b(?:please )?(?:try|send|resend) (?:it |this )?again with (?:a|an|the) (?:correct|valid|different|right|proper|other) \w+/g,
   /\b(?:no|without|free of|free from) (?:known )?(?:virus(?:es)?|malware)\b|\bvirus[- ]free\b/g,
   /closing (?:the |this )?(?:connection|transmission channel|channel|session)/g,
 ]
 
 /** Said of the far server, the connection, the sender, a rule: not of the address, though the address may stand beside it. */
 export const OF_OTHERS: readonly RegExp[] = [
+  /(?:adresse?|direcci[oó]n|indirizzo|endereço|адрес)\S* (?:e-?mail )?(?:ip|de retour|de retorno|di ritorno|host)(?![a-z])[^.;]{0,30}/g,
+  /(?:ip|client|host|server|antwort|rück(?:sende)?)-?adresse?[^.;]{0,30}|(?:ip|服务器|伺服器|客户端)\s?(?:地址|アドレス)[^。;]{0,15}/g,
   /\b(?:connection|session|socket|channel|stream|link|servers?|host|backend|peer|daemon|gateway|mta|service|process)(?:\s+(?:has|have|had|was|is|were|been|got|unexpectedly|abruptly|prematurely|by|peer|are|itself)){0,4}\s+(?:closed?s?|closing|dropped|terminated|disabled|removed|moved|changed|aborted|reset|cancell?ed|disconnected|shut ?down|discontinued|unavailable|no longer \w+)\b(?: (?:the |its |this |our )?(?:connection|session))?/g,
   /\b(?:closed|dropped|terminated|aborted|reset|lost|refused|broken|cancell?ed) (?:the |its |this |our )?(?:smtp |tcp |network )?(?:connection|session|socket|channel|conversation|link|transmission)\b/g,
   /\b(?:delivery|message|mail|e-?mail|transfer|attempt|transaction|copy)\b(?! (?:address|account|box|user|alias))[^.:;,]{0,40}\b(?:cancell?ed|aborted|terminated|closed|deleted|removed|discontinued|moved|changed)\b/g,
@@ -175,9 +183,9 @@ export const OF_OTHERS: readonly RegExp[] = [
 
 /** Two nouns of which the second is meant: `recipient policy`, `user agent`, `mailbox server`. */
 export const COMPOUND: readonly RegExp[] = [
-  /undisclosed[- ]recipients?\b/g,
+  /undisclosed[- ]recipients?\b|\b(?:user|customer|recipient|account|address)-(?!unknown\b|not\b|does\b)(?:defined|supplied|provided|specific|based|level|related|facing)\b/g,
   /\b(?:recipient|address|user|mail ?box|account|alias|customer|destination)(?:'s|s)?[- ](?:mail |e-?mail |smtp )?(?:servers?|hosts?|database|store|backend|service|gateway|system|mta|mx|network|polic(?:y|ies)|agents?|filter(?:ing)?s?|verification|validation|restrictions?|passwords?|credentials?|authentication|certificates?|session|rules?|settings?|preferences?|scripts?|headers?|lists?|limits?|rates?|quota|directory|lookup|callout|key|token|signature|book|plan|type|class|path|home|inbounds?|outbounds?)\b/g,
-  /\bno valid recipients, bye/g,
+  /\bno valid recipients?(?:, bye| ?$)/g,
   /\b(?:user ?name|user|account|login)s? ?(?:or|and|\/|&) ?passwords?\b/g,
   /\b(?:to|cc|bcc|from|reply-to|date|subject|received):? (?:header|field|line)s?\b[^.]{0,60}/g,
   /(?:recipients?|address(?:es)?|user)[^.]{0,20}\b(?:in|of) (?:the )?(?:message )?headers?\b/g,
@@ -228,6 +236,7 @@ export const SUSPENDED = anyOf(
   /(?:inactive|suspended|locked|dormant|expired|blocked|deactivated) (?:account|mail ?box|user|recipient|address)/,
   /is (?:currently )?(?:suspended|inactive|locked)|mailbox temporarily|hasn'?t (?:activated|logged)/,
   /not (?:yet )?activated/,
+  /(?:konto|postfach|caixa|conta\b|cuenta|buz[oó]n|compte|bo[iî]te|casella|skrzynk|ящик|учетная запись|аккаунт|账号|帐号|用户|アカウント|hesa[bp])[^.。]{0,30}(?:gesperrt|ina[ck]?tiv|inactif|suspen[sd]|bloqu|bloccat|sospes|nieaktywn|blokowan|zawieszon|блокирован|неактив|冻结|凍結|锁定|停止|停用|askıya)/,
 )
 
 /** For good. */
@@ -240,6 +249,7 @@ export const DISABLED = anyOf(
 /** Lists, groups and people that take mail from some only. */
 export const RESTRICTED = anyOf(
   /not (?:allowed|permitted|authori[sz]ed) to (?:post|write|send (?:mail |messages? |e-?mail )?to|e-?mail)/,
+  /\b(?:takes?|accepts?|receives?) (?:e-?mails?|mails?|messages?|only)? ?(?:from )?(?:internal|local|inside|authenticated|known)\b[^.]{0,30}\bonly\b|\binternal (?:e-?mail|mail|messages?|senders?|use)\b[^.]{0,10}\bonly\b/,
   /permission to (?:post|send)|members? only|only (?:members|accepts?|receiv)|restricted/,
   /\b(?:recipients?|user|mailbox|he|she|they)\b(?! server)[^.]{0,30}(?:not (?:accept|want|allow)|refus(?:es|ed)|does ?n[o']t accept|only accept)/,
   /refused by (?:the )?recipient|not accept(?:ing)? (?:mail|messages|e-?mail)/,
@@ -251,10 +261,22 @@ export const RESTRICTED = anyOf(
 /** No word of why: the code must not speak against it. */
 export const BARE_REJECTION = /recipient (?:address )?rejected\.? ?(?:$|\(|:? ?$)/
 
+const ABSENT =
+  /(?:nie istnieje|n['’]existe pas|inconnue?s?(?![a-z])|inexist[ae]nte?s?(?![a-z])|no existe|desconocid[oa]|desconhecid[oa]|sconosciut[oa]|non esiste|unbekannte?[rns]?(?![a-z])|existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません)/
+    .source
+const MAILBOX =
+  /(?:adres|address|e-?mail|direcci[oó]n|indirizzo|endereço|us(?:er|uario|u[áa]rio)|utilisateur|utilizador|utente|benutzer|empfänger|destinat|recipient|compte|account|kont[oa]|cuenta|conta(?![a-z])|buz[oó]n|casilla|casella|caixa|bo[iî]te|postfach|mailbox|gebruiker|ontvanger|odbiorc|użytkownik|skrzynk|пользовател|адрес|получател|ящик|аккаунт|用户|用戶|收件|邮箱|郵箱|信箱|地址|宛先|アドレス|ユーザ|受信者|メールボックス|帐号|账号|帳號)/
+    .source
+
+/** "Unknown" and "does not exist" abroad are said of errors, files and hosts, too: a mailbox stands beside, or nothing else. */
+const UNKNOWN_ABROAD = new RegExp(
+  `${MAILBOX}[^.。;]{0,60}${ABSENT}|${ABSENT}[^.。;:]{0,20}${MAILBOX}|(?:^|<\\s*>)[^a-zа-яà-ÿ\\u3040-\\u9fff]{0,12}${ABSENT}\\s*(?:$|[.(,!。])`,
+)
+
 export const UNKNOWN = anyOf(
   /\b(?:user|account|mail ?box|rcpt|recipient|receiver|(?<!\b(?:ip|from|sender|sending|return|reply) )addresse?e?s?|alias|customer|subscriber|person|local[- ]?part|member|userid)(?:'s)?(?: ?name)?(?: address)?[^.]{0,50}(?:unknown|not found|(?:does ?n[o'’]t|did ?n[o'’]t|does not seem to|did not|do not|not|n'?t)(?: currently| seem to)? exist|no(?:t|n)[- ]?exist|(?:is|was|are|be) ?(?:not|n'?t) (?:valid|known|recogni[sz]ed|listed|registered|available here|local|correct|found|in (?:the|our)|a (?:valid|known|local)|configured to receive|here|defined|unique)|not (?:known|recogni[sz]ed|listed|registered|a valid|valid|found|unique|reachable by)|(?:is |was )?(?:invalid|wrong|incorrect|unrouteable|unroutable|undeliverable|non-?existent)(?! (?:format|state|index|header|cache|certificate|password|size|syntax in))|no longer exist|no such|couldn'?t be found|could ?n[o'’]t be (?:found|resolved)|cannot be (?:found|resolved)|doesn'?t have (?:an? )?|has no (?:mail|account)|may not exist)/,
   /(?:unknown|no such|no known|invalid|non[- ]?existent|bad|illegal|wrong|incorrect|no valid|unrouteable|unroutable|undefined|unrecogni[sz]ed|not a (?:valid|known|local|registered)|not our)(?: local| destination| mail| e-?mail| virtual| primary| forwarding| delivery)? ?(?:local[- ]?part|user|recipient|receiver|mail ?box|addresse?e?|account|destination mailbox|customer|person|alias|local name|member|subscriber)(?:e?s)?(?![a-z-])/,
-  /\buser ?unknown\b|\bunknown ?user\b|\b(?:bad|invalid|unknown|no_such|nonexistent)_(?:recipient|user|rcpt|mailbox|address)\b/,
+  /\buser ?unknown\b|\bunknown ?user\b(?!-)|\b(?:bad|invalid|unknown|no_such|nonexistent)_(?:recipient|user|rcpt|mailbox|address)\b/,
   /no (?:mail ?box|user|recipient|account|address|person|one)s?(?: by that name)?(?: is)?(?: currently)? (?:here|by that|found|with (?:that|this)|of that|available|listed|matches|such)/,
   /mailbox unavailable/,
   /mail ?box (?:does|is|not)[^.]{0,10}(?:not (?:exist|found|available|here|local)|unavailable|invalid)/,
@@ -275,9 +297,9 @@ export const UNKNOWN = anyOf(
   /utente (?:sconosciuto|non)|mailbox not|addressee unknown/,
   /addresses? failed: unknown/,
   /rcpt .{0,60}failed\b.{0,20}unknown|invalid mailbox|not configured to receive/,
-  /account unavailable|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
-  /nie istnieje|nessun utente|destinatario errato|n'existe pas|inconnue?\b|inexistente|no existe|desconocid[oa]|sconosciut[oa]|non esiste|unbekannt/,
-  /existiert nicht|не (?:существует|найден)|(?<!可能)不存在|存在しません|見つかりません|宛先不明/,
+  /account unavailable|\bunavailable (?:mail )?user\b|undeliverable address|not our customer|(?:user|mailbox|rcpt) [^.]{0,60}do(?:es|s)n'?t exist/,
+  /nessun utente|destinatario errato|宛先不明/,
+  UNKNOWN_ABROAD,
   // what Exchange and others say to the reader, where no code stands beside it
   /(?:empfänger|adresse|benutzer|konto|postfach)[^.]{0,90}nicht [^.]{0,40}(?:gefunden|vorhanden|bekannt|aufgelistet|registriert)/,
   /(?:adresse|utilisateur|destinataire|compte|bo[iî]te)[^.]{0,60}(?:introuvable|n.est pas (?:répertorié|connu|valide)|n.a pas été trouvé)/,
@@ -337,7 +359,10 @@ export const SECURE = anyOf(
 
 /** Beside one of these a code for a dead address, with no word to prove it, is not believed. */
 export const NOT_DEAD = anyOf(
-  /\b(?:polic(?:y|ies)|access denied|(?<!re)blocked|not (?:allowed|permitted|accepted|authori[sz]ed)|prohibited|forbidden|refused|unauthori[sz]ed|abuse|junk|unwanted|limit|too many|denied)\b/,
+  /\bips?\b(?! address)|pol[ií]ti(?:ca|que|k)|richtlinie|polityk|политик|策略|ポリシー|liste noire|lista ne|indésirable|deseado|indesiderat|unerwünscht|niechcian|спам|рассылк|реклам|垃圾|迷惑/,
+  /bloqu|bloccat|gesperrt|blokowan|блокир|abgelehnt|verweigert|nicht erlaubt|rejet|refus|rechaz|rifiut|rejeitad|recusad|odrzucon|odmow|geweigerd|отклон|отказ|не принят|拒|inhalt|contenu|contenido|contenuto|treść|内容|спис/,
+  /inaktiv|inac?tiv[oa](?![a-z])|inactif|suspens[oa](?![a-z])|suspendid|suspendu|sospes|nieaktywn|zawieszon|неактив|冻结|凍結|锁定|鎖定|停止|停用|askıya/,
+  /\b(?:polic(?:y|ies)|access denied|(?<!re)blocked|not (?:allowed|permitted|accepted|authori[sz]ed)|prohibit(?:ed|ion)|forbidden|refused|unauthori[sz]ed|abuse|junk|unwanted|limit|too many|denied)\b/,
   /\b(?:connection|session|tls|ssl|certificate|authentication|starttls|timeout|timed out|agent|from:|your)\b/,
   /^(?!.*\b(?:recipient|user|mail ?box|address|account)\b).*\blink:/,
 )

@@ -5,6 +5,29 @@ import { codesIn } from '../../../src/mail/report/codes.js'
 
 const NONE = { code: null, enhanced: null }
 const SOFT = [
+  // in other languages: what is unknown is no mailbox, or the code stands beside other reasons
+  '550 Errore sconosciuto',
+  '550 Unbekannter Fehler',
+  '550 Die Datei existiert nicht',
+  '550 El archivo adjunto no existe',
+  '550 Adresse IP inconnue',
+  '550 签名不存在',
+  '550 5.2.1 Ящик заблокирован',
+  '550 5.2.1 Compte inactif',
+  '550 5.2.1 账号被冻结',
+  '550 5.1.1 Ihre IP-Adresse ist gesperrt',
+  '550 5.1.1 Ваш IP в черном списке',
+  '550 5.1.1 垃圾邮件被拒绝',
+  '550 5.1.1 Rejeté par la politique locale',
+  '550 5.1.1 Trop de destinataires inconnus',
+  '550 5.1.1 Mensaje rechazado por contenido',
+  // of us, of a list, of inside and outside
+  '550 5.1.1 listed at bl.far.test: 192.0.2.1',
+  '554 5.7.1 You are blocked: too many attempts to nonexistent mailboxes',
+  '550 5.1.1 Mailbox accepts internal mail only',
+  '550 5.1.1 Administrative prohibition',
+  '550 Unknown user-defined header X-Note',
+  '554 5.5.1 Error: no valid recipients',
   '550 5.1.1 <x>: Recipient address rejected: undeliverable address: connect to mx.far.test[192.0.2.1]:25: Connection timed out',
   '550 5.1.1 <x>: Recipient address rejected: unverified address: Address lookup failed',
   '550 5.1.1 <x>: User unknown in local recipient table (temporary LDAP lookup failure)',
@@ -50,6 +73,15 @@ const SOFT = [
   '550 5.7.1 Recipient rejected',
 ]
 const HARD = [
+  '550 Destinatário desconhecido',
+  '550 5.5.0 Boîte aux lettres inexistante',
+  '550 Unbekannter Empfänger',
+  '550 <x@y.test>: не существует',
+  '550 该用户不存在',
+  '550 #5.1.0 Address rejected.',
+  '550 5.1.1 User unknown; see our spam policy at https://far.test/policy',
+  '550 5.1.1 User unknown. This mail was scanned for viruses and spam',
+  '550 5.1.1 User unknown; please try again with a correct address',
   '550 #5.1.0 Address rejected',
   '550 5.1.1 <x>: Recipient address rejected: User unknown in virtual mailbox table',
   '550 No such user here',
