@@ -9,8 +9,10 @@ import { normalizeAddress } from '../mail/address.js'
 const LONGEST = 200
 const LINK = /\bhttps?:\/\/\S+/gi
 const BRACKETED = /<[^<>]*>|\([^()]*@[^()]*\)/g
-/** An address, a number, a code, a name of a host, an id. */
-const OF_ONE_MAIL = /\S*[\d@]\S*/g
+/** A server's name of one word for a mail or for itself: `[alpha]`, `(xkjqwzpt)`. */
+const TAGGED = /\[[^\s[\]]*\]|\([^\s()]*\)/g
+/** An address, a number, a code, a name of a host, an id; `ref=…`. */
+const OF_ONE_MAIL = /\S*(?:[\d@=]|[\p{L}\d]\.[\p{L}\d])\S*/gu
 /** Such as `sYtTPuXEQzwK`: capitals in the middle of a long word. */
 const MIXED = /\b(?=\w*[a-z])\w+[A-Z]\w{6,}\b/g
 const NO_WORD = /[^\p{L}\s]+/gu
@@ -26,6 +28,7 @@ export const saidAlike = (text: string, address: string): string => {
     .slice(0, 2_000)
     .replace(LINK, ' ')
     .replace(BRACKETED, ' ')
+    .replace(TAGGED, ' ')
     .replace(OF_ONE_MAIL, ' ')
     .replace(MIXED, ' ')
     .replace(own, ' ')

@@ -25,6 +25,12 @@ const SAME: readonly (readonly [said: string, ...texts: (readonly [string, strin
     ['No such mailbox (id sYtTPuXEQzwKab@x)', 'a@x'],
     ['no such mailbox dGhpcXlzTmFtZQ', 'b@x'],
   ],
+  [
+    'user unknown',
+    ['User unknown [alpha.far.test]', 'a@x.test'],
+    ['user unknown (qkxzvbnm) mta-beta.far.test', 'b@x.test'],
+    ['user unknown ref=abcd-efgh', 'c@x.test'],
+  ],
   ['', ['550 5.1.1 <a@x.test>', 'a@x.test'], ['', 'b@x.test']],
 ]
 
