@@ -12,6 +12,7 @@
 import { createHmac } from 'node:crypto'
 import type { Reply } from '../../mail/reply.js'
 import type { AuthMechanism } from '../../store/port-tenants.js'
+import { hiding } from './hiding.js'
 
 /** Where tokens come from. Both reject with a sentence. */
 export interface TokenSource {
@@ -90,23 +91,9 @@ const inWords = (challenge: string): string => {
   try {
     const { status, scope } = JSON.parse(challenge) as { status?: unknown; scope?: unknown }
     const words = [status && `status ${status}`, scope && `scope ${scope}`].filter(Boolean).join(', ')
-    return words === '' ? '' : ` (${words})`
+    return words === '' ? '' : `(${words})`
   } catch {
     return ''
-  }
-}
-
-const NO_WORDS = /[\s\p{Cc}]+/gu
-const BASE64 = /[A-Za-z0-9+/=]{8,}/g
-
-/** A reply as it may be shown: some servers repeat what was said to them, or a piece of it. */
-const hiding = (secret: string, ...lines: readonly string[]): ((text: string) => string) => {
-  const plain = secret.replace(NO_WORDS, ' ').trim()
-  const exact = new RegExp(plain.replace(/[^\w\s]/g, '\\$&'), 'gi')
-  const encoded = [base64(secret), ...lines.map(base64)].join(' ')
-  return (text) => {
-    const shown = text.replace(BASE64, (word) => (encoded.includes(word) ? '…' : word))
-    return (plain === '' ? shown : shown.replace(exact, '…')).replace(NO_WORDS, ' ')
   }
 }
 
@@ -132,15 +119,12 @@ const converse = async (
     reply = await say(base64(said))
   }
   if (reply.code === 235) return mechanism
-  const hide = hiding(secret, first ?? '')
+  const hide = hiding([secret, first ?? ''])
   if (reply.code === 334)
     throw new LoginError(`${mechanism}: the server asks once more (${hide(fromBase64(reply.text))})`)
-  const enhanced = reply.enhanced === null ? '' : ` ${reply.enhanced}`
   const text = hide(reply.text)
-  throw new LoginError(`${mechanism} refused: ${reply.code}${enhanced} ${text}${hide(about)}`.trim(), {
-    ...reply,
-    text,
-  })
+  const said = [`${mechanism} refused: ${reply.code}`, reply.enhanced, text, hide(about)]
+  throw new LoginError(said.filter(Boolean).join(' '), { ...reply, text })
 }
 
 const byToken = async (

@@ -17,12 +17,19 @@ export interface Request {
 const GOOGLE_MAIL = 'https://mail.google.com/'
 const ASSERTION_S = 3_600
 
+const SAID: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EACCES: 'the daemon may not read it',
+  EISDIR: 'is a folder',
+}
+
 /** The content of a file; rejects with its name and the reason. */
 export const readNamed = async (what: string, path: string): Promise<string> => {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
-    throw new Error(`${what} ${path}: ${(error as NodeJS.ErrnoException).code ?? 'cannot be read'}`)
+    const { code = 'cannot be read' } = error as NodeJS.ErrnoException
+    throw new Error(`${what} ${path}: ${SAID[code] ?? code}`)
   }
 }
 

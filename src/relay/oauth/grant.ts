@@ -6,6 +6,7 @@
  *   they may repeat.
  */
 import type { Dialler } from '../../base/dial/dial.js'
+import { hiding } from '../dialogue/hiding.js'
 
 export interface Granted {
   readonly token: string
@@ -40,16 +41,8 @@ const parse = (body: Uint8Array): Json | null => {
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /** On one line, short, and without a secret. */
-const shown = (words: string, { secrets }: GrantForm): string => {
-  const hidden = Object.values(secrets).reduce(
-    (all, one) => (one === '' ? all : all.replaceAll(one, '…')),
-    words,
-  )
-  return hidden
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim()
-    .slice(0, 200)
-}
+const shown = (words: string, { secrets }: GrantForm): string =>
+  hiding(Object.values(secrets))(words).slice(0, 200)
 
 const refusal = (status: number, answer: Json | null, form: GrantForm): string => {
   const words = [text(answer?.error), text(answer?.error_description)].filter((one) => one !== null)

@@ -169,8 +169,8 @@ t.test('a server that repeats the secret tells nobody', async (t) => {
   const plain = await signIn(t, PASSWORD, ['AUTH PLAIN'], [`535 5.7.8 ${words}`])
   t.equal(plain.said, 'PLAIN refused: 535 5.7.8 you said "…", that is …, … for short, or …')
   const encoded = Buffer.from('pass word').toString('base64')
-  const steps = ['334 VXNlcm5hbWU6', '334 UGFzc3dvcmQ6', `535 no: ${encoded}`]
-  t.equal((await signIn(t, PASSWORD, ['AUTH LOGIN'], steps)).said, 'LOGIN refused: 535 no: …')
+  const steps = ['334 VXNlcm5hbWU6', '334 UGFzc3dvcmQ6', `535 no: pw=${encoded}`]
+  t.equal((await signIn(t, PASSWORD, ['AUTH LOGIN'], steps)).said, 'LOGIN refused: 535 no: pw=…')
   const challenge = Buffer.from('{"status":"of token-42\\u001b[31m"}').toString('base64')
   const token = { user: 'u', secret: tokens('token-42') }
   const answers = [`334 ${challenge}`, '535 5.7.8 bad token-42']

@@ -91,6 +91,10 @@ t.test('failures, in words and without a secret', async (t) => {
       [401, { error: 'invalid_client', error_description: `no such secret:\r\n ${SECRET}` }],
       /^no token: 127\.0\.0\.1:\d+ answered 401 invalid_client: no such secret: …$/,
     ],
+    [
+      [400, { error: `${new URLSearchParams({ s: SECRET })} or ${Buffer.from(SECRET).toString('base64')}` }],
+      /answered 400 s=… or …$/,
+    ],
     [[400, { error: 'invalid_scope' }], /answered 400 invalid_scope$/],
     [[503, 'busy'], /answered 503$/],
     [[302, ''], /answered 302: it redirects, which is not followed$/],
@@ -163,7 +167,7 @@ t.test('files', async (t) => {
   writeFileSync(file, 'two words')
   t.match(await failure(tokens.token()), /^token_file .*: holds no token, or more than one$/)
   const gone = source({ ...NOTHING, tokenFile: '/nowhere/token' })
-  t.equal(await failure(gone.tokens.token()), 'token_file /nowhere/token: ENOENT')
+  t.equal(await failure(gone.tokens.token()), 'token_file /nowhere/token: no such file')
 })
 
 t.test('a service account signs for the user', async (t) => {
