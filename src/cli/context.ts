@@ -154,11 +154,11 @@ export const withHouse = async <T>(args: Globals, use: (house: House) => Promise
 
 /** The text of a file that holds a secret; `-` is standard input's business, not this one's. */
 /** The file of an upstream's password; an error names the part of the URL that it came from. */
-export const readPasswordFile = async (path: string): Promise<string> => {
+export const readPasswordFile = async (path: string, word = 'password_file'): Promise<string> => {
   try {
     return await readSecretFile(path)
   } catch (error) {
-    throw Object.assign(error as NodeJS.ErrnoException, { path: `password_file ${path}` })
+    throw Object.assign(error as NodeJS.ErrnoException, { path: `${word} ${path}` })
   }
 }
 

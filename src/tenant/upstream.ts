@@ -133,24 +133,34 @@ type Query = Readonly<Record<string, string>>
 const file = (path: string | undefined): string | undefined =>
   path === undefined ? undefined : resolve(path)
 
+/** `word`: by which the URL names it. */
+type ReadSecret = (path: string, word: string) => Promise<string>
+
 /** The login of a URL; files of secrets are read now, those of tokens and keys later and again. */
 const loginOf = async (
   user: string,
   query: Query,
-  readSecret: (path: string) => Promise<string>,
+  readSecret: ReadSecret,
+  at: string,
 ): Promise<MemberAuth | null> => {
   if (user === '') return null
-  const secret = async (path: string | undefined): Promise<string | undefined> =>
-    path === undefined ? undefined : (await readSecret(path)).replace(/\r?\n$/, '')
-  const pass = await secret(query.password_file)
+  const secret = async (word: string): Promise<string | undefined> => {
+    const path = query[word]
+    if (path === undefined) return undefined
+    const found = (await readSecret(path, word)).replace(/\r?\n$/, '')
+    if (found === '')
+      throw invalid([{ field: `${at}.${word}`, kind: 'missing', message: 'the file is empty' }])
+    return found
+  }
+  const pass = await secret('password_file')
   if (!OAUTH.some((word) => query[word] !== undefined)) return { user, pass }
   const oauth: OauthWish = {
     tokenFile: file(query.token_file),
     serviceAccountFile: file(query.service_account_file),
     tokenUrl: query.token_url,
     clientId: query.client_id,
-    clientSecret: await secret(query.client_secret_file),
-    refreshToken: await secret(query.refresh_token_file),
+    clientSecret: await secret('client_secret_file'),
+    refreshToken: await secret('refresh_token_file'),
     scope: query.scope,
   }
   return { user, pass, oauth }
@@ -159,7 +169,7 @@ const loginOf = async (
 /** Reads an upstream URL. `readSecret` fetches the content of a password file. */
 export const parseUpstream = async (
   text: string,
-  readSecret: (path: string) => Promise<string>,
+  readSecret: ReadSecret,
   at = 'upstream',
 ): Promise<Member> => {
   const errors: FieldError[] = []
@@ -199,7 +209,7 @@ export const parseUpstream = async (
     port: url.port === '' ? undefined : Number(url.port),
     tls: tls as UpstreamTls | undefined,
     fingerprint: query.fingerprint,
-    auth: await loginOf(user, query, readSecret),
+    auth: await loginOf(user, query, readSecret, at),
     authMechanism:
       query.auth_mechanism === 'any'
         ? null

@@ -290,6 +290,13 @@ t.test(
         stderr: /password_file \/nowhere\/mta1: no such file/,
       },
     )
+    t.match(
+      await run(['upstream', 'add', 'main', 'smtp://u@127.0.0.1', '--client-secret-file', '/nowhere/s']),
+      {
+        code: 74,
+        stderr: /client_secret_file \/nowhere\/s: no such file/,
+      },
+    )
   },
 )
 

@@ -7,6 +7,7 @@ import { codeOf, fieldsOf, openHouse } from './house.js'
 
 const secrets = async (path: string): Promise<string> => {
   if (path === '/run/pw') return 's3cret pass\n'
+  if (path === '/run/empty') return '\n'
   throw new Error('no such file')
 }
 const parse = (text: string) => parseUpstream(text, secrets)
@@ -31,6 +32,8 @@ t.test('upstream URLs', async (t) => {
   }
   t.match(await parse('smtp://mta.test?tls=verify&ca_file=ca.pem'), { caFile: join(process.cwd(), 'ca.pem') })
   t.strictSame(await fieldsOf(parse('smtp://u:pw@mta.test')), ['upstream forbidden'])
+  for (const word of ['password_file', 'client_secret_file', 'refresh_token_file'])
+    t.strictSame(await fieldsOf(parse(`smtp://u@mta.test?${word}=/run/empty`)), [`upstream.${word} missing`])
   t.strictSame(await fieldsOf(parse('smtp://mta.test?tls=maybe&wieght=1&rate=x')), [
     'upstream.wieght unknown',
     'upstream.tls format',
