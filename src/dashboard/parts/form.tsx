@@ -60,6 +60,21 @@ export const ActionForm = ({ visit, action, refused, children, class: name = 'fo
   </form>
 )
 
+/** Below the fields; `plain` where the page has something more important to do. */
+export const Send = ({
+  children,
+  plain = false,
+}: {
+  readonly children: string
+  readonly plain?: boolean
+}) => (
+  <div class="actions">
+    <button type="submit" class={plain ? 'b' : 'b main'}>
+      {children}
+    </button>
+  </div>
+)
+
 interface FieldProps {
   /** As /v1 names it, so that its mistakes find it. */
   readonly name: string

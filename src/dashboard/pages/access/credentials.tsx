@@ -2,15 +2,15 @@
  * NAME      credentials - names and passwords for the SMTP door
  */
 import type { Page, Refused } from '../../page.js'
-import { Verb } from '../../parts/form.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { slugOf, type WorkspaceName, workspacesOf } from './names.js'
+import { type WorkspaceName, workspacesOf } from './names.js'
 import { bestListener, type Installation } from './samples.js'
-import { LastUse } from './use.js'
+import { LastUse, RevokeVerb } from './use.js'
+import { SendsFor } from './whose.js'
 
 export interface CredentialRow {
   readonly id: string
@@ -32,39 +32,10 @@ const kindOf = ({ username, cidr }: CredentialRow): string => {
   return cidr === null ? 'client certificate, no password' : 'address range, no password'
 }
 
-const RevokeVerb = ({
-  visit,
-  row,
-  refused,
-}: {
-  readonly visit: Visit
-  readonly row: CredentialRow
-  readonly refused: Refused | null
-}) => (
-  <Verb
-    {...{ visit, refused }}
-    action="revoke"
-    label="Revoke"
-    reason="none"
-    harm
-    tiny
-    about={{ id: row.id, name: loginOf(row) }}
-  >
-    <p>
-      {row.last_used_at === null ? (
-        'Never used. '
-      ) : (
-        <>
-          Last used <Time visit={visit} at={row.last_used_at} />.{' '}
-        </>
-      )}
-      {row.cidr === null
-        ? 'The next login with it is refused, and an open session at its next mail.'
-        : 'Machines of this range must log in from now on, and an open session is refused at its next mail.'}
-    </p>
-    <p>It cannot be undone.</p>
-  </Verb>
-)
+const followsRevoking = ({ cidr }: CredentialRow): string =>
+  cidr === null
+    ? 'The next login with it is refused, and an open session at its next mail.'
+    : 'Machines of this range must log in from now on, and an open session is refused at its next mail.'
 
 const columns = (
   visit: Visit,
@@ -86,20 +57,19 @@ const columns = (
   },
   {
     head: 'Sends for',
-    cell: (row) => {
-      const slug = slugOf(workspaces, row.workspace_id)
-      return (
-        <>
-          <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>
-          {row.mode === 'test' ? ', test mail' : ''}
-        </>
-      )
-    },
+    cell: (row) => <SendsFor {...{ visit, workspaces, row }} />,
   },
   { head: 'Made', kind: 'opt', cell: (row) => <Time visit={visit} at={row.created_at} /> },
   { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
   ...(visit.may('member')
-    ? [{ head: '', cell: (row: CredentialRow) => <RevokeVerb {...{ visit, row, refused }} /> }]
+    ? [
+        {
+          head: '',
+          cell: (row: CredentialRow) => (
+            <RevokeVerb {...{ visit, row, refused }} name={loginOf(row)} follows={followsRevoking(row)} />
+          ),
+        },
+      ]
     : []),
 ]
 

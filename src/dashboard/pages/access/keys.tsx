@@ -5,14 +5,14 @@
  *   more than these ever leave the browser.
  */
 import type { Page, Refused } from '../../page.js'
-import { Verb } from '../../parts/form.js'
 import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { slugOf, type WorkspaceName, workspacesOf } from './names.js'
-import { LastUse, unusedSince } from './use.js'
+import { type WorkspaceName, workspacesOf } from './names.js'
+import { LastUse, RevokeVerb, unusedSince } from './use.js'
+import { SendsFor } from './whose.js'
 
 export interface KeyRow {
   readonly id: string
@@ -72,33 +72,6 @@ const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: W
 const isOver = (row: KeyRow, now: number): boolean =>
   row.expires_at !== null && Date.parse(row.expires_at) <= now
 
-const may = (row: KeyRow, workspaces: readonly WorkspaceName[], visit: Visit) => {
-  const slug = slugOf(workspaces, row.workspace_id)
-  return (
-    <>
-      {slug === null ? 'every workspace' : <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>}
-      {row.mode === 'test' ? ', test mail' : ''}
-    </>
-  )
-}
-
-const followsRevoking = (row: KeyRow, visit: Visit) => (
-  <>
-    <p>
-      {row.last_used_at === null ? (
-        'Never used. '
-      ) : (
-        <>
-          Last used <Time visit={visit} at={row.last_used_at} />.{' '}
-        </>
-      )}
-      The next request with {row.name} is refused, and an open SMTP session at its next mail.
-    </p>
-    {row.scope === 'platform' ? <p>It is a platform key: every workspace is concerned.</p> : null}
-    <p>It cannot be undone.</p>
-  </>
-)
-
 const columns = (
   visit: Visit,
   workspaces: readonly WorkspaceName[],
@@ -106,7 +79,7 @@ const columns = (
 ): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => <strong dir="auto">{row.name}</strong> },
   { head: 'Begins with', cell: (row) => <code class="nb">{row.prefix}</code> },
-  { head: 'Sends for', kind: 'name', cell: (row) => may(row, workspaces, visit) },
+  { head: 'Sends for', kind: 'name', cell: (row) => <SendsFor {...{ visit, workspaces, row }} /> },
   {
     head: 'Sends a minute',
     kind: 'num',
@@ -128,17 +101,13 @@ const columns = (
         {
           head: '',
           cell: (row: KeyRow) => (
-            <Verb
-              {...{ visit, refused }}
-              action="revoke"
-              label="Revoke"
-              reason="none"
-              harm
-              tiny
-              about={{ id: row.id, name: row.name }}
+            <RevokeVerb
+              {...{ visit, row, refused }}
+              name={row.name}
+              follows={`The next request with ${row.name} is refused, and an open SMTP session at its next mail.`}
             >
-              {followsRevoking(row, visit)}
-            </Verb>
+              {row.scope === 'platform' ? <p>It is a platform key: every workspace is concerned.</p> : null}
+            </RevokeVerb>
           ),
         },
       ]

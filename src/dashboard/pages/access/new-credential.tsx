@@ -6,14 +6,15 @@
 import { randomText } from '../../../base/secret.js'
 import type { Form } from '../../form.js'
 import type { Done, Page, Refused } from '../../page.js'
-import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Head, Section } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import type { CredentialRow } from './credentials.js'
-import { chosenWorkspace, type WorkspaceName, workspaceOptions, workspacesOf } from './names.js'
+import { type WorkspaceName, workspacesOf } from './names.js'
 import { firstMail } from './new-key.js'
 import { type Installation, loginSamples } from './samples.js'
 import { shownOnce } from './shown-once.js'
+import { Whose } from './whose.js'
 
 const MADE_LENGTH = 24
 
@@ -63,28 +64,6 @@ interface Asked {
   readonly workspaces: readonly WorkspaceName[]
 }
 
-const Whose = ({ visit, workspaces, ...one }: Asked) => (
-  <>
-    <Choice
-      {...one}
-      name="workspace_id"
-      label="Sends for"
-      value={chosenWorkspace(visit, workspaces)}
-      options={workspaceOptions(workspaces)}
-    />
-    <Choice
-      {...one}
-      name="mode"
-      label="Mode"
-      value={visit.scope.mode}
-      options={[
-        ['live', 'Live: its mail goes out'],
-        ['test', 'Test: its mail goes to the sandbox'],
-      ]}
-    />
-  </>
-)
-
 const LoginForm = (asked: Asked) => {
   const { visit, refused, action } = asked
   return (
@@ -106,11 +85,7 @@ const LoginForm = (asked: Asked) => {
         hint="Empty: one is made for you and shown once. Else 8 characters or more."
       />
       <Whose {...asked} />
-      <div class="actions">
-        <button type="submit" class="b main">
-          Make the login
-        </button>
-      </div>
+      <Send>Make the login</Send>
     </ActionForm>
   )
 }
@@ -129,11 +104,7 @@ const RangeForm = (asked: Asked) => {
         hint="Within loopback or private address space."
       />
       <Whose {...asked} />
-      <div class="actions">
-        <button type="submit" class="b">
-          Let them send
-        </button>
-      </div>
+      <Send plain>Let them send</Send>
     </ActionForm>
   )
 }

@@ -3,13 +3,14 @@
  */
 import type { Form } from '../../form.js'
 import type { Page } from '../../page.js'
-import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import type { KeyRow } from './keys.js'
-import { chosenWorkspace, slugOf, type WorkspaceName, workspaceOptions, workspacesOf } from './names.js'
+import { slugOf, type WorkspaceName, workspacesOf } from './names.js'
 import { type Installation, keySamples, type Sender } from './samples.js'
 import { shownOnce } from './shown-once.js'
+import { Whose } from './whose.js'
 
 const DAY_MS = 86_400_000
 const ENDS: readonly (readonly [days: string, text: string])[] = [
@@ -95,23 +96,7 @@ export const newKeyPage: Page = {
               maxLength={200}
               hint="The program that uses it."
             />
-            <Choice
-              {...one}
-              name="workspace_id"
-              label="Sends for"
-              value={chosenWorkspace(visit, workspaces)}
-              options={[...workspaceOptions(workspaces), [ALL, 'Every workspace (platform)']]}
-            />
-            <Choice
-              {...one}
-              name="mode"
-              label="Mode"
-              value={visit.scope.mode}
-              options={[
-                ['live', 'Live: its mail goes out'],
-                ['test', 'Test: its mail goes to the sandbox, which plays the recipients'],
-              ]}
-            />
+            <Whose {...{ visit, workspaces }} {...one} more={[[ALL, 'Every workspace (platform)']]} />
             <Choice {...one} name="expires_at" label="Ends" options={ENDS} />
             <Field
               {...one}
@@ -120,11 +105,7 @@ export const newKeyPage: Page = {
               type="number"
               hint="Empty: as the configuration says for all keys."
             />
-            <div class="actions">
-              <button type="submit" class="b main">
-                Make the key
-              </button>
-            </div>
+            <Send>Make the key</Send>
           </ActionForm>
         </>
       ),

@@ -1,6 +1,9 @@
 /**
- * NAME      use - when a key or login was last used
+ * NAME      use - when a key or login was last used, and the end of it
  */
+import type { ComponentChildren } from 'preact'
+import type { Refused } from '../../page.js'
+import { Verb } from '../../parts/form.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 
@@ -23,3 +26,39 @@ export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: U
   ) : (
     <Time visit={visit} at={row.last_used_at} />
   )
+
+interface RevokeProps {
+  readonly visit: Visit
+  readonly refused: Refused | null
+  readonly row: Used & { readonly id: string }
+  readonly name: string
+  /** In a sentence. */
+  readonly follows: string
+  /** Paragraphs. */
+  readonly children?: ComponentChildren
+}
+
+export const RevokeVerb = ({ visit, refused, row, name, follows, children }: RevokeProps) => (
+  <Verb
+    {...{ visit, refused }}
+    action="revoke"
+    label="Revoke"
+    reason="none"
+    harm
+    tiny
+    about={{ id: row.id, name }}
+  >
+    <p>
+      {row.last_used_at === null ? (
+        'Never used. '
+      ) : (
+        <>
+          Last used <Time visit={visit} at={row.last_used_at} />.{' '}
+        </>
+      )}
+      {follows}
+    </p>
+    {children}
+    <p>It cannot be undone.</p>
+  </Verb>
+)

@@ -2,7 +2,7 @@
  * NAME      domains - the domains whose mail is signed
  */
 import type { Page } from '../../page.js'
-import { ActionForm, Field } from '../../parts/form.js'
+import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { Icon } from '../../parts/status.js'
@@ -94,11 +94,7 @@ export const domainsPage: Page = {
                   refused={refused}
                   action="add"
                 />
-                <div class="actions">
-                  <button type="submit" class="b main">
-                    Add it
-                  </button>
-                </div>
+                <Send>Add it</Send>
               </ActionForm>
             </Section>
           ) : null}

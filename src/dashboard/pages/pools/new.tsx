@@ -2,7 +2,7 @@
  * NAME      new - another pool, with its first upstream
  */
 import type { Page } from '../../page.js'
-import { ActionForm, Field } from '../../parts/form.js'
+import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import { besideFields, MemberFields, memberOf } from './member-form.js'
 import type { Pool } from './state.js'
@@ -35,11 +35,7 @@ export const newPoolPage: Page = {
               action="create"
             />
             <MemberFields member={null} refused={refused} action="create" />
-            <div class="actions">
-              <button type="submit" class="b main">
-                Make the pool
-              </button>
-            </div>
+            <Send>Make the pool</Send>
           </ActionForm>
         </>
       ),

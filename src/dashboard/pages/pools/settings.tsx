@@ -2,7 +2,7 @@
  * NAME      settings - what a pool asks of its upstreams, changed
  */
 import type { Refused } from '../../page.js'
-import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
 import type { Pool } from './state.js'
 
@@ -49,11 +49,7 @@ export const Settings = ({ visit, refused, pool }: SettingsProps) => {
             ['delivered', 'delivered'],
           ]}
         />
-        <div class="actions">
-          <button type="submit" class="b">
-            Save
-          </button>
-        </div>
+        <Send plain>Save</Send>
       </ActionForm>
     </details>
   )

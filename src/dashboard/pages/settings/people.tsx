@@ -2,7 +2,7 @@
  * NAME      people - who works here, and who is invited
  */
 import type { Page, Refused } from '../../page.js'
-import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Code, Head, Note, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { Icon } from '../../parts/status.js'
@@ -92,11 +92,7 @@ const MakeYourOwn = ({ visit, refused }: { readonly visit: Visit; readonly refus
           autocomplete="new-password"
           hint="12 characters or more."
         />
-        <div class="actions">
-          <button type="submit" class="b main">
-            Make me an owner
-          </button>
-        </div>
+        <Send>Make me an owner</Send>
       </ActionForm>
       <details class="fold">
         <summary>Your identity provider knows you?</summary>
@@ -205,11 +201,7 @@ export const invitePage: Page = {
               hint="For your list; the link binds to whoever uses it."
             />
             <Choice {...one} name="role" label="Role" value="viewer" options={ROLE_OPTIONS} />
-            <div class="actions">
-              <button type="submit" class="b main">
-                Make the link
-              </button>
-            </div>
+            <Send>Make the link</Send>
           </ActionForm>
           <Note>
             <p>Whoever holds the link may use it. Send it by a way that you trust.</p>

@@ -2,7 +2,7 @@
  * NAME      person - one person: role, ways to sign in, in or out
  */
 import type { Page, Refused } from '../../page.js'
-import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Facts, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -53,11 +53,7 @@ const ChangeForm = ({ visit, row, refused }: PersonProps) => {
           The role is {row.role}: {row.role_from} says it at each sign-in.
         </p>
       )}
-      <div class="actions">
-        <button type="submit" class="b main">
-          Change
-        </button>
-      </div>
+      <Send>Change</Send>
     </ActionForm>
   )
 }

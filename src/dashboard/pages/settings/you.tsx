@@ -3,7 +3,7 @@
  */
 import { mistake } from '../../ask.js'
 import type { Page, Refused } from '../../page.js'
-import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Empty, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
@@ -27,11 +27,7 @@ const Settings = ({ visit, refused, person }: YouProps & { readonly person: Pers
     <ActionForm visit={visit} {...one}>
       <Field {...one} name="name" label="Name" maxLength={200} value={person.name} autocomplete="name" />
       <Choice {...one} name="time_zone" label="Time zone" value={person.time_zone} options={ZONES()} />
-      <div class="actions">
-        <button type="submit" class="b main">
-          Keep it
-        </button>
-      </div>
+      <Send>Keep it</Send>
     </ActionForm>
   )
 }
@@ -70,11 +66,7 @@ const Password = ({ visit, refused, hasOne }: YouProps & { readonly hasOne: bool
         required
         autocomplete="new-password"
       />
-      <div class="actions">
-        <button type="submit" class="b">
-          Change the password
-        </button>
-      </div>
+      <Send plain>Change the password</Send>
     </ActionForm>
   )
 }

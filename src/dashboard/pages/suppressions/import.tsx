@@ -11,7 +11,7 @@ import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Refused } from '../../page.js'
 import { figure } from '../../parts/figure.js'
-import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
 
@@ -52,11 +52,7 @@ export const ImportForm = (props: {
           ['account', 'every workspace'],
         ]}
       />
-      <div class="actions">
-        <button type="submit" class="b">
-          Import
-        </button>
-      </div>
+      <Send plain>Import</Send>
     </ActionForm>
   )
 }

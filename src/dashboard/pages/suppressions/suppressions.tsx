@@ -10,7 +10,7 @@ import type { Form } from '../../form.js'
 import { reasonWords } from '../../mail/meaning.js'
 import type { Done, Page, RawRoute, Refused } from '../../page.js'
 import { ExportLinks } from '../../parts/export-links.js'
-import { ActionForm, Choice, Field, Verb } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
@@ -161,11 +161,7 @@ const Add = ({ visit, refused }: { readonly visit: Visit; readonly refused: Refu
             ['account', 'every workspace'],
           ]}
         />
-        <div class="actions">
-          <button type="submit" class="b main">
-            Write to them no more
-          </button>
-        </div>
+        <Send>Write to them no more</Send>
       </ActionForm>
     </Section>
   )

@@ -3,7 +3,7 @@
  */
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
-import { ActionForm, Choice } from '../../parts/form.js'
+import { ActionForm, Choice, Send } from '../../parts/form.js'
 import { Code, Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { workspaceOptions, workspacesOf } from '../access/names.js'
@@ -68,11 +68,7 @@ export const newWebhookPage: Page = {
                 ]}
               />
             </div>
-            <div class="actions">
-              <button type="submit" class="b main">
-                Make the webhook
-              </button>
-            </div>
+            <Send>Make the webhook</Send>
           </ActionForm>
           <details class="fold">
             <summary>No endpoint yet? Watch the events arrive on this machine</summary>
@@ -104,11 +100,7 @@ export const editWebhookPage: Page = {
           />
           <ActionForm visit={visit} {...one}>
             <EndpointFields {...one} row={row} />
-            <div class="actions">
-              <button type="submit" class="b main">
-                Change it
-              </button>
-            </div>
+            <Send>Change it</Send>
           </ActionForm>
         </>
       ),

@@ -2,7 +2,7 @@
  * NAME      edit - a workspace is made or changed
  */
 import type { Page } from '../../page.js'
-import { ActionForm } from '../../parts/form.js'
+import { ActionForm, Send } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
@@ -27,11 +27,7 @@ export const newWorkspacePage: Page = {
           <Head title="Make a workspace" crumb={<a href={visit.link('/workspaces')}>Workspaces</a>} />
           <ActionForm visit={visit} {...one}>
             <WorkspaceFields {...one} row={null} pools={pools} />
-            <div class="actions">
-              <button type="submit" class="b main">
-                Make the workspace
-              </button>
-            </div>
+            <Send>Make the workspace</Send>
           </ActionForm>
         </>
       ),
@@ -68,11 +64,7 @@ export const editWorkspacePage: Page = {
           />
           <ActionForm visit={visit} {...one}>
             <WorkspaceFields {...one} row={row} pools={pools} />
-            <div class="actions">
-              <button type="submit" class="b main">
-                Change it
-              </button>
-            </div>
+            <Send>Change it</Send>
           </ActionForm>
         </>
       ),
