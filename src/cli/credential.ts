@@ -2,45 +2,19 @@
  * NAME      credential - names and passwords for SMTP, from the command line
  * DESCRIPTION
  *   A password comes from standard input or a file, never from a flag: flags can
- *   be read in the process list. `import` takes the names and secrets that
- *   clients already have, so that moving in changes only their host name.
+ *   be read in the process list.
  */
 
 import { Fault } from '../base/fault.js'
 import { credential as credentialRecord } from '../http/render.js'
-import { readCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
-import type { CredentialRow } from '../store/port-tenants.js'
 import { createCredential, loginText, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject } from './command.js'
-import { asOneOrder, readSecretFile, withHouse } from './context.js'
-import { badInput, usage } from './exit.js'
+import { readSecretFile, withHouse } from './context.js'
+import { importAll } from './credential-import.js'
+import { credentialTable, WORKSPACE } from './credential-words.js'
+import { usage } from './exit.js'
 import { collect } from './rows.js'
-import { type Paint, table } from './terminal.js'
-import { ago } from './time.js'
-
-const rowsTable = (paint: Paint, rows: readonly CredentialRow[]): string =>
-  table(
-    paint,
-    ['id', 'login', 'workspace', 'mode', 'imported', 'last used'],
-    rows.map((row) => [
-      row.id,
-      loginText(row),
-      row.workspaceId,
-      row.mode,
-      row.imported ? 'yes' : 'no',
-      row.lastUsedAt === null ? 'never' : ago(row.lastUsedAt),
-    ]),
-  )
-
-const WORKSPACE = {
-  workspace: {
-    type: 'string',
-    demandOption: true,
-    describe: 'The workspace that it sends for, by id or slug',
-  },
-  mode: { choices: ['live', 'test'], default: 'live', describe: 'Test mail goes to the sandbox' },
-} as const
 
 const list = command({
   usage: 'list',
@@ -48,7 +22,7 @@ const list = command({
   run: (args, terminal) =>
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.credentials(account.id, page))
-      terminal.data(rows.map(credentialRecord), (paint) => rowsTable(paint, rows))
+      terminal.data(rows.map(credentialRecord), (paint) => credentialTable(paint, rows))
     }),
 })
 
@@ -91,50 +65,11 @@ const create = command({
         cidr: cidr ?? null,
         certificateFingerprint: certificateFingerprint ?? null,
       })
-      terminal.data(credentialRecord(row), (paint) => rowsTable(paint, [row]))
+      terminal.data(credentialRecord(row), (paint) => credentialTable(paint, [row]))
       if (username === undefined) {
         const setting = cidr === undefined ? 'client_certificates' : 'ip_credentials'
         terminal.say(`it works on submission listeners that have ${setting}: true in the configuration`)
       }
-    })
-  },
-})
-
-/** `name,secret` or `name:secret` per line; a header line of CSV is skipped. */
-const readPairs = (text: string): readonly (readonly [string, string])[] =>
-  readCsv(text.includes(',') ? text : text.replace(/^([^:\n]+):/gm, '$1,'))
-    .filter(
-      ([name, secret]) =>
-        !/^(user(name)?|name|login)$/i.test(name ?? '') || !/^(pass(word)?|secret)$/i.test(secret ?? ''),
-    )
-    .map(([name = '', secret = ''], i) => {
-      if (name === '' || secret === '') throw badInput(`line ${i + 1}: expected a user name and a secret`)
-      return [name, secret] as const
-    })
-
-const importAll = command({
-  usage: 'import <file>',
-  summary: 'Take over existing SMTP names and secrets (CSV: username,secret; - is standard input)',
-  positionals: {
-    file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
-  },
-  options: WORKSPACE,
-  run: async (args, terminal) => {
-    const pairs = readPairs(String(await terminal.readInput(args.file)))
-    await withHouse(args, async (house) => {
-      const { ground, account } = asOneOrder(house)
-      const rows: CredentialRow[] = []
-      for (const [username, password] of pairs) {
-        try {
-          const wish = { workspace: args.workspace, mode: args.mode, username, password, imported: true }
-          rows.push(await createCredential(ground, account.id, wish))
-        } catch (error) {
-          if (!(error instanceof Fault) || error.code === 'workspace.not_found') throw error
-          terminal.say(`skipped ${username}: ${error.options.errors?.[0]?.message ?? error.message}`)
-        }
-      }
-      terminal.data(rows.map(credentialRecord), (paint) => rowsTable(paint, rows))
-      terminal.say(`${rows.length} of ${pairs.length} imported`)
     })
   },
 })

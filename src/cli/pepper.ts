@@ -39,7 +39,8 @@ const accept = command({
   run: (args, terminal) =>
     withStore(args, async (store) => {
       const config = configOf(args)
-      const what = 'every API key, password of an upstream, and DKIM key in the database is void'
+      const what =
+        'every API key, long imported SMTP secret, password of an upstream, and DKIM key in the database is void'
       if (args.dryRun) return terminal.data({ accepted: null }, () => what)
       await terminal.confirm(what, args.yes)
       const mark = pepperMark(pepperOf(config, true))

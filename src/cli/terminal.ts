@@ -20,7 +20,7 @@ export type Paint = ReturnType<typeof pc.createColors>
 export interface Streams {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean; setRawMode?(raw: boolean): unknown }
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number }
-  readonly stderr: NodeJS.WritableStream
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean }
 }
 
 export interface Terminal {
@@ -38,6 +38,8 @@ export interface Terminal {
   writeOctets(octets: Uint8Array): void
   /** A remark to the person, on stderr. */
   say(text: string): void
+  /** How far it is: one line on stderr, which the next words replace; nothing where nobody looks. */
+  progress(text: string): void
   /** Asks before something is destroyed; off a terminal only --yes will do. */
   confirm(what: string, yes: boolean): Promise<void>
   /** The content of a file; `-` is standard input. */
@@ -155,6 +157,12 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     // into a file or a pipe data goes as it is; JSON says the same with escapes
     if (text !== '') stdout.write(line(isTty ? escapeLines(text) : json ? escapeWild(text) : text))
   }
+  let isProgress = false
+  const wipe = (): string => {
+    const was = isProgress
+    isProgress = false
+    return was ? '\r\u001b[K' : ''
+  }
   const readInput = (file: string): Promise<Buffer> => (file === STDIN ? readStream(stdin) : readFile(file))
   return {
     json,
@@ -168,9 +176,17 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
     },
     readInput,
     say: (text) => {
-      stderr.write(line(escapeLines(text)))
+      stderr.write(`${wipe()}${line(escapeLines(text))}`)
     },
-    data: (record, human) => write(json ? JSON.stringify(record, null, isTty ? 2 : 0) : human(paint)),
+    progress(text) {
+      if (stderr.isTTY !== true) return
+      stderr.write(`${wipe()}${escapeLines(text)}`)
+      isProgress = true
+    },
+    data: (record, human) => {
+      stderr.write(wipe())
+      write(json ? JSON.stringify(record, null, isTty ? 2 : 0) : human(paint))
+    },
     confirm: async (what, yes) => {
       if (yes) return
       if (stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)

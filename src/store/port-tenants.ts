@@ -251,6 +251,10 @@ export interface Tenants {
   touch(kind: 'key' | 'credential' | 'session', id: string, at: number): void
 
   createCredential(credential: CredentialRow): Promise<Written>
+  /** All in one transaction; `taken` are the ids of those whose name is, and that were not made. */
+  importCredentials(
+    credentials: readonly CredentialRow[],
+  ): Promise<{ readonly changed: number; readonly taken: readonly string[] }>
   credential(id: string): Promise<CredentialRow | null>
   credentialsByUsername(username: string): Promise<readonly CredentialRow[]>
   credentialsByRange(): Promise<readonly CredentialRow[]>

@@ -3,13 +3,11 @@
  * DESCRIPTION
  *   A user name with a password (made up by a person, or brought along from
  *   another provider), or an address range or a client certificate without one. They open
- *   the SMTP door only. Passwords are kept as bcrypt over base64(SHA-256), because bcrypt
- *   ignores whatever follows byte 72 and stops at a NUL.
+ *   the SMTP door only. How secrets are kept: credential/secret-hash.ts.
  *   bcrypt takes some 50 ms by design, so a proved password is remembered as a
  *   keyed hash. The memory holds proofs, never permission: the row is read anew
  *   each time, and its hash is part of the proof.
  */
-import bcrypt from 'bcrypt'
 import { LRUCache } from 'lru-cache'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
@@ -17,7 +15,7 @@ import { inRange, isPrivateRange, parseRange } from '../base/network.js'
 import { keyedHash } from '../base/secret.js'
 import type { Mode } from '../store/page.js'
 import type { CredentialRow } from '../store/port-tenants.js'
-import { COST, digest, NOBODY } from './identity/password.js'
+import { hashChosen, isChosenSecret, isKeyedSecret } from './credential/secret-hash.js'
 import type { TenantGround } from './principal.js'
 
 export interface NewCredential {
@@ -29,7 +27,6 @@ export interface NewCredential {
   readonly cidr?: string | null | undefined
   /** SHA-256 of a client certificate, as openssl prints it or without colons. */
   readonly certificateFingerprint?: string | null | undefined
-  readonly imported?: boolean | undefined
 }
 
 /** `AB:CD:…` or `abcd…` as we keep it; null when it is no SHA-256. */
@@ -43,7 +40,9 @@ export const loginText = (row: Pick<CredentialRow, 'username' | 'cidr' | 'certif
   row.username ?? row.cidr ?? row.certificateFingerprint ?? ''
 
 /** All that is wrong with a wish. */
-export const checkNewCredential = (wish: Omit<NewCredential, 'workspace'>): readonly FieldError[] => {
+export const checkNewCredential = (
+  wish: Omit<NewCredential, 'workspace'> & { readonly imported?: boolean },
+): readonly FieldError[] => {
   const errors: FieldError[] = []
   const wrong = (field: string, kind: FieldError['kind'], message: string) =>
     errors.push({ field: `body.${field}`, kind, message })
@@ -94,10 +93,10 @@ export const createCredential = async (
     workspaceId: workspace.id,
     mode: wish.mode ?? 'live',
     username: wish.username ?? null,
-    hash: wish.password == null ? null : await bcrypt.hash(digest(wish.password), COST),
+    hash: wish.password == null ? null : await hashChosen(wish.password),
     cidr: wish.cidr?.trim() ?? null,
     certificateFingerprint: plainFingerprint(wish.certificateFingerprint ?? ''),
-    imported: wish.imported ?? false,
+    imported: false,
     createdAt: now,
     lastUsedAt: null,
   }
@@ -134,13 +133,14 @@ export const createPasswordProof = ({ store, pepper }: TenantGround): VerifyPass
     keyedHash(pepper, 'credential-proof', row.id, row.hash ?? '', password).toString('base64')
   return async (username, password, guard) => {
     const rows = (await store.credentialsByUsername(username)).filter((row) => row.hash !== null)
-    const known = rows.find((row) => proofs.has(proofOf(row, password)))
+    const known = rows.find(
+      (row) => proofs.has(proofOf(row, password)) || isKeyedSecret(pepper, row, password),
+    )
     if (known !== undefined) return known
     guard()
-    const text = digest(password)
-    if (rows.length === 0) await bcrypt.compare(text, NOBODY)
+    if (rows.length === 0) await isChosenSecret(null, password)
     for (const row of rows) {
-      if (!(await bcrypt.compare(text, row.hash ?? NOBODY))) continue
+      if (!(await isChosenSecret(row.hash, password))) continue
       proofs.set(proofOf(row, password), true)
       return row
     }

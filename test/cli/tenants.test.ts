@@ -110,7 +110,7 @@ t.test('secrets come from files and standard input', async (t) => {
   const imported = await desk.run(['credential', 'import', '-', '--workspace', 'default', '--json'], csv)
   t.equal(imported.code, 0)
   t.match(JSON.parse(imported.stdout), [{ username: 'old-shop', imported: true }, { username: 'comma,user' }])
-  t.match(imported.stderr, /skipped printer: .*taken/)
+  t.match(imported.stderr, /^line 4: skipped printer: .*taken.*\n2 of 3 imported\n$/)
 })
 
 t.test('workspaces', async (t) => {

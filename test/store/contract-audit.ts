@@ -6,6 +6,7 @@ import { newId } from '../../src/base/id.js'
 import { type Actor, AUDIT_KEPT_MS, type AuditFilter } from '../../src/store/port/audit.js'
 import type { Store } from '../../src/store/port.js'
 import { sessionFor, userFor } from './contract-identity.js'
+import { credentialFor } from './contract-tenants.js'
 import { accepted, addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
 
 const ANA: Actor = { kind: 'person', id: 'usr_ana', name: 'ana@acme.test', address: '192.0.2.7' }
@@ -110,6 +111,16 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
     })
     for (const email of ['a@b.c', 'd@b.c', 'e@b.c']) await view.addSuppression(row(email))
     t.match(await entries(store, at), [{ action: 'suppression.imported', detail: { changed: 3 } }])
+    const order = store.by(BO, newId('aud'))
+    const login = (username: string) => credentialFor(at, { id: newId('cred'), username, imported: true })
+    const [one, two] = [login('one'), login('two')]
+    await order.importCredentials([one, two])
+    await order.importCredentials([login('two'), login('three')])
+    t.match((await entries(store, at))[0], {
+      action: 'credential.imported',
+      object: { type: 'credential', id: null },
+      detail: { changed: 3 },
+    })
     await store.by(ANA).removeSuppression(at.workspace.id, 'a@b.c')
     t.match((await entries(store, at))[0], {
       action: 'suppression.removed',

@@ -41,7 +41,7 @@ const keyFor = (at: Ground, over: Partial<KeyRow> = {}): KeyRow => ({
   ...over,
 })
 
-const credentialFor = (at: Ground, over: Partial<CredentialRow> = {}): CredentialRow => ({
+export const credentialFor = (at: Ground, over: Partial<CredentialRow> = {}): CredentialRow => ({
   id: newId('cred'),
   accountId: at.accountId,
   workspaceId: at.workspace.id,
@@ -136,6 +136,10 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.createCredential(one), 'done')
     t.equal(await store.createCredential(credentialFor(at)), 'not_unique')
     t.equal(await store.createCredential(credentialFor(shop)), 'done', 'the same name elsewhere')
+    const brought = credentialFor(shop, { id: newId('cred'), username: 'brought', imported: true })
+    const again = { ...brought, id: newId('cred') }
+    t.same(await store.importCredentials([brought, again]), { changed: 1, taken: [again.id] })
+    t.equal(await store.revokeCredential(shop.accountId, brought.id), true)
     const range = credentialFor(at, { username: null, hash: null, cidr: '10.0.0.0/8' })
     t.equal(await store.createCredential(range), 'done')
     t.equal((await store.credentialsByUsername('apikey')).length, 2)

@@ -76,6 +76,10 @@ export interface TenantWrites {
   revokeKey(accountId: string, id: string): boolean
   touchAll(touched: readonly Touch[]): void
   createCredential(credential: CredentialRow): Written
+  importCredentials(credentials: readonly CredentialRow[]): {
+    readonly changed: number
+    readonly taken: readonly string[]
+  }
   revokeCredential(accountId: string, id: string): boolean
   createPool(pool: PoolRow): Written
   updatePool(pool: PoolRow): Written

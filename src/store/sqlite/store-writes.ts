@@ -41,6 +41,7 @@ type TenantWrites = Pick<
   | 'revokeKey'
   | 'touch'
   | 'createCredential'
+  | 'importCredentials'
   | 'revokeCredential'
   | 'createPool'
   | 'updatePool'
@@ -200,6 +201,7 @@ const tenantWrites = (current: () => Verbs): TenantWrites & IncidentCalls => ({
   revokeKey: async (accountId, id) => current().line.call('revokeKey', accountId, id),
   touch: (kind, id, at) => current().touches.touch(kind, id, at),
   createCredential: async (credential) => current().line.call('createCredential', credential),
+  importCredentials: async (credentials) => current().line.call('importCredentials', credentials),
   revokeCredential: async (accountId, id) => current().line.call('revokeCredential', accountId, id),
   createPool: async (pool) => current().line.call('createPool', pool),
   updatePool: async (pool) => current().line.call('updatePool', pool),

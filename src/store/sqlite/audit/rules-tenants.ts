@@ -73,12 +73,12 @@ const ofCredential = (row: CredentialRow, action: string): Entry => ({
 })
 
 /** Those of a file are one order, and counted. */
-const ofImported = ({ accountId, workspaceId }: CredentialRow): Entry => ({
+const ofImported = ({ accountId, workspaceId }: CredentialRow, made: number): Entry => ({
   accountId,
   action: 'credential.imported',
   object: { type: 'credential', id: null },
   workspaceId,
-  detail: { changed: 1 },
+  detail: { changed: made },
 })
 
 /** An upstream in one line, without its password. */
@@ -228,8 +228,11 @@ export const TENANT_RULES: Rules = {
   ...WORKSPACES_RULES,
   createKey: (_look, row) => about(row, () => ofKey(row, 'created')),
   revokeKey: (look, _accountId, id) => about(look(KEYS, id), (row) => ofKey(row, 'revoked')),
-  createCredential: (_look, row) =>
-    about(row, () => (row.imported ? ofImported(row) : ofCredential(row, 'created'))),
+  createCredential: (_look, row) => about(row, () => ofCredential(row, 'created')),
+  importCredentials:
+    (_look, [first]) =>
+    ({ changed: made }) =>
+      first === undefined || made === 0 ? null : ofImported(first, made),
   revokeCredential: (look, _accountId, id) =>
     about(look(CREDENTIALS, id), (row) => ofCredential(row, 'revoked')),
   ...POOL_RULES,

@@ -24,6 +24,7 @@ type RowWrites = Pick<
   | 'revokeKey'
   | 'touchAll'
   | 'createCredential'
+  | 'importCredentials'
   | 'revokeCredential'
 >
 
@@ -116,6 +117,12 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
       for (const [kind, id, at] of touched) touch[kind].run(at, id)
     },
     createCredential: (credential: CredentialRow) => unlessTaken(() => add.credential(credential)),
+    importCredentials(credentials) {
+      const taken = credentials
+        .filter((credential) => unlessTaken(() => add.credential(credential)) !== 'done')
+        .map(({ id }) => id)
+      return { changed: credentials.length - taken.length, taken }
+    },
     revokeCredential: (accountId, id) => revoke.credential.run(accountId, id).changes === 1,
   }
 }

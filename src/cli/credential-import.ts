@@ -1,0 +1,89 @@
+/**
+ * NAME      credential-import - names and secrets that clients already have
+ * DESCRIPTION
+ *   Moving in changes only the host name of a client. A bad line is told with its
+ *   number and skipped, the others are stored. ^C leaves what was stored, and the
+ *   same file can be given again: what is there is left as it is.
+ */
+import { credential as credentialRecord } from '../http/render.js'
+import { readCsvLines } from '../record/csv.js'
+import { type Imported, type ImportLine, importCredentials } from '../tenant/credential/import.js'
+import { command } from './command.js'
+import { asOneOrder, withHouse } from './context.js'
+import { credentialTable, WORKSPACE } from './credential-words.js'
+import type { Terminal } from './terminal.js'
+import { spanText } from './time.js'
+
+/** `name,secret` or `name:secret` per line; a header line of CSV is skipped. */
+const readLines = (text: string): readonly ImportLine[] =>
+  readCsvLines(text.includes(',') ? text : text.replace(/^([^:\n]+):/gm, '$1,'))
+    .map(({ line, fields: [username = '', password = ''] }) => ({ at: line, username, password }))
+    .filter(
+      ({ username, password }) =>
+        !/^(user(name)?|name|login)$/i.test(username) || !/^(pass(word)?|secret)$/i.test(password),
+    )
+
+/** For a person who waits; secrets that people chose take their time. */
+const tellProgress = (terminal: Terminal, all: number): ((done: number) => void) => {
+  const began = Date.now()
+  return (done) => {
+    const spent = Math.max(1, Date.now() - began)
+    const left = Math.ceil((spent * (all - done)) / done / 1000) * 1000
+    terminal.progress(
+      `${done} of ${all}, ${Math.round((done * 1000) / spent)} a second, ${spanText(left)} remaining`,
+    )
+  }
+}
+
+/** Ends the work at a ^C; the second one ends the process. */
+const withInterrupt = async <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+  const ended = new AbortController()
+  const end = (): void => ended.abort()
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) process.once(signal, end)
+  try {
+    return await work(ended.signal)
+  } finally {
+    for (const signal of signals) process.removeListener(signal, end)
+  }
+}
+
+const summary = ({ rows, there, wrong }: Imported, read: number): string =>
+  [
+    `${rows.length} of ${read} imported`,
+    ...(there > 0 ? [`${there} there already and left as they are`] : []),
+    ...(wrong > 0 ? [`${wrong} bad`] : []),
+  ].join(', ')
+
+export const importAll = command({
+  usage: 'import <file>',
+  summary: 'Take over existing SMTP names and secrets (CSV: username,secret; - is standard input)',
+  positionals: {
+    file: { type: 'string', demandOption: true, describe: 'CSV file, or - for standard input' },
+  },
+  options: WORKSPACE,
+  run: async (args, terminal) => {
+    const lines = readLines(String(await terminal.readInput(args.file)))
+    return withHouse(args, async (house) => {
+      const { ground, account } = asOneOrder(house)
+      const progress = tellProgress(terminal, lines.length)
+      const done = await withInterrupt((signal) =>
+        importCredentials(ground, account.id, {
+          ...{
+            workspace: args.workspace,
+            mode: args.mode === 'test' ? 'test' : 'live',
+            lines,
+            signal,
+            progress,
+          },
+          skipped: ({ at, username }, why) => terminal.say(`line ${at}: skipped ${username}: ${why}`),
+        }),
+      )
+      terminal.data(done.rows.map(credentialRecord), (paint) => credentialTable(paint, done.rows))
+      terminal.say(summary(done, lines.length))
+      if (done.isWhole) return done.wrong > 0 ? 65 : 0
+      terminal.say('interrupted: what was imported stays; give the same file again for the rest')
+      return 75
+    })
+  },
+})
