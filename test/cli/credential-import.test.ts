@@ -70,6 +70,6 @@ t.test('a person who watches sees how far it is', async (t) => {
   })
   const streams = { stdin: Readable.from([Buffer.from(csv)]), stdout: new PassThrough().resume(), stderr }
   t.equal(await run(['--config', desk.configFile, ...IMPORT], streams), 0)
-  t.match(heard, /^50 of 60, \d+ a second, \S+ remaining\r\u001b\[K60 of 60, /)
+  t.match(heard, /^50 of 60, \d+ a second, \d+ m?s remaining\r\u001b\[K60 of 60, /)
   t.match(heard, /\r\u001b\[K60 of 60 imported\n$/, 'and it is gone at the end')
 })
