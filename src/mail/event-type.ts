@@ -40,6 +40,21 @@ export const EVENT_TYPES = [
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
 
+/** Orders of an operator, and what moves nothing: they stand in the log only. */
+const NOTES: readonly EventType[] = [
+  'email.reported',
+  'email.held',
+  'email.released',
+  'email.rerouted',
+  'email.retried',
+  'email.sender_notified',
+]
+
+export const isNote = (name: string): boolean => (NOTES as readonly string[]).includes(name)
+
+/** What endpoints are told. */
+export const CHANGE_TYPES = EVENT_TYPES.filter((type) => !isNote(type))
+
 export const isEventType = (text: string): text is EventType =>
   (EVENT_TYPES as readonly string[]).includes(text)
 

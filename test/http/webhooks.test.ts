@@ -73,7 +73,7 @@ t.test('what is wrong is told at once, each by its name', async (t) => {
   const wrong = await kit.ask('/v1/webhooks', {
     body: {
       endpoint: 'http://169.254.169.254/latest',
-      events: ['email.delivred', 'email.held', 'upstream.down', 'email.sent'],
+      events: ['email.delivred', 'email.held', 'upstream.down', 'email.sent', 'email.reported'],
       domains: ['no domain'],
       headers: {
         'Webhook-Id': 'x',
@@ -91,6 +91,7 @@ t.test('what is wrong is told at once, each by its name', async (t) => {
     'body.events[0] unsupported',
     'body.events[1] unsupported',
     'body.events[2] forbidden',
+    'body.events[4] unsupported',
     'body.domains[0] format',
     'body.headers.Webhook-Id forbidden',
     'body.headers.Content-Type forbidden',

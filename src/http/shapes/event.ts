@@ -61,7 +61,7 @@ const shared = {
   detail: Joi.object()
     .pattern(Joi.string(), Joi.alternatives(Joi.string().allow(''), Joi.number(), Joi.boolean()).allow(null))
     .description(
-      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, unread, auto_reply, stale_attempt, or already_ and a status), suppression (what became of it: added, test_mode, other_address), report (the name under which the report itself is kept for `retention.reports`: GET /v1/emails/{id}/events/{event}/report). Of email.sender_notified: action, dsn (the id of the mail)',
+      'Of an attempt: stage, tls, port, ms, error, class, fault. Of a report: action, status, class, category, fault, remote_mta, diagnostic (verbatim), tier of trust, final_recipient (where it names another address than ours), unapplied (why it changed nothing: other_recipient, groups_disagree, unclear, never_sent, unverified, relayed_means_sent, unknown_action, not_a_complaint, unread, auto_reply, stale_attempt, or already_ and a status), suppression (what became of it: added, pending until a person decides on the incident, test_mode, other_address, workspace_deleted), report (the name under which the report itself is kept for `retention.reports`: GET /v1/emails/{id}/events/{event}/report). Of email.sender_notified: action, dsn (the id of the mail)',
     ),
   bounce: bounce.description('Of email.bounced only'),
 }

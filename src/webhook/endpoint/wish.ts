@@ -9,7 +9,7 @@
  */
 import { readTarget } from '../../base/dial/dial.js'
 import type { FieldError } from '../../base/fault.js'
-import { EVENT_TYPES, nearestEventType } from '../../mail/event-type.js'
+import { CHANGE_TYPES, isNote, nearestEventType } from '../../mail/event-type.js'
 import type { EndpointRow, Subscription } from '../../store/port-hooks.js'
 import { normalDomain } from '../../tenant/domain/domain.js'
 
@@ -40,19 +40,7 @@ const MOST_URL = 2048
 const UNCLEAR = /[\s\p{C}\\]/u
 const NOT_PLAIN = 'must have no blank, line break, invisible character or backslash; write %20 for a blank'
 
-/** Orders of an operator are notes, and endpoints are told changes only. */
-const NOTES: readonly string[] = [
-  'email.held',
-  'email.released',
-  'email.rerouted',
-  'email.retried',
-  'email.sender_notified',
-]
-
-const KNOWN: readonly Subscription[] = [
-  ...EVENT_TYPES.filter((type) => !NOTES.includes(type)),
-  'email.delivery_delayed',
-]
+const KNOWN: readonly Subscription[] = [...CHANGE_TYPES, 'email.delivery_delayed']
 
 const isKnown = (name: string): name is Subscription =>
   name === '*' || (KNOWN as readonly string[]).includes(name)
@@ -65,8 +53,7 @@ export const subscriptionsOf = (names: readonly string[]): readonly Subscription
 type Wrong = Pick<FieldError, 'kind' | 'message'>
 
 const wrongWithType = (name: string, isOfAccount: boolean): Wrong | null => {
-  if (NOTES.includes(name))
-    return { kind: 'unsupported', message: `"${name}" is told by GET /v1/events only` }
+  if (isNote(name)) return { kind: 'unsupported', message: `"${name}" is told by GET /v1/events only` }
   if (!isKnown(name)) {
     const message = `"${name.slice(0, 80)}" is no type of event; did you mean "${nearestEventType(name)}"?`
     return { kind: 'unsupported', message }

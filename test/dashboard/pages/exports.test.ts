@@ -97,6 +97,16 @@ t.test('a viewer gets what /v1 gives to viewers; a stranger is asked who it is',
   t.equal(JSON.parse(rows(file.html)[0] ?? '').subject, null)
   t.not(JSON.parse(rows((await browser.request('GET', path)).html)[0] ?? '').subject, null)
   t.match((await new Browser(postern.url).request('GET', path)).to, /^\/sign-in\?/)
+  const mail = { from: 'a@acme.test', to: 'bounced-later@example.com', subject: 'x', text: 'y' }
+  const { id } = (await postern.api('POST', '/v1/emails', key, mail)).body
+  await postern.until(key, id, ['bounced'])
+  const shown = (await browser.visit(`/emails/${id}?mode=test`)).html
+  const [report = ''] = hrefs(shown, `/emails/${id}/events/`)
+  t.match((await browser.request('GET', report)).html, 'Final-Recipient')
+  t.equal((await viewer.request('GET', report)).status, 403)
+  const forViewer = await viewer.visit(`/emails/${id}?mode=test`)
+  t.match(forViewer.html, 'bounced-later@example.com')
+  t.same(hrefs(forViewer.html, `/emails/${id}/events/`), [], 'no link to what is refused')
 })
 
 t.test('who goes away ends it', async (t) => {

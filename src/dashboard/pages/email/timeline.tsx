@@ -125,7 +125,7 @@ const momentOf = (visit: Visit, email: Email, event: EventRow, before: EventRow 
             <a href={visit.link(`/emails/${event.detail.dsn}`)}>The notice</a>
           </p>
         )}
-        {typeof event.detail?.report === 'string' && (
+        {typeof event.detail?.report === 'string' && visit.can('bodies') && (
           <p>
             <a href={visit.link(`/emails/${email.id}/events/${event.id}/report`)}>The report</a>
           </p>

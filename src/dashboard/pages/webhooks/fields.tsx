@@ -1,25 +1,15 @@
 /**
  * NAME      fields - the form of an endpoint, new or changed
  */
-import { EVENT_TYPES } from '../../../mail/event-type.js'
+import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import type { Form } from '../../form.js'
 import type { Refused } from '../../page.js'
 import { Choice, Field } from '../../parts/form.js'
 import type { WebhookRow } from './record.js'
 
-/** Orders of an operator are told by the log only. */
-const NOTES = new Set<string>([
-  'email.held',
-  'email.released',
-  'email.rerouted',
-  'email.retried',
-  'email.sender_notified',
-])
-const TOLD = EVENT_TYPES.filter((type) => !NOTES.has(type))
-
 const GROUPS: readonly (readonly [title: string, types: readonly string[]])[] = [
-  ['Of each mail', TOLD.filter((type) => type.startsWith('email.'))],
-  ['Of other things', TOLD.filter((type) => !type.startsWith('email.'))],
+  ['Of each mail', CHANGE_TYPES.filter((type) => type.startsWith('email.'))],
+  ['Of other things', CHANGE_TYPES.filter((type) => !type.startsWith('email.'))],
 ]
 
 /** What somebody wants to know who does not say more. */

@@ -2,7 +2,7 @@
  * NAME      endpoint - the shapes of webhook endpoints
  */
 import Joi from 'joi'
-import { EVENT_TYPES } from '../../../mail/event-type.js'
+import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import { MOST_GRACE_MS } from '../../../webhook/endpoint/endpoints.js'
 import { body, id, listOf, nullable, orNull, removed, time } from '../common.js'
 import { asRead } from '../read-back.js'
@@ -38,7 +38,7 @@ const events = () =>
     .min(1)
     .max(100)
     .description(
-      `What to tell: ${EVENT_TYPES.join(', ')}; \`email.delivery_delayed\` is \`email.deferred\` under Resend's name; \`*\` is everything, also what is yet to come. Changes only: orders of an operator are not told`,
+      `What to tell: ${CHANGE_TYPES.join(', ')}; \`email.delivery_delayed\` is \`email.deferred\` under Resend's name; \`*\` is everything, also what is yet to come. Changes only: orders of an operator and email.reported stand in GET /v1/events, and are not told`,
     )
 
 const filters = {
