@@ -41,6 +41,6 @@ export const readKept = async (
   const name = detail?.report
   const octets = typeof name === 'string' ? await store.report(emailId, name) : null
   if (octets !== null) return promisify(inflateRaw)(octets, { maxOutputLength: MOST })
-  const why = name === undefined ? 'No report came with this event' : 'The report is no longer kept'
+  const why = name === undefined ? 'No report came with this event' : 'The report is not kept, or no longer'
   throw new Fault('resource.conflict', { reason: 'report_gone', detail: why })
 }

@@ -9,6 +9,7 @@
  *   A report may return the whole mail: it is taken to its end, and its beginning kept.
  *   postmaster@ and abuse@ of the bounce domain go on to `bounce.postmaster`, whole; without
  *   that setting they are refused, since mail that nobody reads is better not taken.
+ *   So does mail to fbl@ that is no report: a provider asks there whether the address is ours.
  *   STARTTLS is offered to TLS 1.0 too: who cannot use it would send in clear.
  *   Behind a proxy there is a second listener, on loopback and a free port: the
  *   sandbox reports through the door, too, and stands before no proxy.
@@ -120,6 +121,8 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
 const isForPeople = (address: string, domain: string): boolean =>
   ['postmaster', 'abuse'].includes(roleAt(address, domain) ?? '')
 
+const isForLoops = (address: string, domain: string): boolean => roleAt(address, domain) === 'fbl'
+
 const bounceRules = (options: BounceDoorOptions): Rules<never> => {
   const { config, memory, certificate, verifyRecipient, toPostmaster = null, log } = options
   const { domain } = config.bounce
@@ -128,7 +131,9 @@ const bounceRules = (options: BounceDoorOptions): Rules<never> => {
     size: config.limits.message_size,
     recipients: MOST_RECIPIENTS,
     kept: (recipients) =>
-      recipients.some(({ address }) => isForPeople(address, domain)) ? config.limits.message_size : READ,
+      recipients.some(({ address }) => isForPeople(address, domain) || isForLoops(address, domain))
+        ? config.limits.message_size
+        : READ,
     memory: memory ?? new Budget(config.limits.memory),
     startTls: certificate != null,
     postmasterAt: domain,
@@ -166,9 +171,11 @@ const take = async (
   { ip, hello, tls }: Visit<never>,
 ): Promise<void> => {
   const { domain } = config.bounce
-  const forPeople = recipients.find(({ address }) => isForPeople(address, domain))
-  for (const { address } of recipients) {
-    if (!isForPeople(address, domain)) await ingest(address, raw.subarray(0, READ))
+  let forPeople = recipients.find(({ address }) => isForPeople(address, domain))
+  for (const one of recipients) {
+    if (isForPeople(one.address, domain)) continue
+    const made = await ingest(one.address, raw.subarray(0, READ))
+    if (isForLoops(one.address, domain) && made?.kind === 'none' && made.did === 'nothing') forPeople ??= one
   }
   if (forPeople === undefined || toPostmaster === null) return
   const taken = await toPostmaster({ to: forPeople.address, raw, ip, hello, tls })

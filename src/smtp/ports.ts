@@ -4,6 +4,7 @@
  *   The few verbs of tenant/, submission/ and outcome/ that SMTP needs. daemon.ts
  *   hands in the real ones; most tests hand in plain objects.
  */
+import type { Recorded } from '../outcome/report.js'
 import type { ToPostmaster } from '../submission/own/postmaster-mail.js'
 import type { Submission } from '../submission/submission.js'
 import type { Tenancy } from '../tenant/tenants.js'
@@ -27,6 +28,6 @@ export type { ToPostmaster }
 export interface BounceIntake {
   /** True when the address is a return path that we signed. */
   verifyRecipient(address: string): Promise<boolean> | boolean
-  /** Resolves once what the report says is committed. */
-  ingest(address: string, raw: Uint8Array): Promise<unknown>
+  /** Resolves once what the report says is committed; with what was made of it. */
+  ingest(address: string, raw: Uint8Array): Promise<Pick<Recorded, 'kind' | 'did'> | undefined>
 }

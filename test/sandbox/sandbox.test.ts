@@ -177,6 +177,7 @@ t.test('a bounce door that opens late still gets the report', async (t) => {
     verifyRecipient: () => true,
     ingest: async (to) => {
       got.push(to)
+      return undefined
     },
     clock: systemClock,
     log: silentLog(),

@@ -84,6 +84,18 @@ t.test('postmaster and abuse are handed on whole, once, beside the reports of th
   await door.stop()
 })
 
+t.test('what comes to fbl@ and is no report goes to a person', async (t) => {
+  const { door, reports, letters, port } = await openBounceDoor(LARGE)
+  const transport = transportTo(port)
+  const raw = `Subject: Confirm this address\r\n\r\n${'a line\r\n'.repeat(MIB / 4)}`
+  for (const to of ['ba1@bounces.test', 'fbl@bounces.test'])
+    await transport.sendMail({ envelope: { from: 'loops@isp.test', to }, raw })
+  transport.close()
+  t.same([reports.length, letters.map(({ to }) => to)], [2, ['fbl@bounces.test']])
+  t.equal(letters[0]?.raw.length, raw.length)
+  await door.stop()
+})
+
 t.test('STARTTLS with the certificate of the day, for old servers too', async (t) => {
   const { door, reports, port } = await openBounceDoor()
   const { cert } = await certificate()

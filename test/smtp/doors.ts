@@ -177,10 +177,11 @@ export const openBounceDoor = async (
       letters.push({ ...mail, raw: Buffer.from(mail.raw) })
       return 'taken'
     },
-    verifyRecipient: (address) => /^b[a-z0-9]+@bounces\.test$/i.test(address),
+    verifyRecipient: (address) => /^(?:b[a-z0-9]+|fbl)@bounces\.test$/i.test(address),
     ingest: async (address, raw) => {
       if (/^X-Test-Fault: broken/m.test(Buffer.from(raw).toString('latin1'))) throw new Error('disk is gone')
       reports.push({ address, raw: Buffer.from(raw) })
+      return { kind: address.startsWith('fbl@') ? 'none' : 'bounce', did: 'nothing' }
     },
     clock: systemClock,
     log: silentLog(),

@@ -41,6 +41,11 @@ export const reportsContract = async (t: Test, open: OpenStore): Promise<void> =
     await store.settle(Array.from({ length: MAX_REPORTS + 5 }, (_, n) => told(other, `n${n}`)))
     t.equal(textOf(await store.report(other.id, `n${MAX_REPORTS - 1}`)), `n${MAX_REPORTS - 1}`)
     t.equal(await store.report(other.id, `n${MAX_REPORTS}`), null, 'a mail keeps so many, and all events')
+    const name = 'true'
+    await store.settle([
+      { ...told(other, name), seen: 'complained', trusted: true, detail: { report: name } },
+    ])
+    t.equal(textOf(await store.report(other.id, name)), name, 'what changed something has its place')
   })
 
   await t.test('it goes after its time, with its mail, and with its workspace', async (t) => {

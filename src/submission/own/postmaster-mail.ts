@@ -23,7 +23,7 @@ import type { Tenants, WorkspaceRow } from '../../store/port-tenants.js'
 import { defaultWorkspace } from './default-workspace.js'
 
 export interface MailToPostmaster {
-  /** `postmaster@` or `abuse@` the bounce domain, as the envelope has it. */
+  /** `postmaster@`, `abuse@` or `fbl@` the bounce domain, as the envelope has it. */
   readonly to: string
   readonly raw: Uint8Array
   readonly ip: string

@@ -2,7 +2,8 @@
  * NAME      reports - the reports of mails, as they came
  * DESCRIPTION
  *   Written in the commit of the event that tells of one, and gone with its mail, or
- *   before. The octets are somebody else's, so a mail keeps a bounded number.
+ *   before. The octets are somebody else's, so a mail keeps a bounded number; what changed nothing
+ *   leaves room for what did, since an address that answers by itself may do so without end.
  */
 
 import { type KeptReport, MAX_REPORTS } from '../../port/event.js'
@@ -29,11 +30,13 @@ UPDATE events SET kind = ${kindOf('email.sender_notified')}, flags = flags | 1, 
 
 export const DROP_REPORTS = 'DELETE FROM reports WHERE email = ?'
 
-export const createKeepReport = (db: Db): ((email: number, report: KeptReport, now: number) => void) => {
+export const createKeepReport = (
+  db: Db,
+): ((email: number, report: KeptReport, now: number, applied: boolean) => void) => {
   const kept = db.prepare<[number], number>('SELECT count(*) FROM reports WHERE email = ?').pluck()
   const add = db.prepare('INSERT OR IGNORE INTO reports (email, name, at, octets) VALUES (?, ?, ?, ?)')
-  return (email, { name, octets }, now) => {
-    if ((kept.get(email) ?? 0) < MAX_REPORTS) add.run(email, name, now, octets)
+  return (email, { name, octets }, now, applied) => {
+    if ((kept.get(email) ?? 0) < (applied ? 2 * MAX_REPORTS : MAX_REPORTS)) add.run(email, name, now, octets)
   }
 }
 

@@ -293,7 +293,7 @@ export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, softBo
       dedupe,
       more: moreOf(applied ? outcome : explained(outcome, row, standing)),
     })
-    if (outcome.report !== undefined) keepReport(row.email_ord, outcome.report, at)
+    if (outcome.report !== undefined) keepReport(row.email_ord, outcome.report, at, applied)
     if (next !== null) owing.owe(outcome, row.email_id, event)
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
     if (next !== null) desk.effects.settled.push(result)
