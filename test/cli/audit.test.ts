@@ -5,6 +5,7 @@ import { CATALOG } from '../../src/cli/catalog.js'
 import { isSubject, verbOf } from '../../src/cli/command.js'
 import type { AuditRow } from '../../src/store/port/audit.js'
 import type { Store } from '../../src/store/port.js'
+import { openIncident } from '../parts/incident.js'
 import { accepted, HOUR, page } from '../store/fixture.js'
 import { openDesk } from './desk.js'
 import { withStore } from './waiting.js'
@@ -35,6 +36,10 @@ const lot = async (): Promise<string> => {
   await waiting()
   return String((await desk.json(['queue', 'export', file(), '--all', '--yes'])).lot)
 }
+const incident = () =>
+  withStore(desk, (store, { accountId, workspace }) =>
+    openIncident(store, { accountId, workspaceId: workspace.id }, Date.now()),
+  )
 const file = (): string => join(desk.dir, unique('file'))
 const BULK = ['email', 'bulk', 'cancel', '--q', 'to:nobody@x.test', '--reason', 'why', '--yes']
 const WHY = ['--all', '--reason', 'why']
@@ -67,6 +72,7 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
   'pool create': async () => [unique('pool'), '--upstream', 'smtp://mta.acme.test:25?tls=none'],
   'pool update': async () => [await pool(), '--name', unique('pool')],
   'pool delete': async () => [await pool(), '--yes'],
+  'upstream add': async () => [await pool(), 'smtp://mx.acme.test:25?tls=none'],
   'upstream pause': async () => [await upstream()],
   'upstream drain': async () => [await upstream()],
   'upstream resume': async () => {
@@ -99,6 +105,9 @@ const CALLS: Readonly<Record<string, () => Promise<Words>>> = {
     await desk.json(['suppression', 'add', address])
     return [address, '--yes']
   },
+  // in this order: what is suppressed dies no second time
+  'suppression dismiss': async () => [await incident()],
+  'suppression accept': async () => [await incident()],
   'suppression import': async () => [desk.file(unique('s'), 'a@y.test\nb@y.test\nc@y.test\n')],
   'webhook create': async () => ['https://app.acme.test/hook', '--events', '*'],
   'webhook update': async () => [await webhook(), '--disable'],
@@ -137,7 +146,7 @@ const OWNS_NOTHING: Readonly<Record<string, string>> = {
   ...{ 'queue import': 'another installation’s mail: see below', 'config check': 'reads' },
 }
 const READS =
-  /(^| )(list|show|top|ages|throttles|holds|lots|events|source|tail|export|test|read|classify|invitations|print|reference|check|doctor|stats|completion|version|man)$/
+  /(^| )(list|show|top|ages|throttles|holds|lots|incidents|events|source|tail|export|test|read|classify|invitations|print|reference|check|doctor|stats|completion|version|man)$/
 
 t.test('each command is known to the audit, reads, or has a reason', async (t) => {
   for (const entry of CATALOG) {

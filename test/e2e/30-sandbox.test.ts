@@ -146,12 +146,13 @@ t.test('complained: in the timeline, and delivered it stays', async (t) => {
   t.same((await postern.api('GET', '/v1/suppressions', live)).body.data, [], 'live mail is not concerned')
 })
 
-t.test('out of office: delivered, and no word of it', async (t) => {
+t.test('out of office: delivered, and the reply is a note', async (t) => {
   const id = await send('ooto@example.com')
   await postern.until(key, id, ['delivered'])
   await eventually('the reply is read', () => postern.output.some((line) => line.includes('"autoreply"')))
-  t.same(await steps(id), ['queued', 'sent', 'delivered'])
-  t.equal((await eventsOf(id)).length, 3)
+  const events = await eventsOf(id)
+  t.equal(events.length, 4)
+  t.match(events.at(-1), { type: 'email.reported', applied: false })
 })
 
 t.test('suppressed: bounced at once, with nothing sent; unless one insists', async (t) => {

@@ -55,7 +55,8 @@ const leftFor = async (id: string): Promise<string[]> => {
 }
 
 /** Without the trace line on top. */
-const untraced = (raw: string): string => raw.replace(/^Received: .*\r\n(?:[ \t].*\r\n)*/, '')
+const untraced = (raw: string): string =>
+  raw.replace(/^X-Postern-Ref: .*\r\n/, '').replace(/^Received: .*\r\n(?:[ \t].*\r\n)*/, '')
 
 const withoutBcc = (raw: Buffer): string =>
   raw.toString('latin1').replace(/^Bcc: .*\r\n(?:[ \t].*\r\n)*/m, '')

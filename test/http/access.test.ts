@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { Ground } from '../../src/http/ground.js'
 import { endpoints } from '../../src/http/http.js'
+import { openIncident } from '../parts/incident.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
 
 const kit = await openKit()
@@ -59,6 +60,7 @@ t.test('every id of every route: what is foreign looks like what never was', asy
     suppressions: suppression,
     'api-keys': apiKey,
     'egress-pools': pool,
+    incidents: await openIncident(kit.store, kit, kit.clock.now()),
     credentials: credential,
     domains: domain,
     holds: hold,

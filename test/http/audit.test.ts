@@ -6,6 +6,7 @@ import { endpoints } from '../../src/http/http.js'
 import type { AuditRow } from '../../src/store/port/audit.js'
 import { txtLookup } from '../../src/tenant/domain/check.js'
 import { DnsServer } from '../parts/dns-server.js'
+import { openIncident } from '../parts/incident.js'
 import { answer, receiver } from '../parts/receiver.js'
 import { MAIL, openKit } from './kit.js'
 
@@ -58,6 +59,8 @@ const address = () => `a${++n}@example.com`
 const later = new Date(Date.now() + 86_400_000).toISOString()
 const scheduled = () => make('/v1/emails', { ...MAIL, scheduled_at: later })
 const scope = { workspace_id: kit.workspaceId }
+// those of another are suppressed when it is accepted, and die no second time
+const incident = () => openIncident(kit.store, kit, kit.clock.now(), `d${++n}.test`)
 const order = { scope, reason: 'because' }
 const bulk = { action: 'cancel', q: 'to:nobody@example.com', reason: 'because' }
 const since = new Date(Date.now() - 3_600_000).toISOString()
@@ -93,6 +96,8 @@ const CALLS: Readonly<Record<string, () => Wish | Promise<Wish>>> = {
     '/v1/suppressions/batch/remove',
     { ids: [await make('/v1/suppressions', { email: address() })] },
   ],
+  dismissIncident: async () => [`/v1/incidents/${await incident()}/dismiss`],
+  acceptIncident: async () => [`/v1/incidents/${await incident()}/accept`],
   createEgressPool: () => ['/v1/egress-pools', pool()],
   updateEgressPool: async () => [
     `/v1/egress-pools/${await make('/v1/egress-pools', pool())}`,

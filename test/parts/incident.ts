@@ -4,17 +4,19 @@
 import { newId, newRecipientId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port.js'
 
-export const REFUSED = Array.from({ length: 20 }, (_, i) => `user${i}@refused.test`)
+const at = (domain: string): string[] => Array.from({ length: 20 }, (_, i) => `user${i}@${domain}`)
+export const REFUSED = at('refused.test')
 
 /** Its id. */
 export const openIncident = async (
   store: Pick<Store, 'addDead'>,
   { accountId, workspaceId }: { readonly accountId: string; readonly workspaceId: string },
   now: number,
+  domain = 'refused.test',
 ): Promise<string> => {
   const upstreamId = newId('up')
   let id = ''
-  for (const email of REFUSED) {
+  for (const email of at(domain)) {
     const row = {
       ...{ id: newId('sup', now), accountId, workspaceId, email, origin: 'bounce' as const },
       ...{ sourceId: null, reason: 'unknown_user', expiresAt: null, createdAt: now },

@@ -34,8 +34,10 @@ t.test('offers', async (t) => {
     requireTls: false,
     size: true,
     maxSize: 1000,
+    auth: [],
   })
-  t.ok(Object.values(NONE).every((value) => !value))
+  t.ok(Object.values({ ...NONE, auth: false }).every((value) => !value))
+  t.same(NONE.auth, [])
   t.match(parseOffers('250-x\n250-size=5\n250 dsn'), { size: true, maxSize: 5, dsn: true })
 })
 
