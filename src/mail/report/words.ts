@@ -319,6 +319,10 @@ export const UNKNOWN = anyOf(
   /(?:adres|kullanıcı|alıcı|hesa[pb])\S*[^.]{0,30}(?:bulunamadı|mevcut değil|\byok\b)/,
   /нет такого (?:пользовател|адрес|получател|ящик)|не удалось найти [^.]{0,30}адрес/,
   /(?:找不到|没有找到|找不著)[^。]{0,15}(?:地址|用户|收件人|邮箱|使用者)|(?:无此|查无此)(?:用户|人|邮箱)/,
+  /unrecogni[sz]ed (?:o\/r |recipient )?name|(?:άγνωστος|δεν υπάρχει)[^.]{0,20}(?:χρήστης|παραλήπτης|διεύθυνση)|(?:χρήστης|παραλήπτης|διεύθυνση)[^.]{0,30}δεν (?:υπάρχει|βρέθηκε)/,
+  /(?:utilizator|destinatar)(?:ul)? (?:necunoscut|inexistent)|(?:adresa|utilizatorul|contul)[^.]{0,30}nu există|(?:người dùng|người nhận|địa chỉ|hộp thư)[^.]{0,20}không (?:tồn tại|tìm thấy)/,
+  /(?:pengguna|penerima|alamat)[^.]{0,20}tidak (?:ditemukan|dikenal|ada)|(?:користувач|адрес|скриньк)\S*[^.]{0,20}не (?:знайдено|існує)|(?:потребител|адрес)\S*[^.]{0,20}не съществува/,
+  /nepoznat(?:i)? (?:korisnik|primatelj|primalac)|(?:korisnik|adresa|primatelj)[^.]{0,20}ne postoji|(?:používateľ|adresa|príjemca)[^.]{0,20}neexistuje|neznámy (?:používateľ|príjemca)|usuari desconegut/,
   /(?:주소|사용자|수신자|계정|사서함)[^.]{0,20}(?:찾을 수 없|존재하지 않)|존재하지 않는 (?:사용자|주소|계정|메일)/,
 )
 

@@ -20,6 +20,24 @@ export const ROBOT = anyOf(
   /mail-?(?:robot|hub|relay|agent)\b|servidor de (?:correo|e-?mail)|serveur de (?:messagerie|courrier)|server di posta|mailsystem|почтов\S{1,3} (?:сервер|систем|робот)/i,
 )
 
+/** Not delivered, or not to be delivered, in languages that have no line of their own below. */
+const NOT_DELIVERED = [
+  /δεν (?:μπόρεσε|ήταν δυνατ|κατέστη|παραδόθηκ)|αποτυχία παράδοσης|αδύνατη η παράδοση/i,
+  /nu (?:a|s-a|au) (?:putut|fost) (?:fi )?(?:livra|trimis|transmis)|livrare(?:a)? (?:a )?eșuat|nelivrat/i,
+  /không (?:thể )?(?:gửi|chuyển|phát) (?:được|thư)|gửi thư thất bại|tidak (?:dapat|bisa|berhasil) (?:dikirim|terkirim|disampaikan)|tidak terkirim|gagal (?:dikirim|terkirim)/i,
+  /לא (?:ניתן|נמסרה|הצלחנו)|(?:تعذر|لم يتم|فشل) (?:تسليم|إرسال|توصيل)|(?:تحویل|ارسال) (?:داده )?نشد/i,
+  /(?:nije|nisu) (?:moguće? |mogla |mogao )?(?:isporuč|dostav)|nedostavljen|ni (?:bilo mogoče|bilo mogoce) dostaviti|neisporučen/i,
+  /(?:nemohla|nebolo možné|nepodarilo sa) [^.]{0,20}doruč|nedoručiteľn|не може(?: да)? (?:бъде|бути) (?:доставен|доставлен)|не (?:беше|бе|вдалося) достав/i,
+  /(?:ei|pole) (?:õnnestunud|saanud) [^.]{0,20}(?:kohale|toimeta)|ei saanud kohale|neizdevās (?:piegād|nosūt)|nepavyko pristatyti|nepristatyt/i,
+  /no s'ha pogut (?:lliurar|entregar)|ไม่สามารถ(?:จัด)?ส่ง|(?:वितरित|डिलीवर) नहीं|ekki (?:tókst|hægt) að (?:afhenda|senda)/i,
+]
+
+/** The same of mail that is late. */
+const LATE = [
+  /καθυστ[εέ]ρ|δεν έχει παραδοθεί ακόμ|întârzi|încă nu a fost|bị (?:trì hoãn|chậm)|chưa (?:được )?gửi|tertunda|belum (?:dapat )?(?:terkirim|dikirim)/i,
+  /מתעכב|עיכוב|تأخر|تأخير|(?:isporuka|dostava) kasni|odgođen|zakasn|oneskoren|meškan|забав|затрим|viivitus|hilin|aizkav|vėluoj|endarrer|ล่าช้า|विलंब/i,
+]
+
 export const BOUNCE_SUBJECT = anyOf(
   /undeliver|not deliver|non[- ]?deliver|ndn:|ndr:/i,
   /deliver(?:y|ies|ing)?\b.{0,30}(?:fail|error|problem|report|notif|status|delay|warning|unable|suspend|impossible)/i,
@@ -42,9 +60,19 @@ export const BOUNCE_SUBJECT = anyOf(
   /[ée]chec d|g[åa]r inte att leverera|kunne ikke leveres|kon niet worden (?:bezorgd|afgeleverd)|nelze doručit|(?:error|fallo)[^.]{0,20} entrega/i,
   /teslim edilemedi|kézbesít|配信不能|無法|无法(?:送达|投递)|未送达|退回|반송|배달되지|전송 실패|не удалось доставить/i,
   /retard|retraso|vertraagd|vertraagde|ritard|atrasad|adiad|försenad|forsinket|opóźni|zpožd|opozdil|gecik|viivästy|késik|遅延|遅れ|延迟|задерж|지연/i,
+  ...NOT_DELIVERED,
+  ...LATE,
 )
 
 export const FORWARDED_SUBJECT = /^\s*(?:re|fw|fwd|aw|wg|tr|rv|enc|sv|vs|antw|odp|i|r)\s*(?:\[\d+\])?\s*:/i
+
+/** A person who shows a notice; programs that sign with plain names do not speak of themselves so. */
+export const MYSELF = anyOf(
+  /\b(?:my (?!delivered-to)|mine\b|myself\b|(?:to|told|help|give|tell) me\b|i (?:get|got|see|saw|want|think|know)\b|i don['’]t\b)/iu,
+  /(?<!\p{L})(?:mir|mich|meine?[nrsm]?|habe ich|ich (?:habe|bekam|bekomme|wollte|verstehe|sehe))(?!\p{L})/iu,
+  /(?<!\p{L})(?:(?:he|hemos) recibido|recib[ií]|ho ricevuto|abbiamo ricevuto|recebi|(?:kreeg|heb|ontving) ik|ik (?:kreeg|heb|ontving)|(?:jag|jeg) (?:fick|fik|fikk)|dostał[ae]m|otrzymał[ae]m)(?!\p{L})/iu,
+  /(?<!\p{L})(?:mon (?:message|mail|courriel|adresse|compte)|moi|j['’]ai|mío?|mio|miei|meu|minha|mijn|mój|moje|můj|мой|моя|моё|мне|у меня)(?!\p{L})/iu,
+)
 
 /** An answer, and nothing that somebody passes on. */
 export const ANSWERED_SUBJECT = /^\s*(?:re|aw|antw|sv|r)\s*(?:\[\d+\])?\s*:/i
@@ -59,14 +87,19 @@ export const OTHER_SUBJECT = anyOf(
   /quarantine (?:notif|report|summar|digest|release)|(?:spam|junk|quarantine) (?:digest|report|summary|quarantine)|newsletter/i,
   /uncaught bounce|bounce (?:action|statistics|summary)|\blog ?(?:summar|watch|report)|^\s*report domain:|messages? (?:held|quarantined)\b|(?:held|quarantined) (?:messages?|e-?mails?)\b/i,
   /quota (?:warning|alert|notification|report)|(?:mailbox|quota)\b.{0,20}(?:almost|nearly) (?:full|exceeded)|password (?:expir|reset)/i,
+  /^\s*(?:[^\s:]{1,40} ){0,2}(?:digest|statistics)\b|^\s*(?:mail )?queue (?:report|status|summary)\b/i,
 )
+
+/** An entry of a list that needs no language: an address, and beside or under it a reply with its code. */
+export const ENTRY =
+  /(?:^|\n)[ \t]*<?[^\s<>@:]{1,100}@[^\s<>@:]{1,200}>?[ \t]{0,9}(?::[ \t]{0,9}\n?|\n)[ \t]{0,9}(?:smtp; ?)?[45]\d\d[ -]\S/
 
 /** Said to the owner of a mailbox or of a parcel, never to the sender of a mail. */
 export const TO_OWNER = anyOf(
   /\b(?:by|in|from) (?:a |the )?(?:message|e-?mail|mail) (?:that was )?sent to you\b|(?:messages?|mails?) (?:in|for|from reaching) your (?:mailbox|inbox)/i,
   /\byour (?:mailbox|inbox|storage|e-?mail account)(?: \S{1,100})? (?:will (?:be|expire)|is (?:almost|nearly|about|running)|must be)/i,
   /(?:storage|error|problem) (?:error )?(?:on|with|of|in) your (?:mailbox|inbox)|to your inbox\b|verify your (?:account|mailbox)/i,
-  /\byour (?:parcel|package|shipment|consignment)\b|\b(?:you have|release) (?:\(?\d{1,4}\)? )?(?:undelivered|incoming|pending) (?:messages?|e-?mails?|mails?)\b/i,
+  /\byour (?:parcel|package|shipment|consignment|sms|text message|fax)\b|\b(?:you have|release) (?:\(?\d{1,4}\)? )?(?:undelivered|incoming|pending) (?:messages?|e-?mails?|mails?)\b/i,
 )
 
 /** People speak of themselves and to each other; a server that signs with no robot's name does not. */
@@ -94,6 +127,7 @@ export const OPENING = anyOf(
   /n.a pas été (?:distribu|remis|livr)|leveransen misslyckades|kunne ikke leveres|kon niet worden (?:bezorgd|afgeleverd)/i,
   /no se pudo|nepodařilo doručit|nelze doručit|inte levereras|ei voitu toimittaa|teslim edilemedi|nie została dostarczona/i,
   /no (?:pudo|(?:se )?ha podido)|não pôde|n'a pas pu|nicht (?:zugestellt|zustell|ausgeliefert|erreicht)|non (?:è|può)/i,
+  ...NOT_DELIVERED,
 )
 
 /** What makes a notice a delay, unless GAVE_UP says otherwise. */
@@ -114,12 +148,14 @@ export const DELAY = anyOf(
   /verzögert|retardé|en attente|se ha retrasado|retraso|vertraagd|nog niet|ritardat|adiada|atrasada/i,
   /försenad|forsinket|ännu inte|endnu ikke|opóźni|jeszcze nie|zpožd|ještě ne|遅れて|延迟|задерж|ещё пыта|지연/i,
   /zatím (?:ne|bud)|opozdil|henüz|gecik|viivästy|ei ole vielä|késik|még nem sikerült|계속 전송|尚未送达/i,
+  ...LATE,
 )
 
 export const DELAY_SUBJECT = anyOf(
   /\(delay\)|delay(?:ed)?\b|^warning\b(?!.{0,40}virus)|:? ?warning:|delivery warning|still (?:being|trying|not)/i,
   /deferred|not yet delivered|queued|verzögert|temporar|retard|retraso|vertraagd|ritard|atrasad|adiad/i,
   /försenad|forsinket|opóźni|zpožd|opozdil|gecik|viivästy|késik|遅延|延迟|задерж|지연/i,
+  ...LATE,
 )
 
 /** The sender has given up, whatever else is said. */
@@ -167,6 +203,7 @@ export const SUCCESS = anyOf(
 export const FAILURE = anyOf(
   /(?:could|can|was|were|has|have)(?: |)n[o']t (?:be |been )?(?:delivered|relayed|sent)|undeliver|unable to|\bfail(?:ed|ure)/i,
   /permanent (?:fatal )?error|returned to sender|user unknown|unknown user|rejected|refused/i,
+  ...NOT_DELIVERED,
 )
 
 /** A machine's Disposition, when it did not let the mail in. */

@@ -10,12 +10,15 @@ import { type Mail, words } from '../mime.js'
 import type { Action } from '../report.js'
 import { type Notice, noticeOf } from './notice.js'
 import {
+  BOUNCE_SUBJECT,
   DELAY,
   DELAY_SUBJECT,
+  ENTRY,
   FAILURE,
   FINAL_REPLY,
   GAVE_UP,
   LIST_HEADING,
+  OPENING,
   SUCCESS,
   WARNING_ONLY,
 } from './phrases.js'
@@ -44,6 +47,12 @@ export interface About {
 const actionIn = ({ flat, text }: Notice, subject: string): Action => {
   if (SUCCESS.test(flat) && !FAILURE.test(flat)) return 'delivered'
   const late = DELAY.test(flat) || (DELAY_SUBJECT.test(subject) && !FINAL_REPLY.test(text))
+  // no words that we know, and every reply is for now: nobody has said that it is the end
+  const failing = [flat, subject].some(
+    (words) => FAILURE.test(words) || OPENING.test(words) || GAVE_UP.test(words),
+  )
+  if (!late && !failing && ENTRY.test(text) && !FINAL_REPLY.test(text) && !BOUNCE_SUBJECT.test(subject))
+    return 'delayed'
   const told = WARNING_ONLY.test(flat) || /^warning\b/i.test(subject) ? flat.replace(LIST_HEADING, '') : flat
   return late && !GAVE_UP.test(told) ? 'delayed' : 'failed'
 }

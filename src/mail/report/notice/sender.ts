@@ -13,8 +13,10 @@ import {
   ANSWERED_SUBJECT,
   AUTOREPLY_SUBJECT,
   BOUNCE_SUBJECT,
+  ENTRY,
   FINAL_REPLY,
   FORWARDED_SUBJECT,
+  MYSELF,
   OPENING,
   OTHER_SUBJECT,
   PERSONAL,
@@ -72,6 +74,36 @@ const encloses = ({ headers, parts }: Mail): boolean => {
   return copy !== undefined && !isRobot(readHeaders(copy.body).headers)
 }
 
+/** The subject that our own mail had, if a copy shows it. */
+const returnedSubject = ({ headers, parts }: Mail, { returned }: Notice): string => {
+  const copy = parts.find((part) => isReturned(part, headers))
+  if (copy !== undefined) return words(readHeaders(copy.body).headers, 'subject')
+  return /(?:^|\n)subject:[ \t]{0,9}([^\n]{3,400})/i.exec(returned.slice(0, 8_000))?.[1] ?? ''
+}
+
+/** The notice's own words in its subject: many repeat ours, "Undeliverable: Password reset", or answer it with Re. */
+const ownSubject = (mail: Mail, notice: Notice): string => {
+  const subject = words(mail.headers, 'subject')
+  const [prefix = '', rest] = subject.split(/:\s/, 2)
+  if (rest !== undefined && isRobot(mail.headers) && BOUNCE_SUBJECT.test(prefix)) return prefix
+  const ours = returnedSubject(mail, notice).trim()
+  return ours.length > 2 && isRobot(mail.headers) ? subject.replace(ours, '') : subject
+}
+
+/** Signed with the name that stands in From, or ending in a question: somebody shows a notice and wants to know. */
+const isSigned = (headers: Headers, { lines }: Notice): boolean => {
+  const name = /^["'\s]*(\p{L}{3,40})(?=[^<]{0,60}<)/u.exec(words(headers, 'from'))?.[1]
+  const last = lines.findLast((line) => line.trim() !== '')?.trim() ?? ''
+  if (/[?？]$/.test(last)) return true
+  return (
+    name !== undefined &&
+    last
+      .replace(/[.!\s]+$/, '')
+      .toLowerCase()
+      .endsWith(name.toLowerCase())
+  )
+}
+
 const MAX_STARK = 1_500
 
 /**
@@ -79,7 +111,8 @@ const MAX_STARK = 1_500
  * and the sentence ends in the address, on a line of its own.
  */
 export const isStark = ({ lines, flat }: Notice): boolean => {
-  if (flat.length > MAX_STARK || !YOUR_MAIL.test(flat) || PERSONAL.test(flat)) return false
+  if (flat.length > MAX_STARK || !YOUR_MAIL.test(flat) || PERSONAL.test(flat) || MYSELF.test(flat))
+    return false
   const said = lines.filter((line) => line.trim() !== '').slice(0, 5)
   const at = said.findIndex((line) => /^\s*<?[^\s<>@]{1,100}@[^\s<>@]{1,200}>?:?$/.test(line))
   const last = (said[at - 1] ?? '').split(/[.!?]\s/).pop() ?? ''
@@ -91,10 +124,11 @@ export const isNotice = (mail: Mail, notice: Notice): boolean => {
   const { headers } = mail
   const marked = marks(headers)
   const enclosed = encloses(mail)
-  const stark = isStark(notice)
+  const signed = marked < 2 && isSigned(headers, notice)
+  const stark = !signed && isStark(notice)
   const answers = stark && ANSWERED_SUBJECT.test(words(headers, 'subject'))
   if (isForwarded(headers) && !isRobot(headers) && !answers) return false
-  if (OTHER_SUBJECT.test(words(headers, 'subject'))) return false
+  if (OTHER_SUBJECT.test(ownSubject(mail, notice))) return false
   const bare = !enclosed && notice.returned === '' && !headers.has('x-failed-recipients')
   // postmasters also write to those who own a mailbox here
   if (bare && TO_OWNER.test(notice.flat.slice(0, 4_000))) return false
@@ -102,9 +136,13 @@ export const isNotice = (mail: Mail, notice: Notice): boolean => {
   if (marked < 2 && bare && PERSONAL.test(notice.flat.slice(0, 4_000))) return false
   // where nothing in the header tells, a reply for good beside words about your mail does
   const replied =
+    !signed &&
     YOUR_MAIL.test(notice.flat) &&
     !PERSONAL.test(notice.flat) &&
+    !MYSELF.test(notice.flat) &&
     (FINAL_REPLY.test(notice.text) || REASON.test(notice.flat))
+  // a program's list speaks for itself in every language
+  const entry = marked > 1 && ENTRY.test(notice.text) ? 1 : 0
   const first = notice.lines.find((line) => line.trim() !== '') ?? ''
   const subject = BOUNCE_SUBJECT.test(words(headers, 'subject')) ? 2 : 0
   const opening = OPENING.test(notice.flat.slice(0, 4_000)) ? 2 : 0
@@ -112,6 +150,7 @@ export const isNotice = (mail: Mail, notice: Notice): boolean => {
     marked +
       subject +
       opening +
+      entry +
       (enclosed ? 1 : 0) +
       (stark ? 3 : 0) +
       (replied && OPENING.test(first) ? 1 : 0) >=
