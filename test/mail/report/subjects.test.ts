@@ -41,6 +41,23 @@ for (const subject of OURS) {
   })
 }
 
+t.test('late is what the notice says, not what our mail was called', async (t) => {
+  const copy =
+    '\n----- Original message -----\n\nReceived: from a by b\nSubject: Your order is delayed\nTo: ann@peer.test\n'
+  const { kind } = await read(
+    'MAILER-DAEMON@peer.test',
+    'Not delivered: Your order is delayed',
+    `Your message could not be delivered to:\n\nann@peer.test\n   mailbox unknown\n${copy}`,
+  )
+  t.equal(kind, 'bounce')
+})
+
+t.test('our subject inside the notice', async (t) => {
+  const subject = 'Your parcel is on its way'
+  const text = `Your message "${subject}" could not be delivered to:\n\nann@peer.test: 550 no such user\n`
+  t.equal((await read('Postmaster <postmaster@peer.test>', `Undeliverable: ${subject}`, text)).kind, 'bounce')
+})
+
 t.test('who signs, asks or speaks of himself shows a notice', async (t) => {
   const stark =
     'Your message could not be delivered to the following recipient:\n\nann@peer.test\n\n550 Unknown user\n'

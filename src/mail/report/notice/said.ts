@@ -23,7 +23,7 @@ import {
   WARNING_ONLY,
 } from './phrases.js'
 import { linesAbout, type Mention, mentionsIn } from './prose.js'
-import { addressees } from './sender.js'
+import { addressees, returnedSubject } from './sender.js'
 
 export interface Said {
   readonly notice: Notice
@@ -59,7 +59,8 @@ const actionIn = ({ flat, text }: Notice, subject: string): Action => {
 
 export const saidIn = (mail: Mail): Said => {
   const notice = noticeOf(mail)
-  const subject = words(mail.headers, 'subject')
+  // what our own mail was called tells nothing: "Undeliverable: Your order is delayed"
+  const subject = words(mail.headers, 'subject').replace(returnedSubject(mail, notice).trim(), '')
   const action = actionIn(notice, subject)
   return {
     notice,

@@ -75,19 +75,21 @@ const encloses = ({ headers, parts }: Mail): boolean => {
 }
 
 /** The subject that our own mail had, if a copy shows it. */
-const returnedSubject = ({ headers, parts }: Mail, { returned }: Notice): string => {
+export const returnedSubject = ({ headers, parts }: Mail, { returned }: Notice): string => {
   const copy = parts.find((part) => isReturned(part, headers))
   if (copy !== undefined) return words(readHeaders(copy.body).headers, 'subject')
   return /(?:^|\n)subject:[ \t]{0,9}([^\n]{3,400})/i.exec(returned.slice(0, 8_000))?.[1] ?? ''
 }
 
-/** The notice's own words in its subject: many repeat ours, "Undeliverable: Password reset", or answer it with Re. */
-const ownSubject = (mail: Mail, notice: Notice): string => {
+/** What of a robot's subject is ours: it repeats it behind a colon, "Undeliverable: Password reset", or answers it. */
+const ourSubject = (mail: Mail, notice: Notice): string => {
+  if (!isRobot(mail.headers)) return ''
   const subject = words(mail.headers, 'subject')
-  const [prefix = '', rest] = subject.split(/:\s/, 2)
-  if (rest !== undefined && isRobot(mail.headers) && BOUNCE_SUBJECT.test(prefix)) return prefix
+  const colon = /^[^:]{1,200}:\s/.exec(subject)?.[0]
+  if (colon !== undefined && BOUNCE_SUBJECT.test(colon.trim().replace(/\s*:$/, '')))
+    return subject.slice(colon.length)
   const ours = returnedSubject(mail, notice).trim()
-  return ours.length > 2 && isRobot(mail.headers) ? subject.replace(ours, '') : subject
+  return ours.length > 2 ? ours : ''
 }
 
 /** Signed with the name that stands in From, or ending in a question: somebody shows a notice and wants to know. */
@@ -128,10 +130,11 @@ export const isNotice = (mail: Mail, notice: Notice): boolean => {
   const stark = !signed && isStark(notice)
   const answers = stark && ANSWERED_SUBJECT.test(words(headers, 'subject'))
   if (isForwarded(headers) && !isRobot(headers) && !answers) return false
-  if (OTHER_SUBJECT.test(ownSubject(mail, notice))) return false
+  const ours = ourSubject(mail, notice)
+  if (OTHER_SUBJECT.test(words(headers, 'subject').replace(ours, ''))) return false
   const bare = !enclosed && notice.returned === '' && !headers.has('x-failed-recipients')
   // postmasters also write to those who own a mailbox here
-  if (bare && TO_OWNER.test(notice.flat.slice(0, 4_000))) return false
+  if (bare && TO_OWNER.test(notice.flat.slice(0, 4_000).replace(ours, ''))) return false
   // an empty return path is no proof: a person tells of a bounce in his own words, and has no copy of our mail to show
   if (marked < 2 && bare && PERSONAL.test(notice.flat.slice(0, 4_000))) return false
   // where nothing in the header tells, a reply for good beside words about your mail does
