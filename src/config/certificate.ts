@@ -4,7 +4,8 @@
  *   The configured pair, checked: the key fits, nobody else can read it, and it
  *   is not one that the world knows. Without a configured pair, a self-signed one
  *   is made in data_dir on the first run, and again when it is about to run out
- *   or the host name changed. Further pairs are for those names that stand in them.
+ *   or the host name changed. Further pairs are for those names that stand in them; their keys are
+ *   of the kind of the main one, since node:tls puts a pair beside it, and of two kinds OpenSSL chooses.
  *   The library behind the SMTP door brings a certificate whose private key is
  *   published in its package: serving it would be TLS in name only.
  */
@@ -195,7 +196,7 @@ const readPair = async (
 const namesOf = ({ subjectAltName = '' }: X509Certificate): readonly string[] =>
   [...subjectAltName.matchAll(/(?:^|, )DNS:([^,\s]+)/g)].map(([, name = '']) => name.toLowerCase())
 
-const readOther = async (files: Files, i: number): Promise<OtherCertificate> => {
+const readOther = async (files: Files, i: number, kind: string | undefined): Promise<OtherCertificate> => {
   const at = `tls.certificates.${i}`
   const [{ key, cert, fingerprint, expiresAt }, x509] = await readPair(at, files)
   const names = namesOf(x509)
@@ -203,12 +204,25 @@ const readOther = async (files: Files, i: number): Promise<OtherCertificate> => 
     const expected = 'names no host in its subjectAltName, so no client would be shown it'
     throw refuse(`${at}.cert_file`, files.cert_file, expected, 'use a certificate with DNS names')
   }
+  if (kindOf(cert) !== kind) {
+    const expected = `has a key of the kind ${kindOf(cert)}, and the main certificate one of the kind ${kind}: clients would be shown the wrong one`
+    throw refuse(
+      `${at}.cert_file`,
+      files.cert_file,
+      expected,
+      'use keys of one kind, such as EC P-256, for all',
+    )
+  }
   return { names, key, cert, fingerprint, expiresAt }
 }
 
+/** `rsa`, `ec`, … */
+const kindOf = (cert: string): string | undefined => new X509Certificate(cert).publicKey.asymmetricKeyType
+
 /** What is wrong with any of the further pairs is told of all of them. */
 const withOthers = async (main: Certificate, { tls }: Config): Promise<Certificate> => {
-  const read = await Promise.allSettled(tls.certificates.map(readOther))
+  const kind = kindOf(main.cert)
+  const read = await Promise.allSettled(tls.certificates.map((files, i) => readOther(files, i, kind)))
   const failed = read.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []))
   const unmeant = failed.find((reason) => !(reason instanceof ConfigError))
   if (unmeant !== undefined) throw unmeant

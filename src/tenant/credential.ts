@@ -29,9 +29,13 @@ export interface NewCredential {
   readonly certificateFingerprint?: string | null | undefined
 }
 
-/** `AB:CD:…` or `abcd…` as we keep it; null when it is no SHA-256. */
+/** `sha256 Fingerprint=AB:CD:…`, `AB:CD:…` or `abcd…` as we keep it; null when it is no SHA-256. */
 const plainFingerprint = (text: string): string | null => {
-  const plain = text.trim().replaceAll(':', '').toLowerCase()
+  const plain = text
+    .trim()
+    .toLowerCase()
+    .replace(/^sha-?256 fingerprint=/, '')
+    .replaceAll(':', '')
   return /^[0-9a-f]{64}$/.test(plain) ? plain : null
 }
 

@@ -4,6 +4,7 @@
  */
 import { copyFileSync, writeFileSync } from 'node:fs'
 import { connect, type TLSSocket } from 'node:tls'
+import { generate } from 'selfsigned'
 import t from 'tap'
 import { authority } from '../parts/certificates.js'
 import { eventually } from '../parts/eventually.js'
@@ -85,4 +86,16 @@ t.test('a bad file is told by its key, with the remedy', async (t) => {
   process.kill(daemon.pid, 'SIGHUP')
   await eventually('refused', () => daemon.output.some((line) => line.includes('reload refused')))
   t.equal((await shown('implicit', 'x.two.test')).name, '*.two.test', 'the old one stays')
+})
+
+t.test('a key of another kind is refused: beside the main one it would not be chosen', async (t) => {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: 'x.two.test' }], {
+    ...{ keyType: 'ec', algorithm: 'sha256' },
+    extensions: [{ name: 'subjectAltName', altNames: [{ type: 2, value: 'x.two.test' }] }],
+  })
+  writeFileSync(wild.certFile, cert)
+  writeFileSync(wild.keyFile, key)
+  const { code, stdout, stderr } = await daemon.cli('config', 'check')
+  t.equal(code, 78)
+  t.match(`${stdout}${stderr}`, /tls\.certificates\.1\.cert_file[\s\S]*kind ec/)
 })

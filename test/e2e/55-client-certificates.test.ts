@@ -133,7 +133,7 @@ t.test('one certificate is one credential, and a revoked one is none', async (t)
       '--workspace',
       'default',
       '--certificate-fingerprint',
-      fingerprint.toLowerCase(),
+      `sha256 Fingerprint=${fingerprint}`,
     ],
   )
   t.not(code, 0)

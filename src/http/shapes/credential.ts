@@ -23,7 +23,7 @@ export const credentialBody = body(
     username: orNull(Joi.string().max(255)),
     password: orNull(Joi.string().max(1_000)),
     cidr: orNull(Joi.string().max(100)),
-    certificate_fingerprint: orNull(Joi.string().max(100)),
+    certificate_fingerprint: orNull(Joi.string().max(120)),
   }),
 )
 
