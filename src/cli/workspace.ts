@@ -13,11 +13,13 @@ import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
 import { ALARM_OPTIONS, alarmFields, alarmsIn, heldByAlarm, releaseCommand } from './workspace-alarms.js'
 import { REF, remove, resume, suspend } from './workspace-rest.js'
+import { ROUTE_OPTION, routesIn } from './workspace-routes.js'
 import { SOFT_OPTION, softLimitsIn, softLimitsText } from './workspace-soft.js'
 
 const CHANGES = {
   slug: { type: 'string', describe: 'Short name for URLs and commands' },
   pool: { type: 'string', describe: 'Egress pool, by name or id; none is one of its own' },
+  ...ROUTE_OPTION,
   'default-from': { type: 'string', describe: 'From address of mails that bring none; none takes it away' },
   ambiguous: {
     choices: ['retry', 'hold'],
@@ -46,13 +48,14 @@ const tagsIn = (text: string | undefined): readonly string[] | undefined =>
 const suspendedText = (since: number, reason: string | null): string =>
   `since ${new Date(since).toISOString()}${reason === null ? '' : `: ${reason}`}`
 
-const show = (paint: Paint, row: WorkspaceRow, pool: string): string =>
+const show = (paint: Paint, row: WorkspaceRow, pool: string, routes: readonly string[]): string =>
   fields(paint, [
     ['id', row.id],
     ['name', row.name],
     ['slug', row.slug],
     ['default', row.isDefault ? 'yes' : 'no'],
     ['pool', pool],
+    ['routes', routes.length === 0 ? 'none' : routes.join(', ')],
     ['default from', row.defaultFrom],
     ['ambiguous', row.ambiguous],
     ['line endings', row.lineEndings],
@@ -75,7 +78,13 @@ const print = async ({ store }: House, terminal: Terminal, row: WorkspaceRow): P
   const pool = await store.pool(row.accountId, row.poolId)
   const leader = pool === null ? null : await leaderOf(store, pool)
   const text = pool === null ? row.poolId : poolText(pool, leader)
-  terminal.data(workspaceRecord(row), (paint) => show(paint, row, text))
+  const routes = await Promise.all(
+    row.routes.map(async ({ domain, poolId }) => {
+      const name = (await store.pool(row.accountId, poolId))?.name
+      return `${domain}=${name ?? poolId}`
+    }),
+  )
+  terminal.data(workspaceRecord(row), (paint) => show(paint, row, text, routes))
   if (heldByAlarm(row, await store.holds(row.accountId)))
     terminal.say(`an alarm holds its mail: ${releaseCommand(row)}`)
   const mending = leader ?? pool
@@ -134,6 +143,7 @@ const create = command({
         ...alarmsIn(args),
         statisticsTags: tagsIn(args.statisticsTags),
         suppressSoft: softLimitsIn(args.suppressSoft),
+        routes: routesIn(args.route, []),
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       })
@@ -147,16 +157,21 @@ const update = command({
   summary: 'Change a workspace',
   positionals: REF,
   options: { name: { type: 'string', describe: 'New name' }, ...CHANGES },
-  examples: [['$0 workspace update default --pool main', 'send its mail through the pool main']],
+  examples: [
+    ['$0 workspace update default --pool main', 'send its mail through the pool main'],
+    ['$0 workspace update default --route example.com=eu', 'mail to that domain goes through the pool eu'],
+  ],
   run: (args, terminal) =>
     withHouse(args, async (house) => {
       const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
       if (!changed) throw usage('workspace update needs something to change, such as --pool')
+      const old = await findWorkspace(house.ground, house.account.id, args.ref)
       const wish = {
         ...args,
         ...alarmsIn(args),
         statisticsTags: tagsIn(args.statisticsTags),
         suppressSoft: softLimitsIn(args.suppressSoft),
+        routes: routesIn(args.route, old.routes),
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       }

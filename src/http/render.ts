@@ -137,6 +137,7 @@ export const workspace = (row: WorkspaceRow, scope: KeyScope = 'platform') => ({
   slug: row.slug,
   is_default: row.isDefault,
   egress_pool_id: row.poolId,
+  routes: row.routes.map(({ domain, poolId }) => ({ domain, egress_pool_id: poolId })),
   default_from: row.defaultFrom,
   restrict_senders: row.restrictSenders,
   sender_dsn: row.senderDsn,

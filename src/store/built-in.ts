@@ -51,6 +51,7 @@ export const freshWorkspace = (
   suspendedAt: null,
   suspendedReason: null,
   statisticsTags: [],
+  routes: [],
   suppressSoft: {},
   createdAt: now,
 })

@@ -10,6 +10,7 @@
  */
 import type { Status } from '../mail/status.js'
 import type { Page, Rows } from './page.js'
+import type { Routing } from './port/routes.js'
 
 /** Which recipients are meant: those to which every part that is not null applies. */
 export interface QueueScope {
@@ -38,6 +39,8 @@ export interface QueueOrder {
   readonly scope: QueueScope
   /** Pool id; only with `reroute`. */
   readonly to: string | null
+  /** Only with `reroute`, in place of `to`: what waits where `from` had sent it goes where `to` sends it. */
+  readonly routing?: { readonly from: Routing; readonly to: Routing }
   /** Only with `release`: this hold alone is lifted, and what it keeps is set free. */
   readonly hold?: string | null
   /** What is for the sandbox is left alone. */

@@ -6,6 +6,7 @@
  *   relay/'s configuration. The rest of the port is in port.ts.
  */
 import type { Mode, Page, Rows } from './page.js'
+import type { DomainRoute, Routing } from './port/routes.js'
 import type { AlarmSettings, RaisedAlarms } from './watch/alarms.js'
 import type { SoftLimits } from './watch/soft-bounces.js'
 
@@ -22,6 +23,8 @@ export interface WorkspaceRow {
   readonly slug: string
   readonly isDefault: boolean
   readonly poolId: string
+  /** Pools of their own for domains of recipients. */
+  readonly routes: readonly DomainRoute[]
   readonly defaultFrom: string | null
   /** What to do with a mail whose fate a crash hid (RELAY.md G2). */
   readonly ambiguous: 'retry' | 'hold'
@@ -215,11 +218,16 @@ export interface Tenants {
    * name that nobody has, or the given one, made now. Resolves with its id.
    */
   ownPool(workspaceId: string, fresh: PoolRow): Promise<string>
-  /** What waits in the pool `moving.from` goes along to `moving.to`. */
+  /** What waits where `moving.from` had sent it goes where `moving.to` sends it. */
   updateWorkspace(
     id: string,
     change: WorkspaceChange,
-    moving?: { readonly accountId: string; readonly from: string; readonly to: string; readonly now: number },
+    moving?: {
+      readonly accountId: string
+      readonly from: Routing
+      readonly to: Routing
+      readonly now: number
+    },
   ): Promise<Written>
   /** From now on nothing of it leaves. Resolves with how many recipients it put to rest. */
   suspendWorkspace(workspace: WorkspaceRow, reason: string | null, now: number): Promise<number>

@@ -46,6 +46,8 @@ export interface NewRecipient {
   /** True starts this recipient as bounced with reason `suppressed`; it is never due. */
   readonly suppressed: boolean
   readonly dsn: DsnRequest | null
+  /** Where it goes, when not with the mail. */
+  readonly poolId?: string
 }
 
 export interface AttachmentSummary {

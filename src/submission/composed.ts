@@ -14,6 +14,7 @@ import { isAscii, wireAddress } from '../mail/address.js'
 import { composeMessage } from '../mail/compose.js'
 import { receivedOverHttp } from '../mail/received.js'
 import { aggregate, emptyCounts, type Status } from '../mail/status.js'
+import type { Routing } from '../store/port/routes.js'
 import type { EmailFacts, EmailRecord, NewEmail, NewRecipient } from '../store/port.js'
 import type { WorkspaceRow } from '../store/port-tenants.js'
 import type { Principal } from '../tenant/principal.js'
@@ -22,6 +23,7 @@ import { summarize } from './attachments.js'
 import type { Draft } from './draft.js'
 import { headOf, needsSmtpUtf8, octetsOf } from './finished/read.js'
 import { demandSize } from './ground.js'
+import { routed } from './route.js'
 import type { Checked, CheckedMime, Rules } from './validate.js'
 
 /** One item of a batch: a draft, one that is composed already, or what the door found wrong with its types. */
@@ -124,7 +126,7 @@ export const compose = async (checked: Checked | CheckedMime, ground: ComposeGro
 export const toEmail = (
   composed: Composed,
   { principal, workspace }: { readonly principal: Principal; readonly workspace: WorkspaceRow },
-  poolId: string,
+  routing: Routing,
   suppressed: ReadonlySet<string>,
   trace: string | null | undefined,
 ): NewEmail => {
@@ -135,8 +137,10 @@ export const toEmail = (
     workspaceId: workspace.id,
     mode: principal.mode,
     source: 'api',
-    poolId,
-    recipients: recipients.map((one) => newRecipient(one, newRecipientId(mail.createdAt), suppressed)),
+    ...routed(
+      routing,
+      recipients.map((one) => newRecipient(one, newRecipientId(mail.createdAt), suppressed)),
+    ),
     envid: null,
     ret: null,
     trace,

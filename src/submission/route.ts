@@ -2,28 +2,48 @@
  * NAME      route - to which pool a mail goes
  * DESCRIPTION
  *   Test mail goes to the sandbox of its account, whatever its workspace says;
- *   live mail to the pool of its workspace, where it waits while there is no
- *   upstream for it: mail that was acknowledged is never thrown away for want of a route.
+ *   live mail to the pool that its workspace has for the domain of the recipient, or to that of the workspace, where it
+ *   waits while there is no upstream for it: mail that was acknowledged is never thrown away for want of a route.
  *   The id of a sandbox never changes, so it is remembered.
  */
 
 import { SANDBOX_POOL } from '../store/built-in.js'
 import type { Mode } from '../store/page.js'
-import type { Tenants, WorkspaceRow } from '../store/port-tenants.js'
+import { poolFor, type Routing } from '../store/port/routes.js'
+import type { NewEmail, NewRecipient } from '../store/port.js'
+import type { Tenants } from '../store/port-tenants.js'
 
-export type Route = (workspace: WorkspaceRow, mode: Mode) => string | Promise<string>
+export type Route = (
+  workspace: Routing & { readonly accountId: string },
+  mode: Mode,
+) => Routing | Promise<Routing>
 
 export const createRoute = (store: Pick<Tenants, 'pool'>): Route => {
-  const sandboxes = new Map<string, string>()
-  return ({ accountId, poolId }, mode) => {
-    if (mode === 'live') return poolId
+  const sandboxes = new Map<string, Routing>()
+  return (workspace, mode) => {
+    const { accountId } = workspace
+    if (mode === 'live') return workspace
     return (
       sandboxes.get(accountId) ??
       store.pool(accountId, SANDBOX_POOL).then((pool) => {
         if (pool === null) throw new Error(`account ${accountId} has lost its sandbox`)
-        sandboxes.set(accountId, pool.id)
-        return pool.id
+        const routing = { poolId: pool.id, routes: [] }
+        sandboxes.set(accountId, routing)
+        return routing
       })
     )
   }
+}
+
+/** Each recipient in its pool. The mail's is that of all of them, or where they differ that of the workspace. */
+export const routed = (
+  routing: Routing,
+  recipients: readonly NewRecipient[],
+): Pick<NewEmail, 'poolId' | 'recipients'> => {
+  const { poolId, routes } = routing
+  if (routes.length === 0) return { poolId, recipients }
+  const placed = recipients.map((one) => ({ ...one, poolId: poolFor(routing, one.address) }))
+  const [first] = placed
+  const isOne = placed.every((one) => one.poolId === first?.poolId)
+  return { poolId: isOne ? (first?.poolId ?? poolId) : poolId, recipients: placed }
 }

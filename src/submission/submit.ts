@@ -56,13 +56,13 @@ const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
     const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
     const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
     const suppressed = await suppressedOf(ground, place, addresses, now)
-    const poolId = await ground.route(workspace, principal.mode)
+    const routing = await ground.route(workspace, principal.mode)
     const mails: NewEmail[] = []
     for (const draft of drafts) {
       const listed = draft.ignoreSuppressions ? NONE : suppressed
       const composed =
         'raw' in draft ? draft : await compose(draft, { hostname, messageSize: limits.message_size, now })
-      mails.push(toEmail(composed, job, poolId, listed, job.trace))
+      mails.push(toEmail(composed, job, routing, listed, job.trace))
     }
     const records = mails.map(toRecord)
     const { status, body } = job.render(records)

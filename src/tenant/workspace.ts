@@ -8,9 +8,11 @@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { parseAddress } from '../mail/address.js'
 import { DEFAULT_POOL, freshPool, freshWorkspace, numbered } from '../store/built-in.js'
+import type { Routing } from '../store/port/routes.js'
 import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port-tenants.js'
 import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/watch/alarms.js'
 import type { SoftLimits } from '../store/watch/soft-bounces.js'
+import { type DomainRouteWish, domainRoutesOf } from './domain/routes.js'
 import type { Principal, TenantGround } from './principal.js'
 
 /** What is left out of a limit stays as it is in force. */
@@ -38,6 +40,8 @@ export interface WorkspaceWish {
   readonly statisticsTags?: readonly string[] | undefined
   /** All of them anew. */
   readonly suppressSoft?: SoftLimits | undefined
+  /** All of them anew. */
+  readonly routes?: readonly DomainRouteWish[] | undefined
   readonly suspended?: boolean | undefined
   /** Why, when it is. */
   readonly suspendedReason?: string | null | undefined
@@ -95,14 +99,20 @@ const SLUG_TAKEN: FieldError = {
   message: 'is already taken in this account',
 }
 
-/** The pool that a wish names, as an id. Adds to `errors` all that is wrong with the wish for this workspace, or for a new one. */
+interface Judged {
+  readonly poolId: string | null
+  /** Absent where the wish says nothing of them. */
+  readonly routes?: WorkspaceRow['routes']
+}
+
+/** The pools that a wish names, as ids. Adds to `errors` all that is wrong with the wish for this workspace, or for a new one. */
 const judge = async (
   { store }: TenantGround,
   accountId: string,
   wish: WorkspaceWish,
   id: string | null,
   errors: FieldError[],
-): Promise<string | null> => {
+): Promise<Judged> => {
   errors.push(...checkWish(wish))
   const namesake = wish.slug === undefined ? null : await store.workspace(accountId, wish.slug)
   if (namesake !== null && namesake.slug === wish.slug && namesake.id !== id) errors.push(SLUG_TAKEN)
@@ -110,7 +120,10 @@ const judge = async (
   if (wish.pool != null && pool === null) {
     errors.push({ field: 'body.egress_pool_id', kind: 'unknown', message: 'names no egress pool' })
   }
-  return pool?.id ?? null
+  const { routes: wished } = wish
+  const routes =
+    wished === undefined ? {} : { routes: await domainRoutesOf(store, accountId, wished, errors) }
+  return { poolId: pool?.id ?? null, ...routes }
 }
 
 /** All that is wrong with a wish. */
@@ -158,7 +171,7 @@ export const createWorkspace = async (
   wish: WorkspaceWish & { readonly name: string },
 ): Promise<WorkspaceRow> => {
   const errors: FieldError[] = []
-  const wished = await judge(ground, accountId, wish, null, errors)
+  const { poolId: wished, ...routes } = await judge(ground, accountId, wish, null, errors)
   if (errors.length > 0) throw invalid(errors)
   const name = wish.name.trim()
   const first = wish.slug ?? slugify(name)
@@ -168,7 +181,7 @@ export const createWorkspace = async (
     const own = wished === null ? freshPool(accountId, slug, now) : undefined
     const poolId = wished ?? own?.id ?? ''
     const fresh = freshWorkspace(accountId, now, { name, slug, isDefault: false, poolId })
-    const row: WorkspaceRow = { ...fresh, ...changeOf(wish, {}), slug }
+    const row: WorkspaceRow = { ...fresh, ...changeOf(wish, {}), ...routes, slug }
     if ((await ground.store.createWorkspace(row, own)) === 'done') return row
     if (wish.slug !== undefined) break
   }
@@ -181,6 +194,9 @@ const ownPool = async ({ store, clock }: TenantGround, row: WorkspaceRow): Promi
   return builtIn?.id ?? store.ownPool(row.id, freshPool(row.accountId, row.slug, clock.now()))
 }
 
+const isSame = (one: Routing, other: Routing): boolean =>
+  one.poolId === other.poolId && JSON.stringify(one.routes) === JSON.stringify(other.routes)
+
 /** What the wish leaves out stays; mail that waits moves along to a new pool. Throws workspace.not_found or validation.request_invalid. */
 export const updateWorkspace = async (
   ground: TenantGround,
@@ -191,12 +207,17 @@ export const updateWorkspace = async (
   const old = await findWorkspace(ground, accountId, ref)
   const { id, poolId: from } = old
   const errors: FieldError[] = []
-  const wished = await judge(ground, accountId, wish, id, errors)
+  const { poolId: wished, ...routes } = await judge(ground, accountId, wish, id, errors)
   if (errors.length > 0) throw invalid(errors)
   const to = wished ?? (wish.pool === null ? await ownPool(ground, old) : from)
-  const change: WorkspaceChange = { ...changeOf(wish, old.alarms), ...(to === from ? {} : { poolId: to }) }
+  const change: WorkspaceChange = {
+    ...changeOf(wish, old.alarms),
+    ...routes,
+    ...(to === from ? {} : { poolId: to }),
+  }
   // mail that waits goes where new mail will go
-  const moving = to === from ? undefined : { accountId, from, to, now: ground.clock.now() }
+  const after = { poolId: to, routes: old.routes, ...routes }
+  const moving = isSame(old, after) ? undefined : { accountId, from: old, to: after, now: ground.clock.now() }
   if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw invalid([SLUG_TAKEN])
   if (wish.suspended !== undefined && wish.suspended !== (old.suspendedAt !== null))
     await (wish.suspended

@@ -44,6 +44,8 @@ const over = (at: Ground, part: Partial<QueueScope> = {}): QueueScope => ({
   ...part,
 })
 
+const ways = ({ poolId }: Ground) => ({ poolId, routes: [] })
+
 const order = (action: QueueAction, scope: QueueScope, more: Partial<QueueOrder> = {}): QueueOrder => ({
   action,
   scope,
@@ -261,10 +263,38 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     const at = await home()
     const to = await inPool(store, at, 'other')
     await accepted(store, at)
-    const moving = { accountId: at.accountId, from: at.poolId, to: to.poolId, now: T0 }
+    const moving = { accountId: at.accountId, from: ways(at), to: ways(to), now: T0 }
     t.equal(await store.updateWorkspace(at.workspace.id, { poolId: to.poolId }, moving), 'done')
     t.equal((await claim(store, to)).length, 1)
   })
+
+  await t.test(
+    'recipients of one mail wait in pools of their own, and follow when these change',
+    async (t) => {
+      const at = await home()
+      const to = await inPool(store, at, 'other')
+      const recipients = [toOne('a@eu.test'), { ...toOne('b@us.test'), poolId: to.poolId }]
+      await accepted(store, at, { recipients })
+      const routes = [{ domain: 'us.test', poolId: to.poolId }]
+      const from = { poolId: at.poolId, routes }
+      await store.updateWorkspace(at.workspace.id, { routes })
+      t.same((await store.workspace(at.accountId, at.workspace.id))?.routes, routes)
+      t.equal(await store.deletePool(at.accountId, to.poolId), 'in_use')
+      const moving = { accountId: at.accountId, from, to: ways(at), now: T0 }
+      t.equal(await store.updateWorkspace(at.workspace.id, { routes: [] }, moving), 'done')
+      t.same(await claim(store, to), [], 'both wait in one pool now')
+      const back = { accountId: at.accountId, from: ways(at), to: from, now: T0 }
+      t.equal(await store.updateWorkspace(at.workspace.id, { routes }, back), 'done')
+      t.same(
+        (await claim(store, to)).map(({ address, poolId }) => [address, poolId]),
+        [['b@us.test', to.poolId]],
+      )
+      t.same(
+        (await claim(store, at)).map(({ address, poolId }) => [address, poolId]),
+        [['a@eu.test', at.poolId]],
+      )
+    },
+  )
 
   await t.test('what is leased follows: at once before DATA, else with its next attempt', async (t) => {
     const at = await home()
@@ -274,7 +304,7 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     const begun = await accepted(store, at)
     const busy = await claimOne(store, at, T0)
     await store.attempting([{ ...busy, attempt: 1, upstreamId: 'up_x', at: T0 }])
-    const moving = { accountId: at.accountId, from: at.poolId, to: to.poolId, now: T0 }
+    const moving = { accountId: at.accountId, from: ways(at), to: ways(to), now: T0 }
     t.equal(await store.updateWorkspace(at.workspace.id, { poolId: to.poolId }, moving), 'done')
     t.same(await store.attempting([{ ...idle, attempt: 1, upstreamId: 'up_x', at: T0 }]), [false])
     t.same(

@@ -80,7 +80,11 @@ export const checkWorkspaces = async (house: House): Promise<readonly Finding[]>
   const slugs = new Map(workspaces.map(({ id, slug }) => [id, slug]))
   const depths = (await store.depth()).filter(({ workspaceId }) => slugs.has(workspaceId))
   const ways = [
-    ...workspaces.map(({ id, poolId }) => ({ workspaceId: id, poolId, due: 0 })),
+    ...workspaces.flatMap(({ id, poolId, routes }) =>
+      [poolId, ...routes.map((route) => route.poolId)].map((way) => ({
+        ...{ workspaceId: id, poolId: way, due: 0 },
+      })),
+    ),
     ...depths.map(({ workspaceId, poolId, due, leased }) => ({ workspaceId, poolId, due: due + leased })),
   ]
   const blocked = new Map<string, Blocked>()

@@ -150,6 +150,7 @@ const workspace = {
   slug: 'shop-eu',
   is_default: false,
   egress_pool_id: POOL,
+  routes: [{ domain: '.example.com', egress_pool_id: POOL }],
   default_from: FROM,
   restrict_senders: false,
   sender_dsn: false,

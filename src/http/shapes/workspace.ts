@@ -9,6 +9,7 @@ import {
   SOFT_KINDS,
   type SoftLimits,
 } from '../../store/watch/soft-bounces.js'
+import { MOST_DOMAIN_ROUTES } from '../../tenant/domain/routes.js'
 import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
 import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
 import { asRead } from './read-back.js'
@@ -17,6 +18,7 @@ export interface WorkspaceBody {
   readonly name: string
   readonly slug?: string
   readonly egress_pool_id?: string | null
+  readonly routes?: readonly { readonly domain: string; readonly egress_pool_id: string }[]
   readonly default_from?: string | null
   readonly restrict_senders?: boolean
   readonly line_endings?: 'strict' | 'normalize'
@@ -89,9 +91,23 @@ const softLimits = () =>
     'An address is suppressed after so many soft bounces of that kind, if the first is so many days older than the last and it took no mail between; {} for none. Mail older than its retention does not count',
   )
 
+const routes = () =>
+  Joi.array()
+    .items(
+      Joi.object({
+        domain: Joi.string().max(256).required(),
+        egress_pool_id: Joi.string().max(100).required(),
+      }),
+    )
+    .max(MOST_DOMAIN_ROUTES)
+    .description(
+      'Pools for domains of recipients: `example.com` is that domain, `.example.com` all under it; the longest that fits counts',
+    )
+
 const fields = {
   slug: orNull(Joi.string().max(63)),
   egress_pool_id: Joi.string().max(100).allow(null),
+  routes: orNull(routes()),
   default_from: Joi.string().max(1_000).allow(null),
   restrict_senders: orNull(Joi.boolean()),
   sender_dsn: orNull(Joi.boolean()),
@@ -137,6 +153,7 @@ export const workspace = Joi.object({
   slug: Joi.string().required(),
   is_default: Joi.boolean().required(),
   egress_pool_id: nullable(Joi.string()),
+  routes: routes().required(),
   default_from: nullable(Joi.string()),
   restrict_senders: Joi.boolean().required(),
   sender_dsn: Joi.boolean().required(),

@@ -172,8 +172,9 @@ const tenantWrites = (current: () => Verbs): TenantWrites & IncidentCalls => ({
     const written = await order().line.call('updateWorkspace', id, change)
     if (written === 'done' && moving !== undefined) {
       const { accountId, from, to, now } = moving
-      const scope = { accountId, workspaceId: id, poolId: from, domain: null, emailId: null }
-      await operate(order, { action: 'reroute', scope, to, reason: 'the workspace has another pool', now })
+      const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
+      const reason = 'the workspace has another pool'
+      await operate(order, { action: 'reroute', scope, to: null, routing: { from, to }, reason, now })
     }
     return written
   },

@@ -27,6 +27,7 @@ import {
   suppressedOf,
 } from '../ground.js'
 import { checkIdempotencyKey, once } from '../idempotency.js'
+import { routed } from '../route.js'
 import { readSchedule } from '../schedule.js'
 import { MOST_TAGS } from '../validate.js'
 import { type Finished, headOf, needsSmtpUtf8, octetsOf, type Places, readFinished, show } from './read.js'
@@ -156,8 +157,7 @@ const toEmail = async (
     attachments: [],
     scheduledAt: parts.scheduledAt,
     createdAt: now,
-    poolId: await ground.route(workspace, mode),
-    recipients,
+    ...routed(await ground.route(workspace, mode), recipients),
     ...octetsOf(parts, {
       ...{ id, hostname, now, receivedLine: line },
       // a key may have the work done again, and then the message must be as it was
@@ -185,7 +185,8 @@ export const submitMessage = async (
   const { store, clock } = ground
   // the session may have begun before its workspace got another pool: its mail must not wait in the old one
   const current = await store.workspace(session.accountId, session.workspace.id)
-  const workspace = { ...session.workspace, poolId: (current ?? session.workspace).poolId }
+  const { poolId, routes } = current ?? session.workspace
+  const workspace = { ...session.workspace, poolId, routes }
   const login: Login = { ...session, workspace }
   const { mode } = login
   const now = clock.now()

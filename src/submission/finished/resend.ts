@@ -37,6 +37,7 @@ import {
   suppressedOf,
 } from '../ground.js'
 import { once } from '../idempotency.js'
+import { routed } from '../route.js'
 
 export interface Resend {
   readonly record: EmailRecord
@@ -165,6 +166,7 @@ const toEmail = async (
   const textsOf = (wanted: RecipientKind) =>
     chosen.filter(({ kind }) => kind === wanted).map(({ text }) => text)
   const pool = mode === record.mode ? await ground.store.pool(accountId, record.poolId) : null
+  const { routes } = await ground.route(workspace, mode)
   return {
     ...{ accountId, workspaceId, mode, from, replyTo, subject, tags, attachments, id, messageId },
     source: 'api',
@@ -175,8 +177,10 @@ const toEmail = async (
     createdAt: now,
     resentFrom: record.id,
     // one that was deleted since has left its workspace another; a sandbox sends nothing out
-    poolId: pool?.id ?? (await ground.route(workspace, mode)),
-    recipients: chosen.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
+    ...routed(
+      pool === null ? await ground.route(workspace, mode) : { poolId: pool.id, routes },
+      chosen.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
+    ),
     raw: prepareAgain(old, { messageId, date: formatDate(now), oldId: record.id, receivedLine }),
     needsSmtpUtf8:
       readSubmitted(old).needsSmtpUtf8 || chosen.some(({ address }) => !isAscii(wireAddress(address))),

@@ -19,6 +19,7 @@ import { composeMessage } from '../../mail/compose.js'
 import type { NewEmail, Queue } from '../../store/port.js'
 import type { EventLog, LogRow } from '../../store/port-log.js'
 import type { Tenants, WorkspaceRow } from '../../store/port-tenants.js'
+import { routed } from '../route.js'
 import { defaultWorkspace } from './default-workspace.js'
 
 export interface NoticeMailParts {
@@ -122,14 +123,16 @@ const toEmail = async (parts: NoticeMailParts, row: LogRow, workspace: Workspace
     messageId,
     scheduledAt: null,
     createdAt: now,
-    poolId: workspace.poolId,
-    recipients: to.map(({ address }) => ({
-      id: newRecipientId(now),
-      address,
-      kind: 'to',
-      suppressed: false,
-      dsn: null,
-    })),
+    ...routed(
+      workspace,
+      to.map(({ address }) => ({
+        id: newRecipientId(now),
+        address,
+        kind: 'to',
+        suppressed: false,
+        dsn: null,
+      })),
+    ),
     raw,
     needsSmtpUtf8: !to.every(({ address }) => isAscii(address)),
     content: JSON.stringify(parsed),

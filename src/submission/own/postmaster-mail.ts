@@ -20,6 +20,7 @@ import { formatDate, receivedLine } from '../../mail/received.js'
 import { prepareForRelay, readSubmitted, type Submitted } from '../../mail/submitted.js'
 import type { NewEmail, Queue } from '../../store/port.js'
 import type { Tenants, WorkspaceRow } from '../../store/port-tenants.js'
+import { routed } from '../route.js'
 import { defaultWorkspace } from './default-workspace.js'
 
 export interface MailToPostmaster {
@@ -92,8 +93,7 @@ const toEmail = (
     messageId,
     scheduledAt: null,
     createdAt: now,
-    poolId: workspace.poolId,
-    recipients: [
+    ...routed(workspace, [
       {
         id: newRecipientId(now),
         address,
@@ -101,7 +101,7 @@ const toEmail = (
         suppressed: false,
         dsn: { notify: 'NEVER', orcpt: null },
       },
-    ],
+    ]),
     raw: octets,
     needsSmtpUtf8: submitted.needsSmtpUtf8 || !isAscii(address),
     content: null,

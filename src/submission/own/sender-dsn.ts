@@ -25,7 +25,7 @@ import { type DsnRecipient, dsnSubject, writeDsn } from '../../mail/dsn/write.js
 import type { NewEmail, Queue } from '../../store/port.js'
 import type { OwedDsn, OwedRecipient, SenderDsns } from '../../store/port-sender-dsns.js'
 import type { Tenants } from '../../store/port-tenants.js'
-import { createRoute, type Route } from '../route.js'
+import { createRoute, type Route, routed } from '../route.js'
 
 export interface SenderDsnParts {
   readonly store: SenderDsns & Pick<Queue, 'accept' | 'body'> & Pick<Tenants, 'workspace' | 'pool'>
@@ -108,8 +108,7 @@ const toEmail = async (parts: SenderDsnParts, route: Route, owed: OwedDsn): Prom
     messageId,
     scheduledAt: null,
     createdAt: now,
-    poolId: await route(workspace, owed.mode),
-    recipients: [recipient],
+    ...routed(await route(workspace, owed.mode), [recipient]),
     raw,
     needsSmtpUtf8: !isAscii(owed.mailFrom),
     content: null,

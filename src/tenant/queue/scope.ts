@@ -8,6 +8,7 @@
 import { domainToASCII } from 'node:url'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import type { Mode } from '../../store/page.js'
+import { isRoutedTo } from '../../store/port/routes.js'
 import type { Ledger } from '../../store/port.js'
 import type { QueueScope } from '../../store/port-operations.js'
 import type { Tenants } from '../../store/port-tenants.js'
@@ -78,7 +79,7 @@ export const queueScope = async (
   const foreign = caller.workspaceId !== null && place?.id !== caller.workspaceId
   if (ref !== null && (place === null || foreign)) throw new Fault('workspace.not_found')
   const pool = wish.pool === undefined ? null : await store.pool(accountId, wish.pool)
-  const hidden = caller.isWorkspace && pool?.id !== place?.poolId
+  const hidden = caller.isWorkspace && (place === null || !isRoutedTo(place, pool?.id))
   if (wish.pool !== undefined && (pool === null || hidden)) throw new Fault('egress_pool.not_found')
   const seen = { accountId, workspaceId: caller.workspaceId, mode: caller.mode }
   if (wish.email !== undefined && (await store.email(seen, wish.email)) === null)

@@ -10,6 +10,7 @@
 import type { Clock } from '../../base/clock.js'
 import { WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
+import { isRoutedTo } from '../../store/port/routes.js'
 import { isAway } from '../../store/port-carry.js'
 import { AMBIGUOUS, type HoldRow, type Operations, type QueueEntry } from '../../store/port-operations.js'
 import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port-tenants.js'
@@ -213,7 +214,7 @@ const judge = (
     const told = JUDGES[reason](entry, scene)
     if (told === null) continue
     const name = `pool ${scene.pool.name}`
-    const short = told.plain(scene.pool.id === scene.workspace.poolId ? name : 'another pool')
+    const short = told.plain(isRoutedTo(scene.workspace, scene.pool.id) ? name : 'another pool')
     return { until: null, ...told, reason, plain: told.plain(name), short }
   }
   return null

@@ -87,6 +87,16 @@ const WorkspaceFacts = ({ visit, row, pool }: OneProps & { readonly pool: PoolNa
           <a href={visit.link(`/pools/${encodeURIComponent(pool.id)}`)}>{pool.name}</a>
         ),
       ],
+      [
+        'Pools of domains',
+        row.routes.length === 0
+          ? 'none'
+          : row.routes.map(({ domain, egress_pool_id: id }) => (
+              <div>
+                {domain}: <a href={visit.link(`/pools/${encodeURIComponent(id)}`)}>{id}</a>
+              </div>
+            )),
+      ],
       ['Senders', row.restrict_senders ? 'only its verified domains' : 'any'],
       ['Delivery reports to SMTP senders', row.sender_dsn ? 'yes' : 'no'],
       ['Bare CR or LF in SMTP mail', row.line_endings === 'strict' ? 'refused' : 'mended'],

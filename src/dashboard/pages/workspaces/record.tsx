@@ -21,6 +21,7 @@ export interface WorkspaceRow {
   readonly slug: string
   readonly is_default: boolean
   readonly egress_pool_id: string | null
+  readonly routes: readonly { readonly domain: string; readonly egress_pool_id: string }[]
   readonly default_from: string | null
   readonly restrict_senders: boolean
   readonly sender_dsn: boolean

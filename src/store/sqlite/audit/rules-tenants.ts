@@ -28,7 +28,7 @@ const about =
 
 const WORKSPACE_FIELDS = [
   ...(['name', 'slug', 'poolId', 'defaultFrom', 'ambiguous', 'lineEndings', 'senderDsn'] as const),
-  ...(['restrictSenders', 'alarms', 'onAlarm', 'statisticsTags', 'suppressSoft'] as const),
+  ...(['restrictSenders', 'alarms', 'onAlarm', 'statisticsTags', 'suppressSoft', 'routes'] as const),
 ]
 
 const WORKSPACES_RULES: Rules = {

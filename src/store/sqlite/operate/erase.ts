@@ -108,12 +108,12 @@ const prepare = ({ db }: Desk) => ({
   notices: db.prepare('DELETE FROM events WHERE email IS NULL AND scope IN (?, ?)'),
   poolOf: db.prepare<[string], string | null>('SELECT pool_id FROM workspaces WHERE id = ?').pluck(),
   done: db.prepare(
-    'UPDATE workspaces SET suspended_at = NULL, suspended_reason = NULL, pool_id = NULL WHERE id = ?',
+    `UPDATE workspaces SET suspended_at = NULL, suspended_reason = NULL, pool_id = NULL, routes = '[]' WHERE id = ?`,
   ),
   // the pool that was made for it; one with upstreams is an operator's work
   dropPool: db.prepare(
     `UPDATE pools SET deleted_at = ? WHERE id = ? AND kind = 'relay' AND upstreams = '[]'
-       AND NOT EXISTS (SELECT 1 FROM workspaces WHERE pool_id = pools.id)`,
+       AND NOT EXISTS (SELECT 1 FROM workspaces WHERE pool_id = pools.id OR instr(routes, pools.id) > 0)`,
   ),
 })
 

@@ -8,6 +8,7 @@
  *   generation moves on, and the relay is told so when it asks to begin.
  */
 import { observed } from '../../observed.js'
+import { poolFor } from '../../port/routes.js'
 import type { Outcome, Settled } from '../../port.js'
 import { isAway } from '../../port-carry.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port-operations.js'
@@ -115,8 +116,11 @@ export const createOrders = (
       parking.note(row, { action: 'retried', did: 'retried', reason, now })
       return true
     },
-    reroute(row, { to, reason, now }) {
-      const target = desk.names.pool(to ?? '')
+    reroute(row, { to: named, routing, reason, now }) {
+      // an operator may have sent it elsewhere: there it stays
+      if (routing && row.pool !== desk.names.pool(poolFor(routing.from, row.address))) return false
+      const to = routing ? poolFor(routing.to, row.address) : (named ?? '')
+      const target = desk.names.pool(to)
       if (row.pool === target || isAway(row.held) || sql.sandbox.get(row.pool) !== undefined) return false
       const at = row.held === null ? now : (sql.heldAt.get(row.id) ?? now)
       sql.move.run(target, desk.pauses.moved(row.pool, target, row.queued_at, at), row.id)
@@ -126,7 +130,7 @@ export const createOrders = (
         sql.unlease.run(now, row.id)
         desk.hot.drop(row.id)
       }
-      const more = { from_pool: desk.names.poolId(row.pool), to_pool: to ?? '' }
+      const more = { from_pool: desk.names.poolId(row.pool), to_pool: to }
       parking.note(row, { action: 'rerouted', did: 'rerouted', reason, now, more })
       return true
     },

@@ -42,6 +42,11 @@ const prepare = (db: Db) => ({
   recipients: db.prepare(`UPDATE recipients SET pool = ? WHERE pool = ? AND workspace = ? AND ${WAITS}`),
 })
 
+/** Pools for domains of recipients, as JSON. */
+export const ROUTES_STEP = `
+ALTER TABLE workspaces ADD COLUMN routes TEXT NOT NULL DEFAULT '[]';
+`
+
 /** Gives a pool to each workspace that has none. */
 export const giveOwnPools = (db: Db, giver: Giver, now: number): void => {
   const sql = prepare(db)

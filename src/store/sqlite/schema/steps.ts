@@ -36,7 +36,7 @@ import { LISTS } from './lists.js'
 import { LOTS_STEP } from './lots.js'
 import { HOLDS_STEP, OPERATIONS } from './operations.js'
 import { ORDER_STEP } from './order.js'
-import { OWN_POOLS_STEP } from './own-pools.js'
+import { OWN_POOLS_STEP, ROUTES_STEP } from './own-pools.js'
 import { PEPPER_STEP } from './pepper.js'
 import { REQUIRE_TLS_STEP } from './require-tls.js'
 
@@ -305,4 +305,5 @@ export const STEPS: readonly Step[] = [
   CLIENT_CERTIFICATES_STEP,
   SOFT_BOUNCES_STEP,
   REST_STEP,
+  ROUTES_STEP,
 ]

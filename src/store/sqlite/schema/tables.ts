@@ -36,6 +36,7 @@ export const WORKSPACES = table<WorkspaceRow>('workspaces', {
   suspendedReason: 'plain',
   statisticsTags: 'json',
   suppressSoft: 'json',
+  routes: 'json',
   createdAt: 'plain',
 })
 

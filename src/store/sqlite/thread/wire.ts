@@ -12,9 +12,9 @@ import type { DsnPayment } from '../../port-sender-dsns.js'
 /** Above this a body is not copied into the shared buffer. */
 const OWN_BUFFER = 64 * 1024
 
-/** id, address, kind, suppressed, notify, orcpt; repeated. */
+/** id, address, kind, suppressed, notify, orcpt, pool unless the mail's; repeated. */
 export type WireRecipients = readonly (string | boolean | null)[]
-export const RECIPIENT_FIELDS = 6
+export const RECIPIENT_FIELDS = 7
 
 export interface WireMail {
   readonly id: string
@@ -91,7 +91,8 @@ const listsOf = (mail: NewEmail): string =>
 const recipientsOf = (mail: NewEmail): WireRecipients => {
   const flat: (string | boolean | null)[] = []
   for (const one of mail.recipients) {
-    flat.push(one.id, one.address, one.kind, one.suppressed, one.dsn?.notify ?? null, one.dsn?.orcpt ?? null)
+    const { id, address, kind, suppressed, dsn, poolId } = one
+    flat.push(id, address, kind, suppressed, dsn?.notify ?? null, dsn?.orcpt ?? null, poolId ?? null)
   }
   return flat
 }

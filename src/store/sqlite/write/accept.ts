@@ -33,6 +33,7 @@ interface NewRecipient {
   readonly suppressed: boolean
   readonly notify: string | null
   readonly orcpt: string | null
+  readonly poolId: string
 }
 
 const recipientsOf = (mail: WireMail): NewRecipient[] => {
@@ -46,6 +47,7 @@ const recipientsOf = (mail: WireMail): NewRecipient[] => {
       suppressed: flat[i + 3] as boolean,
       notify: flat[i + 4] as string | null,
       orcpt: flat[i + 5] as string | null,
+      poolId: (flat[i + 6] as string | null) ?? mail.poolId,
     })
   }
   return found
@@ -61,7 +63,7 @@ const claimedOf = (
   recipient.id,
   mail.id,
   mail.workspaceId,
-  mail.poolId,
+  recipient.poolId,
   mail.test,
   recipient.address,
   recipient.notify,
@@ -134,12 +136,17 @@ export const createAccept = (
     const address_lc = recipient.address.toLowerCase()
     const hold =
       status === 'queued' && desk.holds.any
-        ? desk.holds.over({ workspace, pool: desk.names.pool(mail.poolId), email_id: mail.id, address_lc })
+        ? desk.holds.over({
+            workspace,
+            pool: desk.names.pool(recipient.poolId),
+            email_id: mail.id,
+            address_lc,
+          })
         : null
     const hot =
       status === 'queued' &&
       hold === null &&
-      desk.hot.admit(recipient.id, mail.poolId, workspace, mail.raw.byteLength)
+      desk.hot.admit(recipient.id, recipient.poolId, workspace, mail.raw.byteLength)
     const dueAt = status === 'queued' ? (hot ? null : now) : status === 'scheduled' ? mail.scheduledAt : null
     const reason = recipient.suppressed ? 'suppressed' : null
     sql.recipient.run(
@@ -147,7 +154,7 @@ export const createAccept = (
       mail.id,
       place.ord,
       workspace,
-      desk.names.pool(mail.poolId),
+      desk.names.pool(recipient.poolId),
       recipient.kind,
       status,
       mail.createdAt,
@@ -170,7 +177,7 @@ export const createAccept = (
     if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
     else if (hot)
       desk.effects.leased.push(claimedOf(mail, recipient, size, desk.names.ambiguous(workspace), now))
-    else if (dueAt !== null && desk.hot.wants(mail.poolId)) desk.effects.due = true
+    else if (dueAt !== null && desk.hot.wants(recipient.poolId)) desk.effects.due = true
   }
 
   /** `size` of the body, which is not in `raw` when it stands in a file. */

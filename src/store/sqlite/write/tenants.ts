@@ -43,7 +43,7 @@ const createOwning = (desk: Desk): Pick<TenantWrites, 'createWorkspace' | 'ownPo
   const unused = db
     .prepare<[string, string], string>(
       `SELECT id FROM pools WHERE account_id = ? AND name = ? AND deleted_at IS NULL AND kind = 'relay'
-       AND upstreams = '[]' AND NOT EXISTS (SELECT 1 FROM workspaces WHERE pool_id = pools.id)`,
+       AND upstreams = '[]' AND NOT EXISTS (SELECT 1 FROM workspaces WHERE pool_id = pools.id OR instr(routes, pools.id) > 0)`,
     )
     .pluck()
   /** Under the first of `shop`, `shop-2` … that is free; `known` may know a pool to take instead. */
@@ -135,8 +135,8 @@ export const createPoolWrites = (desk: Desk): PoolWrites => {
   const find = db.prepare<[string, string], { n: number; kind: PoolRow['kind'] }>(
     'SELECT n, kind FROM pools WHERE account_id = ? AND id = ? AND deleted_at IS NULL',
   )
-  const inUse = db.prepare<[string, number, number, number]>(
-    `SELECT 1 WHERE EXISTS (SELECT 1 FROM workspaces WHERE pool_id = ?)
+  const inUse = db.prepare<[string, string, number, number, number]>(
+    `SELECT 1 WHERE EXISTS (SELECT 1 FROM workspaces WHERE pool_id = ? OR instr(routes, ?) > 0)
        OR EXISTS (SELECT 1 FROM recipients WHERE pool = ? AND due_at IS NOT NULL)
        OR EXISTS (SELECT 1 FROM recipients WHERE boot IS NOT NULL AND pool = ?)
        OR EXISTS (SELECT 1 FROM recipients WHERE held IS NOT NULL AND pool = ?)`,
@@ -164,7 +164,7 @@ export const createPoolWrites = (desk: Desk): PoolWrites => {
     deletePool(accountId, id) {
       const pool = find.get(accountId, id)
       if (pool === undefined) return 'not_found'
-      if (pool.kind === 'sandbox' || inUse.get(id, pool.n, pool.n, pool.n) !== undefined) return 'in_use'
+      if (pool.kind === 'sandbox' || inUse.get(id, id, pool.n, pool.n, pool.n) !== undefined) return 'in_use'
       remove.run(Date.now(), '[]', pool.n)
       return 'done'
     },
