@@ -39,15 +39,13 @@ export interface DsnRequest {
   readonly orcpt: string | null
 }
 
-export interface NewRecipient {
+export interface NewRecipient extends Partial<Pick<NewEmail, 'poolId'>> {
   readonly id: string
   readonly address: string
   readonly kind: RecipientKind
   /** True starts this recipient as bounced with reason `suppressed`; it is never due. */
   readonly suppressed: boolean
   readonly dsn: DsnRequest | null
-  /** Where it goes, when not with the mail. */
-  readonly poolId?: string
 }
 
 export interface AttachmentSummary {

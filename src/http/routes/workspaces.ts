@@ -20,7 +20,7 @@ const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
   name: body.name,
   slug: body.slug,
   pool: body.egress_pool_id,
-  routes: body.routes?.map(({ domain, egress_pool_id: pool }) => ({ domain, pool })),
+  routes: body.routes?.map((one) => ({ domain: one?.domain, pool: one?.egress_pool_id })),
   defaultFrom: body.default_from,
   restrictSenders: body.restrict_senders,
   senderDsn: body.sender_dsn,

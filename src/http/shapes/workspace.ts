@@ -18,7 +18,7 @@ export interface WorkspaceBody {
   readonly name: string
   readonly slug?: string
   readonly egress_pool_id?: string | null
-  readonly routes?: readonly { readonly domain: string; readonly egress_pool_id: string }[]
+  readonly routes?: readonly ({ readonly domain: string; readonly egress_pool_id: string } | undefined)[]
   readonly default_from?: string | null
   readonly restrict_senders?: boolean
   readonly line_endings?: 'strict' | 'normalize'

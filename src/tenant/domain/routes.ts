@@ -6,10 +6,11 @@ import { domainOf, isRecipient } from '../../mail/address.js'
 import type { DomainRoute } from '../../store/port/routes.js'
 import type { Tenants } from '../../store/port-tenants.js'
 
+/** What a door has found wrong already is absent, and not told again. */
 export interface DomainRouteWish {
-  readonly domain: string
+  readonly domain?: string | undefined
   /** Id or name. */
-  readonly pool: string
+  readonly pool?: string | undefined
 }
 
 export const MOST_DOMAIN_ROUTES = 100
@@ -33,11 +34,11 @@ export const domainRoutesOf = async (
     errors.push({ field: `body.routes${field}`, kind, message })
   if (wish.length > MOST_DOMAIN_ROUTES) wrong('', 'too_many', `must have at most ${MOST_DOMAIN_ROUTES}`)
   for (const [i, { domain: text, pool: ref }] of wish.slice(0, MOST_DOMAIN_ROUTES).entries()) {
-    const domain = routeDomain(text)
-    const pool = await store.pool(accountId, ref)
+    const domain = text === undefined ? undefined : routeDomain(text)
+    const pool = ref === undefined ? undefined : await store.pool(accountId, ref)
     if (domain === null)
       wrong(`[${i}].domain`, 'format', 'must be example.com, or .example.com for the domains under it')
-    else if (routes.some((route) => route.domain === domain))
+    else if (domain !== undefined && routes.some((route) => route.domain === domain))
       wrong(`[${i}].domain`, 'not_unique', 'must not repeat')
     if (pool === null) wrong(`[${i}].egress_pool_id`, 'unknown', 'names no egress pool')
     routes.push({ domain: domain ?? '', poolId: pool?.id ?? '' })
