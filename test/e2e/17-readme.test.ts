@@ -3,6 +3,7 @@
  * or a reason why it cannot be run. A new block without either fails. And its chapters stand in order.
  */
 import { execFile, spawn } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -101,6 +102,30 @@ const goesLive = async (t: Test, block: string): Promise<void> => {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
+/** Upstreams that take tokens are added as the README says it, each with secrets of its own kind. */
+const addsUpstreams = async (t: Test, block: string): Promise<void> => {
+  const dir = folder(t)
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const account = {
+    type: 'service_account',
+    client_email: 'gateway@acme.example',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    token_uri: 'https://oauth2.googleapis.com/token',
+  }
+  const secrets = { m365: 'a', google: 'b', 'google-refresh': 'c', 'google.json': JSON.stringify(account) }
+  for (const [name, text] of Object.entries(secrets)) writeFileSync(join(dir, name), text, { mode: 0o600 })
+  const postern = `${process.execPath} ${BIN}`
+  const script = block.replaceAll(/\/run\/secrets|\/etc\/postern/g, dir).replaceAll(/^postern/gm, postern)
+  const env = { ...FREE, POSTERN_CONFIG: join(dir, 'postern.yaml') }
+  writeFileSync(env.POSTERN_CONFIG, `data_dir: ${join(dir, 'data')}\n`)
+  const made = await shell(`${postern} pool create main --upstream smtp://127.0.0.1:25?tls=none`, dir, env)
+  t.equal(made.code, 0, made.stderr)
+  const ran = await shell(script, dir, env)
+  t.equal(ran.code, 0, ran.stderr)
+  const listed = await shell(`${postern} pool show main`, dir, env)
+  t.match(listed.stdout, /smtp\.office365\.com[\s\S]*smtp\.gmail\.com/)
+}
+
 /** `postern dev` says what the README shows; e2e 03 runs `npm start` itself. */
 const starts = async (t: Test): Promise<void> => {
   const ran = await untilSaid([process.execPath, BIN, 'dev'], folder(t), /^Watch:/)
@@ -143,6 +168,7 @@ const TRIALS: readonly Trial[] = [
     begins: 'swaks --server 127.0.0.1:2587',
     run: async (t, block) => t.match((await sends(t, block)).stdout, /queued as em_/),
   },
+  { begins: 'postern upstream add', run: addsUpstreams },
   { begins: 'npm run deb', run: 'test/e2e/13-packages, 15-executable and 16-walk build and use them' },
   { begins: 'sudo apt install', run: 'test/e2e/16-walk types each of its lines' },
   { begins: 'export POSTERN_CONFIG', run: goesLive },
