@@ -46,6 +46,8 @@ for (const endpoint of all) {
     const values = shape.$ref ? nearly(resolve(String(shape.$ref)), resolve) : nearly(shape, resolve)
     let right = 0
     const property = fc.property(values, (value) => {
+      // refused when the body is read: it never gets here
+      fc.pre(!JSON.stringify(value)?.includes('"__proto__"'))
       if (demandSame(body, plain(value))) right++
     })
     fc.assert(property, { numRuns: RUNS })
