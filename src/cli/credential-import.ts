@@ -76,7 +76,9 @@ export const importAll = command({
             signal,
             progress,
           },
-          skipped: ({ at, username }, why) => terminal.say(`line ${at}: skipped ${username}: ${why}`),
+          // what stands alone in a line may be the secret
+          skipped: ({ at, username, password }, why) =>
+            terminal.say(`line ${at}: skipped${password === '' ? '' : ` ${username}`}: ${why}`),
         }),
       )
       terminal.data(done.rows.map(credentialRecord), (paint) => credentialTable(paint, done.rows))
