@@ -33,7 +33,7 @@ import { recordComplaint } from './complaint.js'
 import { distinct, groupsFor, groupsNaming, isNameOf, type NotOurs, type OurGroups } from './groups.js'
 import { keptOf, withReport } from './kept-report.js'
 import { settle } from './settle.js'
-import { type Suppression, type SuppressParts, speaksForAddress, suppressDead } from './suppress.js'
+import { type Suppression, type SuppressParts, speaksForAddress, suppressHardBounce } from './suppress.js'
 import { type Standing, standingOf, type Tier } from './trust.js'
 
 export interface ReportParts {
@@ -47,7 +47,7 @@ export interface ReportParts {
     | 'events'
     | 'settle'
     | 'addSuppression'
-    | 'addDead'
+    | 'addHardBounce'
   >
   readonly keys: ReturnPathKeys
   readonly clock: Clock
@@ -170,7 +170,7 @@ const open = async (
 }
 
 /** Puts a dead address on the list, or says why not; null when no group says that it is dead. */
-const bury = async (
+const suppressReported = async (
   parts: ReportParts,
   at: Case,
   groups: readonly ReportRecipient[],
@@ -181,7 +181,7 @@ const bury = async (
   const one = dead.find((group) => speaksForAddress(group, at.owner, at.raw))
   if (one === undefined) return 'other_address'
   const text = one.diagnostic ?? one.category ?? ''
-  return suppressDead(parts, at.owner, { reason: one.category, text, upstreamId: null })
+  return suppressHardBounce(parts, at.owner, { reason: one.category, text, upstreamId: null })
 }
 
 const WORST: readonly (Action | null)[] = ['failed', 'delayed', 'delivered', 'relayed', 'expanded', null]
@@ -200,7 +200,7 @@ const recordFor = async (parts: ReportParts, at: Case, ours: OurGroups): Promise
   const named = at.report.recipients
   const groups = ours.why === null ? ours.groups : worst(named.length > 0 ? named : [UNSAID], 1)
   // first the list, then the status that says so: a crash between them repeats it
-  const suppression = ours.why === null ? await bury(parts, at, groups) : null
+  const suppression = ours.why === null ? await suppressReported(parts, at, groups) : null
   const isAbout = (group: ReportRecipient): boolean => isNameOf(group.finalRecipient, at.owner)
   const outcomes = worst(distinct(groups, isAbout), MAX_EVENTS).map((group) =>
     outcomeOf(at, group, ours.why, suppresses(group) ? suppression : null),

@@ -21,7 +21,7 @@ import { isNameOf, type Named } from './groups.js'
 import { saidAlike } from './said.js'
 
 export interface SuppressParts {
-  readonly store: Pick<Store, 'recipient' | 'addDead'>
+  readonly store: Pick<Store, 'recipient' | 'addHardBounce'>
   readonly clock: Clock
   /** Hears of incidents that begin: refusals that say more of a server than of the addresses. */
   readonly begun?: ((incident: IncidentRow) => void) | undefined
@@ -56,7 +56,7 @@ const isForwarded = (raw: Uint8Array, ours: string): boolean => {
 }
 
 /**
- * True when what a group says about somebody's death is about this address, and not about one that it was
+ * True when what a group says about somebody's refusal is about this address, and not about one that it was
  * forwarded to. Exim names the alias in Final-Recipient and the dead member only in X-Failed-Recipients and
  * in its text; others only in the far server's words.
  */
@@ -109,7 +109,7 @@ export const suppressComplained = async (
 }
 
 /** What was said of an address that is dead. */
-export interface Death {
+export interface Refusal {
   readonly reason: string | null
   /** The server's words. */
   readonly text: string
@@ -118,14 +118,14 @@ export interface Death {
 }
 
 /** Lists the address of this recipient, who is dead; says why where it does not. */
-export const suppressDead = async (
-  { store, clock, begun }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addDead'> },
+export const suppressHardBounce = async (
+  { store, clock, begun }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addHardBounce'> },
   owner: RecipientOwner,
-  { reason, text, upstreamId }: Death,
+  { reason, text, upstreamId }: Refusal,
 ): Promise<Suppression> => {
   const why = whyNot(owner)
   if (why !== null) return why
-  const { opened, as } = await store.addDead({
+  const { opened, as } = await store.addHardBounce({
     row: rowFor(owner, 'bounce', reason, clock.now()),
     recipientId: owner.recipientId,
     said: saidAlike(text, owner.address),
@@ -136,16 +136,20 @@ export const suppressDead = async (
 }
 
 /** For a recipient whom an upstream refused as dead, in the dialogue itself. */
-const suppressRefused = async (parts: SuppressParts, recipientId: string, death: Death): Promise<boolean> => {
+const suppressRefused = async (
+  parts: SuppressParts,
+  recipientId: string,
+  refusal: Refusal,
+): Promise<boolean> => {
   const owner = await parts.store.recipient(recipientId)
-  return owner !== null && (await suppressDead(parts, owner, death)) === 'added'
+  return owner !== null && (await suppressHardBounce(parts, owner, refusal)) === 'added'
 }
 
 /** Listed by the way: no mail waits for it. */
 export const suppressLater =
   ({ log, ...parts }: SuppressParts & { readonly log: Pick<Log, 'error'> }) =>
-  (recipientId: string, death: Death): void =>
-    void suppressRefused(parts, recipientId, death).catch((error: Error) =>
+  (recipientId: string, refusal: Refusal): void =>
+    void suppressRefused(parts, recipientId, refusal).catch((error: Error) =>
       log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
     )
 

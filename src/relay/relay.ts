@@ -16,7 +16,7 @@ import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
-import type { Death } from '../outcome/suppress.js'
+import type { Refusal } from '../outcome/suppress.js'
 import type { RelayView } from '../tenant/queue/waiting.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
@@ -58,7 +58,7 @@ export interface RelayParts {
   /** For how long a pool may have due mail and begin nothing, before that is an alert. */
   readonly watchdog?: number
   /** An upstream said that this recipient's address is dead (see outcome/suppress.ts). */
-  readonly onDead?: (recipientId: string, death: Death) => void
+  readonly onDead?: (recipientId: string, refusal: Refusal) => void
   /** Told of each attempt's end, when somebody makes spans. */
   readonly attempted?: ((attempts: readonly AttemptTold[]) => void) | undefined
   /** Where upstreams that are down, and up again, are told; nowhere by default. */
@@ -160,7 +160,7 @@ export const createRelay = (parts: RelayParts): Relay => {
           for (const { level, fact, fields } of message.lines) parts.log[level](fields, fact)
         } else if (message.say === 'rotated') rotated(message.was, message.is)
         else if (message.say === 'attempts') parts.attempted?.(message.attempts)
-        else if (message.say === 'dead') parts.onDead?.(message.recipientId, message.death)
+        else if (message.say === 'dead') parts.onDead?.(message.recipientId, message.refusal)
         else if (message.say === 'stats') {
           stats = message.stats
           upstreams = message.upstreams

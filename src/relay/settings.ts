@@ -8,7 +8,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { DialSettings } from '../base/dial/settings.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
-import type { Death } from '../outcome/suppress.js'
+import type { Refusal } from '../outcome/suppress.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import type { AttemptTold } from './span.js'
@@ -125,7 +125,7 @@ export type FromWorker =
       readonly pools: readonly PoolHealth[]
       readonly throttled: readonly SlowDomain[]
     }
-  | { readonly say: 'dead'; readonly recipientId: string; readonly death: Death }
+  | { readonly say: 'dead'; readonly recipientId: string; readonly refusal: Refusal }
   /** A refresh token, sealed, in place of another. */
   | { readonly say: 'rotated'; readonly was: string; readonly is: string }
   | { readonly say: 'log'; readonly lines: readonly LogLine[] }

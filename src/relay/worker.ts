@@ -104,7 +104,7 @@ const flow = new Flow({
   settings: live,
   random: Math.random,
   steadySince: clock.steadySince,
-  dead: (recipientId, death) => tell({ say: 'dead', recipientId, death }),
+  dead: (recipientId, refusal) => tell({ say: 'dead', recipientId, refusal }),
   unknownPool: () => reloadSoon(),
   attempted: settings.traced
     ? (ends) => ends.length > 0 && tell({ say: 'attempts', attempts: ends.map(toldOf) })

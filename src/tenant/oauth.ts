@@ -23,7 +23,7 @@ export interface OauthWish {
 
 export const MECHANISMS: readonly AuthMechanism[] = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2', 'OAUTHBEARER']
 
-export const isOfTokens = (mechanism: AuthMechanism): boolean =>
+const isOfTokens = (mechanism: AuthMechanism): boolean =>
   mechanism === 'XOAUTH2' || mechanism === 'OAUTHBEARER'
 
 type Wrong = (field: string, kind: FieldError['kind'], message: string) => void

@@ -9,7 +9,7 @@ export const REFUSED = at('refused.test')
 
 /** Its id. */
 export const openIncident = async (
-  store: Pick<Store, 'addDead'>,
+  store: Pick<Store, 'addHardBounce'>,
   { accountId, workspaceId }: { readonly accountId: string; readonly workspaceId: string },
   now: number,
   domain = 'refused.test',
@@ -22,7 +22,7 @@ export const openIncident = async (
       ...{ sourceId: null, reason: 'unknown_user', expiresAt: null, createdAt: now },
     }
     const dead = { row, recipientId: newRecipientId(), said: 'no such user', upstreamId }
-    id = (await store.addDead(dead)).opened[0]?.id ?? id
+    id = (await store.addHardBounce(dead)).opened[0]?.id ?? id
   }
   return id
 }

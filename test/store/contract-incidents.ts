@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import { observed } from '../../src/store/observed.js'
-import type { Buried, DeadAddress } from '../../src/store/port/incident.js'
+import type { AddedHardBounce, HardBounce } from '../../src/store/port/incident.js'
 import type { Outcome, Store } from '../../src/store/port.js'
 import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/store/watch/incidents.js'
 import {
@@ -61,7 +61,7 @@ const mailed = async (
 const names = (n: number, at = 'y.test', from = 0): readonly string[] =>
   Array.from({ length: n }, (_, i) => `user${from + i}@${at}`)
 
-const dead = (one: Scene, email: string, recipientId: string, over: Partial<DeadAddress> = {}, now = T0) => ({
+const dead = (one: Scene, email: string, recipientId: string, over: Partial<HardBounce> = {}, now = T0) => ({
   row: {
     id: newId('sup', now),
     accountId: one.at.accountId,
@@ -80,16 +80,16 @@ const dead = (one: Scene, email: string, recipientId: string, over: Partial<Dead
 })
 
 /** Each of them is refused as dead. */
-const bury = async (
+const suppressReported = async (
   one: Scene,
   emails: readonly string[],
-  over: Partial<DeadAddress> = {},
+  over: Partial<HardBounce> = {},
   now = T0,
-): Promise<readonly Buried[]> => {
+): Promise<readonly AddedHardBounce[]> => {
   const ids = await mailed(one, emails, 'rejected', now)
-  const made: Buried[] = []
+  const made: AddedHardBounce[] = []
   for (const [i, email] of emails.entries())
-    made.push(await one.store.addDead(dead(one, email, ids[i] ?? '', over, now)))
+    made.push(await one.store.addHardBounce(dead(one, email, ids[i] ?? '', over, now)))
   return made
 }
 
@@ -103,7 +103,7 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('unknown users among good mails are all suppressed', async (t) => {
     const one = await scene(store)
     await mailed(one, names(200, 'y.test', 1_000), 'accepted')
-    const made = await bury(one, names(60))
+    const made = await suppressReported(one, names(60))
     t.ok(made.every(({ as }) => as === 'added'))
     t.equal(await suppressed(one, names(60)), 60)
     t.same(await openOf(one), [])
@@ -112,7 +112,7 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('those who die together are pending, with those before', async (t) => {
     const one = await scene(store)
     await mailed(one, names(30, 'y.test', 1_000), 'accepted')
-    const made = await bury(one, names(30))
+    const made = await suppressReported(one, names(30))
     t.equal(made[18]?.as, 'added')
     t.equal(made[19]?.as, 'pending')
     t.equal(made[19]?.opened.length, 1)
@@ -127,23 +127,28 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
       addresses: 20,
       pending: 30,
     })
-    const later = await bury(one, names(1, 'y.test', 500), {}, T0 + DAY)
+    const later = await suppressReported(one, names(1, 'y.test', 500), {}, T0 + DAY)
     t.equal(later[0]?.as, 'pending', 'while it is open')
   })
 
   await t.test('other words, domains and servers are other causes', async (t) => {
     const one = await scene(store)
-    await bury(one, names(15))
-    await bury(one, names(15, 'y.test', 100), { said: 'mailbox closed' })
-    await bury(one, names(15, 'z.test'))
-    await bury(one, names(15, 'y.test', 200), { upstreamId: newId('up') })
+    await suppressReported(one, names(15))
+    await suppressReported(one, names(15, 'y.test', 100), { said: 'mailbox closed' })
+    await suppressReported(one, names(15, 'z.test'))
+    await suppressReported(one, names(15, 'y.test', 200), { upstreamId: newId('up') })
     t.same(await openOf(one), [])
   })
 
   await t.test('slow deaths are natural', async (t) => {
     const one = await scene(store)
     for (let n = 0; n < 4; n++) {
-      const made = await bury(one, names(10, 'y.test', n * 10), {}, T0 + n * (INCIDENT_WINDOW_MS + MINUTE))
+      const made = await suppressReported(
+        one,
+        names(10, 'y.test', n * 10),
+        {},
+        T0 + n * (INCIDENT_WINDOW_MS + MINUTE),
+      )
       t.ok(made.every(({ as }) => as === 'added'))
     }
   })
@@ -151,7 +156,7 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('the same address twice is one', async (t) => {
     const one = await scene(store)
     for (let n = 0; n < 25; n++) {
-      await bury(one, ['ana@y.test'], {}, T0 + n)
+      await suppressReported(one, ['ana@y.test'], {}, T0 + n)
       await store.removeSuppression(one.at.workspace.id, 'ana@y.test')
     }
     t.same(await openOf(one), [])
@@ -160,8 +165,8 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('workspaces share the server, and decide for themselves', async (t) => {
     const one = await scene(store)
     const other = { ...one, at: await addWorkspace(store, one.at, `other-${newId('ws').slice(-6)}`) }
-    await bury(one, names(12))
-    const made = await bury(other, names(12, 'y.test', 100))
+    await suppressReported(one, names(12))
+    const made = await suppressReported(other, names(12, 'y.test', 100))
     t.equal(made.at(-1)?.as, 'pending')
     const open = await openOf(one)
     t.same(open.map(({ workspaceId, pending }) => [workspaceId, pending]).sort(), [
@@ -180,7 +185,7 @@ const livingTests = async (t: Test, store: Store): Promise<void> => {
     const now = Date.now() + 2 * DAY
     await mailed(one, names(12), 'accepted', now - 2 * DAY)
     await mailed(one, names(300, 'y.test', 1_000), 'accepted', now)
-    const made = await bury(one, names(12), {}, now)
+    const made = await suppressReported(one, names(12), {}, now)
     t.same(
       made.map(({ as }) => as),
       [...new Array(9).fill('added'), ...new Array(3).fill('pending')],
@@ -193,7 +198,7 @@ const livingTests = async (t: Test, store: Store): Promise<void> => {
     const now = Date.now()
     await mailed(one, names(12), 'accepted', now)
     await mailed(one, names(300, 'y.test', 1_000), 'accepted', now)
-    t.ok((await bury(one, names(12), {}, now)).every(({ as }) => as === 'added'))
+    t.ok((await suppressReported(one, names(12), {}, now)).every(({ as }) => as === 'added'))
   })
 }
 
@@ -203,7 +208,7 @@ const reportTests = async (t: Test, store: Store): Promise<void> => {
     await mailed(one, names(200, 'y.test', 1_000), 'accepted', T0 - 3 * HOUR)
     const ids = await mailed(one, names(40), 'accepted', T0 - 3 * HOUR)
     for (const [i, email] of names(40).entries())
-      t.equal((await store.addDead(dead(one, email, ids[i] ?? '', { upstreamId: null }))).as, 'added')
+      t.equal((await store.addHardBounce(dead(one, email, ids[i] ?? '', { upstreamId: null }))).as, 'added')
     t.same(await openOf(one), [])
   })
 
@@ -211,7 +216,7 @@ const reportTests = async (t: Test, store: Store): Promise<void> => {
     const one = await scene(store)
     const ids = await mailed(one, names(20), 'accepted', T0 - MINUTE)
     for (const [i, email] of names(20).entries())
-      await store.addDead(dead(one, email, ids[i] ?? '', { upstreamId: null }))
+      await store.addHardBounce(dead(one, email, ids[i] ?? '', { upstreamId: null }))
     t.match(await openOf(one), [{ upstreamId: one.upstreamId, pending: 20 }])
   })
 }
@@ -219,7 +224,7 @@ const reportTests = async (t: Test, store: Store): Promise<void> => {
 const decisionTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   const begun = async () => {
     const one = await scene(store)
-    await bury(one, names(20))
+    await suppressReported(one, names(20))
     const [incident] = await openOf(one)
     return { one, id: incident?.id ?? '' }
   }
@@ -233,7 +238,7 @@ const decisionTests = async (t: Test, store: Store, open: OpenStore): Promise<vo
     t.equal(await store.decideIncident(newId('acct'), id, 'dismissed', T0 + 2), 'not_found')
     t.match(await store.incident(accountId, id), { decision: 'accepted', decidedAt: T0 + 1, pending: 0 })
     t.match(await store.suppression(workspace.id, 'user0@y.test'), { origin: 'bounce' })
-    const [next] = await bury(one, names(1, 'y.test', 90))
+    const [next] = await suppressReported(one, names(1, 'y.test', 90))
     t.equal(next?.as, 'added', 'the window begins anew')
   })
 
@@ -257,7 +262,7 @@ const decisionTests = async (t: Test, store: Store, open: OpenStore): Promise<vo
   await t.test('after seven days nobody was dead', async (t) => {
     const own = await open(t)
     const one = await scene(own)
-    await bury(one, names(20), {}, Date.now())
+    await suppressReported(one, names(20), {}, Date.now())
     const keep = { bodiesMs: 9 * DAY, emailsMs: 9 * DAY, deadlines: false }
     const [incident] = await openOf(one)
     await own.sweep(Date.now() + INCIDENT_STANDS_MS - HOUR, keep)
@@ -272,7 +277,7 @@ const decisionTests = async (t: Test, store: Store, open: OpenStore): Promise<vo
 const eventTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('lists tell what happened to them', async (t) => {
     const one = await scene(store)
-    await bury(one, names(20))
+    await suppressReported(one, names(20))
     const [incident] = await openOf(one)
     await store.decideIncident(one.at.accountId, incident?.id ?? '', 'accepted', T0)
     const filter = {
@@ -300,7 +305,7 @@ const eventTests = async (t: Test, store: Store): Promise<void> => {
 
   await t.test('who decided is in the audit', async (t) => {
     const one = await scene(store)
-    await bury(one, names(20))
+    await suppressReported(one, names(20))
     const [incident] = await openOf(one)
     const actor = { kind: 'person', id: newId('usr'), name: 'Ana', address: null } as const
     await store.by(actor).decideIncident(one.at.accountId, incident?.id ?? '', 'accepted', T0)

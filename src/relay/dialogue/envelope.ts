@@ -6,9 +6,10 @@
  *   REQUIRETLS: RFC 8689). What is
  *   needed and not offered is refused here, with the reply that an honest MTA would
  *   give, and never sent as something else: an 8-bit body is not passed to a
- *   7-bit upstream (5.6.3), nor an internationalised address to one
- *   without SMTPUTF8 (5.6.7; mere text in the header needs none, and was encoded before), nor what requires TLS to one that is not verified or does not promise to
- *   require it in turn (5.7.30). Another member of the pool may still take it.
+ *   7-bit upstream (5.6.3), nor an internationalised address to one without SMTPUTF8
+ *   (5.6.7; mere text in the header was encoded before), nor what requires TLS to one
+ *   that is not verified or does not promise to require it in turn (5.7.30). Another
+ *   member of the pool may still take it.
  * NOTES
  *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
  *   content, and no MTA of this century lacks 8BITMIME.

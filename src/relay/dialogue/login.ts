@@ -41,8 +41,8 @@ export class LoginError extends Error {
 }
 
 /** In order of preference. */
-export const PASSWORD_MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5'] as const
-export const TOKEN_MECHANISMS = ['XOAUTH2', 'OAUTHBEARER'] as const
+const PASSWORD_MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5'] as const
+const TOKEN_MECHANISMS = ['XOAUTH2', 'OAUTHBEARER'] as const
 
 const MOST_LINE = 510
 

@@ -3,7 +3,7 @@
  */
 
 import type { AttemptEnd } from '../../outcome/reply.js'
-import type { Death } from '../../outcome/suppress.js'
+import type { Refusal } from '../../outcome/suppress.js'
 import type { Queue } from '../../store/port.js'
 import type { Surroundings } from '../attempt.js'
 import type { Journal } from '../journal.js'
@@ -35,7 +35,7 @@ export interface FlowParts {
   /** When the wall clock was last set, or the start, on the tick clock. */
   readonly steadySince: () => number
   /** An upstream said that this address is dead. */
-  readonly dead: (recipientId: string, death: Death) => void
+  readonly dead: (recipientId: string, refusal: Refusal) => void
   readonly attempted?: ((ends: readonly AttemptEnd[]) => void) | undefined
   /** Mail came for a pool that is not known here: it may be new. */
   readonly unknownPool: () => void

@@ -10,7 +10,7 @@
 import type { Page, Rows } from '../page.js'
 import type { SuppressionRow } from '../port-tenants.js'
 
-export interface DeadAddress {
+export interface HardBounce {
   /** As it is listed. */
   readonly row: SuppressionRow
   readonly recipientId: string
@@ -49,7 +49,7 @@ export interface PendingSuppression extends SuppressionRow {
   readonly incidentId: string
 }
 
-export interface Buried {
+export interface AddedHardBounce {
   readonly row: SuppressionRow
   /** `listed`: it was there already. */
   readonly as: 'added' | 'listed' | 'pending'
@@ -58,7 +58,7 @@ export interface Buried {
 }
 
 export interface Incidents {
-  addDead(dead: DeadAddress): Promise<Buried>
+  addHardBounce(dead: HardBounce): Promise<AddedHardBounce>
   incident(accountId: string, id: string): Promise<KnownIncident | null>
   /** Newest first; of one workspace, when that is named; undecided ones alone, when `isOpen`. */
   incidents(

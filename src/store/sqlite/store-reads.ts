@@ -113,7 +113,7 @@ type OperationReads = Omit<Operations, 'hold' | 'operate'> &
   Omit<EmailSearch, 'indexMails'> &
   Pick<Jobs, 'job' | 'jobs' | 'runningJobs'> &
   Omit<Watch, 'foldAlarms' | 'noteOutage'> &
-  Omit<Incidents, 'addDead' | 'decideIncident'> &
+  Omit<Incidents, 'addHardBounce' | 'decideIncident'> &
   SenderDsns
 
 const operationReads = (current: () => Verbs): OperationReads => ({

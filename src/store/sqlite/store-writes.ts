@@ -25,7 +25,7 @@ import { SUSPENDED } from './operate/suspend.js'
 import type { Swept } from './protocol.js'
 import type { Verbs } from './session.js'
 
-type IncidentCalls = Pick<Incidents, 'addDead' | 'decideIncident'>
+type IncidentCalls = Pick<Incidents, 'addHardBounce' | 'decideIncident'>
 
 type TenantWrites = Pick<
   Tenants,
@@ -209,7 +209,7 @@ const tenantWrites = (current: () => Verbs): TenantWrites & IncidentCalls => ({
   rotateToken: async (was, is) => current().line.call('rotateToken', was, is),
   deletePool: async (accountId, id) => current().line.call('deletePool', accountId, id),
   addSuppression: async (row) => current().line.call('addSuppression', row),
-  addDead: async (dead) => current().line.call('addDead', dead),
+  addHardBounce: async (dead) => current().line.call('addHardBounce', dead),
   async decideIncident(...args) {
     const { line } = asOrder(current)()
     let changed = 0

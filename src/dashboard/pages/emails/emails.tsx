@@ -39,7 +39,7 @@ export interface Found {
 
 const statusOf = (error: unknown): number | null => (error instanceof AskError ? error.problem.status : null)
 
-export const findMails = async (visit: Visit, filter: Filter, limit = 50): Promise<Found> => {
+const findMails = async (visit: Visit, filter: Filter, limit = 50): Promise<Found> => {
   const ask = (cursor: string | null) =>
     visit.ask<List<EmailRow>>('GET', '/v1/emails', { query: { ...apiQuery(visit, filter), limit, cursor } })
   const cursor = visit.query('cursor')

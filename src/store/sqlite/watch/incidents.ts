@@ -7,7 +7,13 @@
  *   A decision is carried out by pages: the first of them makes it, the sweep ends what a crash left.
  */
 import { newId } from '../../../base/id.js'
-import type { Buried, DeadAddress, Decision, IncidentRow, PendingSuppression } from '../../port/incident.js'
+import type {
+  AddedHardBounce,
+  Decision,
+  HardBounce,
+  IncidentRow,
+  PendingSuppression,
+} from '../../port/incident.js'
 import type { Notice } from '../../port-log.js'
 import type { SuppressionRow } from '../../port-tenants.js'
 import {
@@ -37,7 +43,7 @@ export interface DecisionStep {
 }
 
 export interface IncidentWrites {
-  addDead(dead: DeadAddress): Buried
+  addHardBounce(dead: HardBounce): AddedHardBounce
   decideStep(
     accountId: string,
     id: string,
@@ -158,7 +164,7 @@ export const createIncidentWrites = (desk: Desk, parts: IncidentParts): Incident
     insertPending({ ...listed, incidentId })
   }
 
-  const openAll = (dead: DeadAddress, cause: string, upstreamId: string | null, seen: Refusals) => {
+  const openAll = (dead: HardBounce, cause: string, upstreamId: string | null, seen: Refusals) => {
     const { accountId, createdAt: now, workspaceId } = dead.row
     const opened: IncidentRow[] = []
     const byList = new Map<string, string>()
@@ -180,12 +186,12 @@ export const createIncidentWrites = (desk: Desk, parts: IncidentParts): Incident
     return { opened, id: byList.get(workspaceId) as string }
   }
 
-  const wait = (row: SuppressionRow, incidentId: string, opened: readonly IncidentRow[]): Buried => {
+  const wait = (row: SuppressionRow, incidentId: string, opened: readonly IncidentRow[]): AddedHardBounce => {
     insertPending({ ...row, incidentId })
     return { row, as: 'pending', opened }
   }
 
-  const addDead = (dead: DeadAddress): Buried => {
+  const addHardBounce = (dead: HardBounce): AddedHardBounce => {
     const { row, recipientId, said } = dead
     const { accountId, workspaceId: list, email, createdAt: now } = row
     const listed = sql.listed.get(list, email)
@@ -214,7 +220,7 @@ export const createIncidentWrites = (desk: Desk, parts: IncidentParts): Incident
   }
 
   return {
-    addDead,
+    addHardBounce,
     decideStep(accountId, id, decision, now, isFirst) {
       const found = sql.incident.get(accountId, id)
       if (found === undefined) return 'not_found'
