@@ -10,9 +10,9 @@
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
-import type { AlarmTurn, Watch } from '../store/port/watch.js'
-import type { EventLog, LogRow } from '../store/port-log.js'
-import { alarmText } from '../store/watch/alarms.js'
+import type { EventLog, LogRow } from '../store/port/log.js'
+import { alarmText } from '../store/port/watch/alarms.js'
+import type { AlarmTurn, Watch } from '../store/port/watch/watch.js'
 import { COUNTED, tally } from './tally.js'
 
 const LOOK_MS = 250

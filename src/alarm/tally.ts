@@ -10,9 +10,9 @@
  *   deferral here: upstream.down tells that.
  */
 import { isGreylisting } from '../mail/reply.js'
-import type { AlarmCount } from '../store/port/watch.js'
-import type { LogRow, WholeLog } from '../store/port-log.js'
-import { ALARM_SPAN_MS } from '../store/watch/alarms.js'
+import type { LogRow, WholeLog } from '../store/port/log.js'
+import { ALARM_SPAN_MS } from '../store/port/watch/alarms.js'
+import type { AlarmCount } from '../store/port/watch/watch.js'
 
 /** What is looked at; everything else says nothing here. */
 export const COUNTED: WholeLog = {

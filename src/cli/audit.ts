@@ -2,7 +2,7 @@
  * NAME      audit - who changed what, from the command line
  */
 import { auditEntry } from '../record/identity.js'
-import type { AuditFilter, AuditRow } from '../store/port/audit.js'
+import type { AuditFilter, AuditRow } from '../store/port/tenants/audit.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
 import { collect } from './rows.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      credential-words - what the commands about SMTP credentials share
  */
-import type { CredentialRow } from '../store/port-tenants.js'
+import type { CredentialRow } from '../store/port/tenants/tenants.js'
 import { loginText } from '../tenant/credential.js'
 import { type Paint, table } from './terminal.js'
 import { ago } from './time.js'

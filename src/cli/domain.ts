@@ -6,7 +6,7 @@
  */
 import { type CheckedRecord, type DnsRecord, dnsRecords, domain as domainRecord } from '../record/domain.js'
 import { removed } from '../record/removed.js'
-import type { DomainRow } from '../store/port-domains.js'
+import type { DomainRow } from '../store/port/tenants/domains.js'
 import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'
 import {
   addDomain,

@@ -5,7 +5,7 @@
  *   given to `tell` is below the mark that is answered, and nothing else is.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EventLog, LogFilter, LogRow } from '../store/port-log.js'
+import type { EventLog, LogFilter, LogRow } from '../store/port/log.js'
 
 const LOOK_MS = 100
 const STEP = 500

@@ -2,7 +2,7 @@
  * NAME      incident - addresses that died together, from the command line
  */
 import { incidentText, incident as record } from '../record/incident.js'
-import type { Decision, KnownIncident } from '../store/port/incident.js'
+import type { Decision, KnownIncident } from '../store/port/watch/incident.js'
 import { decideIncident, findIncident } from '../tenant/suppression.js'
 import { command } from './command.js'
 import { withHouse } from './context.js'

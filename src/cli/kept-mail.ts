@@ -7,8 +7,8 @@
  */
 import { Fault } from '../base/fault.js'
 import { acceptedEmail } from '../http/render.js'
-import type { EmailRecord } from '../store/port.js'
-import { nullWhenMissing } from '../store/port-upkeep.js'
+import type { EmailRecord } from '../store/port/ledger.js'
+import { nullWhenMissing } from '../store/port/upkeep.js'
 import { createSubmission } from '../submission/submission.js'
 import { createSenderAllowed } from '../tenant/domain/domain.js'
 import { command } from './command.js'

@@ -8,7 +8,7 @@
 import { pool as poolRecord } from '../http/render.js'
 import { removed } from '../record/removed.js'
 import { leaderOf } from '../store/following.js'
-import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
+import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'

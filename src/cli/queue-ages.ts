@@ -2,7 +2,7 @@
  * NAME      queue-ages - how long mail has waited, and which domains asked for a slower pace
  */
 import * as record from '../record/queue.js'
-import { AGE_NAMES, QUEUE_GROUPS } from '../store/port-operations.js'
+import { AGE_NAMES, QUEUE_GROUPS } from '../store/port/operations.js'
 import { command } from './command.js'
 import { withHouse } from './context.js'
 import { namesOf } from './queue-scope.js'

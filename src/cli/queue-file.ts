@@ -2,7 +2,7 @@
  * NAME      queue-file - the file in which a queue moves
  * DESCRIPTION
  *   One JSON object a line: first {postern_queue: 1, lot, exported_at}, then a
- *   mail each (port-carry.ts; `raw` in base64), last {end: true, mails}. Mode 0600:
+ *   mail each (port/carry.ts; `raw` in base64), last {end: true, mails}. Mode 0600:
  *   it holds what people wrote. It has its name only when it is whole. Who imports
  *   it leaves FILE.imported beside it, so that nobody else does and the machine it
  *   came from does not take it back, where both see the same folder.
@@ -19,7 +19,7 @@ import { systemClock, toRfc3339 } from '../base/clock.js'
 import { syncFolder } from '../base/folder.js'
 import { isId, isRecipientId } from '../base/id.js'
 import { STATUSES } from '../mail/status.js'
-import { type CarriedMail, EXPORTED } from '../store/port-carry.js'
+import { type CarriedMail, EXPORTED } from '../store/port/carry.js'
 import { Refusal } from './exit.js'
 
 const FORMAT = 1

@@ -8,7 +8,7 @@
  */
 import * as record from '../record/queue.js'
 import { removed } from '../record/removed.js'
-import type { QueueAction, QueueCount, QueueScope } from '../store/port-operations.js'
+import type { QueueAction, QueueCount, QueueScope } from '../store/port/operations.js'
 import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../tenant/queue/orders.js'
 import { type Consent, command, type Globals } from './command.js'
 import { type House, withHouse } from './context.js'

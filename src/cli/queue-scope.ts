@@ -1,7 +1,7 @@
 /**
  * NAME      queue-scope - which part of the queue a command means
  */
-import type { QueueScope } from '../store/port-operations.js'
+import type { QueueScope } from '../store/port/operations.js'
 import type { QueueGround } from '../tenant/queue/orders.js'
 import { queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/queue/scope.js'
 import type { House } from './context.js'

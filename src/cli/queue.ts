@@ -3,7 +3,7 @@
  */
 import * as record from '../record/queue.js'
 import { type Waiting, type WaitingReason, waitingInFull } from '../record/waiting.js'
-import { QUEUE_STATES } from '../store/port-operations.js'
+import { QUEUE_STATES } from '../store/port/operations.js'
 import { queueDepths } from '../tenant/queue/depths.js'
 import { createWaiting } from '../tenant/queue/waiting.js'
 import { command, type Subject } from './command.js'

@@ -5,7 +5,7 @@
  *   RFC 3339 times, no secret.
  */
 import { pool as poolRecord } from '../http/render.js'
-import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
+import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 
 /** One member of a pool, as it stands in the pool's record, and which pool that is. */
 export const upstreamRecord = (pool: KnownPool, row: UpstreamRow) => ({

@@ -1,7 +1,7 @@
 /**
  * NAME      rows - all the rows of a list, page by page
  */
-import type { Page, Rows } from '../store/page.js'
+import type { Page, Rows } from '../lifecycle/page.js'
 
 const PAGE: Page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 }
 

@@ -10,7 +10,7 @@ import { parseRecipient } from '../mail/address.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
 import { type ListLine, readSuppressionList, SUPPRESSION_COLUMNS } from '../record/suppression-list.js'
-import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port-tenants.js'
+import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants/tenants.js'
 import {
   addSuppression,
   findSuppression,

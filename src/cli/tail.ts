@@ -5,8 +5,9 @@
  *   --json the record of its mail. What changed the log of events tells.
  */
 import { emailSummary } from '../http/render.js'
-import type { EmailFilter, EmailRecord, Store } from '../store/port.js'
-import type { LogRow } from '../store/port-log.js'
+import type { EmailFilter, EmailRecord } from '../store/port/ledger.js'
+import type { LogRow } from '../store/port/log.js'
+import type { Store } from '../store/port/store.js'
 import { followLog } from './follow.js'
 import { collect } from './rows.js'
 import { clean, type Paint, paintStatus, type Terminal } from './terminal.js'

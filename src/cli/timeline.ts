@@ -5,9 +5,9 @@
  *   the milliseconds, reports with their diagnostic, and what was not believed.
  */
 
+import type { EventRow } from '../lifecycle/event.js'
 import type { Waiting } from '../record/waiting.js'
-import type { EventRow } from '../store/port/event.js'
-import type { EmailRecord, RecipientRow } from '../store/port.js'
+import type { EmailRecord, RecipientRow } from '../store/port/ledger.js'
 import type { MailWaiting } from '../tenant/queue/waiting.js'
 import { clean, type Paint, paintStatus } from './terminal.js'
 

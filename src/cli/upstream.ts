@@ -10,7 +10,7 @@
  */
 import { diallerOf } from '../base/dial/settings.js'
 import { type Trial, trialRecord, tryUpstream } from '../relay/dialogue/trial.js'
-import type { KnownPool, UpstreamRow } from '../store/port-tenants.js'
+import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject } from './command.js'

@@ -7,7 +7,7 @@
 import { parseTime } from '../base/time/iso.js'
 import { MarkCodec } from '../record/mark.js'
 import { webhookEvent, webhookReplay } from '../record/webhook.js'
-import type { ListedPost } from '../store/port-hooks.js'
+import type { ListedPost } from '../store/port/hooks.js'
 import { findEndpoint } from '../webhook/endpoint/endpoints.js'
 import { type ReplayWish, replayEvent, replayMany, testEndpoint } from '../webhook/endpoint/replay.js'
 import { command } from './command.js'

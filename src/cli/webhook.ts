@@ -8,7 +8,7 @@
 import { parseDuration } from '../config/units.js'
 import { removed } from '../record/removed.js'
 import { webhook as webhookRecord } from '../record/webhook.js'
-import type { KnownEndpoint } from '../store/port-hooks.js'
+import type { KnownEndpoint } from '../store/port/hooks.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import {
   createEndpoint,

@@ -8,7 +8,7 @@ import {
   MOST_SOFT_DAYS,
   SOFT_KINDS,
   type SoftLimits,
-} from '../store/watch/soft-bounces.js'
+} from '../store/port/watch/soft-bounces.js'
 import { usage } from './exit.js'
 
 export const SOFT_OPTION = {

@@ -4,7 +4,7 @@
 
 import { workspace as workspaceRecord } from '../http/render.js'
 import { leaderOf } from '../store/following.js'
-import type { KnownPool, WorkspaceRow } from '../store/port-tenants.js'
+import type { KnownPool, WorkspaceRow } from '../store/port/tenants/tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'

@@ -8,7 +8,7 @@
  */
 import type { Log } from '../base/log.js'
 import { repeated, type Service } from '../base/service.js'
-import type { EmailSearch } from '../store/port.js'
+import type { EmailSearch } from '../store/port/ledger.js'
 
 export interface IndexingParts {
   readonly store: Pick<EmailSearch, 'indexMails'>

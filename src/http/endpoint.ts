@@ -13,7 +13,7 @@ import type Joi from 'joi'
 import type { FaultCode } from '../base/fault/table.js'
 import { Fault, type FieldError } from '../base/fault.js'
 import type { Role } from '../config/identity.js'
-import type { WorkspaceRow } from '../store/port-tenants.js'
+import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'

@@ -14,7 +14,7 @@ import { Fault } from '../base/fault.js'
 import type { Budget, Share } from '../base/host/budget.js'
 import { giveBack } from '../base/host/growing.js'
 import type { Span } from '../base/observe/trace.js'
-import type { WorkspaceRow } from '../store/port-tenants.js'
+import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import {
   type Principal,
   requirePlatform,

@@ -9,7 +9,7 @@
  */
 import { Fault, invalid } from '../base/fault.js'
 import { sameBytes } from '../base/secret.js'
-import type { Page, Rows } from '../store/page.js'
+import type { Page, Rows } from '../lifecycle/page.js'
 import { type Cursor, type CursorCodec, type Filters, filterHash, type Position } from './cursor.js'
 
 const TOTAL_CAP = 10_000

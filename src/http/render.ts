@@ -14,8 +14,7 @@ import { throttle } from '../record/queue.js'
 import type { ShowWaiting, Waiting } from '../record/waiting.js'
 import type { LiveView } from '../relay/relay.js'
 import type { UpstreamHealth } from '../relay/watch/health.js'
-import type { PendingSuppression } from '../store/port/incident.js'
-import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/port.js'
+import type { EmailRecord, EmailRow, LastWords, RecipientRow } from '../store/port/ledger.js'
 import type {
   CredentialRow,
   KeyRow,
@@ -24,8 +23,9 @@ import type {
   SuppressionRow,
   UpstreamRow,
   WorkspaceRow,
-} from '../store/port-tenants.js'
-import { ALARMS, type AlarmLimit, limitOf } from '../store/watch/alarms.js'
+} from '../store/port/tenants/tenants.js'
+import { ALARMS, type AlarmLimit, limitOf } from '../store/port/watch/alarms.js'
+import type { PendingSuppression } from '../store/port/watch/incident.js'
 import { keyPrefix } from '../tenant/key.js'
 import type { MailWaiting } from '../tenant/queue/waiting.js'
 import { isAccountWide } from '../tenant/suppression.js'

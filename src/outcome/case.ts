@@ -10,10 +10,10 @@
  *   why it was not believed, so that the same report may come again by a better way.
  */
 import { createHash } from 'node:crypto'
+import type { KeptReport } from '../lifecycle/event.js'
 import type { Report } from '../mail/report/report.js'
 import type { Status } from '../mail/status.js'
-import type { KeptReport } from '../store/port/event.js'
-import type { RecipientOwner } from '../store/port.js'
+import type { RecipientOwner } from '../store/port/ledger.js'
 import type { NotOurs } from './groups.js'
 import type { Tier } from './trust.js'
 

@@ -9,10 +9,11 @@
  *   stranger counts, since providers black out addresses, and forwards rename them.
  */
 import type { Clock } from '../base/clock.js'
+import type { Outcome } from '../lifecycle/facts.js'
+import type { Page } from '../lifecycle/page.js'
 import { normalizeAddress } from '../mail/address.js'
 import { observed } from '../store/observed.js'
-import type { Page } from '../store/page.js'
-import type { Outcome, Store } from '../store/port.js'
+import type { Store } from '../store/port/store.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { withReport } from './kept-report.js'
 import { settle } from './settle.js'

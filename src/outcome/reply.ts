@@ -18,10 +18,10 @@
  *   postponed, since a mistyped password must not bounce a day's mail.
  */
 import { retryDelayMs } from '../base/backoff.js'
+import type { Claimed, Outcome } from '../lifecycle/facts.js'
 import type { Reply } from '../mail/reply.js'
 import { classify, type Rule, suppresses, type Verdict } from '../mail/report/classify.js'
 import { observed } from '../store/observed.js'
-import type { Claimed, Outcome } from '../store/port.js'
 
 export interface RetryPlan {
   /** Ceilings of the backoff, in milliseconds. */

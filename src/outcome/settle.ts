@@ -7,7 +7,9 @@
  *   nobody can read one without the other. Settling the same outcome twice is
  *   harmless: reports carry a dedupe key, attempts their lease generation.
  */
-import type { Outcome, Queue, Settled } from '../store/port.js'
+
+import type { Outcome, Settled } from '../lifecycle/facts.js'
+import type { Queue } from '../store/port/queue.js'
 
 /** Resolves when all is on disk, with what changed; unknown recipients are left out. */
 export const settle = async (

@@ -6,8 +6,11 @@
  *   included. After retention both are gone, and all is null. Reports of our own are
  *   not read: nobody wrote them.
  */
-import type { AttachmentSummary, EmailRecord, Ledger, Queue } from '../store/port.js'
-import { nullWhenMissing } from '../store/port-upkeep.js'
+
+import type { AttachmentSummary } from '../lifecycle/facts.js'
+import type { EmailRecord, Ledger } from '../store/port/ledger.js'
+import type { Queue } from '../store/port/queue.js'
+import { nullWhenMissing } from '../store/port/upkeep.js'
 
 export interface Content {
   readonly html: string | null

@@ -10,11 +10,11 @@
  *   its mail. An event without a mail has `data` instead, which names its thing.
  */
 import { toRfc3339 } from '../base/clock.js'
+import type { EventRow } from '../lifecycle/event.js'
 import { domainOf } from '../mail/address.js'
 import { bounceTypesOf } from '../mail/provider/bounce-type.js'
 import { providerBehind } from '../mail/provider/provider.js'
-import type { EventRow } from '../store/port/event.js'
-import type { LogRow } from '../store/port-log.js'
+import type { LogRow } from '../store/port/log.js'
 
 type TimelineRow = Omit<EventRow, 'emailId'> & Pick<LogRow, 'emailId'>
 

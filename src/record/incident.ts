@@ -2,7 +2,7 @@
  * NAME      incident - hard bounces that say more of a server than of the addresses, as the wire has them
  */
 import { toRfc3339 } from '../base/clock.js'
-import type { KnownIncident } from '../store/port/incident.js'
+import type { KnownIncident } from '../store/port/watch/incident.js'
 
 export const incident = (row: KnownIncident) => ({
   id: row.id,

@@ -5,7 +5,6 @@
  *   order, so that what was read may be sent.
  */
 import { toRfc3339 } from '../base/clock.js'
-import type { QueueDepth } from '../store/port.js'
 import {
   AGE_NAMES,
   type HoldRow,
@@ -13,7 +12,8 @@ import {
   type QueueCount,
   type QueueEntry,
   type QueueScope,
-} from '../store/port-operations.js'
+} from '../store/port/operations.js'
+import type { QueueDepth } from '../store/port/upkeep.js'
 import type { ShowWaiting, Waiting } from './waiting.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))

@@ -6,7 +6,7 @@
  *   headers only the names are shown.
  */
 import { toRfc3339 } from '../base/clock.js'
-import type { KnownEndpoint, ListedPost } from '../store/port-hooks.js'
+import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
 
 const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
 

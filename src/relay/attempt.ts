@@ -8,11 +8,12 @@
  *   after RCPT was accepted and before DATA, for each recipient that was.
  */
 
+import type { Claimed } from '../lifecycle/facts.js'
 import { isAscii } from '../mail/address.js'
 import type { Reply } from '../mail/reply.js'
 import type { AttemptEnd } from '../outcome/reply.js'
-import type { Claimed, Queue } from '../store/port.js'
-import { MissingBodyError } from '../store/port-upkeep.js'
+import type { Queue } from '../store/port/queue.js'
+import { MissingBodyError } from '../store/port/upkeep.js'
 import { type Item, recipientsOf } from './backlog.js'
 import type { Connection, Refused, Verdict } from './dialogue/connection.js'
 import { downgradeHeader } from './dialogue/downgrade.js'

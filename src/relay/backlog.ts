@@ -7,8 +7,9 @@
  *   another upstream go first: they have waited already. Where recipients may
  *   share a transaction, those of one message that wait together become one item.
  */
+
+import type { Claimed } from '../lifecycle/facts.js'
 import type { AttemptEnd } from '../outcome/reply.js'
-import type { Claimed } from '../store/port.js'
 import { isPlain } from './dialogue/envelope.js'
 
 /** Every server takes so many recipients at once (RFC 5321, 4.5.3.1.8). */

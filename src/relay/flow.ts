@@ -11,8 +11,9 @@
  *   A pool that can not carry mail is looked at once a minute, so that mails
  *   past their lifetime are told so even then.
  */
+
+import type { Claimed } from '../lifecycle/facts.js'
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
-import type { Claimed } from '../store/port.js'
 import { Attempt, type AttemptResult, type Surroundings } from './attempt.js'
 import { type Item, recipientsOf } from './backlog.js'
 import { Lookout } from './lookout.js'

@@ -13,8 +13,9 @@
  *   What waits here when the wall clock is set moves with it, as it does in the store.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { AttemptMark, LeaseRef, Outcome } from '../lifecycle/facts.js'
 import { settle } from '../outcome/settle.js'
-import type { AttemptMark, LeaseRef, Outcome, Queue } from '../store/port.js'
+import type { Queue } from '../store/port/queue.js'
 
 export type JournalQueue = Pick<Queue, 'attempting' | 'settle' | 'release'>
 

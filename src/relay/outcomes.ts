@@ -6,9 +6,10 @@
  *   be found in the log. The domain of the recipient is named, the address never,
  *   also where the upstream repeats it.
  */
+
+import type { Outcome } from '../lifecycle/facts.js'
 import { type AttemptEnd, fromAttempt, type RetryPlan } from '../outcome/reply.js'
-import type { Outcome } from '../store/port.js'
-import type { PoolRow } from '../store/port-tenants.js'
+import type { PoolRow } from '../store/port/tenants/tenants.js'
 import type { LogLine, RelayStats } from './settings.js'
 
 export type LogFact = (level: LogLine['level'], fact: string, fields: LogLine['fields']) => void

@@ -10,7 +10,7 @@
  *   members are for failure, not for load; unless it finishes nothing any more.
  */
 import { led } from '../store/following.js'
-import type { KnownPool, PoolRow, UpstreamRow } from '../store/port-tenants.js'
+import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants/tenants.js'
 import type { Item } from './backlog.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 

@@ -7,10 +7,10 @@
  *   Signatures are made anew for each attempt, since they carry their time.
  */
 import { domainToASCII } from 'node:url'
+import type { Claimed } from '../lifecycle/facts.js'
 import { parseAddress } from '../mail/address.js'
 import { type DkimKey, loadDkimKey, signMessage } from '../mail/dkim.js'
-import type { Claimed } from '../store/port.js'
-import type { DomainRow } from '../store/port-domains.js'
+import type { DomainRow } from '../store/port/tenants/domains.js'
 import { lineage } from '../tenant/domain/domain.js'
 
 interface Opened {

@@ -6,7 +6,7 @@
  *   also holds while many connections are opening. A changed row makes a new Upstream; the old one
  *   finishes what it carries and closes.
  */
-import type { OauthRow, UpstreamRow } from '../store/port-tenants.js'
+import type { OauthRow, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { Breaker } from './breaker.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
 import type { Login, TokenSource } from './dialogue/login.js'

@@ -13,6 +13,7 @@
  */
 
 import { isGreylisting } from '../mail/reply.js'
+import type { LogRow, MailOfEvent } from '../store/port/log.js'
 import {
   BY_MINUTE,
   type Dimension,
@@ -21,7 +22,6 @@ import {
   type StatisticsRow,
   TAG_SEPARATOR,
 } from '../store/port/statistics.js'
-import type { LogRow, MailOfEvent } from '../store/port-log.js'
 import { bouncedAs, deliveredAfter, type Fact, ofAccepted, sentAfter, volume } from './counters.js'
 
 export interface FoldRules {

@@ -10,9 +10,9 @@
 import type { Log } from '../base/log.js'
 import { repeated, type Service } from '../base/service.js'
 import { providerOf } from '../mail/provider/provider.js'
+import type { EventLog, LogRow } from '../store/port/log.js'
 import type { Statistics } from '../store/port/statistics.js'
-import type { EventLog, LogRow } from '../store/port-log.js'
-import type { Tenants } from '../store/port-tenants.js'
+import type { Tenants } from '../store/port/tenants/tenants.js'
 import { fold } from './fold.js'
 
 export interface StatisticsParts {

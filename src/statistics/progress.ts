@@ -1,8 +1,9 @@
 /**
  * NAME      progress - how far counting has come
  */
+
+import type { EventLog } from '../store/port/log.js'
 import type { Statistics } from '../store/port/statistics.js'
-import type { EventLog } from '../store/port-log.js'
 
 const STEP = 50
 

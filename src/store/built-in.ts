@@ -6,7 +6,7 @@
  *   workspace, and is empty at first.
  */
 import { newId } from '../base/id.js'
-import type { Beginning, PoolRow, WorkspaceRow } from './port-tenants.js'
+import type { Beginning, PoolRow, WorkspaceRow } from './port/tenants/tenants.js'
 
 export const SANDBOX_POOL = 'sandbox'
 export const DEFAULT_POOL = 'default'

@@ -4,7 +4,7 @@
  *   Upstreams come with the settings of their pool: return path, NOTIFY, and what
  *   "relayed" means are the leader's for as long as another follows it.
  */
-import type { KnownPool, PoolRow, Tenants } from './port-tenants.js'
+import type { KnownPool, PoolRow, Tenants } from './port/tenants/tenants.js'
 
 type Led = Pick<PoolRow, 'returnPath' | 'notifySuccess' | 'relayedMeans'>
 

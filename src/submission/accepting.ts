@@ -6,7 +6,7 @@
  *   what was taken.
  */
 import type { Spans } from '../base/observe/trace.js'
-import type { Acceptance, AcceptResult } from '../store/port.js'
+import type { Acceptance, AcceptResult } from '../lifecycle/facts.js'
 import type { SubmissionStore } from './ground.js'
 
 export interface Watch {

@@ -6,8 +6,8 @@
  *   as they wrote it; what goes into envelopes is the wire form.
  */
 import type { FieldError } from '../base/fault.js'
+import type { NewRecipient, RecipientKind } from '../lifecycle/facts.js'
 import { type Mailbox, normalizeAddress, parseAddress, parseRecipient, wireAddress } from '../mail/address.js'
-import type { NewRecipient, RecipientKind } from '../store/port.js'
 import type { Draft } from './draft.js'
 
 /** A mailbox and the text that a client gave for it. */

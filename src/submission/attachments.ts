@@ -8,8 +8,8 @@
  *   `path` is refused: we fetch nothing for a client from places that it names.
  */
 import type { FieldError } from '../base/fault.js'
+import type { AttachmentSummary } from '../lifecycle/facts.js'
 import type { MessageAttachment } from '../mail/compose.js'
-import type { AttachmentSummary } from '../store/port.js'
 import type { Content, DraftAttachment } from './draft.js'
 
 /** The bytes of strict base64, or null. */

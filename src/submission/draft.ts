@@ -6,7 +6,7 @@
  *   their names on the wire (`body.reply_to`).
  */
 import type { FaultCode } from '../base/fault/table.js'
-import type { EmailRecord } from '../store/port.js'
+import type { EmailRecord } from '../store/port/ledger.js'
 
 export type Content =
   | string

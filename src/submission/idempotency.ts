@@ -10,9 +10,10 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { Fault } from '../base/fault.js'
+import type { IdempotentAnswer } from '../lifecycle/facts.js'
+import type { Mode } from '../lifecycle/page.js'
 import { submissionFingerprint } from '../mail/parse.js'
-import type { Mode } from '../store/page.js'
-import type { IdempotentAnswer, Queue } from '../store/port.js'
+import type { Queue } from '../store/port/queue.js'
 import { decodeBase64 } from './attachments.js'
 import type { Answer, IdempotencyWish, Rendered } from './draft.js'
 

@@ -7,11 +7,11 @@
  *   The id of a sandbox never changes, so it is remembered.
  */
 
+import type { NewEmail, NewRecipient } from '../lifecycle/facts.js'
+import type { Mode } from '../lifecycle/page.js'
 import { SANDBOX_POOL } from '../store/built-in.js'
-import type { Mode } from '../store/page.js'
-import { poolFor, type Routing } from '../store/port/routes.js'
-import type { NewEmail, NewRecipient } from '../store/port.js'
-import type { Tenants } from '../store/port-tenants.js'
+import { poolFor, type Routing } from '../store/port/tenants/routes.js'
+import type { Tenants } from '../store/port/tenants/tenants.js'
 
 export type Route = (
   workspace: Routing & { readonly accountId: string },

@@ -9,7 +9,7 @@
 import type { Clock } from '../base/clock.js'
 import type { Config } from '../config/config.js'
 import { domainOf, parseAddress } from '../mail/address.js'
-import type { WorkspaceRow } from '../store/port-tenants.js'
+import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Login, Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import { type Watch, watched } from './accepting.js'

@@ -6,8 +6,8 @@
  *   is found before the key is claimed, so that a corrected request may use it.
  */
 import { Fault, type FieldError, invalid, MOST_ERRORS } from '../base/fault.js'
-import type { NewEmail } from '../store/port.js'
-import type { WorkspaceRow } from '../store/port-tenants.js'
+import type { NewEmail } from '../lifecycle/facts.js'
+import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import { type BatchItem, type Composed, compose, toEmail, toRecord } from './composed.js'
 import type {

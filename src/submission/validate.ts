@@ -6,6 +6,7 @@
  *   without further doubt, apart from its size as MIME.
  */
 import type { FieldError } from '../base/fault.js'
+import type { Tag } from '../lifecycle/event.js'
 import type { MessageAttachment } from '../mail/compose.js'
 import { isControlHeader, readTags, scheduleIn, unheeded } from '../mail/control-headers.js'
 import { decodeWords } from '../mail/encoding.js'
@@ -16,7 +17,6 @@ import {
   keepsUnsubscribeRule,
   lacksFoldPoint,
 } from '../mail/header.js'
-import type { Tag } from '../store/port/event.js'
 import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
 import { decodeBase64, readAttachments } from './attachments.js'
 import type { Draft } from './draft.js'

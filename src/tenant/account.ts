@@ -10,7 +10,7 @@ import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../config/pepper.js'
 import { beginningOf } from '../store/built-in.js'
-import type { AccountRow } from '../store/port-tenants.js'
+import type { AccountRow } from '../store/port/tenants/tenants.js'
 import type { TenantGround } from './principal.js'
 
 /** With its default workspace and its two pools. */

@@ -9,7 +9,7 @@
  *   Unknown, revoked and expired are one answer, after the same work.
  */
 import { Fault } from '../base/fault.js'
-import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port-tenants.js'
+import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port/tenants/tenants.js'
 import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
 import type { Failures } from './failures.js'
 import { isCurrent, looksLikeKey, verifyKey } from './key.js'

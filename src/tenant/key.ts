@@ -10,8 +10,8 @@
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
-import type { Mode } from '../store/page.js'
-import type { KeyRow, KeyScope } from '../store/port-tenants.js'
+import type { Mode } from '../lifecycle/page.js'
+import type { KeyRow, KeyScope } from '../store/port/tenants/tenants.js'
 import type { TenantGround } from './principal.js'
 
 const LOOKUP = 12

@@ -10,12 +10,12 @@
 import type { Clock } from '../base/clock.js'
 import { Fault, type FieldError } from '../base/fault.js'
 import { ROLES, type Role } from '../config/identity.js'
-import type { Mode } from '../store/page.js'
-import type { Actor } from '../store/port/audit.js'
-import type { Identity, UserRow } from '../store/port/identity.js'
-import type { Incidents } from '../store/port/incident.js'
-import type { Acted } from '../store/port.js'
-import type { KeyScope, Tenants, WorkspaceRow } from '../store/port-tenants.js'
+import type { Mode } from '../lifecycle/page.js'
+import type { Acted } from '../store/port/store.js'
+import type { Actor } from '../store/port/tenants/audit.js'
+import type { Identity, UserRow } from '../store/port/tenants/identity.js'
+import type { KeyScope, Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { Incidents } from '../store/port/watch/incident.js'
 
 export interface Principal {
   readonly accountId: string

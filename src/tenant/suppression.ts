@@ -10,10 +10,10 @@
 
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
+import type { Mode } from '../lifecycle/page.js'
 import { normalizeAddress, parseRecipient } from '../mail/address.js'
-import type { Mode } from '../store/page.js'
-import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/incident.js'
-import { type SuppressionRow, suppressionList, type WorkspaceRow } from '../store/port-tenants.js'
+import { type SuppressionRow, suppressionList, type WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/watch/incident.js'
 import type { TenantGround } from './principal.js'
 
 export interface NewSuppression {

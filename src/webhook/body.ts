@@ -14,8 +14,8 @@
 import { toRfc3339 } from '../base/clock.js'
 import { type EventType, readEventType } from '../mail/event-type.js'
 import { bounce, loggedEvent } from '../record/event.js'
-import type { EndpointRow, Subscription } from '../store/port-hooks.js'
-import type { LogRow } from '../store/port-log.js'
+import type { EndpointRow, Subscription } from '../store/port/hooks.js'
+import type { LogRow } from '../store/port/log.js'
 
 /** The type of the log behind a name that was asked for; null: every type. */
 export const loggedType = (asked: Subscription): EventType | null => readEventType(asked)

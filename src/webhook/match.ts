@@ -8,8 +8,8 @@
  */
 import { domainOf, parseAddress } from '../mail/address.js'
 import type { EventType } from '../mail/event-type.js'
-import type { EndpointRow } from '../store/port-hooks.js'
-import type { LogFilter, LogRow } from '../store/port-log.js'
+import type { EndpointRow } from '../store/port/hooks.js'
+import type { LogFilter, LogRow } from '../store/port/log.js'
 import { loggedType } from './body.js'
 
 /** null: all. */

@@ -4,8 +4,8 @@
  *   How a post begins, and what a try makes of it.
  */
 import { newId } from '../base/id.js'
-import type { EndpointRow, PostKind, PostRow } from '../store/port-hooks.js'
-import type { LogRow } from '../store/port-log.js'
+import type { EndpointRow, PostKind, PostRow } from '../store/port/hooks.js'
+import type { LogRow } from '../store/port/log.js'
 import { postedType } from './body.js'
 import type { Posted } from './post.js'
 

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { createAlarms } from '../../src/alarm/alarms.js'
 import { systemClock } from '../../src/base/clock.js'
-import type { Mode } from '../../src/store/page.js'
-import type { WorkspaceRow } from '../../src/store/port-tenants.js'
+import type { Mode } from '../../src/lifecycle/page.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { eventually } from '../parts/eventually.js'
 import {

@@ -1,6 +1,6 @@
 /** What waits in an installation, read and claimed beside its commands. */
 import { join } from 'node:path'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { type Ground, HOUR } from '../store/fixture.js'
 import type { Desk } from './desk.js'

@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import type { EventType } from '../../src/mail/event-type.js'
-import type { LogRow } from '../../src/store/port-log.js'
+import type { LogRow } from '../../src/store/port/log.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { DnsServer } from '../parts/dns-server.js'
 import { eventually } from '../parts/eventually.js'

@@ -15,6 +15,7 @@ const FLOOR: Record<string, number> = {
   base: 0,
   mail: 1,
   config: 1,
+  lifecycle: 1.5,
   store: 2,
   record: 2.5,
   tenant: 3,

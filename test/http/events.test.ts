@@ -1,7 +1,7 @@
 /** GET /v1/events: the log page by page, what it takes and refuses, and who sees what of it. */
 import t from 'tap'
 import { matcherOf } from '../../src/http/stream/matches.js'
-import type { LogFilter } from '../../src/store/port-log.js'
+import type { LogFilter } from '../../src/store/port/log.js'
 import { listen } from '../parts/event-source.js'
 import { eventually } from '../parts/eventually.js'
 import { fieldsOf, type Kit, MAIL, openKit, type Reply } from './kit.js'

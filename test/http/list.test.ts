@@ -3,7 +3,7 @@ import t from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
 import { CursorCodec } from '../../src/http/cursor.js'
 import { listPage } from '../../src/http/list.js'
-import type { NewEmail } from '../../src/store/port.js'
+import type { NewEmail } from '../../src/lifecycle/facts.js'
 import { fieldsOf, type Kit, MAIL, openKit } from './kit.js'
 
 const kit = await openKit()

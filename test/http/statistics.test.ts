@@ -5,8 +5,8 @@
  */
 import t from 'tap'
 import { silentLog } from '../../src/base/log.js'
+import type { Outcome } from '../../src/lifecycle/facts.js'
 import { countSome } from '../../src/statistics/follower.js'
-import type { Outcome } from '../../src/store/port.js'
 import { ofLease } from '../store/fixture.js'
 import { fieldsOf, openKit } from './kit.js'
 

@@ -3,7 +3,7 @@ import { Resend } from 'resend'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { PostRow } from '../../src/store/port-hooks.js'
+import type { PostRow } from '../../src/store/port/hooks.js'
 import { answer, receiver } from '../parts/receiver.js'
 import { fieldsOf, MAIL, openKit } from './kit.js'
 

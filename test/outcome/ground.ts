@@ -2,10 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'
+import type { NewEmail } from '../../src/lifecycle/facts.js'
 import { deriveKeys, makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { recordReport } from '../../src/outcome/report.js'
 import { observed } from '../../src/store/observed.js'
-import type { NewEmail, Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import { poolRow, upstreamRow } from '../relay/parts.js'
 import { ACCOUNT, accept, newEmail, openStore, WORKSPACE } from '../relay/store-parts.js'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
+import type { Claimed } from '../../src/lifecycle/facts.js'
 import { type AttemptEnd, askedWaitMs, fromAttempt, isDead } from '../../src/outcome/reply.js'
-import type { Claimed } from '../../src/store/port.js'
 
 const HOUR = 3_600_000
 const NOW = 1_800_000_000_000

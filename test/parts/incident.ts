@@ -2,7 +2,7 @@
  * Twenty addresses of one domain that die together, straight in the store: an incident that is open.
  */
 import { newId, newRecipientId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 
 const at = (domain: string): string[] => Array.from({ length: 20 }, (_, i) => `user${i}@${domain}`)
 export const REFUSED = at('refused.test')

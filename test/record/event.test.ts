@@ -1,7 +1,7 @@
 /** The record of an event: one of a mail, in its timeline and in the log, and one of no mail. */
 import t from 'tap'
 import { event, loggedEvent } from '../../src/record/event.js'
-import type { LogRow } from '../../src/store/port-log.js'
+import type { LogRow } from '../../src/store/port/log.js'
 
 const AT = Date.UTC(2026, 10, 20, 10, 0, 0, 5)
 const ROW: LogRow = {

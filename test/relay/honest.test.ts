@@ -4,7 +4,7 @@
  * that it did not agree to.
  */
 import t from 'tap'
-import type { Claimed } from '../../src/store/port.js'
+import type { Claimed } from '../../src/lifecycle/facts.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { UpstreamServer } from './upstream-server.js'
 

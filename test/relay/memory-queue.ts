@@ -4,9 +4,10 @@
  *   For tests of the worker-side parts alone; the store's own contract is tested
  *   in test/store. Keeps what it was told, in order.
  */
+
+import type { AttemptMark, Claimed, Outcome, Settled } from '../../src/lifecycle/facts.js'
 import { nextStatus, type Status } from '../../src/mail/status.js'
 import type { RelayQueue } from '../../src/relay/turns/flow-parts.js'
-import type { AttemptMark, Claimed, Outcome, Settled } from '../../src/store/port.js'
 import { eventually } from '../parts/eventually.js'
 
 interface Row {

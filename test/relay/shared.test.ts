@@ -3,7 +3,7 @@
  * where they go to the same upstream, and each is settled by what was said to it.
  */
 import t, { type Test } from 'tap'
-import type { Claimed } from '../../src/store/port.js'
+import type { Claimed } from '../../src/lifecycle/facts.js'
 import { mail, poolRow, startFlow, upstreamRow } from './parts.js'
 import { type Act, type Stage, UpstreamServer } from './upstream-server.js'
 

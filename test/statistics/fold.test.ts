@@ -20,8 +20,8 @@ import {
   volume,
 } from '../../src/statistics/counters.js'
 import { type FoldRules, fold } from '../../src/statistics/fold.js'
+import type { LogRow } from '../../src/store/port/log.js'
 import { BY_MINUTE, SPANS, type StatisticsRow } from '../../src/store/port/statistics.js'
-import type { LogRow } from '../../src/store/port-log.js'
 import { HOUR, MINUTE, record, T0 } from './records.js'
 
 const RULES: FoldRules = {

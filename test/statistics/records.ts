@@ -1,7 +1,7 @@
 /**
  * NAME      records - records of the log, made up for the tests of statistics
  */
-import type { LogRow } from '../../src/store/port-log.js'
+import type { LogRow } from '../../src/store/port/log.js'
 
 export const T0 = Date.UTC(2026, 10, 20, 10)
 export const MINUTE = 60_000

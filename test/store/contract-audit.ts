@@ -3,8 +3,8 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import { type Actor, AUDIT_KEPT_MS, type AuditFilter } from '../../src/store/port/audit.js'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
+import { type Actor, AUDIT_KEPT_MS, type AuditFilter } from '../../src/store/port/tenants/audit.js'
 import { sessionFor, userFor } from './contract-identity.js'
 import { credentialFor } from './contract-tenants.js'
 import { accepted, addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'

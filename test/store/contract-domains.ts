@@ -3,8 +3,8 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
-import type { DomainRow } from '../../src/store/port-domains.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { DomainRow } from '../../src/store/port/tenants/domains.js'
 import { addWorkspace, type Ground, ground, page, T0 } from './fixture.js'
 
 const domainFor = (at: Ground, name: string, over: Partial<DomainRow> = {}): DomainRow => ({

@@ -1,14 +1,14 @@
 /** Endpoints, their places and their posts. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
 import type {
   BriefPost,
   EndpointRow,
   EndpointState,
   ListedPost,
   PostRow,
-} from '../../src/store/port-hooks.js'
+} from '../../src/store/port/hooks.js'
+import type { Store } from '../../src/store/port/store.js'
 import { addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
 
 const DAY = 24 * HOUR

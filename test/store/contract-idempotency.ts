@@ -2,7 +2,8 @@
  * NAME      contract-idempotency - one key, one send
  */
 import type { Test } from 'tap'
-import type { IdempotencyClaim, IdempotentAnswer, Store } from '../../src/store/port.js'
+import type { IdempotencyClaim, IdempotentAnswer } from '../../src/lifecycle/facts.js'
+import type { Store } from '../../src/store/port/store.js'
 import { type Ground, ground, HOUR, mailFor, scopeOf, T0 } from './fixture.js'
 
 const claimFor = (at: Ground, over: Partial<IdempotencyClaim> = {}): IdempotencyClaim => ({

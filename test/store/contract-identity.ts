@@ -3,6 +3,7 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { Store } from '../../src/store/port/store.js'
 import type {
   IdentityRow,
   LinkRow,
@@ -10,8 +11,7 @@ import type {
   SessionRow,
   SignIn,
   UserRow,
-} from '../../src/store/port/identity.js'
-import type { Store } from '../../src/store/port.js'
+} from '../../src/store/port/tenants/identity.js'
 import { eventually } from '../parts/eventually.js'
 import { type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
 

@@ -1,10 +1,11 @@
 /** Addresses that die together may live; what is pending suppresses nobody, until somebody decides. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { Outcome } from '../../src/lifecycle/facts.js'
 import { observed } from '../../src/store/observed.js'
-import type { AddedHardBounce, HardBounce } from '../../src/store/port/incident.js'
-import type { Outcome, Store } from '../../src/store/port.js'
-import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/store/watch/incidents.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { AddedHardBounce, HardBounce } from '../../src/store/port/watch/incident.js'
+import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/store/port/watch/incidents.js'
 import {
   addWorkspace,
   type Ground,

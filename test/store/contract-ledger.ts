@@ -3,9 +3,11 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { NewEmail } from '../../src/lifecycle/facts.js'
+import type { Page } from '../../src/lifecycle/page.js'
 import { beginningOf } from '../../src/store/built-in.js'
-import type { Page } from '../../src/store/page.js'
-import type { EmailFilter, NewEmail, Store } from '../../src/store/port.js'
+import type { EmailFilter } from '../../src/store/port/ledger.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   addWorkspace,

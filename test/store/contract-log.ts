@@ -9,8 +9,8 @@ import fc from 'fast-check'
 import type { Test } from 'tap'
 import { isId, newId, newRecipientId } from '../../src/base/id.js'
 import type { EventType } from '../../src/mail/event-type.js'
-import type { Store } from '../../src/store/port.js'
-import type { LogFilter, LogRow, WholeLog } from '../../src/store/port-log.js'
+import type { LogFilter, LogRow, WholeLog } from '../../src/store/port/log.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   addWorkspace,

@@ -3,8 +3,7 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Rows } from '../../src/store/page.js'
-import type { Store } from '../../src/store/port.js'
+import type { Rows } from '../../src/lifecycle/page.js'
 import type {
   HoldRow,
   QueueAction,
@@ -13,8 +12,9 @@ import type {
   QueueGroup,
   QueueOrder,
   QueueScope,
-} from '../../src/store/port-operations.js'
-import type { PoolRow } from '../../src/store/port-tenants.js'
+} from '../../src/store/port/operations.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { PoolRow } from '../../src/store/port/tenants/tenants.js'
 import {
   accepted,
   addWorkspace,

@@ -3,8 +3,8 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
-import { suppressionList } from '../../src/store/port-tenants.js'
+import type { Store } from '../../src/store/port/store.js'
+import { suppressionList } from '../../src/store/port/tenants/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import {
   accepted,

@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Claimed, Store } from '../../src/store/port.js'
-import type { PoolRow, UpstreamRow } from '../../src/store/port-tenants.js'
+import type { Claimed } from '../../src/lifecycle/facts.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { PoolRow, UpstreamRow } from '../../src/store/port/tenants/tenants.js'
 import { accepted, addWorkspace, type Ground, ground, HOUR, type OpenStore, ofLease, T0 } from './fixture.js'
 
 const member = (state: UpstreamRow['state']): UpstreamRow => ({

@@ -3,8 +3,10 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import type { NewEmail } from '../../src/lifecycle/facts.js'
 import { parseQuery } from '../../src/mail/query/parse.js'
-import type { NewEmail, SearchFilter, Store } from '../../src/store/port.js'
+import type { SearchFilter } from '../../src/store/port/ledger.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   addWorkspace,

@@ -2,8 +2,9 @@
  * NAME      contract-sender-dsns - what senders are owed, and paid once
  */
 import type { Test } from 'tap'
-import type { NewEmail, Outcome, Store } from '../../src/store/port.js'
-import type { OwedDsn } from '../../src/store/port-sender-dsns.js'
+import type { NewEmail, Outcome } from '../../src/lifecycle/facts.js'
+import type { OwedDsn } from '../../src/store/port/sender-dsns.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   addWorkspace,

@@ -4,8 +4,9 @@
 
 import fc from 'fast-check'
 import type { Test } from 'tap'
+import type { Claimed, Settled } from '../../src/lifecycle/facts.js'
 import type { Observation } from '../../src/mail/status.js'
-import type { Claimed, Settled, Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   claimOne,

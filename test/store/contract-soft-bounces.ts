@@ -1,8 +1,8 @@
 /** An address that bounces softly for too long is suppressed, where its workspace wants that. */
 import type { Test } from 'tap'
 import { observed } from '../../src/store/observed.js'
-import type { Store } from '../../src/store/port.js'
-import type { SoftLimits } from '../../src/store/watch/soft-bounces.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { SoftLimits } from '../../src/store/port/watch/soft-bounces.js'
 import { type Ground, ground, HOUR, mailFor, T0, toOne } from './fixture.js'
 
 const DAY = 24 * HOUR

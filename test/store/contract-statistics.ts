@@ -11,7 +11,7 @@ import {
   type StatisticsRow,
   TAG_SEPARATOR,
 } from '../../src/store/port/statistics.js'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import { addWorkspace, type Ground, ground, HOUR, type OpenStore, T0 } from './fixture.js'
 
 const row = (at: Ground, over: Partial<StatisticsRow> = {}): StatisticsRow => ({

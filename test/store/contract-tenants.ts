@@ -3,7 +3,7 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   type CredentialRow,
   type KeyRow,
@@ -11,7 +11,7 @@ import {
   type SuppressionRow,
   suppressionList,
   type UpstreamRow,
-} from '../../src/store/port-tenants.js'
+} from '../../src/store/port/tenants/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import {
   accepted,

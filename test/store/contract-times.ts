@@ -2,7 +2,8 @@
  * NAME      contract-times - what waits, when the wall clock was set
  */
 import type { Test } from 'tap'
-import type { Claimed, NewEmail, Store } from '../../src/store/port.js'
+import type { Claimed, NewEmail } from '../../src/lifecycle/facts.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   claimOne,

@@ -1,10 +1,10 @@
 /** Counts that alarms are judged by, and outages that were told. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { AlarmCount } from '../../src/store/port/watch.js'
-import type { Store } from '../../src/store/port.js'
-import type { WorkspaceRow } from '../../src/store/port-tenants.js'
-import { ALARM_CALM_MS, ALARM_SPAN_MS } from '../../src/store/watch/alarms.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
+import { ALARM_CALM_MS, ALARM_SPAN_MS } from '../../src/store/port/watch/alarms.js'
+import type { AlarmCount } from '../../src/store/port/watch/watch.js'
 import { accepted, addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
 
 const counted = (at: Ground, over: Partial<AlarmCount>): AlarmCount => ({

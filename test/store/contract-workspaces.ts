@@ -1,7 +1,7 @@
 /** Workspaces that rest, and that are deleted. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   addWorkspace,

@@ -6,19 +6,13 @@
  */
 import type { Test } from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
+import type { Claimed, NewEmail, NewRecipient, Outcome } from '../../src/lifecycle/facts.js'
+import type { Mode, Page } from '../../src/lifecycle/page.js'
 import { beginningOf } from '../../src/store/built-in.js'
 import { observed } from '../../src/store/observed.js'
-import type { Mode, Page } from '../../src/store/page.js'
-import type {
-  Claimed,
-  EmailFilter,
-  EmailScope,
-  NewEmail,
-  NewRecipient,
-  Outcome,
-  Store,
-} from '../../src/store/port.js'
-import type { WorkspaceRow } from '../../src/store/port-tenants.js'
+import type { EmailFilter, EmailScope } from '../../src/store/port/ledger.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
 
 /** Gives a fresh, opened store and closes it when the test ends. */
 export type OpenStore = (t: Test) => Promise<Store>

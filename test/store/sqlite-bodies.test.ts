@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { accepted, claimOne, ground, HOUR, mailFor, ofLease, T0 } from './fixture.js'
 

@@ -1,8 +1,8 @@
 /** What the log shows of an address with thousands of mails, of notes and of appointments is what a walk over all of it finds. */
 import t from 'tap'
 import { matcherOf } from '../../src/http/stream/matches.js'
-import type { Outcome } from '../../src/store/port.js'
-import type { LogFilter, LogRow } from '../../src/store/port-log.js'
+import type { Outcome } from '../../src/lifecycle/facts.js'
+import type { LogFilter, LogRow } from '../../src/store/port/log.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { logFilter } from './contract-log.js'
 import { ground, mailFor, page, report, T0, toOne } from './fixture.js'

@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { HOUR, page, timeline } from './fixture.js'
 

@@ -2,7 +2,7 @@
 import { copyFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { accepted, ground } from './fixture.js'
 

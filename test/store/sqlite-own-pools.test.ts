@@ -4,7 +4,7 @@
  */
 import t from 'tap'
 import { newId } from '../../src/base/id.js'
-import type { Store } from '../../src/store/port.js'
+import type { Store } from '../../src/store/port/store.js'
 import { type Db, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { runStep, STEPS } from '../../src/store/sqlite/schema/steps.js'

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import t, { type Test } from 'tap'
 import { Fault } from '../../src/base/fault.js'
-import type { Claimed, Store } from '../../src/store/port.js'
+import type { Claimed } from '../../src/lifecycle/facts.js'
+import type { Store } from '../../src/store/port/store.js'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { Database } from '../../src/store/sqlite/driver.js'
 import { StoreBusyError } from '../../src/store/sqlite/lock.js'
@@ -17,7 +18,7 @@ import { connectQueue } from '../../src/store/sqlite/queue-client.js'
 import { migrate, NewerDatabaseError } from '../../src/store/sqlite/schema/migrate.js'
 import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/batch.js'
 import { type ClaimedArray, fromClaimedArray, toWire } from '../../src/store/sqlite/thread/wire.js'
-import { createDesk } from '../../src/store/sqlite/write/desk.js'
+import { createWriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import {
   accepted,
@@ -251,8 +252,8 @@ const QUIET = {
 t.test('a full disk refuses mail and settles what was sent', async (t) => {
   const db = openWriter(prepareFile(t.testdir()))
   migrate(db, T0, '0.0.0')
-  const desk = createDesk(db)
-  const batch = createBatch(desk, createVerbs(desk), QUIET)
+  const context = createWriteContext(db)
+  const batch = createBatch(context, createVerbs(context), QUIET)
   const workspace = db.prepare('SELECT id, account_id FROM workspaces').get() as {
     id: string
     account_id: string
@@ -302,15 +303,15 @@ t.test('a daemon that was taken for dead writes no more', async (t) => {
 t.test('an error of the disk is the end', async (t) => {
   const db = openWriter(prepareFile(t.testdir()))
   migrate(db, T0, '0.0.0')
-  const desk = createDesk(db)
+  const context = createWriteContext(db)
   const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
   const verbs = {
-    ...createVerbs(desk),
+    ...createVerbs(context),
     releaseKey: () => {
       throw broken
     },
   }
-  const batch = createBatch(desk, verbs, QUIET)
+  const batch = createBatch(context, verbs, QUIET)
   t.throws(() => batch([[1, 'releaseKey', []]]), BrokenStore)
   db.close()
 })

@@ -5,9 +5,9 @@
  */
 import t from 'tap'
 import { parseQuery } from '../../src/mail/query/parse.js'
-import type { EmailFilter } from '../../src/store/port.js'
-import type { LogFilter } from '../../src/store/port-log.js'
-import { createShelf } from '../../src/store/sqlite/body/shelf.js'
+import type { EmailFilter } from '../../src/store/port/ledger.js'
+import type { LogFilter } from '../../src/store/port/log.js'
+import { createBodyStore } from '../../src/store/sqlite/body/body-store.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { createLogReads } from '../../src/store/sqlite/log/reads.js'
 import { createQueuePages } from '../../src/store/sqlite/operate/queue-pages.js'
@@ -19,7 +19,7 @@ import { createTenantReads } from '../../src/store/sqlite/read/tenants.js'
 import { migrate } from '../../src/store/sqlite/schema/migrate.js'
 import { createSearchReads } from '../../src/store/sqlite/search/reads.js'
 import { createStatisticsReads } from '../../src/store/sqlite/statistics/read.js'
-import { createDesk } from '../../src/store/sqlite/write/desk.js'
+import { createWriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { HOUR, page, T0 } from './fixture.js'
 
@@ -77,7 +77,7 @@ t.test('reads', async (t) => {
   }
   emails.email({ accountId: account, workspaceId: null, mode: null }, 'em_0')
   emails.recipient('0')
-  void createShelf('', sql, () => {}).body('em_0')
+  void createBodyStore('', sql, () => {}).body('em_0')
   emails.findEmails('a@b.c', 5)
   emails.findEmails('<a@b.c>', 5)
   const log = createLogReads(sql)
@@ -137,7 +137,7 @@ t.test('reads', async (t) => {
   statistics.statistics({ ...counted, accountId: null, workspaceId: 'ws_0', tagName: 'kind' }, '[0,-1,""]')
   const walk = createWalk(sql)
   const scope = { accountId: account, workspaceId: null, poolId: null, domain: null, emailId: null }
-  for (const strand of ['waiting', 'held', 'leased'] as const) walk(scope, [strand], null, 10)
+  for (const part of ['waiting', 'held', 'leased'] as const) walk(scope, [part], null, 10)
   walk({ ...scope, emailId: 'em_0' }, ['waiting'], null, 10)
   const pages = createQueuePages(sql)
   // a range of the queue is read only where there is something in it
@@ -148,9 +148,9 @@ t.test('reads', async (t) => {
   waits.run('1', 1, null)
   waits.run('2', null, 'hold_0')
   for (const direction of ['older', 'newer'] as const) {
-    for (const strand of ['waiting', 'leased', 'held']) {
+    for (const part of ['waiting', 'leased', 'held']) {
       for (const poolId of [null, db.prepare('SELECT id FROM pools').pluck().get() as string]) {
-        const anchor = JSON.stringify(['after', strand, strand === 'held' ? 'hold_0' : 1, '0'])
+        const anchor = JSON.stringify(['after', part, part === 'held' ? 'hold_0' : 1, '0'])
         for (const at of [null, anchor])
           await pages({ ...scope, poolId }, page({ direction, anchor: at, countUpTo: 10 }))
       }
@@ -189,7 +189,7 @@ t.test('writes', async (t) => {
     used.push(text)
     return prepare(text)
   }) as typeof db.prepare
-  createVerbs(createDesk(db))
+  createVerbs(createWriteContext(db))
   /** Walks from the oldest row with a limit, small tables (posts that wait, replays), and the leases of this moment. */
   const allowed =
     /LIMIT 200|FROM (order_state|search_state|search_spans|email_days|carried_bodies|sessions|suppressions|rate_windows|workspaces)|boot (= \?|IS NOT NULL)|UPDATE (order_state|search_state|log_state|posts|webhook_places)|FROM replays/

@@ -1,8 +1,11 @@
 /**
  * The house of tenant/ with a submission stage in it, a pool, and one key of each kind.
  */
-import type { EmailRecord, EmailScope, NewEmail, Store } from '../../src/store/port.js'
-import type { WorkspaceRow } from '../../src/store/port-tenants.js'
+
+import type { NewEmail } from '../../src/lifecycle/facts.js'
+import type { EmailRecord, EmailScope } from '../../src/store/port/ledger.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
 import { type Draft, type Render, toDraft, type WireDraft } from '../../src/submission/draft.js'
 import { createSubmission, type Submission, type SubmissionParts } from '../../src/submission/submission.js'
 import type { Principal } from '../../src/tenant/principal.js'

@@ -1,8 +1,8 @@
 /** Why mail waits: each reason by itself, and which of several is told. */
 import t from 'tap'
 import { WAITING_REASONS } from '../../src/record/waiting.js'
-import type { Store } from '../../src/store/port.js'
-import type { UpstreamRow } from '../../src/store/port-tenants.js'
+import type { Store } from '../../src/store/port/store.js'
+import type { UpstreamRow } from '../../src/store/port/tenants/tenants.js'
 import { holdQueue, orderQueue } from '../../src/tenant/queue/orders.js'
 import { type RelayView, waitingOf } from '../../src/tenant/queue/waiting.js'
 import { accepted, claimOne, type Ground, HOUR, ofLease, toOne } from '../store/fixture.js'

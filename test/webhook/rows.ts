@@ -1,5 +1,5 @@
 /** Rows of the log for tests of what is made of them. */
-import type { LogRow } from '../../src/store/port-log.js'
+import type { LogRow } from '../../src/store/port/log.js'
 
 export const AT = Date.UTC(2026, 10, 20, 10, 0, 0, 5)
 

@@ -6,7 +6,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { integrityFaults } from '../../store/sqlite/backup.js'
-import { createShelf } from '../../store/sqlite/body/shelf.js'
+import { createBodyStore } from '../../store/sqlite/body/body-store.js'
 import { type Db, openReader } from '../../store/sqlite/connect.js'
 import { createStatements } from '../../store/sqlite/read/statements.js'
 import { wantedBy } from '../../store/sqlite/schema/migrate.js'
@@ -37,7 +37,7 @@ const checkWhole = (db: Db): Finding | null => {
 
 const checkBodies = async (dataDir: string, db: Db): Promise<Finding | null> => {
   if (Number(db.pragma('user_version', { simple: true })) !== STEPS.length) return null
-  const missing = await createShelf(dataDir, createStatements(db), () => {}).missing()
+  const missing = await createBodyStore(dataDir, createStatements(db), () => {}).missing()
   if (missing.length === 0) return null
   const detail = `${missing[0]}${missing.length > 1 ? `, and ${missing.length - 1} more at least` : ''}`
   return fail('bodies', detail, `put the files back into ${join(dataDir, 'bodies')} from a file backup`, 74)

@@ -2,7 +2,7 @@
  * NAME      webhooks - endpoints that take nothing, and those that were disabled for it
  */
 
-import type { KnownEndpoint } from '../../store/port-hooks.js'
+import type { KnownEndpoint } from '../../store/port/hooks.js'
 import type { House } from '../context.js'
 import { collect } from '../rows.js'
 import { ago } from '../time.js'

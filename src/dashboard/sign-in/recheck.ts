@@ -9,7 +9,7 @@
  *   again every 5 minutes. Whoever it no longer lets in is signed out.
  */
 import { unseal } from '../../base/secret.js'
-import type { SessionRow, UserRow } from '../../store/port/identity.js'
+import type { SessionRow, UserRow } from '../../store/port/tenants/identity.js'
 import { type LiveSession, verifySession } from '../../tenant/session.js'
 import type { SignInGround } from './ground.js'
 import { admit } from './oidc/admission.js'

@@ -5,8 +5,8 @@
  *   put into his browser. Person, identity, link and session are one commit.
  */
 import type { Role } from '../../config/identity.js'
-import type { Actor } from '../../store/port/audit.js'
-import type { SessionOidc, SignedIn, SignIn } from '../../store/port/identity.js'
+import type { Actor } from '../../store/port/tenants/audit.js'
+import type { SessionOidc, SignedIn, SignIn } from '../../store/port/tenants/identity.js'
 import { newSession, verifySession } from '../../tenant/session.js'
 import type { Asked, Reply } from './exchange.js'
 import type { SignInGround } from './ground.js'

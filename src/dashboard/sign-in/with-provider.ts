@@ -7,7 +7,7 @@
  */
 import { newId } from '../../base/id.js'
 import { seal } from '../../base/secret.js'
-import type { LinkRow, UserChange, UserRow } from '../../store/port/identity.js'
+import type { LinkRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
 import type { Asked, Reply } from './exchange.js'
 import { AGAIN, message, refuseWay, returnOf, type SignInGround } from './ground.js'
 import { findInvitation, INVITATION } from './link.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      alarms - which workspaces have an alarm that stands, as a metric
  */
-import type { StandingAlarm } from '../../store/port/watch.js'
+import type { StandingAlarm } from '../../store/port/watch/watch.js'
 import type { Metric } from '../metrics.js'
 
 export const alarmMetric = (standing: readonly StandingAlarm[]): Metric => ({

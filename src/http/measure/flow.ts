@@ -11,7 +11,7 @@
  *   with its wait.
  */
 import { idTime } from '../../base/id.js'
-import type { NewEmail, Settled } from '../../store/port.js'
+import type { NewEmail, Settled } from '../../lifecycle/facts.js'
 import type { Metric } from '../metrics.js'
 import { Busiest } from './busiest.js'
 import { Histogram } from './histogram.js'

@@ -3,8 +3,9 @@
  * DESCRIPTION
  *   Summed over workspaces, so the number of series is that of the pools.
  */
-import type { QueueDepth } from '../../store/port.js'
-import type { HeldDepth } from '../../store/port-operations.js'
+
+import type { HeldDepth } from '../../store/port/operations.js'
+import type { QueueDepth } from '../../store/port/upkeep.js'
 import type { Metric } from '../metrics.js'
 
 const STATES = ['due', 'leased', 'waiting'] as const

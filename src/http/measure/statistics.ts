@@ -2,7 +2,7 @@
  * NAME      statistics - how far what follows the mail is behind, as metrics
  */
 import { countedUntil } from '../../statistics/progress.js'
-import type { EmailSearch } from '../../store/port.js'
+import type { EmailSearch } from '../../store/port/ledger.js'
 import { gauge, type Metric } from '../metrics.js'
 
 export const statisticsMetrics = async (

@@ -6,7 +6,7 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { event } from '../../record/event.js'
-import type { RescheduleResult } from '../../store/port.js'
+import type { RescheduleResult } from '../../store/port/queue.js'
 import { readSchedule } from '../../submission/schedule.js'
 import { type Answer, type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'

@@ -8,10 +8,10 @@
  */
 import type { Readable } from 'node:stream'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
+import type { Page } from '../../lifecycle/page.js'
 import { type EventType, nearestEventType, readEventType } from '../../mail/event-type.js'
 import { loggedEvent } from '../../record/event.js'
-import type { Page } from '../../store/page.js'
-import type { LogFilter, LogRow } from '../../store/port-log.js'
+import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { readMode, requireSession, seesSubjects } from '../../tenant/principal.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
 import { asSeenBy, type Ground, listAnswer } from '../ground.js'

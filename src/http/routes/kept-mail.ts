@@ -6,7 +6,7 @@
  */
 import { Fault } from '../../base/fault.js'
 import { readKept } from '../../outcome/kept-report.js'
-import { nullWhenMissing } from '../../store/port-upkeep.js'
+import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { requireSession } from '../../tenant/principal.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import type { Ground } from '../ground.js'

@@ -5,9 +5,9 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
+import type { Page } from '../../lifecycle/page.js'
 import { removed } from '../../record/removed.js'
-import type { Page } from '../../store/page.js'
-import type { WorkspaceRow } from '../../store/port-tenants.js'
+import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'

@@ -6,7 +6,7 @@
  *   the daemon open a path from outside.
  */
 import Joi from 'joi'
-import type { AuthMechanism, PoolRow, UpstreamRow } from '../../store/port-tenants.js'
+import type { AuthMechanism, PoolRow, UpstreamRow } from '../../store/port/tenants/tenants.js'
 import { MECHANISMS } from '../../tenant/oauth.js'
 import { TLS_MODES } from '../../tenant/upstream.js'
 import { body, id, listOf, nullable, orNull, time } from './common.js'

@@ -2,7 +2,7 @@
  * NAME      suppression - the shapes of suppressed addresses
  */
 import Joi from 'joi'
-import { SUPPRESSION_ORIGINS } from '../../store/port-tenants.js'
+import { SUPPRESSION_ORIGINS } from '../../store/port/tenants/tenants.js'
 import { body, fileQuery, id, listOf, nullable, orNull, removed, time, timestamp } from './common.js'
 
 const ORIGINS = SUPPRESSION_ORIGINS

@@ -2,13 +2,13 @@
  * NAME      workspace - the shapes of workspaces
  */
 import Joi from 'joi'
-import { ALARM_LIMITS, ALARMS, type Alarm } from '../../store/watch/alarms.js'
+import { ALARM_LIMITS, ALARMS, type Alarm } from '../../store/port/watch/alarms.js'
 import {
   MOST_SOFT_BOUNCES,
   MOST_SOFT_DAYS,
   SOFT_KINDS,
   type SoftLimits,
-} from '../../store/watch/soft-bounces.js'
+} from '../../store/port/watch/soft-bounces.js'
 import { MOST_DOMAIN_ROUTES } from '../../tenant/domain/routes.js'
 import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
 import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'

@@ -7,7 +7,7 @@
  */
 import { loggedEvent } from '../../record/event.js'
 import type { MarkCodec } from '../../record/mark.js'
-import type { LogRow } from '../../store/port-log.js'
+import type { LogRow } from '../../store/port/log.js'
 
 /** Milliseconds after which a client comes back. */
 const RETRY_MS = 2_000

@@ -5,7 +5,7 @@
  *   records that were read once for all. A test holds the two against each other.
  */
 import { wireAddress } from '../../mail/address.js'
-import type { LogFilter, LogRow } from '../../store/port-log.js'
+import type { LogFilter, LogRow } from '../../store/port/log.js'
 
 const plain = (address: string): string => wireAddress(address).toLowerCase()
 

@@ -7,7 +7,7 @@
  *   nowhere in here must read for himself.
  */
 import type { MarkCodec } from '../../record/mark.js'
-import type { Followed, LogFilter, LogRow } from '../../store/port-log.js'
+import type { Followed, LogFilter, LogRow } from '../../store/port/log.js'
 import { eventBlock, Merged } from './frame.js'
 import { matcherOf } from './matches.js'
 

@@ -9,8 +9,8 @@
  */
 import { Readable } from 'node:stream'
 import { invalid } from '../../base/fault.js'
+import type { Page, Rows } from '../../lifecycle/page.js'
 import { guarded, writeCsv } from '../../record/csv.js'
-import type { Page, Rows } from '../../store/page.js'
 import { type Answer, type Call, headerValues } from '../endpoint.js'
 
 export type Format = 'csv' | 'ndjson'

@@ -14,9 +14,10 @@
  *   We do not re-encode 8-bit bodies (RFC 6152, 3): it would change signed
  *   content, and no MTA of this century lacks 8BITMIME.
  */
+
+import type { Claimed } from '../../lifecycle/facts.js'
 import { encodeUtf8Xtext, encodeXtext } from '../../mail/encoding.js'
 import type { Reply } from '../../mail/reply.js'
-import type { Claimed } from '../../store/port.js'
 import type { Offers } from './offers.js'
 
 export interface Envelope {

@@ -8,9 +8,9 @@
  *   memory does not grow. Taken messages widen the bound until it no longer matters.
  */
 
+import type { Claimed } from '../../lifecycle/facts.js'
 import type { AttemptEnd } from '../../outcome/reply.js'
 import { askedWaitMs } from '../../outcome/reply.js'
-import type { Claimed } from '../../store/port.js'
 import { type Backlog, type Item, itemOf, recipientsOf } from '../backlog.js'
 import { PACE_RULES, type PaceRule, paceOf } from './rules.js'
 

@@ -4,7 +4,7 @@
 
 import type { AttemptEnd } from '../../outcome/reply.js'
 import type { Refusal } from '../../outcome/suppress.js'
-import type { Queue } from '../../store/port.js'
+import type { Queue } from '../../store/port/queue.js'
 import type { Surroundings } from '../attempt.js'
 import type { Journal } from '../journal.js'
 import type { Pools } from '../pools.js'

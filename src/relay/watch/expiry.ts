@@ -5,8 +5,10 @@
  *   only here: what is past its lifetime ends, the rest goes back at once. Not so in a paused pool: time stands still there. Nothing
  *   ends for as long after the start or a step of the wall clock, whatever it says.
  */
+
+import type { Claimed } from '../../lifecycle/facts.js'
 import { type AttemptEnd, endOfLife, type RetryPlan } from '../../outcome/reply.js'
-import type { Claimed, Queue } from '../../store/port.js'
+import type { Queue } from '../../store/port/queue.js'
 
 export interface ExpiryParts {
   readonly queue: Pick<Queue, 'claim'>

@@ -12,9 +12,9 @@
  *   it was down is forgotten without an event: it will never be up.
  */
 import { toRfc3339 } from '../../base/clock.js'
-import type { Watch } from '../../store/port/watch.js'
-import type { Notice } from '../../store/port-log.js'
-import type { KnownPool, Tenants } from '../../store/port-tenants.js'
+import type { Notice } from '../../store/port/log.js'
+import type { KnownPool, Tenants } from '../../store/port/tenants/tenants.js'
+import type { Watch } from '../../store/port/watch/watch.js'
 import type { UpstreamHealth } from './health.js'
 
 const STEADY_MS = 10_000

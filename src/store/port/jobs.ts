@@ -6,10 +6,11 @@
  *   oldest; place and counts move together, and only from where they stand, so that
  *   after a crash some mails are looked at again and none is counted twice.
  */
+
+import type { Tag } from '../../lifecycle/event.js'
+import type { Mode, Page, Rows } from '../../lifecycle/page.js'
 import type { Query } from '../../mail/query/query.js'
 import type { Status } from '../../mail/status.js'
-import type { Mode, Page, Rows } from '../page.js'
-import type { Tag } from './event.js'
 
 export const JOB_ACTIONS = ['cancel', 'retry', 'release', 'resend', 'suppress'] as const
 export type JobAction = (typeof JOB_ACTIONS)[number]

@@ -9,8 +9,9 @@
  *   even none, and yet say that there are older ones: the next one goes on from
  *   where it stopped. What is removed of a mail is removed of the index with it.
  */
+
+import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Query } from '../../mail/query/query.js'
-import type { Page, Rows } from '../page.js'
 
 /** What is looked for, beside the filters of a list. */
 export interface SearchFor {

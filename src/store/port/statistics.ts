@@ -11,7 +11,7 @@
  *   Of each dimension the store keeps the busiest values of an hour, and adds the
  *   rest up under OTHER; sums over all values are always exact.
  */
-import type { Mode } from '../page.js'
+import type { Mode } from '../../lifecycle/page.js'
 
 /** Minutes. Quarters make days right in zones that are not whole hours from UTC. */
 export const SPANS = [1, 15, 60] as const

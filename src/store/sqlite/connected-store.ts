@@ -6,14 +6,14 @@
  */
 import { dirname } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import type { Actor } from '../port/audit.js'
-import type { Store } from '../port.js'
+import type { Store } from '../port/store.js'
+import type { Actor } from '../port/tenants/audit.js'
 import { actingVerbs } from './audit/by.js'
 import { attach, detach } from './session.js'
 import { readsOf } from './store-reads.js'
 import { writesOf } from './store-writes.js'
-import { createLine } from './thread/line.js'
-import { createPulse } from './thread/pulse.js'
+import { createLoadCounts } from './thread/load-counts.js'
+import { createWriterClient } from './thread/writer-client.js'
 
 export type ConnectedStore = Omit<Store, 'open' | 'migrate' | 'by'> & {
   by(actor: Actor, entry?: string | null): ConnectedStore
@@ -21,13 +21,13 @@ export type ConnectedStore = Omit<Store, 'open' | 'migrate' | 'by'> & {
 
 /** Attaches to the writer through a port; call it once, in the thread that owns the port. */
 export const connectStore = async (port: MessagePort): Promise<ConnectedStore> => {
-  const line = createLine(port)
-  const file = await line.file
-  const verbs = attach(line, { dataDir: dirname(file), daemon: false }, file, createPulse())
+  const client = createWriterClient(port)
+  const file = await client.file
+  const verbs = attach(client, { dataDir: dirname(file), daemon: false }, file, createLoadCounts())
   const plain = {
     ...writesOf(() => verbs),
     ...readsOf(() => verbs),
-    broken: Promise.race([line.broken, verbs.failed]),
+    broken: Promise.race([client.broken, verbs.failed]),
     close: () => detach(verbs),
   }
   const by = (actor: Actor, entry: string | null = null): ConnectedStore => ({

@@ -10,8 +10,8 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
-import type { Actor } from '../port/audit.js'
-import type { Store } from '../port.js'
+import type { Store } from '../port/store.js'
+import type { Actor } from '../port/tenants/audit.js'
 import { actingVerbs } from './audit/by.js'
 import { begin, finish, type Session, type SqliteOptions } from './session.js'
 import { readsOf } from './store-reads.js'
@@ -47,7 +47,7 @@ export const openSqliteStore = (options: SqliteOptions): Store => {
       options.log?.fatal({ event: 'store_broken', reason: error.message })
       breakWith(error)
     }
-    session.line.broken.then(report)
+    session.client.broken.then(report)
     session.writer.died.then(report)
     session.failed.then(report)
     return session

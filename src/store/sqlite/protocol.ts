@@ -11,15 +11,15 @@ import type { PlainFault } from '../../base/fault.js'
 import type {
   AcceptResult,
   AttemptMark,
-  EmailScope,
   IdempotencyClaim,
   IdempotencyState,
   LeaseRef,
   Outcome,
-  RescheduleResult,
   Settled,
-} from '../port.js'
-import type { Notice as LoggedNotice } from '../port-log.js'
+} from '../../lifecycle/facts.js'
+import type { EmailScope } from '../port/ledger.js'
+import type { Notice as LoggedNotice } from '../port/log.js'
+import type { RescheduleResult } from '../port/queue.js'
 import type {
   AccountRow,
   Beginning,
@@ -31,8 +31,8 @@ import type {
   WorkspaceChange,
   WorkspaceRow,
   Written,
-} from '../port-tenants.js'
-import type { Keep } from '../port-upkeep.js'
+} from '../port/tenants/tenants.js'
+import type { Keep } from '../port/upkeep.js'
 import type { Acting } from './audit/acting.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
@@ -183,8 +183,8 @@ export interface WriterSettings {
   /** Only the daemon's writer gives out hot leases. */
   readonly daemon: boolean
   readonly faultPoint: FaultPoint | null
-  /** See pulse.ts. */
-  readonly pulse: SharedArrayBuffer
+  /** See load-counts.ts. */
+  readonly loadCounts: SharedArrayBuffer
   /** Of this Postern; it goes into the database with each migration. */
   readonly version: string
 }

@@ -7,10 +7,12 @@
  */
 import { dirname } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import type { Acceptance, AcceptResult, Queue, RecipientOwner } from '../port.js'
-import type { DomainRow } from '../port-domains.js'
-import type { KnownPool } from '../port-tenants.js'
-import { type Beside, createShelf } from './body/shelf.js'
+import type { Acceptance, AcceptResult } from '../../lifecycle/facts.js'
+import type { RecipientOwner } from '../port/ledger.js'
+import type { Queue } from '../port/queue.js'
+import type { DomainRow } from '../port/tenants/domains.js'
+import type { KnownPool } from '../port/tenants/tenants.js'
+import { type Beside, createBodyStore } from './body/body-store.js'
 import { type Db, openReader } from './connect.js'
 import { createDomainReads } from './operate/domains.js'
 import { createDepthReads } from './read/depth.js'
@@ -18,26 +20,26 @@ import { createEmailReads } from './read/emails.js'
 import { createMemory } from './read/memory.js'
 import { createStatements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
-import { createLine, type Line } from './thread/line.js'
 import { fromClaimedArray, toWire } from './thread/wire.js'
+import { createWriterClient, type WriterClient } from './thread/writer-client.js'
 
 /** The half of Queue that writes. */
 export type QueueWrites = Omit<Queue, 'accept' | 'body' | 'nextDue' | 'duePools'> & {
   accept(batch: Acceptance, beside?: Beside): Promise<AcceptResult>
 }
 
-export const createQueueWrites = (line: Line): QueueWrites => ({
-  accept: (batch, beside) => line.call('accept', toWire(batch, beside)),
-  claimKey: (claim) => line.call('claimKey', claim),
-  releaseKey: (claim) => line.call('releaseKey', claim),
-  claim: async (...args) => (await line.call('claim', ...args)).map(fromClaimedArray),
-  attempting: (marks) => line.call('attempting', marks),
-  settle: (outcomes) => line.call('settle', outcomes),
-  release: (leases, dueAt) => line.call('release', leases, dueAt),
-  adjustTimes: (...args) => line.call('adjustTimes', ...args),
-  onDue: line.onDue,
-  onLeased: line.onLeased,
-  ready: line.ready,
+export const createQueueWrites = (client: WriterClient): QueueWrites => ({
+  accept: (batch, beside) => client.call('accept', toWire(batch, beside)),
+  claimKey: (claim) => client.call('claimKey', claim),
+  releaseKey: (claim) => client.call('releaseKey', claim),
+  claim: async (...args) => (await client.call('claim', ...args)).map(fromClaimedArray),
+  attempting: (marks) => client.call('attempting', marks),
+  settle: (outcomes) => client.call('settle', outcomes),
+  release: (leases, dueAt) => client.call('release', leases, dueAt),
+  adjustTimes: (...args) => client.call('adjustTimes', ...args),
+  onDue: client.onDue,
+  onLeased: client.onLeased,
+  ready: client.ready,
 })
 
 /** What a thread that got a port from shareSqliteStore can do. */
@@ -53,9 +55,9 @@ export interface QueueVerbs extends Queue {
 
 /** Attaches to the writer through a port; call it once, in the thread that owns the port. */
 export const connectQueue = (port: MessagePort): QueueVerbs => {
-  const line = createLine(port)
+  const client = createWriterClient(port)
   let db: Db | null = null
-  const reads = line.file.then((file) => {
+  const reads = client.file.then((file) => {
     db = openReader(file)
     const sql = createStatements(db)
     return {
@@ -63,21 +65,21 @@ export const connectQueue = (port: MessagePort): QueueVerbs => {
       ...createDepthReads(sql),
       ...createTenantReads(sql, createMemory(db)),
       ...createDomainReads(sql),
-      shelf: createShelf(dirname(file), sql, () => {}),
+      bodyStore: createBodyStore(dirname(file), sql, () => {}),
     }
   })
   return {
-    ...createQueueWrites(line),
-    body: async (emailId) => (await reads).shelf.body(emailId),
+    ...createQueueWrites(client),
+    body: async (emailId) => (await reads).bodyStore.body(emailId),
     nextDue: async (poolIds) => (await reads).nextDue(poolIds),
     duePools: async (now) => (await reads).duePools(now),
     allPools: async () => (await reads).allPools(),
     allDomains: async () => (await reads).allDomains(),
     recipient: async (recipientId) => (await reads).recipient(recipientId),
-    broken: line.broken,
+    broken: client.broken,
     async close() {
-      await line.idle()
-      line.close()
+      await client.idle()
+      client.close()
       db?.close()
     },
   }

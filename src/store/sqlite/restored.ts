@@ -8,12 +8,12 @@
  *   ended or used later would live again; keys, credentials and people are told, for the
  *   same reason. Rows stored from now on stand above all that the lost time had given out.
  */
-import type { Actor } from '../port/audit.js'
+import type { Actor } from '../port/tenants/audit.js'
 import { createWriteEntry } from './audit/write.js'
 import type { Db } from './connect.js'
 import { Database } from './driver.js'
-import { createParking, type Parkable } from './operate/park.js'
-import { createDesk } from './write/desk.js'
+import { createHoldRecipients, type Holdable } from './operate/hold-recipient.js'
+import { createWriteContext } from './write/context.js'
 import { createAddEvent } from './write/events.js'
 import { createLeases } from './write/lease.js'
 
@@ -62,20 +62,20 @@ export interface Resting {
 export const putToRest = (path: string, { send, now, actor, copy }: Resting): Restored => {
   const db = new Database(path)
   try {
-    const desk = createDesk(db)
-    const addEvent = createAddEvent(desk)
-    const write = createWriteEntry(desk)
-    const parking = createParking(desk, addEvent)
+    const context = createWriteContext(db)
+    const addEvent = createAddEvent(context)
+    const write = createWriteEntry(context)
+    const holdRecipients = createHoldRecipients(context, addEvent)
     return db.transaction((): Restored => {
       db.exec('DELETE FROM links')
-      desk.order.begin()
-      desk.order.follow()
-      createLeases(desk, addEvent).recover(now)
+      context.order.begin()
+      context.order.follow()
+      createLeases(context, addEvent).recover(now)
       const waiting = db
-        .prepare<[], Parkable>('SELECT id, email_id, status, due_at FROM recipients WHERE due_at IS NOT NULL')
+        .prepare<[], Holdable>('SELECT id, email_id, status, due_at FROM recipients WHERE due_at IS NOT NULL')
         .all()
       const held = send ? [] : waiting
-      for (const one of held) parking.park(one, { id: RESTORED, reason: RESTORED }, now)
+      for (const one of held) holdRecipients.hold(one, { id: RESTORED, reason: RESTORED }, now)
       if (!send) skipPosts(db, now)
       const restored: Restored = {
         held: held.length,
@@ -102,7 +102,7 @@ export const putToRest = (path: string, { send, now, actor, copy }: Resting): Re
         const object = { type: 'database', id: null }
         write({ actor, entry: null }, { accountId, action: 'database.restored', object, detail })
       }
-      desk.order.keep()
+      context.order.keep()
       return restored
     })()
   } finally {

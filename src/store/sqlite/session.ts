@@ -7,7 +7,7 @@
 import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
 import { createAuditReads } from './audit/reads.js'
-import { createShelf, type Shelf } from './body/shelf.js'
+import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { createHookReads } from './hooks/reads.js'
@@ -31,10 +31,10 @@ import { copyBefore, versionIn } from './schema/before.js'
 import { createSearchReads } from './search/reads.js'
 import { createStatisticsReads } from './statistics/read.js'
 import { createFaultPoint } from './thread/fault-point.js'
-import { createLine, type Line } from './thread/line.js'
-import { createPulse } from './thread/pulse.js'
+import { createLoadCounts } from './thread/load-counts.js'
 import { createWindow, type Window } from './thread/window.js'
 import { startWriter, type Writer } from './thread/writer.js'
+import { createWriterClient, type WriterClient } from './thread/writer-client.js'
 import { createTouches, type Touches } from './touches.js'
 import { createIncidentReads } from './watch/incident-reads.js'
 import { createWatchReads } from './watch/outages.js'
@@ -80,12 +80,12 @@ export interface Verbs {
   readonly daemon: boolean
   readonly db: Db
   readonly reads: Reads
-  readonly line: Line
+  readonly client: WriterClient
   readonly queue: QueueWrites
   readonly window: Window
   readonly touches: Touches
-  readonly shelf: Shelf
-  readonly pulse: SharedArrayBuffer
+  readonly bodyStore: BodyStore
+  readonly loadCounts: SharedArrayBuffer
   /** Resolves when a body could not be written: nothing more can be promised. */
   readonly failed: Promise<Error>
 }
@@ -119,10 +119,10 @@ const keepBallast = (dataDir: string): Keeping => {
 
 /** The verbs over a line to the writer; reads run on a connection of the calling thread. */
 export const attach = (
-  line: Line,
+  client: WriterClient,
   options: Pick<SqliteOptions, 'dataDir' | 'daemon' | 'faultPoint'>,
   file: string,
-  pulse: SharedArrayBuffer,
+  loadCounts: SharedArrayBuffer,
 ): Verbs => {
   const db = openReader(file)
   const sql = createStatements(db)
@@ -131,27 +131,27 @@ export const attach = (
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
   })
-  const shelf = createShelf(options.dataDir, sql, fail, createFaultPoint(options.faultPoint ?? null))
-  const window = createWindow(reads.usedIn, (used) => line.post('addUsed', used))
-  const touches = createTouches((touched) => line.post('touchAll', touched))
-  const writes = createQueueWrites(line)
+  const bodyStore = createBodyStore(options.dataDir, sql, fail, createFaultPoint(options.faultPoint ?? null))
+  const window = createWindow(reads.usedIn, (used) => client.post('addUsed', used))
+  const touches = createTouches((touched) => client.post('touchAll', touched))
+  const writes = createQueueWrites(client)
   const queue: QueueWrites = {
     ...writes,
     accept: (batch) =>
-      shelf.accept(batch, (beside) => {
+      bodyStore.accept(batch, (beside) => {
         window.flush()
         return writes.accept(batch, beside)
       }),
   }
   const { daemon } = options
-  return { file, daemon, db, reads, line, queue, window, touches, shelf, failed, pulse }
+  return { file, daemon, db, reads, client, queue, window, touches, bodyStore, failed, loadCounts }
 }
 
 export const begin = async (options: SqliteOptions): Promise<Session> => {
   const file = prepareFile(options.dataDir)
   const unlock = options.daemon ? takeDaemonLock(options.dataDir) : () => {}
   let writer: Writer | null = null
-  const pulse = createPulse()
+  const loadCounts = createLoadCounts()
   try {
     const from = versionIn(file)
     const copy = await copyBefore(file)
@@ -166,16 +166,16 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
       file,
       daemon: options.daemon,
       faultPoint: options.faultPoint ?? null,
-      pulse,
+      loadCounts,
       version: options.version ?? '',
     })
     if (copy !== null) {
       const ms = Math.round(performance.now() - began)
       options.log?.info({ event: 'migrated', from, ms, bytes: statSync(file).size }, 'migrated')
     }
-    const line = createLine(writer.connect())
+    const client = createWriterClient(writer.connect())
     const keeping = options.daemon ? keepBallast(options.dataDir) : { stop: async () => {} }
-    return { ...attach(line, options, file, pulse), writer, unlock, keeping }
+    return { ...attach(client, options, file, loadCounts), writer, unlock, keeping }
   } catch (error) {
     await writer?.end()
     unlock()
@@ -187,8 +187,8 @@ export const begin = async (options: SqliteOptions): Promise<Session> => {
 export const detach = async (verbs: Verbs): Promise<void> => {
   verbs.window.flush()
   verbs.touches.flush()
-  await verbs.line.idle()
-  verbs.line.close()
+  await verbs.client.idle()
+  verbs.client.close()
   verbs.db.close()
 }
 

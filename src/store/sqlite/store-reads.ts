@@ -5,23 +5,25 @@
  *   take longer (depth, backup, integrity) is for operators and says so.
  */
 import { systemClock } from '../../base/clock.js'
-import type { Audit } from '../port/audit.js'
-import type { Incidents } from '../port/incident.js'
+import type { Carry } from '../port/carry.js'
+import type { Hooks } from '../port/hooks.js'
 import type { Jobs } from '../port/jobs.js'
+import type { EmailSearch, Ledger } from '../port/ledger.js'
+import type { EventLog } from '../port/log.js'
+import type { Operations } from '../port/operations.js'
+import type { Queue } from '../port/queue.js'
+import type { SenderDsns } from '../port/sender-dsns.js'
 import type { Statistics } from '../port/statistics.js'
-import type { Watch } from '../port/watch.js'
-import type { EmailSearch, Ledger, Queue, Upkeep } from '../port.js'
-import type { Carry } from '../port-carry.js'
-import type { Domains } from '../port-domains.js'
-import type { Hooks } from '../port-hooks.js'
-import type { EventLog } from '../port-log.js'
-import type { Operations } from '../port-operations.js'
-import type { SenderDsns } from '../port-sender-dsns.js'
-import type { Tenants } from '../port-tenants.js'
+import type { Audit } from '../port/tenants/audit.js'
+import type { Domains } from '../port/tenants/domains.js'
+import type { Tenants } from '../port/tenants/tenants.js'
+import type { Upkeep } from '../port/upkeep.js'
+import type { Incidents } from '../port/watch/incident.js'
+import type { Watch } from '../port/watch/watch.js'
 import { backup, integrityFaults } from './backup.js'
 import { readMark } from './log/places.js'
 import type { Verbs } from './session.js'
-import { readPulse } from './thread/pulse.js'
+import { readPulse } from './thread/load-counts.js'
 
 /** A daemon checks these and no more: reading ten million mails would keep its doors shut for minutes. */
 const SMALL_TABLES = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'sessions', 'users']
@@ -78,7 +80,7 @@ const tenantReads = (current: () => Verbs): TenantReads & Audit => ({
 })
 
 const mailReads = (current: () => Verbs): MailReads => ({
-  body: async (emailId) => current().shelf.body(emailId),
+  body: async (emailId) => current().bodyStore.body(emailId),
   nextDue: async (poolIds) => current().reads.nextDue(poolIds),
   duePools: async (now) => current().reads.duePools(now),
   email: async (scope, id) => current().reads.email(scope, id),
@@ -97,11 +99,11 @@ const mailReads = (current: () => Verbs): MailReads => ({
   findEmails: async (text, limit) => current().reads.findEmails(text, limit),
   depth: async (of) => current().reads.depth(systemClock.now(), of),
   clockLead: async (now) => current().reads.clockLead(now),
-  load: () => readPulse(current().pulse),
+  load: () => readPulse(current().loadCounts),
   async check() {
-    const { line, db, daemon, shelf } = current()
-    const faults = [...(await line.call('durability')), ...integrityFaults(db, daemon ? SMALL_TABLES : [])]
-    return daemon ? faults : [...faults, ...(await shelf.missing())]
+    const { client, db, daemon, bodyStore } = current()
+    const faults = [...(await client.call('durability')), ...integrityFaults(db, daemon ? SMALL_TABLES : [])]
+    return daemon ? faults : [...faults, ...(await bodyStore.missing())]
   },
   backup: (path) => backup(current().file, path),
 })
@@ -141,7 +143,7 @@ const operationReads = (current: () => Verbs): OperationReads => ({
   knownEmails: async (ids) => current().reads.knownEmails(ids),
   async carried(emailId) {
     const mail = current().reads.carried(emailId)
-    return mail === null ? null : { ...mail, raw: await current().shelf.body(emailId) }
+    return mail === null ? null : { ...mail, raw: await current().bodyStore.body(emailId) }
   },
   statistics: async (query, after) => current().reads.statistics(query, after),
   statisticsPlace: async () => current().reads.statisticsPlace(),

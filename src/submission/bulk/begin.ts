@@ -4,7 +4,7 @@
 import type { Clock } from '../../base/clock.js'
 import { newId } from '../../base/id.js'
 import type { JobAction, JobFilter, JobRow, Jobs } from '../../store/port/jobs.js'
-import type { EmailSearch } from '../../store/port.js'
+import type { EmailSearch } from '../../store/port/ledger.js'
 
 export interface BulkWish {
   readonly accountId: string

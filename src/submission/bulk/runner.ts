@@ -8,7 +8,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Log } from '../../base/log.js'
 import { repeated, type Service } from '../../base/service.js'
 import type { JobRow, JobStep, Jobs } from '../../store/port/jobs.js'
-import type { EmailSearch } from '../../store/port.js'
+import type { EmailSearch } from '../../store/port/ledger.js'
 import { type ActGround, actOn, type Did } from './act.js'
 
 export interface RunnerParts extends ActGround {

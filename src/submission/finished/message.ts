@@ -10,11 +10,11 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { newId, newRecipientId } from '../../base/id.js'
+import type { DsnRequest, NewEmail, NewRecipient, RecipientKind } from '../../lifecycle/facts.js'
 import { type Mailbox, normalizeAddress, wireAddress } from '../../mail/address.js'
 import { submissionFingerprint } from '../../mail/parse.js'
 import { receivedLine } from '../../mail/received.js'
 import type { Submitted } from '../../mail/submitted.js'
-import type { DsnRequest, NewEmail, NewRecipient, RecipientKind } from '../../store/port.js'
 import type { Login } from '../../tenant/principal.js'
 import { newRecipient } from '../addresses.js'
 import { toRecord } from '../composed.js'

@@ -10,7 +10,7 @@ import { Fault, invalid } from '../../base/fault.js'
 import { newId } from '../../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../../base/secret.js'
 import type { Role } from '../../config/identity.js'
-import type { LinkKind, LinkRow } from '../../store/port/identity.js'
+import type { LinkKind, LinkRow } from '../../store/port/tenants/identity.js'
 import type { TenantGround } from '../principal.js'
 import { readEmail } from './people.js'
 

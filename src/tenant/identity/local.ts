@@ -10,7 +10,7 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { keyedHash, sameBytes } from '../../base/secret.js'
-import type { UserRow } from '../../store/port/identity.js'
+import type { UserRow } from '../../store/port/tenants/identity.js'
 import { createFailures, type Failures } from '../failures.js'
 import type { TenantGround } from '../principal.js'
 import { isPassword } from './password.js'

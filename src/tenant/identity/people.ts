@@ -9,7 +9,7 @@ import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { newId } from '../../base/id.js'
 import type { Role } from '../../config/identity.js'
 import { isAddress, normalizeAddress } from '../../mail/address.js'
-import type { SavedView, SessionRow, UserChange, UserRow } from '../../store/port/identity.js'
+import type { SavedView, SessionRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
 import type { Principal, TenantGround } from '../principal.js'
 import { checkPassword, hashPassword } from './password.js'
 

@@ -3,9 +3,9 @@
  */
 import type { Depth } from '../../record/queue.js'
 import { SANDBOX_POOL } from '../../store/built-in.js'
-import type { Upkeep } from '../../store/port.js'
-import type { Operations, QueueOwner } from '../../store/port-operations.js'
-import type { Tenants } from '../../store/port-tenants.js'
+import type { Operations, QueueOwner } from '../../store/port/operations.js'
+import type { Tenants } from '../../store/port/tenants/tenants.js'
+import type { Upkeep } from '../../store/port/upkeep.js'
 
 const keyOf = (row: { readonly poolId: string; readonly workspaceId: string }): string =>
   `${row.poolId} ${row.workspaceId}`

@@ -8,7 +8,7 @@
 import type { Clock } from '../../base/clock.js'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { isId, newId } from '../../base/id.js'
-import type { HoldRow, Operations, QueueAction, QueueCount, QueueScope } from '../../store/port-operations.js'
+import type { HoldRow, Operations, QueueAction, QueueCount, QueueScope } from '../../store/port/operations.js'
 import type { ScopeCaller, ScopeGround } from './scope.js'
 
 export interface QueueGround extends ScopeGround {

@@ -10,10 +10,10 @@
 import type { Clock } from '../../base/clock.js'
 import { WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
-import { isRoutedTo } from '../../store/port/routes.js'
-import { isAway } from '../../store/port-carry.js'
-import { AMBIGUOUS, type HoldRow, type Operations, type QueueEntry } from '../../store/port-operations.js'
-import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port-tenants.js'
+import { isAway } from '../../store/port/carry.js'
+import { AMBIGUOUS, type HoldRow, type Operations, type QueueEntry } from '../../store/port/operations.js'
+import { isRoutedTo } from '../../store/port/tenants/routes.js'
+import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
 
 /** What only the relay knows. */
 export interface RelayView {

@@ -7,8 +7,8 @@
  */
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { newId } from '../../base/id.js'
-import type { Mode } from '../../store/page.js'
-import type { EndpointChange, EndpointRow, KnownEndpoint } from '../../store/port-hooks.js'
+import type { Mode } from '../../lifecycle/page.js'
+import type { EndpointChange, EndpointRow, KnownEndpoint } from '../../store/port/hooks.js'
 import { normalDomain } from '../../tenant/domain/domain.js'
 import { newSigningSecret } from '../sign.js'
 import { type HookGround, type HookScope, sealHeaders, sealSecret } from './ground.js'

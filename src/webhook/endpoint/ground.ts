@@ -4,9 +4,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { Dialler } from '../../base/dial/dial.js'
 import { seal, unseal } from '../../base/secret.js'
-import type { Mode } from '../../store/page.js'
-import type { EndpointRow, Hooks } from '../../store/port-hooks.js'
-import type { EventLog } from '../../store/port-log.js'
+import type { Mode } from '../../lifecycle/page.js'
+import type { EndpointRow, Hooks } from '../../store/port/hooks.js'
+import type { EventLog } from '../../store/port/log.js'
 import type { PostTarget } from '../post.js'
 
 export interface HookGround {

@@ -10,7 +10,7 @@
 import { readTarget } from '../../base/dial/dial.js'
 import type { FieldError } from '../../base/fault.js'
 import { CHANGE_TYPES, isNote, nearestEventType } from '../../mail/event-type.js'
-import type { EndpointRow, Subscription } from '../../store/port-hooks.js'
+import type { EndpointRow, Subscription } from '../../store/port/hooks.js'
 import { normalDomain } from '../../tenant/domain/domain.js'
 
 export interface EndpointWish {

@@ -11,7 +11,7 @@
  *   It is disabled after five days without one success, if two failures in a row are
  *   twelve hours apart: a quiet endpoint does not fall by one.
  */
-import type { EndpointRow, EndpointState } from '../../store/port-hooks.js'
+import type { EndpointRow, EndpointState } from '../../store/port/hooks.js'
 import { DAY, waitAfter } from './retry.js'
 
 export const MOST_WAITING = 1000

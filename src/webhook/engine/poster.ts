@@ -15,8 +15,8 @@ import type {
   KeptPlace,
   KnownEndpoint,
   PostRow,
-} from '../../store/port-hooks.js'
-import type { LogRow } from '../../store/port-log.js'
+} from '../../store/port/hooks.js'
+import type { LogRow } from '../../store/port/log.js'
 import { bodyOf, postedType } from '../body.js'
 import { createWants } from '../match.js'
 import { NOT_POSTED, type Posted } from '../post.js'

@@ -7,8 +7,8 @@
  *   one. It waits while its endpoint is disabled, or many posts wait. To one that is
  *   failing it gives a single post, at once, which tries whether it is back.
  */
-import type { EndpointRow, ListedPost, PostRow, ReplayRow } from '../../store/port-hooks.js'
-import type { LogFilter, LogRow } from '../../store/port-log.js'
+import type { EndpointRow, ListedPost, PostRow, ReplayRow } from '../../store/port/hooks.js'
+import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { createWants, filterOf } from '../match.js'
 import { newPost } from '../record.js'
 import type { Ground, HookStore } from './ground.js'

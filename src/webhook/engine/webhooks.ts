@@ -12,7 +12,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, steadyClock } from '../../base/clock.js'
 import type { Service } from '../../base/service.js'
-import type { KnownEndpoint } from '../../store/port-hooks.js'
+import type { KnownEndpoint } from '../../store/port/hooks.js'
 import type { Ground } from './ground.js'
 import { MOST_WAITING } from './health.js'
 import { Poster } from './poster.js'

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { viewOf, Window } from '../../../src/http/stream/window.js'
 import { MarkCodec } from '../../../src/record/mark.js'
-import type { LogFilter, LogRow } from '../../../src/store/port-log.js'
+import type { LogFilter, LogRow } from '../../../src/store/port/log.js'
 
 const COUNT = 200
 const LARGE = 'x'.repeat(100_000)

@@ -1,8 +1,8 @@
 import t from 'tap'
+import type { Claimed } from '../../../src/lifecycle/facts.js'
 import { parseReply } from '../../../src/mail/reply.js'
 import { Backlog, type Item } from '../../../src/relay/backlog.js'
 import { Throttles } from '../../../src/relay/throttle/throttles.js'
-import type { Claimed } from '../../../src/store/port.js'
 import { mail, POOL } from '../parts.js'
 
 const setUp = () => {

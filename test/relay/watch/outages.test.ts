@@ -4,7 +4,7 @@ import { newId } from '../../../src/base/id.js'
 import type { UpstreamHealth } from '../../../src/relay/watch/health.js'
 import { Outages } from '../../../src/relay/watch/outages.js'
 import { freshPool } from '../../../src/store/built-in.js'
-import type { Notice } from '../../../src/store/port-log.js'
+import type { Notice } from '../../../src/store/port/log.js'
 import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 
 const store = openSqliteStore({ dataDir: t.testdir(), daemon: true })

@@ -3,7 +3,7 @@
  * when the service begins anew, and none for what they did themselves.
  */
 import t from 'tap'
-import type { Store } from '../../../src/store/port.js'
+import type { Store } from '../../../src/store/port/store.js'
 import { createNoticeMails } from '../../../src/submission/own/notice-mail.js'
 import { eventually } from '../../parts/eventually.js'
 import { openOffice } from '../house.js'

@@ -1,7 +1,7 @@
 /** The daemon looks domains up again by itself: soon after they are made, then daily; and believes bad news at the second look. */
 import t from 'tap'
 import { dnsRecords } from '../../../src/record/domain.js'
-import type { LogRow } from '../../../src/store/port-log.js'
+import type { LogRow } from '../../../src/store/port/log.js'
 import { txtLookup } from '../../../src/tenant/domain/check.js'
 import { addDomain, type DomainGround, findDomain, rotateKeys } from '../../../src/tenant/domain/domain.js'
 import { createDomainRecheck, nextCheckAt } from '../../../src/tenant/domain/recheck.js'

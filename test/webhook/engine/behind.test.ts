@@ -1,7 +1,7 @@
 /** Replays, a place that is older than the log, and what a crash leaves. */
 import t from 'tap'
 import { newId } from '../../../src/base/id.js'
-import type { ReplayRow } from '../../../src/store/port-hooks.js'
+import type { ReplayRow } from '../../../src/store/port/hooks.js'
 import { eventually } from '../../parts/eventually.js'
 import { type Bench, bench, gotAll, listedAll, MINUTE, passUntil, SECOND } from './fixture.js'
 

@@ -1,6 +1,6 @@
 /** What an endpoint's answers say of it: when its place stands, who is told, when it is disabled. */
 import t from 'tap'
-import type { EndpointRow, EndpointState } from '../../../src/store/port-hooks.js'
+import type { EndpointRow, EndpointState } from '../../../src/store/port/hooks.js'
 import { type Failed, failed, mayProbe, succeeded } from '../../../src/webhook/engine/health.js'
 import { LIFE_MS, nextTry, waitAfter } from '../../../src/webhook/engine/retry.js'
 

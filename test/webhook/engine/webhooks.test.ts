@@ -1,7 +1,7 @@
 /** The engine over a real store, posting to a real receiver that does what receivers do. */
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import type { EndpointRow } from '../../../src/store/port-hooks.js'
+import type { EndpointRow } from '../../../src/store/port/hooks.js'
 import { eventually } from '../../parts/eventually.js'
 import { addWorkspace, mailFor } from '../../store/fixture.js'
 import {

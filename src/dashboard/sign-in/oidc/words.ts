@@ -1,7 +1,7 @@
 /**
  * NAME      words - why somebody did not get in, for him and for who runs Postern
  */
-import type { SignedIn } from '../../../store/port/identity.js'
+import type { SignedIn } from '../../../store/port/tenants/identity.js'
 import type { Refusal } from './admission.js'
 
 interface Said {

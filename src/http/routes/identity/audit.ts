@@ -3,7 +3,7 @@
  */
 import { type FieldError, invalid } from '../../../base/fault.js'
 import { auditEntry } from '../../../record/identity.js'
-import type { AuditFilter } from '../../../store/port/audit.js'
+import type { AuditFilter } from '../../../store/port/tenants/audit.js'
 import { type Endpoint, endpoint } from '../../endpoint.js'
 import { type Ground, pageFor } from '../../ground.js'
 import * as shapes from '../../shapes/identity/audit.js'

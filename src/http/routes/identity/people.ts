@@ -7,7 +7,7 @@
 import { Fault } from '../../../base/fault.js'
 import { link, person, personInFull } from '../../../record/identity.js'
 import { removed } from '../../../record/removed.js'
-import type { UserRow } from '../../../store/port/identity.js'
+import type { UserRow } from '../../../store/port/tenants/identity.js'
 import { linkUrl } from '../../../tenant/identity/links.js'
 import { checkNewPerson } from '../../../tenant/identity/people.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'

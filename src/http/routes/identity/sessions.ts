@@ -6,10 +6,10 @@
  */
 import { toRfc3339 } from '../../../base/clock.js'
 import { Fault, invalid } from '../../../base/fault.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
 import { openSession } from '../../../record/identity.js'
 import { removed } from '../../../record/removed.js'
-import type { Page, Rows } from '../../../store/page.js'
-import type { SessionRow, UserRow } from '../../../store/port/identity.js'
+import type { SessionRow, UserRow } from '../../../store/port/tenants/identity.js'
 import { checkOwnSettings, mayResetPassword } from '../../../tenant/identity/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../../tenant/principal.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'

@@ -7,7 +7,7 @@
 import { Fault, type FieldError, invalid } from '../../../base/fault.js'
 import * as record from '../../../record/domain.js'
 import { removed } from '../../../record/removed.js'
-import type { DomainRow } from '../../../store/port-domains.js'
+import type { DomainRow } from '../../../store/port/tenants/domains.js'
 import { checkDomain, txtLookup } from '../../../tenant/domain/check.js'
 import {
   addDomain,

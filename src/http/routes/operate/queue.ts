@@ -8,10 +8,10 @@
  */
 import type { FieldError } from '../../../base/fault.js'
 import { invalid } from '../../../base/fault.js'
+import type { Page } from '../../../lifecycle/page.js'
 import * as record from '../../../record/queue.js'
 import { waitingInFull, waitingInShort } from '../../../record/waiting.js'
-import type { Page } from '../../../store/page.js'
-import type { QueueAction, QueueFilter, QueueScope } from '../../../store/port-operations.js'
+import type { QueueAction, QueueFilter, QueueScope } from '../../../store/port/operations.js'
 import { visibleMode } from '../../../tenant/principal.js'
 import { queueDepths } from '../../../tenant/queue/depths.js'
 import { orderQueue, queueMatches, reroutePool, wrongReason } from '../../../tenant/queue/orders.js'

@@ -9,7 +9,7 @@ import { type FieldError, invalid } from '../../../base/fault.js'
 import { parseDuration } from '../../../config/units.js'
 import { removed } from '../../../record/removed.js'
 import { webhook as record } from '../../../record/webhook.js'
-import type { KnownEndpoint } from '../../../store/port-hooks.js'
+import type { KnownEndpoint } from '../../../store/port/hooks.js'
 import { type Principal, visibleMode } from '../../../tenant/principal.js'
 import {
   createEndpoint,

@@ -7,7 +7,7 @@
 import { Fault, type FieldError, invalid } from '../../../base/fault.js'
 import { MarkCodec } from '../../../record/mark.js'
 import { webhookAttempts, webhookEvent, webhookReplay } from '../../../record/webhook.js'
-import type { KnownEndpoint, ListedPost } from '../../../store/port-hooks.js'
+import type { KnownEndpoint, ListedPost } from '../../../store/port/hooks.js'
 import { bodyOf } from '../../../webhook/body.js'
 import {
   findEvent,

@@ -4,7 +4,7 @@
  *   A workspace key those of its workspace and mode; a platform key those of its
  *   mode in all of the account, or in the workspace that it names; a session both modes.
  */
-import type { KnownEndpoint } from '../../../store/port-hooks.js'
+import type { KnownEndpoint } from '../../../store/port/hooks.js'
 import { visibleMode } from '../../../tenant/principal.js'
 import { findEndpoint } from '../../../webhook/endpoint/endpoints.js'
 import type { HookGround, HookScope } from '../../../webhook/endpoint/ground.js'

@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { ROLES } from '../../../config/identity.js'
-import type { SavedView } from '../../../store/port/identity.js'
+import type { SavedView } from '../../../store/port/tenants/identity.js'
 import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
 
 const who = { id: Joi.string().required(), email: Joi.string().required(), name: nullable(Joi.string()) }

@@ -9,7 +9,7 @@ import {
   QUEUE_STATES,
   type QueueGroup,
   type QueueState,
-} from '../../../store/port-operations.js'
+} from '../../../store/port/operations.js'
 import { SCOPE_ALL, SCOPE_PARTS, SCOPE_WORDS, type ScopeWish } from '../../../tenant/queue/scope.js'
 import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
 

@@ -1,7 +1,7 @@
 /**
  * NAME      acting - who calls a verb
  */
-import type { Actor } from '../../port/audit.js'
+import type { Actor } from '../../port/tenants/audit.js'
 
 export interface Acting {
   readonly actor: Actor

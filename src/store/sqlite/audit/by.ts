@@ -1,7 +1,7 @@
 /**
  * NAME      by - a store whose changes are somebody's
  */
-import type { Actor } from '../../port/audit.js'
+import type { Actor } from '../../port/tenants/audit.js'
 import type { Verbs } from '../session.js'
 
 /** The same verbs, whose calls say who acts; with `entry` all of them are one order. */
@@ -9,5 +9,5 @@ export const actingVerbs =
   (current: () => Verbs, actor: Actor, entry: string | null): (() => Verbs) =>
   () => {
     const verbs = current()
-    return { ...verbs, line: verbs.line.by({ actor, entry }) }
+    return { ...verbs, client: verbs.client.by({ actor, entry }) }
   }

@@ -5,7 +5,7 @@
  *   write: null where nothing changed. Details name fields as the API does, and
  *   hold plain values only.
  */
-import type { AuditDetail, AuditValue } from '../../port/audit.js'
+import type { AuditDetail, AuditValue } from '../../port/tenants/audit.js'
 import type { Db, Row } from '../connect.js'
 import type { Verb, WriterVerbs } from '../protocol.js'
 import type { Table } from '../schema/record.js'

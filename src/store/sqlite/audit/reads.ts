@@ -4,9 +4,9 @@
  *   An object or an actor is found by its index; other filters look at the rows
  *   of the account, of which there are as many as people do things in 400 days.
  */
-import type { Page, Rows } from '../../page.js'
-import type { AuditFilter, AuditRow } from '../../port/audit.js'
-import { listOfStrands, pageOf } from '../read/pages.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { AuditFilter, AuditRow } from '../../port/tenants/audit.js'
+import { listOfBranches, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { decodeEntry } from './step.js'
 
@@ -27,7 +27,7 @@ export const createAuditReads = (sql: Statements) => ({
     const given = clausesOf(filter)
     const where = ['account_id = ?', ...given.map(([text]) => text)].join(' AND ')
     const params = [accountId, ...given.map(([, value]) => value)]
-    const list = listOfStrands([{ from: 'audit', ord: 'ord', where, params }], {
+    const list = listOfBranches([{ from: 'audit', ord: 'ord', where, params }], {
       from: 'audit WHERE true',
       params: [],
     })

@@ -4,8 +4,8 @@
  *   What people keep for themselves, their time zone and their saved views, is
  *   nobody's business.
  */
-import type { AuditDetail } from '../../port/audit.js'
-import type { LinkRow, UserChange, UserRow } from '../../port/identity.js'
+import type { AuditDetail } from '../../port/tenants/audit.js'
+import type { LinkRow, UserChange, UserRow } from '../../port/tenants/identity.js'
 import { LINKS, SESSIONS, USERS } from '../identity/step.js'
 import { changed, type Entry, isEmpty, type Look, type Rules } from './entry.js'
 

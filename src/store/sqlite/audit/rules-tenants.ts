@@ -2,10 +2,10 @@
  * NAME      rules-tenants - workspaces, keys, credentials, pools, domains, webhooks
  */
 
-import type { AuditDetail } from '../../port/audit.js'
-import type { DomainRow } from '../../port-domains.js'
-import type { EndpointRow } from '../../port-hooks.js'
-import type { CredentialRow, KeyRow, PoolRow, UpstreamRow, WorkspaceRow } from '../../port-tenants.js'
+import type { EndpointRow } from '../../port/hooks.js'
+import type { AuditDetail } from '../../port/tenants/audit.js'
+import type { DomainRow } from '../../port/tenants/domains.js'
+import type { CredentialRow, KeyRow, PoolRow, UpstreamRow, WorkspaceRow } from '../../port/tenants/tenants.js'
 import type { Row } from '../connect.js'
 import { WEBHOOKS } from '../hooks/tables.js'
 import { DOMAINS } from '../schema/domains.js'

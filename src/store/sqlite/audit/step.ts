@@ -1,7 +1,7 @@
 /**
  * NAME      step - the table of who changed what
  */
-import type { Actor, AuditRow } from '../../port/audit.js'
+import type { Actor, AuditRow } from '../../port/tenants/audit.js'
 import type { Row } from '../connect.js'
 
 export const AUDIT_STEP = `

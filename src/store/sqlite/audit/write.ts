@@ -5,9 +5,9 @@
  *   the first of them writes it, the others add what they changed to `changed`.
  */
 import { newId } from '../../../base/id.js'
-import { AUDIT_KEPT_MS } from '../../port/audit.js'
+import { AUDIT_KEPT_MS } from '../../port/tenants/audit.js'
 import type { Verb } from '../protocol.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import type { Acting } from './acting.js'
 import { createLook, type Entry, type Rules } from './entry.js'
 import { RULES } from './rules.js'
@@ -26,7 +26,7 @@ export type Audited = <T>(verb: Verb, args: readonly unknown[], acting: Acting, 
 export type WriteEntry = (by: Acting, entry: Entry) => void
 
 /** Writes an entry into the commit that runs. */
-export const createWriteEntry = ({ db, order }: Pick<Desk, 'db' | 'order'>): WriteEntry => {
+export const createWriteEntry = ({ db, order }: Pick<WriteContext, 'db' | 'order'>): WriteEntry => {
   const insert = db.prepare(
     `INSERT INTO audit (ord, id, account_id, at, actor_kind, actor_id, actor_name, actor_address, action, object_type,
        object_id, workspace_id, detail) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -42,10 +42,10 @@ export const createWriteEntry = ({ db, order }: Pick<Desk, 'db' | 'order'>): Wri
   }
 }
 
-export const createAudited = (desk: Desk): Audited => {
-  const { db } = desk
+export const createAudited = (context: WriteContext): Audited => {
+  const { db } = context
   const look = createLook(db)
-  const write = createWriteEntry(desk)
+  const write = createWriteEntry(context)
   const isBegun = db.prepare('SELECT 1 FROM audit WHERE id = ?')
   const add = db.prepare(
     `UPDATE audit SET detail = json_set(detail, '$.changed', coalesce(json_extract(detail, '$.changed'), 0) + ?)
@@ -71,7 +71,7 @@ export const createAudited = (desk: Desk): Audited => {
 const STEP = 200
 
 /** What is too old goes, a page at a time; the number of entries. */
-export const createAuditSweep = ({ db }: Pick<Desk, 'db'>): ((now: number) => number) => {
+export const createAuditSweep = ({ db }: Pick<WriteContext, 'db'>): ((now: number) => number) => {
   const old = db.prepare(
     `DELETE FROM audit WHERE ord IN (SELECT ord FROM audit ORDER BY ord LIMIT ${STEP}) AND at < ?`,
   )

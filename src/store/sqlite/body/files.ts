@@ -15,7 +15,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isId } from '../../../base/id.js'
-import { MissingBodyError } from '../../port-upkeep.js'
+import { MissingBodyError } from '../../port/upkeep.js'
 
 /** Up to this size a row is cheaper. */
 export const LARGE = 64 * 1024

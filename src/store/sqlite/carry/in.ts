@@ -8,7 +8,7 @@
  *   Any other mail, and each event, gets a place of its own here.
  */
 
-import type { Fields } from '../../port-carry.js'
+import type { Fields } from '../../port/carry.js'
 import {
   type CarriedMail,
   type CarryResult,
@@ -16,15 +16,15 @@ import {
   EXPORTED,
   isAway,
   MOVED,
-} from '../../port-carry.js'
+} from '../../port/carry.js'
 import { createAddCarried } from '../log/carried.js'
 import { kindOf } from '../log/codec.js'
 import { createTimelineIds } from '../log/reads.js'
-import type { Parking } from '../operate/park.js'
+import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/days.js'
 import { createStatements } from '../read/statements.js'
 import type { Unindex } from '../search/write.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { LOCAL } from './out.js'
 
 export interface CarryWrites {
@@ -37,7 +37,7 @@ const PLACED: ReadonlySet<string> = new Set(['ord', 'email_ord', 'workspace', 'p
 
 type Table = 'emails' | 'recipients'
 
-const createInsert = ({ db }: Desk) => {
+const createInsert = ({ db }: WriteContext) => {
   const columns = new Map<Table, ReadonlySet<string>>()
   const known = (table: Table): ReadonlySet<string> => {
     let names = columns.get(table)
@@ -61,7 +61,7 @@ const createInsert = ({ db }: Desk) => {
 }
 
 /** What is here of a mail that is known. */
-const createHere = ({ db }: Desk, unindex: Pick<Unindex, 'remove'>) => {
+const createHere = ({ db }: WriteContext, unindex: Pick<Unindex, 'remove'>) => {
   const isKnown = db.prepare<[string], number>('SELECT 1 FROM emails WHERE id = ?').pluck()
   const isOwnLot = db
     .prepare<[string], number>("SELECT 1 FROM lots WHERE id = ? AND state <> 'imported'")
@@ -114,16 +114,16 @@ const createHere = ({ db }: Desk, unindex: Pick<Unindex, 'remove'>) => {
 }
 
 export const createCarryIn = (
-  desk: Desk,
-  parking: Parking,
+  context: WriteContext,
+  holdRecipients: HoldRecipients,
   noteDay: NoteDay,
   unindex: Pick<Unindex, 'remove' | 'restore'>,
 ): CarryWrites['carryIn'] => {
-  const { db, names, order } = desk
-  const insert = createInsert(desk)
-  const addCarried = createAddCarried(desk)
+  const { db, names, order } = context
+  const insert = createInsert(context)
+  const addCarried = createAddCarried(context)
   const timelineIds = createTimelineIds(createStatements(db))
-  const here = createHere(desk, unindex)
+  const here = createHere(context, unindex)
   const body = db.prepare(
     'INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)',
   )
@@ -171,7 +171,7 @@ export const createCarryIn = (
     for (const { id, held, status } of mail.recipients) {
       if (held !== EXPORTED) continue
       const row = { id: String(id), email_id: mail.id, status: status as never }
-      parking.free(row, {
+      holdRecipients.free(row, {
         action: 'imported',
         did: 'released',
         reason: 'carried over from another store',

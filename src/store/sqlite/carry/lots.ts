@@ -7,16 +7,16 @@
  *   same order, given again, does the rest.
  */
 import { Fault } from '../../../base/fault.js'
+import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { observed } from '../../observed.js'
-import type { Outcome, Settled } from '../../port.js'
-import { isAway, type LotRow, type LotState, MOVED } from '../../port-carry.js'
-import type { QueueScope } from '../../port-operations.js'
+import { isAway, type LotRow, type LotState, MOVED } from '../../port/carry.js'
+import type { QueueScope } from '../../port/operations.js'
+import type { Holdable, HoldRecipients } from '../operate/hold-recipient.js'
 import type { Progress } from '../operate/orders.js'
-import type { Parkable, Parking } from '../operate/park.js'
 import { type Cursor, createWalk } from '../operate/walk.js'
 import { createStatements } from '../read/statements.js'
 import { LOTS } from '../schema/lots.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 
 const STEP = 500
 
@@ -29,7 +29,7 @@ export interface LotWrites {
   lotStep(id: string, now: number): number
 }
 
-type Sibling = Parkable & { readonly boot: number | null; readonly held: string | null }
+type Sibling = Holdable & { readonly boot: number | null; readonly held: string | null }
 
 const moved = (recipientId: string, lot: string, now: number): Outcome =>
   observed({
@@ -42,11 +42,11 @@ const moved = (recipientId: string, lot: string, now: number): Outcome =>
   })
 
 export const createLots = (
-  desk: Desk,
-  parking: Parking,
+  context: WriteContext,
+  holdRecipients: HoldRecipients,
   settle: (outcome: Outcome) => Settled | null,
 ): LotWrites => {
-  const { db } = desk
+  const { db } = context
   const walk = createWalk(createStatements(db))
   const add = db.prepare(`${LOTS.insert} ON CONFLICT DO NOTHING`)
   const state = db.prepare<[string], LotState>('SELECT state FROM lots WHERE id = ?').pluck()
@@ -63,13 +63,13 @@ export const createLots = (
     const all = siblings.all(emailId)
     if (all.some(({ boot, held }) => boot !== null || (held !== null && held !== lot))) return 0
     const waiting = all.filter(({ due_at }) => due_at !== null)
-    for (const one of waiting) parking.park(one, { id: lot, reason }, now)
+    for (const one of waiting) holdRecipients.hold(one, { id: lot, reason }, now)
     return waiting.length
   }
 
   return {
     addLot: (lot) => {
-      add.run(...LOTS.encode(lot), desk.order.next())
+      add.run(...LOTS.encode(lot), context.order.next())
     },
 
     markStep(id, scope, reason, now, cursor) {
@@ -94,7 +94,7 @@ export const createLots = (
       const rows = away.all(id)
       for (const row of rows) {
         if (ended === 'forgotten' && settle(moved(row.id, id, now))?.applied) continue
-        parking.free(row, {
+        holdRecipients.free(row, {
           action: 'taken_back',
           did: 'released',
           reason: 'taken back',

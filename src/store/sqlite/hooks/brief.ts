@@ -4,7 +4,7 @@
  *   One row for a second, an endpoint and a result; each post in it is an array
  *   that begins with its place in the list.
  */
-import type { BriefPost, ListedPost } from '../../port-hooks.js'
+import type { BriefPost, ListedPost } from '../../port/hooks.js'
 
 type Stored = readonly [
   ord: number,

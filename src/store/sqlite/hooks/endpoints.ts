@@ -4,10 +4,10 @@
  *   Who enables or disables one raises the generation of its place, so what the
  *   engine still says of the time before falls on nothing.
  */
-import type { DisabledReason, EndpointChange, EndpointRow } from '../../port-hooks.js'
-import type { Notice } from '../../port-log.js'
+import type { DisabledReason, EndpointChange, EndpointRow } from '../../port/hooks.js'
+import type { Notice } from '../../port/log.js'
 import { inserter } from '../order/insert.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { WEBHOOKS } from './tables.js'
 
 export interface EndpointWrites {
@@ -31,7 +31,7 @@ export const DELETE = `UPDATE webhooks SET deleted_at = @now, status = 'disabled
 
 const ALIVE = 'account_id = ? AND id = ? AND deleted_at IS NULL'
 
-const prepare = ({ db }: Desk) => ({
+const prepare = ({ db }: WriteContext) => ({
   find: db.prepare<[string, string], Record<string, unknown>>(
     `SELECT ${WEBHOOKS.columns} FROM webhooks WHERE ${ALIVE}`,
   ),
@@ -61,9 +61,12 @@ const prepare = ({ db }: Desk) => ({
   removeReplays: db.prepare('DELETE FROM replays WHERE endpoint_id = ?'),
 })
 
-export const createEndpointWrites = (desk: Desk, tell: (notice: Notice) => unknown): EndpointWrites => {
-  const sql = prepare(desk)
-  const insert = inserter(desk, WEBHOOKS)
+export const createEndpointWrites = (
+  context: WriteContext,
+  tell: (notice: Notice) => unknown,
+): EndpointWrites => {
+  const sql = prepare(context)
+  const insert = inserter(context, WEBHOOKS)
 
   const find = (accountId: string, id: string): EndpointRow | null => {
     const row = sql.find.get(accountId, id)
@@ -93,8 +96,8 @@ export const createEndpointWrites = (desk: Desk, tell: (notice: Notice) => unkno
     updateEndpoint(accountId, id, change, now) {
       const { set, values } = WEBHOOKS.change({ ...change, updatedAt: now })
       return (
-        desk.db.prepare(`UPDATE webhooks SET ${set} WHERE ${ALIVE}`).run(...values, accountId, id).changes ===
-        1
+        context.db.prepare(`UPDATE webhooks SET ${set} WHERE ${ALIVE}`).run(...values, accountId, id)
+          .changes === 1
       )
     },
     rotateEndpoint: (accountId, id, secret, until, now) =>

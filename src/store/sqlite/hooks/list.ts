@@ -5,8 +5,8 @@
  *   their places. Rows of the second never overlap, so of those only the ones that
  *   a page needs are read; the first may begin on the other side of its boundary.
  */
-import type { Page, Rows } from '../../page.js'
-import type { FailedPosts, ListedPost } from '../../port-hooks.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { FailedPosts, ListedPost } from '../../port/hooks.js'
 import { ordAt, TOP } from '../order/ord.js'
 import { boundaryOf, markOf } from '../read/marks.js'
 import type { Statements } from '../read/statements.js'

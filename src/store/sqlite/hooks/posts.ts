@@ -5,9 +5,9 @@
  *   that one that refuses everything can not fill the disk. Of an endpoint that is
  *   gone nothing is stored any more.
  */
-import type { KeptPlace, PostRow, ReplayRow } from '../../port-hooks.js'
+import type { KeptPlace, PostRow, ReplayRow } from '../../port/hooks.js'
 import { inserter } from '../order/insert.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { encodeBrief } from './brief.js'
 import { PLACES, POSTS, REPLAYS } from './tables.js'
 
@@ -23,7 +23,7 @@ const KEPT_MS = 4 * 86_400_000
 const KEPT_ENDED = 5_000
 const STEP = 200
 
-const prepare = ({ db }: Desk) => ({
+const prepare = ({ db }: WriteContext) => ({
   isThere: db.prepare<[string], number>('SELECT 1 FROM webhooks WHERE id = ? AND deleted_at IS NULL').pluck(),
   known: db
     .prepare<[string, string, string], string>(
@@ -48,10 +48,10 @@ const prepare = ({ db }: Desk) => ({
   ),
 })
 
-export const createPostWrites = (desk: Desk): PostWrites => {
-  const sql = prepare(desk)
-  const insert = inserter(desk, POSTS)
-  const insertReplay = inserter(desk, REPLAYS)
+export const createPostWrites = (context: WriteContext): PostWrites => {
+  const sql = prepare(context)
+  const insert = inserter(context, POSTS)
+  const insertReplay = inserter(context, REPLAYS)
   /** Ended posts of an endpoint since it was last trimmed. */
   const ended = new Map<string, number>()
 
@@ -62,7 +62,7 @@ export const createPostWrites = (desk: Desk): PostWrites => {
     else {
       const { id: _, createdAt: __, ...rest } = post
       const { set, values } = POSTS.change(rest)
-      desk.db.prepare(`UPDATE posts SET ${set} WHERE id = ?`).run(...values, known)
+      context.db.prepare(`UPDATE posts SET ${set} WHERE id = ?`).run(...values, known)
     }
     if (post.dueAt !== null) return
     const n = (ended.get(post.endpointId) ?? 0) + 1
@@ -74,7 +74,7 @@ export const createPostWrites = (desk: Desk): PostWrites => {
     const posts = brief.filter(({ state }) => (state === 'failed') === failed)
     const latest = posts.at(-1)
     if (latest === undefined) return
-    const { first, last, text } = encodeBrief(posts, () => desk.order.next())
+    const { first, last, text } = encodeBrief(posts, () => context.order.next())
     sql.brief.run(endpointId, first, last, posts.length, Number(failed), latest.at, text)
   }
 
@@ -92,7 +92,7 @@ export const createPostWrites = (desk: Desk): PostWrites => {
       for (const one of kept) {
         if (sql.isThere.get(one.endpointId) === undefined) continue
         const { set, values } = PLACES.change(one.state)
-        desk.db
+        context.db
           .prepare(`UPDATE webhook_places SET ${set} WHERE endpoint_id = ? AND generation = ?`)
           .run(...values, one.endpointId, one.state.generation)
         keepBrief(one, false)
@@ -107,7 +107,7 @@ export const createPostWrites = (desk: Desk): PostWrites => {
 }
 
 /** A step over what is old or has lost its endpoint; resolves with the rows removed, none when there are none. */
-export const createPostSweep = ({ db }: Pick<Desk, 'db'>) => {
+export const createPostSweep = ({ db }: Pick<WriteContext, 'db'>) => {
   const old = [
     `DELETE FROM posts WHERE id IN (SELECT id FROM posts WHERE due_at IS NULL AND updated_at < ? LIMIT ${STEP})`,
     `DELETE FROM brief_posts WHERE (endpoint_id, first) IN

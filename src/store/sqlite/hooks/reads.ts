@@ -2,8 +2,8 @@
  * NAME      reads - endpoints and posts, as they are stored
  */
 
-import type { Page, Rows } from '../../page.js'
-import type { EndpointFilter, KnownEndpoint, PostRow, ReplayRow } from '../../port-hooks.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { EndpointFilter, KnownEndpoint, PostRow, ReplayRow } from '../../port/hooks.js'
 import type { Row } from '../connect.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'

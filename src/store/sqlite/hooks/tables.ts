@@ -8,7 +8,7 @@
  * NOTES
  *   A deleted endpoint keeps its row until the sweep has taken its posts.
  */
-import type { EndpointRow, EndpointState, PostRow, ReplayRow } from '../../port-hooks.js'
+import type { EndpointRow, EndpointState, PostRow, ReplayRow } from '../../port/hooks.js'
 import { table } from '../schema/record.js'
 
 export const HOOKS_STEP = `

@@ -2,8 +2,8 @@
  * NAME      reads - people, links and sessions
  */
 
-import type { Page, Rows } from '../../page.js'
-import type { IdentityRow, LinkKind, LinkRow, SessionRow, UserRow } from '../../port/identity.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { IdentityRow, LinkKind, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import type { Table } from '../schema/record.js'

@@ -6,7 +6,7 @@
  *   end with the person, by the verbs.
  */
 
-import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/identity.js'
+import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
 import { table } from '../schema/record.js'
 
 const HOUR = 3_600_000

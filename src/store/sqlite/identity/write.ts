@@ -15,11 +15,11 @@ import type {
   UserChange,
   UserRow,
   UserWritten,
-} from '../../port/identity.js'
-import type { Written } from '../../port-tenants.js'
+} from '../../port/tenants/identity.js'
+import type { Written } from '../../port/tenants/tenants.js'
 import type { Db, Row } from '../connect.js'
 import { inserter, unlessTaken } from '../order/insert.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { IDENTITIES, LINKS, SESSIONS, USERS } from './step.js'
 
 export interface IdentityWrites {
@@ -76,8 +76,8 @@ const clauseOf = ({ userId, exceptId, issuer, subject, sid }: SessionsOf) => {
   return { where: given.map(([text]) => ` AND ${text}`).join(''), values: given.map(([, value]) => value) }
 }
 
-const createPeople = (desk: Desk) => {
-  const { db } = desk
+const createPeople = (context: WriteContext) => {
+  const { db } = context
   const sql = prepare(db)
 
   const find = (accountId: string, id: string): UserRow | null => {
@@ -114,10 +114,10 @@ const createPeople = (desk: Desk) => {
 
 type People = ReturnType<typeof createPeople>
 
-const createSignIn = (desk: Desk, { sql, find, takesLastOwner, isTaken, apply }: People) => {
-  const addUser = inserter(desk, USERS)
-  const addIdentity = inserter(desk, IDENTITIES)
-  const addSession = inserter(desk, SESSIONS)
+const createSignIn = (context: WriteContext, { sql, find, takesLastOwner, isTaken, apply }: People) => {
+  const addUser = inserter(context, USERS)
+  const addIdentity = inserter(context, IDENTITIES)
+  const addSession = inserter(context, SESSIONS)
 
   /** Who signs in: the person as he is, as he will be made, or null for nobody in particular. */
   const wrongWith = (one: SignIn, user: UserRow | null): SignedIn => {
@@ -166,12 +166,12 @@ const createSignIn = (desk: Desk, { sql, find, takesLastOwner, isTaken, apply }:
   }
 }
 
-export const createIdentityWrites = (desk: Desk): IdentityWrites => {
-  const people = createPeople(desk)
+export const createIdentityWrites = (context: WriteContext): IdentityWrites => {
+  const people = createPeople(context)
   const { sql, find, endSessions, takesLastOwner, isTaken, apply } = people
-  const addUser = inserter(desk, USERS)
-  const addLink = inserter(desk, LINKS)
-  const addSession = inserter(desk, SESSIONS)
+  const addUser = inserter(context, USERS)
+  const addLink = inserter(context, LINKS)
+  const addSession = inserter(context, SESSIONS)
   return {
     createUser: (user) => unlessTaken(() => addUser(user)),
     updateUser(accountId, id, change, keepSession) {
@@ -184,7 +184,7 @@ export const createIdentityWrites = (desk: Desk): IdentityWrites => {
     },
     createLink: (link) => void addLink(link),
     revokeLink: (accountId, id) => sql.revokeLink.run(accountId, id).changes === 1,
-    signIn: createSignIn(desk, people),
+    signIn: createSignIn(context, people),
     createSession: (session) => void addSession(session),
     updateSession: (accountId, id, oidc) =>
       sql.updateSession.run(JSON.stringify(oidc), accountId, id).changes === 1,

@@ -1,14 +1,14 @@
 /**
  * NAME      jobs - the table of what is done to many mails at once
  */
-import type { Page, Rows } from '../../page.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { JobRow, JobStep } from '../../port/jobs.js'
 import type { Db } from '../connect.js'
 import { inserter } from '../order/insert.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { table } from '../schema/record.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 
 export const JOBS_STEP = `
 CREATE TABLE jobs (
@@ -68,9 +68,9 @@ export interface JobWrites {
   cancelJob(accountId: string, id: string, now: number): boolean
 }
 
-export const createJobWrites = (desk: Desk): JobWrites => {
-  const { db } = desk
-  const insert = inserter(desk, JOBS)
+export const createJobWrites = (context: WriteContext): JobWrites => {
+  const { db } = context
+  const insert = inserter(context, JOBS)
   const advance = db.prepare(
     `UPDATE jobs SET place = ?, done = done + ?, skipped = skipped + ?, failed = failed + ?, last_error = coalesce(?, last_error),
        updated_at = ?, state = CASE WHEN ? = 1 AND state = 'running' THEN 'done' ELSE state END,

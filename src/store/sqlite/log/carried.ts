@@ -4,9 +4,9 @@
  *   The form in which a mail's timeline travels to another store, which may be an
  *   older one: named fields, types and sources in words, first events among them.
  */
-import type { EventRow, EventSource } from '../../port/event.js'
-import type { Fields } from '../../port-carry.js'
-import type { Desk } from '../write/desk.js'
+import type { EventRow, EventSource } from '../../../lifecycle/event.js'
+import type { Fields } from '../../port/carry.js'
+import type { WriteContext } from '../write/context.js'
 import { createMtaNumber, flagsOf, kindOf, type More, NOTHING, packMore } from './codec.js'
 import { carriedType, createChanges } from './step.js'
 
@@ -29,13 +29,13 @@ export const toFields = (event: EventRow, dedupe: string | null): Fields => ({
 })
 
 /** Stores the events of a carried mail as its history. */
-export const createAddCarried = (desk: Desk) => {
+export const createAddCarried = (context: WriteContext) => {
   // two events may tell of one report
-  const insert = desk.db.prepare(
+  const insert = context.db.prepare(
     `INSERT OR IGNORE INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more, id)
      VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const mtaNumber = createMtaNumber(desk)
+  const mtaNumber = createMtaNumber(context)
   return (ord: number, events: readonly Fields[]): void => {
     const changes = createChanges()
     for (const event of events) {
@@ -45,7 +45,7 @@ export const createAddCarried = (desk: Desk) => {
       const applied = event.applied === 1
       const change = changes(String(event.email_id), String(event.recipient_id), type, applied)
       insert.run(
-        desk.order.next(),
+        context.order.next(),
         ord,
         kindOf(type),
         flagsOf(event.source as EventSource, applied, change),

@@ -6,13 +6,14 @@
  *   every event, is a row of `mtas`. What nothing searches by is one JSON array:
  *   reply, server, detail. Of an event without a mail it is an object: account, data.
  */
+
+import type { EventSource, MtaRef } from '../../../lifecycle/event.js'
+import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
 import type { Reply } from '../../../mail/reply.js'
-import type { EventSource, MtaRef } from '../../port/event.js'
-import type { Outcome } from '../../port.js'
 import type { Row } from '../connect.js'
 import type { Statements } from '../read/statements.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 
 /** Numbers are stored: new ones go to the end. */
 const SOURCES: readonly EventSource[] = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
@@ -53,7 +54,7 @@ type Packed = [
 /** The number of a server that was tried; 0 for one that is written out. */
 export type MtaNumber = (mta: MtaRef) => number
 
-export const createMtaNumber = ({ db, onRollback }: Pick<Desk, 'db' | 'onRollback'>): MtaNumber => {
+export const createMtaNumber = ({ db, onRollback }: Pick<WriteContext, 'db' | 'onRollback'>): MtaNumber => {
   const find = db
     .prepare<[string, string, string | null], number>(
       'SELECT n FROM mtas WHERE pool_id = ? AND upstream_id = ? AND host IS ?',

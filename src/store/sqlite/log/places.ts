@@ -6,7 +6,7 @@
  *   of their recipients' numbers. So a place is two numbers, and a mark is the place
  *   right above it: all lower ones are older.
  */
-import type { Page, Rows } from '../../page.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { Row } from '../connect.js'
 import { TOP } from '../order/ord.js'
 

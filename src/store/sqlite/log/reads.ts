@@ -7,10 +7,10 @@
  *   the database (`floor`); pages may go back as far as there are mails.
  */
 
-import type { Page, Rows } from '../../page.js'
-import type { EventRow } from '../../port/event.js'
-import type { Fields } from '../../port-carry.js'
-import type { Followed, LogFilter, LogRow, WholeLog } from '../../port-log.js'
+import type { EventRow } from '../../../lifecycle/event.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { Fields } from '../../port/carry.js'
+import type { Followed, LogFilter, LogRow, WholeLog } from '../../port/log.js'
 import { TOP } from '../order/ord.js'
 import { boundaryOf } from '../read/marks.js'
 import type { Statements } from '../read/statements.js'

@@ -5,8 +5,8 @@
  *   follower may read thousands of records a second, so each is written down field
  *   by field: copying objects into one another costs several times as much.
  */
-import type { EventRow, Tag } from '../../port/event.js'
-import type { LogRow, MailOfEvent } from '../../port-log.js'
+import type { EventRow, Tag } from '../../../lifecycle/event.js'
+import type { LogRow, MailOfEvent } from '../../port/log.js'
 import type { Row } from '../connect.js'
 import type { Statements } from '../read/statements.js'
 import { createUnpackMore, type More, readFlags, typeOf } from './codec.js'

@@ -9,9 +9,10 @@
  *   of its row, and 0 when that event is stored. `log_state.since` is where the log
  *   begins, `floor` how far back it can be followed.
  */
+
+import type { EventSource } from '../../../lifecycle/event.js'
+import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
-import type { EventSource } from '../../port/event.js'
-import type { Outcome } from '../../port.js'
 import type { Db } from '../connect.js'
 import { flagsOf, kindOf, type More, NOTHING, packMore } from './codec.js'
 

@@ -1,7 +1,7 @@
 /**
  * NAME      ages - how old what waits is, by one of its parts
  */
-import { AGE_EDGES, AGE_NAMES, type QueueAge } from '../../port-operations.js'
+import { AGE_EDGES, AGE_NAMES, type QueueAge } from '../../port/operations.js'
 import type { Found } from './walk.js'
 
 interface Group {

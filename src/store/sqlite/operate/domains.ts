@@ -1,15 +1,15 @@
 /**
  * NAME      domains - writing and reading sending domains
  */
-import type { Page, Rows } from '../../page.js'
-import type { DomainRow } from '../../port-domains.js'
-import type { Notice } from '../../port-log.js'
-import type { Written } from '../../port-tenants.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { Notice } from '../../port/log.js'
+import type { DomainRow } from '../../port/tenants/domains.js'
+import type { Written } from '../../port/tenants/tenants.js'
 import { inserter, unlessTaken } from '../order/insert.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { DOMAINS } from '../schema/domains.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 
 export interface DomainWrites {
   createDomain(row: DomainRow): Written
@@ -18,9 +18,12 @@ export interface DomainWrites {
 }
 
 /** `addNotice` writes in the commit that runs. */
-export const createDomainWrites = (desk: Desk, addNotice: (notice: Notice) => unknown): DomainWrites => {
-  const { db } = desk
-  const insert = inserter(desk, DOMAINS)
+export const createDomainWrites = (
+  context: WriteContext,
+  addNotice: (notice: Notice) => unknown,
+): DomainWrites => {
+  const { db } = context
+  const insert = inserter(context, DOMAINS)
   const remove = db.prepare('DELETE FROM domains WHERE account_id = ? AND id = ?')
   return {
     createDomain: (row) => unlessTaken(() => insert(row)),

@@ -10,7 +10,7 @@
  * NOTES
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
-import { suppressionList } from '../../port-tenants.js'
+import { suppressionList } from '../../port/tenants/tenants.js'
 import type { Row } from '../connect.js'
 import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
 import { scopeOf } from '../log/codec.js'
@@ -18,7 +18,7 @@ import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
 import { createEraseCounted } from '../statistics/erase.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { DROP_REPORTS } from '../write/reports.js'
 
 const STEP = 200
@@ -57,7 +57,7 @@ interface Place {
 const START: Place = { test: 0, ord: -1, open: false }
 const NOBODY = JSON.stringify({ to: [], cc: [], bcc: [], replyTo: [], tags: [], attachments: [] })
 
-const prepare = ({ db }: Desk) => ({
+const prepare = ({ db }: WriteContext) => ({
   find: db.prepare<[string, string], { is_default: number }>(
     'SELECT is_default FROM workspaces WHERE account_id = ? AND id = ? AND deleted_at IS NULL',
   ),
@@ -118,14 +118,14 @@ const prepare = ({ db }: Desk) => ({
 })
 
 export const createErase = (
-  desk: Desk,
+  context: WriteContext,
   tell: Pick<SuppressionEvents, 'added'>,
   unindex: Pick<Unindex, 'remove'>,
 ): EraseWrites => {
-  const sql = prepare(desk)
-  const { names, holds, order } = desk
+  const sql = prepare(context)
+  const { names, holds, order } = context
   const places = new Map<string, Place>()
-  const eraseCounted = createEraseCounted(desk.db)
+  const eraseCounted = createEraseCounted(context.db)
 
   const eraseLists = (id: string, now: number): number => {
     const live = suppressionList(id, 'live')

@@ -7,18 +7,19 @@
  *   can be rerouted. A lease that has not come so far can be purged or rerouted: its
  *   generation moves on, and the relay is told so when it asks to begin.
  */
+
+import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { observed } from '../../observed.js'
-import { poolFor } from '../../port/routes.js'
-import type { Outcome, Settled } from '../../port.js'
-import { isAway } from '../../port-carry.js'
-import type { HoldRow, QueueOrder, QueueScope } from '../../port-operations.js'
+import { isAway } from '../../port/carry.js'
+import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
+import { poolFor } from '../../port/tenants/routes.js'
 import { inserter } from '../order/insert.js'
 import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import type { Unindex } from '../search/write.js'
-import type { Desk } from '../write/desk.js'
-import type { Parking } from './park.js'
-import { type Cursor, createWalk, type Found, type Step, type Strand } from './walk.js'
+import type { WriteContext } from '../write/context.js'
+import type { HoldRecipients } from './hold-recipient.js'
+import { type Cursor, createWalk, type Found, type QueuePart, type Step } from './walk.js'
 
 const STEP = 100
 
@@ -33,7 +34,7 @@ export interface OperationWrites {
   operateStep(order: QueueOrder, cursor: Cursor | null): Progress
 }
 
-const STRANDS: Readonly<Record<QueueOrder['action'], readonly Strand[]>> = {
+const PARTS: Readonly<Record<QueueOrder['action'], readonly QueuePart[]>> = {
   release: ['held'],
   retry: ['waiting'],
   reroute: ['waiting', 'held', 'leased'],
@@ -51,7 +52,7 @@ const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
     detail: { action: 'purged' },
   })
 
-const prepare = ({ db }: Desk) => ({
+const prepare = ({ db }: WriteContext) => ({
   liftHolds: db.prepare(
     `DELETE FROM holds WHERE account_id = ? AND workspace_id IS ? AND pool_id IS ? AND domain IS ? AND email_id IS ?`,
   ),
@@ -87,19 +88,19 @@ const discarded = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
 type Apply = (row: Found, order: QueueOrder) => boolean
 
 export const createOrders = (
-  desk: Desk,
-  parking: Parking,
+  context: WriteContext,
+  holdRecipients: HoldRecipients,
   settle: (outcome: Outcome) => Settled | null,
   unindex: Pick<Unindex, 'move'>,
 ): OperationWrites => {
-  const sql = prepare(desk)
-  const addHold = inserter(desk, HOLDS)
-  const walk = createWalk(createStatements(desk.db))
+  const sql = prepare(context)
+  const addHold = inserter(context, HOLDS)
+  const walk = createWalk(createStatements(context.db))
 
   /** Of what is held, the part that this hold keeps: it stands together in the order of the walk. */
   const keptBy = (scope: QueueScope, hold: string, cursor: Cursor | null): Step => {
-    const from = cursor ?? { strand: 'held' as const, pool: 0, workspace: 0, at: hold, id: '' }
-    const { rows, next } = walk({ ...scope, emailId: null }, STRANDS.release, from, STEP)
+    const from = cursor ?? { part: 'held' as const, pool: 0, workspace: 0, at: hold, id: '' }
+    const { rows, next } = walk({ ...scope, emailId: null }, PARTS.release, from, STEP)
     return { rows, next: next?.at === hold ? next : null }
   }
 
@@ -107,31 +108,31 @@ export const createOrders = (
     release(row, { reason, now, hold = null }) {
       if (hold !== null && row.held !== hold) return false
       if (isAway(row.held) || (row.held !== null && sql.isHold.get(row.held) !== undefined)) return false
-      parking.free(row, { action: 'released', did: 'released', reason, now })
+      holdRecipients.free(row, { action: 'released', did: 'released', reason, now })
       return true
     },
     retry(row, { reason, now }) {
       if (row.status === 'scheduled' || (row.due_at ?? 0) <= now) return false
       sql.now.run(now, row.id)
-      parking.note(row, { action: 'retried', did: 'retried', reason, now })
+      holdRecipients.note(row, { action: 'retried', did: 'retried', reason, now })
       return true
     },
     reroute(row, { to: named, routing, reason, now }) {
       // an operator may have sent it elsewhere: there it stays
-      if (routing && row.pool !== desk.names.pool(poolFor(routing.from, row.address))) return false
+      if (routing && row.pool !== context.names.pool(poolFor(routing.from, row.address))) return false
       const to = routing ? poolFor(routing.to, row.address) : (named ?? '')
-      const target = desk.names.pool(to)
+      const target = context.names.pool(to)
       if (row.pool === target || isAway(row.held) || sql.sandbox.get(row.pool) !== undefined) return false
       const at = row.held === null ? now : (sql.heldAt.get(row.id) ?? now)
-      sql.move.run(target, desk.pauses.moved(row.pool, target, row.queued_at, at), row.id)
+      sql.move.run(target, context.pauses.moved(row.pool, target, row.queued_at, at), row.id)
       unindex.move(sql.ordOf.get(row.email_id) ?? 0, target)
       sql.moveEmail.run(target, row.email_id)
       if (row.boot !== null && row.attempting === null) {
         sql.unlease.run(now, row.id)
-        desk.hot.drop(row.id)
+        context.hot.drop(row.id)
       }
-      const more = { from_pool: desk.names.poolId(row.pool), to_pool: to }
-      parking.note(row, { action: 'rerouted', did: 'rerouted', reason, now, more })
+      const more = { from_pool: context.names.poolId(row.pool), to_pool: to }
+      holdRecipients.note(row, { action: 'rerouted', did: 'rerouted', reason, now, more })
       return true
     },
     discard: (row, order) => row.attempting === null && (settle(discarded(row.id, order))?.applied ?? false),
@@ -142,14 +143,14 @@ export const createOrders = (
   return {
     addHold(hold) {
       addHold(hold)
-      desk.holds.look()
+      context.holds.look()
     },
 
     holdStep(hold, cursor) {
       const { rows, next } = walk(hold, ['waiting'], cursor, STEP)
       // an appointment is kept until its time: its recipients leave `scheduled` together
       const resting = rows.filter(({ status }) => status !== 'scheduled')
-      for (const row of resting) parking.park(row, hold, hold.createdAt)
+      for (const row of resting) holdRecipients.hold(row, hold, hold.createdAt)
       return { changed: resting.length, next }
     },
 
@@ -159,13 +160,13 @@ export const createOrders = (
         const { accountId, workspaceId, poolId, domain, emailId } = scope
         if (hold === null) sql.liftHolds.run(accountId, workspaceId, poolId, domain, emailId)
         else sql.liftHold.run(accountId, hold)
-        desk.holds.look()
+        context.holds.look()
       }
       const { rows, next } =
-        hold === null ? walk(scope, STRANDS[action], cursor, STEP) : keptBy(scope, hold, cursor)
+        hold === null ? walk(scope, PARTS[action], cursor, STEP) : keptBy(scope, hold, cursor)
       const isHidden = (row: Found) => order.liveOnly === true && sql.sandbox.get(row.pool) !== undefined
       const changed = rows.filter((row) => !isHidden(row) && apply[action](row, order)).length
-      if (changed > 0 && action !== 'purge' && action !== 'discard') desk.effects.due = true
+      if (changed > 0 && action !== 'purge' && action !== 'discard') context.effects.due = true
       return { changed, next }
     },
   }

@@ -11,13 +11,22 @@
  *   it moved ahead. `older` means onward, as in every list.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Page, Rows } from '../../page.js'
-import type { QueueFilter, QueueState } from '../../port-operations.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { QueueFilter, QueueState } from '../../port/operations.js'
 import type { Statements } from '../read/statements.js'
-import { FOUND, type Found, isWithin, type Place, placeOf, type Strand, strandOf, waitingOf } from './walk.js'
+import {
+  FOUND,
+  type Found,
+  isWithin,
+  type Place,
+  partOf,
+  placeOf,
+  type QueuePart,
+  waitingOf,
+} from './walk.js'
 
-const STRANDS: readonly Strand[] = ['waiting', 'leased', 'held']
-const STRAND_OF: Readonly<Record<QueueState, Strand>> = {
+const PARTS: readonly QueuePart[] = ['waiting', 'leased', 'held']
+const STRAND_OF: Readonly<Record<QueueState, QueuePart>> = {
   waiting: 'waiting',
   under_way: 'leased',
   held: 'held',
@@ -27,7 +36,7 @@ const COLUMN = { waiting: 'due_at', leased: 'boot', held: 'held' } as const
 /** Before or after the row of a key, whether or not it is there. */
 interface Edge {
   readonly side: 'before' | 'after'
-  readonly strand: Strand
+  readonly part: QueuePart
   readonly at: number | string
   readonly id: string
 }
@@ -35,17 +44,17 @@ interface Edge {
 /** Behind everything. */
 const END = 'end'
 
-const atOf = (row: Found, strand: Strand): number | string => row[COLUMN[strand]] ?? 0
+const atOf = (row: Found, part: QueuePart): number | string => row[COLUMN[part]] ?? 0
 
 const markOf = (row: Found, side: Edge['side']): string => {
-  const strand = strandOf(row) ?? 'waiting'
-  return JSON.stringify([side, strand, atOf(row, strand), row.id])
+  const part = partOf(row) ?? 'waiting'
+  return JSON.stringify([side, part, atOf(row, part), row.id])
 }
 
 const edgeOf = (mark: string | null): Edge | null => {
   if (mark === null || mark === END) return null
-  const [side, strand, at, id] = JSON.parse(mark) as [Edge['side'], Strand, number | string, string]
-  return { side, strand, at, id }
+  const [side, part, at, id] = JSON.parse(mark) as [Edge['side'], QueuePart, number | string, string]
+  return { side, part, at, id }
 }
 
 type Rising = AsyncGenerator<Found, void, void>
@@ -53,7 +62,7 @@ type Rising = AsyncGenerator<Found, void, void>
 type Source = (edge: Edge | null, descending: boolean) => Rising
 
 interface Range {
-  readonly strand: Strand
+  readonly part: QueuePart
   readonly where: string
   readonly params: readonly number[]
 }
@@ -64,7 +73,7 @@ const TURN = 500
 /** What is being listed. */
 interface Listing {
   readonly place: Place
-  readonly strands: readonly Strand[]
+  readonly parts: readonly QueuePart[]
   /** Pools whose mail is not shown. */
   readonly without: ReadonlySet<number>
 }
@@ -72,14 +81,14 @@ interface Listing {
 const isListed = ({ place, without }: Listing, row: Found): boolean =>
   isWithin(place, row) && !without.has(row.pool)
 
-const compare = (strand: Strand, a: Found, b: Found): number => {
-  const [x, y] = [atOf(a, strand), atOf(b, strand)]
+const compare = (part: QueuePart, a: Found, b: Found): number => {
+  const [x, y] = [atOf(a, part), atOf(b, part)]
   if (x !== y) return x < y ? -1 : 1
   return a.id < b.id ? -1 : 1
 }
 
 /** What comes first of several sources that each are in order. */
-async function* merge(strand: Strand, sources: readonly Rising[], descending: boolean): Rising {
+async function* merge(part: QueuePart, sources: readonly Rising[], descending: boolean): Rising {
   const heads: { row: Found; readonly source: Rising }[] = []
   for (const source of sources) {
     const { value } = await source.next()
@@ -87,7 +96,7 @@ async function* merge(strand: Strand, sources: readonly Rising[], descending: bo
   }
   const sign = descending ? -1 : 1
   while (heads.length > 0) {
-    const first = heads.reduce((best, one) => (sign * compare(strand, one.row, best.row) < 0 ? one : best))
+    const first = heads.reduce((best, one) => (sign * compare(part, one.row, best.row) < 0 ? one : best))
     yield first.row
     const { value } = await first.source.next()
     if (value) first.row = value
@@ -118,13 +127,13 @@ const createSources = (sql: Statements) => {
     await setImmediate()
   }
 
-  const ofRange = (listing: Listing, { strand, where, params }: Range, batch: number): Source =>
+  const ofRange = (listing: Listing, { part, where, params }: Range, batch: number): Source =>
     async function* (edge, descending) {
-      const column = COLUMN[strand]
+      const column = COLUMN[part]
       const way = descending ? 'DESC' : 'ASC'
       const order = `ORDER BY ${column} ${way}, id ${way} LIMIT ? + 0`
       const from = `SELECT ${FOUND} FROM recipients WHERE ${where}`
-      const own = edge?.strand === strand ? edge : null
+      const own = edge?.part === part ? edge : null
       let rows = (own === null
         ? sql(`${from} ${order}`).all(...params, batch)
         : sql(
@@ -137,7 +146,7 @@ const createSources = (sql: Statements) => {
         await pause(rows.length)
         rows = sql(`${from} AND (${column}, id) ${descending ? '<' : '>'} (?, ?) ${order}`).all(
           ...params,
-          atOf(last, strand),
+          atOf(last, part),
           last.id,
           batch,
         ) as unknown as Found[]
@@ -145,53 +154,53 @@ const createSources = (sql: Statements) => {
     }
 
   /** A mail has few recipients: they are looked at in memory. */
-  const ofEmail = (listing: Listing, strand: Strand): Source =>
+  const ofEmail = (listing: Listing, part: QueuePart): Source =>
     async function* (edge, descending) {
-      const own = edge?.strand === strand ? edge : null
-      const key = own && ({ [COLUMN[strand]]: own.at, id: own.id } as unknown as Found)
+      const own = edge?.part === part ? edge : null
+      const key = own && ({ [COLUMN[part]]: own.at, id: own.id } as unknown as Found)
       const rows = waitingOf(sql, listing.place.emailId ?? '')
-        .filter((row) => strandOf(row) === strand && isListed(listing, row))
-        .sort((a, b) => compare(strand, a, b))
+        .filter((row) => partOf(row) === part && isListed(listing, row))
+        .sort((a, b) => compare(part, a, b))
       for (const row of descending ? rows.reverse() : rows) {
         const behind =
-          own && (row.id === own.id ? own.side === 'before' : compare(strand, row, key as Found) > 0)
+          own && (row.id === own.id ? own.side === 'before' : compare(part, row, key as Found) > 0)
         if (behind === null || behind !== descending) yield row
       }
     }
 
-  const rangesOf = (listing: Listing, strand: Strand): Range[] => {
-    if (strand === 'leased') return [{ strand, where: 'boot IS NOT NULL', params: [] }]
-    const where = `pool = ? AND workspace = ? AND ${COLUMN[strand]} IS NOT NULL`
-    return [...pairs(sql, listing, COLUMN[strand])].map((params) => ({ strand, where, params }))
+  const rangesOf = (listing: Listing, part: QueuePart): Range[] => {
+    if (part === 'leased') return [{ part, where: 'boot IS NOT NULL', params: [] }]
+    const where = `pool = ? AND workspace = ? AND ${COLUMN[part]} IS NOT NULL`
+    return [...pairs(sql, listing, COLUMN[part])].map((params) => ({ part, where, params }))
   }
 
-  const sourcesOf = (listing: Listing, strand: Strand): readonly Source[] => {
-    if (listing.place.emailId !== null) return [ofEmail(listing, strand)]
-    const ranges = rangesOf(listing, strand)
+  const sourcesOf = (listing: Listing, part: QueuePart): readonly Source[] => {
+    if (listing.place.emailId !== null) return [ofEmail(listing, part)]
+    const ranges = rangesOf(listing, part)
     return ranges.map((range) => ofRange(listing, range, ranges.length > 16 ? 4 : 64))
   }
 
   /** All rows from an edge on; null: from the beginning, or from the end when descending. */
   async function* through(listing: Listing, edge: Edge | null, descending: boolean): Rising {
-    const strands = descending ? [...listing.strands].reverse() : listing.strands
-    const rank = (strand: Strand) => (descending ? -1 : 1) * STRANDS.indexOf(strand)
-    for (const strand of strands) {
-      if (edge !== null && rank(strand) < rank(edge.strand)) continue
-      const sources = sourcesOf(listing, strand).map((source) => source(edge, descending))
-      yield* merge(strand, sources, descending)
+    const parts = descending ? [...listing.parts].reverse() : listing.parts
+    const rank = (part: QueuePart) => (descending ? -1 : 1) * PARTS.indexOf(part)
+    for (const part of parts) {
+      if (edge !== null && rank(part) < rank(edge.part)) continue
+      const sources = sourcesOf(listing, part).map((source) => source(edge, descending))
+      yield* merge(part, sources, descending)
     }
   }
 
   const count = async (listing: Listing, most: number): Promise<number> => {
     let total = 0
-    for (const strand of listing.strands) {
+    for (const part of listing.parts) {
       const { suffix, emailId } = listing.place
-      if (strand === 'leased' || suffix !== null || emailId !== null) {
-        for await (const _ of through({ ...listing, strands: [strand] }, null, false))
+      if (part === 'leased' || suffix !== null || emailId !== null) {
+        for await (const _ of through({ ...listing, parts: [part] }, null, false))
           if (++total >= most) return total
         continue
       }
-      for (const { where, params } of rangesOf(listing, strand)) {
+      for (const { where, params } of rangesOf(listing, part)) {
         if (total >= most) return total
         const some = `SELECT count(*) AS n FROM (SELECT 1 FROM recipients WHERE ${where} LIMIT ? + 0)`
         total += Number(sql(some).get(...params, most - total)?.n ?? 0)
@@ -219,8 +228,8 @@ export const createQueuePages = (sql: Statements) => {
   const listingOf = (filter: QueueFilter): Listing | null => {
     const place = placeOf(sql, filter)
     if (place === null) return null
-    const strands = filter.state ? [STRAND_OF[filter.state]] : STRANDS
-    return { place, strands, without: filter.liveOnly ? sandboxes(sql, filter.accountId) : new Set() }
+    const parts = filter.state ? [STRAND_OF[filter.state]] : PARTS
+    return { place, parts, without: filter.liveOnly ? sandboxes(sql, filter.accountId) : new Set() }
   }
 
   const isAny = async (listing: Listing, mark: string, descending: boolean): Promise<boolean> => {

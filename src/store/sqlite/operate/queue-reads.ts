@@ -5,7 +5,7 @@
  *   what is shown is what would be changed.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Page, Rows } from '../../page.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
 import type {
   HeldDepth,
   HoldRow,
@@ -17,16 +17,16 @@ import type {
   QueueOrder,
   QueueOwner,
   QueueScope,
-} from '../../port-operations.js'
+} from '../../port/operations.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import { AgeTally } from './ages.js'
 import { createQueuePages, sandboxes } from './queue-pages.js'
-import { type Cursor, createWalk, type Found, placeOf, type Strand, waitingOf } from './walk.js'
+import { type Cursor, createWalk, type Found, placeOf, type QueuePart, waitingOf } from './walk.js'
 
 const STEP = 500
-const ALL: readonly Strand[] = ['waiting', 'leased', 'held']
+const ALL: readonly QueuePart[] = ['waiting', 'leased', 'held']
 
 export const createQueueReads = (sql: Statements) => {
   const walk = createWalk(sql)
@@ -36,12 +36,12 @@ export const createQueueReads = (sql: Statements) => {
 
   const each = async (
     scope: QueueScope,
-    strands: readonly Strand[],
+    parts: readonly QueuePart[],
     see: (rows: readonly Found[], cursor: Cursor | null) => boolean,
   ): Promise<void> => {
     let cursor: Cursor | null = null
     do {
-      const { rows, next } = walk(scope, strands, cursor, STEP)
+      const { rows, next } = walk(scope, parts, cursor, STEP)
       if (!see(rows, next)) return
       cursor = next
       if (next !== null) await setImmediate()

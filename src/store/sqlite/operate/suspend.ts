@@ -7,8 +7,8 @@
  *   came to rest. A resume that was cut off is finished by the sweep.
  */
 import type { Status } from '../../../mail/status.js'
-import type { Desk } from '../write/desk.js'
-import type { Parking } from './park.js'
+import type { WriteContext } from '../write/context.js'
+import type { HoldRecipients } from './hold-recipient.js'
 
 const STEP = 100
 
@@ -29,7 +29,7 @@ interface Resting {
   readonly status: Status
 }
 
-export const createSuspend = ({ db, holds }: Desk, parking: Parking): SuspendWrites => {
+export const createSuspend = ({ db, holds }: WriteContext, holdRecipients: HoldRecipients): SuspendWrites => {
   const suspend = db.prepare(
     'UPDATE workspaces SET suspended_at = coalesce(suspended_at, ?), suspended_reason = ? WHERE id = ?',
   )
@@ -59,7 +59,7 @@ export const createSuspend = ({ db, holds }: Desk, parking: Parking): SuspendWri
     resumeStep(id, now) {
       const rows = resting.all(id)
       for (const row of rows) {
-        parking.free(row, {
+        holdRecipients.free(row, {
           action: 'resumed',
           did: 'released',
           reason: 'the workspace is no longer suspended',

@@ -12,7 +12,7 @@
  *   One verb and no small steps: a row that is written in between would be moved by
  *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
  */
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import type { Leases } from '../write/lease.js'
 
 /** Rows that say they were written within so many milliseconds were written by the new clock. */
@@ -38,11 +38,11 @@ const clamp = (time: (column: string) => string): string => `UPDATE recipients S
     held_at = min(held_at, @now), queued_at = min(queued_at, @now), updated_at = min(updated_at, @now)
   WHERE ${WAITING} AND (due_at > @latest OR held_due > @latest OR held_at > @now OR queued_at > @now OR updated_at > @now)`
 
-export const createTimes = (desk: Desk, leases: Pick<Leases, 'moved'>) => {
-  const shift = desk.db.prepare(SHIFT)
-  const pauses = desk.db.prepare(PAUSES)
-  const atStep = desk.db.prepare(clamp((column) => column))
-  const atStart = desk.db.prepare(clamp(told))
+export const createTimes = (context: WriteContext, leases: Pick<Leases, 'moved'>) => {
+  const shift = context.db.prepare(SHIFT)
+  const pauses = context.db.prepare(PAUSES)
+  const atStep = context.db.prepare(clamp((column) => column))
+  const atStart = context.db.prepare(clamp(told))
 
   /** How many recipients were moved. */
   return (now: number, by: number, longestWait: number): number => {
@@ -55,7 +55,7 @@ export const createTimes = (desk: Desk, leases: Pick<Leases, 'moved'>) => {
       atStep.run({ now, latest })
       leases.moved(by)
     }
-    if (moved > 0) desk.effects.due = true
+    if (moved > 0) context.effects.due = true
     return moved
   }
 }

@@ -1,17 +1,17 @@
 /**
  * NAME      walk - over the queue, a step at a time
  * DESCRIPTION
- *   Three strands make up the queue: what waits (by pool, workspace and due
+ *   Three parts make up the queue: what waits (by pool, workspace and due
  *   time), what is held, and what is leased. Each is an index range, so a step
  *   costs what it inspects and nothing of what was before. A cursor names the
- *   last row seen; rows that an order changes fall behind it or leave the strand.
+ *   last row seen; rows that an order changes fall behind it or leave the part.
  *   An email is looked up by itself, in one step.
  */
 import type { Status } from '../../../mail/status.js'
-import type { QueueScope } from '../../port-operations.js'
+import type { QueueScope } from '../../port/operations.js'
 import type { Statements } from '../read/statements.js'
 
-export type Strand = 'waiting' | 'held' | 'leased'
+export type QueuePart = 'waiting' | 'held' | 'leased'
 
 export interface Found {
   readonly id: string
@@ -34,7 +34,7 @@ export const FOUND =
   'id, email_id, workspace, pool, status, attempts, queued_at, due_at, boot, attempting, held, address, address_lc, last_response'
 
 export interface Cursor {
-  readonly strand: Strand
+  readonly part: QueuePart
   readonly pool: number
   readonly workspace: number
   /** Due time, boot, or id of the hold. */
@@ -80,13 +80,13 @@ export const isWithin = (place: Place, row: Found): boolean =>
   (place.suffix === null || row.address_lc.endsWith(place.suffix)) &&
   (place.emailId === null || place.emailId === row.email_id)
 
-export const strandOf = (row: Found): Strand | null =>
+export const partOf = (row: Found): QueuePart | null =>
   row.boot !== null ? 'leased' : row.due_at !== null ? 'waiting' : row.held !== null ? 'held' : null
 
 /** What waits of one mail, whoever's it is. */
 export const waitingOf = (sql: Statements, emailId: string): readonly Found[] =>
   (sql(`SELECT ${FOUND} FROM recipients WHERE email_id = ?`).all(emailId) as unknown as Found[]).filter(
-    (row) => strandOf(row) !== null,
+    (row) => partOf(row) !== null,
   )
 
 export const createWalk = (sql: Statements) => {
@@ -121,7 +121,7 @@ export const createWalk = (sql: Statements) => {
       const last = rows.at(-1)
       if (last !== undefined) {
         const [pool, workspace] = pair
-        return [rows, { strand: 'waiting', pool, workspace, at: last.due_at as number, id: last.id }]
+        return [rows, { part: 'waiting', pool, workspace, at: last.due_at as number, id: last.id }]
       }
       pair = nextPair(place, pair)
       at = [-1, '']
@@ -130,35 +130,35 @@ export const createWalk = (sql: Statements) => {
   }
 
   const marked = (
-    strand: 'held' | 'leased',
+    part: 'held' | 'leased',
     cursor: Cursor | null,
     limit: number,
   ): readonly [Found[], Cursor | null] => {
-    const column = strand === 'held' ? 'held' : 'boot'
+    const column = part === 'held' ? 'held' : 'boot'
     const rows = sql(
       `SELECT ${FOUND} FROM recipients WHERE ${column} IS NOT NULL AND (${column}, id) > (?, ?)
        ORDER BY ${column}, id LIMIT ? + 0`,
-    ).all(cursor?.at ?? (strand === 'held' ? '' : -1), cursor?.id ?? '', limit) as unknown as Found[]
+    ).all(cursor?.at ?? (part === 'held' ? '' : -1), cursor?.id ?? '', limit) as unknown as Found[]
     const last = rows.at(-1)
     if (last === undefined) return [[], null]
-    return [rows, { strand, pool: 0, workspace: 0, at: last[column] as number | string, id: last.id }]
+    return [rows, { part, pool: 0, workspace: 0, at: last[column] as number | string, id: last.id }]
   }
 
-  const oneEmail = (place: Place, strands: readonly Strand[]): Step => {
+  const oneEmail = (place: Place, parts: readonly QueuePart[]): Step => {
     const here = waitingOf(sql, place.emailId ?? '').filter(
-      (row) => strands.includes(strandOf(row) as Strand) && isWithin(place, row),
+      (row) => parts.includes(partOf(row) as QueuePart) && isWithin(place, row),
     )
     return { rows: here, next: null }
   }
 
   /** The next rows of a scope: at most `limit` are inspected, those that match are given. */
-  return (scope: QueueScope, strands: readonly Strand[], cursor: Cursor | null, limit: number): Step => {
+  return (scope: QueueScope, parts: readonly QueuePart[], cursor: Cursor | null, limit: number): Step => {
     const place = placeOf(sql, scope)
     if (place === null) return { rows: [], next: null }
-    if (place.emailId !== null) return oneEmail(place, strands)
+    if (place.emailId !== null) return oneEmail(place, parts)
     let from = cursor
-    for (const strand of strands.slice(cursor === null ? 0 : strands.indexOf(cursor.strand))) {
-      const [rows, next] = strand === 'waiting' ? waiting(place, from, limit) : marked(strand, from, limit)
+    for (const part of parts.slice(cursor === null ? 0 : parts.indexOf(cursor.part))) {
+      const [rows, next] = part === 'waiting' ? waiting(place, from, limit) : marked(part, from, limit)
       if (next !== null) return { rows: rows.filter((row) => isWithin(place, row)), next }
       from = null
     }

@@ -6,7 +6,7 @@
  *   becomes ranges of places that never miss a row and are narrow on every day
  *   whose clock was right.
  */
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { dayOf, dayStart, ordAt, timeOf } from './ord.js'
 
 export interface Day {
@@ -68,7 +68,7 @@ const roundUp = (ms: number): number => (ms <= 0 ? 0 : 2 ** Math.max(10, Math.ce
 export type NoteDay = (ord: number, createdAt: number) => void
 
 /** Nearly always two comparisons. */
-export const createDayNotes = ({ db, onRollback }: Desk): NoteDay => {
+export const createDayNotes = ({ db, onRollback }: WriteContext): NoteDay => {
   const write = db.prepare(
     `INSERT INTO email_days (day, behind, ahead) VALUES (?, ?, ?)
      ON CONFLICT (day) DO UPDATE SET behind = max(behind, excluded.behind), ahead = max(ahead, excluded.ahead)`,

@@ -9,7 +9,7 @@
  *   confirms it (`follow`). Or else one wrong start would spend years of places.
  */
 import { type Clock, steadyClock } from '../../../base/clock.js'
-import { CLOCK_AHEAD_MS } from '../../port-upkeep.js'
+import { CLOCK_AHEAD_MS } from '../../port/upkeep.js'
 import type { Db } from '../connect.js'
 import { after, ordAt, timeOf } from './ord.js'
 

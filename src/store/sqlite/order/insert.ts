@@ -1,13 +1,13 @@
 /**
  * NAME      insert - storing a row of who is who
  */
-import type { Written } from '../../port-tenants.js'
+import type { Written } from '../../port/tenants/tenants.js'
 import type { Table } from '../schema/record.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 
 /** Stores a row, and gives it its place. */
 export const inserter = <T>(
-  { db, order }: Pick<Desk, 'db' | 'order'>,
+  { db, order }: Pick<WriteContext, 'db' | 'order'>,
   table: Table<T>,
 ): ((row: T) => unknown) => {
   const insert = db.prepare(table.insert)

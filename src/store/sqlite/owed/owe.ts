@@ -6,10 +6,10 @@
  *   with. The timeline's event of the payment carries a dedupe key per recipient
  *   and action, which is how we know later what was told already.
  */
+
+import type { DsnPayment, Outcome } from '../../../lifecycle/facts.js'
 import { owedReport } from '../../../mail/dsn/owed.js'
 import type { Action } from '../../../mail/report/report.js'
-import type { Outcome } from '../../port.js'
-import type { DsnPayment } from '../../port-sender-dsns.js'
 import type { Db } from '../connect.js'
 import { NOTHING } from '../log/codec.js'
 import type { AddEvent } from '../write/events.js'

@@ -5,7 +5,7 @@
  *   grouped: a report is one email and one action.
  */
 import type { Action } from '../../../mail/report/report.js'
-import type { OwedDsn, OwedRecipient } from '../../port-sender-dsns.js'
+import type { OwedDsn, OwedRecipient } from '../../port/sender-dsns.js'
 import type { Row } from '../connect.js'
 import { createUnpackMore, type More } from '../log/codec.js'
 import type { Statements } from '../read/statements.js'

@@ -7,8 +7,8 @@
  *   queue goes in steps, so that it never holds up its thread.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { QueueDepth } from '../../port.js'
-import type { QueueOwner } from '../../port-operations.js'
+import type { QueueOwner } from '../../port/operations.js'
+import type { QueueDepth } from '../../port/upkeep.js'
 import type { Statements } from './statements.js'
 
 const STEP = 5000

@@ -1,15 +1,16 @@
 /**
  * NAME      emails - reading mail
  * DESCRIPTION
- *   Lists are made of strands: one per workspace and mode (and status), each an
+ *   Lists are made of branches: one per workspace and mode (and status), each an
  *   index range, so a page costs the same at a thousand rows and at ten million.
  *   `to` and `tag` lead with their own index.
  *   Time filters become ranges of places (order/days.ts), which are narrow
  *   unless the clock was wrong on a day.
  */
+
+import type { Mode, Page, Rows } from '../../../lifecycle/page.js'
 import { wireAddress } from '../../../mail/address.js'
 import { STATUSES, type Status } from '../../../mail/status.js'
-import type { Mode, Page, Rows } from '../../page.js'
 import type {
   EmailFilter,
   EmailRecord,
@@ -18,11 +19,11 @@ import type {
   LastWords,
   RecipientOwner,
   RecipientRow,
-} from '../../port.js'
+} from '../../port/ledger.js'
 import type { Row } from '../connect.js'
 import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
 import { FOREIGN_MESSAGE_ID } from './message-ids.js'
-import { type List, listOfStrands, pageOf, type Strand } from './pages.js'
+import { type Branch, type List, listOfBranches, pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
 export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
@@ -76,7 +77,7 @@ const withTimes = (clauses: Clauses, { createdAfter, createdBefore }: EmailFilte
   return clauses
 }
 
-const strand = (from: string, ord: string, clauses: Clauses): Strand => ({
+const branch = (from: string, ord: string, clauses: Clauses): Branch => ({
   from,
   ord,
   where: clauses.texts.join(' AND '),
@@ -86,8 +87,8 @@ const strand = (from: string, ord: string, clauses: Clauses): Strand => ({
 /** An address as `address_lc` has it, however its domain is written. */
 export const addressLc = (address: string): string => wireAddress(address).toLowerCase()
 
-/** Strands of one workspace that start from a recipient's address or a tag, and look the rest up. */
-const searched = (filter: EmailFilter, workspace: number): Strand => {
+/** Branches of one workspace that start from a recipient's address or a tag, and look the rest up. */
+const searched = (filter: EmailFilter, workspace: number): Branch => {
   const clauses = new Clauses()
   const { to, tag } = filter
   const ord = to !== null ? 'r.email_ord' : 't.email_ord'
@@ -101,17 +102,17 @@ const searched = (filter: EmailFilter, workspace: number): Strand => {
   const from = [...(to !== null ? ['recipients r'] : []), ...(tag !== null ? ['tags t'] : []), 'emails e']
   // CROSS JOIN keeps this order: the searched index leads.
   const timed = withTimes(clauses.add(`e.ord = ${ord}`), filter)
-  return { ...strand(from.join(' CROSS JOIN '), ord, timed), repeats: true }
+  return { ...branch(from.join(' CROSS JOIN '), ord, timed), repeats: true }
 }
 
-const strandsOf = (filter: EmailFilter, workspaces: readonly number[]): Strand[] => {
+const branchesOf = (filter: EmailFilter, workspaces: readonly number[]): Branch[] => {
   if (filter.to !== null || filter.tag !== null) return workspaces.map((n) => searched(filter, n))
   const modes = filter.mode === null ? [0, 1] : [filter.mode === 'test' ? 1 : 0]
   return workspaces.flatMap((n) =>
     modes.map((test) => {
       const clauses = new Clauses().add('e.workspace = ? AND e.test = ?', n, test)
       if (filter.status !== null) clauses.add('e.status = ?', filter.status)
-      return strand('emails e', 'e.ord', withTimes(clauses, filter))
+      return branch('emails e', 'e.ord', withTimes(clauses, filter))
     }),
   )
 }
@@ -157,8 +158,8 @@ export const createEmailReads = (sql: Statements) => {
   }
 
   const listed = (filter: EmailFilter): List =>
-    listOfStrands(
-      strandsOf(filter, workspacesIn(sql, filter)),
+    listOfBranches(
+      branchesOf(filter, workspacesIn(sql, filter)),
       { from: 'emails WHERE true', params: [] },
       rangesFor(sql, filter),
     )

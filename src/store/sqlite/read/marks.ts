@@ -8,7 +8,7 @@
  *   their ids. The row itself may be gone.
  */
 
-import type { Page } from '../../page.js'
+import type { Page } from '../../../lifecycle/page.js'
 import { TOP } from '../order/ord.js'
 import type { Statements } from './statements.js'
 

@@ -1,21 +1,21 @@
 /**
  * NAME      pages - keyset pages over rising places
  * DESCRIPTION
- *   A page is a range of places in one or more strands, each of them an index
- *   range in their order; strands are merged, so a list over many workspaces costs
+ *   A page is a range of places in one or more branches, each of them an index
+ *   range in their order; branches are merged, so a list over many workspaces costs
  *   a seek for each and never a scan. One row more than the limit tells whether
  *   there is more ahead, one EXISTS tells of the side behind.
- *   All of it is read in one snapshot: between two, a row of one strand could be
+ *   All of it is read in one snapshot: between two, a row of one branch could be
  *   committed below a later one of another, and no page would ever show it.
  */
-import type { Page, Rows } from '../../page.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { Range } from '../order/days.js'
 import { TOP } from '../order/ord.js'
 import { boundaryOf, type Ids, markOf } from './marks.js'
 import type { Statements } from './statements.js'
 
 /** Part of a list whose rows an index holds in the order of their places. */
-export interface Strand {
+export interface Branch {
   readonly from: string
   /** The column of a row's place. */
   readonly ord: string
@@ -28,7 +28,7 @@ export interface Strand {
 }
 
 export interface List {
-  readonly strands: readonly Strand[]
+  readonly branches: readonly Branch[]
   /** Where its rows can stand, rising; all of them lie in these. */
   readonly ranges: readonly Range[]
   readonly ids: Ids
@@ -36,15 +36,15 @@ export interface List {
 
 const EVERYWHERE: readonly Range[] = [{ from: 0, to: TOP }]
 
-/** A list that is one strand of a table whose ids are its keys. */
+/** A list that is one branch of a table whose ids are its keys. */
 export const listOf = (table: string, where: string, params: readonly unknown[]): List => ({
-  strands: [{ from: table, ord: 'ord', key: 'id', where, params }],
+  branches: [{ from: table, ord: 'ord', key: 'id', where, params }],
   ranges: EVERYWHERE,
   ids: { from: `${table} WHERE true`, params: [] },
 })
 
-export const listOfStrands = (strands: readonly Strand[], ids: Ids, ranges = EVERYWHERE): List => ({
-  strands,
+export const listOfBranches = (branches: readonly Branch[], ids: Ids, ranges = EVERYWHERE): List => ({
+  branches,
   ranges,
   ids,
 })
@@ -54,11 +54,11 @@ interface Place {
   readonly key?: unknown
 }
 
-const within = (strand: Strand): string =>
-  `FROM ${strand.from} WHERE ${strand.where} AND ${strand.ord} >= ? AND ${strand.ord} < ?`
+const within = (branch: Branch): string =>
+  `FROM ${branch.from} WHERE ${branch.where} AND ${branch.ord} >= ? AND ${branch.ord} < ?`
 
-const select = (strand: Strand): string =>
-  `SELECT ${strand.repeats === true ? 'DISTINCT ' : ''}${strand.ord} AS ord${strand.key === undefined ? '' : `, ${strand.key} AS key`}`
+const select = (branch: Branch): string =>
+  `SELECT ${branch.repeats === true ? 'DISTINCT ' : ''}${branch.ord} AS ord${branch.key === undefined ? '' : `, ${branch.key} AS key`}`
 
 /** The parts of the ranges that lie on one side of a boundary. */
 const cut = (ranges: readonly Range[], side: 'older' | 'newer', boundary: number): Range[] =>
@@ -68,40 +68,40 @@ const cut = (ranges: readonly Range[], side: 'older' | 'newer', boundary: number
     )
     .filter(({ from, to }) => from < to)
 
-/** The rows of a strand nearest to where the page starts. */
+/** The rows of a branch nearest to where the page starts. */
 const placesOf = (
   sql: Statements,
-  strand: Strand,
+  branch: Branch,
   ranges: readonly Range[],
   descending: boolean,
   limit: number,
 ): Place[] => {
   const statement = sql(
-    `${select(strand)} ${within(strand)} ORDER BY ${strand.ord} ${descending ? 'DESC' : 'ASC'} LIMIT ? + 0`,
+    `${select(branch)} ${within(branch)} ORDER BY ${branch.ord} ${descending ? 'DESC' : 'ASC'} LIMIT ? + 0`,
   )
   const found: Place[] = []
   for (const { from, to } of descending ? [...ranges].reverse() : ranges) {
     if (found.length >= limit) break
-    found.push(...(statement.all(...strand.params, from, to, limit - found.length) as unknown as Place[]))
+    found.push(...(statement.all(...branch.params, from, to, limit - found.length) as unknown as Place[]))
   }
   return found
 }
 
-const exists = (sql: Statements, strands: readonly Strand[], ranges: readonly Range[]): boolean =>
-  strands.some((strand) =>
+const exists = (sql: Statements, branches: readonly Branch[], ranges: readonly Range[]): boolean =>
+  branches.some((branch) =>
     ranges.some(
       ({ from, to }) =>
-        sql(`SELECT 1 AS found ${within(strand)} LIMIT 1`).get(...strand.params, from, to) !== undefined,
+        sql(`SELECT 1 AS found ${within(branch)} LIMIT 1`).get(...branch.params, from, to) !== undefined,
     ),
   )
 
-const countUpTo = (sql: Statements, { strands, ranges }: List, most: number): number => {
+const countUpTo = (sql: Statements, { branches, ranges }: List, most: number): number => {
   let total = 0
-  for (const strand of strands) {
+  for (const branch of branches) {
     for (const { from, to } of ranges) {
       if (total >= most) return total
-      const row = sql(`SELECT count(*) AS n FROM (${select(strand)} ${within(strand)} LIMIT ? + 0)`).get(
-        ...strand.params,
+      const row = sql(`SELECT count(*) AS n FROM (${select(branch)} ${within(branch)} LIMIT ? + 0)`).get(
+        ...branch.params,
         from,
         to,
         most - total,
@@ -114,14 +114,14 @@ const countUpTo = (sql: Statements, { strands, ranges }: List, most: number): nu
 
 /** One page of places, newest first, and what surrounds it. */
 const pageOfPlaces = (sql: Statements, list: List, page: Page): Rows<Place> => {
-  const { strands, ranges } = list
+  const { branches, ranges } = list
   const descending = page.direction === 'older'
   const boundary = boundaryOf(sql, list.ids, page)
   const side = cut(ranges, page.direction, boundary)
-  const merged = strands.flatMap((strand) => placesOf(sql, strand, side, descending, page.limit + 1))
+  const merged = branches.flatMap((branch) => placesOf(sql, branch, side, descending, page.limit + 1))
   const sign = descending ? -1 : 1
   const sorted =
-    strands.length > 1
+    branches.length > 1
       ? merged.sort((a, b) => sign * (a.ord - b.ord)).filter((one, i, all) => one.ord !== all[i - 1]?.ord)
       : merged
   const rows = sorted.slice(0, page.limit)
@@ -131,8 +131,8 @@ const pageOfPlaces = (sql: Statements, list: List, page: Page): Rows<Place> => {
   const more = sorted.length > page.limit
   return {
     rows,
-    hasOlder: descending ? more : exists(sql, strands, cut(ranges, 'older', older)),
-    hasNewer: descending ? page.anchor !== null && exists(sql, strands, cut(ranges, 'newer', newer)) : more,
+    hasOlder: descending ? more : exists(sql, branches, cut(ranges, 'older', older)),
+    hasNewer: descending ? page.anchor !== null && exists(sql, branches, cut(ranges, 'newer', newer)) : more,
     older: markOf(older),
     newer: markOf(newer),
     total: page.countUpTo > 0 ? countUpTo(sql, list, page.countUpTo) : null,

@@ -5,7 +5,7 @@
  *   the next commit (memory.ts), so a revoked key is gone from the very next
  *   read, whichever process revoked it.
  */
-import type { Page, Rows } from '../../page.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
 import type {
   AccountRow,
   CredentialRow,
@@ -13,7 +13,7 @@ import type {
   KnownPool,
   SuppressionRow,
   WorkspaceRow,
-} from '../../port-tenants.js'
+} from '../../port/tenants/tenants.js'
 import type { Table } from '../schema/record.js'
 import { ACCOUNTS, CREDENTIALS, KEYS, KNOWN_POOLS, SUPPRESSIONS, WORKSPACES } from '../schema/tables.js'
 import type { Remember } from './memory.js'

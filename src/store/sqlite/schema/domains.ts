@@ -1,7 +1,7 @@
 /**
  * NAME      domains - the table of sending domains
  */
-import type { DomainRow } from '../../port-domains.js'
+import type { DomainRow } from '../../port/tenants/domains.js'
 import { table } from './record.js'
 
 export const DOMAINS_STEP = `

@@ -4,7 +4,7 @@
  *   A recipient that has left has the id of its lot in `held`. What Postern 0.1
  *   exported had no lot: it becomes one together.
  */
-import type { LotRow } from '../../port-carry.js'
+import type { LotRow } from '../../port/carry.js'
 import { table } from './record.js'
 
 const FIRST = 'lot_00000000000000000000000000'

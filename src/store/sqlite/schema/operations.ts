@@ -4,7 +4,7 @@
  *   Holds that stand, and on each recipient at rest which of them keeps it and
  *   when it would have been due. Sending domains with their keys, sealed.
  */
-import type { HoldRow } from '../../port-operations.js'
+import type { HoldRow } from '../../port/operations.js'
 import { table } from './record.js'
 
 export const OPERATIONS = `

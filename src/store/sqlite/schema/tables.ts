@@ -12,7 +12,7 @@ import type {
   PoolRow,
   SuppressionRow,
   WorkspaceRow,
-} from '../../port-tenants.js'
+} from '../../port/tenants/tenants.js'
 import { type Table, table } from './record.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })

@@ -8,7 +8,7 @@
 import { domainSought, sortedAddress } from '../../../mail/query/matches.js'
 import type { Term } from '../../../mail/query/query.js'
 import { hasRuns, soughtOf, wordsOf } from '../../../mail/query/words.js'
-import type { SearchFilter } from '../../port.js'
+import type { SearchFilter } from '../../port/ledger.js'
 import type { Range } from '../order/days.js'
 import { addressLc, ordsOfMessage, workspacesIn } from '../read/emails.js'
 import type { Statements } from '../read/statements.js'

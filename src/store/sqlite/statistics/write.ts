@@ -14,7 +14,7 @@ import {
   type StatisticsRow,
 } from '../../port/statistics.js'
 import type { Db } from '../connect.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { crowdedOut, ROOM, restOf } from './busiest.js'
 import { added, busyOf, decode } from './counts.js'
 
@@ -99,7 +99,10 @@ const makeRoom = (sql: Statements, add: Add, { at, dimension, workspace, test }:
       }
 }
 
-export const createStatisticsWrites = ({ db, names }: Pick<Desk, 'db' | 'names'>): StatisticsWrites => {
+export const createStatisticsWrites = ({
+  db,
+  names,
+}: Pick<WriteContext, 'db' | 'names'>): StatisticsWrites => {
   const sql = prepare(db)
   const add = createAdd(db)
   return {

@@ -9,7 +9,7 @@
 import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../order/days.js'
 import { dayStart } from '../order/ord.js'
 import type { Unindex } from '../search/write.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { DROP_REPORTS } from '../write/reports.js'
 
 /** Taking a mail out of the search index costs the writer a third of a millisecond; others write in between. */
@@ -39,7 +39,7 @@ export interface Dropped {
 
 const OPEN = '(scheduled + queued + deferred > 0) AS open'
 
-const prepare = ({ db }: Desk) => ({
+const prepare = ({ db }: WriteContext) => ({
   days: db.prepare<[], Day>(ALL_DAYS),
   /** Not the day in which places are given. */
   forgetDay: db.prepare<[number, number, number, number]>(
@@ -104,8 +104,8 @@ const createWalk = (begin: () => Stretch[]) => {
   }
 }
 
-export const createRetention = (desk: Desk, unindex: Unindex) => {
-  const sql = prepare(desk)
+export const createRetention = (context: WriteContext, unindex: Unindex) => {
+  const sql = prepare(context)
   let files: string[] = []
 
   const dropBody = (n: number, emailId: string): void => {

@@ -7,9 +7,10 @@
  *   committed. A mail deferred by a report whose deadline passed has expired
  *   (4.4.7): some MTAs never report the end.
  */
+
+import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { observed } from '../../observed.js'
-import type { Outcome, Settled } from '../../port.js'
-import type { Keep } from '../../port-upkeep.js'
+import type { Keep } from '../../port/upkeep.js'
 import { createAuditSweep } from '../audit/write.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
@@ -22,7 +23,7 @@ import type { Unindex } from '../search/write.js'
 import { createStatisticsSweep } from '../statistics/write.js'
 import { createIncidentSweep, type IncidentWrites } from '../watch/incidents.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { ANSWER_KEPT_MS } from '../write/idempotency.js'
 import { createReportSweep } from '../write/reports.js'
 import { createRetention } from './retention.js'
@@ -30,8 +31,8 @@ import { createRetention } from './retention.js'
 const STEP = 200
 const WINDOW_KEPT_MS = 3600_000
 
-const prepare = (desk: Desk) => {
-  const { db } = desk
+const prepare = (context: WriteContext) => {
+  const { db } = context
   return {
     overdue: db
       .prepare<[number], string>(`SELECT id FROM recipients WHERE deadline <= ? LIMIT ${STEP}`)
@@ -66,21 +67,21 @@ const expiry = (recipientId: string, now: number): Outcome =>
   })
 
 export const createSweepStep = (
-  desk: Desk,
+  context: WriteContext,
   settle: (outcome: Outcome) => Settled | null,
   tell: Pick<SuppressionEvents, 'removed'>,
   unindex: Unindex,
   incidents: IncidentWrites,
 ) => {
-  const sql = prepare(desk)
-  const retain = createRetention(desk, unindex)
-  const sweepPosts = createPostSweep(desk)
-  const forget = createStatisticsSweep(desk.db)
-  const forgetJobs = createJobSweep(desk.db)
-  const endOver = createIdentitySweep(desk.db)
-  const forgetEntries = createAuditSweep(desk)
-  const endIncidents = createIncidentSweep(desk, incidents)
-  const forgetReports = createReportSweep(desk.db)
+  const sql = prepare(context)
+  const retain = createRetention(context, unindex)
+  const sweepPosts = createPostSweep(context)
+  const forget = createStatisticsSweep(context.db)
+  const forgetJobs = createJobSweep(context.db)
+  const endOver = createIdentitySweep(context.db)
+  const forgetEntries = createAuditSweep(context)
+  const endIncidents = createIncidentSweep(context, incidents)
+  const forgetReports = createReportSweep(context.db)
 
   const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
@@ -108,7 +109,7 @@ export const createSweepStep = (
   }
 
   return (now: number, keep: Keep): Swept => {
-    desk.order.beat()
+    context.order.beat()
     const overdue = keep.deadlines === false ? 0 : expire(now)
     const old = retain(now - keep.bodiesMs, now - keep.emailsMs)
     const others =

@@ -15,7 +15,7 @@ import { Fault, toPlainFault } from '../../../base/fault.js'
 import { createAudited } from '../audit/write.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
 import type { Tightness } from '../room/ballast.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { FencedError } from './fence.js'
 
 export class BrokenStore extends Error {
@@ -55,12 +55,12 @@ export interface Round {
 }
 
 export const createBatch = (
-  desk: Desk,
+  context: WriteContext,
   verbs: WriterVerbs,
   { pass, tightness, fence, fileFence, beat }: Round,
 ) => {
-  const { db } = desk
-  const audited = createAudited(desk)
+  const { db } = context
+  const audited = createAudited(context)
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -76,7 +76,7 @@ export const createBatch = (
   }
 
   const guarded = (call: Call): Answer => {
-    const { leased, settled } = desk.effects
+    const { leased, settled } = context.effects
     const before = [leased.length, settled.length] as const
     save.run()
     try {
@@ -84,9 +84,9 @@ export const createBatch = (
     } catch (error) {
       if (isPassing(codeOf(error)) || BROKEN.test(codeOf(error))) throw error
       undo.run()
-      for (const lost of leased.splice(before[0])) desk.hot.drop(lost[0])
+      for (const lost of leased.splice(before[0])) context.hot.drop(lost[0])
       settled.splice(before[1])
-      desk.rolledBack()
+      context.rolledBack()
       return failed(call[0], error)
     } finally {
       if (db.inTransaction) release.run()
@@ -95,9 +95,9 @@ export const createBatch = (
 
   const abandon = (): void => {
     if (db.inTransaction) rollback.run()
-    for (const lost of desk.effects.leased) desk.hot.drop(lost[0])
-    desk.forgetEffects()
-    desk.rolledBack()
+    for (const lost of context.effects.leased) context.hot.drop(lost[0])
+    context.forgetEffects()
+    context.rolledBack()
   }
 
   const passAll = (calls: readonly Call[], moment: string): void => {
@@ -108,10 +108,10 @@ export const createBatch = (
     try {
       begin.run()
       fence()
-      desk.holds.look()
-      desk.order.begin()
+      context.holds.look()
+      context.order.begin()
       const answers = calls.map(run)
-      desk.order.keep()
+      context.order.keep()
       passAll(calls, 'before-commit')
       const began = performance.now()
       commit.run()

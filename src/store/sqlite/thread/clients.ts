@@ -6,7 +6,7 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { Answer, Call, FromWriter, Topic, ToWriter, WriterSettings } from '../protocol.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { RAW_OF_CLAIMED } from './wire.js'
 
 export interface Client {
@@ -45,7 +45,7 @@ export const answerAll = (jobs: readonly Job[], answers: readonly Answer[]): voi
 }
 
 export const createClients = (
-  desk: Desk,
+  context: WriteContext,
   settings: WriterSettings,
   enqueue: (client: Client, calls: readonly Call[]) => void,
 ): Clients => {
@@ -57,9 +57,9 @@ export const createClients = (
     if (on) taker = client
     else if (taker !== client) return
     else taker = null
-    desk.hot.ready = taker?.ready ?? null
-    desk.hot.open = taker !== null
-    if (taker === null) desk.hot.clear()
+    context.hot.ready = taker?.ready ?? null
+    context.hot.open = taker !== null
+    if (taker === null) context.hot.clear()
   }
 
   const listen = (client: Client, topic: Topic, on: boolean): void => {
@@ -77,7 +77,7 @@ export const createClients = (
         else if (message.kind === 'listen') listen(client, message.topic, message.on)
         else {
           client.ready = new Set(message.poolIds)
-          if (taker === client) desk.hot.ready = client.ready
+          if (taker === client) context.hot.ready = client.ready
         }
       })
       port.on('close', () => {
@@ -88,9 +88,9 @@ export const createClients = (
     },
 
     publish() {
-      const { due, leased, settled } = desk.effects
+      const { due, leased, settled } = context.effects
       if (!due && leased.length === 0 && settled.length === 0) return
-      desk.forgetEffects()
+      context.forgetEffects()
       if (leased.length > 0 && taker !== null) {
         const raws = leased.map((one) => one[RAW_OF_CLAIMED]).filter((raw) => raw !== null)
         const buffers = new Set(raws.map((raw) => raw.buffer as ArrayBuffer))

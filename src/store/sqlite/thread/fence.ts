@@ -18,7 +18,7 @@
  */
 import { existsSync, renameSync, statSync } from 'node:fs'
 import { leftLogName, logOf } from '../connect.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 
 /** The database belongs to another daemon, or another file has its name. */
 export class FencedError extends Error {
@@ -30,7 +30,7 @@ const isFull = (error: unknown): boolean =>
 
 /** The answer is to be called inside each transaction, and throws FencedError. */
 export const createFence = (
-  { db, boot }: Pick<Desk, 'db' | 'boot'>,
+  { db, boot }: Pick<WriteContext, 'db' | 'boot'>,
   daemon: boolean,
   onFull: () => void,
 ): (() => void) => {

@@ -8,7 +8,7 @@
  *   are written within a second. A bucket seen for the first time starts from
  *   what the disk remembers.
  */
-import type { WindowCount } from '../../port-tenants.js'
+import type { WindowCount } from '../../port/tenants/tenants.js'
 import type { Used } from '../protocol.js'
 
 export interface Window {

@@ -6,8 +6,14 @@
  *   goes as flat arrays; and the bodies of one message share one buffer, because
  *   each buffer costs more than its bytes. Large bodies keep their own.
  */
-import type { Acceptance, Claimed, DsnRequest, IdempotentAnswer, NewEmail } from '../../port.js'
-import type { DsnPayment } from '../../port-sender-dsns.js'
+import type {
+  Acceptance,
+  Claimed,
+  DsnPayment,
+  DsnRequest,
+  IdempotentAnswer,
+  NewEmail,
+} from '../../../lifecycle/facts.js'
 
 /** Above this a body is not copied into the shared buffer. */
 const OWN_BUFFER = 64 * 1024

@@ -13,13 +13,13 @@ import { type Db, openWriter } from '../connect.js'
 import type { Call, Notice, Order, WriterSettings } from '../protocol.js'
 import { createTightness } from '../room/ballast.js'
 import { migrate, NewerDatabaseError } from '../schema/migrate.js'
-import { createDesk } from '../write/desk.js'
+import { createWriteContext } from '../write/context.js'
 import { createVerbs } from '../write/verbs.js'
 import { BrokenStore, createBatch } from './batch.js'
 import { answerAll, type Client, createClients, type Job } from './clients.js'
 import { createFaultPoint } from './fault-point.js'
 import { createFence, createFileFence } from './fence.js'
-import { createBeat } from './pulse.js'
+import { createBeat } from './load-counts.js'
 
 /**
  * So many verbs share a commit, or a few more: beyond it, answers would be late
@@ -57,14 +57,14 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   const fileFence = createFileFence(settings.file)
   const db = openWriter(settings.file)
   migrate(db, Date.now(), settings.version)
-  const desk = createDesk(db)
+  const context = createWriteContext(db)
   const tightness = createTightness(dirname(settings.file), () => performance.now())
-  const batch = createBatch(desk, createVerbs(desk), {
+  const batch = createBatch(context, createVerbs(context), {
     pass: createFaultPoint(settings.faultPoint),
     tightness,
-    fence: createFence(desk, settings.daemon, tightness.full),
+    fence: createFence(context, settings.daemon, tightness.full),
     fileFence,
-    beat: createBeat(settings.pulse),
+    beat: createBeat(settings.loadCounts),
   })
   let waiting: Job[][] = []
   let closing = false
@@ -74,7 +74,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
     if (waiting.length === 0) setImmediate(pump)
     waiting.push(calls.map((call) => ({ client, call })))
   }
-  const clients = createClients(desk, settings, enqueue)
+  const clients = createClients(context, settings, enqueue)
 
   const end = (): void => {
     clearInterval(looking)

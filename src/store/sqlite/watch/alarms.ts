@@ -2,17 +2,16 @@
  * NAME      alarms - counting what goes wrong, and telling each crossing once
  * DESCRIPTION
  *   A fold adds counts, moves the mark of the log up to which they are told, and
- *   judges (store/watch/alarms.ts), all in one commit with the event of an alarm
+ *   judges (port/watch/alarms.ts), all in one commit with the event of an alarm
  *   and with its hold. So whoever dies and counts again from the stored mark
  *   counts nothing twice and tells nothing twice.
  *   Judged are the workspaces that were counted now, and those whose alarms stand,
  *   since these end by time alone.
  */
 import { newId } from '../../../base/id.js'
-import type { AlarmFold, AlarmTurn } from '../../port/watch.js'
-import type { Notice } from '../../port-log.js'
-import type { HoldRow } from '../../port-operations.js'
-import type { WorkspaceRow } from '../../port-tenants.js'
+import type { Notice } from '../../port/log.js'
+import type { HoldRow } from '../../port/operations.js'
+import type { WorkspaceRow } from '../../port/tenants/tenants.js'
 import {
   ALARM_HOLD,
   ALARM_SPAN_MS,
@@ -25,7 +24,8 @@ import {
   type Raised,
   type Rate,
   shareOf,
-} from '../../watch/alarms.js'
+} from '../../port/watch/alarms.js'
+import type { AlarmFold, AlarmTurn } from '../../port/watch/watch.js'
 import type { Db, Row } from '../connect.js'
 import { WORKSPACES } from '../schema/tables.js'
 

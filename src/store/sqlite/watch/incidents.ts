@@ -7,15 +7,15 @@
  *   A decision is carried out by pages: the first of them makes it, the sweep ends what a crash left.
  */
 import { newId } from '../../../base/id.js'
+import type { Notice } from '../../port/log.js'
+import type { SuppressionRow } from '../../port/tenants/tenants.js'
 import type {
   AddedHardBounce,
   Decision,
   HardBounce,
   IncidentRow,
   PendingSuppression,
-} from '../../port/incident.js'
-import type { Notice } from '../../port-log.js'
-import type { SuppressionRow } from '../../port-tenants.js'
+} from '../../port/watch/incident.js'
 import {
   INCIDENT_STANDS_MS,
   INCIDENT_WINDOW_MS,
@@ -24,12 +24,12 @@ import {
   LIVING_WITHIN_MS,
   MOST_LIVING,
   type Refusals,
-} from '../../watch/incidents.js'
+} from '../../port/watch/incidents.js'
 import type { Row } from '../connect.js'
 import { kindOf } from '../log/codec.js'
 import { inserter } from '../order/insert.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import { INCIDENTS, PENDING } from './incident-step.js'
 import { domainOf, type OutcomeCounts } from './outcome-counts.js'
 import type { SuppressionEvents } from './suppressions.js'
@@ -65,7 +65,7 @@ interface Met {
   readonly list: string
 }
 
-const prepare = ({ db }: Desk) => ({
+const prepare = ({ db }: WriteContext) => ({
   taken: db.prepare<[string], { upstream: string; at: number }>(
     `SELECT m.upstream_id AS upstream, e.occurred_at AS at FROM recipients r
      JOIN events e ON e.email = r.email_ord AND e.recipient = r.id JOIN mtas m ON m.n = json_extract(e.more, '$[1]')
@@ -115,11 +115,11 @@ const prepare = ({ db }: Desk) => ({
   drop: db.prepare('DELETE FROM pending_suppressions WHERE id = ?'),
 })
 
-export const createIncidentWrites = (desk: Desk, parts: IncidentParts): IncidentWrites => {
+export const createIncidentWrites = (context: WriteContext, parts: IncidentParts): IncidentWrites => {
   const { counts, tell, addSuppression, addNotice } = parts
-  const sql = prepare(desk)
-  const insert = inserter(desk, INCIDENTS)
-  const insertPending = inserter(desk, PENDING)
+  const sql = prepare(context)
+  const insert = inserter(context, INCIDENTS)
+  const insertPending = inserter(context, PENDING)
 
   const countWindow = (cause: string, upstreamId: string | null, domain: string, now: number): Refusals => {
     const look = () => sql.window.get(cause) ?? { addresses: 0, taken: now, living: 0, unasked: 0 }
@@ -238,8 +238,8 @@ export const createIncidentWrites = (desk: Desk, parts: IncidentParts): Incident
 }
 
 /** What nobody decided is dismissed; what was decided is carried out. The number of rows. */
-export const createIncidentSweep = (desk: Desk, { decideStep }: IncidentWrites) => {
-  const { db } = desk
+export const createIncidentSweep = (context: WriteContext, { decideStep }: IncidentWrites) => {
+  const { db } = context
   const stale = db.prepare<[number], { id: string; account: string }>(
     'SELECT id, account_id AS account FROM incidents WHERE decided_at IS NULL AND created_at < ? LIMIT 10',
   )

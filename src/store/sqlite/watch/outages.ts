@@ -5,8 +5,8 @@
  *   restart neither tells it again nor forgets to tell that it is over.
  */
 
-import type { Outage, StandingAlarm } from '../../port/watch.js'
-import type { Notice } from '../../port-log.js'
+import type { Notice } from '../../port/log.js'
+import type { Outage, StandingAlarm } from '../../port/watch/watch.js'
 import type { Db } from '../connect.js'
 import type { Statements } from '../read/statements.js'
 

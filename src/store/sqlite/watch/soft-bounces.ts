@@ -5,12 +5,12 @@
  *   counted are the recipients of that address that are kept and bounced so, since the last one that took its mail.
  */
 import { newId } from '../../../base/id.js'
+import type { Outcome } from '../../../lifecycle/facts.js'
 import { normalizeAddress } from '../../../mail/address.js'
-import type { Outcome } from '../../port.js'
-import type { SuppressionRow } from '../../port-tenants.js'
-import { LIVING_AFTER_MS } from '../../watch/incidents.js'
-import type { SoftLimits } from '../../watch/soft-bounces.js'
-import type { Desk } from '../write/desk.js'
+import type { SuppressionRow } from '../../port/tenants/tenants.js'
+import { LIVING_AFTER_MS } from '../../port/watch/incidents.js'
+import type { SoftLimits } from '../../port/watch/soft-bounces.js'
+import type { WriteContext } from '../write/context.js'
 
 const DAY = 86_400_000
 
@@ -25,7 +25,7 @@ export interface Bounced {
 }
 
 /** `addSuppression` writes in the commit that runs. */
-export const createSoftBounces = ({ db }: Desk, addSuppression: (row: SuppressionRow) => unknown) => {
+export const createSoftBounces = ({ db }: WriteContext, addSuppression: (row: SuppressionRow) => unknown) => {
   const limits = db.prepare<[number], { id: string; account: string; limits: string }>(
     "SELECT id, account_id AS account, suppress_soft AS limits FROM workspaces WHERE n = ? AND suppress_soft <> '{}'",
   )

@@ -5,8 +5,8 @@
  *   decides who sees the event; one for test mail tells only those who test.
  */
 import { toRfc3339 } from '../../../base/clock.js'
-import type { Notice } from '../../port-log.js'
-import { type SuppressionRow, suppressionList } from '../../port-tenants.js'
+import type { Notice } from '../../port/log.js'
+import { type SuppressionRow, suppressionList } from '../../port/tenants/tenants.js'
 
 /** Why it is on the list no more; `pending`: an incident has begun, and the address may live. */
 export type Removal = 'removed' | 'expired' | 'pending'

@@ -7,10 +7,11 @@
  *   born leased and travels on with its bytes after the commit; otherwise it is
  *   born due.
  */
+
+import type { AcceptResult, IdempotentAnswer } from '../../../lifecycle/facts.js'
 import { aggregate, emptyCounts } from '../../../mail/status.js'
-import type { AcceptResult, IdempotentAnswer } from '../../port.js'
 import { scopeOf } from '../log/codec.js'
-import type { Parking } from '../operate/park.js'
+import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/days.js'
 import type { Owing } from '../owed/owe.js'
 import {
@@ -20,7 +21,7 @@ import {
   type WireAcceptance,
   type WireMail,
 } from '../thread/wire.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 import { type AddEvent, type MailPlace, plainEvent } from './events.js'
 
 /** A hot lease outlasts any SMTP transaction; it ends by settle, release or the next boot. */
@@ -85,38 +86,40 @@ const claimedOf = (
   null,
 ]
 
-const prepare = (desk: Desk) => ({
-  body: desk.db.prepare(
+const prepare = (context: WriteContext) => ({
+  body: context.db.prepare(
     'INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)',
   ),
-  email: desk.db.prepare(
+  email: context.db.prepare(
     `INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
        pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists, mail_from, require_tls)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  tag: desk.db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)'),
-  recipient: desk.db.prepare(
+  tag: context.db.prepare(
+    'INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)',
+  ),
+  recipient: context.db.prepare(
     `INSERT INTO recipients (id, email_id, email_ord, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
        lease_gen, address, address_lc, notify, orcpt, reason, first)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
-  answer: desk.db.prepare(
+  answer: context.db.prepare(
     `UPDATE idempotency SET status = ?, body = ?, completed_at = ?
      WHERE workspace = ? AND test = ? AND key = ? AND token = ? AND completed_at IS NULL`,
   ),
 })
 
 export const createAccept = (
-  desk: Desk,
+  context: WriteContext,
   addEvent: AddEvent,
-  parking: Parking,
+  holdRecipients: HoldRecipients,
   owing: Owing,
   noteDay: NoteDay,
 ) => {
-  const sql = prepare(desk)
+  const sql = prepare(context)
 
   const answered = (answer: IdempotentAnswer, now: number): boolean => {
-    const workspace = desk.names.workspace(answer.workspaceId)
+    const workspace = context.names.workspace(answer.workspaceId)
     const test = answer.mode === 'test' ? 1 : 0
     return (
       sql.answer.run(answer.status, answer.body, now, workspace, test, answer.key, answer.token).changes === 1
@@ -131,14 +134,14 @@ export const createAccept = (
     size: number,
     now: number,
   ): void => {
-    const workspace = desk.names.workspace(mail.workspaceId)
+    const workspace = context.names.workspace(mail.workspaceId)
     const status = recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
     const address_lc = recipient.address.toLowerCase()
     const hold =
-      status === 'queued' && desk.holds.any
-        ? desk.holds.over({
+      status === 'queued' && context.holds.any
+        ? context.holds.over({
             workspace,
-            pool: desk.names.pool(recipient.poolId),
+            pool: context.names.pool(recipient.poolId),
             email_id: mail.id,
             address_lc,
           })
@@ -146,7 +149,7 @@ export const createAccept = (
     const hot =
       status === 'queued' &&
       hold === null &&
-      desk.hot.admit(recipient.id, recipient.poolId, workspace, mail.raw.byteLength)
+      context.hot.admit(recipient.id, recipient.poolId, workspace, mail.raw.byteLength)
     const dueAt = status === 'queued' ? (hot ? null : now) : status === 'scheduled' ? mail.scheduledAt : null
     const reason = recipient.suppressed ? 'suppressed' : null
     sql.recipient.run(
@@ -154,13 +157,13 @@ export const createAccept = (
       mail.id,
       place.ord,
       workspace,
-      desk.names.pool(recipient.poolId),
+      context.names.pool(recipient.poolId),
       recipient.kind,
       status,
       mail.createdAt,
       now,
       dueAt,
-      hot ? desk.boot : null,
+      hot ? context.boot : null,
       hot ? now + HOT_LEASE_MS : null,
       hot ? 1 : 0,
       recipient.address,
@@ -174,10 +177,11 @@ export const createAccept = (
       const event = addEvent(plainEvent(place, recipient.id, status, 'system', now, reason))
       owing.owe({ recipientId: recipient.id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
     }
-    if (hold !== null) parking.park({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
+    if (hold !== null)
+      holdRecipients.hold({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
     else if (hot)
-      desk.effects.leased.push(claimedOf(mail, recipient, size, desk.names.ambiguous(workspace), now))
-    else if (dueAt !== null && desk.hot.wants(recipient.poolId)) desk.effects.due = true
+      context.effects.leased.push(claimedOf(mail, recipient, size, context.names.ambiguous(workspace), now))
+    else if (dueAt !== null && context.hot.wants(recipient.poolId)) context.effects.due = true
   }
 
   /** `size` of the body, which is not in `raw` when it stands in a file. */
@@ -187,9 +191,9 @@ export const createAccept = (
     for (const recipient of recipients) {
       counts[recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled']++
     }
-    const workspace = desk.names.workspace(mail.workspaceId)
+    const workspace = context.names.workspace(mail.workspaceId)
     const beside = size === mail.raw.byteLength ? 0 : 1
-    const ord = desk.order.next()
+    const ord = context.order.next()
     noteDay(ord, mail.createdAt)
     sql.body.run(ord, mail.id, mail.createdAt, mail.content, mail.raw, beside)
     sql.email.run(
@@ -205,7 +209,7 @@ export const createAccept = (
       mail.createdAt,
       mail.createdAt,
       mail.scheduledAt,
-      desk.names.pool(mail.poolId),
+      context.names.pool(mail.poolId),
       ord,
       size,
       mail.source,

@@ -10,11 +10,11 @@
  *   or loses as a whole.
  */
 import type { Status } from '../../../mail/status.js'
-import type { Parking } from '../operate/park.js'
+import type { Silence } from '../operate/end-suppressed.js'
+import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { Pauses } from '../operate/pauses.js'
-import type { Silence } from '../operate/silence.js'
 import type { ClaimedArray } from '../thread/wire.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 import type { Leases } from './lease.js'
 import type { Appointments } from './schedule.js'
 
@@ -39,30 +39,30 @@ const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address
     e.mail_from = '', e.require_tls, CASE WHEN r.held IS NULL THEN r.held_at END
   FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`
 
-const prepare = (desk: Desk) => ({
-  nextWorkspace: desk.db
+const prepare = (context: WriteContext) => ({
+  nextWorkspace: context.db
     .prepare<[number, number], number>(
       'SELECT workspace FROM recipients WHERE pool = ? AND workspace > ? AND due_at IS NOT NULL ORDER BY workspace LIMIT 1',
     )
     .pluck(),
-  due: desk.db.prepare<[number, number, number, number], Candidate>(
+  due: context.db.prepare<[number, number, number, number], Candidate>(
     `SELECT id, email_id, status, due_at, address_lc FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
      ORDER BY due_at LIMIT ? + 0`,
   ),
-  lease: desk.db.prepare(
+  lease: context.db.prepare(
     `UPDATE recipients SET due_at = NULL, boot = ?, lease_until = ?, lease_gen = lease_gen + 1 WHERE id = ?`,
   ),
-  claimed: desk.db.prepare<[string], unknown[]>(CLAIMED).raw(),
+  claimed: context.db.prepare<[string], unknown[]>(CLAIMED).raw(),
 })
 
 type SinceOf = ReturnType<Pauses['of']>
 
-const toClaimed = (desk: Desk, row: unknown[], sinceOf: SinceOf): ClaimedArray => {
+const toClaimed = (context: WriteContext, row: unknown[], sinceOf: SinceOf): ClaimedArray => {
   const [since, resumedAt] = sinceOf(row[15] as number)
   row[15] = since
   if (resumedAt !== null) row[22] = Math.max(resumedAt, (row[22] as number | null) ?? resumedAt)
-  row[2] = desk.names.workspaceId(row[2] as number)
-  row[3] = desk.names.poolId(row[3] as number)
+  row[2] = context.names.workspaceId(row[2] as number)
+  row[3] = context.names.poolId(row[3] as number)
   row[4] = row[4] === 1
   row[12] = row[12] === 1
   row[20] = row[20] === 1
@@ -71,13 +71,13 @@ const toClaimed = (desk: Desk, row: unknown[], sinceOf: SinceOf): ClaimedArray =
 }
 
 export const createClaim = (
-  desk: Desk,
+  context: WriteContext,
   leases: Leases,
   appointments: Appointments,
-  parking: Parking,
-  silence: Silence,
+  holdRecipients: HoldRecipients,
+  endSuppressed: Silence,
 ) => {
-  const sql = prepare(desk)
+  const sql = prepare(context)
   /** Per pool, the workspace served last. */
   const served = new Map<number, number>()
 
@@ -98,20 +98,20 @@ export const createClaim = (
   }
 
   /** Puts to rest what somebody holds; true when it did. */
-  const parked = (candidate: Candidate, workspace: number, pool: number, now: number): boolean => {
-    const hold = desk.holds.over({ ...candidate, workspace, pool })
+  const isHeld = (candidate: Candidate, workspace: number, pool: number, now: number): boolean => {
+    const hold = context.holds.over({ ...candidate, workspace, pool })
     if (hold === null) return false
     const status = candidate.status === 'scheduled' ? 'queued' : candidate.status
-    parking.park({ ...candidate, status }, hold, now)
+    holdRecipients.hold({ ...candidate, status }, hold, now)
     return true
   }
 
   const take = (candidate: Candidate, leaseUntil: number, sinceOf: SinceOf): ClaimedArray => {
-    sql.lease.run(desk.boot, leaseUntil, candidate.id)
+    sql.lease.run(context.boot, leaseUntil, candidate.id)
     leases.noteUntil(leaseUntil)
     const row = sql.claimed.get(candidate.id)
     if (row === undefined) throw new Error(`recipient ${candidate.id} has no email`)
-    return toClaimed(desk, row, sinceOf)
+    return toClaimed(context, row, sinceOf)
   }
 
   /** One of each workspace in turn. */
@@ -125,12 +125,12 @@ export const createClaim = (
 
   return (poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[] => {
     leases.reap(now)
-    const pool = desk.names.pool(poolId)
+    const pool = context.names.pool(poolId)
     const claimed: ClaimedArray[] = []
     let waiting = circle(pool, now, limit)
     let rested = 0
-    const held = desk.holds.any
-    const sinceOf = desk.pauses.of(pool, now)
+    const held = context.holds.any
+    const sinceOf = context.pauses.of(pool, now)
     while (waiting.length > 0 && claimed.length < limit && rested < MOST_PARKED) {
       const share = Math.ceil((limit - claimed.length) / waiting.length)
       const more: number[] = []
@@ -142,7 +142,9 @@ export const createClaim = (
         const hand = sql.due.all(pool, workspace, now, wanted)
         for (const { status, email_id } of hand)
           if (status === 'scheduled') appointments.fallDue(email_id, now)
-        const free = hand.filter((one) => !(held && parked(one, workspace, pool, now)) && !silence(one, now))
+        const free = hand.filter(
+          (one) => !(held && isHeld(one, workspace, pool, now)) && !endSuppressed(one, now),
+        )
         rested += hand.length - free.length
         hands.push(free)
         left -= free.length
@@ -152,7 +154,7 @@ export const createClaim = (
       for (const candidate of deal(hands)) claimed.push(take(candidate, leaseUntil, sinceOf))
       waiting = more
     }
-    if (rested >= MOST_PARKED) desk.effects.due = true
+    if (rested >= MOST_PARKED) context.effects.due = true
     return claimed
   }
 }

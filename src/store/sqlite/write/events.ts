@@ -4,12 +4,13 @@
  *   Events are only ever added, each with its place, which is its key. The first
  *   event of a recipient is not among them: it is made of the recipient's row.
  */
+
+import type { EventSource } from '../../../lifecycle/event.js'
+import type { Outcome } from '../../../lifecycle/facts.js'
 import type { EventKind } from '../../../mail/status.js'
-import type { EventSource } from '../../port/event.js'
-import type { Outcome } from '../../port.js'
-import type { Notice } from '../../port-log.js'
+import type { Notice } from '../../port/log.js'
 import { createMtaNumber, flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../log/codec.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 
 /** A mail as the log knows it. */
 export interface MailPlace {
@@ -43,13 +44,13 @@ export type AddNotice = (notice: Notice) => number | null
 const COLUMNS = 'ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more'
 const INSERT = `INTO events (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
-export const createAddEvent = (desk: Pick<Desk, 'db' | 'order' | 'onRollback'>): AddEvent => {
-  const { db, order } = desk
+export const createAddEvent = (context: Pick<WriteContext, 'db' | 'order' | 'onRollback'>): AddEvent => {
+  const { db, order } = context
   const insert = db.prepare(`INSERT ${INSERT}`)
   const find = db.prepare<[string], MailPlace>(
     'SELECT ord, workspace * 2 + test AS scope FROM emails WHERE id = ?',
   )
-  const mtaNumber = createMtaNumber(desk)
+  const mtaNumber = createMtaNumber(context)
   const placeOf = (id: string): MailPlace => {
     const mail = find.get(id)
     if (mail === undefined) throw new Error(`no email ${id}`)
@@ -77,7 +78,11 @@ export const createAddEvent = (desk: Pick<Desk, 'db' | 'order' | 'onRollback'>):
 }
 
 /** Answers with its place. */
-export const createAddNotice = ({ db, order, names }: Pick<Desk, 'db' | 'order' | 'names'>): AddNotice => {
+export const createAddNotice = ({
+  db,
+  order,
+  names,
+}: Pick<WriteContext, 'db' | 'order' | 'names'>): AddNotice => {
   const insert = db.prepare(`INSERT OR IGNORE ${INSERT}`)
   return ({ type, accountId, workspaceId, mode, now, data, dedupe = null }) => {
     const ord = order.next()

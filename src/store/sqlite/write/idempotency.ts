@@ -6,8 +6,8 @@
  *   the key is read, so a late purge changes nothing. Taking over makes a new
  *   row, which keeps the table in order of age for the sweep.
  */
-import type { IdempotencyClaim, IdempotencyState } from '../../port.js'
-import type { Desk } from './desk.js'
+import type { IdempotencyClaim, IdempotencyState } from '../../../lifecycle/facts.js'
+import type { WriteContext } from './context.js'
 
 export const ANSWER_KEPT_MS = 24 * 3600_000
 
@@ -30,8 +30,8 @@ const stateOf = (held: Held, claim: IdempotencyClaim): IdempotencyState | null =
   return { state: 'done', status: held.status ?? 0, body: held.body ?? '' }
 }
 
-export const createIdempotency = (desk: Desk) => {
-  const { db, names } = desk
+export const createIdempotency = (context: WriteContext) => {
+  const { db, names } = context
   const find = db.prepare<[number, number, string], Held>(
     `SELECT n, fingerprint, locked_until, completed_at, status, body FROM idempotency
      WHERE workspace = ? AND test = ? AND key = ?`,

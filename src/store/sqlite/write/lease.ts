@@ -7,11 +7,12 @@
  *   may be past the final dot, and sending it again is the one thing that time
  *   alone must never cause (RELAY.md G2).
  */
+
+import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
 import type { Status } from '../../../mail/status.js'
-import type { AttemptMark, LeaseRef } from '../../port.js'
-import { AMBIGUOUS } from '../../port-operations.js'
+import { AMBIGUOUS } from '../../port/operations.js'
 import type { Standing } from '../operate/holds.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
 
 export interface Leases {
@@ -43,38 +44,38 @@ const WAITING: readonly Status[] = ['queued', 'deferred']
 const FREE = `UPDATE recipients SET boot = NULL, lease_until = NULL, attempting = NULL, lease_gen = lease_gen + 1,
   due_at = CASE WHEN status IN ('queued', 'deferred') THEN ? END`
 
-const prepare = (desk: Desk) => ({
-  mark: desk.db.prepare(
+const prepare = (context: WriteContext) => ({
+  mark: context.db.prepare(
     `UPDATE recipients SET attempting = ?, attempt_upstream = ?, attempt_at = ?
      WHERE id = ? AND lease_gen = ? AND boot = ?`,
   ),
-  release: desk.db.prepare(`${FREE} WHERE id = ? AND lease_gen = ? AND boot = ?`),
-  runOut: desk.db
+  release: context.db.prepare(`${FREE} WHERE id = ? AND lease_gen = ? AND boot = ?`),
+  runOut: context.db
     .prepare<[number, number], string>(
       'SELECT id FROM recipients WHERE boot = ? AND lease_until <= ? AND attempting IS NULL',
     )
     .pluck(),
-  earliest: desk.db
+  earliest: context.db
     .prepare<[number], number | null>(
       'SELECT min(lease_until) FROM recipients WHERE boot = ? AND attempting IS NULL',
     )
     .pluck(),
-  free: desk.db.prepare(`${FREE} WHERE id = ?`),
-  lost: desk.db.prepare<[number], Lost>(
+  free: context.db.prepare(`${FREE} WHERE id = ?`),
+  lost: context.db.prepare<[number], Lost>(
     `SELECT r.id, r.email_id, r.status, r.attempting, r.attempt_upstream, r.attempt_at, r.pool, w.ambiguous
      FROM recipients r JOIN workspaces w ON w.n = r.workspace WHERE r.boot IS NOT NULL AND r.boot <> ?`,
   ),
-  standing: desk.db.prepare<[string], Standing>(
+  standing: context.db.prepare<[string], Standing>(
     'SELECT workspace, pool, email_id, address_lc FROM recipients WHERE id = ?',
   ),
-  counted: desk.db.prepare('UPDATE recipients SET attempts = max(attempts, ?) WHERE id = ?'),
-  hold: desk.db.prepare(
+  counted: context.db.prepare('UPDATE recipients SET attempts = max(attempts, ?) WHERE id = ?'),
+  hold: context.db.prepare(
     `UPDATE recipients SET due_at = NULL, held = '${AMBIGUOUS}', held_at = ?, reason = '${AMBIGUOUS}' WHERE id = ?`,
   ),
 })
 
-export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
-  const sql = prepare(desk)
+export const createLeases = (context: WriteContext, addEvent: AddEvent): Leases => {
+  const sql = prepare(context)
   let earliest = Number.POSITIVE_INFINITY
 
   const ambiguousEvent = (row: Lost, now: number): number =>
@@ -92,15 +93,15 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
       dedupe: null,
       more: {
         reply: null,
-        mta: { poolId: desk.names.poolId(row.pool), upstreamId: row.attempt_upstream, host: null },
+        mta: { poolId: context.names.poolId(row.pool), upstreamId: row.attempt_upstream, host: null },
         detail: { ambiguous: true, held: row.ambiguous === 'hold' },
       },
     })
 
   /** Somebody holds it by now: it must not begin. */
   const isHeld = (recipientId: string): boolean => {
-    const standing = desk.holds.any ? sql.standing.get(recipientId) : undefined
-    return standing !== undefined && desk.holds.over(standing) !== null
+    const standing = context.holds.any ? sql.standing.get(recipientId) : undefined
+    return standing !== undefined && context.holds.over(standing) !== null
   }
 
   return {
@@ -108,23 +109,23 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
       marks.map(
         (mark) =>
           !isHeld(mark.recipientId) &&
-          sql.mark.run(mark.attempt, mark.upstreamId, mark.at, mark.recipientId, mark.leaseGen, desk.boot)
+          sql.mark.run(mark.attempt, mark.upstreamId, mark.at, mark.recipientId, mark.leaseGen, context.boot)
             .changes === 1,
       ),
 
     release(leases, dueAt) {
       for (const lease of leases) {
-        if (sql.release.run(dueAt, lease.recipientId, lease.leaseGen, desk.boot).changes === 0) continue
-        desk.hot.drop(lease.recipientId)
-        desk.effects.due = true
+        if (sql.release.run(dueAt, lease.recipientId, lease.leaseGen, context.boot).changes === 0) continue
+        context.hot.drop(lease.recipientId)
+        context.effects.due = true
       }
     },
 
     recover(now) {
-      desk.pauses.note(now)
+      context.pauses.note(now)
       let released = 0
       let ambiguous = 0
-      for (const row of sql.lost.all(desk.boot)) {
+      for (const row of sql.lost.all(context.boot)) {
         sql.free.run(now, row.id)
         if (row.attempting === null || !WAITING.includes(row.status)) {
           released++
@@ -135,7 +136,7 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
         ambiguousEvent(row, now)
         if (row.ambiguous === 'hold') sql.hold.run(now, row.id)
       }
-      if (released + ambiguous > 0) desk.effects.due = true
+      if (released + ambiguous > 0) context.effects.due = true
       return { released, ambiguous }
     },
 
@@ -149,11 +150,11 @@ export const createLeases = (desk: Desk, addEvent: AddEvent): Leases => {
 
     reap(now) {
       if (now < earliest) return
-      for (const id of sql.runOut.all(desk.boot, now)) {
+      for (const id of sql.runOut.all(context.boot, now)) {
         sql.free.run(now, id)
-        desk.hot.drop(id)
+        context.hot.drop(id)
       }
-      earliest = sql.earliest.get(desk.boot) ?? Number.POSITIVE_INFINITY
+      earliest = sql.earliest.get(context.boot) ?? Number.POSITIVE_INFINITY
     },
   }
 }

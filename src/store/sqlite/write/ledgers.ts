@@ -9,21 +9,21 @@
  *   adds here what it granted, a process without a daemon counts here directly.
  */
 
-import type { SuppressionRow, WindowCount } from '../../port-tenants.js'
+import type { SuppressionRow, WindowCount } from '../../port/tenants/tenants.js'
 import type { Db, Row } from '../connect.js'
 import { inserter } from '../order/insert.js'
 import type { TenantWrites } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { SuppressionEvents } from '../watch/suppressions.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 
 export const createSuppressionWrites = (
-  desk: Desk,
+  context: WriteContext,
   tell: SuppressionEvents,
   clock: () => number,
 ): Pick<TenantWrites, 'addSuppression' | 'removeSuppression'> => {
-  const { db } = desk
-  const insert = inserter(desk, SUPPRESSIONS)
+  const { db } = context
+  const insert = inserter(context, SUPPRESSIONS)
   const find = db.prepare<[string, string, string], Row>(
     `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND (id = ? OR email = ?)`,
   )

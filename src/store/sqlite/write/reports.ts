@@ -6,7 +6,7 @@
  *   leaves room for what did, since an address that answers by itself may do so without end.
  */
 
-import { type KeptReport, MAX_REPORTS } from '../../port/event.js'
+import { type KeptReport, MAX_REPORTS } from '../../../lifecycle/event.js'
 import type { Db } from '../connect.js'
 import { kindOf } from '../log/codec.js'
 

@@ -6,12 +6,13 @@
  *   dispatcher compare and set the same fact and exactly one of them wins.
  */
 import { toRfc3339 } from '../../../base/clock.js'
+import type { EventSource } from '../../../lifecycle/event.js'
 import { nextStatus, type Observation, type Status } from '../../../mail/status.js'
-import type { EventSource } from '../../port/event.js'
-import type { EmailScope, RescheduleResult } from '../../port.js'
+import type { EmailScope } from '../../port/ledger.js'
+import type { RescheduleResult } from '../../port/queue.js'
 import type { Row } from '../connect.js'
 import { NOTHING, scopeOf } from '../log/codec.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 import { type AddEvent, type MailPlace, plainEvent } from './events.js'
 import type { Fold } from './fold.js'
 
@@ -32,35 +33,35 @@ const placeOf = (email: Row): MailPlace => ({
   scope: scopeOf(email.workspace as number, email.test === 1),
 })
 
-const prepare = (desk: Desk) => ({
-  email: desk.db.prepare<[string], Row>(
+const prepare = (context: WriteContext) => ({
+  email: context.db.prepare<[string], Row>(
     `SELECT e.ord, e.workspace, e.test, e.source, w.account_id, e.status, e.total
      FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL WHERE e.id = ?`,
   ),
-  waiting: desk.db.prepare<[string], Waiting>(
+  waiting: context.db.prepare<[string], Waiting>(
     "SELECT id, address FROM recipients WHERE email_id = ? AND status = 'scheduled'",
   ),
-  queue: desk.db.prepare(
+  queue: context.db.prepare(
     "UPDATE recipients SET status = 'queued', queued_at = due_at, updated_at = ? WHERE id = ?",
   ),
-  cancel: desk.db.prepare(
+  cancel: context.db.prepare(
     "UPDATE recipients SET status = 'canceled', due_at = NULL, held = NULL, held_due = NULL, updated_at = ? WHERE id = ?",
   ),
   // its appointment is another store's
-  away: desk.db
+  away: context.db
     .prepare<[string], number>(
       "SELECT 1 FROM recipients WHERE email_id = ? AND status = 'scheduled' AND substr(held, 1, 4) = 'lot_'",
     )
     .pluck(),
-  move: desk.db.prepare(
+  move: context.db.prepare(
     `UPDATE recipients SET due_at = CASE WHEN held IS NULL THEN @at END, held_due = CASE WHEN held IS NOT NULL THEN @at END,
        updated_at = @now WHERE email_id = @id AND status = 'scheduled'`,
   ),
-  moveEmail: desk.db.prepare('UPDATE emails SET scheduled_at = ?, updated_at = ? WHERE id = ?'),
+  moveEmail: context.db.prepare('UPDATE emails SET scheduled_at = ?, updated_at = ? WHERE id = ?'),
 })
 
-export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): Appointments => {
-  const sql = prepare(desk)
+export const createAppointments = (context: WriteContext, addEvent: AddEvent, fold: Fold): Appointments => {
+  const sql = prepare(context)
 
   /** Carries every scheduled recipient over to what the table says of `seen`. */
   const leave = (id: string, email: Row, seen: Observation, source: EventSource, now: number): void => {
@@ -73,10 +74,10 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
       ;(to === 'queued' ? sql.queue : sql.cancel).run(now, recipient.id)
       emailStatus = fold.move({ ord, status: emailStatus, total }, 'scheduled', to, now)
       addEvent(plainEvent(place, recipient.id, to, source, now))
-      desk.effects.settled.push({
+      context.effects.settled.push({
         recipientId: recipient.id,
         emailId: id,
-        workspaceId: desk.names.workspaceId(email.workspace as number),
+        workspaceId: context.names.workspaceId(email.workspace as number),
         mode: email.test === 1 ? 'test' : 'live',
         address: recipient.address,
         applied: true,
@@ -92,7 +93,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
     if (email === undefined || email.account_id !== scope.accountId) return null
     if (
       scope.workspaceId !== null &&
-      desk.names.workspaceId(email.workspace as number) !== scope.workspaceId
+      context.names.workspaceId(email.workspace as number) !== scope.workspaceId
     ) {
       return null
     }
@@ -118,7 +119,7 @@ export const createAppointments = (desk: Desk, addEvent: AddEvent, fold: Fold): 
         change: false,
         more: { ...NOTHING, detail: { scheduled_at: toRfc3339(scheduledAt) } },
       })
-      desk.effects.due = true
+      context.effects.due = true
       return 'done'
     },
 

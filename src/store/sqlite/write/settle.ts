@@ -10,6 +10,8 @@
  *   A deadline marks a mail that another server reported as delayed. It outlasts
  *   our own 250 and 4xx, so that the report may come before them or after.
  */
+
+import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import {
   type EventKind,
   isRemark,
@@ -18,13 +20,12 @@ import {
   STATUSES,
   type Status,
 } from '../../../mail/status.js'
-import type { Outcome, Settled } from '../../port.js'
-import { AMBIGUOUS } from '../../port-operations.js'
+import { AMBIGUOUS } from '../../port/operations.js'
 import { scopeOf } from '../log/codec.js'
 import type { Owing } from '../owed/owe.js'
 import type { OutcomeCounts } from '../watch/outcome-counts.js'
 import type { Bounced } from '../watch/soft-bounces.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 import { type AddEvent, moreOf } from './events.js'
 import type { Fold } from './fold.js'
 import { createKeepReport } from './reports.js'
@@ -185,19 +186,19 @@ const explained = (outcome: Outcome, row: Found, standing: Standing): Outcome =>
   return { ...outcome, detail: { ...outcome.detail, unapplied: why } }
 }
 
-const prepare = (desk: Desk) => ({
-  find: desk.db
+const prepare = (context: WriteContext) => ({
+  find: context.db
     .prepare<[string], FoundArray>(
       `SELECT ${COLUMNS} FROM recipients r JOIN emails e ON e.ord = r.email_ord WHERE r.id = ?`,
     )
     .raw(),
-  known: desk.db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck(),
-  update: desk.db.prepare(
+  known: context.db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck(),
+  update: context.db.prepare(
     `UPDATE recipients SET status = ?, attempts = ?, updated_at = ?, due_at = ?, boot = ?,
        lease_until = ?, lease_gen = ?, attempting = ?, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
   ),
-  held: desk.db.prepare('UPDATE recipients SET held = ?, held_at = ?, held_due = NULL WHERE id = ?'),
-  note: desk.db.prepare('UPDATE recipients SET deadline = ? WHERE id = ?'),
+  held: context.db.prepare('UPDATE recipients SET held = ?, held_at = ?, held_due = NULL WHERE id = ?'),
+  note: context.db.prepare('UPDATE recipients SET deadline = ? WHERE id = ?'),
 })
 
 export interface SettleParts {
@@ -209,9 +210,12 @@ export interface SettleParts {
   readonly now: () => number
 }
 
-export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, softBounce, now }: SettleParts) => {
-  const sql = prepare(desk)
-  const keepReport = createKeepReport(desk.db)
+export const createSettle = (
+  context: WriteContext,
+  { addEvent, fold, owing, counts, softBounce, now }: SettleParts,
+) => {
+  const sql = prepare(context)
+  const keepReport = createKeepReport(context.db)
 
   const settled = (
     outcome: Outcome,
@@ -222,7 +226,7 @@ export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, softBo
   ): Settled => ({
     recipientId: outcome.recipientId,
     emailId: row.email_id,
-    workspaceId: desk.names.workspaceId(row.workspace),
+    workspaceId: context.names.workspaceId(row.workspace),
     mode: row.test === 1 ? 'test' : 'live',
     address: row.address,
     applied,
@@ -251,8 +255,8 @@ export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, softBo
     if (ambiguous) sql.held.run(AMBIGUOUS, at, outcome.recipientId)
     else if (row.held !== null && !WAITING.includes(change.status))
       sql.held.run(null, at, outcome.recipientId)
-    if (change.boot === null && row.boot !== null) desk.hot.drop(outcome.recipientId)
-    if (change.dueAt !== null && change.dueAt !== row.due_at) desk.effects.due = true
+    if (change.boot === null && row.boot !== null) context.hot.drop(outcome.recipientId)
+    if (change.dueAt !== null && change.dueAt !== row.due_at) context.effects.due = true
   }
 
   /** A stale outcome has no lease to clear, so its event itself must say that it was here. */
@@ -296,7 +300,7 @@ export const createSettle = (desk: Desk, { addEvent, fold, owing, counts, softBo
     if (outcome.report !== undefined) keepReport(row.email_ord, outcome.report, at, applied)
     if (next !== null) owing.owe(outcome, row.email_id, event)
     const result = settled(outcome, row, next ?? row.status, emailStatus, next !== null)
-    if (next !== null) desk.effects.settled.push(result)
+    if (next !== null) context.effects.settled.push(result)
     if (next !== null && row.test === 0) counts.note(outcome, row.address)
     if (next === 'bounced' && row.status !== next && row.test === 0) softBounce(outcome, row, outcome.at)
     return result

@@ -7,11 +7,11 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import { numbered } from '../../built-in.js'
-import type { CredentialRow, PoolRow, WorkspaceRow } from '../../port-tenants.js'
+import type { CredentialRow, PoolRow, WorkspaceRow } from '../../port/tenants/tenants.js'
 import { inserter, unlessTaken } from '../order/insert.js'
 import type { TenantWrites } from '../protocol.js'
 import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 
 type RowWrites = Pick<
   TenantWrites,
@@ -29,10 +29,10 @@ type RowWrites = Pick<
 >
 
 /** Workspaces and the pools that are theirs alone. */
-const createOwning = (desk: Desk): Pick<TenantWrites, 'createWorkspace' | 'ownPool'> => {
-  const { db } = desk
-  const addWorkspace = inserter(desk, WORKSPACES)
-  const addPool = inserter(desk, POOLS)
+const createOwning = (context: WriteContext): Pick<TenantWrites, 'createWorkspace' | 'ownPool'> => {
+  const { db } = context
+  const addWorkspace = inserter(context, WORKSPACES)
+  const addPool = inserter(context, POOLS)
   const slugTaken = db.prepare('SELECT 1 FROM workspaces WHERE account_id = ? AND slug = ?')
   const mine = db
     .prepare<[string, string], string>(
@@ -69,14 +69,14 @@ const createOwning = (desk: Desk): Pick<TenantWrites, 'createWorkspace' | 'ownPo
   }
 }
 
-export const createTenantWrites = (desk: Desk): RowWrites => {
-  const { db } = desk
+export const createTenantWrites = (context: WriteContext): RowWrites => {
+  const { db } = context
   const add = {
-    account: inserter(desk, ACCOUNTS),
-    workspace: inserter(desk, WORKSPACES),
-    key: inserter(desk, KEYS),
-    credential: inserter(desk, CREDENTIALS),
-    pool: inserter(desk, POOLS),
+    account: inserter(context, ACCOUNTS),
+    workspace: inserter(context, WORKSPACES),
+    key: inserter(context, KEYS),
+    credential: inserter(context, CREDENTIALS),
+    pool: inserter(context, POOLS),
   }
   const touch = {
     key: db.prepare('UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?'),
@@ -99,14 +99,14 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
       db.prepare('DELETE FROM pepper').run()
       db.prepare('INSERT INTO pepper VALUES (?)').run(mark)
     },
-    ...createOwning(desk),
+    ...createOwning(context),
     updateWorkspace(id, change) {
       const { set, values } = WORKSPACES.change(change as Partial<WorkspaceRow>)
       if (values.length === 0) return 'done'
       const written = unlessTaken(() =>
         db.prepare(`UPDATE workspaces SET ${set} WHERE id = ?`).run(...values, id),
       )
-      if (change.poolId !== undefined) desk.pauses.note(systemClock.now())
+      if (change.poolId !== undefined) context.pauses.note(systemClock.now())
       return written
     },
     createKey: (key) => {
@@ -129,9 +129,9 @@ export const createTenantWrites = (desk: Desk): RowWrites => {
 
 type PoolWrites = Pick<TenantWrites, 'createPool' | 'updatePool' | 'deletePool' | 'rotateToken'>
 
-export const createPoolWrites = (desk: Desk): PoolWrites => {
-  const { db } = desk
-  const add = inserter(desk, POOLS)
+export const createPoolWrites = (context: WriteContext): PoolWrites => {
+  const { db } = context
+  const add = inserter(context, POOLS)
   const find = db.prepare<[string, string], { n: number; kind: PoolRow['kind'] }>(
     'SELECT n, kind FROM pools WHERE account_id = ? AND id = ? AND deleted_at IS NULL',
   )
@@ -149,7 +149,7 @@ export const createPoolWrites = (desk: Desk): PoolWrites => {
   return {
     createPool(pool) {
       const written = unlessTaken(() => add(pool))
-      desk.pauses.note(pool.createdAt)
+      context.pauses.note(pool.createdAt)
       return written
     },
     updatePool(pool) {
@@ -158,7 +158,7 @@ export const createPoolWrites = (desk: Desk): PoolWrites => {
       const written = unlessTaken(() =>
         db.prepare(`UPDATE pools SET ${set} WHERE id = ? AND deleted_at IS NULL`).run(...values, id),
       )
-      desk.pauses.note(pool.updatedAt)
+      context.pauses.note(pool.updatedAt)
       return written
     },
     deletePool(accountId, id) {

@@ -1,11 +1,11 @@
 /**
  * NAME      verbs - every write of the port, by name
  * DESCRIPTION
- *   Puts the parts of this folder together over one desk. Nothing here commits;
+ *   Puts the parts of this folder together over one context. Nothing here commits;
  *   batch.ts does.
  */
 import { systemClock } from '../../../base/clock.js'
-import type { Settled } from '../../port.js'
+import type { Settled } from '../../../lifecycle/facts.js'
 import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
@@ -15,10 +15,10 @@ import { createIdentityWrites } from '../identity/write.js'
 import { createJobWrites } from '../jobs/jobs.js'
 import { storedId } from '../log/event-id.js'
 import { createDomainWrites } from '../operate/domains.js'
+import { createEndSuppressed } from '../operate/end-suppressed.js'
 import { createErase } from '../operate/erase.js'
+import { createHoldRecipients } from '../operate/hold-recipient.js'
 import { createOrders } from '../operate/orders.js'
-import { createParking } from '../operate/park.js'
-import { createSilence } from '../operate/silence.js'
 import { createSuspend } from '../operate/suspend.js'
 import { createTimes } from '../operate/times.js'
 import { createDayNotes } from '../order/days.js'
@@ -36,7 +36,7 @@ import { createSoftBounces } from '../watch/soft-bounces.js'
 import { createSuppressionEvents } from '../watch/suppressions.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
-import type { Desk } from './desk.js'
+import type { WriteContext } from './context.js'
 import { createAddEvent, createAddNotice } from './events.js'
 import { createFold } from './fold.js'
 import { createIdempotency } from './idempotency.js'
@@ -46,61 +46,67 @@ import { createAppointments } from './schedule.js'
 import { createSettle } from './settle.js'
 import { createPoolWrites, createTenantWrites } from './tenants.js'
 
-export const createVerbs = (desk: Desk): WriterVerbs => {
-  const addEvent = createAddEvent(desk)
-  const addNotice = createAddNotice(desk)
-  const noteDay = createDayNotes(desk)
-  const fold = createFold(desk.db)
-  const owing = createOwing(desk.db, addEvent)
-  const parking = createParking(desk, addEvent)
-  const leases = createLeases(desk, addEvent)
-  const appointments = createAppointments(desk, addEvent, fold)
-  const counts = createOutcomeCounts(desk.db)
+export const createVerbs = (context: WriteContext): WriterVerbs => {
+  const addEvent = createAddEvent(context)
+  const addNotice = createAddNotice(context)
+  const noteDay = createDayNotes(context)
+  const fold = createFold(context.db)
+  const owing = createOwing(context.db, addEvent)
+  const holdRecipients = createHoldRecipients(context, addEvent)
+  const leases = createLeases(context, addEvent)
+  const appointments = createAppointments(context, addEvent, fold)
+  const counts = createOutcomeCounts(context.db)
   const listings = createSuppressionEvents(addNotice)
-  const lists = createSuppressionWrites(desk, listings, systemClock.now)
+  const lists = createSuppressionWrites(context, listings, systemClock.now)
   const { addSuppression } = lists
-  const softBounce = createSoftBounces(desk, addSuppression)
-  const settle = createSettle(desk, { addEvent, fold, owing, counts, softBounce, now: systemClock.now })
-  const unindex = createUnindex(desk.db)
-  const orders = createOrders(desk, parking, settle, unindex)
-  const incidents = createIncidentWrites(desk, { counts, tell: listings, addSuppression, addNotice })
+  const softBounce = createSoftBounces(context, addSuppression)
+  const settle = createSettle(context, { addEvent, fold, owing, counts, softBounce, now: systemClock.now })
+  const unindex = createUnindex(context.db)
+  const orders = createOrders(context, holdRecipients, settle, unindex)
+  const incidents = createIncidentWrites(context, { counts, tell: listings, addSuppression, addNotice })
   return {
-    accept: createAccept(desk, addEvent, parking, owing, noteDay),
-    claim: createClaim(desk, leases, appointments, parking, createSilence(desk.db, settle)),
+    accept: createAccept(context, addEvent, holdRecipients, owing, noteDay),
+    claim: createClaim(
+      context,
+      leases,
+      appointments,
+      holdRecipients,
+      createEndSuppressed(context.db, settle),
+    ),
     settle: (outcomes) => outcomes.map(settle).filter((one): one is Settled => one !== null),
     attempting: leases.attempting,
     release: leases.release,
     recover: leases.recover,
-    adjustTimes: createTimes(desk, leases),
+    adjustTimes: createTimes(context, leases),
     addNotice: (notice) => {
       const ord = addNotice(notice)
       return ord === null ? null : storedId(ord, notice.accountId)
     },
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
-    sweepStep: createSweepStep(desk, settle, listings, unindex, incidents),
-    shrinkStep: createShrinkStep(desk.db),
-    followClock: () => desk.order.follow(),
-    durability: () => durabilityFaults(desk.db),
-    carryIn: createCarryIn(desk, parking, noteDay, unindex),
-    ...createLots(desk, parking, settle),
+    sweepStep: createSweepStep(context, settle, listings, unindex, incidents),
+    shrinkStep: createShrinkStep(context.db),
+    followClock: () => context.order.follow(),
+    durability: () => durabilityFaults(context.db),
+    carryIn: createCarryIn(context, holdRecipients, noteDay, unindex),
+    ...createLots(context, holdRecipients, settle),
     ...orders,
-    ...createSuspend(desk, parking),
-    ...createErase(desk, listings, unindex),
-    ...createEndpointWrites(desk, addNotice),
-    ...createPostWrites(desk),
-    ...createStatisticsWrites(desk),
-    ...createSearchWrites(desk.db),
-    ...createJobWrites(desk),
-    ...createIdempotency(desk),
-    ...createTenantWrites(desk),
-    ...createIdentityWrites(desk),
-    ...createPoolWrites(desk),
-    ...createDomainWrites(desk, addNotice),
+    ...createSuspend(context, holdRecipients),
+    ...createErase(context, listings, unindex),
+    ...createEndpointWrites(context, addNotice),
+    ...createPostWrites(context),
+    ...createStatisticsWrites(context),
+    ...createSearchWrites(context.db),
+    ...createJobWrites(context),
+    ...createIdempotency(context),
+    ...createTenantWrites(context),
+    ...createIdentityWrites(context),
+    ...createPoolWrites(context),
+    ...createDomainWrites(context, addNotice),
     ...lists,
     ...incidents,
-    ...createAlarmWrites(desk.db, { addHold: orders.addHold, addNotice }),
-    ...createOutageWrites(desk.db, addNotice),
-    ...createWindowWrites(desk.db, systemClock.now),
+    ...createAlarmWrites(context.db, { addHold: orders.addHold, addNotice }),
+    ...createOutageWrites(context.db, addNotice),
+    ...createWindowWrites(context.db, systemClock.now),
   }
 }

@@ -1,5 +1,5 @@
 /**
- * NAME      port-sender-dsns - reports that we owe to submitting senders
+ * NAME      port/sender-dsns - reports that we owe to submitting senders
  * DESCRIPTION
  *   A DSN is owed from the very transaction that changes a status (`settle`, or
  *   `accept` for a suppressed recipient), and paid in the one that accepts the
@@ -7,9 +7,10 @@
  *   between. Nothing is owed for a mail of a workspace without `senderDsn`, for
  *   one from the null sender, or twice for the same recipient and action.
  */
-import type { Reply } from '../mail/reply.js'
-import type { Action } from '../mail/report/report.js'
-import type { Mode } from './page.js'
+
+import type { Mode } from '../../lifecycle/page.js'
+import type { Reply } from '../../mail/reply.js'
+import type { Action } from '../../mail/report/report.js'
 
 /** What happened to one recipient: the event that made us owe the report. */
 export interface OwedRecipient {
@@ -42,12 +43,6 @@ export interface OwedDsn {
   readonly size: number
   readonly requireTls: boolean
   readonly recipients: readonly OwedRecipient[]
-}
-
-export interface DsnPayment {
-  readonly emailId: string
-  readonly action: Action
-  readonly recipientIds: readonly string[]
 }
 
 export interface SenderDsns {

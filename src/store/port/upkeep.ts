@@ -1,6 +1,8 @@
 /**
- * NAME      port-upkeep - what the housekeeping verbs of the store answer
+ * NAME      port/upkeep - housekeeping of the store, and what its verbs answer
  */
+
+import type { QueueOwner } from './operations.js'
 
 /** A row says that its body is in a file, and it is not there. */
 export class MissingBodyError extends Error {
@@ -71,4 +73,29 @@ export interface Lifecycle {
   close(): Promise<void>
   /** Resolves, with the reason, when the store can no longer keep its promise. */
   readonly broken: Promise<Error>
+}
+
+export interface QueueDepth {
+  readonly poolId: string
+  readonly workspaceId: string
+  readonly due: number
+  readonly leased: number
+  readonly waiting: number
+  readonly oldestDueAt: number | null
+}
+
+export interface Upkeep extends OrderClock {
+  /** Brings the schema up to date; refuses a newer one. Idempotent. */
+  migrate(): Promise<void>
+  /** Integrity and durability settings; resolves with the faults found, none is good. */
+  check(): Promise<readonly string[]>
+  /** Takes over the leases of dead boots. Ambiguous ones (journaled, unsettled) are counted and follow `ambiguous`. */
+  recover(now: number): Promise<{ readonly released: number; readonly ambiguous: number }>
+  /** Small steps of housekeeping: retention, dead locks, old windows, unused room. Resolves with rows and files removed. */
+  sweep(now: number, keep: Keep): Promise<number>
+  /** An online copy, consistent and complete but for the bodies that it names as missing. */
+  backup(path: string): Promise<Copied>
+  depth(of?: QueueOwner): Promise<readonly QueueDepth[]>
+  /** Since the store was opened; costs nothing. */
+  load(): WriterLoad
 }

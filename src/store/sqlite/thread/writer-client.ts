@@ -1,7 +1,7 @@
 /**
- * NAME      line - one client's end of the port to the writer
+ * NAME      writer-client - one client's end of the port to the writer
  * DESCRIPTION
- *   Turns calls into promises. An idle line sends at once (at the end of the
+ *   Turns calls into promises. An idle client sends at once (at the end of the
  *   current microtasks); while answers are outstanding, calls of one turn of the
  *   event loop share a message. When the writer breaks or goes away, every open
  *   and every later call rejects.
@@ -10,17 +10,17 @@ import type { MessagePort } from 'node:worker_threads'
 import { systemClock } from '../../../base/clock.js'
 import { fromPlainFault, OutageError } from '../../../base/fault.js'
 import { newId } from '../../../base/id.js'
-import type { Claimed, Settled } from '../../port.js'
+import type { Claimed, Settled } from '../../../lifecycle/facts.js'
 import type { Acting } from '../audit/acting.js'
 import type { Answer, Call, FromWriter, Topic, ToWriter, Verb, WriterVerbs } from '../protocol.js'
 import { fromClaimedArray, packBodies, type WireAcceptance } from './wire.js'
 
-export interface Line {
+export interface WriterClient {
   call<V extends Verb>(verb: V, ...args: Parameters<WriterVerbs[V]>): Promise<ReturnType<WriterVerbs[V]>>
-  /** The same line, whose calls say who acts; those of `asOrder` have one entry in the audit. */
-  by(acting: Acting): Line
+  /** The same client, whose calls say who acts; those of `asOrder` have one entry in the audit. */
+  by(acting: Acting): WriterClient
   /** For the calls of one order: they share an entry. */
-  asOrder(): Line
+  asOrder(): WriterClient
   /** Sends a call whose answer nobody waits for, before any later call. */
   post<V extends Verb>(verb: V, ...args: Parameters<WriterVerbs[V]>): void
   onDue(wake: () => void): () => void
@@ -98,8 +98,8 @@ const createCalls = (port: MessagePort) => {
     })
 
   return {
-    call: ((verb, ...args) => send(verb, args)) as Line['call'],
-    callBy: (acting: Acting) => ((verb, ...args) => send(verb, args, acting)) as Line['call'],
+    call: ((verb, ...args) => send(verb, args)) as WriterClient['call'],
+    callBy: (acting: Acting) => ((verb, ...args) => send(verb, args, acting)) as WriterClient['call'],
 
     answered(answers: readonly Answer[]): void {
       for (const answer of answers) settle(answer)
@@ -139,7 +139,7 @@ const createTopic = <T>(port: MessagePort, topic: Topic) => {
   }
 }
 
-export const createLine = (port: MessagePort): Line => {
+export const createWriterClient = (port: MessagePort): WriterClient => {
   const calls = createCalls(port)
   const due = createTopic<void>(port, 'due')
   const leased = createTopic<readonly Claimed[]>(port, 'leased')
@@ -149,7 +149,7 @@ export const createLine = (port: MessagePort): Line => {
   let closed = false
 
   // A failure of a posted call also fails what follows it, or is a hint lost: there is nobody to tell.
-  const post: Line['post'] = (verb, ...args) => void calls.call(verb, ...args).catch(() => {})
+  const post: WriterClient['post'] = (verb, ...args) => void calls.call(verb, ...args).catch(() => {})
 
   const fail = (error: Error): void => {
     const reason = calls.fail(error)
@@ -174,15 +174,15 @@ export const createLine = (port: MessagePort): Line => {
   })
   port.on('close', () => fail(new OutageError('the store is closed')))
 
-  const by = (acting: Acting): Line => ({
-    ...line,
+  const by = (acting: Acting): WriterClient => ({
+    ...client,
     call: calls.callBy(acting),
     asOrder: () => (acting.entry === null ? by({ ...acting, entry: newId('aud') }) : by(acting)),
   })
-  const line: Line = {
+  const client: WriterClient = {
     call: calls.call,
     by,
-    asOrder: () => line,
+    asOrder: () => client,
     post,
     onDue: due.on,
     onLeased: leased.on,
@@ -197,5 +197,5 @@ export const createLine = (port: MessagePort): Line => {
       port.close()
     },
   }
-  return line
+  return client
 }

@@ -1,5 +1,5 @@
 /**
- * NAME      port-log - the store's verbs about the log of events
+ * NAME      port/log - the store's verbs about the log of events
  * DESCRIPTION
  *   One log with one order, that of the commits. Readers keep their own place: a
  *   mark lies between two records and names none, and no record ever appears
@@ -11,9 +11,10 @@
  *   order, a report that was not applied). History that came with its mail
  *   (import, migration) is in the mail's timeline and not in the log.
  */
-import type { EventType } from '../mail/event-type.js'
-import type { Mode, Page, Rows } from './page.js'
-import type { EventRow, Tag } from './port/event.js'
+
+import type { EventRow, Tag } from '../../lifecycle/event.js'
+import type { Mode, Page, Rows } from '../../lifecycle/page.js'
+import type { EventType } from '../../mail/event-type.js'
 
 /** What a reader of an event wants to know of its mail. */
 export interface MailOfEvent {

@@ -4,7 +4,7 @@
  *   `example.com` is that domain alone, `.example.com` all domains under it. Of those that fit the longest
  *   counts; where none fits, it is the pool of the workspace. Domains are in lower case and in A-labels.
  */
-import { domainOf } from '../../mail/address.js'
+import { domainOf } from '../../../mail/address.js'
 
 export interface DomainRoute {
   readonly domain: string

@@ -1,17 +1,17 @@
 /**
- * NAME      park - putting one recipient to rest, and setting it free
+ * NAME      hold-recipient - holding one recipient back, and setting it free
  * DESCRIPTION
- *   A parked recipient has no due time, so nothing looks at it; it remembers
- *   when it would have been due. Free again, it keeps its place in the line, and is
+ *   A held recipient has no due time, so nothing looks at it; it remembers
+ *   when it would have been due. Free again, it keeps its place in the queue, and is
  *   as old as it was when it came to rest.
  */
 import type { OrderKind, Status } from '../../../mail/status.js'
 import { NOTHING } from '../log/codec.js'
-import type { Desk } from '../write/desk.js'
+import type { WriteContext } from '../write/context.js'
 import type { AddEvent } from '../write/events.js'
 import type { Hold } from './holds.js'
 
-export interface Parkable {
+export interface Holdable {
   readonly id: string
   readonly email_id: string
   readonly status: Status
@@ -27,30 +27,30 @@ export interface Note {
   readonly more?: Readonly<Record<string, string>>
 }
 
-export interface Parking {
-  park(one: Parkable, hold: Pick<Hold, 'id' | 'reason'>, now: number): void
-  free(one: Omit<Parkable, 'due_at'>, note: Note): void
+export interface HoldRecipients {
+  hold(one: Holdable, hold: Pick<Hold, 'id' | 'reason'>, now: number): void
+  free(one: Omit<Holdable, 'due_at'>, note: Note): void
   /** An event of the operator that changes no status. */
-  note(one: Omit<Parkable, 'due_at'>, note: Note): void
+  note(one: Omit<Holdable, 'due_at'>, note: Note): void
 }
 
-export const createParking = (desk: Desk, addEvent: AddEvent): Parking => {
-  const park = desk.db.prepare(
+export const createHoldRecipients = (context: WriteContext, addEvent: AddEvent): HoldRecipients => {
+  const park = context.db.prepare(
     'UPDATE recipients SET held = ?, held_at = ?, held_due = ?, due_at = NULL WHERE id = ?',
   )
-  const free = desk.db.prepare(
+  const free = context.db.prepare(
     `UPDATE recipients SET held = NULL, held_at = @now, queued_at = @since, due_at = coalesce(held_due, @now), held_due = NULL
      WHERE id = @id`,
   )
-  const rest = desk.db.prepare<[string], { pool: number; queued_at: number; held_at: number | null }>(
+  const rest = context.db.prepare<[string], { pool: number; queued_at: number; held_at: number | null }>(
     'SELECT pool, queued_at, held_at FROM recipients WHERE id = ?',
   )
   const sinceOf = (id: string, now: number): number => {
     const { pool, queued_at, held_at } = rest.get(id) ?? { pool: 0, queued_at: now, held_at: null }
-    return held_at === null ? queued_at : desk.pauses.rested(pool, queued_at, held_at, now)
+    return held_at === null ? queued_at : context.pauses.rested(pool, queued_at, held_at, now)
   }
 
-  const note: Parking['note'] = (one, { action, did, reason, now, more }) =>
+  const note: HoldRecipients['note'] = (one, { action, did, reason, now, more }) =>
     addEvent({
       mail: one.email_id,
       recipientId: one.id,
@@ -68,14 +68,14 @@ export const createParking = (desk: Desk, addEvent: AddEvent): Parking => {
 
   return {
     note,
-    park(one, hold, now) {
+    hold(one, hold, now) {
       park.run(hold.id, now, one.due_at, one.id)
       note(one, { action: 'held', did: 'held', reason: hold.reason, now, more: { hold: hold.id } })
     },
     free(one, why) {
       free.run({ id: one.id, now: why.now, since: sinceOf(one.id, why.now) })
       note(one, why)
-      desk.effects.due = true
+      context.effects.due = true
     },
   }
 }

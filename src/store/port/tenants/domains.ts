@@ -1,12 +1,12 @@
 /**
- * NAME      port-domains - the store's verbs about sending domains
+ * NAME      port/domains - the store's verbs about sending domains
  * DESCRIPTION
  *   A sending domain belongs to one workspace, or to all of its account. Its
  *   keys live in the row, their private halves sealed with the pepper by tenant/.
  */
-import type { Page, Rows } from './page.js'
-import type { Notice } from './port-log.js'
-import type { Written } from './port-tenants.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { Notice } from '../log.js'
+import type { Written } from './tenants.js'
 
 export interface DkimKeyRow {
   readonly selector: string

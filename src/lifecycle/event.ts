@@ -1,7 +1,7 @@
 /**
  * NAME      event - one entry of a mail's timeline, and the report that it came of
  */
-import type { Reply } from '../../mail/reply.js'
+import type { Reply } from '../mail/reply.js'
 
 export interface Tag {
   readonly name: string

@@ -5,7 +5,7 @@
  *   older than the last, with no mail taken between. Counted in the mails that are kept, so days beyond
  *   `retention.emails` are never reached.
  */
-import { CATEGORIES, type Category } from '../../mail/report/category.js'
+import { CATEGORIES, type Category } from '../../../mail/report/category.js'
 
 export interface SoftLimit {
   readonly bounces: number

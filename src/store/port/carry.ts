@@ -1,5 +1,5 @@
 /**
- * NAME      port-carry - mail that moves from one store to another
+ * NAME      port/carry - mail that moves from one store to another
  * DESCRIPTION
  *   A mail is carried whole: its record, all its recipients with their states,
  *   its timeline and its bytes, under the ids that it has. What leaves in one go
@@ -13,7 +13,7 @@
  *   A lot's state is written before its mails follow; whoever is cut off in between
  *   gives the same order again.
  */
-import type { QueueScope } from './port-operations.js'
+import type { QueueScope } from './operations.js'
 
 /** In `held` of a recipient in a file: it is the reader's to send. Here its place has the lot's id. */
 export const EXPORTED = 'exported'

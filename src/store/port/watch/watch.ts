@@ -6,9 +6,9 @@
  *   each is told once, whatever dies in between.
  */
 
-import type { Notice } from '../port-log.js'
-import type { HoldRow } from '../port-operations.js'
-import type { Alarm, Raised } from '../watch/alarms.js'
+import type { Notice } from '../log.js'
+import type { HoldRow } from '../operations.js'
+import type { Alarm, Raised } from './alarms.js'
 
 /** What happened in a span of ALARM_SPAN_MS, in a workspace. */
 export interface AlarmCount {

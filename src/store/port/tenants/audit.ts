@@ -8,7 +8,7 @@
  *   An order that goes over many rows in small steps has one entry, whose
  *   `changed` grows with each step. Nothing secret is ever in an entry.
  */
-import type { Page, Rows } from '../page.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
 
 export interface Actor {
   readonly kind: 'person' | 'key' | 'credential' | 'cli' | 'link' | 'system'

@@ -1,16 +1,17 @@
 /**
- * NAME      port-hooks - the store's verbs about webhooks
+ * NAME      port/hooks - the store's verbs about webhooks
  * DESCRIPTION
  *   An endpoint that answers costs no row per event: it is a place in the log,
  *   kept once a second, and what succeeded is a compact list beside it. An event
  *   that was not taken becomes a post of its own, stored before the place passes
- *   it; so do replays and tests. Marks are those of the log (port-log.ts).
+ *   it; so do replays and tests. Marks are those of the log (port/log.ts).
  * NOTES
  *   A place has a generation. Who enables or disables an endpoint raises it, and
  *   what the engine then still says of the older one changes nothing.
  */
-import type { EventType } from '../mail/event-type.js'
-import type { Mode, Page, Rows } from './page.js'
+
+import type { Mode, Page, Rows } from '../../lifecycle/page.js'
+import type { EventType } from '../../mail/event-type.js'
 
 /** What an endpoint asks for: a type, a name that Resend has for one, or everything that is and will be. */
 export type Subscription = EventType | 'email.delivery_delayed' | '*'

@@ -1,5 +1,5 @@
 /**
- * NAME      shelf - the bodies of an open store
+ * NAME      body-store - the bodies of an open store
  * DESCRIPTION
  *   Puts large bodies into files ahead of the accept that names them, finds a
  *   body wherever it is, and takes files away when their rows are gone. A disk
@@ -7,8 +7,8 @@
  *   more can be promised, as in the database itself.
  */
 import { Fault } from '../../../base/fault.js'
-import type { NewEmail } from '../../port.js'
-import { MissingBodyError } from '../../port-upkeep.js'
+import type { NewEmail } from '../../../lifecycle/facts.js'
+import { MissingBodyError } from '../../port/upkeep.js'
 import type { Statements } from '../read/statements.js'
 import { createBodyFiles, LARGE } from './files.js'
 import { removeOrphans } from './orphans.js'
@@ -23,7 +23,7 @@ export type Beside = Readonly<Record<string, number>>
 
 type Body = Pick<NewEmail, 'id' | 'raw'>
 
-export interface Shelf {
+export interface BodyStore {
   /** Accepts a batch; if it has large bodies, these are in their files before `accept` is called. */
   accept<R extends string>(
     batch: { readonly mails: readonly Body[] },
@@ -43,12 +43,12 @@ export interface Shelf {
 const MISSING_SHOWN = 10
 
 /** `broken` hears of a disk that failed; `pass` is for crash tests. */
-export const createShelf = (
+export const createBodyStore = (
   dataDir: string,
   sql: Statements,
   broken: (error: Error) => void,
   pass: (point: string) => void = () => {},
-): Shelf => {
+): BodyStore => {
   const files = createBodyFiles(dataDir)
   const inFlight = new Set<string>()
   let lookedAt = Number.NEGATIVE_INFINITY

@@ -1,5 +1,5 @@
 /**
- * NAME      silence - mail that waited while its address was put on the list
+ * NAME      end-suppressed - mail that waited while its address was put on the list
  * DESCRIPTION
  *   Suppressions are asked at accept; between then and an attempt a scheduled or
  *   deferred mail may wait for weeks. So they are asked again when a recipient is claimed, and one
@@ -7,9 +7,10 @@
  *   sent with the override goes on, and so do reports that we write ourselves. What is freshly accepted
  *   never comes this way.
  */
+
+import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { normalizeAddress } from '../../../mail/address.js'
 import { observed } from '../../observed.js'
-import type { Outcome, Settled } from '../../port.js'
 import type { Db } from '../connect.js'
 
 export type Silence = (
@@ -26,7 +27,7 @@ const silenced = (recipientId: string, now: number): Outcome =>
   observed({ recipientId, seen: 'suppressed', at: now, source: 'system', reason: 'suppressed' })
 
 /** Ends a recipient whose address is on a list by now; true when it did. */
-export const createSilence = (db: Db, settle: (outcome: Outcome) => Settled | null): Silence => {
+export const createEndSuppressed = (db: Db, settle: (outcome: Outcome) => Settled | null): Silence => {
   const listed = db.prepare<[string, number, string], number>(LISTED).pluck()
   return ({ id, email_id, address_lc }, now) =>
     listed.get(normalizeAddress(address_lc), now, email_id) !== undefined &&

@@ -1,14 +1,14 @@
 /**
- * NAME      port-tenants - the store's verbs about who is who
+ * NAME      port/tenants - the store's verbs about who is who
  * DESCRIPTION
  *   Accounts, workspaces, keys, credentials, pools, suppressions and the rate
  *   window: the rows and verbs behind tenant/ and
  *   relay/'s configuration. The rest of the port is in port.ts.
  */
-import type { Mode, Page, Rows } from './page.js'
-import type { DomainRoute, Routing } from './port/routes.js'
-import type { AlarmSettings, RaisedAlarms } from './watch/alarms.js'
-import type { SoftLimits } from './watch/soft-bounces.js'
+import type { Mode, Page, Rows } from '../../../lifecycle/page.js'
+import type { AlarmSettings, RaisedAlarms } from '../watch/alarms.js'
+import type { SoftLimits } from '../watch/soft-bounces.js'
+import type { DomainRoute, Routing } from './routes.js'
 
 export interface AccountRow {
   readonly id: string

@@ -1,11 +1,11 @@
 /**
- * NAME      pulse - how the writer is doing, for whoever looks
+ * NAME      load-counts - how the writer is doing, for whoever looks
  * DESCRIPTION
  *   Counts in memory that the threads share: the writer adds to them after each
  *   commit, and reading them disturbs nobody. A look may fall between two
  *   additions and be one batch behind itself.
  */
-import type { Distribution, WriterLoad } from '../../port-upkeep.js'
+import type { Distribution, WriterLoad } from '../../port/upkeep.js'
 
 const VERBS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000]
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -13,11 +13,11 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Bounds, the rest, and the sum. */
 const lengthOf = (bounds: readonly number[]): number => bounds.length + 2
 
-export const createPulse = (): SharedArrayBuffer =>
+export const createLoadCounts = (): SharedArrayBuffer =>
   new SharedArrayBuffer((lengthOf(VERBS) + lengthOf(SECONDS)) * Float64Array.BYTES_PER_ELEMENT)
 
-const partsOf = (pulse: SharedArrayBuffer): readonly [Float64Array, Float64Array] => {
-  const all = new Float64Array(pulse)
+const partsOf = (loadCounts: SharedArrayBuffer): readonly [Float64Array, Float64Array] => {
+  const all = new Float64Array(loadCounts)
   return [all.subarray(0, lengthOf(VERBS)), all.subarray(lengthOf(VERBS))]
 }
 
@@ -29,8 +29,8 @@ const observe = (counts: Float64Array, bounds: readonly number[], value: number)
 }
 
 /** The writer's side: so many verbs were committed, and the commit took so long. */
-export const createBeat = (pulse: SharedArrayBuffer): ((verbs: number, commitMs: number) => void) => {
-  const [verbCounts, commitCounts] = partsOf(pulse)
+export const createBeat = (loadCounts: SharedArrayBuffer): ((verbs: number, commitMs: number) => void) => {
+  const [verbCounts, commitCounts] = partsOf(loadCounts)
   return (verbs, commitMs) => {
     observe(verbCounts, VERBS, verbs)
     observe(commitCounts, SECONDS, commitMs / 1000)
@@ -43,8 +43,8 @@ const distribution = (counts: Float64Array, bounds: readonly number[]): Distribu
   sum: counts[bounds.length + 1] as number,
 })
 
-export const readPulse = (pulse: SharedArrayBuffer): WriterLoad => {
-  const [verbCounts, commitCounts] = partsOf(pulse)
+export const readPulse = (loadCounts: SharedArrayBuffer): WriterLoad => {
+  const [verbCounts, commitCounts] = partsOf(loadCounts)
   return {
     verbsPerCommit: distribution(verbCounts, VERBS),
     commitSeconds: distribution(commitCounts, SECONDS),

@@ -1,5 +1,5 @@
 /**
- * NAME      port-operations - the store's verbs for whoever runs the queue
+ * NAME      port/operations - the store's verbs for whoever runs the queue
  * DESCRIPTION
  *   Holding, freeing, hurrying, moving and purging what waits, for a workspace,
  *   a pool, a recipient domain, one email, or any mixture of them. A hold stands
@@ -8,9 +8,10 @@
  *   reason that was given. The verbs work in small steps, so that a queue of any
  *   depth holds nobody up; cut off in the middle, the same order finishes the rest.
  */
-import type { Status } from '../mail/status.js'
-import type { Page, Rows } from './page.js'
-import type { Routing } from './port/routes.js'
+
+import type { Page, Rows } from '../../lifecycle/page.js'
+import type { Status } from '../../mail/status.js'
+import type { Routing } from './tenants/routes.js'
 
 /** Which recipients are meant: those to which every part that is not null applies. */
 export interface QueueScope {
@@ -140,7 +141,7 @@ export interface Operations {
    * retry    due now
    * reroute  to another pool, from the next attempt on; test mail stays in its sandbox
    * purge    bounced, or canceled while scheduled
-   * What has left with a lot (port-carry.ts) is none of theirs.
+   * What has left with a lot (port/carry.ts) is none of theirs.
    */
   operate(order: QueueOrder): Promise<number>
   queueCount(scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Promise<QueueCount>

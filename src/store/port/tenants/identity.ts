@@ -10,9 +10,9 @@
  *   The last enabled owner can be neither disabled nor made less, whoever asks;
  *   the verbs decide it, so two at once can not do it either.
  */
-import type { Role } from '../../config/identity.js'
-import type { Page, Rows } from '../page.js'
-import type { Written } from '../port-tenants.js'
+import type { Role } from '../../../config/identity.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { Written } from './tenants.js'
 
 /** A page of the dashboard that somebody keeps at hand. */
 export interface SavedView {

@@ -1,5 +1,5 @@
 /**
- * NAME      desk - what the verbs of one writer share
+ * NAME      context - what the verbs of one writer share
  * DESCRIPTION
  *   The connection, the small integers behind workspace and pool ids, the set of
  *   hot leases, and the effects of the running batch. Effects are what others
@@ -7,7 +7,7 @@
  */
 import { randomInt } from 'node:crypto'
 import { type Clock, systemClock } from '../../../base/clock.js'
-import type { Settled } from '../../port.js'
+import type { Settled } from '../../../lifecycle/facts.js'
 import type { Db } from '../connect.js'
 import { createHolds, type Holds } from '../operate/holds.js'
 import { createPauses, type Pauses } from '../operate/pauses.js'
@@ -31,7 +31,7 @@ export interface Names {
   forget(): void
 }
 
-export interface Desk {
+export interface WriteContext {
   readonly db: Db
   /** This run of the writer; leases carry it. */
   readonly boot: number
@@ -94,7 +94,7 @@ const createNames = (db: Db): Names => {
   }
 }
 
-export const createDesk = (db: Db, clock: Clock = systemClock): Desk => {
+export const createWriteContext = (db: Db, clock: Clock = systemClock): WriteContext => {
   const effects: Effects = { due: false, leased: [], settled: [] }
   const hot = createHotSet()
   const names = createNames(db)

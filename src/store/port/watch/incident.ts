@@ -7,8 +7,8 @@
  *   An incident is of one workspace, which decides for itself; what is counted is of all the
  *   workspaces of the account, since they share the server.
  */
-import type { Page, Rows } from '../page.js'
-import type { SuppressionRow } from '../port-tenants.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { SuppressionRow } from '../tenants/tenants.js'
 
 export interface HardBounce {
   /** As it is listed. */
