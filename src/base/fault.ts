@@ -6,7 +6,7 @@
  */
 import { FAULTS, type FaultCode, type FaultRow } from './fault/table.js'
 
-/** What may be wrong with one field (API.md, section 2.9). */
+/** What may be wrong with one field. */
 export type FieldErrorKind =
   | 'missing'
   | 'type'

@@ -1,7 +1,7 @@
 /**
  * NAME      gate - what a request must pass, in this order
  * DESCRIPTION
- *   The check order of API.md, section 2: credential 401, scope 403, rate limit 429,
+ *   The order of the checks: credential 401, scope 403, rate limit 429,
  *   declared size 413, media type 415; then the body is read and must be JSON (413,
  *   400), and the workspace must exist (400, 404). Fields come after that, and
  *   belong to the endpoint. All before the body runs in hapi's authentication

@@ -1,7 +1,7 @@
 /**
  * NAME      large - sends that the bodies' thread reads
  * DESCRIPTION
- *   What the thread is told besides the octets, and what its results mean to the
+ *   What else than the octets the thread is told, and what its results mean to the
  *   endpoints: composed mails, and the fingerprint of what was sent.
  */
 import { parseContent } from '../mail/parse.js'

@@ -2,7 +2,7 @@
  * NAME      list - the envelope of every list endpoint
  * DESCRIPTION
  *   Turns `limit` and `cursor` into a page to ask the store for, and its rows into
- *   the envelope of SPEC.md with cursors onward in both directions. The previous
+ *   the envelope of a list, with cursors onward in both directions. The previous
  *   cursor is never null on the first page, not even of an empty list, so that a
  *   client may poll from the top for ever. `total` is counted on the first page
  *   only, up to 10,000. A cursor that is not ours beats a filter that changed.

@@ -22,7 +22,7 @@ type TagReader = (value: string) => HeaderTag[]
 const MAX_TAGS = 50
 const MAX_LENGTH = 256
 
-/** The alphabet of tag names is ours (API.md §2.1); other providers allow more. */
+/** The alphabet of tag names is ours; other providers allow more. */
 const tag = (name: string, value: unknown): HeaderTag[] => {
   const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '')
   const clean = text.replace(/[\x00-\x1f\x7f]+/g, ' ').trim()

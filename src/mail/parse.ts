@@ -5,7 +5,7 @@
  *   Nothing is invented: no text made of html, no html made of text, no links.
  *   The submission fingerprint says whether two submissions under one
  *   idempotency key are the same mail. It ignores Message-ID, Date, boundaries
- *   and encodings, which clients make anew on each try (API.md §5).
+ *   and encodings, which clients make anew on each try.
  */
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'

@@ -9,9 +9,9 @@
  *   A clock that was set wrong must not end a mail: the attempt that ends it began
  *   past the lifetime, the longest retry wait after the start or the last step of the
  *   clock, and as many were made as there are retry waits, or none could be for as long.
- *   A peer that names its price ("try again in 300 seconds") is given that time.
+ *   A peer that says when ("try again in 300 seconds") is given that time.
  *   When the connection broke after the final dot nobody knows whether the mail
- *   was taken; a workspace may have it held then instead of sent again (RELAY.md G2).
+ *   was taken; a workspace may have it held then instead of sent again.
  *   What was refused is also classified, for the timeline and for suppression.
  * NOTES
  *   530, 534, 535 and 538 complain about our login, not about the mail. They are

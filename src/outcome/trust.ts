@@ -4,7 +4,7 @@
  *   T1: it came to a signed return path, so whoever sent it was given that
  *   address. T2: a signed ENVID, reference or return path stands in its top-level status
  *   part or the headers it returns. T3: only an unsigned Message-ID fits: worth an
- *   event, never a change (RELAY.md §4). Anything else is T4 and only counted.
+ *   event, never a change. Anything else is T4 and only counted.
  */
 
 import type { Report } from '../mail/report/report.js'

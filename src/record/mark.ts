@@ -1,7 +1,7 @@
 /**
  * NAME      mark - a place in the log, signed
  * DESCRIPTION
- *   What leaves this house as the id of an event on the stream and comes back as
+ *   What clients get as the id of an event on the stream and comes back as
  *   `Last-Event-ID`, `after` or `since`: `m1_` and base64url of the store's mark and
  *   HMAC-SHA-256 cut to 128 bits. It belongs to an account and to nothing else: no
  *   filter, no limit, no endpoint, so every door reads the marks of every other.

@@ -16,7 +16,7 @@ import type { Claimed } from '../lifecycle/facts.js'
 import { type AttemptEnd, isDead } from '../outcome/reply.js'
 import { Attempt, type AttemptResult, type Surroundings } from './attempt.js'
 import { type Item, recipientsOf } from './backlog.js'
-import { Lookout } from './lookout.js'
+import { DueTimer } from './due-timer.js'
 import { moved, recorded } from './outcomes.js'
 import type { Pool } from './pools.js'
 import { emptyStats, type RelayStats } from './settings.js'
@@ -44,7 +44,7 @@ export class Flow {
   #stopping = false
   #fail: (error: Error) => void = () => {}
   #unsubscribe: (() => void)[] = []
-  readonly #lookout: Lookout
+  readonly #dueTimer: DueTimer
   readonly #throttles: Throttles
   readonly #expiry: Expiry
   #inFlight = 0
@@ -82,7 +82,7 @@ export class Flow {
       conclude: (end) => this.#conclude(end),
       stopping: () => this.#stopping,
     })
-    this.#lookout = new Lookout({
+    this.#dueTimer = new DueTimer({
       visit: () => this.#visit(),
       nextDue: () => parts.queue.nextDue([...(this.#ready ?? [])]),
       now: parts.around.now,
@@ -104,7 +104,7 @@ export class Flow {
     this.#stopping = true
     for (const off of this.#unsubscribe) off()
     this.#fail(new Error('stopping'))
-    await this.#lookout.stop()
+    await this.#dueTimer.stop()
     await Promise.allSettled(this.#claims)
     for (const [poolId, lane] of this.#lanes.all()) this.#giveBackAll(poolId, lane)
     const upstreams = this.#parts.pools.upstreams()
@@ -119,7 +119,7 @@ export class Flow {
 
   /** Looks for due mail, now. */
   look(): void {
-    this.#lookout.look()
+    this.#dueTimer.look()
   }
 
   async #visit(): Promise<void> {
@@ -374,7 +374,7 @@ export class Flow {
     this.#giveBackAll(pool.row.id, this.#lanes.of(pool.row.id))
     this.#lanes.drop(pool.row.id)
     this.resume(pool)
-    this.#lookout.restart()
+    this.#dueTimer.restart()
   }
 
   /** The recipient domains that are kept waiting, at most so many. */

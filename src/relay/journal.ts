@@ -1,9 +1,9 @@
 /**
- * NAME      journal - what relay writes down, in crowds
+ * NAME      journal - what relay writes down, many at once
  * DESCRIPTION
  *   Marks (before DATA), outcomes and released leases of all connections go to
  *   the store in rounds: while one round is being committed, the next one
- *   gathers. A lone mail waits for nobody, a crowd shares an fsync, and there is no timer.
+ *   gathers. A lone mail waits for nobody, many share an fsync, and there is no timer.
  *   Within a round outcomes go before marks, so a connection never has two
  *   messages whose fate is unwritten.
  * NOTES

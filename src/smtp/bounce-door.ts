@@ -4,8 +4,8 @@
  *   Takes mail at signed return paths, from `<>` and from anyone else (some
  *   systems answer with a real sender), without AUTH. An address that we did
  *   not sign is refused at RCPT, before DATA, so there is never anything to
- *   bounce: no backscatter. 250 is said after the report's effect is committed
- *   (RELAY.md G4), else 452: its sender tries again.
+ *   bounce: no backscatter. 250 is said after the report's effect is committed,
+ *   else 452: its sender tries again.
  *   A report may return the whole mail: it is taken to its end, and its beginning kept.
  *   postmaster@ and abuse@ of the bounce domain go on to `bounce.postmaster`, whole; without
  *   that setting they are refused, since mail that nobody reads is better not taken.

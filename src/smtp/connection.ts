@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   smtp-server accepts sockets, speaks TLS and closes them; this subclass gives
  *   it our parser and our conversation. It greets at once (the library waits
- *   100 ms with no option for it, RELAY.md section 5) and never asks the DNS.
+ *   100 ms with no option for it) and never asks the DNS.
  *   Replies to a pipelined group leave in one write. Time is kept here: a client
  *   that owes us a whole command, or the next bytes of a body, for longer than
  *   `idle`, is cut, however it trickles; one without a login or MAIL sooner. One that sends

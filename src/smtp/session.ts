@@ -36,7 +36,7 @@ export interface Wire {
   begun(): void
   /** A login, or a recipient that we took. */
   known(): void
-  /** What follows is a body. `onbody` gets the reins until it calls done. */
+  /** What follows is a body. `onbody` has the socket until it calls done. */
   collect(body: Body, onbody: (done: () => void) => void): void
 }
 

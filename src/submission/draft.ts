@@ -44,7 +44,7 @@ export interface Draft {
 
 type OneOrMany = string | readonly string[] | null | undefined
 
-/** A send as JSON has it (API.md §2.1): many things may be left out, be null, or be one instead of a list. */
+/** A send as JSON has it: many things may be left out, be null, or be one instead of a list. */
 export interface WireDraft {
   readonly from?: string | null | undefined
   readonly to?: OneOrMany

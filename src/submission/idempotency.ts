@@ -1,7 +1,7 @@
 /**
  * NAME      idempotency - the same request twice is one email
  * DESCRIPTION
- *   The protocol of API.md §3.2 around one accept: claim the key, do the work, let
+ *   The protocol of an idempotency key around one accept: claim the key, do the work, let
  *   the store write the answer together with the mail. What fails before frees
  *   the key. A claim that took so long that another took over (60 s) finds its
  *   lock lost, stores nothing, and answers like any retry.

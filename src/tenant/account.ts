@@ -23,7 +23,7 @@ export const createAccount = async (ground: TenantGround, name: string): Promise
 
 /**
  * Keys, upstream passwords and DKIM keys of a database open under one pepper only. The first that comes marks
- * it; any other is turned away, and would otherwise look like a house full of wrong keys.
+ * it; any other is turned away, and would otherwise look like an installation whose keys are all wrong.
  */
 const checkPepper = async ({ store, pepper }: TenantGround): Promise<void> => {
   const mark = pepperMark(pepper)

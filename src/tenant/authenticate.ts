@@ -4,7 +4,7 @@
  *   The one place where a caller is let in, for every door. HTTP brings a bearer
  *   token (key or session), SMTP a user name and a password or just an address.
  *   At SMTP the password alone decides who it is; the user name only says which
- *   workspace, as API.md §5 has it: free for a workspace's key, unless it names
+ *   workspace: free for a workspace's key, unless it names
  *   another workspace, and needed for a platform key.
  *   Unknown, revoked and expired are one answer, after the same work.
  */

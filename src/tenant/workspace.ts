@@ -1,8 +1,8 @@
 /**
  * NAME      workspace - sending tenants inside an account
  * DESCRIPTION
- *   Making, changing and finding workspaces, and the rules of API.md §1 (rows 16,
- *   17, 29, 30) about which workspace a request means. Absent, foreign and
+ *   Making, changing and finding workspaces, and the rules about which
+ *   workspace a request means. Absent, foreign and
  *   malformed references are one answer: nobody learns of another tenant's ids.
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'

@@ -1,4 +1,4 @@
-/** How a figure stands to its goal (RELAY.md, section 5), in words: goals are printed, never asserted. */
+/** How a figure stands to its goal, in words: goals are printed, never asserted. */
 export const atLeast = (goal: number, value: number): string =>
   `goal >= ${goal}${value >= goal ? '' : '  <-- BELOW'}`
 

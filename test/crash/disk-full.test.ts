@@ -1,5 +1,5 @@
 /**
- * A disk that fills under load (RELAY.md G6): only 503 and 452, reads go on, the
+ * A disk that fills under load: only 503 and 452, reads go on, the
  * process stays, what was acknowledged is sent, and with room all resumes.
  */
 import { rmSync, statfsSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The Idempotency-Key header, over the wire (API.md, section 3.2). */
+/** The Idempotency-Key header, over the wire. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { type Ask, MAIL, openKit } from './kit.js'

@@ -1,4 +1,4 @@
-/** Walking lists, forward and back, over the wire (API.md, section 3.1). */
+/** Walking lists, forward and back, over the wire. */
 import t from 'tap'
 import { newId, newRecipientId } from '../../src/base/id.js'
 import { CursorCodec } from '../../src/http/cursor.js'

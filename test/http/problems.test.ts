@@ -1,6 +1,6 @@
 /**
  * Whatever goes wrong, in hapi or below it, is one kind of answer: the table of
- * API.md, section 3.4, and more. Each row is sent as raw bytes.
+ * problems, and more. Each row is sent as raw bytes.
  */
 import { deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'

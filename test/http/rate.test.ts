@@ -1,4 +1,4 @@
-/** The send window and its headers, over the wire (API.md, section 3.3). */
+/** The send window and its headers, over the wire. */
 import t from 'tap'
 import { type Kit, MAIL, openKit, type Reply } from './kit.js'
 

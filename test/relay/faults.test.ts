@@ -1,5 +1,5 @@
 /**
- * The table of RELAY.md §6 for upstream faults: at each stage, each way to
+ * The table of upstream faults: at each stage, each way to
  * fail, with a healthy second member beside the broken one. Nothing was sent
  * before DATA, so there the second member takes the mail within the same attempt.
  */

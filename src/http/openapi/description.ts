@@ -12,7 +12,7 @@ export interface Rule {
   readonly args?: { readonly limit?: number; readonly regex?: string; readonly method?: Joi.CustomValidator }
 }
 
-/** What a schema says besides. */
+/** What else a schema says. */
 export interface Meta {
   /** How a broken pattern or custom rule is told, and as what. */
   readonly must?: string

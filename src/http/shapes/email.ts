@@ -1,8 +1,7 @@
 /**
  * NAME      email - the shapes of sending and of email records
  * DESCRIPTION
- *   The names follow a well-known API, so that its SDKs work unchanged (API.md,
- *   section 0): one address or a list of them, attachments as base64, as bytes or
+ *   The names follow a well-known API, so that its SDKs work unchanged: one address or a list of them, attachments as base64, as bytes or
  *   as what JSON makes of a Node Buffer, and camelCase where an old client sends it.
  */
 import Joi from 'joi'

@@ -18,7 +18,7 @@ export const asRead = {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** `records`: what it was, and what it may say besides, such as what it is about to become. */
+/** `records`: what it was, and what else it may say, such as what it is about to become. */
 export const notAsRead = (
   sent: object,
   names: readonly string[],

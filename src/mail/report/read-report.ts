@@ -1,7 +1,7 @@
 /**
  * NAME      read-report - a mail that came back, read
  * DESCRIPTION
- *   In the order of trust (RELAY.md §4): complaints; the status part among the
+ *   In the order of trust: complaints; the status part among the
  *   top-level parts; status fields in broken or single-part mail; then
  *   X-Failed-Recipients and the text, and these only where the header shows a
  *   machine. Auto-replies, receipts (RFC 8098) and what people forward are told
@@ -116,13 +116,13 @@ const membersOf = (groups: FieldGroups, said: Said): readonly Mention[] => {
 }
 
 /** Lets others have the thread for a moment. */
-const breath = (): Promise<void> => new Promise((resume) => setImmediate(resume))
+const yieldToLoop = (): Promise<void> => new Promise((resume) => setImmediate(resume))
 
 /** A hundred recipients may cost tens of milliseconds, so each has its turn. */
 const inTurns = async <T, R>(list: readonly T[], make: (one: T, at: number) => R): Promise<R[]> => {
   const made: R[] = []
   for (const one of list) {
-    if (made.length > 0) await breath()
+    if (made.length > 0) await yieldToLoop()
     made.push(make(one, made.length))
   }
   return made
@@ -131,7 +131,7 @@ const inTurns = async <T, R>(list: readonly T[], make: (one: T, at: number) => R
 /** Above this a mail is read in several turns. */
 const LARGE = 48_000
 
-/** A report that names nobody may have come to an address that does (RELAY.md §4): what it says is kept. */
+/** A report that names nobody may have come to an address that does: what it says is kept. */
 const fromMentions = (
   addresses: readonly string[],
   said: Said,
@@ -281,9 +281,9 @@ const fromGroups = async (
 const readOne = async (mail: Mail, isLarge: boolean, rules: readonly Rule[]): Promise<Reading> => {
   const feedback = complaint(mail)
   if (feedback !== null) return feedback
-  if (isLarge) await breath()
+  if (isLarge) await yieldToLoop()
   const said = saidIn(mail)
-  if (isLarge) await breath()
+  if (isLarge) await yieldToLoop()
   const receipt = mail.parts.find(({ type }) => /^message\/(?:global-)?disposition-notification$/.test(type))
   if (receipt !== undefined) {
     const rejected = rejection(mail, readGroups(textOf(receipt)), said.notice)

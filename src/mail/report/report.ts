@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   The reading of one bounce, delay notice, delivery report, complaint or
  *   auto-reply, as a value. It says only what the mail says: whom to believe,
- *   and whose group is ours, is for outcome/ to decide (RELAY.md §4).
+ *   and whose group is ours, is for outcome/ to decide.
  *   `action` is null in a complaint (RFC 5965), which tells nothing of
  *   delivery, and where the report gives one that nobody knows. `class` is null unless the recipient failed.
  */

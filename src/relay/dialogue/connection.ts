@@ -2,8 +2,8 @@
  * NAME      connection - one SMTP transaction after another, and where each stands
  * DESCRIPTION
  *   Takes an open Session and carries messages over it. At any moment `stage`
- *   tells how far a message has come, and that decides what a broken connection means
- *   (RELAY.md G2): until `data` nothing was sent; in `body` the upstream can not
+ *   tells how far a message has come, and that decides what a broken connection means:
+ *   until `data` nothing was sent; in `body` the upstream can not
  *   have the whole; from `dot` on, when the last byte of CRLF.CRLF was handed to
  *   the socket, it may have. MAIL and RCPT travel together where PIPELINING is
  *   offered; DATA waits for all replies and for the journal (`mayGo`). Of several
@@ -201,7 +201,7 @@ export class Connection {
   }
 
   async #content({ head, body, end }: Payload): Promise<Reply> {
-    // it may have died in the same breath as it said 354: then nothing was sent
+    // it may have gone away right after it said 354: then nothing was sent
     if (this.#closed !== null) throw this.#closed
     this.stage = 'body'
     // an upstream may refuse in the middle of the body; its reply then is the final one

@@ -94,14 +94,14 @@ export class Throttles {
     }
     for (let item = backlog.take(); item !== null; item = backlog.take()) {
       if (this.#paces.size === 0) return item
-      const free = this.#sift(item)
+      const free = this.#mayBeginOf(item)
       if (free !== null) return free
     }
     return null
   }
 
   /** Of an item, what may begin now; the rest is put aside or given back. */
-  #sift(item: Item): Item | null {
+  #mayBeginOf(item: Item): Item | null {
     const free: Claimed[] = []
     for (const claimed of recipientsOf(item)) {
       const key = keyOf(claimed)

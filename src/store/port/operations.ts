@@ -59,7 +59,7 @@ export interface QueueCount {
   readonly underWay: number
 }
 
-/** In `held`: nobody's hold, but a mail whose fate a broken connection hid (RELAY.md G2). */
+/** In `held`: nobody's hold, but a mail whose fate a broken connection hid. */
 export const AMBIGUOUS = 'ambiguous'
 
 export interface QueueEntry {

@@ -1,7 +1,7 @@
 /**
  * NAME      installation - where clients reach this Postern
  * DESCRIPTION
- *   What a client must be configured with, besides its key: the base URL, and host, port and TLS of the SMTP door.
+ *   What a client must be configured with, apart from its key: the base URL, and host, port and TLS of the SMTP door.
  */
 import { isLoopback } from '../../../base/network.js'
 import { type Endpoint, endpoint } from '../../endpoint.js'

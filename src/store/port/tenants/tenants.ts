@@ -26,7 +26,7 @@ export interface WorkspaceRow {
   /** Pools of their own for domains of recipients. */
   readonly routes: readonly DomainRoute[]
   readonly defaultFrom: string | null
-  /** What to do with a mail whose fate a crash hid (RELAY.md G2). */
+  /** What to do with a mail whose fate a crash hid. */
   readonly ambiguous: 'retry' | 'hold'
   /** Bare CR or LF in submitted mail: refuse it, or mend it. */
   readonly lineEndings: 'strict' | 'normalize'

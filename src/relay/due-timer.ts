@@ -1,10 +1,10 @@
 /**
- * NAME      lookout - when to look for due mail
+ * NAME      due-timer - when to look for due mail
  * DESCRIPTION
  *   On a hint, when the next mail falls due, and every `poll` milliseconds as the
  *   backstop. Looks never overlap; hints that come during one lead to one more.
  */
-export interface LookoutParts {
+export interface DueTimerParts {
   /** Claims what is due. */
   readonly visit: () => Promise<void>
   readonly nextDue: () => Promise<number | null>
@@ -13,14 +13,14 @@ export interface LookoutParts {
   readonly onError: (error: Error) => void
 }
 
-export class Lookout {
-  readonly #parts: LookoutParts
+export class DueTimer {
+  readonly #parts: DueTimerParts
   #timer: NodeJS.Timeout | null = null
   #busy: Promise<void> | null = null
   #again = false
   #stopped = false
 
-  constructor(parts: LookoutParts) {
+  constructor(parts: DueTimerParts) {
     this.#parts = parts
   }
 
