@@ -11,13 +11,13 @@
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
 import { suppressionList } from '../../port/tenants/tenants.js'
+import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
 import { scopeOf } from '../log/codec.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
 import { createEraseCounted } from '../statistics/erase.js'
-import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { WriteContext } from '../write/context.js'
 import { DROP_REPORTS } from '../write/reports.js'
 

@@ -8,6 +8,7 @@
  * NOTES
  *   Pauses that ended long ago are forgotten: a mail as old has come to its end.
  */
+import { moved, type Pause, rested, waitsSince } from '../../../lifecycle/pauses.js'
 import type { Db } from '../connect.js'
 
 /**
@@ -25,9 +26,6 @@ CREATE TABLE pauses (
 CREATE INDEX pauses_pool ON pauses (pool, paused_at);
 `
 
-/** Newest first. */
-type Pause = readonly [from: number, to: number | null]
-
 const KEPT_MS = 400 * 86_400_000
 
 const PAUSED = `SELECT n FROM (
@@ -37,26 +35,6 @@ const PAUSED = `SELECT n FROM (
     FROM pools p WHERE p.deleted_at IS NULL AND p.kind = 'relay')
   WHERE upstreams <> '[]'
     AND NOT EXISTS (SELECT 1 FROM json_each(upstreams) WHERE value ->> '$.state' = 'active')`
-
-/** How much of the time from `from` to `until` was no pause. */
-const between = (pauses: readonly Pause[], from: number, until: number): number =>
-  pauses.reduce(
-    (age, [start, end]) => age - Math.max(0, Math.min(end ?? until, until) - Math.max(start, from)),
-    until - from,
-  )
-
-/** Since when a mail waits that is `age` old at `now`. */
-const since = (pauses: readonly Pause[], age: number, now: number): number => {
-  let at = now
-  let left = age
-  for (const [start, end] of pauses) {
-    const free = at - Math.min(end ?? now, at)
-    if (free >= left) break
-    left -= free
-    at = Math.min(at, start)
-  }
-  return at - left
-}
 
 export interface Pauses {
   /** Pools have changed: writes down which are paused by now, and which no more. */
@@ -79,7 +57,7 @@ export const createPauses = (db: Db): Pauses => {
   )
   const forget = db.prepare('DELETE FROM pauses WHERE resumed_at < ?')
   const read = db
-    .prepare<[number], [number, number | null]>(
+    .prepare<[number], [...Pause]>(
       'SELECT paused_at, resumed_at FROM pauses WHERE pool = ? ORDER BY paused_at DESC',
     )
     .raw()
@@ -91,18 +69,9 @@ export const createPauses = (db: Db): Pauses => {
     },
     of(pool, now) {
       const pauses = read.all(pool)
-      return (queuedAt) => {
-        const last = pauses[0]?.[1] ?? null
-        return pauses.length === 0
-          ? [queuedAt, null]
-          : [now - between(pauses, queuedAt, now), last !== null && last > queuedAt ? last : null]
-      }
+      return (queuedAt) => waitsSince(pauses, queuedAt, now)
     },
-    rested(pool, queuedAt, heldAt, now) {
-      const pauses = read.all(pool)
-      return since(pauses, Math.max(0, between(pauses, queuedAt, Math.min(heldAt, now))), now)
-    },
-    moved: (from, to, queuedAt, at) =>
-      queuedAt >= at ? queuedAt : since(read.all(to), between(read.all(from), queuedAt, at), at),
+    rested: (pool, queuedAt, heldAt, now) => rested(read.all(pool), queuedAt, heldAt, now),
+    moved: (from, to, queuedAt, at) => moved(read.all(from), read.all(to), queuedAt, at),
   }
 }

@@ -25,6 +25,7 @@ import {
   MOST_LIVING,
   type Refusals,
 } from '../../port/watch/incidents.js'
+import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { kindOf } from '../log/codec.js'
 import { inserter } from '../order/insert.js'
@@ -32,7 +33,6 @@ import { SUPPRESSIONS } from '../schema/tables.js'
 import type { WriteContext } from '../write/context.js'
 import { INCIDENTS, PENDING } from './incident-step.js'
 import { domainOf, type OutcomeCounts } from './outcome-counts.js'
-import type { SuppressionEvents } from './suppressions.js'
 
 const PAGE = 200
 

@@ -10,11 +10,11 @@
  */
 
 import type { SuppressionRow, WindowCount } from '../../port/tenants/tenants.js'
+import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Db, Row } from '../connect.js'
 import { inserter } from '../order/insert.js'
 import type { TenantWrites } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
-import type { SuppressionEvents } from '../watch/suppressions.js'
 import type { WriteContext } from './context.js'
 
 export const createSuppressionWrites = (

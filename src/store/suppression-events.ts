@@ -1,12 +1,12 @@
 /**
- * NAME      suppressions - lists tell what is added to them and what is taken off
+ * NAME      suppression-events - lists tell what is added to them and what is taken off
  * DESCRIPTION
  *   Whoever changes a list tells it here, in the same commit. Whose list it is
  *   decides who sees the event; one for test mail tells only those who test.
  */
-import { toRfc3339 } from '../../../base/clock.js'
-import type { Notice } from '../../port/log.js'
-import { type SuppressionRow, suppressionList } from '../../port/tenants/tenants.js'
+import { toRfc3339 } from '../base/clock.js'
+import type { Notice } from './port/log.js'
+import { type SuppressionRow, suppressionList } from './port/tenants/tenants.js'
 
 /** Why it is on the list no more; `pending`: an incident has begun, and the address may live. */
 export type Removal = 'removed' | 'expired' | 'pending'
