@@ -105,7 +105,7 @@ const Person = ({ visit }: { readonly visit: Visit }) => {
         <a href="/settings/look">Pinned views</a>
         <ThemeForm visit={visit} />
         <form method="post" action="/sign-out">
-          <FormMarks visit={visit} action="sign-out" />
+          <FormMarks action="sign-out" />
           <button type="submit" class="b">
             Sign out
           </button>

@@ -80,7 +80,7 @@ const Views = ({ visit }: { readonly visit: Visit }) => {
         <details class="fold pin">
           <summary>Pin this view</summary>
           <form method="post" action="/settings/look" class="form">
-            <FormMarks visit={visit} action="pin" />
+            <FormMarks action="pin" />
             <input type="hidden" name="back" value={here} />
             <label for="pin-title">
               Name

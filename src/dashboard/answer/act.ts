@@ -25,8 +25,9 @@ export const act = async (page: Page, { payload, raw }: Request, visit: Visit): 
   const action = form.raw('_action')
   const run = Object.hasOwn(page.actions ?? {}, action) ? page.actions?.[action] : undefined
   const again = async (problem: Problem): Promise<Answer> => {
-    const view = await page.view(visit, { action, form, problem })
-    return { view: { ...view, status: problem.status }, visit }
+    const refused = { action, form, problem }
+    const view = await page.view(visit, refused)
+    return { view: { ...view, status: problem.status }, visit, refused }
   }
   const isOurs = isOwnOrigin(raw.req.headers, visit.baseUrl)
   if (!isOurs || !sameToken(form.raw('_form'), visit.formToken)) return again(STALE)

@@ -1,13 +1,16 @@
 /**
  * NAME      respond - a view or a redirect as an answer of the web server
  */
+
 import type { Request, ResponseObject, ResponseToolkit } from '@hapi/hapi'
+import type { VNode } from 'preact'
 import { queryText } from '../ask.js'
 import type { Assets } from '../assets/assets.js'
 import { cookieRules, setCookie } from '../cookie.js'
 import { Layout } from '../layout.js'
 import { OpenLayout } from '../open-layout.js'
-import type { View } from '../page.js'
+import type { Refused, View } from '../page.js'
+import { PageContext } from '../parts/context.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
 import type { Theme, Visit } from '../visit.js'
 
@@ -20,6 +23,8 @@ export interface ResponseGround {
 interface Shown {
   readonly view: View
   readonly visit: Visit
+  /** The form of the page that was refused. */
+  readonly refused?: Refused | null
 }
 
 interface Onward {
@@ -56,14 +61,18 @@ const sendOnward = (baseUrl: string, h: ResponseToolkit, { to, notice, theme }: 
 const show = async (
   { baseUrl, version, assets }: ResponseGround,
   h: ResponseToolkit,
-  { view, visit }: Shown,
+  { view, visit, refused = null }: Shown,
 ): Promise<ResponseObject> => {
-  const prefix = prefixOf(baseUrl())
+  const page = (document: VNode) =>
+    renderPage(
+      <PageContext.Provider value={{ visit, refused }}>{document}</PageContext.Provider>,
+      prefixOf(baseUrl()),
+    )
   // a script that knows the rest
   if (visit.header('x-postern-part') !== null && (view.status ?? 200) === 200) {
-    return send(h, 200, renderPage(<main>{view.body}</main>, prefix))
+    return send(h, 200, page(<main>{view.body}</main>))
   }
-  const page = (
+  const document = (
     <Layout
       {...{ visit, assets, version }}
       title={view.title}
@@ -72,7 +81,7 @@ const show = async (
       {view.body}
     </Layout>
   )
-  const response = send(h, view.status ?? 200, renderPage(page, prefix))
+  const response = send(h, view.status ?? 200, page(document))
   if (visit.notice === null) return response
   const forgotten = setCookie(cookieRules(baseUrl(), 'notice'), '', 0)
   return response.header('set-cookie', forgotten, { append: true })

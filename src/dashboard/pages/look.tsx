@@ -25,7 +25,7 @@ export const ownPath = (path: string | null): string =>
 
 export const ThemeForm = ({ visit }: { readonly visit: Visit }) => (
   <form method="post" action="/settings/look" class="theme">
-    <FormMarks visit={visit} action="theme" />
+    <FormMarks action="theme" />
     <input type="hidden" name="back" value={visit.here({})} />
     <div class="seg" role="group" aria-label="Colours">
       {THEMES.map((theme) => (
@@ -85,7 +85,7 @@ const Views = ({ visit }: { readonly visit: Visit }) => {
           kind: 'act',
           cell: ({ path }) => (
             <form method="post" action="/settings/look">
-              <FormMarks visit={visit} action="unpin" />
+              <FormMarks action="unpin" />
               <input type="hidden" name="path" value={path} />
               <button type="submit" class="b">
                 Unpin

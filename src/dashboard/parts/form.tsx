@@ -4,36 +4,21 @@
  *   Each form posts to the path of its page and says which of the page's actions it means. When /v1 refuses, the same
  *   form comes back with what was typed, and each mistake stands beside its field.
  */
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext } from 'preact/hooks'
 import type { Refused } from '../page.js'
-import type { Visit } from '../visit.js'
-
-interface FormProps {
-  readonly visit: Visit
-  readonly action: string
-  readonly refused?: Refused | null | undefined
-  readonly children: ComponentChildren
-  readonly class?: string
-}
+import { useShown, useVisit } from './context.js'
 
 /** The mistakes that no field of the form shows. */
-const rest = (refused: Refused): readonly string[] => {
-  const { problem, form } = refused
+const rest = ({ problem, form }: Refused): readonly string[] => {
   const unseen = (problem.errors ?? []).filter(({ field }) => !form.has(field.replace(/^\w+\./, '')))
   if (problem.errors?.length && unseen.length === 0) return []
   if (unseen.length > 0) return unseen.map(({ message }) => message)
   return [problem.detail ?? problem.title]
 }
 
-/** Why the form was not taken; nothing where it was not this one. */
-export const FormProblem = ({
-  refused,
-  action,
-}: {
-  readonly refused?: Refused | null | undefined
-  readonly action: string
-}) => {
-  if (!refused || refused.action !== action) return null
+/** Why the form was not taken. */
+const FormProblem = ({ refused }: { readonly refused: Refused }) => {
   const said = rest(refused)
   return said.length === 0 ? null : (
     <div class="note bad" role="alert">
@@ -45,34 +30,68 @@ export const FormProblem = ({
 }
 
 /** What makes a form ours: its action and the token of the session. */
-export const FormMarks = ({ visit, action }: { readonly visit: Visit; readonly action: string }) => (
+export const FormMarks = ({ action }: { readonly action: string }) => (
   <>
-    <input type="hidden" name="_form" value={visit.formToken} />
+    <input type="hidden" name="_form" value={useVisit().formToken} />
     <input type="hidden" name="_action" value={action} />
   </>
 )
 
-export const ActionForm = ({ visit, action, refused, children, class: name = 'form' }: FormProps) => (
-  <form method="post" action={visit.here({})} class={name}>
-    <FormMarks visit={visit} action={action} />
-    <FormProblem refused={refused} action={action} />
-    {children}
+interface OwnForm {
+  readonly action: string
+  /** Its own refusal; null while it was not refused. */
+  readonly refused: Refused | null
+}
+
+const FormContext = createContext<OwnForm>({ action: 'f', refused: null })
+
+interface FormProps {
+  readonly action: string
+  readonly children: ComponentChildren
+  readonly class?: string
+  readonly id?: string
+}
+
+const PostForm = ({ children, class: name = 'form', id, ...own }: FormProps & OwnForm) => (
+  <form method="post" action={useVisit().here({})} id={id} class={name}>
+    <FormMarks action={own.action} />
+    {own.refused === null ? null : <FormProblem refused={own.refused} />}
+    <FormContext.Provider value={own}>{children}</FormContext.Provider>
   </form>
 )
 
-/** Below the fields; `plain` where the page has something more important to do. */
-export const Send = ({
-  children,
-  plain = false,
-}: {
+/** Of this form of the page. */
+export const useOwnRefusal = (action: string): Refused | null => {
+  const { refused } = useShown()
+  return refused?.action === action ? refused : null
+}
+
+export const ActionForm = (props: FormProps) => <PostForm {...props} refused={useOwnRefusal(props.action)} />
+
+interface SendProps {
   readonly children: string
+  /** Where the page has something more important to do. */
   readonly plain?: boolean
-}) => (
+  readonly harm?: boolean
+  readonly disabled?: boolean
+  readonly beside?: ComponentChildren
+}
+
+/** Below the fields. */
+export const Send = ({ children, plain = false, harm = false, disabled, beside }: SendProps) => (
   <div class="actions">
-    <button type="submit" class={plain ? 'b' : 'b main'}>
+    <button type="submit" class={harm ? 'b harm' : plain ? 'b' : 'b main'} disabled={disabled}>
       {children}
     </button>
+    {beside}
   </div>
+)
+
+/** The way back. */
+export const Leave = ({ to, children = 'Leave it' }: { readonly to: string; readonly children?: string }) => (
+  <a class="b" href={to}>
+    {children}
+  </a>
 )
 
 interface FieldProps {
@@ -88,82 +107,99 @@ interface FieldProps {
   readonly autocomplete?: string
   /** More than one makes a text area. */
   readonly rows?: number
-  readonly refused?: Refused | null | undefined
-  /** Of the form that it stands in; only its own refusal is shown. */
-  readonly action?: string
 }
 
-const mistakeOf = (name: string, refused: Refused | null | undefined): string | null =>
-  refused?.problem.errors?.find(({ field }) => field.replace(/^\w+\./, '') === name)?.message ?? null
-
-/** What was typed when the form was refused, else the value that there is. */
-const typed = (name: string, value: string, refused: Refused | null | undefined): string =>
-  refused?.form.has(name) ? refused.form.raw(name) : value
-
-const own = (refused: Refused | null | undefined, action: string | undefined) =>
-  refused && (action === undefined || refused.action === action) ? refused : null
-
-/** Of a field with a mistake, so that who hears the page hears it there. */
-const saidBy = (id: string) => ({ 'aria-invalid': true, 'aria-describedby': `${id}-wrong` })
-
-const Wrong = ({ id, says }: { readonly id: string; readonly says: string | null }) =>
-  says === null ? null : (
-    <span class="wrong" id={`${id}-wrong`}>
-      {says}
-    </span>
-  )
+/** Of a field of this form: its id, what was typed when it was refused, and what was wrong with it. */
+const useField = (name: string, value: FieldProps['value']) => {
+  const { action, refused } = useContext(FormContext)
+  const id = `${action}-${name}`
+  const wrong = refused?.problem.errors?.find(({ field }) => field.replace(/^\w+\./, '') === name)?.message
+  return {
+    /** With what is wrong, so that who hears the page hears it there. */
+    marks: {
+      ...{ id, name },
+      ...(wrong !== undefined && { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` }),
+    },
+    typed: refused?.form.has(name) ? refused.form.raw(name) : String(value ?? ''),
+    says:
+      wrong === undefined ? null : (
+        <span class="wrong" id={`${id}-wrong`}>
+          {wrong}
+        </span>
+      ),
+  }
+}
 
 export const Field = (props: FieldProps) => {
-  const { name, label, hint, type = 'text', rows, required, maxLength, placeholder, autocomplete } = props
-  const refused = own(props.refused, props.action)
-  const wrong = mistakeOf(name, refused)
-  const value = type === 'password' ? '' : typed(name, String(props.value ?? ''), refused)
-  const id = `${props.action ?? 'f'}-${name}`
-  const said = wrong === null ? {} : saidBy(id)
-  const common = { id, name, required, maxLength, placeholder, autocomplete, ...said }
+  const { name, label, hint, value, type = 'text', rows, ...more } = props
+  const { marks, typed, says } = useField(name, value)
   return (
-    <label for={id}>
+    <label for={marks.id}>
       {label}
       {rows === undefined ? (
-        <input type={type} value={value} {...common} />
+        <input type={type} value={type === 'password' ? '' : typed} {...marks} {...more} />
       ) : (
-        <textarea rows={rows} {...common}>
-          {value}
+        <textarea rows={rows} {...marks} {...more}>
+          {typed}
         </textarea>
       )}
-      <Wrong id={id} says={wrong} />
+      {says}
       {hint === undefined ? null : <span class="hint">{hint}</span>}
     </label>
   )
 }
 
-interface ChoiceProps extends Pick<FieldProps, 'name' | 'label' | 'hint' | 'value' | 'refused' | 'action'> {
-  readonly options: readonly (readonly [value: string, label: string])[]
+export type Options = readonly (readonly [value: string, label: string])[]
+
+interface ChoiceProps extends Pick<FieldProps, 'name' | 'label' | 'hint' | 'value'> {
+  readonly options: Options
 }
 
-export const Choice = ({ name, label, hint, options, value, refused, action }: ChoiceProps) => {
-  const mine = own(refused, action)
-  const chosen = typed(name, String(value ?? ''), mine)
-  const wrong = mistakeOf(name, mine)
-  const id = `${action ?? 'f'}-${name}`
+export const Choice = ({ name, label, hint, options, value }: ChoiceProps) => {
+  const { marks, typed, says } = useField(name, value)
   return (
-    <label for={id}>
+    <label for={marks.id}>
       {label}
-      <select id={id} name={name} {...(wrong !== null && saidBy(id))}>
+      <select {...marks}>
         {options.map(([one, text]) => (
-          <option value={one} selected={one === chosen}>
+          <option value={one} selected={one === typed}>
             {text}
           </option>
         ))}
       </select>
-      <Wrong id={id} says={wrong} />
+      {says}
       {hint === undefined ? null : <span class="hint">{hint}</span>}
     </label>
   )
 }
 
+interface CheckProps {
+  readonly name: string
+  readonly value?: string
+  readonly label: ComponentChildren
+  readonly on?: boolean | undefined
+}
+
+export const Check = ({ name, value = 'on', label, on = false }: CheckProps) => {
+  const { refused } = useContext(FormContext)
+  const checked = refused === null ? on : refused.form.all(name).includes(value)
+  return (
+    <label>
+      <input type="checkbox" {...{ name, value, checked }} />
+      {label}
+    </label>
+  )
+}
+
+export const Hidden = ({ of }: { readonly of: Readonly<Record<string, string | null | undefined>> }) => (
+  <>
+    {Object.entries(of).map(([name, value]) =>
+      value == null ? null : <input type="hidden" name={name} value={value} />,
+    )}
+  </>
+)
+
 interface VerbProps {
-  readonly visit: Visit
   readonly action: string
   /** On the button that opens it. */
   readonly label: string
@@ -173,34 +209,24 @@ interface VerbProps {
   readonly does?: string
   readonly harm?: boolean
   readonly reason?: 'required' | 'optional' | 'none'
-  readonly refused?: Refused | null | undefined
   /** Hidden fields: what it is about. */
   readonly about?: Readonly<Record<string, string>>
   readonly tiny?: boolean
+  /** Beside the button that does it. */
+  readonly beside?: ComponentChildren
 }
 
 /** A button that says what will happen, and asks for a reason, before it acts. */
 export const Verb = (props: VerbProps) => {
-  const {
-    visit,
-    action,
-    label,
-    children,
-    does = label,
-    harm = false,
-    reason = 'required',
-    about = {},
-  } = props
-  const same = Object.entries(about).every(([name, value]) => props.refused?.form.raw(name) === value)
-  const refused = same ? own(props.refused, action) : null
-  const look = `b${harm ? ' harm' : ''}${props.tiny ? ' tiny' : ''}`
+  const { action, label, children, does = label, harm = false, reason = 'required', about = {} } = props
+  const own = useOwnRefusal(action)
+  const same = Object.entries(about).every(([name, value]) => own?.form.raw(name) === value)
+  const refused = same ? own : null
   return (
     <details class="verb" name="verb" open={refused !== null}>
-      <summary class={look}>{label}</summary>
-      <ActionForm visit={visit} action={action} refused={refused}>
-        {Object.entries(about).map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
+      <summary class={`b${harm ? ' harm' : ''}${props.tiny ? ' tiny' : ''}`}>{label}</summary>
+      <PostForm {...{ action, refused }}>
+        <Hidden of={about} />
         <div>{children}</div>
         {reason === 'none' ? null : (
           <Field
@@ -209,16 +235,12 @@ export const Verb = (props: VerbProps) => {
             hint="Stands in the audit."
             required={reason === 'required'}
             maxLength={200}
-            refused={refused}
-            action={action}
           />
         )}
-        <div class="actions">
-          <button type="submit" class={harm ? 'b harm' : 'b main'}>
-            {does}
-          </button>
-        </div>
-      </ActionForm>
+        <Send harm={harm} beside={props.beside}>
+          {does}
+        </Send>
+      </PostForm>
     </details>
   )
 }

@@ -5,17 +5,17 @@
  *   something has happened, and takes over what stands in these places.
  */
 import type { ComponentChildren } from 'preact'
-import type { Visit } from '../visit.js'
+import { useVisit } from './context.js'
 
 /**
  * The state in a word, and a pause that lasts. `table` is the id of a table whose rows have ids of their own: new ones
  * come in on top. A list that does not begin at its newest row should not have it.
  */
-export const LiveState = ({ visit, table = '' }: { readonly visit: Visit; readonly table?: string }) => (
+export const LiveState = ({ table = '' }: { readonly table?: string }) => (
   <span
     class="live-state scripted"
     data-live={table}
-    data-mode={visit.scope.mode}
+    data-mode={useVisit().scope.mode}
     data-path="/live"
     data-state="wait"
   >

@@ -2,17 +2,17 @@
  * NAME      pager - to older and newer rows
  */
 import type { Query } from '../ask.js'
-import type { Visit } from '../visit.js'
+import { useVisit } from './context.js'
 import type { List } from './table.js'
 
 interface PagerProps {
-  readonly visit: Visit
   readonly list: List<unknown>
   /** What else the links carry, since a cursor is good for one filter only. */
   readonly keep?: Query
 }
 
-export const Pager = ({ visit, list, keep = {} }: PagerProps) => {
+export const Pager = ({ list, keep = {} }: PagerProps) => {
+  const visit = useVisit()
   const { has_next, has_prev, next_cursor, prev_cursor } = list.pagination
   if (!has_next && !has_prev) return null
   return (

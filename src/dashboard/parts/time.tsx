@@ -5,7 +5,7 @@
  *   relative goes on counting where scripts run.
  */
 import { nearWords, spanWords } from '../client/span.js'
-import type { Visit } from '../visit.js'
+import { useVisit } from './context.js'
 
 export { spanWords }
 
@@ -53,7 +53,6 @@ export const readZone = (zone: string | null): string | null => {
 }
 
 interface TimeProps {
-  readonly visit: Visit
   /** RFC 3339; null is shown as the text of `none`. */
   readonly at: string | null | undefined
   readonly none?: string
@@ -61,7 +60,8 @@ interface TimeProps {
   readonly exact?: boolean
 }
 
-export const Time = ({ visit, at, none = 'never', exact = false }: TimeProps) => {
+export const Time = ({ at, none = 'never', exact = false }: TimeProps) => {
+  const visit = useVisit()
   if (!at) return <span class="faint">{none}</span>
   const ms = Date.parse(at)
   const shown = exactTime(ms, visit.zone)

@@ -5,7 +5,7 @@
  *   came, and what they mean.
  */
 import type { ComponentChildren } from 'preact'
-import type { Visit } from '../visit.js'
+import { useVisit } from './context.js'
 import { Icon } from './status.js'
 import { clockTime, exactTime } from './time.js'
 
@@ -26,13 +26,14 @@ export interface Moment {
   readonly more?: ComponentChildren
 }
 
-const Entry = ({ visit, moment }: { readonly visit: Visit; readonly moment: Moment }) => {
+const Entry = ({ moment }: { readonly moment: Moment }) => {
+  const { zone } = useVisit()
   const { at, since, icon, tone, title, hop = [], verbatim, says, more } = moment
   const ms = Date.parse(at)
   return (
     <li>
-      <time datetime={at} title={exactTime(ms, visit.zone)}>
-        {clockTime(ms, visit.zone)}
+      <time datetime={at} title={exactTime(ms, zone)}>
+        {clockTime(ms, zone)}
         {since === undefined ? null : <small>{since}</small>}
       </time>
       <Icon name={icon} {...(tone !== undefined && { tone })} />
@@ -57,16 +58,10 @@ const Entry = ({ visit, moment }: { readonly visit: Visit; readonly moment: Mome
   )
 }
 
-export const Timeline = ({
-  visit,
-  moments,
-}: {
-  readonly visit: Visit
-  readonly moments: readonly Moment[]
-}) => (
+export const Timeline = ({ moments }: { readonly moments: readonly Moment[] }) => (
   <ol class="tl">
     {moments.map((moment) => (
-      <Entry visit={visit} moment={moment} />
+      <Entry moment={moment} />
     ))}
   </ol>
 )

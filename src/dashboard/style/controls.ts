@@ -50,6 +50,7 @@ label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); 
 .chip { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding: 0 var(--s2); border-radius: var(--r1); background: var(--sunk); color: var(--ink-2); font: 400 .75rem/1.5rem var(--sans); overflow-wrap: anywhere; }
 .chip a { color: inherit; text-decoration: none; }
 .chip a:hover { color: var(--bad); }
+.bulk > .note { order: 1; }
 .bulk { position: sticky; bottom: 0; z-index: 10; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s4); padding: var(--s2) 0; border-top: 1px solid var(--line); background: var(--paper); }
 @media (width < 40rem) {
   .filters label { flex-wrap: wrap; }

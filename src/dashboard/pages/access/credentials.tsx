@@ -1,7 +1,7 @@
 /**
  * NAME      credentials - names and passwords for the SMTP door
  */
-import type { Page, Refused } from '../../page.js'
+import type { Page } from '../../page.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
@@ -37,11 +37,7 @@ const followsRevoking = ({ cidr }: CredentialRow): string =>
     ? 'The next login with it is refused, and an open session at its next mail.'
     : 'Machines of this range must log in from now on, and an open session is refused at its next mail.'
 
-const columns = (
-  visit: Visit,
-  workspaces: readonly WorkspaceName[],
-  refused: Refused | null,
-): readonly Column<CredentialRow>[] => [
+const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<CredentialRow>[] => [
   {
     head: 'Login',
     kind: 'grow',
@@ -59,14 +55,14 @@ const columns = (
     head: 'Sends for',
     cell: (row) => <SendsFor {...{ visit, workspaces, row }} />,
   },
-  { head: 'Made', kind: 'opt', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+  { head: 'Made', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
   { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
   ...(visit.may('member')
     ? [
         {
           head: '',
           cell: (row: CredentialRow) => (
-            <RevokeVerb {...{ visit, row, refused }} name={loginOf(row)} follows={followsRevoking(row)} />
+            <RevokeVerb {...{ row }} name={loginOf(row)} follows={followsRevoking(row)} />
           ),
         },
       ]
@@ -112,7 +108,7 @@ const Teach = ({ visit }: { readonly visit: Visit }) => (
 
 export const credentialsPage: Page = {
   path: '/credentials',
-  async view(visit, refused) {
+  async view(visit) {
     const [list, workspaces, at] = await Promise.all([
       visit.ask<List<CredentialRow>>('GET', '/v1/credentials', {
         query: { limit: 100, cursor: visit.query('cursor') },
@@ -143,10 +139,10 @@ export const credentialsPage: Page = {
             <Table
               caption="SMTP credentials, newest first"
               rows={list.data}
-              columns={columns(visit, workspaces, refused)}
+              columns={columns(visit, workspaces)}
             />
           )}
-          <Pager visit={visit} list={list} />
+          <Pager list={list} />
           {isEmpty ? null : (
             <details class="fold">
               <summary>Bring the names and passwords that programs have already</summary>

@@ -4,7 +4,7 @@
  *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
  *   more than these ever leave the browser.
  */
-import type { Page, Refused } from '../../page.js'
+import type { Page } from '../../page.js'
 import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
@@ -72,11 +72,7 @@ const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: W
 const isOver = (row: KeyRow, now: number): boolean =>
   row.expires_at !== null && Date.parse(row.expires_at) <= now
 
-const columns = (
-  visit: Visit,
-  workspaces: readonly WorkspaceName[],
-  refused: Refused | null,
-): readonly Column<KeyRow>[] => [
+const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<KeyRow>[] => [
   { head: 'Name', cell: (row) => <strong dir="auto">{row.name}</strong> },
   { head: 'Begins with', cell: (row) => <code class="nb">{row.prefix}</code> },
   { head: 'Sends for', kind: 'name', cell: (row) => <SendsFor {...{ visit, workspaces, row }} /> },
@@ -85,15 +81,11 @@ const columns = (
     kind: 'num',
     cell: (row) => row.rate_limit_per_minute ?? <span class="faint">as configured</span>,
   },
-  { head: 'Made', kind: 'opt', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+  { head: 'Made', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
   {
     head: 'Ends',
     cell: (row) =>
-      isOver(row, visit.now) ? (
-        <span class="st wait">Expired</span>
-      ) : (
-        <Time visit={visit} at={row.expires_at} />
-      ),
+      isOver(row, visit.now) ? <span class="st wait">Expired</span> : <Time at={row.expires_at} />,
   },
   { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
   ...(visit.may('member')
@@ -102,7 +94,7 @@ const columns = (
           head: '',
           cell: (row: KeyRow) => (
             <RevokeVerb
-              {...{ visit, row, refused }}
+              {...{ row }}
               name={row.name}
               follows={`The next request with ${row.name} is refused, and an open SMTP session at its next mail.`}
             >
@@ -164,7 +156,7 @@ const rowsFor = async (visit: Visit, wanted: Wanted): Promise<List<KeyRow> | nul
 
 export const keysPage: Page = {
   path: '/keys',
-  async view(visit, refused) {
+  async view(visit) {
     const wanted = wantedOf(visit)
     const [list, workspaces] = await Promise.all([rowsFor(visit, wanted), workspacesOf(visit)])
     const rows = list?.data ?? []
@@ -188,13 +180,9 @@ export const keysPage: Page = {
           {isEmpty ? noKeys(visit) : null}
           {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
           {rows.length === 0 ? null : (
-            <Table
-              caption="API keys, newest first"
-              rows={rows}
-              columns={columns(visit, workspaces, refused)}
-            />
+            <Table caption="API keys, newest first" rows={rows} columns={columns(visit, workspaces)} />
           )}
-          {list === null ? null : <Pager visit={visit} list={list} />}
+          {list === null ? null : <Pager list={list} />}
         </>
       ),
     }

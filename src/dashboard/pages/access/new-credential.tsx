@@ -5,7 +5,7 @@
  */
 import { randomText } from '../../../base/secret.js'
 import type { Form } from '../../form.js'
-import type { Done, Page, Refused } from '../../page.js'
+import type { Done, Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Head, Section } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
@@ -59,25 +59,16 @@ const createRange = async (visit: Visit, form: Form): Promise<Done> => {
 
 interface Asked {
   readonly visit: Visit
-  readonly refused: Refused | null
   readonly action: string
   readonly workspaces: readonly WorkspaceName[]
 }
 
 const LoginForm = (asked: Asked) => {
-  const { visit, refused, action } = asked
+  const { action } = asked
   return (
-    <ActionForm {...{ visit, refused, action }}>
+    <ActionForm {...{ action }}>
+      <Field name="username" label="User name" required maxLength={255} autocomplete="off" />
       <Field
-        {...{ refused, action }}
-        name="username"
-        label="User name"
-        required
-        maxLength={255}
-        autocomplete="off"
-      />
-      <Field
-        {...{ refused, action }}
         name="password"
         label="Password"
         type="password"
@@ -91,11 +82,10 @@ const LoginForm = (asked: Asked) => {
 }
 
 const RangeForm = (asked: Asked) => {
-  const { visit, refused, action } = asked
+  const { action } = asked
   return (
-    <ActionForm {...{ visit, refused, action }}>
+    <ActionForm {...{ action }}>
       <Field
-        {...{ refused, action }}
         name="cidr"
         label="Address range"
         required
@@ -112,7 +102,7 @@ const RangeForm = (asked: Asked) => {
 export const newCredentialPage: Page = {
   path: '/credentials/new',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     const [workspaces, at] = await Promise.all([
       workspacesOf(visit),
       visit.ask<Installation>('GET', '/v1/installation'),
@@ -128,7 +118,7 @@ export const newCredentialPage: Page = {
           />
           <div class="two">
             <Section title="A user name and a password">
-              <LoginForm {...{ visit, refused, workspaces }} action="login" />
+              <LoginForm {...{ visit, workspaces }} action="login" />
             </Section>
             <Section
               title="A range of addresses"
@@ -138,7 +128,7 @@ export const newCredentialPage: Page = {
                   : 'for devices that cannot log in; no listener takes ranges yet (submission[].ip_credentials)'
               }
             >
-              <RangeForm {...{ visit, refused, workspaces }} action="range" />
+              <RangeForm {...{ visit, workspaces }} action="range" />
             </Section>
           </div>
         </>

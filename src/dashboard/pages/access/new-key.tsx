@@ -75,9 +75,8 @@ const create = async (visit: Visit, form: Form) => {
 export const newKeyPage: Page = {
   path: '/keys/new',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     const workspaces = await workspacesOf(visit)
-    const one = { refused, action: 'create' } as const
     return {
       title: 'Make a key',
       body: (
@@ -87,19 +86,11 @@ export const newKeyPage: Page = {
             crumb={<a href={visit.link('/keys')}>API keys</a>}
             says="Its secret is shown on the next page, and never again."
           />
-          <ActionForm visit={visit} {...one}>
+          <ActionForm action="create">
+            <Field name="name" label="Name" required maxLength={200} hint="The program that uses it." />
+            <Whose {...{ visit, workspaces }} more={[[ALL, 'Every workspace (platform)']]} />
+            <Choice name="expires_at" label="Ends" options={ENDS} />
             <Field
-              {...one}
-              name="name"
-              label="Name"
-              required
-              maxLength={200}
-              hint="The program that uses it."
-            />
-            <Whose {...{ visit, workspaces }} {...one} more={[[ALL, 'Every workspace (platform)']]} />
-            <Choice {...one} name="expires_at" label="Ends" options={ENDS} />
-            <Field
-              {...one}
               name="rate_limit_per_minute"
               label="Sends a minute, at most"
               type="number"

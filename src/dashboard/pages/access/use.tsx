@@ -2,7 +2,6 @@
  * NAME      use - when a key or login was last used, and the end of it
  */
 import type { ComponentChildren } from 'preact'
-import type { Refused } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -21,15 +20,13 @@ export const unusedSince = ({ created_at, last_used_at }: Used, now: number): bo
 export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: Used }) =>
   unusedSince(row, visit.now) ? (
     <span class="st wait">
-      <Time visit={visit} at={row.last_used_at} />
+      <Time at={row.last_used_at} />
     </span>
   ) : (
-    <Time visit={visit} at={row.last_used_at} />
+    <Time at={row.last_used_at} />
   )
 
 interface RevokeProps {
-  readonly visit: Visit
-  readonly refused: Refused | null
   readonly row: Used & { readonly id: string }
   readonly name: string
   /** In a sentence. */
@@ -38,22 +35,14 @@ interface RevokeProps {
   readonly children?: ComponentChildren
 }
 
-export const RevokeVerb = ({ visit, refused, row, name, follows, children }: RevokeProps) => (
-  <Verb
-    {...{ visit, refused }}
-    action="revoke"
-    label="Revoke"
-    reason="none"
-    harm
-    tiny
-    about={{ id: row.id, name }}
-  >
+export const RevokeVerb = ({ row, name, follows, children }: RevokeProps) => (
+  <Verb action="revoke" label="Revoke" reason="none" harm tiny about={{ id: row.id, name }}>
     <p>
       {row.last_used_at === null ? (
         'Never used. '
       ) : (
         <>
-          Last used <Time visit={visit} at={row.last_used_at} />.{' '}
+          Last used <Time at={row.last_used_at} />.{' '}
         </>
       )}
       {follows}

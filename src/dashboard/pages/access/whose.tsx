@@ -1,32 +1,26 @@
 /**
  * NAME      whose - for which workspace and mode a key or login sends
  */
-
-import type { Refused } from '../../page.js'
 import { Choice } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, slugOf, type WorkspaceName, workspaceOptions } from './names.js'
 
 interface WhoseProps {
   readonly visit: Visit
-  readonly refused: Refused | null
-  readonly action: string
   readonly workspaces: readonly WorkspaceName[]
   /** Choices besides one workspace. */
   readonly more?: readonly (readonly [value: string, label: string])[]
 }
 
-export const Whose = ({ visit, workspaces, more = [], ...one }: WhoseProps) => (
+export const Whose = ({ visit, workspaces, more = [] }: WhoseProps) => (
   <>
     <Choice
-      {...one}
       name="workspace_id"
       label="Sends for"
       value={chosenWorkspace(visit, workspaces)}
       options={[...workspaceOptions(workspaces), ...more]}
     />
     <Choice
-      {...one}
       name="mode"
       label="Mode"
       value={visit.scope.mode}

@@ -4,7 +4,7 @@
  *   Name and value of each record stand apart, since the forms of DNS providers ask for them apart. What DNS says is
  *   known after a check, which is a button: looking at a page asks nobody outside.
  */
-import type { Page, Refused, View } from '../../page.js'
+import type { Page, View } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Code, Facts, Head, Note, Section } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
@@ -87,10 +87,9 @@ const Others = ({ name, at }: { readonly name: string; readonly at: Installation
   </Section>
 )
 
-const Acts = ({ visit, refused, row }: { visit: Visit; refused: Refused | null; row: Domain }) => (
+const Acts = ({ row }: { row: Domain }) => (
   <>
     <Verb
-      {...{ visit, refused }}
       action="check"
       label={row.checked_at === null ? 'Check' : 'Check again'}
       reason="none"
@@ -98,17 +97,17 @@ const Acts = ({ visit, refused, row }: { visit: Visit; refused: Refused | null; 
     >
       Asks DNS for each record. Keys that wait begin to sign when all of them are found.
     </Verb>
-    <Verb {...{ visit, refused }} action="rotate" label="New keys" reason="none" does="Make new keys">
+    <Verb action="rotate" label="New keys" reason="none" does="Make new keys">
       Makes new keys beside the present ones. They sign once a check finds them in DNS; until then nothing
       changes.
     </Verb>
-    <Verb {...{ visit, refused }} action="delete" label="Delete" reason="none" harm>
+    <Verb action="delete" label="Delete" reason="none" harm>
       Mail of {row.name} leaves unsigned from now on, and its keys are gone for good.
     </Verb>
   </>
 )
 
-const viewOf = async (visit: Visit, refused: Refused | null, row: Domain): Promise<View> => {
+const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
   const at = await visit.ask<Installation>('GET', '/v1/installation')
   const { tone, title, says } = stateOf(row)
   return {
@@ -123,7 +122,7 @@ const viewOf = async (visit: Visit, refused: Refused | null, row: Domain): Promi
           }
           title={title}
           says={`${row.name}: ${says}`}
-          actions={visit.may('member') ? <Acts {...{ visit, refused, row }} /> : undefined}
+          actions={visit.may('member') ? <Acts {...{ row }} /> : undefined}
         />
         {tone === 'bad' ? (
           <Note tone="bad" icon="alarm">
@@ -142,8 +141,8 @@ const viewOf = async (visit: Visit, refused: Refused | null, row: Domain): Promi
         <Section title="Facts">
           <Facts
             facts={[
-              ['Verified', <Time visit={visit} at={row.verified_at} none="no" />],
-              ['Checked', <Time visit={visit} at={row.checked_at} />],
+              ['Verified', <Time at={row.verified_at} none="no" />],
+              ['Checked', <Time at={row.checked_at} />],
               ['For', row.workspace_id === null ? 'every workspace' : <code>{row.workspace_id}</code>],
               ['Id', <code>{row.id}</code>],
             ]}
@@ -158,11 +157,11 @@ const pathOf = (visit: Visit): string => `/v1/domains/${encodeURIComponent(visit
 
 export const domainPage: Page = {
   path: '/domains/{name}',
-  view: async (visit, refused) => viewOf(visit, refused, await visit.ask<Domain>('GET', pathOf(visit))),
+  view: async (visit) => viewOf(visit, await visit.ask<Domain>('GET', pathOf(visit))),
   actions: {
     async check(visit) {
       const row = await visit.ask<Domain>('POST', `${pathOf(visit)}/check`, { body: {} })
-      return { view: await viewOf(visit, null, row) }
+      return { view: await viewOf(visit, row) }
     },
     async rotate(visit) {
       const row = await visit.ask<Domain>('POST', `${pathOf(visit)}/rotate`, { body: {} })

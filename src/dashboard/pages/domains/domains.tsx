@@ -24,7 +24,7 @@ const titleOf = (rows: readonly Domain[]): string => {
 
 export const domainsPage: Page = {
   path: '/domains',
-  async view(visit, refused) {
+  async view(visit) {
     const list = await visit.ask<List<Domain>>('GET', '/v1/domains', {
       query: { limit: 100, cursor: visit.query('cursor') },
     })
@@ -72,14 +72,14 @@ export const domainsPage: Page = {
                       .map(({ algorithm }) => algorithm)
                       .join(' and '),
                 },
-                { head: 'Checked', cell: (row) => <Time visit={visit} at={row.checked_at} /> },
+                { head: 'Checked', cell: (row) => <Time at={row.checked_at} /> },
               ]}
             />
           )}
-          <Pager visit={visit} list={list} />
+          <Pager list={list} />
           {visit.may('member') ? (
             <Section title="Add a domain">
-              <ActionForm visit={visit} action="add" refused={refused}>
+              <ActionForm action="add">
                 <Field
                   name="name"
                   label="Domain"
@@ -91,8 +91,6 @@ export const domainsPage: Page = {
                       ? 'For every workspace; choose one on top to keep it to that.'
                       : `For the workspace ${visit.scope.workspace} alone.`
                   }
-                  refused={refused}
-                  action="add"
                 />
                 <Send>Add it</Send>
               </ActionForm>

@@ -7,8 +7,8 @@
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Email } from '../../mail/record.js'
-import type { Done, Refused } from '../../page.js'
-import { Field, Verb } from '../../parts/form.js'
+import type { Done } from '../../page.js'
+import { Check, Field, Verb } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
 
 export interface Suppressed {
@@ -20,7 +20,6 @@ export interface Suppressed {
 interface Props {
   readonly visit: Visit
   readonly email: Email
-  readonly refused: Refused | null
   /** False when the body is gone. */
   readonly hasBody: boolean
   readonly suppressed: readonly Suppressed[]
@@ -32,12 +31,12 @@ const isFinal = (status: string): boolean => ['sent', 'delivered', 'bounced', 'c
 
 const short = (address: string): string => (address.length > 28 ? `${address.slice(0, 26)}…` : address)
 
-const SendAgain = ({ visit, email, refused }: Props) => {
+const SendAgain = ({ visit, email }: Props) => {
   const bounced = email.recipients.filter(({ status }) => status === 'bounced').map(({ address }) => address)
   const all = email.recipients.map(({ address }) => address)
   const to = bounced.length > 0 ? bounced : all
   return (
-    <Verb {...{ visit, refused }} action="resend" label="Send again" reason="none">
+    <Verb action="resend" label="Send again" reason="none">
       <p>A new mail of the same content, with an id of its own. To other addresses, if you change them.</p>
       <Field
         name="to"
@@ -46,62 +45,56 @@ const SendAgain = ({ visit, email, refused }: Props) => {
         rows={Math.min(6, Math.max(2, to.length))}
         value={to.slice(0, 100).join('\n')}
         required
-        {...{ refused }}
-        action="resend"
       />
       {email.mode === 'test' && !visit.isDev ? (
-        <label class="check">
-          <input type="checkbox" name="release" value="yes" checked={refused?.form.has('release') ?? false} />{' '}
-          For real: as live mail, to addresses of <code>identity.release_to</code> only
-        </label>
+        <Check
+          name="release"
+          label={
+            <>
+              For real: as live mail, to addresses of <code>identity.release_to</code> only
+            </>
+          }
+        />
       ) : null}
     </Verb>
   )
 }
 
-const Scheduled = ({ visit, email, refused }: Props) => (
+const Scheduled = ({ email }: Props) => (
   <>
-    <Verb
-      {...{ visit, refused }}
-      action="reschedule"
-      label="Send at another time"
-      does="Change"
-      reason="none"
-    >
+    <Verb action="reschedule" label="Send at another time" does="Change" reason="none">
       <p>At most 30 days ahead.</p>
       <Field
         name="scheduled_at"
         label="When (RFC 3339, or such as “in 2 hours”)"
         value={email.scheduled_at}
         required
-        {...{ refused }}
-        action="reschedule"
       />
     </Verb>
-    <Verb {...{ visit, refused }} action="cancel" label="Cancel" does="Cancel this mail" reason="none" harm>
+    <Verb action="cancel" label="Cancel" does="Cancel this mail" reason="none" harm>
       <p>It is never sent. Nobody is told.</p>
     </Verb>
   </>
 )
 
-const Waits = ({ visit, email, refused }: Props) =>
+const Waits = ({ email }: Props) =>
   email.waiting?.reason === 'held' ? (
-    <Verb {...{ visit, refused }} action="release" label="Release" reason="optional">
+    <Verb action="release" label="Release" reason="optional">
       <p>What holds exactly this mail is lifted, and it goes on. A hold of its workspace or pool stays.</p>
     </Verb>
   ) : (
     <>
-      <Verb {...{ visit, refused }} action="retry" label="Try now" reason="none">
+      <Verb action="retry" label="Try now" reason="none">
         <p>What would be tried later is tried at once.</p>
       </Verb>
-      <Verb {...{ visit, refused }} action="hold" label="Hold">
+      <Verb action="hold" label="Hold">
         <p>The recipients that have not got it yet wait until somebody releases it.</p>
       </Verb>
     </>
   )
 
 export const EmailActions = (props: Props) => {
-  const { visit, email, refused, suppressed, hasBody } = props
+  const { visit, email, suppressed, hasBody } = props
   if (!visit.may('member')) return null
   const waits = email.recipients.some(({ status }) => status === 'queued' || status === 'deferred')
   return (
@@ -112,7 +105,6 @@ export const EmailActions = (props: Props) => {
       {suppressed.map(({ address, is }) =>
         is ? (
           <Verb
-            {...{ visit, refused }}
             action="unsuppress"
             label={`Write to ${short(address)} again`}
             does="Take it off the list"
@@ -122,20 +114,10 @@ export const EmailActions = (props: Props) => {
             <p>
               <bdi>{address}</bdi> comes off the suppression list, and new mail to it is sent.
             </p>
-            {hasBody ? (
-              <label class="check">
-                <input type="checkbox" name="again" value="yes" checked /> And send it this mail
-              </label>
-            ) : null}
+            {hasBody ? <Check name="again" on label="And send it this mail" /> : null}
           </Verb>
         ) : (
-          <Verb
-            {...{ visit, refused }}
-            action="suppress"
-            label={`Suppress ${short(address)}`}
-            does="Suppress"
-            about={{ address }}
-          >
+          <Verb action="suppress" label={`Suppress ${short(address)}`} does="Suppress" about={{ address }}>
             <p>
               No mail of this workspace goes to <bdi>{address}</bdi> until somebody lifts it.
             </p>

@@ -210,12 +210,12 @@ const Checks = ({ content, extra }: Props & { readonly extra: ComponentChildren 
   )
 }
 
-const Events = ({ visit, events }: { readonly visit: Visit; readonly events: readonly EventRow[] }) => (
+const Events = ({ events }: { readonly events: readonly EventRow[] }) => (
   <Table
     caption="Events, newest first"
     rows={events}
     columns={[
-      { head: 'When', cell: (event) => <Time visit={visit} at={event.occurred_at} /> },
+      { head: 'When', cell: (event) => <Time at={event.occurred_at} /> },
       { head: 'Type', cell: (event) => <code>{event.type}</code> },
       { head: 'Recipient', cell: (event) => <bdi>{event.recipient ?? 'all'}</bdi> },
       {
@@ -293,7 +293,7 @@ export const Content = ({
     <section class="noprint content" aria-label="Content">
       <Tabs label="Parts of the mail" tabs={tabs} />
       {tab === 'events' ? (
-        <Events {...{ visit, events }} />
+        <Events {...{ events }} />
       ) : !('raw' in content) ? (
         <NoBody problem={content} />
       ) : Shown === null ? (

@@ -41,7 +41,7 @@ export const domainCheck = async (visit: Visit, from: string): Promise<Component
               {domain.verified
                 ? 'Its DKIM keys are published, and mail is signed.'
                 : 'Its DKIM keys are not published.'}{' '}
-              Looked at <Time visit={visit} at={domain.checked_at} />:{' '}
+              Looked at <Time at={domain.checked_at} />:{' '}
               <a href={visit.link(`/domains/${name}`)}>the records</a>.
             </>
           )}

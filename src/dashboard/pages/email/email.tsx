@@ -102,8 +102,8 @@ const goneView = (visit: Visit, id: string): View | null => {
     body: (
       <Empty whole title="This mail is not here, or no longer">
         <p>
-          Its id says that it was accepted <Time visit={visit} at={new Date(at).toISOString()} exact />.
-          Records of mails are kept for as long as <code>retention.emails</code> says, and bodies for{' '}
+          Its id says that it was accepted <Time at={new Date(at).toISOString()} exact />. Records of mails
+          are kept for as long as <code>retention.emails</code> says, and bodies for{' '}
           <code>retention.bodies</code>; a mail of another account or workspace is not shown at all.
         </p>
         <p>
@@ -135,7 +135,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
       body: (
         <article class="one-mail">
           <VerdictHead {...{ visit, email, verdict }}>
-            <EmailActions {...{ visit, email, refused, suppressed }} hasBody={'raw' in content} />
+            <EmailActions {...{ visit, email, suppressed }} hasBody={'raw' in content} />
           </VerdictHead>
           <div class="mail">
             <div>

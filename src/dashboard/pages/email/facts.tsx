@@ -43,10 +43,8 @@ export const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
           people('To', email.to),
           people('Cc', email.cc),
           people('Bcc', email.bcc),
-          ['Accepted', <Time visit={visit} at={email.created_at} exact />],
-          email.scheduled_at === null
-            ? null
-            : ['Scheduled for', <Time visit={visit} at={email.scheduled_at} exact />],
+          ['Accepted', <Time at={email.created_at} exact />],
+          email.scheduled_at === null ? null : ['Scheduled for', <Time at={email.scheduled_at} exact />],
           [
             'Workspace, mode',
             <>

@@ -144,10 +144,5 @@ interface Props {
 
 export const MailTimeline = ({ visit, email, events }: Props) => {
   const order = [...events].reverse()
-  return (
-    <Timeline
-      visit={visit}
-      moments={order.map((event, at) => momentOf(visit, email, event, order[at - 1]))}
-    />
-  )
+  return <Timeline moments={order.map((event, at) => momentOf(visit, email, event, order[at - 1]))} />
 }

@@ -8,9 +8,9 @@
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Email } from '../../mail/record.js'
-import type { Done, Refused } from '../../page.js'
+import type { Done } from '../../page.js'
 import { figure } from '../../parts/figure.js'
-import { ActionForm, Choice, Field, FormMarks, FormProblem } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Hidden, Leave, Send, useOwnRefusal } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { apiQuery, filterOf } from './filter.js'
@@ -32,25 +32,18 @@ const WHICH = [
 
 const wordsOf = (action: string): string => ACTIONS.find(([one]) => one === action)?.[1] ?? action
 
-interface Props {
-  readonly visit: Visit
-  readonly refused: Refused | null
-}
-
 /** The ticks of the table belong to this form. */
-export const BulkBar = ({ visit, refused }: Props) => (
-  <details class="fold noprint" open={refused?.action === 'bulk'}>
+export const BulkBar = () => (
+  <details class="fold noprint" open={useOwnRefusal('bulk') !== null}>
     <summary>Do something to many of them</summary>
-    <form method="post" action={visit.here({})} id={BULK_FORM} class="bulk">
-      <FormMarks visit={visit} action="bulk" />
-      <Choice name="action" label="What" options={ACTIONS} {...{ refused }} action="bulk" />
-      <Choice name="which" label="To" options={WHICH} {...{ refused }} action="bulk" />
-      <Field name="reason" label="Reason" required maxLength={200} {...{ refused }} action="bulk" />
+    <ActionForm action="bulk" id={BULK_FORM} class="bulk">
+      <Choice name="action" label="What" options={ACTIONS} />
+      <Choice name="which" label="To" options={WHICH} />
+      <Field name="reason" label="Reason" required maxLength={200} />
       <button type="submit" class="b">
         Go on
       </button>
-      <FormProblem refused={refused} action="bulk" />
-    </form>
+    </ActionForm>
   </details>
 )
 
@@ -124,17 +117,11 @@ const confirm = async (visit: Visit, form: Form): Promise<Done> => {
         title={matched === 1 ? `${what}: 1 mail?` : `${what}: ${count} mails?`}
         says="What comes later is not met. It can be ended on the way; what is done stays done."
       />
-      <ActionForm visit={visit} action="bulk-go">
-        <input type="hidden" name="action" value={form.raw('action')} />
-        <input type="hidden" name="reason" value={form.raw('reason')} />
-        <div class="actions">
-          <button type="submit" class="b main" disabled={matched === 0}>
-            Do it
-          </button>
-          <a class="b" href={visit.here({})}>
-            Back to the list
-          </a>
-        </div>
+      <ActionForm action="bulk-go">
+        <Hidden of={{ action: form.raw('action'), reason: form.raw('reason') }} />
+        <Send disabled={matched === 0} beside={<Leave to={visit.here({})}>Back to the list</Leave>}>
+          Do it
+        </Send>
       </ActionForm>
     </>
   )

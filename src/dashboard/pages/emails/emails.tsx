@@ -98,7 +98,7 @@ const emptyView = (visit: Visit): View => {
     title,
     body: (
       <>
-        <Head {...{ title, says }} actions={<LiveState visit={visit} table="mails" />} />
+        <Head {...{ title, says }} actions={<LiveState table="mails" />} />
         <FirstMail visit={visit} />
       </>
     ),
@@ -123,7 +123,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
       <>
         <Head
           title="Emails"
-          {...(visit.query('cursor') === null && { actions: <LiveState visit={visit} table="mails" /> })}
+          {...(visit.query('cursor') === null && { actions: <LiveState table="mails" /> })}
         />
         <FilterForm {...{ visit, filter, problem }} />
         {nothing && problem === null ? <NoMail {...{ visit, filter }} /> : null}
@@ -134,11 +134,11 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
               rows={list.data}
               form={visit.may('member') ? BULK_FORM : null}
             />
-            {visit.may('member') ? <BulkBar {...{ visit, refused }} /> : null}
+            {visit.may('member') ? <BulkBar /> : null}
             <footer class="foot">
               <span>{howMany(found)}</span>
-              <ExportLinks visit={visit} path="/emails/export" keep={{ since: filter.since }} />
-              <Pager visit={visit} list={list} keep={{ since: filter.since }} />
+              <ExportLinks path="/emails/export" keep={{ since: filter.since }} />
+              <Pager list={list} keep={{ since: filter.since }} />
             </footer>
           </>
         )}

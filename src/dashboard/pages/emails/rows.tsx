@@ -100,7 +100,7 @@ const Row = ({ visit, row, workspaces, form }: Omit<Props, 'rows'> & { readonly 
         </td>
       )}
       <td role="cell" class="c-when">
-        <Time visit={visit} at={row.created_at} />
+        <Time at={row.created_at} />
       </td>
       <td role="cell" class="c-exact mono">
         {exactTime(Date.parse(row.created_at), visit.zone).slice(0, 19)}

@@ -34,7 +34,7 @@ const MailList = ({ visit, rows, chosen }: ListProps) => (
         <a href={visit.here({ mail: row.id })}>
           <bdi>{subjectOf(row)}</bdi>
         </a>
-        <Time visit={visit} at={row.created_at} />
+        <Time at={row.created_at} />
         <p>
           <bdi>{toWords(row)}</bdi>
         </p>
@@ -133,7 +133,7 @@ const Reader = ({
         </dd>
         <dt>At</dt>
         <dd>
-          <Time visit={visit} at={email.created_at} exact />
+          <Time at={email.created_at} exact />
         </dd>
       </dl>
       {'raw' in content ? <Grabbed {...{ email, content }} /> : null}
@@ -174,7 +174,7 @@ export const inboxView = async (visit: Visit, rows: readonly EmailRow[]): Promis
           <section class="list" aria-label="Captured mail">
             <div class="tools">
               <a href={visit.here({ view: 'table', mail: null })}>As a table, with filters</a>
-              <LiveState visit={visit} />
+              <LiveState />
             </div>
             <Refreshed id="inbox">
               <MailList {...{ visit, rows, chosen }} />

@@ -39,7 +39,7 @@ const sentence = (job: Job): string => {
 
 export const jobPage: Page = {
   path: '/jobs/{id}',
-  async view(visit, refused) {
+  async view(visit) {
     const job = await visit.ask<Job>('GET', `/v1/jobs/${encodeURIComponent(visit.params.id ?? '')}`)
     return {
       title: sentence(job),
@@ -53,7 +53,7 @@ export const jobPage: Page = {
                 says: <a href={visit.here({})}>Look again</a>,
                 ...(visit.may('member') && {
                   actions: (
-                    <Verb {...{ visit, refused }} action="cancel" label="End it" harm reason="none">
+                    <Verb action="cancel" label="End it" harm reason="none">
                       <p>What it has done stays done, and up to 25 more mails may be met.</p>
                     </Verb>
                   ),
@@ -67,10 +67,8 @@ export const jobPage: Page = {
                 ['Reason', <bdi>{job.reason}</bdi>],
                 job.q === null ? null : ['Search', <code>{job.q}</code>],
                 ['By', <bdi>{job.created_by}</bdi>],
-                ['Began', <Time visit={visit} at={job.created_at} exact />],
-                job.finished_at === null
-                  ? null
-                  : ['Ended', <Time visit={visit} at={job.finished_at} exact />],
+                ['Began', <Time at={job.created_at} exact />],
+                job.finished_at === null ? null : ['Ended', <Time at={job.finished_at} exact />],
                 ['Changed', job.done],
                 ['Needed no change', job.skipped],
                 ['Could not be changed', job.failed],
@@ -78,7 +76,7 @@ export const jobPage: Page = {
               ]}
             />
           </Refreshed>
-          {job.state === 'running' ? <LiveState visit={visit} /> : null}
+          {job.state === 'running' ? <LiveState /> : null}
         </>
       ),
     }
@@ -117,11 +115,11 @@ export const jobsPage: Page = {
                 { head: 'What', cell: ({ action }) => action },
                 { head: 'State', cell: (job) => sentence(job) },
                 { head: 'Reason', kind: 'grow', cell: ({ reason }) => <bdi>{reason}</bdi> },
-                { head: 'Began', cell: ({ created_at }) => <Time visit={visit} at={created_at} /> },
+                { head: 'Began', cell: ({ created_at }) => <Time at={created_at} /> },
               ]}
             />
           )}
-          <Pager visit={visit} list={list} />
+          <Pager list={list} />
         </>
       ),
     }

@@ -50,7 +50,7 @@ const Alarms = ({ visit, scene }: Props) => (
             <strong>
               <bdi>{name}</bdi> {ALARMS[alarm] ?? alarm}
             </strong>
-            : {count} of {tried} recipients, since <Time visit={visit} at={since} />.
+            : {count} of {tried} recipients, since <Time at={since} />.
           </p>
           <p>
             <a href={visit.link('/emails', { workspace: id, status: 'bounced', time: '24h' })}>
@@ -62,7 +62,7 @@ const Alarms = ({ visit, scene }: Props) => (
       )),
     )}
     {scene.incidents.map((incident) => (
-      <IncidentNote {...{ visit, incident }}>
+      <IncidentNote {...{ incident }}>
         <p>
           <a href={visit.link('/suppressions', { workspace: incident.workspace_id })}>Decide</a>
         </p>
@@ -76,8 +76,7 @@ const Alarms = ({ visit, scene }: Props) => (
             <strong>
               The webhook <bdi>{endpoint}</bdi> fails
             </strong>{' '}
-            since <Time visit={visit} at={health.failing_since} />.{' '}
-            <a href={visit.link(`/webhooks/${id}`)}>Its attempts</a>
+            since <Time at={health.failing_since} />. <a href={visit.link(`/webhooks/${id}`)}>Its attempts</a>
           </p>
         </Note>
       ))}
@@ -142,26 +141,20 @@ const Charts = ({ visit, scene }: Props) => {
     <Section
       title="Recipients"
       says={`per ${each}; each strip has its own scale, its peak stands at the right`}
-      actions={<ExportLinks visit={visit} path="/statistics/export" />}
+      actions={<ExportLinks path="/statistics/export" />}
     >
-      <Strips
-        {...{ visit, times }}
-        until={to}
-        strips={stripsOf(visit, scene)}
-        caption={`Per ${each}`}
-        id="volume"
-      />
+      <Strips {...{ times }} until={to} strips={stripsOf(visit, scene)} caption={`Per ${each}`} id="volume" />
     </Section>
   )
 }
 
-const Latency = ({ visit, scene }: Props) => {
+const Latency = ({ scene }: Props) => {
   const { data, to } = scene.statistics
   const of = (pick: (figures: (typeof data)[number]) => number | null) => data.map(pick)
   return (
     <Section title="Time from accepted to…" says="the median, and dashed the slowest 5 %">
       <Lines
-        {...{ visit, until: to, id: 'latency', caption: 'Seconds' }}
+        {...{ until: to, id: 'latency', caption: 'Seconds' }}
         times={data.map(({ at }) => at)}
         words={(value) => (value < 10 ? `${value.toFixed(1)} s` : spanWords(value * 1_000))}
         lines={[
@@ -222,7 +215,7 @@ const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, EventRow
           </div>
           <WorstDomains {...{ visit, scene, replies }} />
         </Refreshed>
-        <LiveState visit={visit} />
+        <LiveState />
       </>
     ),
   }

@@ -29,7 +29,7 @@ export const WaitingByPool = ({ visit, scene }: { readonly visit: Visit; readonl
               kind: 'num',
               cell: (row) => <a href={visit.link('/queue', { pool: row.key })}>{figure(row.recipients)}</a>,
             },
-            { head: 'Oldest', kind: 'num', cell: (row) => <Time visit={visit} at={row.oldest_at} none="" /> },
+            { head: 'Oldest', kind: 'num', cell: (row) => <Time at={row.oldest_at} none="" /> },
             {
               head: 'Last reply',
               kind: 'opt',
@@ -128,7 +128,7 @@ export const WorstDomains = ({ visit, scene, replies }: WorstProps) => {
             {
               head: 'When',
               kind: 'num',
-              cell: ({ key }) => <Time visit={visit} at={replies.get(key ?? '')?.occurred_at} none="" />,
+              cell: ({ key }) => <Time at={replies.get(key ?? '')?.occurred_at} none="" />,
             },
           ]}
         />

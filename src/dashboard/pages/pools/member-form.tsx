@@ -6,8 +6,7 @@
  */
 import { AskError } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Refused } from '../../page.js'
-import { Choice, Field } from '../../parts/form.js'
+import { Check, Choice, Field } from '../../parts/form.js'
 import type { Pool } from './state.js'
 import { type Member, TLS_WORDS } from './upstream.js'
 
@@ -15,26 +14,15 @@ const MECHANISMS = ['PLAIN', 'LOGIN', 'CRAM-MD5', 'XOAUTH2', 'OAUTHBEARER']
 
 interface Props {
   readonly member: Member | null
-  readonly refused: Refused | null
-  readonly action: string
 }
 
-export const MemberFields = ({ member, refused, action }: Props) => {
-  const of = { refused, action }
+export const MemberFields = ({ member }: Props) => {
   return (
     <>
       <div class="row">
-        <Field
-          {...of}
-          name="host"
-          label="Host"
-          value={member?.host}
-          required
-          placeholder="mta1.example.net"
-        />
-        <Field {...of} name="port" label="Port" value={member?.port} placeholder="25" />
+        <Field name="host" label="Host" value={member?.host} required placeholder="mta1.example.net" />
+        <Field name="port" label="Port" value={member?.port} placeholder="25" />
         <Choice
-          {...of}
           name="tls"
           label="TLS"
           value={member?.tls ?? ''}
@@ -46,14 +34,12 @@ export const MemberFields = ({ member, refused, action }: Props) => {
       </div>
       <div class="row">
         <Field
-          {...of}
           name="user"
           label="User"
           autocomplete="off"
           hint={member?.has_auth ? 'Empty keeps the login that there is.' : 'Empty: it needs no login.'}
         />
         <Field
-          {...of}
           name="pass"
           label="Password"
           type="password"
@@ -61,12 +47,7 @@ export const MemberFields = ({ member, refused, action }: Props) => {
           hint="Sealed before it is stored, and shown to nobody."
         />
       </div>
-      {member?.has_auth ? (
-        <label>
-          <input type="checkbox" name="no_auth" value="1" />
-          Sign in no more
-        </label>
-      ) : null}
+      {member?.has_auth ? <Check name="no_auth" label="Sign in no more" /> : null}
       <details class="fold">
         <summary>Tokens in place of a password (Microsoft 365, Gmail)</summary>
         <div class="form">
@@ -76,28 +57,15 @@ export const MemberFields = ({ member, refused, action }: Props) => {
               : 'Asked for at an OAuth 2.0 token endpoint, for the user above.'}
           </p>
           <div class="row">
-            <Field {...of} name="token_url" label="Token endpoint" placeholder="https://" />
-            <Field {...of} name="client_id" label="Client id" autocomplete="off" />
-            <Field {...of} name="scope" label="Scope" />
+            <Field name="token_url" label="Token endpoint" placeholder="https://" />
+            <Field name="client_id" label="Client id" autocomplete="off" />
+            <Field name="scope" label="Scope" />
           </div>
           <div class="row">
-            <Field
-              {...of}
-              name="client_secret"
-              label="Client secret"
-              type="password"
-              autocomplete="new-password"
-            />
-            <Field
-              {...of}
-              name="refresh_token"
-              label="Refresh token"
-              type="password"
-              autocomplete="new-password"
-            />
+            <Field name="client_secret" label="Client secret" type="password" autocomplete="new-password" />
+            <Field name="refresh_token" label="Refresh token" type="password" autocomplete="new-password" />
           </div>
           <Choice
-            {...of}
             name="auth_mechanism"
             label="Sign in by"
             value={member?.auth_mechanism ?? ''}
@@ -109,29 +77,26 @@ export const MemberFields = ({ member, refused, action }: Props) => {
         <summary>Share, limits and certificate</summary>
         <div class="form">
           <div class="row">
-            <Field {...of} name="weight" label="Weight" value={member?.weight} placeholder="1" />
-            <Field {...of} name="priority" label="Priority" value={member?.priority} placeholder="0" />
+            <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
+            <Field name="priority" label="Priority" value={member?.priority} placeholder="0" />
           </div>
           <p class="hint">The lowest priority that takes mail is used; weight shares it out within.</p>
           <div class="row">
             <Field
-              {...of}
               name="max_connections"
               label="Connections, at most"
               value={member?.max_connections}
               placeholder="10"
             />
             <Field
-              {...of}
               name="messages_per_connection"
               label="Mails per connection"
               value={member?.messages_per_connection}
               placeholder="100"
             />
-            <Field {...of} name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
+            <Field name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
           </div>
           <Field
-            {...of}
             name="fingerprint"
             label="Pinned certificate (SHA-256)"
             value={member?.fingerprint}

@@ -10,7 +10,7 @@ import type { Pool } from './state.js'
 export const newPoolPage: Page = {
   path: '/pools/new',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     return {
       title: 'New pool',
       body: (
@@ -24,17 +24,9 @@ export const newPoolPage: Page = {
             title="Make a pool"
             says="With its first upstream; others are added on its page."
           />
-          <ActionForm visit={visit} action="create" refused={refused}>
-            <Field
-              name="name"
-              label="Name"
-              required
-              maxLength={63}
-              placeholder="main"
-              refused={refused}
-              action="create"
-            />
-            <MemberFields member={null} refused={refused} action="create" />
+          <ActionForm action="create">
+            <Field name="name" label="Name" required maxLength={63} placeholder="main" />
+            <MemberFields member={null} />
             <Send>Make the pool</Send>
           </ActionForm>
         </>

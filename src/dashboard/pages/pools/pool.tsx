@@ -3,7 +3,7 @@
  */
 
 import type { Form } from '../../form.js'
-import type { Done, Page, Refused, View } from '../../page.js'
+import type { Done, Page, View } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { ActionForm, Verb } from '../../parts/form.js'
 import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
@@ -23,7 +23,6 @@ interface Workspace extends WorkspaceName {
 
 interface Seen {
   readonly visit: Visit
-  readonly refused: Refused | null
   readonly pool: Pool
   readonly health: Health | null
   readonly nameOf: (id: string) => string
@@ -32,7 +31,7 @@ interface Seen {
 
 const pathOf = (ref: string): string => `/v1/egress-pools/${encodeURIComponent(ref)}`
 
-const see = async (visit: Visit, refused: Refused | null): Promise<Seen> => {
+const see = async (visit: Visit): Promise<Seen> => {
   const { id = '' } = visit.params
   const query = { limit: 100 }
   const [pool, health, workspaces, pools] = await Promise.all([
@@ -43,7 +42,7 @@ const see = async (visit: Visit, refused: Refused | null): Promise<Seen> => {
   ])
   const names = new Map(pools.data.map((one) => [one.id, one.name]))
   const users = workspaces.flatMap(({ slug, egress_pool_id }) => (egress_pool_id === pool.id ? [slug] : []))
-  return { visit, refused, pool, health, nameOf: (one) => names.get(one) ?? one, users }
+  return { visit, pool, health, nameOf: (one) => names.get(one) ?? one, users }
 }
 
 const STATES = {
@@ -56,25 +55,17 @@ const STATES = {
   active: { label: 'Resume', says: 'gets mail again.', harm: false },
 } as const
 
-const Acts = ({ visit, refused, row, pool }: Seen & { readonly row: Member }) => {
+const Acts = ({ visit, row, pool }: Seen & { readonly row: Member }) => {
   const name = addressOf(row)
   const alone = pool.members.filter(({ state }) => state === 'active').length === 1 && row.state === 'active'
   const states = row.state === 'active' ? (['paused', 'draining'] as const) : (['active'] as const)
   return (
     <div class="actions">
-      <Verb
-        {...{ visit, refused }}
-        action="test"
-        label="Test"
-        reason="none"
-        about={{ upstream_id: row.id }}
-        tiny
-      >
+      <Verb action="test" label="Test" reason="none" about={{ upstream_id: row.id }} tiny>
         Connects to {name} as the relay does, and says what it offers. No mail is sent.
       </Verb>
       {states.map((state) => (
         <Verb
-          {...{ visit, refused }}
           action="state"
           label={STATES[state].label}
           reason="none"
@@ -89,15 +80,7 @@ const Acts = ({ visit, refused, row, pool }: Seen & { readonly row: Member }) =>
       <a class="b tiny" href={visit.here({ change: row.id })}>
         Change
       </a>
-      <Verb
-        {...{ visit, refused }}
-        action="remove"
-        label="Remove"
-        reason="none"
-        about={{ upstream_id: row.id }}
-        harm
-        tiny
-      >
+      <Verb action="remove" label="Remove" reason="none" about={{ upstream_id: row.id }} harm tiny>
         {name} and its password are forgotten.
         {pool.members.length === 1 ? ' The pool has no other upstream: its mail would wait.' : ''}
       </Verb>
@@ -132,12 +115,12 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
     { head: 'Connections', cell: (row) => connections(live.get(row.id), row) },
     {
       head: 'Last success',
-      cell: (row) => <Time visit={visit} at={live.get(row.id)?.last_success_at} none="none yet" />,
+      cell: (row) => <Time at={live.get(row.id)?.last_success_at} none="none yet" />,
     },
     {
       head: 'Last error',
       kind: 'grow',
-      cell: (row) => <LastError visit={visit} live={live.get(row.id)} />,
+      cell: (row) => <LastError live={live.get(row.id)} />,
     },
     ...(visit.may('member')
       ? [{ head: '', kind: 'act' as const, cell: (row: Member) => <Acts {...seen} row={row} /> }]
@@ -146,7 +129,7 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
 }
 
 const Upstreams = (seen: Seen) => {
-  const { visit, refused, pool, nameOf } = seen
+  const { visit, pool, nameOf } = seen
   if (pool.kind === 'sandbox') return null
   const follows = pool.follows
   return (
@@ -163,7 +146,7 @@ const Upstreams = (seen: Seen) => {
       }
       actions={
         pool.members.length > 0 && visit.may('member') ? (
-          <Verb {...{ visit, refused }} action="test" label="Test all" reason="none">
+          <Verb action="test" label="Test all" reason="none">
             Connects to each as the relay does, and says what it offers. No mail is sent.
           </Verb>
         ) : undefined
@@ -180,14 +163,14 @@ const Upstreams = (seen: Seen) => {
   )
 }
 
-const Saving = ({ visit, refused, pool }: Seen) => {
+const Saving = ({ visit, pool }: Seen) => {
   if (pool.kind === 'sandbox' || !visit.may('member')) return null
   const member = pool.members.find(({ id }) => id === visit.query('change')) ?? null
   return (
     <Section title={member === null ? 'Add an upstream' : `Change ${addressOf(member)}`} id="save">
-      <ActionForm visit={visit} action="save" refused={refused}>
+      <ActionForm action="save">
         {member === null ? null : <input type="hidden" name="upstream_id" value={member.id} />}
-        <MemberFields member={member} refused={refused} action="save" />
+        <MemberFields member={member} />
         <div class="actions">
           <button type="submit" class="b main">
             {member === null ? 'Add, then test' : 'Change, then test'}
@@ -223,7 +206,7 @@ const About = (seen: Seen) => {
                   </>
                 )),
           ],
-          ['Changed', <Time visit={visit} at={pool.updated_at} />],
+          ['Changed', <Time at={pool.updated_at} />],
           ['Id', <code>{pool.id}</code>],
         ]}
       />
@@ -249,7 +232,7 @@ const Waiting = ({ visit, pool, health }: Seen) => {
 }
 
 const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
-  const { visit, refused, pool, health, nameOf } = seen
+  const { visit, pool, health, nameOf } = seen
   return {
     title: `Pool ${pool.name}`,
     body: (
@@ -264,7 +247,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
           says={<span dir="auto">{poolSentence(pool, health, nameOf).text}</span>}
           actions={
             visit.may('member') && pool.kind === 'relay' ? (
-              <Verb {...{ visit, refused }} action="delete" label="Delete" reason="none" harm>
+              <Verb action="delete" label="Delete" reason="none" harm>
                 The pool and the passwords of its upstreams are forgotten. Refused while a workspace uses it
                 or mail waits in it.
               </Verb>
@@ -308,17 +291,17 @@ const save = async (visit: Visit, form: Form): Promise<Done> => {
       : members.map((one) => (one.id === id ? { id, state: one.state, ...wish } : kept(one))),
   )
   const saved = id ?? pool.members.at(-1)?.id ?? null
-  return { view: viewOf(await see(visit, null), await tried(visit, saved)) }
+  return { view: viewOf(await see(visit), await tried(visit, saved)) }
 }
 
 export const poolPage: Page = {
   path: '/pools/{id}',
-  view: async (visit, refused) => viewOf(await see(visit, refused), null),
+  view: async (visit) => viewOf(await see(visit), null),
   actions: {
     save,
     async test(visit, form) {
       const trials = await tried(visit, form.text('upstream_id'))
-      return { view: viewOf(await see(visit, null), trials) }
+      return { view: viewOf(await see(visit), trials) }
     },
     async state(visit, form) {
       const state = form.raw('state')

@@ -87,7 +87,7 @@ export const poolsPage: Page = {
               },
             ]}
           />
-          <Pager visit={visit} list={list} />
+          <Pager list={list} />
           {relays.some(({ seen }) => (seen?.members.length ?? 0) > 0) ? null : (
             <Empty title="Where mail goes">
               <p>

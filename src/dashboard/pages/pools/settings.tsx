@@ -1,26 +1,16 @@
 /**
  * NAME      settings - what a pool asks of its upstreams, changed
  */
-import type { Refused } from '../../page.js'
-import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
-import type { Visit } from '../../visit.js'
+import { ActionForm, Choice, Field, Send, useOwnRefusal } from '../../parts/form.js'
 import type { Pool } from './state.js'
 
-interface SettingsProps {
-  readonly visit: Visit
-  readonly refused: Refused | null
-  readonly pool: Pool
-}
-
-export const Settings = ({ visit, refused, pool }: SettingsProps) => {
-  const of = { refused, action: 'settings' }
+export const Settings = ({ pool }: { readonly pool: Pool }) => {
   return (
-    <details class="fold" open={refused?.action === 'settings'}>
+    <details class="fold" open={useOwnRefusal('settings') !== null}>
       <summary>Change these</summary>
-      <ActionForm visit={visit} action="settings" refused={refused}>
-        <Field {...of} name="name" label="Name" value={pool.name} required maxLength={63} />
+      <ActionForm action="settings">
+        <Field name="name" label="Name" value={pool.name} required maxLength={63} />
         <Choice
-          {...of}
           name="return_path"
           label="Return path"
           value={pool.return_path}
@@ -30,7 +20,6 @@ export const Settings = ({ visit, refused, pool }: SettingsProps) => {
           ]}
         />
         <Choice
-          {...of}
           name="notify_success"
           label="Reports of delivery"
           value={String(pool.notify_success)}
@@ -40,7 +29,6 @@ export const Settings = ({ visit, refused, pool }: SettingsProps) => {
           ]}
         />
         <Choice
-          {...of}
           name="relayed_means"
           label="A report “relayed” makes a mail"
           value={pool.relayed_means}

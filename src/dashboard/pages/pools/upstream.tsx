@@ -3,7 +3,6 @@
  */
 import { Icon } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
-import type { Visit } from '../../visit.js'
 
 export interface Member {
   readonly id: string
@@ -107,12 +106,12 @@ export const UpstreamState = ({ live, most }: { readonly live: Live | undefined;
   )
 }
 
-export const LastError = ({ visit, live }: { readonly visit: Visit; readonly live: Live | undefined }) => {
+export const LastError = ({ live }: { readonly live: Live | undefined }) => {
   const error = live?.last_error ?? null
   if (error === null) return <span class="faint">none</span>
   return (
     <>
-      <Time visit={visit} at={error.at} />
+      <Time at={error.at} />
       <span class="reply clamp" dir="auto">{`${error.stage}: ${error.message}`}</span>
     </>
   )

@@ -84,10 +84,10 @@ const Row = ({ row, most, ...props }: AgesProps & { readonly row: Age; readonly 
         </td>
       ))}
       <td role="cell" class="num" data-l="Oldest">
-        <Time visit={visit} at={row.oldest_at} />
+        <Time at={row.oldest_at} />
       </td>
       <td role="cell" class="num" data-l="Next due">
-        <Time visit={visit} at={row.next_due_at} none="under way" />
+        <Time at={row.next_due_at} none="under way" />
       </td>
       {visit.may('member') ? (
         <td role="cell" class="act">

@@ -37,7 +37,7 @@ const STATES = [
 const next = (row: Entry, visit: Visit) => {
   if (row.under_way) return 'under way'
   if (row.due_at === null) return <span class="st wait">held</span>
-  return Date.parse(row.due_at) <= visit.now ? 'now' : <Time visit={visit} at={row.due_at} />
+  return Date.parse(row.due_at) <= visit.now ? 'now' : <Time at={row.due_at} />
 }
 
 const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [

@@ -78,7 +78,7 @@ export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
               head: 'By',
               cell: (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace'),
             },
-            { head: 'Since', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+            { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
             { head: 'Until', kind: 'opt', cell: () => 'released' },
             {
               head: '',

@@ -6,7 +6,7 @@
  */
 
 import type { Form } from '../../form.js'
-import type { Done, Page, Refused } from '../../page.js'
+import type { Done, Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { ActionForm, Choice, Field } from '../../parts/form.js'
 import { Choices, Facts, Head } from '../../parts/page-parts.js'
@@ -104,15 +104,13 @@ const bodyScope = (scope: Scope) => (Object.keys(scope).length === 0 ? { all: tr
 const look = (visit: Visit, scope: Scope): Promise<Ordered> =>
   visit.ask<Ordered>('POST', '/v1/queue/retry', { body: { scope: bodyScope(scope), dry_run: true } })
 
-const Target = ({ places, scope, refused }: { places: Places; scope: Scope; refused: Refused | null }) => (
+const Target = ({ places, scope }: { places: Places; scope: Scope }) => (
   <Choice
     name="to"
     label="To the pool"
     options={places.pools
       .filter(({ id, text }) => id !== scope.egress_pool_id && text !== 'sandbox')
       .map(({ id, text }) => [id, text] as const)}
-    refused={refused}
-    action="order"
   />
 )
 
@@ -129,27 +127,24 @@ interface OrderProps {
   readonly scope: Scope
   readonly places: Places
   readonly matched: Matched
-  readonly refused: Refused | null
 }
 
-const OrderForm = ({ visit, verb, scope, places, refused }: Omit<OrderProps, 'matched'>) => {
+const OrderForm = ({ visit, verb, scope, places }: Omit<OrderProps, 'matched'>) => {
   const words = WORDS[verb]
   return (
-    <ActionForm visit={visit} action="order" refused={refused}>
+    <ActionForm action="order">
       <p>{words.follows}</p>
       <input type="hidden" name="verb" value={verb} />
       {Object.entries(scope).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
-      {verb === 'reroute' ? <Target {...{ places, scope, refused }} /> : null}
+      {verb === 'reroute' ? <Target {...{ places, scope }} /> : null}
       <Field
         name="reason"
         label="Reason"
         hint="Stands in the timeline of each mail, and in the audit."
         required
         maxLength={500}
-        refused={refused}
-        action="order"
       />
       <div class="actions">
         <button type="submit" class={words.harm ? 'b harm' : 'b main'}>
@@ -224,7 +219,7 @@ export const orderPage: Page = {
     const [{ matched }, places] = await Promise.all([look(visit, scope), placesOf(visit)])
     return {
       title: `${WORDS[verb].tab}: queue`,
-      body: <Order {...{ visit, verb, scope, places, matched, refused }} />,
+      body: <Order {...{ visit, verb, scope, places, matched }} />,
     }
   },
   actions: { order: give },

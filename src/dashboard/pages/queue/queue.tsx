@@ -28,12 +28,12 @@ const VERB_TEXT = {
   purge: 'Give up',
 } as const
 
-const paceText = ({ at_once, until }: Throttle, visit: Visit) =>
+const paceText = ({ at_once, until }: Throttle) =>
   until === null ? (
     `${figure(at_once)} at once`
   ) : (
     <>
-      paused, goes on <Time visit={visit} at={until} />
+      paused, goes on <Time at={until} />
     </>
   )
 
@@ -57,7 +57,7 @@ const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Pl
           ),
         },
         { head: 'Pool', cell: (row) => places.pool(row.egress_pool_id) },
-        { head: 'Pace now', cell: (row) => paceText(row, visit) },
+        { head: 'Pace now', cell: (row) => paceText(row) },
         {
           head: 'Because it said',
           kind: 'grow',
@@ -67,7 +67,7 @@ const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Pl
             </span>
           ),
         },
-        { head: 'Since', kind: 'num', cell: (row) => <Time visit={visit} at={row.since} /> },
+        { head: 'Since', kind: 'num', cell: (row) => <Time at={row.since} /> },
       ]}
     />
   </Section>

@@ -23,7 +23,7 @@ const partOf = ({ workspace_id, egress_pool_id, domain, email_id }: Hold) => {
 export const releasePage: Page = {
   path: '/queue/release',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     const id = visit.query('hold')
     const [holds, places] = await Promise.all([
       visit.ask<List<Hold>>('GET', '/v1/holds', { query: { limit: 100 } }),
@@ -64,13 +64,13 @@ export const releasePage: Page = {
               facts={[
                 ['Why', <span dir="auto">{hold.reason}</span>],
                 ['By', hold.owner === 'operator' ? 'an operator' : 'a key of the workspace'],
-                ['Since', <Time visit={visit} at={hold.created_at} />],
+                ['Since', <Time at={hold.created_at} />],
                 ['Id', <code>{hold.id}</code>],
               ]}
             />
           </section>
           <section>
-            <ActionForm visit={visit} action="release" refused={refused}>
+            <ActionForm action="release">
               <input type="hidden" name="hold" value={hold.id} />
               <Field
                 name="reason"
@@ -78,8 +78,6 @@ export const releasePage: Page = {
                 hint="Stands in the timeline of each mail, and in the audit."
                 required
                 maxLength={500}
-                refused={refused}
-                action="release"
               />
               <div class="actions">
                 <button type="submit" class="b main">

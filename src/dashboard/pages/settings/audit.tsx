@@ -138,14 +138,14 @@ export const auditPage: Page = {
               caption="Changes, newest first"
               rows={list.data}
               columns={[
-                { head: 'When', kind: 'solo', cell: (row) => <Time visit={visit} at={row.created_at} /> },
+                { head: 'When', kind: 'solo', cell: (row) => <Time at={row.created_at} /> },
                 { head: 'What', kind: 'grow', cell: (row) => <Sentence visit={visit} entry={row} /> },
                 { head: 'By way of', cell: ({ actor }) => actor.kind },
                 { head: 'From', cell: ({ actor }) => actor.address ?? '' },
               ]}
             />
           )}
-          <Pager visit={visit} list={list} />
+          <Pager list={list} />
         </>
       ),
     }

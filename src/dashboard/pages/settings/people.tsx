@@ -1,18 +1,17 @@
 /**
  * NAME      people - who works here, and who is invited
  */
-import type { Page, Refused } from '../../page.js'
+import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Code, Head, Note, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { Icon } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import type { Visit } from '../../visit.js'
 import { invite } from './links.js'
 import { type InvitationRow, nameOf, type PersonRow, ROLE_OPTIONS } from './record.js'
 
-const columns = (visit: Visit): readonly Column<PersonRow>[] => [
+const columns = (): readonly Column<PersonRow>[] => [
   { head: 'Person', kind: 'grow', cell: (row) => <span dir="auto">{nameOf(row)}</span> },
   { head: 'Address', kind: 'name', cell: (row) => row.email },
   {
@@ -31,18 +30,10 @@ const columns = (visit: Visit): readonly Column<PersonRow>[] => [
         ''
       ),
   },
-  { head: 'Last signed in', cell: (row) => <Time visit={visit} at={row.last_sign_in_at} /> },
+  { head: 'Last signed in', cell: (row) => <Time at={row.last_sign_in_at} /> },
 ]
 
-const Invitations = ({
-  visit,
-  rows,
-  refused,
-}: {
-  readonly visit: Visit
-  readonly rows: readonly InvitationRow[]
-  readonly refused: Refused | null
-}) => (
+const Invitations = ({ rows }: { readonly rows: readonly InvitationRow[] }) => (
   <Table
     caption="Invitations, newest first"
     rows={rows}
@@ -52,21 +43,13 @@ const Invitations = ({
       { head: 'By', cell: (row) => row.created_by },
       {
         head: 'Ends',
-        cell: (row) => (row.state === 'open' ? <Time visit={visit} at={row.expires_at} /> : row.state),
+        cell: (row) => (row.state === 'open' ? <Time at={row.expires_at} /> : row.state),
       },
       {
         head: '',
         cell: (row) =>
           row.state === 'open' ? (
-            <Verb
-              {...{ visit, refused }}
-              action="take-back"
-              label="Take back"
-              reason="none"
-              harm
-              tiny
-              about={{ id: row.id }}
-            >
+            <Verb action="take-back" label="Take back" reason="none" harm tiny about={{ id: row.id }}>
               <p>The link lets nobody in any more.</p>
             </Verb>
           ) : null,
@@ -76,15 +59,13 @@ const Invitations = ({
 )
 
 /** Whoever came by a link from a terminal has no account yet. */
-const MakeYourOwn = ({ visit, refused }: { readonly visit: Visit; readonly refused: Refused | null }) => {
-  const one = { refused, action: 'own' }
+const MakeYourOwn = () => {
   return (
     <Section title="You came by a setup link: make your own account now.">
-      <ActionForm visit={visit} {...one}>
-        <Field {...one} name="email" label="Your address" type="email" required maxLength={320} />
-        <Field {...one} name="name" label="Your name" maxLength={200} autocomplete="name" />
+      <ActionForm action="own">
+        <Field name="email" label="Your address" type="email" required maxLength={320} />
+        <Field name="name" label="Your name" maxLength={200} autocomplete="name" />
         <Field
-          {...one}
           name="password"
           label="A password"
           type="password"
@@ -113,7 +94,7 @@ const CLI = 'postern user invite --role member'
 export const peoplePage: Page = {
   path: '/settings/people',
   role: 'owner',
-  async view(visit, refused) {
+  async view(visit) {
     const [people, invitations] = await Promise.all([
       visit.ask<List<PersonRow>>('GET', '/v1/users', {
         query: { limit: 100, cursor: visit.query('cursor') },
@@ -134,22 +115,18 @@ export const peoplePage: Page = {
               </a>
             }
           />
-          {isNobody ? <MakeYourOwn {...{ visit, refused }} /> : null}
+          {isNobody ? <MakeYourOwn /> : null}
           {people.data.length === 0 ? null : (
             <Table
               caption="People, newest first"
               rows={people.data}
-              columns={columns(visit)}
+              columns={columns()}
               href={(row) => `/settings/people/${row.id}`}
             />
           )}
-          <Pager visit={visit} list={people} />
+          <Pager list={people} />
           <Section title="Invitations" says="each lets one person in, once, within seven days">
-            {invitations.data.length === 0 ? (
-              <Code text={CLI} />
-            ) : (
-              <Invitations {...{ visit, refused }} rows={invitations.data} />
-            )}
+            {invitations.data.length === 0 ? <Code text={CLI} /> : <Invitations rows={invitations.data} />}
           </Section>
         </>
       ),
@@ -180,8 +157,7 @@ export const peoplePage: Page = {
 export const invitePage: Page = {
   path: '/settings/people/invite',
   role: 'owner',
-  async view(visit, refused) {
-    const one = { refused, action: 'invite' }
+  async view() {
     return {
       title: 'Invite somebody',
       body: (
@@ -191,16 +167,15 @@ export const invitePage: Page = {
             crumb={<a href="/settings/people">People</a>}
             says="A link lets one person in, once, within seven days: with a password of his or her own, or through an identity provider."
           />
-          <ActionForm visit={visit} {...one}>
+          <ActionForm action="invite">
             <Field
-              {...one}
               name="email"
               label="Address"
               type="email"
               maxLength={320}
               hint="For your list; the link binds to whoever uses it."
             />
-            <Choice {...one} name="role" label="Role" value="viewer" options={ROLE_OPTIONS} />
+            <Choice name="role" label="Role" value="viewer" options={ROLE_OPTIONS} />
             <Send>Make the link</Send>
           </ActionForm>
           <Note>

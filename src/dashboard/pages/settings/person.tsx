@@ -1,7 +1,7 @@
 /**
  * NAME      person - one person: role, ways to sign in, in or out
  */
-import type { Page, Refused } from '../../page.js'
+import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Facts, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
@@ -14,23 +14,21 @@ const pathOf = (visit: Visit): string => `/v1/users/${encodeURIComponent(visit.p
 const pageOf = (visit: Visit): string => `/settings/people/${visit.params.id ?? ''}`
 
 interface PersonProps {
-  readonly visit: Visit
   readonly row: PersonInFull
-  readonly refused: Refused | null
 }
 
-const Verbs = ({ visit, row, refused }: PersonProps) => (
+const Verbs = ({ row }: PersonProps) => (
   <>
     {row.disabled ? (
-      <Verb {...{ visit, refused }} action="enable" label="Enable" reason="none">
+      <Verb action="enable" label="Enable" reason="none">
         <p>{nameOf(row)} may sign in again.</p>
       </Verb>
     ) : (
       <>
-        <Verb {...{ visit, refused }} action="link" label="Make a setup link" reason="none">
+        <Verb action="link" label="Make a setup link" reason="none">
           <p>With it {nameOf(row)} sets another password. It works once, within 30 minutes.</p>
         </Verb>
-        <Verb {...{ visit, refused }} action="disable" label="Disable" reason="none" harm>
+        <Verb action="disable" label="Disable" reason="none" harm>
           <p>
             {nameOf(row)} is signed out everywhere at once, and cannot sign in. What was done stands under
             this name.
@@ -41,13 +39,12 @@ const Verbs = ({ visit, row, refused }: PersonProps) => (
   </>
 )
 
-const ChangeForm = ({ visit, row, refused }: PersonProps) => {
-  const one = { refused, action: 'change' }
+const ChangeForm = ({ row }: PersonProps) => {
   return (
-    <ActionForm visit={visit} {...one}>
-      <Field {...one} name="name" label="Name" maxLength={200} value={row.name} />
+    <ActionForm action="change">
+      <Field name="name" label="Name" maxLength={200} value={row.name} />
       {row.role_from === null ? (
-        <Choice {...one} name="role" label="Role" value={row.role} options={ROLE_OPTIONS} />
+        <Choice name="role" label="Role" value={row.role} options={ROLE_OPTIONS} />
       ) : (
         <p class="soft">
           The role is {row.role}: {row.role_from} says it at each sign-in.
@@ -65,7 +62,7 @@ const change = async (visit: Visit, body: unknown, notice: (row: PersonRow) => s
 
 export const personPage: Page = {
   path: '/settings/people/{id}',
-  async view(visit, refused) {
+  async view(visit) {
     const row = await visit.ask<PersonInFull>('GET', pathOf(visit))
     const mayChange = visit.may('owner')
     return {
@@ -75,14 +72,14 @@ export const personPage: Page = {
           <Head
             title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
             crumb={<a href="/settings/people">People</a>}
-            actions={mayChange ? <Verbs {...{ visit, row, refused }} /> : undefined}
+            actions={mayChange ? <Verbs {...{ row }} /> : undefined}
           />
           <Facts
             facts={[
               ['Address', row.email],
               ['Password', row.has_password ? 'set' : 'none'],
-              ['Last signed in', <Time visit={visit} at={row.last_sign_in_at} />],
-              ['Made', <Time visit={visit} at={row.created_at} />],
+              ['Last signed in', <Time at={row.last_sign_in_at} />],
+              ['Made', <Time at={row.created_at} />],
               ['Sessions', <a href={`/settings/sessions?user=${row.id}`}>where signed in</a>],
               mayChange ? ['Did', <a href={`/settings/audit?actor=${row.id}`}>what the audit says</a>] : null,
             ]}
@@ -96,14 +93,14 @@ export const personPage: Page = {
                   { head: 'Provider', cell: (one) => one.provider },
                   { head: 'Issuer', cell: (one) => <code>{one.issuer}</code> },
                   { head: 'Subject', kind: 'grow', cell: (one) => <code>{one.subject}</code> },
-                  { head: 'Last used', cell: (one) => <Time visit={visit} at={one.last_sign_in_at} /> },
+                  { head: 'Last used', cell: (one) => <Time at={one.last_sign_in_at} /> },
                 ]}
               />
             </Section>
           )}
           {mayChange ? (
             <Section title="Change">
-              <ChangeForm {...{ visit, row, refused }} />
+              <ChangeForm {...{ row }} />
             </Section>
           ) : null}
         </>

@@ -1,13 +1,12 @@
 /**
  * NAME      sessions - where somebody is signed in
  */
-import type { Page, Refused } from '../../page.js'
+import type { Page } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import type { Visit } from '../../visit.js'
 import type { OpenSession } from './record.js'
 
 const HOW: Readonly<Record<string, string>> = {
@@ -28,7 +27,7 @@ const deviceOf = (agent: string | null): string | null => {
   return system === undefined ? name : `${name} on ${system}`
 }
 
-const columns = (visit: Visit, refused: Refused | null): readonly Column<OpenSession>[] => [
+const columns = (): readonly Column<OpenSession>[] => [
   {
     head: 'Who',
     cell: (row) => (
@@ -54,14 +53,13 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<OpenSes
       </>
     ),
   },
-  { head: 'Since', kind: 'opt', cell: (row) => <Time visit={visit} at={row.created_at} /> },
-  { head: 'Last seen', cell: (row) => <Time visit={visit} at={row.last_seen_at} /> },
-  { head: 'Ends', kind: 'opt', cell: (row) => <Time visit={visit} at={row.expires_at} /> },
+  { head: 'Since', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
+  { head: 'Last seen', cell: (row) => <Time at={row.last_seen_at} /> },
+  { head: 'Ends', kind: 'opt', cell: (row) => <Time at={row.expires_at} /> },
   {
     head: '',
     cell: (row) => (
       <Verb
-        {...{ visit, refused }}
         action="end"
         label="Sign out"
         reason="none"
@@ -77,7 +75,7 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<OpenSes
 
 export const sessionsPage: Page = {
   path: '/settings/sessions',
-  async view(visit, refused) {
+  async view(visit) {
     const user = visit.query('user')
     const list = await visit.ask<List<OpenSession>>('GET', '/v1/sessions', {
       query: { limit: 100, cursor: visit.query('cursor'), user },
@@ -102,7 +100,6 @@ export const sessionsPage: Page = {
             actions={
               mayEndAll ? (
                 <Verb
-                  {...{ visit, refused }}
                   action="end-all"
                   label={user === null ? 'Sign out everywhere else' : 'Sign out everywhere'}
                   reason="none"
@@ -117,8 +114,8 @@ export const sessionsPage: Page = {
               ) : undefined
             }
           />
-          <Table caption="Sessions, newest first" rows={list.data} columns={columns(visit, refused)} />
-          <Pager visit={visit} list={list} />
+          <Table caption="Sessions, newest first" rows={list.data} columns={columns()} />
+          <Pager list={list} />
         </>
       ),
     }

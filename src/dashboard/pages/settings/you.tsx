@@ -2,7 +2,7 @@
  * NAME      you - what somebody keeps for himself
  */
 import { mistake } from '../../ask.js'
-import type { Page, Refused } from '../../page.js'
+import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Empty, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
@@ -16,32 +16,28 @@ const ZONES = (): readonly (readonly [zone: string, text: string])[] => [
 
 interface YouProps {
   readonly visit: Visit
-  readonly refused: Refused | null
 }
 
 type Person = NonNullable<Visit['who']['person']>
 
-const Settings = ({ visit, refused, person }: YouProps & { readonly person: Person }) => {
-  const one = { refused, action: 'settings' }
+const Settings = ({ person }: YouProps & { readonly person: Person }) => {
   return (
-    <ActionForm visit={visit} {...one}>
-      <Field {...one} name="name" label="Name" maxLength={200} value={person.name} autocomplete="name" />
-      <Choice {...one} name="time_zone" label="Time zone" value={person.time_zone} options={ZONES()} />
+    <ActionForm action="settings">
+      <Field name="name" label="Name" maxLength={200} value={person.name} autocomplete="name" />
+      <Choice name="time_zone" label="Time zone" value={person.time_zone} options={ZONES()} />
       <Send>Keep it</Send>
     </ActionForm>
   )
 }
 
-const Password = ({ visit, refused, hasOne }: YouProps & { readonly hasOne: boolean }) => {
-  const one = { refused, action: 'password' }
+const Password = ({ visit, hasOne }: YouProps & { readonly hasOne: boolean }) => {
   const isReset = visit.can('reset_password')
   if (!hasOne && !isReset)
     return <p class="soft">You sign in without one. An owner can give you a setup link to choose one.</p>
   return (
-    <ActionForm visit={visit} {...one}>
+    <ActionForm action="password">
       {isReset ? null : (
         <Field
-          {...one}
           name="current_password"
           label="Your password now"
           type="password"
@@ -50,7 +46,6 @@ const Password = ({ visit, refused, hasOne }: YouProps & { readonly hasOne: bool
         />
       )}
       <Field
-        {...one}
         name="password"
         label="A new one"
         type="password"
@@ -59,7 +54,6 @@ const Password = ({ visit, refused, hasOne }: YouProps & { readonly hasOne: bool
         hint="12 characters or more. All your other sessions end."
       />
       <Field
-        {...one}
         name="again"
         label="The new one once more"
         type="password"
@@ -71,7 +65,7 @@ const Password = ({ visit, refused, hasOne }: YouProps & { readonly hasOne: bool
   )
 }
 
-const Views = ({ visit, refused, person }: YouProps & { readonly person: Person }) => {
+const Views = ({ person }: YouProps & { readonly person: Person }) => {
   const views = person.views ?? []
   if (views.length === 0)
     return <p class="soft">None yet. Any list, as you have filtered it, can be pinned to the rail.</p>
@@ -86,15 +80,7 @@ const Views = ({ visit, refused, person }: YouProps & { readonly person: Person 
         {
           head: '',
           cell: ({ title, path }) => (
-            <Verb
-              {...{ visit, refused }}
-              action="unpin"
-              label="Remove"
-              reason="none"
-              harm
-              tiny
-              about={{ title, path }}
-            >
+            <Verb action="unpin" label="Remove" reason="none" harm tiny about={{ title, path }}>
               <p>It goes from your rail; nothing else changes.</p>
             </Verb>
           ),
@@ -117,7 +103,7 @@ const nobody = (
 
 export const youPage: Page = {
   path: '/settings/you',
-  async view(visit, refused) {
+  async view(visit) {
     const { person, role } = visit.who
     const path = `/v1/users/${person?.id ?? ''}`
     const hasOne = person !== null && (await visit.ask<{ has_password: boolean }>('GET', path)).has_password
@@ -139,14 +125,14 @@ export const youPage: Page = {
             />
             <div class="two">
               <Section title="Shown to you">
-                <Settings {...{ visit, refused, person }} />
+                <Settings {...{ visit, person }} />
               </Section>
               <Section title="Password">
-                <Password {...{ visit, refused, hasOne }} />
+                <Password {...{ visit, hasOne }} />
               </Section>
             </div>
             <Section title="Saved views" says="pinned in the rail">
-              <Views {...{ visit, refused, person }} />
+              <Views {...{ visit, person }} />
             </Section>
           </>
         ),

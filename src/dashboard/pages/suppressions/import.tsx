@@ -9,7 +9,7 @@ import { parseRecipient } from '../../../mail/address.js'
 import { type ListLine, readSuppressionList } from '../../../record/suppression-list.js'
 import { AskError, mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Done, Refused } from '../../page.js'
+import type { Done } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
@@ -24,26 +24,19 @@ const MOST_NAMED = 20
 const counted = (n: number, one: string, many = `${one}s`): string =>
   n === 1 ? `1 ${one}` : `${figure(n)} ${many}`
 
-export const ImportForm = (props: {
-  readonly visit: Visit
-  readonly refused: Refused | null
-  readonly wide: boolean
-}) => {
-  const { visit, refused, wide } = props
-  const of = { refused, action: 'import' }
+export const ImportForm = (props: { readonly wide: boolean }) => {
+  const { wide } = props
   return (
-    <ActionForm visit={visit} {...of}>
+    <ActionForm action="import">
       <Field
-        {...of}
         name="list"
         label="Addresses or CSV"
         rows={6}
         required
         hint="One address a line, or CSV with them in the first column or under a head such as email; at most 10,000."
       />
-      <Field {...of} name="reason" label="Reason" maxLength={500} hint="The same for all of them." />
+      <Field name="reason" label="Reason" maxLength={500} hint="The same for all of them." />
       <Choice
-        {...of}
         name="scope"
         label="For"
         value={wide ? 'account' : 'workspace'}

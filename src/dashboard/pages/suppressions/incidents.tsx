@@ -3,7 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import type { Form } from '../../form.js'
-import type { Done, Refused } from '../../page.js'
+import type { Done } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Note } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
@@ -38,11 +38,9 @@ const before = ({ delivered_before: n }: Incident): string =>
   n === 0 ? '' : `, and ${n} of them took mail before`
 
 export const IncidentNote = ({
-  visit,
   incident,
   children,
 }: {
-  readonly visit: Visit
   readonly incident: Incident
   readonly children?: ComponentChildren
 }) => (
@@ -51,7 +49,7 @@ export const IncidentNote = ({
       <strong>
         {incident.pending} addresses of <bdi>{incident.domain}</bdi> were refused together
       </strong>{' '}
-      since <Time visit={visit} at={incident.created_at} />
+      since <Time at={incident.created_at} />
       {before(incident)}: <q dir="auto">{incident.said === '' ? 'no words' : incident.said}</q>. Perhaps their
       server is broken, and they live. They are written to until somebody decides; after 7 days they stay.
     </p>
@@ -61,20 +59,17 @@ export const IncidentNote = ({
 
 export const Incidents = ({
   visit,
-  refused,
   incidents,
 }: {
   readonly visit: Visit
-  readonly refused: Refused | null
   readonly incidents: readonly Incident[]
 }) => (
   <>
     {incidents.map((incident) => (
-      <IncidentNote {...{ visit, incident }}>
+      <IncidentNote {...{ incident }}>
         {visit.may('member') ? (
           <div class="actions">
             <Verb
-              {...{ visit, refused }}
               action="accept"
               label="They are dead"
               does="Suppress them"
@@ -84,7 +79,6 @@ export const Incidents = ({
               {incident.pending} addresses of {incident.domain} are written to no more.
             </Verb>
             <Verb
-              {...{ visit, refused }}
               action="dismiss"
               label="They live"
               does="Go on writing to them"

@@ -8,7 +8,7 @@ import { AskError, mistake, type Query } from '../../ask.js'
 import { exported } from '../../exported.js'
 import type { Form } from '../../form.js'
 import { reasonWords } from '../../mail/meaning.js'
-import type { Done, Page, RawRoute, Refused } from '../../page.js'
+import type { Done, Page, RawRoute } from '../../page.js'
 import { ExportLinks } from '../../parts/export-links.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
@@ -51,7 +51,7 @@ const listQuery = (visit: Visit): Query => ({
   scope: isWide(visit) ? 'account' : null,
 })
 
-const columns = (visit: Visit, refused: Refused | null): readonly Column<Suppression>[] => [
+const columns = (visit: Visit): readonly Column<Suppression>[] => [
   { head: 'Address', cell: (row) => <span dir="auto">{row.email}</span> },
   { head: 'Because', cell: (row) => originText(row.origin) },
   {
@@ -75,22 +75,15 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<Suppres
       </>
     ),
   },
-  { head: 'Since', cell: (row) => <Time visit={visit} at={row.created_at} /> },
-  { head: 'Ends', kind: 'opt', cell: (row) => <Time visit={visit} at={row.expires_at} none="never" /> },
+  { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
+  { head: 'Ends', kind: 'opt', cell: (row) => <Time at={row.expires_at} none="never" /> },
   ...(visit.may('member')
     ? [
         {
           head: '',
           kind: 'act' as const,
           cell: (row: Suppression) => (
-            <Verb
-              {...{ visit, refused }}
-              action="remove"
-              label="Remove"
-              reason="none"
-              about={{ email: row.email }}
-              tiny
-            >
+            <Verb action="remove" label="Remove" reason="none" about={{ email: row.email }} tiny>
               {row.email} is written to again. What was suppressed meanwhile was not kept: send it again from
               its page.
             </Verb>
@@ -137,22 +130,19 @@ const Find = ({ visit }: { readonly visit: Visit }) => (
   </div>
 )
 
-const Add = ({ visit, refused }: { readonly visit: Visit; readonly refused: Refused | null }) => {
-  const of = { refused, action: 'add' }
+const Add = ({ visit }: { readonly visit: Visit }) => {
   return (
     <Section title="Add addresses" id="add">
-      <ActionForm visit={visit} action="add" refused={refused}>
+      <ActionForm action="add">
         <Field
-          {...of}
           name="emails"
           label="Addresses"
           rows={3}
           required
           hint="One a line, or with commas; at most 100."
         />
-        <Field {...of} name="reason" label="Reason" maxLength={500} hint="Stands in the list." />
+        <Field name="reason" label="Reason" maxLength={500} hint="Stands in the list." />
         <Choice
-          {...of}
           name="scope"
           label="For"
           value={isWide(visit) ? 'account' : 'workspace'}
@@ -167,9 +157,9 @@ const Add = ({ visit, refused }: { readonly visit: Visit; readonly refused: Refu
   )
 }
 
-const Many = ({ visit, refused, slug }: { visit: Visit; refused: Refused | null; slug: string }) => (
+const Many = ({ visit, slug }: { visit: Visit; slug: string }) => (
   <Section title="A whole list" says="CSV, also in the words of other providers">
-    {visit.may('member') ? <ImportForm {...{ visit, refused }} wide={isWide(visit)} /> : null}
+    {visit.may('member') ? <ImportForm wide={isWide(visit)} /> : null}
     <p>On the server each line keeps its own reason and its end:</p>
     <div class="codes">
       <Code label="In" text={`postern suppression import list.csv --workspace ${slug}`} />
@@ -255,7 +245,7 @@ export const suppressionsExport: RawRoute = {
 
 export const suppressionsPage: Page = {
   path: '/suppressions',
-  async view(visit, refused) {
+  async view(visit) {
     const workspaces = await workspacesOf(visit)
     const slug = chosenWorkspace(visit, workspaces)
     const [found, incidents] = await Promise.all([rowsOf(visit, slug), openIncidents(visit, within(slug))])
@@ -271,15 +261,11 @@ export const suppressionsPage: Page = {
       body: (
         <>
           <Head title={titleOf(visit, slug, rows)} says={says} />
-          <Incidents {...{ visit, refused, incidents }} />
+          <Incidents {...{ visit, incidents }} />
           <Find visit={visit} />
           <section>
             {rows.length > 0 ? (
-              <Table
-                caption="Suppressed addresses, newest first"
-                rows={rows}
-                columns={columns(visit, refused)}
-              />
+              <Table caption="Suppressed addresses, newest first" rows={rows} columns={columns(visit)} />
             ) : address === null ? (
               <Empty title="The list is empty">
                 <p>
@@ -291,13 +277,13 @@ export const suppressionsPage: Page = {
             )}
             {list === null ? null : (
               <footer class="foot">
-                <ExportLinks visit={visit} path="/suppressions/export" />
-                <Pager visit={visit} list={list} />
+                <ExportLinks path="/suppressions/export" />
+                <Pager list={list} />
               </footer>
             )}
           </section>
-          {visit.may('member') ? <Add {...{ visit, refused }} /> : null}
-          <Many {...{ visit, refused, slug }} />
+          {visit.may('member') ? <Add {...{ visit }} /> : null}
+          <Many {...{ visit, slug }} />
         </>
       ),
     }

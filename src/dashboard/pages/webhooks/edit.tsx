@@ -37,28 +37,25 @@ const create = async (visit: Visit, form: Form): Promise<Done> => {
 export const newWebhookPage: Page = {
   path: '/webhooks/new',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     const workspaces = await workspacesOf(visit)
     const { workspace } = visit.scope
     const chosen = workspaces.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? ''
-    const one = { refused, action: 'create' }
     return {
       title: 'Make a webhook',
       body: (
         <>
           <Head title="Make a webhook" crumb={<a href={visit.link('/webhooks')}>Webhooks</a>} />
-          <ActionForm visit={visit} {...one}>
-            <EndpointFields {...one} row={null} />
+          <ActionForm action="create">
+            <EndpointFields row={null} />
             <div class="form-row">
               <Choice
-                {...one}
                 name="workspace"
                 label="Of the mail of"
                 value={chosen}
                 options={[['', 'The whole account'], ...workspaceOptions(workspaces)]}
               />
               <Choice
-                {...one}
                 name="mode"
                 label="Mode"
                 value={visit.scope.mode}
@@ -84,12 +81,11 @@ export const newWebhookPage: Page = {
 export const editWebhookPage: Page = {
   path: '/webhooks/{id}/edit',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     const id = visit.params.id ?? ''
     const row = await visit.ask<WebhookRow>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, {
       scoped: false,
     })
-    const one = { refused, action: 'change' }
     return {
       title: `Change ${nameOf(row)}`,
       body: (
@@ -98,8 +94,8 @@ export const editWebhookPage: Page = {
             title={`Change ${hostOf(row)}`}
             crumb={<a href={visit.link(`/webhooks/${row.id}`)}>{nameOf(row)}</a>}
           />
-          <ActionForm visit={visit} {...one}>
-            <EndpointFields {...one} row={row} />
+          <ActionForm action="change">
+            <EndpointFields row={row} />
             <Send>Change it</Send>
           </ActionForm>
         </>

@@ -3,8 +3,7 @@
  */
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import type { Form } from '../../form.js'
-import type { Refused } from '../../page.js'
-import { Choice, Field } from '../../parts/form.js'
+import { Check, Choice, Field } from '../../parts/form.js'
 import type { WebhookRow } from './record.js'
 
 const GROUPS: readonly (readonly [title: string, types: readonly string[]])[] = [
@@ -47,18 +46,12 @@ export const bodyOf = (form: Form) => {
 
 interface FieldsProps {
   readonly row: WebhookRow | null
-  readonly refused: Refused | null
-  readonly action: string
 }
 
-const EventChecks = ({ row, refused, action }: FieldsProps) => {
-  const typed = refused?.action === action ? refused.form.all('events') : null
-  const chosen = new Set(typed ?? row?.events ?? USUAL)
-  const check = (type: string, text = type) => (
-    <label>
-      <input type="checkbox" name="events" value={type} checked={chosen.has(type)} />
-      {text}
-    </label>
+const EventChecks = ({ row }: FieldsProps) => {
+  const chosen = row?.events ?? USUAL
+  const check = (type: string, label = type) => (
+    <Check name="events" value={type} label={label} on={chosen.includes(type)} />
   )
   return (
     <>
@@ -73,10 +66,9 @@ const EventChecks = ({ row, refused, action }: FieldsProps) => {
   )
 }
 
-const Filters = ({ row, refused, action }: FieldsProps) => (
+const Filters = ({ row }: FieldsProps) => (
   <>
     <Field
-      {...{ refused, action }}
       name="domains"
       label="Only mail from these domains"
       rows={2}
@@ -84,7 +76,6 @@ const Filters = ({ row, refused, action }: FieldsProps) => (
       hint="One a line. Empty: of all."
     />
     <Field
-      {...{ refused, action }}
       name="tags"
       label="Only mail with one of these tags"
       rows={2}
@@ -94,12 +85,11 @@ const Filters = ({ row, refused, action }: FieldsProps) => (
   </>
 )
 
-const Headers = ({ row, refused, action }: FieldsProps) => {
+const Headers = ({ row }: FieldsProps) => {
   const names = row?.header_names ?? []
   return (
     <>
       <Field
-        {...{ refused, action }}
         name="headers"
         label="Header fields to send along"
         rows={2}
@@ -111,23 +101,16 @@ const Headers = ({ row, refused, action }: FieldsProps) => {
             : `Kept now: ${names.join(', ')}. Their values are not shown; what stands here takes the place of all of them.`
         }
       />
-      {names.length === 0 ? null : (
-        <label>
-          <input type="checkbox" name="no_headers" value="on" />
-          Forget the header fields that are kept
-        </label>
-      )}
+      {names.length === 0 ? null : <Check name="no_headers" label="Forget the header fields that are kept" />}
     </>
   )
 }
 
 export const EndpointFields = (props: FieldsProps) => {
-  const { row, refused, action } = props
-  const one = { refused, action }
+  const { row } = props
   return (
     <>
       <Field
-        {...one}
         name="endpoint"
         label="Address"
         type="url"
@@ -141,7 +124,6 @@ export const EndpointFields = (props: FieldsProps) => {
       <Filters {...props} />
       <Headers {...props} />
       <Choice
-        {...one}
         name="fields"
         label="What is posted"
         value={row?.fields ?? 'full'}
@@ -152,14 +134,13 @@ export const EndpointFields = (props: FieldsProps) => {
       />
       <div class="form-row">
         <Field
-          {...one}
           name="max_in_flight"
           label="Posts at the same time"
           type="number"
           value={row?.max_in_flight ?? 8}
           hint="1 keeps the order, and a failing post holds up the others."
         />
-        <Field {...one} name="rate" label="Replayed posts a second" type="number" value={row?.rate ?? 50} />
+        <Field name="rate" label="Replayed posts a second" type="number" value={row?.rate ?? 50} />
       </div>
     </>
   )

@@ -18,7 +18,7 @@ const eventsIn = ({ events }: WebhookRow): string => {
   return events.length > 3 ? `${shown.join(', ')} and ${events.length - 3} more` : shown.join(', ')
 }
 
-const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<WebhookRow>[] => [
+const columns = (workspaces: readonly WorkspaceName[]): readonly Column<WebhookRow>[] => [
   { head: 'Endpoint', kind: 'grow', cell: (row) => <span class="mono">{nameOf(row)}</span> },
   { head: 'Health', cell: (row) => <Health row={row} /> },
   { head: 'Told of', cell: (row) => <span title={row.events.join(', ')}>{eventsIn(row)}</span> },
@@ -30,7 +30,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   { head: 'Waiting', kind: 'num', cell: (row) => figure(row.waiting) },
   {
     head: 'Last taken',
-    cell: (row) => <Time visit={visit} at={row.health.last_succeeded_at} />,
+    cell: (row) => <Time at={row.health.last_succeeded_at} />,
   },
 ]
 
@@ -95,11 +95,11 @@ export const webhooksPage: Page = {
             <Table
               caption="Webhooks, newest first"
               rows={rows}
-              columns={columns(visit, workspaces)}
+              columns={columns(workspaces)}
               href={(row) => visit.link(`/webhooks/${row.id}`)}
             />
           )}
-          <Pager visit={visit} list={list} />
+          <Pager list={list} />
         </>
       ),
     }

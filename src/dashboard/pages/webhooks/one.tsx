@@ -23,11 +23,9 @@ const ICONS = {
 } as const
 
 const WebhookFacts = ({
-  visit,
   row,
   workspaces,
 }: {
-  readonly visit: Visit
   readonly row: ShownWebhook
   readonly workspaces: readonly WorkspaceName[]
 }) => (
@@ -51,8 +49,8 @@ const WebhookFacts = ({
       ['At the same time', `${row.max_in_flight}`],
       row.previous_secret_until === null
         ? null
-        : ['The old secret signs until', <Time visit={visit} at={row.previous_secret_until} />],
-      ['Made', <Time visit={visit} at={row.created_at} />],
+        : ['The old secret signs until', <Time at={row.previous_secret_until} />],
+      ['Made', <Time at={row.created_at} />],
     ]}
   />
 )
@@ -71,7 +69,7 @@ const eventOf = async (visit: Visit) => {
 
 export const webhookPage: Page = {
   path: '/webhooks/{id}',
-  async view(visit, refused) {
+  async view(visit) {
     const query = { limit: 25, cursor: visit.query('cursor'), failed: visit.query('failed') }
     const [row, list, event, workspaces] = await Promise.all([
       visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false }),
@@ -92,17 +90,17 @@ export const webhookPage: Page = {
             <Icon name={icon} tone={tone} />
             <h1>{healthSentence(row, visit.now, cause)}</h1>
             <p>
-              <HealthDetail visit={visit} row={row} />
+              <HealthDetail row={row} />
             </p>
-            <Verbs {...{ visit, row, refused }} />
+            <Verbs row={row} />
           </header>
           {event === null ? null : <PostInFull visit={visit} {...event} />}
-          <Posts {...{ visit, list, refused }} />
+          <Posts {...{ visit, list }} />
           <section>
             <div class="sec">
               <h2>Facts</h2>
             </div>
-            <WebhookFacts {...{ visit, row, workspaces }} />
+            <WebhookFacts {...{ row, workspaces }} />
           </section>
         </>
       ),

@@ -3,8 +3,6 @@
  * DESCRIPTION
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
-
-import type { Refused } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
 import { Choices, Code, Section } from '../../parts/page-parts.js'
@@ -60,7 +58,7 @@ const Said = ({ row }: { readonly row: PostRow }) => (
 
 const KIND = { event: '', replay: 'replayed', test: 'a test' } as const
 
-const columns = (visit: Visit, refused: Refused | null): readonly Column<PostRow>[] => [
+const columns = (visit: Visit): readonly Column<PostRow>[] => [
   { head: 'Answer', cell: (row) => <Answer row={row} /> },
   {
     head: 'Event',
@@ -83,10 +81,10 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<PostRow
     head: 'When',
     cell: (row) => (
       <>
-        <Time visit={visit} at={row.updated_at} />
+        <Time at={row.updated_at} />
         {row.next_attempt_at === null ? null : (
           <span class="sub">
-            next <Time visit={visit} at={row.next_attempt_at} />
+            next <Time at={row.next_attempt_at} />
           </span>
         )}
       </>
@@ -98,14 +96,7 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<PostRow
           head: '',
           cell: (row: PostRow) =>
             row.kind === 'test' ? null : (
-              <Verb
-                {...{ visit, refused }}
-                action="again"
-                label="Again"
-                reason="none"
-                tiny
-                about={{ event: row.id }}
-              >
+              <Verb action="again" label="Again" reason="none" tiny about={{ event: row.id }}>
                 <p>Posts this event once more, under the same webhook-id.</p>
               </Verb>
             ),
@@ -117,10 +108,9 @@ const columns = (visit: Visit, refused: Refused | null): readonly Column<PostRow
 interface PostsProps {
   readonly visit: Visit
   readonly list: List<PostRow>
-  readonly refused: Refused | null
 }
 
-export const Posts = ({ visit, list, refused }: PostsProps) => {
+export const Posts = ({ visit, list }: PostsProps) => {
   const failed = visit.query('failed') === 'true'
   return (
     <Section
@@ -143,9 +133,9 @@ export const Posts = ({ visit, list, refused }: PostsProps) => {
             : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
         </p>
       ) : (
-        <Table caption="Posts, newest first" rows={list.data} columns={columns(visit, refused)} />
+        <Table caption="Posts, newest first" rows={list.data} columns={columns(visit)} />
       )}
-      <Pager visit={visit} list={list} />
+      <Pager list={list} />
     </Section>
   )
 }
@@ -187,7 +177,7 @@ export const PostInFull = ({
           { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
           { head: 'Cause', kind: 'grow', cell: ({ cause }) => cause ?? '' },
           { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
-          { head: 'When', cell: (row) => <Time visit={visit} at={row.sent_at} /> },
+          { head: 'When', cell: (row) => <Time at={row.sent_at} /> },
         ]}
       />
     )}

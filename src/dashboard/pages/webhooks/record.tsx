@@ -4,7 +4,6 @@
 import { figure } from '../../parts/figure.js'
 import { Icon } from '../../parts/status.js'
 import { spanWords, Time } from '../../parts/time.js'
-import type { Visit } from '../../visit.js'
 
 export interface WebhookRow {
   readonly id: string
@@ -121,14 +120,14 @@ const events = (n: number, capped = false): string =>
   `${figure(n)}${capped ? ' or more' : ''} ${n === 1 ? 'event' : 'events'}`
 
 /** What follows from how it does. */
-export const HealthDetail = ({ visit, row }: { readonly visit: Visit; readonly row: ShownWebhook }) => {
+export const HealthDetail = ({ row }: { readonly row: ShownWebhook }) => {
   const { health, behind, waiting } = row
   const late = behind === null ? null : behind.events + waiting
   const wait = late === null ? 'More than the log still has' : events(late, behind?.capped)
   if (health.state === 'disabled') {
     return (
       <>
-        Since <Time visit={visit} at={row.disabled_at} />. {wait} happened since it stopped.
+        Since <Time at={row.disabled_at} />. {wait} happened since it stopped.
       </>
     )
   }
@@ -136,7 +135,7 @@ export const HealthDetail = ({ visit, row }: { readonly visit: Visit; readonly r
     return (
       <>
         {late === 0 ? 'Nothing waits for it.' : `${wait} ${late === 1 ? 'waits' : 'wait'} for it.`} Last taken{' '}
-        <Time visit={visit} at={health.last_succeeded_at} />.
+        <Time at={health.last_succeeded_at} />.
       </>
     )
   }
@@ -145,8 +144,7 @@ export const HealthDetail = ({ visit, row }: { readonly visit: Visit; readonly r
   return (
     <>
       {wait} {late === 1 ? 'waits' : 'wait'} for it; none is lost. The next try is{' '}
-      <Time visit={visit} at={health.next_try_at} none="due" />. Without one success it is switched off{' '}
-      <Time visit={visit} at={off} />.
+      <Time at={health.next_try_at} none="due" />. Without one success it is switched off <Time at={off} />.
     </>
   )
 }

@@ -1,11 +1,11 @@
 /**
  * NAME      verbs - what can be done with an endpoint
  */
-import type { ComponentChildren } from 'preact'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
-import type { Done, Page, Refused } from '../../page.js'
-import { ActionForm, Choice, Field, FormMarks, Verb } from '../../parts/form.js'
+import type { Done, Page } from '../../page.js'
+import { useVisit } from '../../parts/context.js'
+import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
 import { type MadeWebhook, secretView } from './edit.js'
 import { hostOf, nameOf, type PostRow, type ShownWebhook } from './record.js'
@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 const FAILED = 'failed'
 
 /** Since when; hours, or those that were given up. */
-const SINCE: readonly (readonly [value: string, text: string])[] = [
+const SINCE: Options = [
   [FAILED, 'those that were given up'],
   ['1', 'all of the last hour'],
   ['6', 'all of the last 6 hours'],
@@ -23,152 +23,86 @@ const SINCE: readonly (readonly [value: string, text: string])[] = [
   ['168', 'all of the last 7 days'],
 ]
 
-interface VerbsProps {
-  readonly visit: Visit
-  readonly row: ShownWebhook
-  readonly refused: Refused | null
-}
+const GRACE: Options = [
+  ['0', 'no time: at once'],
+  ['1h', 'hour'],
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+]
 
-const TestButton = ({ visit }: Pick<VerbsProps, 'visit'>) => (
-  <form method="post" action={visit.here({})}>
-    <FormMarks visit={visit} action="test" />
+const FROM: Options = [
+  ['', 'from where it stood'],
+  ['now', 'from now, and pass over what happened'],
+]
+
+const TestButton = () => (
+  <form method="post" action={useVisit().here({})}>
+    <FormMarks action="test" />
     <button type="submit" class="b main">
       Send a test event
     </button>
   </form>
 )
 
-const Sheet = ({
-  label,
-  action,
-  does,
-  visit,
-  refused,
-  children,
-}: {
-  readonly label: string
-  readonly action: string
-  readonly does: ComponentChildren
-  readonly visit: Visit
-  readonly refused: Refused | null
-  readonly children: ComponentChildren
-}) => (
-  <details class="verb" name="verb" open={refused?.action === action}>
-    <summary class="b">{label}</summary>
-    <ActionForm {...{ visit, action, refused }}>
-      {children}
-      <div class="actions">{does}</div>
-    </ActionForm>
-  </details>
-)
-
-const Replay = ({ visit, refused }: VerbsProps) => (
-  <Sheet
-    {...{ visit, refused }}
-    label="Replay"
+const Replay = () => (
+  <Verb
     action="replay"
-    does={
-      <>
-        <button type="submit" class="b main" name="how" value="post">
-          Post them again
-        </button>
-        <button type="submit" class="b" name="how" value="count">
-          Only count them
-        </button>
-      </>
-    }
-  >
-    <p>Posts events again, each under the webhook-id that it had.</p>
-    <Choice {...{ refused }} action="replay" name="since" label="Which" options={SINCE} />
-  </Sheet>
-)
-
-const Rotate = ({ visit, refused }: VerbsProps) => (
-  <Sheet
-    {...{ visit, refused }}
-    label="Rotate the secret"
-    action="rotate"
-    does={
-      <button type="submit" class="b main">
-        Rotate
+    label="Replay"
+    reason="none"
+    does="Post them again"
+    beside={
+      <button type="submit" class="b" name="how" value="count">
+        Only count them
       </button>
     }
   >
-    <p>A new secret is shown once. Until the time is over, each post is signed with both.</p>
-    <Choice
-      {...{ refused }}
-      action="rotate"
-      name="grace"
-      label="The one so far signs for another"
-      value="24h"
-      options={[
-        ['0', 'no time: at once'],
-        ['1h', 'hour'],
-        ['24h', '24 hours'],
-        ['7d', '7 days'],
-      ]}
-    />
-  </Sheet>
+    <p>Posts events again, each under the webhook-id that it had.</p>
+    <Choice name="since" label="Which" options={SINCE} />
+  </Verb>
 )
 
-const Enable = ({ visit, row, refused }: VerbsProps) => {
-  const { behind } = row
-  const left =
-    behind === null ? 'more than the log still has' : `${behind.events}${behind.capped ? ' or more' : ''}`
-  return (
-    <Sheet
-      {...{ visit, refused }}
-      label="Switch on"
-      action="enable"
-      does={
-        <button type="submit" class="b main">
-          Switch on
-        </button>
-      }
-    >
-      <p>Since it stopped, {left} events happened.</p>
-      <Choice
-        {...{ refused }}
-        action="enable"
-        name="from"
-        label="Go on"
-        value={behind === null ? 'now' : ''}
-        options={[
-          ['', 'from where it stood'],
-          ['now', 'from now, and pass over what happened'],
-        ]}
-      />
-    </Sheet>
-  )
-}
+const Rotate = () => (
+  <Verb action="rotate" label="Rotate the secret" reason="none" does="Rotate">
+    <p>A new secret is shown once. Until the time is over, each post is signed with both.</p>
+    <Choice name="grace" label="The one so far signs for another" value="24h" options={GRACE} />
+  </Verb>
+)
 
-export const Verbs = (props: VerbsProps) => {
-  const { visit, row, refused } = props
+const Enable = ({ behind }: Pick<ShownWebhook, 'behind'>) => (
+  <Verb action="enable" label="Switch on" reason="none">
+    <p>
+      Since it stopped,{' '}
+      {behind === null ? 'more than the log still has' : count(behind.events, behind.capped)} events happened.
+    </p>
+    <Choice name="from" label="Go on" value={behind === null ? 'now' : ''} options={FROM} />
+  </Verb>
+)
+
+export const Verbs = ({ row }: { readonly row: ShownWebhook }) => {
+  const visit = useVisit()
   if (!visit.may('member')) return null
   const isOff = row.status === 'disabled'
   return (
     <div class="actions">
-      <TestButton visit={visit} />
-      {isOff ? <Enable {...props} /> : <Replay {...props} />}
-      <Rotate {...props} />
+      <TestButton />
+      {isOff ? <Enable behind={row.behind} /> : <Replay />}
+      <Rotate />
       <a class="b" href={visit.link(`/webhooks/${row.id}/edit`)}>
         Change
       </a>
       {isOff ? null : (
-        <Verb {...{ visit, refused }} action="disable" label="Switch off" reason="none" harm>
+        <Verb action="disable" label="Switch off" reason="none" harm>
           <p>
             Nothing is posted to {hostOf(row)} until it is switched on; then it goes on from where it stood,
             or from now.
           </p>
         </Verb>
       )}
-      <Verb {...{ visit, refused }} action="delete" label="Delete" reason="none" harm>
+      <Verb action="delete" label="Delete" reason="none" harm>
         <p>
           {nameOf(row)} is told nothing more, and what is known of its posts is gone. It cannot be undone.
         </p>
         <Field
-          {...{ refused }}
-          action="delete"
           name="confirm"
           label={`Type its host to be sure: ${hostOf(row)}`}
           required
@@ -178,6 +112,8 @@ export const Verbs = (props: VerbsProps) => {
     </div>
   )
 }
+
+const count = (n: number, isCapped: boolean): string => `${n}${isCapped ? ' or more' : ''}`
 
 const pathOf = (visit: Visit, more = ''): string =>
   `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
@@ -213,7 +149,7 @@ const replay = async (visit: Visit, form: Form): Promise<Done> => {
     pathOf(visit, '/replay'),
     { scoped: false, body: { ...which, dry_run: isDry } },
   )
-  const many = `${matched}${capped ? ' or more' : ''} ${matched === 1 ? 'event' : 'events'}`
+  const many = `${count(matched, capped)} ${matched === 1 ? 'event' : 'events'}`
   return { to: pageOf(visit), notice: isDry ? `${many} would be posted again.` : `${many} are posted again.` }
 }
 

@@ -17,16 +17,15 @@ const pathOf = (visit: Visit): string => `/v1/workspaces/${encodeURIComponent(vi
 export const newWorkspacePage: Page = {
   path: '/workspaces/new',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     const pools = await poolsOf(visit)
-    const one = { refused, action: 'create' }
     return {
       title: 'Make a workspace',
       body: (
         <>
           <Head title="Make a workspace" crumb={<a href={visit.link('/workspaces')}>Workspaces</a>} />
-          <ActionForm visit={visit} {...one}>
-            <WorkspaceFields {...one} row={null} pools={pools} />
+          <ActionForm action="create">
+            <WorkspaceFields row={null} pools={pools} />
             <Send>Make the workspace</Send>
           </ActionForm>
         </>
@@ -48,12 +47,11 @@ export const newWorkspacePage: Page = {
 export const editWorkspacePage: Page = {
   path: '/workspaces/{id}/edit',
   role: 'member',
-  async view(visit, refused) {
+  async view(visit) {
     const [row, pools] = await Promise.all([
       visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false }),
       poolsOf(visit),
     ])
-    const one = { refused, action: 'change' }
     return {
       title: `Change ${row.name}`,
       body: (
@@ -62,8 +60,8 @@ export const editWorkspacePage: Page = {
             title={`Change ${row.name}`}
             crumb={<a href={visit.link(`/workspaces/${row.slug}`)}>{row.slug}</a>}
           />
-          <ActionForm visit={visit} {...one}>
-            <WorkspaceFields {...one} row={row} pools={pools} />
+          <ActionForm action="change">
+            <WorkspaceFields row={row} pools={pools} />
             <Send>Change it</Send>
           </ActionForm>
         </>

@@ -2,8 +2,7 @@
  * NAME      fields - the form of a workspace, new or changed
  */
 import type { Form } from '../../form.js'
-import type { Refused } from '../../page.js'
-import { Choice, Field } from '../../parts/form.js'
+import { Check, Choice, Field } from '../../parts/form.js'
 import { ALARM_WORDS, type Alarm, type WorkspaceRow } from './record.js'
 
 export interface PoolName {
@@ -14,8 +13,6 @@ export interface PoolName {
 interface FieldsProps {
   readonly row: WorkspaceRow | null
   readonly pools: readonly PoolName[]
-  readonly refused: Refused | null
-  readonly action: string
 }
 
 const ALARM_NAMES = Object.keys(ALARM_WORDS) as readonly Alarm[]
@@ -41,23 +38,6 @@ export const bodyOf = (form: Form) => ({
   statistics: { tags: form.list('statistics') },
 })
 
-const Check = ({
-  name,
-  label,
-  on,
-  refused,
-}: {
-  readonly name: string
-  readonly label: string
-  readonly on: boolean
-  readonly refused: Refused | null
-}) => (
-  <label>
-    <input type="checkbox" name={name} value="on" checked={refused === null ? on : refused.form.has(name)} />
-    {label}
-  </label>
-)
-
 /** Those that a new workspace gets. */
 const USUAL: Readonly<Record<Alarm, { readonly rate: number; readonly at_least: number }>> = {
   complaints: { rate: 0.003, at_least: 5 },
@@ -65,7 +45,7 @@ const USUAL: Readonly<Record<Alarm, { readonly rate: number; readonly at_least: 
   deferrals: { rate: 0.3, at_least: 50 },
 }
 
-const AlarmFields = ({ row, refused, action }: FieldsProps) => (
+const AlarmFields = ({ row }: FieldsProps) => (
   <fieldset class="form">
     <legend>Alarms</legend>
     {ALARM_NAMES.map((alarm) => {
@@ -74,29 +54,16 @@ const AlarmFields = ({ row, refused, action }: FieldsProps) => (
       return (
         <div class="form-row">
           <Field
-            {...{ refused, action }}
             name={`${alarm}_rate`}
             label={`Percent of ${ALARM_WORDS[alarm]}`}
             value={Number((rate * 100).toFixed(3))}
           />
-          <Field
-            {...{ refused, action }}
-            name={`${alarm}_at_least`}
-            label="and as many, at least"
-            type="number"
-            value={at_least}
-          />
-          <Check
-            name={`${alarm}_off`}
-            label={`No alarm about ${ALARM_WORDS[alarm]}`}
-            on={limit === 'off'}
-            refused={refused}
-          />
+          <Field name={`${alarm}_at_least`} label="and as many, at least" type="number" value={at_least} />
+          <Check name={`${alarm}_off`} label={`No alarm about ${ALARM_WORDS[alarm]}`} on={limit === 'off'} />
         </div>
       )
     })}
     <Choice
-      {...{ refused, action }}
       name="on_alarm"
       label="When an alarm is raised"
       value={row?.on_alarm ?? 'notify'}
@@ -108,23 +75,20 @@ const AlarmFields = ({ row, refused, action }: FieldsProps) => (
   </fieldset>
 )
 
-const MailFields = ({ row, refused, action }: FieldsProps) => (
+const MailFields = ({ row }: FieldsProps) => (
   <>
     <Check
       name="restrict_senders"
       label="Only its verified sending domains may send"
-      on={row?.restrict_senders ?? false}
-      refused={refused}
+      on={row?.restrict_senders}
     />
     <Check
       name="sender_dsn"
       label="Tell the sender of an SMTP mail by a delivery report what became of it"
-      on={row?.sender_dsn ?? false}
-      refused={refused}
+      on={row?.sender_dsn}
     />
     <div class="form-row">
       <Choice
-        {...{ refused, action }}
         name="line_endings"
         label="Bare CR or LF in SMTP mail"
         value={row?.line_endings ?? 'normalize'}
@@ -134,7 +98,6 @@ const MailFields = ({ row, refused, action }: FieldsProps) => (
         ]}
       />
       <Choice
-        {...{ refused, action }}
         name="ambiguous"
         label="After a crash, mail that may have been sent"
         value={row?.ambiguous ?? 'retry'}
@@ -145,7 +108,6 @@ const MailFields = ({ row, refused, action }: FieldsProps) => (
       />
     </div>
     <Field
-      {...{ refused, action }}
       name="statistics"
       label="Tags that statistics count apart"
       value={row?.statistics.tags.join(', ')}
@@ -155,14 +117,12 @@ const MailFields = ({ row, refused, action }: FieldsProps) => (
 )
 
 export const WorkspaceFields = (props: FieldsProps) => {
-  const { row, pools, refused, action } = props
-  const one = { refused, action }
+  const { row, pools } = props
   return (
     <>
       <div class="form-row">
-        <Field {...one} name="name" label="Name" required maxLength={200} value={row?.name} />
+        <Field name="name" label="Name" required maxLength={200} value={row?.name} />
         <Field
-          {...one}
           name="slug"
           label="Called"
           maxLength={63}
@@ -175,7 +135,6 @@ export const WorkspaceFields = (props: FieldsProps) => {
         />
       </div>
       <Field
-        {...one}
         name="default_from"
         label="Sends as"
         value={row?.default_from}
@@ -183,7 +142,6 @@ export const WorkspaceFields = (props: FieldsProps) => {
         hint="For mails that bring no From."
       />
       <Choice
-        {...one}
         name="egress_pool_id"
         label="Pool"
         value={row?.egress_pool_id}

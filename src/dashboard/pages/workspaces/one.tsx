@@ -1,7 +1,7 @@
 /**
  * NAME      one - a workspace: whether it sends, and as what
  */
-import type { Page, Refused } from '../../page.js'
+import type { Page } from '../../page.js'
 import { Field, Verb } from '../../parts/form.js'
 import { Facts, Head, Section } from '../../parts/page-parts.js'
 import { Time } from '../../parts/time.js'
@@ -38,13 +38,13 @@ const Ways = ({ visit, row }: OneProps) => {
   )
 }
 
-const Suspend = ({ visit, row, refused }: OneProps & { readonly refused: Refused | null }) =>
+const Suspend = ({ row }: OneProps & {}) =>
   row.suspended ? (
-    <Verb {...{ visit, refused }} action="resume" label="Resume" reason="none">
+    <Verb action="resume" label="Resume" reason="none">
       <p>Mail is taken for {row.name} again, and what waits goes on.</p>
     </Verb>
   ) : (
-    <Verb {...{ visit, refused }} action="suspend" label="Suspend" harm>
+    <Verb action="suspend" label="Suspend" harm>
       <p>
         No mail is taken for {row.name}: its programs are answered 403. What waits rests until it is resumed;
         what is on its way goes on.
@@ -52,21 +52,14 @@ const Suspend = ({ visit, row, refused }: OneProps & { readonly refused: Refused
     </Verb>
   )
 
-const Delete = ({ visit, row, refused }: OneProps & { readonly refused: Refused | null }) => (
-  <Verb {...{ visit, refused }} action="delete" label="Delete" reason="none" harm>
+const Delete = ({ visit, row }: OneProps & {}) => (
+  <Verb action="delete" label="Delete" reason="none" harm>
     <p>
       Its keys and credentials end at once. Scheduled mail is canceled, and{' '}
       <a href={visit.link('/queue', { workspace: row.slug })}>what waits</a> is bounced, without reports to
       its senders. The people that its mail names are erased within an hour. It cannot be undone.
     </p>
-    <Field
-      {...{ refused }}
-      action="delete"
-      name="confirm"
-      label={`Type ${row.slug} to be sure`}
-      required
-      autocomplete="off"
-    />
+    <Field name="confirm" label={`Type ${row.slug} to be sure`} required autocomplete="off" />
   </Verb>
 )
 
@@ -108,22 +101,22 @@ const WorkspaceFacts = ({ visit, row, pool }: OneProps & { readonly pool: PoolNa
         'Tags that statistics count',
         row.statistics.tags.length === 0 ? 'none' : row.statistics.tags.join(', '),
       ],
-      ['Made', <Time visit={visit} at={row.created_at} />],
+      ['Made', <Time at={row.created_at} />],
     ]}
   />
 )
 
-const says = (visit: Visit, row: WorkspaceRow) =>
+const says = (row: WorkspaceRow) =>
   row.suspended ? (
     <>
-      Since <Time visit={visit} at={row.suspended_at} />
+      Since <Time at={row.suspended_at} />
       {row.suspended_reason === null ? '.' : `: ${row.suspended_reason}`}
     </>
   ) : undefined
 
 export const workspacePage: Page = {
   path: '/workspaces/{id}',
-  async view(visit, refused) {
+  async view(visit) {
     const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
     const pool =
       row.egress_pool_id === null
@@ -136,15 +129,15 @@ export const workspacePage: Page = {
           <Head
             title={stateSentence(row)}
             crumb={<a href={visit.link('/workspaces')}>Workspaces</a>}
-            says={says(visit, row)}
+            says={says(row)}
             actions={
               visit.may('member') ? (
                 <>
                   <a class="b" href={visit.link(`/workspaces/${row.slug}/edit`)}>
                     Change
                   </a>
-                  <Suspend {...{ visit, row, refused }} />
-                  {visit.may('owner') && !row.is_default ? <Delete {...{ visit, row, refused }} /> : null}
+                  <Suspend {...{ visit, row }} />
+                  {visit.may('owner') && !row.is_default ? <Delete {...{ visit, row }} /> : null}
                 </>
               ) : undefined
             }

@@ -90,7 +90,7 @@ export const AlarmNotes = ({ visit, row }: { readonly visit: Visit; readonly row
           <strong>
             {count} {ALARM_WORDS[alarm]} of {tried} tried
           </strong>{' '}
-          when it was raised, <Time visit={visit} at={since} />. Its limit: {limitWords(row.alarms[alarm])}.
+          when it was raised, <Time at={since} />. Its limit: {limitWords(row.alarms[alarm])}.
         </p>
         <p>
           {row.on_alarm === 'hold' ? 'Its mail is held until somebody releases it: ' : 'Its mail goes on: '}

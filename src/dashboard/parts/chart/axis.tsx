@@ -1,7 +1,7 @@
 /**
  * NAME      axis - the times below a chart, and its table
  */
-import type { Visit } from '../../visit.js'
+import { useVisit } from '../context.js'
 import { dayOf, exactTime, minuteTime } from '../time.js'
 
 const TICKS = [6, 7, 5, 4, 8, 3] as const
@@ -15,24 +15,17 @@ const partsOf = (span: number): number => {
 }
 
 /** In HTML, so that they keep their size whatever the chart's is. */
-export const Ticks = ({
-  visit,
-  from,
-  until,
-}: {
-  readonly visit: Visit
-  readonly from: string
-  readonly until: string
-}) => {
+export const Ticks = ({ from, until }: { readonly from: string; readonly until: string }) => {
+  const { zone } = useVisit()
   const begin = Date.parse(from)
   const span = Date.parse(until) - begin
   const parts = partsOf(span)
-  const words = span > 2 * DAY_MS ? (at: number) => dayOf(at, visit.zone).slice(5) : null
+  const words = span > 2 * DAY_MS ? (at: number) => dayOf(at, zone).slice(5) : null
   return (
     <div class="xaxis" aria-hidden="true">
       {Array.from({ length: parts + 1 }, (_, tick) => {
         const at = begin + (span * tick) / parts
-        return <span>{words === null ? minuteTime(at, visit.zone) : words(at)}</span>
+        return <span>{words === null ? minuteTime(at, zone) : words(at)}</span>
       })}
     </div>
   )
@@ -46,44 +39,46 @@ export interface ChartColumn {
 }
 
 interface ChartTableProps {
-  readonly visit: Visit
   readonly id: string
   readonly times: readonly string[]
   readonly columns: readonly ChartColumn[]
   readonly caption: string
 }
 
-export const ChartTable = ({ visit, id, times, columns, caption }: ChartTableProps) => (
-  <details class="fold gap">
-    <summary>As a table</summary>
-    <div class="scroll">
-      <table class="t calm" id={`${id}-table`}>
-        <caption>{`${caption}; times in ${visit.zone}`}</caption>
-        <thead>
-          <tr>
-            <th scope="col">From</th>
-            {columns.map(({ name }) => (
-              <th scope="col" class="num">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((time, row) => (
+export const ChartTable = ({ id, times, columns, caption }: ChartTableProps) => {
+  const { zone } = useVisit()
+  return (
+    <details class="fold gap">
+      <summary>As a table</summary>
+      <div class="scroll">
+        <table class="t calm" id={`${id}-table`}>
+          <caption>{`${caption}; times in ${zone}`}</caption>
+          <thead>
             <tr>
-              <th scope="row">
-                <time datetime={time}>{exactTime(Date.parse(time), visit.zone).slice(0, 16)}</time>
-              </th>
-              {columns.map(({ values, raw }) => (
-                <td class="num" data-v={raw[row] ?? ''}>
-                  {values[row]}
-                </td>
+              <th scope="col">From</th>
+              {columns.map(({ name }) => (
+                <th scope="col" class="num">
+                  {name}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  </details>
-)
+          </thead>
+          <tbody>
+            {times.map((time, row) => (
+              <tr>
+                <th scope="row">
+                  <time datetime={time}>{exactTime(Date.parse(time), zone).slice(0, 16)}</time>
+                </th>
+                {columns.map(({ values, raw }) => (
+                  <td class="num" data-v={raw[row] ?? ''}>
+                    {values[row]}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  )
+}

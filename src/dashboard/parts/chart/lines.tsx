@@ -1,7 +1,6 @@
 /**
  * NAME      lines - few lines on one scale, such as times to delivery
  */
-import type { Visit } from '../../visit.js'
 import { ChartTable, Ticks } from './axis.js'
 
 export interface Line {
@@ -13,7 +12,6 @@ export interface Line {
 }
 
 interface LinesProps {
-  readonly visit: Visit
   readonly times: readonly string[]
   readonly until: string
   readonly lines: readonly Line[]
@@ -59,7 +57,7 @@ const look = ({ tone, dash = false }: Line): string =>
 const lastOf = (values: readonly (number | null)[]): number | null =>
   values.findLast((value) => value !== null) ?? null
 
-export const Lines = ({ visit, times, until, lines, words, caption, id }: LinesProps) => {
+export const Lines = ({ times, until, lines, words, caption, id }: LinesProps) => {
   const most = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))))
   return (
     <>
@@ -79,7 +77,7 @@ export const Lines = ({ visit, times, until, lines, words, caption, id }: LinesP
             ))}
           </svg>
         </div>
-        <Ticks visit={visit} from={times[0] ?? until} until={until} />
+        <Ticks from={times[0] ?? until} until={until} />
         <ul class="legend">
           {lines.map((line) => {
             const last = lastOf(line.values)
@@ -96,7 +94,7 @@ export const Lines = ({ visit, times, until, lines, words, caption, id }: LinesP
         </ul>
       </div>
       <ChartTable
-        {...{ visit, id, times, caption }}
+        {...{ id, times, caption }}
         columns={lines.map(({ name, values }) => ({
           name,
           values: values.map((value) => (value === null ? '' : words(value))),

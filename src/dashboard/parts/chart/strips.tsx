@@ -7,7 +7,6 @@
  */
 
 import type { ComponentChildren } from 'preact'
-import type { Visit } from '../../visit.js'
 import { figure } from '../figure.js'
 import { Icon } from '../status.js'
 import { ChartTable, Ticks } from './axis.js'
@@ -27,7 +26,6 @@ export interface Strip {
 }
 
 interface StripsProps {
-  readonly visit: Visit
   /** The beginning of each span (RFC 3339), the oldest first, and the end of the last one. */
   readonly times: readonly string[]
   readonly until: string
@@ -79,16 +77,16 @@ const Row = ({ strip, at }: { readonly strip: Strip; readonly at: number }): Com
   )
 }
 
-export const Strips = ({ visit, times, until, strips, caption, id }: StripsProps) => (
+export const Strips = ({ times, until, strips, caption, id }: StripsProps) => (
   <>
     <div class="strips" data-chart={id} data-kind="bars">
       {strips.map((strip, at) => (
         <Row strip={strip} at={at} />
       ))}
-      <Ticks visit={visit} from={times[0] ?? until} until={until} />
+      <Ticks from={times[0] ?? until} until={until} />
     </div>
     <ChartTable
-      {...{ visit, id, times, caption }}
+      {...{ id, times, caption }}
       columns={strips.map(({ name, values }) => ({ name, values: values.map(figure), raw: values }))}
     />
   </>
