@@ -18,10 +18,9 @@ export const ages = command({
   options: { by: { choices: QUEUE_GROUPS, default: 'pool', describe: 'What the rows are' } },
   run: (args, terminal) =>
     withHouse(args, async (house) => {
-      const scope = { workspaceId: null, poolId: null, domain: null, emailId: null }
-      const filter = { accountId: house.account.id, ...scope }
+      const of = { accountId: house.account.id, workspaceId: null }
       const by = QUEUE_GROUPS.find((one) => one === args.by) ?? 'pool'
-      const found = await house.store.queueAges(filter, by, MOST_LOOKED_AT, Date.now())
+      const found = await house.store.queueAges(of, by, MOST_LOOKED_AT, Date.now())
       const names = await namesOf(house)
       terminal.data(found.rows.map(record.queueAge), (paint) =>
         table(

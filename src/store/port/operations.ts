@@ -148,7 +148,12 @@ export interface Operations {
   /** Soonest first, then what is under way, then what is held; `older` goes on in that order. Rows move while it is read. */
   queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>>
   /** Of what waits or is under way, how old it is; looks at about so many recipients and no more. */
-  queueAges(filter: QueueFilter, by: QueueGroup, most: number, now: number): Promise<QueueAges>
+  queueAges(
+    of: QueueOwner & Pick<QueueFilter, 'liveOnly'>,
+    by: QueueGroup,
+    most: number,
+    now: number,
+  ): Promise<QueueAges>
   /** What waits of these mails. */
   entriesOf(emailIds: readonly string[]): Promise<readonly QueueEntry[]>
   heldDepth(of?: QueueOwner): Promise<readonly HeldDepth[]>

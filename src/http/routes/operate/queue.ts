@@ -124,12 +124,9 @@ const ages = (ground: Ground): Endpoint =>
     async handle(call) {
       const { by = 'pool' } = call.query
       const { accountId, workspaceId, mode } = callerOf(call)
-      const filter = {
-        ...{ accountId, workspaceId, poolId: null, domain: null, emailId: null },
-        liveOnly: mode !== null,
-      }
+      const of = { accountId, workspaceId, liveOnly: mode !== null }
       const now = ground.clock.now()
-      const { rows, scheduled, complete } = await ground.store.queueAges(filter, by, MOST_LOOKED_AT, now)
+      const { rows, scheduled, complete } = await ground.store.queueAges(of, by, MOST_LOOKED_AT, now)
       const data = rows.slice(0, 100).map(record.queueAge)
       return { status: 200, body: { object: 'queue_ages', by, complete, scheduled, data } }
     },

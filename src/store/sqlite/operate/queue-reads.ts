@@ -9,11 +9,9 @@ import type { Page, Rows } from '../../../lifecycle/page.js'
 import type {
   HeldDepth,
   HoldRow,
-  QueueAges,
   QueueCount,
   QueueEntry,
   QueueFilter,
-  QueueGroup,
   QueueOrder,
   QueueOwner,
   QueueScope,
@@ -21,7 +19,7 @@ import type {
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
-import { AgeTally } from './ages.js'
+import { createAges } from './ages.js'
 import { createQueuePages, sandboxes } from './queue-pages.js'
 import { type Cursor, createWalk, type Found, placeOf, type QueuePart, waitingOf } from './walk.js'
 
@@ -34,15 +32,11 @@ export const createQueueReads = (sql: Statements) => {
   const idOf = (table: 'pools' | 'workspaces', n: number): string =>
     sql(`SELECT id FROM ${table} WHERE n = ?`).get(n)?.id as string
 
-  const each = async (
-    scope: QueueScope,
-    parts: readonly QueuePart[],
-    see: (rows: readonly Found[], cursor: Cursor | null) => boolean,
-  ): Promise<void> => {
+  const each = async (scope: QueueScope, see: (row: Found) => void): Promise<void> => {
     let cursor: Cursor | null = null
     do {
-      const { rows, next } = walk(scope, parts, cursor, STEP)
-      if (!see(rows, next)) return
+      const { rows, next } = walk(scope, ALL, cursor, STEP)
+      for (const row of rows) see(row)
       cursor = next
       if (next !== null) await setImmediate()
     } while (cursor !== null)
@@ -81,14 +75,11 @@ export const createQueueReads = (sql: Statements) => {
     async queueCount(scope: QueueScope & Pick<QueueOrder, 'liveOnly'>): Promise<QueueCount> {
       const count = { waiting: 0, held: 0, underWay: 0 }
       const hidden = scope.liveOnly ? sandboxes(sql, scope.accountId) : null
-      await each(scope, ALL, (rows) => {
-        for (const row of rows) {
-          if (hidden?.has(row.pool)) continue
-          if (row.boot !== null) count.underWay++
-          else if (row.due_at !== null) count.waiting++
-          else count.held++
-        }
-        return true
+      await each(scope, (row) => {
+        if (hidden?.has(row.pool)) return
+        if (row.boot !== null) count.underWay++
+        else if (row.due_at !== null) count.waiting++
+        else count.held++
       })
       return count
     },
@@ -98,23 +89,7 @@ export const createQueueReads = (sql: Statements) => {
       return { ...found, rows: found.rows.map(entry) }
     },
 
-    async queueAges(filter: QueueFilter, by: QueueGroup, most: number, now: number): Promise<QueueAges> {
-      const tally = new AgeTally(now)
-      const hidden = filter.liveOnly ? sandboxes(sql, filter.accountId) : null
-      const keyOf = (row: Found): string =>
-        by === 'domain'
-          ? row.address_lc.slice(row.address_lc.lastIndexOf('@') + 1)
-          : idOf(by === 'pool' ? 'pools' : 'workspaces', by === 'pool' ? row.pool : row.workspace)
-      let seen = 0
-      let complete = true
-      await each(filter, ['waiting', 'leased'], (rows, next) => {
-        for (const row of rows) if (!hidden?.has(row.pool)) tally.add(keyOf(row), row)
-        seen += rows.length
-        complete = next === null || seen < most
-        return complete
-      })
-      return { rows: tally.rows(), scheduled: tally.scheduled, complete }
-    },
+    queueAges: createAges(sql),
 
     entriesOf: (emailIds: readonly string[]): readonly QueueEntry[] =>
       emailIds.flatMap((id) => waitingOf(sql, id).map(entry)),

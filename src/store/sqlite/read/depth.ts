@@ -11,11 +11,12 @@ import type { QueueOwner } from '../../port/operations.js'
 import type { QueueDepth } from '../../port/upkeep.js'
 import type { Statements } from './statements.js'
 
-const STEP = 5000
+const STEP = 20_000
 
 type Pair = readonly [pool: number, workspace: number]
 
-export const createDepthReads = (sql: Statements) => {
+/** Where mail waits, by skipping from one pair to the next; of one pool, when that is named. */
+export const createPairs = (sql: Statements) => {
   const first = (where: string, ...params: readonly unknown[]): Pair | null => {
     const row = sql(
       `SELECT pool, workspace FROM recipients WHERE ${where} AND due_at IS NOT NULL ORDER BY pool, workspace LIMIT 1`,
@@ -24,20 +25,19 @@ export const createDepthReads = (sql: Statements) => {
   }
 
   /** In two steps: a comparison of row values would use the index for the pool alone. */
-  const pairs = function* (only?: number): Generator<Pair> {
-    if (only !== undefined) {
-      for (let pair = first('pool = ?', only); pair !== null; ) {
-        yield pair
-        pair = first('pool = ? AND workspace > ?', ...pair)
-      }
-      return
-    }
-    let pair = first('pool > ?', 0)
+  return function* (only?: number): Generator<Pair> {
+    let pair = only === undefined ? first('pool > ?', 0) : first('pool = ?', only)
     while (pair !== null) {
       yield pair
-      pair = first('pool = ? AND workspace > ?', ...pair) ?? first('pool > ?', pair[0])
+      pair =
+        first('pool = ? AND workspace > ?', ...pair) ??
+        (only === undefined ? first('pool > ?', pair[0]) : null)
     }
   }
+}
+
+export const createDepthReads = (sql: Statements) => {
+  const pairs = createPairs(sql)
 
   /** 0, which none has, when it is not there. */
   const numberOf = (poolId: string): number =>
