@@ -10,11 +10,11 @@ import { Fault } from '../../src/base/fault.js'
 import type { Claimed } from '../../src/lifecycle/facts.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
+import { connectStore } from '../../src/store/sqlite/connected-store.js'
 import { Database } from '../../src/store/sqlite/driver.js'
 import { StoreBusyError } from '../../src/store/sqlite/lock.js'
 import { openSqliteStore, shareSqliteStore } from '../../src/store/sqlite/open.js'
 import type { Call } from '../../src/store/sqlite/protocol.js'
-import { connectQueue } from '../../src/store/sqlite/queue-client.js'
 import { migrate, NewerDatabaseError } from '../../src/store/sqlite/schema/migrate.js'
 import { BrokenStore, createBatch } from '../../src/store/sqlite/thread/batch.js'
 import { type ClaimedArray, fromClaimedArray, toWire } from '../../src/store/sqlite/thread/wire.js'
@@ -161,7 +161,7 @@ const hotTests = async (t: Test): Promise<void> => {
     const store = await openOn(t, t.testdir())
     const at = await ground(store)
     const other = await addWorkspace(store, at, 'other')
-    const queue = connectQueue(shareSqliteStore(store))
+    const queue = await connectStore(shareSqliteStore(store))
     t.teardown(() => queue.close())
     const taken: Claimed[] = []
     queue.onLeased((claimed) => taken.push(...claimed))
@@ -189,7 +189,7 @@ const hotTests = async (t: Test): Promise<void> => {
     const store = await openOn(t, t.testdir())
     const at = await ground(store)
     await store.updateWorkspace(at.workspace.id, { ambiguous: 'hold' })
-    const queue = connectQueue(shareSqliteStore(store))
+    const queue = await connectStore(shareSqliteStore(store))
     t.teardown(() => queue.close())
     const taken: Claimed[] = []
     let woken = 0
@@ -215,8 +215,8 @@ const hotTests = async (t: Test): Promise<void> => {
     const port = shareSqliteStore(store)
     const code = `
       const { workerData, parentPort } = require('node:worker_threads')
-      import(workerData.url).then(async ({ connectQueue }) => {
-        const queue = connectQueue(workerData.port)
+      import(workerData.url).then(async ({ connectStore }) => {
+        const queue = await connectStore(workerData.port)
         const [claimed] = await queue.claim(workerData.poolId, 1, ${T0 + HOUR}, ${T0})
         const pools = await queue.allPools()
         const body = await queue.body(claimed.emailId)
@@ -224,7 +224,7 @@ const hotTests = async (t: Test): Promise<void> => {
         parentPort.postMessage([claimed.emailId, pools.length, body.byteLength])
       })`
     const mail = await accepted(store, at)
-    const url = new URL('../../src/store/sqlite/queue-client.js', import.meta.url).href
+    const url = new URL('../../src/store/sqlite/connected-store.js', import.meta.url).href
     const worker = new Worker(code, {
       eval: true,
       workerData: { port, url, poolId: at.poolId },

@@ -195,7 +195,7 @@ export interface FailedPosts {
   readonly next: string | null
 }
 
-export interface Hooks {
+export interface Endpoints {
   /** Stores it, following the log from `mark`. */
   createEndpoint(row: EndpointRow, mark: string): Promise<void>
   /** By its id, whatever its workspace and mode. */
@@ -220,7 +220,11 @@ export interface Hooks {
   disableEndpoint(accountId: string, id: string, reason: DisabledReason, now: number): Promise<boolean>
   /** It and all that was posted to it; rows go with the sweep. */
   deleteEndpoint(accountId: string, id: string, now: number): Promise<boolean>
+  /** Every endpoint of every account, for webhook/. */
+  allEndpoints(): Promise<readonly KnownEndpoint[]>
+}
 
+export interface Posts {
   /** Newest first; `failed`: only those whose last try failed. */
   posts(endpointId: string, failed: boolean, page: Page): Promise<Rows<ListedPost>>
   post(endpointId: string, id: string): Promise<PostRow | null>
@@ -242,8 +246,6 @@ export interface Hooks {
   /** Adds posts and moves the replay to its next place, in one; null: it is done. */
   advanceReplay(id: string, place: string | null, posts: readonly PostRow[]): Promise<void>
 
-  /** Every endpoint of every account, for webhook/. */
-  allEndpoints(): Promise<readonly KnownEndpoint[]>
   /** Once a second; what is of an older generation keeps its brief posts and nothing else. */
   keepPlaces(kept: readonly KeptPlace[]): Promise<void>
   /** Posts that wait, those due first; with `now` only those that are due. */
@@ -251,3 +253,5 @@ export interface Hooks {
   /** The wall clock was set by so much: what waits, waits as long as before, and no longer than `longest`. */
   adjustPosts(now: number, by: number, longest: number): Promise<void>
 }
+
+export interface Hooks extends Endpoints, Posts {}

@@ -19,7 +19,7 @@ import { writesOf } from './store-writes.js'
 
 const ports = new WeakMap<object, () => MessagePort>()
 
-/** A port on which another thread can reach this store; hand it over and call connectQueue or connectStore there. */
+/** A port on which another thread can reach this store; hand it over and call connectStore there. */
 export const shareSqliteStore = (store: Store): MessagePort => {
   const connect = ports.get(store)
   if (connect === undefined) throw new Error('not a SQLite store')

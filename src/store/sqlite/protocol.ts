@@ -8,89 +8,20 @@
  *   failure as its message. All of it is structured-clone data.
  */
 import type { PlainFault } from '../../base/fault.js'
-import type {
-  AcceptResult,
-  AttemptMark,
-  IdempotencyClaim,
-  IdempotencyState,
-  LeaseRef,
-  Outcome,
-  Settled,
-} from '../../lifecycle/facts.js'
-import type { EmailScope } from '../port/ledger.js'
-import type { Notice as LoggedNotice } from '../port/log.js'
-import type { RescheduleResult } from '../port/queue.js'
-import type {
-  AccountRow,
-  Beginning,
-  CredentialRow,
-  KeyRow,
-  PoolRow,
-  SuppressionRow,
-  WindowCount,
-  WorkspaceChange,
-  WorkspaceRow,
-  Written,
-} from '../port/tenants/tenants.js'
+import type { AcceptResult, Settled } from '../../lifecycle/facts.js'
+import type { Store } from '../port/store.js'
+import type { WorkspaceChange, Written } from '../port/tenants/tenants.js'
 import type { Keep } from '../port/upkeep.js'
+import type { Writes } from '../port/verbs.js'
 import type { Acting } from './audit/acting.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
-import type { EndpointWrites } from './hooks/endpoints.js'
-import type { PostWrites } from './hooks/posts.js'
-import type { IdentityWrites } from './identity/write.js'
-import type { JobWrites } from './jobs/jobs.js'
-import type { DomainWrites } from './operate/domains.js'
 import type { EraseWrites } from './operate/erase.js'
 import type { OperationWrites } from './operate/orders.js'
 import type { SuspendWrites } from './operate/suspend.js'
 import type { SearchWrites } from './search/write.js'
-import type { StatisticsWrites } from './statistics/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
-import type { AlarmWrites } from './watch/alarms.js'
 import type { IncidentWrites } from './watch/incidents.js'
-import type { OutageWrites } from './watch/outages.js'
-
-export interface QueueWrites {
-  accept(batch: WireAcceptance): AcceptResult
-  claimKey(claim: IdempotencyClaim): IdempotencyState
-  releaseKey(claim: Pick<IdempotencyClaim, 'workspaceId' | 'mode' | 'key' | 'token'>): void
-  claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[]
-  attempting(marks: readonly AttemptMark[]): readonly boolean[]
-  settle(outcomes: readonly Outcome[]): readonly Settled[]
-  release(leases: readonly LeaseRef[], dueAt: number): void
-  recover(now: number): { readonly released: number; readonly ambiguous: number }
-  adjustTimes(now: number, by: number, longestWait: number): number
-  reschedule(scope: EmailScope, id: string, scheduledAt: number, now: number): RescheduleResult
-  cancel(scope: EmailScope, id: string, now: number): RescheduleResult
-  addNotice(notice: LoggedNotice): string | null
-}
-
-export interface TenantWrites {
-  createAccount(account: AccountRow, beginning: Beginning): void
-  setPepperMark(mark: string): void
-  createWorkspace(workspace: WorkspaceRow, own?: PoolRow): Written
-  ownPool(workspaceId: string, fresh: PoolRow): string
-  updateWorkspace(id: string, change: WorkspaceChange): Written
-  createKey(key: KeyRow): void
-  revokeKey(accountId: string, id: string): boolean
-  touchAll(touched: readonly Touch[]): void
-  createCredential(credential: CredentialRow): Written
-  importCredentials(credentials: readonly CredentialRow[]): {
-    readonly changed: number
-    readonly taken: readonly string[]
-  }
-  revokeCredential(accountId: string, id: string): boolean
-  createPool(pool: PoolRow): Written
-  updatePool(pool: PoolRow): Written
-  rotateToken(was: string, is: string): boolean
-  deletePool(accountId: string, id: string): 'done' | 'in_use' | 'not_found'
-  addSuppression(row: SuppressionRow): SuppressionRow
-  removeSuppression(workspaceId: string, ref: string): SuppressionRow | null
-  consume(bucket: string, window: number, n: number, limit: number): WindowCount
-  /** Adds what the daemon has already granted from memory. */
-  addUsed(used: readonly Used[]): void
-}
 
 export interface Swept {
   /** Rows removed or ended. */
@@ -100,33 +31,31 @@ export interface Swept {
   readonly again: boolean
 }
 
-export interface UpkeepWrites {
+/** Verbs of the port in the form in which they cross, and parts of those that take several commits. */
+export interface Inner {
+  accept(batch: WireAcceptance): AcceptResult
+  claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[]
+  updateWorkspace(id: string, change: WorkspaceChange): Written
+  touchAll(touched: readonly Touch[]): void
+  /** Adds what the daemon has already granted from memory. */
+  addUsed(used: readonly Used[]): void
   /** One small step; `again` means that there is more to do. */
   sweepStep(now: number, keep: Keep): Swept
   /** Gives some of the room that nothing uses back to the system; whether there is more. */
   shrinkStep(): boolean
-  followClock(): void
   durability(): readonly string[]
 }
 
-export type WriterVerbs = QueueWrites &
+type InnerVerbs = Inner &
   CarryWrites &
   LotWrites &
-  TenantWrites &
-  IdentityWrites &
-  DomainWrites &
   OperationWrites &
   SuspendWrites &
   EraseWrites &
-  EndpointWrites &
-  PostWrites &
-  StatisticsWrites &
   SearchWrites &
-  JobWrites &
-  AlarmWrites &
-  IncidentWrites &
-  OutageWrites &
-  UpkeepWrites
+  IncidentWrites
+
+export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs
 
 export type Touch = readonly [kind: 'key' | 'credential' | 'session', id: string, at: number]

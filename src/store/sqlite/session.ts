@@ -6,6 +6,8 @@
  */
 import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
+import type { Store } from '../port/store.js'
+import type { Reads } from '../port/verbs.js'
 import { createAuditReads } from './audit/reads.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
@@ -20,7 +22,6 @@ import { createQueueReads } from './operate/queue-reads.js'
 import { createLeadRead } from './order/lead.js'
 import { createOwedReads } from './owed/owed.js'
 import type { FaultPoint } from './protocol.js'
-import { createQueueWrites, type QueueWrites } from './queue-client.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
 import { createMemory } from './read/memory.js'
@@ -50,8 +51,6 @@ export interface SqliteOptions {
   readonly faultPoint?: FaultPoint
 }
 
-export type Reads = ReturnType<typeof createReads>
-
 const createReads = (db: Db, sql: Statements) => {
   return {
     ...createEmailReads(sql),
@@ -71,7 +70,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createJobReads(sql),
     ...createWatchReads(sql),
     ...createIncidentReads(sql),
-  }
+  } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth'>
 }
 
 /** What the verbs of the port need, in whatever thread they are called. */
@@ -79,9 +78,8 @@ export interface Verbs {
   readonly file: string
   readonly daemon: boolean
   readonly db: Db
-  readonly reads: Reads
+  readonly reads: ReturnType<typeof createReads>
   readonly client: WriterClient
-  readonly queue: QueueWrites
   readonly window: Window
   readonly touches: Touches
   readonly bodyStore: BodyStore
@@ -134,17 +132,8 @@ export const attach = (
   const bodyStore = createBodyStore(options.dataDir, sql, fail, createFaultPoint(options.faultPoint ?? null))
   const window = createWindow(reads.usedIn, (used) => client.post('addUsed', used))
   const touches = createTouches((touched) => client.post('touchAll', touched))
-  const writes = createQueueWrites(client)
-  const queue: QueueWrites = {
-    ...writes,
-    accept: (batch) =>
-      bodyStore.accept(batch, (beside) => {
-        window.flush()
-        return writes.accept(batch, beside)
-      }),
-  }
   const { daemon } = options
-  return { file, daemon, db, reads, client, queue, window, touches, bodyStore, failed, loadCounts }
+  return { file, daemon, db, reads, client, window, touches, bodyStore, failed, loadCounts }
 }
 
 export const begin = async (options: SqliteOptions): Promise<Session> => {

@@ -1,64 +1,19 @@
 /**
  * NAME      store-writes - the writing verbs of the port
  * DESCRIPTION
- *   Each is one call to the writer; it resolves after the commit. Two do not
- *   wait: consume() of the daemon answers from memory, and touch() never waits.
+ *   Each resolves after its commit; those that are one call to the writer are made from
+ *   the table of verbs. Two do not wait: consume() of the daemon answers from memory, and
+ *   touch() never waits.
  */
 
-import type { Carry } from '../port/carry.js'
-import type { Hooks } from '../port/hooks.js'
-import type { Jobs } from '../port/jobs.js'
-import type { EmailSearch, Ledger } from '../port/ledger.js'
-import type { EventLog } from '../port/log.js'
-import type { Operations, QueueOrder } from '../port/operations.js'
-import type { Queue, Schedule } from '../port/queue.js'
-import type { Statistics } from '../port/statistics.js'
-import type { Domains } from '../port/tenants/domains.js'
-import type { Identity } from '../port/tenants/identity.js'
-import type { Tenants } from '../port/tenants/tenants.js'
-import type { Upkeep } from '../port/upkeep.js'
-import type { Incidents } from '../port/watch/incident.js'
-import type { Watch } from '../port/watch/watch.js'
-import type { EndpointWrites } from './hooks/endpoints.js'
-import type { PostWrites } from './hooks/posts.js'
-import { identityVerbs } from './identity/client.js'
+import type { QueueOrder } from '../port/operations.js'
+import type { Store } from '../port/store.js'
+import { type NamesOf, verbsOf } from '../port/verbs.js'
 import type { Progress } from './operate/orders.js'
 import { SUSPENDED } from './operate/suspend.js'
 import type { Swept } from './protocol.js'
 import type { Verbs } from './session.js'
-
-type IncidentCalls = Pick<Incidents, 'addHardBounce' | 'decideIncident'>
-
-type TenantWrites = Pick<
-  Tenants,
-  | 'createAccount'
-  | 'setPepperMark'
-  | 'createWorkspace'
-  | 'ownPool'
-  | 'updateWorkspace'
-  | 'suspendWorkspace'
-  | 'resumeWorkspace'
-  | 'deleteWorkspace'
-  | 'createKey'
-  | 'revokeKey'
-  | 'touch'
-  | 'createCredential'
-  | 'importCredentials'
-  | 'revokeCredential'
-  | 'createPool'
-  | 'updatePool'
-  | 'rotateToken'
-  | 'deletePool'
-  | 'addSuppression'
-  | 'removeSuppression'
-  | 'consume'
->
-
-type MailWrites = Omit<Queue, 'body' | 'nextDue' | 'duePools'> &
-  Schedule &
-  Pick<Ledger, 'onSettled'> &
-  Pick<EventLog, 'addNotice'> &
-  Pick<Upkeep, 'followClock' | 'recover' | 'sweep'>
+import { fromClaimedArray, toWire } from './thread/wire.js'
 
 /** Small steps, so that others write in between; all done when it resolves. */
 const inSteps = async (step: (cursor: Progress['next']) => Promise<Progress>): Promise<number> => {
@@ -104,31 +59,25 @@ const asOrder = (current: () => Verbs): (() => Verbs) => {
   return () => ({ ...current(), client })
 }
 
-type CarryVerbs = Pick<Carry, 'addLot' | 'markLot' | 'closeLot' | 'endLot' | 'carryIn'>
-type DomainWrites = Pick<Domains, 'createDomain' | 'updateDomain' | 'removeDomain'>
-type OperationWrites = Pick<Operations, 'hold' | 'operate'> &
-  DomainWrites &
-  Pick<Statistics, 'addStatistics'> &
-  Pick<EmailSearch, 'indexMails'> &
-  Pick<Jobs, 'addJob' | 'advanceJob' | 'cancelJob'> &
-  Pick<Watch, 'foldAlarms' | 'noteOutage'>
+type Steps<Names extends keyof Store> = (current: () => Verbs) => Pick<Store, Names>
 
-const operationWrites = (current: () => Verbs): OperationWrites => ({
-  addStatistics: async (from, to, rows) => current().client.call('addStatistics', from, to, rows),
-  addJob: async (row) => current().client.call('addJob', row),
-  advanceJob: async (...args) => current().client.call('advanceJob', ...args),
-  cancelJob: async (...args) => current().client.call('cancelJob', ...args),
+const operationSteps: Steps<'hold' | 'operate' | 'indexMails' | 'decideIncident'> = (current) => ({
   async indexMails(limit) {
     const { client, reads } = current()
     const { from, to, mails } = reads.toIndex(limit)
     if (mails.length === 0) return 0
     return (await client.call('addIndexed', from, to, mails)) ? mails.length : 0
   },
-  createDomain: async (row) => current().client.call('createDomain', row),
-  updateDomain: async (...args) => current().client.call('updateDomain', ...args),
-  removeDomain: async (accountId, id) => current().client.call('removeDomain', accountId, id),
-  foldAlarms: async (fold) => current().client.call('foldAlarms', fold),
-  noteOutage: async (...args) => current().client.call('noteOutage', ...args),
+  async decideIncident(...args) {
+    const { client } = asOrder(current)()
+    let changed = 0
+    for (let isFirst = true; ; isFirst = false) {
+      const step = await client.call('decideStep', ...args, isFirst)
+      if (typeof step === 'string') return step
+      changed += step.changed
+      if (!step.again) return changed
+    }
+  },
   async hold(hold) {
     const { client } = asOrder(current)()
     await client.call('addHold', hold)
@@ -142,8 +91,7 @@ const ENDABLE = {
   forgotten: ['exported', 'forgotten'],
 } as const
 
-const carryWrites = (current: () => Verbs): CarryVerbs => ({
-  addLot: async (lot) => current().client.call('addLot', lot),
+const carrySteps: Steps<'markLot' | 'closeLot' | 'endLot' | 'carryIn'> = (current) => ({
   markLot: (id, scope, reason, now) =>
     inSteps((cursor) => current().client.call('markStep', id, scope, reason, now, cursor)),
   closeLot: async (id) =>
@@ -166,11 +114,9 @@ const carryWrites = (current: () => Verbs): CarryVerbs => ({
   },
 })
 
-const tenantWrites = (current: () => Verbs): TenantWrites & IncidentCalls => ({
-  createAccount: async (account, beginning) => current().client.call('createAccount', account, beginning),
-  setPepperMark: async (mark) => current().client.call('setPepperMark', mark),
-  createWorkspace: async (workspace, own) => current().client.call('createWorkspace', workspace, own),
-  ownPool: async (workspaceId, fresh) => current().client.call('ownPool', workspaceId, fresh),
+const workspaceSteps: Steps<
+  'updateWorkspace' | 'suspendWorkspace' | 'deleteWorkspace' | 'resumeWorkspace'
+> = (current) => ({
   async updateWorkspace(id, change, moving) {
     const order = asOrder(current)
     const written = await order().client.call('updateWorkspace', id, change)
@@ -202,53 +148,9 @@ const tenantWrites = (current: () => Verbs): TenantWrites & IncidentCalls => ({
     await order().client.call('resumeWorkspace', id, now)
     return resume(order, id, now)
   },
-  createKey: async (key) => current().client.call('createKey', key),
-  revokeKey: async (accountId, id) => current().client.call('revokeKey', accountId, id),
-  touch: (kind, id, at) => current().touches.touch(kind, id, at),
-  createCredential: async (credential) => current().client.call('createCredential', credential),
-  importCredentials: async (credentials) => current().client.call('importCredentials', credentials),
-  revokeCredential: async (accountId, id) => current().client.call('revokeCredential', accountId, id),
-  createPool: async (pool) => current().client.call('createPool', pool),
-  updatePool: async (pool) => current().client.call('updatePool', pool),
-  rotateToken: async (was, is) => current().client.call('rotateToken', was, is),
-  deletePool: async (accountId, id) => current().client.call('deletePool', accountId, id),
-  addSuppression: async (row) => current().client.call('addSuppression', row),
-  addHardBounce: async (dead) => current().client.call('addHardBounce', dead),
-  async decideIncident(...args) {
-    const { client } = asOrder(current)()
-    let changed = 0
-    for (let isFirst = true; ; isFirst = false) {
-      const step = await client.call('decideStep', ...args, isFirst)
-      if (typeof step === 'string') return step
-      changed += step.changed
-      if (!step.again) return changed
-    }
-  },
-  removeSuppression: async (workspaceId, ref) => current().client.call('removeSuppression', workspaceId, ref),
-  consume: async (bucket, window, n, limit) =>
-    current().daemon
-      ? current().window.consume(bucket, window, n, limit)
-      : current().client.call('consume', bucket, window, n, limit),
 })
 
-const mailWrites = (current: () => Verbs): MailWrites => ({
-  accept: async (batch) => current().queue.accept(batch),
-  claimKey: async (claim) => current().queue.claimKey(claim),
-  releaseKey: async (claim) => current().queue.releaseKey(claim),
-  claim: async (...args) => current().queue.claim(...args),
-  attempting: async (marks) => current().queue.attempting(marks),
-  settle: async (outcomes) => current().queue.settle(outcomes),
-  release: async (leases, dueAt) => current().queue.release(leases, dueAt),
-  adjustTimes: async (...args) => current().queue.adjustTimes(...args),
-  onDue: (wake) => current().queue.onDue(wake),
-  onLeased: (take) => current().queue.onLeased(take),
-  ready: (poolIds) => current().queue.ready(poolIds),
-  onSettled: (listener) => current().client.onSettled(listener),
-  followClock: async () => current().client.call('followClock'),
-  recover: async (now) => current().client.call('recover', now),
-  addNotice: async (notice) => current().client.call('addNotice', notice),
-  reschedule: async (...args) => current().client.call('reschedule', ...args),
-  cancel: async (...args) => current().client.call('cancel', ...args),
+const sweepSteps: Steps<'sweep'> = (current) => ({
   async sweep(now, keep) {
     const { client, bodyStore, daemon } = current()
     let removed = 0
@@ -272,29 +174,43 @@ const mailWrites = (current: () => Verbs): MailWrites => ({
   },
 })
 
-type HookWrites = Pick<Hooks, keyof EndpointWrites | keyof PostWrites>
+type OtherWrites = Pick<
+  Store,
+  'accept' | 'claim' | 'consume' | 'touch' | 'onDue' | 'onLeased' | 'ready' | 'onSettled'
+>
 
-const hookWrites = (current: () => Verbs): HookWrites => ({
-  createEndpoint: async (row, mark) => current().client.call('createEndpoint', row, mark),
-  updateEndpoint: async (...args) => current().client.call('updateEndpoint', ...args),
-  rotateEndpoint: async (...args) => current().client.call('rotateEndpoint', ...args),
-  enableEndpoint: async (...args) => current().client.call('enableEndpoint', ...args),
-  disableEndpoint: async (...args) => current().client.call('disableEndpoint', ...args),
-  deleteEndpoint: async (...args) => current().client.call('deleteEndpoint', ...args),
-  savePosts: async (posts) => current().client.call('savePosts', posts),
-  addReplay: async (row) => current().client.call('addReplay', row),
-  advanceReplay: async (...args) => current().client.call('advanceReplay', ...args),
-  keepPlaces: async (kept) => current().client.call('keepPlaces', kept),
-  adjustPosts: async (...args) => current().client.call('adjustPosts', ...args),
+const otherWrites = (current: () => Verbs): OtherWrites => ({
+  async accept(batch) {
+    const { client, bodyStore, window } = current()
+    return bodyStore.accept(batch, (beside) => {
+      window.flush()
+      return client.call('accept', toWire(batch, beside))
+    })
+  },
+  claim: async (...args) => (await current().client.call('claim', ...args)).map(fromClaimedArray),
+  consume: async (...args) =>
+    current().daemon ? current().window.consume(...args) : current().client.call('consume', ...args),
+  touch: (...args) => current().touches.touch(...args),
+  onDue: (wake) => current().client.onDue(wake),
+  onLeased: (take) => current().client.onLeased(take),
+  ready: (poolIds) => current().client.ready(poolIds),
+  onSettled: (listener) => current().client.onSettled(listener),
 })
 
-export const writesOf = (
-  current: () => Verbs,
-): TenantWrites & IncidentCalls & Identity & MailWrites & OperationWrites & CarryVerbs & HookWrites => ({
-  ...tenantWrites(current),
-  ...identityVerbs(current),
-  ...mailWrites(current),
-  ...operationWrites(current),
-  ...carryWrites(current),
-  ...hookWrites(current),
-})
+export type StoreWrites = Pick<Store, NamesOf<'write' | 'steps'>> & OtherWrites
+
+export const writesOf = (current: () => Verbs): StoreWrites => {
+  const forward =
+    (name: NamesOf<'write'>) =>
+    async (...args: readonly unknown[]): Promise<unknown> =>
+      current().client.call(name, ...(args as never))
+  const forwarded = Object.fromEntries(verbsOf('write').map((name) => [name, forward(name)]))
+  return {
+    ...(forwarded as unknown as Pick<Store, NamesOf<'write'>>),
+    ...operationSteps(current),
+    ...carrySteps(current),
+    ...workspaceSteps(current),
+    ...sweepSteps(current),
+    ...otherWrites(current),
+  }
+}

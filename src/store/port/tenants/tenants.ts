@@ -202,7 +202,7 @@ export interface Beginning {
   readonly pools: readonly PoolRow[]
 }
 
-export interface Tenants {
+export interface Accounts {
   account(id: string): Promise<AccountRow | null>
   /** An account with its default workspace and its two pools, in one verb. */
   createAccount(account: AccountRow, beginning: Beginning): Promise<void>
@@ -210,7 +210,9 @@ export interface Tenants {
   /** The mark of the pepper that this database belongs to; null before anybody said. */
   pepperMark(): Promise<string | null>
   setPepperMark(mark: string): Promise<void>
+}
 
+export interface Workspaces {
   /** `own`: its pool, made with it; where the name is taken, it steps aside (`shop-2`). */
   createWorkspace(workspace: WorkspaceRow, own?: PoolRow): Promise<Written>
   /**
@@ -247,7 +249,9 @@ export interface Tenants {
   workspace(accountId: string, ref: string): Promise<WorkspaceRow | null>
   /** All of the account, or `only` this one. */
   workspaces(accountId: string, page: Page, only?: string | null): Promise<Rows<WorkspaceRow>>
+}
 
+export interface Keys {
   createKey(key: KeyRow): Promise<void>
   keyByLookup(lookup: string): Promise<KeyRow | null>
   key(accountId: string, id: string): Promise<KeyRow | null>
@@ -257,7 +261,9 @@ export interface Tenants {
   revokeKey(accountId: string, id: string): Promise<boolean>
   /** Best effort, coalesced: never waits for the disk. */
   touch(kind: 'key' | 'credential' | 'session', id: string, at: number): void
+}
 
+export interface Credentials {
   createCredential(credential: CredentialRow): Promise<Written>
   /** All in one transaction; `taken` are the ids of those whose name is, and that were not made. */
   importCredentials(
@@ -269,7 +275,9 @@ export interface Tenants {
   credentialByCertificate(fingerprint: string): Promise<CredentialRow | null>
   credentials(accountId: string, page: Page): Promise<Rows<CredentialRow>>
   revokeCredential(accountId: string, id: string): Promise<boolean>
+}
 
+export interface Pools {
   createPool(pool: PoolRow): Promise<Written>
   /** By id or name, within an account. */
   pool(accountId: string, ref: string): Promise<KnownPool | null>
@@ -280,7 +288,9 @@ export interface Tenants {
   rotateToken(was: string, is: string): Promise<boolean>
   /** Every pool of every account, for relay/. */
   allPools(): Promise<readonly KnownPool[]>
+}
 
+export interface Suppressions {
   addSuppression(row: SuppressionRow): Promise<SuppressionRow>
   /** Here and below `workspaceId` is a list, as `suppressionList` names it. */
   suppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
@@ -292,7 +302,11 @@ export interface Tenants {
   removeSuppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
   /** Which of these addresses (already lower-cased) are on a list now, or on the one of its whole account. */
   suppressed(workspaceId: string, emails: readonly string[], now: number): Promise<readonly string[]>
+}
 
+export interface Rates {
   /** Counts `n` sends into a fixed minute if they fit under `limit`: exact under concurrency and across a restart. n = 0 only looks. */
   consume(bucket: string, window: number, n: number, limit: number): Promise<WindowCount>
 }
+
+export interface Tenants extends Accounts, Workspaces, Keys, Credentials, Pools, Suppressions, Rates {}

@@ -4,26 +4,12 @@
  *   Who enables or disables one raises the generation of its place, so what the
  *   engine still says of the time before falls on nothing.
  */
-import type { DisabledReason, EndpointChange, EndpointRow } from '../../port/hooks.js'
+import type { DisabledReason, EndpointRow, Endpoints } from '../../port/hooks.js'
 import type { Notice } from '../../port/log.js'
+import type { Writes } from '../../port/verbs.js'
 import { inserter } from '../order/insert.js'
 import type { WriteContext } from '../write/context.js'
 import { WEBHOOKS } from './tables.js'
-
-export interface EndpointWrites {
-  createEndpoint(row: EndpointRow, mark: string): void
-  updateEndpoint(accountId: string, id: string, change: EndpointChange, now: number): boolean
-  rotateEndpoint(
-    accountId: string,
-    id: string,
-    secret: string,
-    previousUntil: number | null,
-    now: number,
-  ): boolean
-  enableEndpoint(accountId: string, id: string, from: string | null, now: number): boolean
-  disableEndpoint(accountId: string, id: string, reason: DisabledReason, now: number): boolean
-  deleteEndpoint(accountId: string, id: string, now: number): boolean
-}
 
 /** What is left of one is no secret; its posts go with the sweep. */
 export const DELETE = `UPDATE webhooks SET deleted_at = @now, status = 'disabled', secret = '',
@@ -64,7 +50,7 @@ const prepare = ({ db }: WriteContext) => ({
 export const createEndpointWrites = (
   context: WriteContext,
   tell: (notice: Notice) => unknown,
-): EndpointWrites => {
+): Writes<Endpoints> => {
   const sql = prepare(context)
   const insert = inserter(context, WEBHOOKS)
 

@@ -5,19 +5,12 @@
  *   that one that refuses everything can not fill the disk. Of an endpoint that is
  *   gone nothing is stored any more.
  */
-import type { KeptPlace, PostRow, ReplayRow } from '../../port/hooks.js'
+import type { KeptPlace, PostRow, Posts } from '../../port/hooks.js'
+import type { Writes } from '../../port/verbs.js'
 import { inserter } from '../order/insert.js'
 import type { WriteContext } from '../write/context.js'
 import { encodeBrief } from './brief.js'
 import { PLACES, POSTS, REPLAYS } from './tables.js'
-
-export interface PostWrites {
-  savePosts(posts: readonly PostRow[]): void
-  addReplay(row: ReplayRow): void
-  advanceReplay(id: string, place: string | null, posts: readonly PostRow[]): void
-  keepPlaces(kept: readonly KeptPlace[]): void
-  adjustPosts(now: number, by: number, longest: number): void
-}
 
 const KEPT_MS = 4 * 86_400_000
 const KEPT_ENDED = 5_000
@@ -48,7 +41,7 @@ const prepare = ({ db }: WriteContext) => ({
   ),
 })
 
-export const createPostWrites = (context: WriteContext): PostWrites => {
+export const createPostWrites = (context: WriteContext): Writes<Posts> => {
   const sql = prepare(context)
   const insert = inserter(context, POSTS)
   const insertReplay = inserter(context, REPLAYS)

@@ -5,35 +5,19 @@
  *   nothing behind in the commit that it shares with others.
  */
 import type {
+  Identity,
   IdentityRow,
-  LinkRow,
-  SessionOidc,
-  SessionRow,
   SessionsOf,
   SignedIn,
   SignIn,
   UserChange,
   UserRow,
-  UserWritten,
 } from '../../port/tenants/identity.js'
-import type { Written } from '../../port/tenants/tenants.js'
+import type { Writes } from '../../port/verbs.js'
 import type { Db, Row } from '../connect.js'
 import { inserter, unlessTaken } from '../order/insert.js'
 import type { WriteContext } from '../write/context.js'
 import { IDENTITIES, LINKS, SESSIONS, USERS } from './step.js'
-
-export interface IdentityWrites {
-  createUser(user: UserRow): Written
-  updateUser(accountId: string, id: string, change: UserChange, keepSession: string | null): UserWritten
-  createLink(link: LinkRow): void
-  revokeLink(accountId: string, id: string): boolean
-  signIn(signIn: SignIn): SignedIn
-  createSession(session: SessionRow): void
-  updateSession(accountId: string, id: string, oidc: SessionOidc): boolean
-  revokeSession(accountId: string, id: string): boolean
-  revokeSessions(accountId: string, of: SessionsOf): number
-  rememberOnce(kind: string, value: string, until: number): boolean
-}
 
 const prepare = (db: Db) => ({
   user: db.prepare<[string, string], Row>(
@@ -166,7 +150,7 @@ const createSignIn = (context: WriteContext, { sql, find, takesLastOwner, isTake
   }
 }
 
-export const createIdentityWrites = (context: WriteContext): IdentityWrites => {
+export const createIdentityWrites = (context: WriteContext): Writes<Identity> => {
   const people = createPeople(context)
   const { sql, find, endSessions, takesLastOwner, isTaken, apply } = people
   const addUser = inserter(context, USERS)
@@ -174,7 +158,7 @@ export const createIdentityWrites = (context: WriteContext): IdentityWrites => {
   const addSession = inserter(context, SESSIONS)
   return {
     createUser: (user) => unlessTaken(() => addUser(user)),
-    updateUser(accountId, id, change, keepSession) {
+    updateUser(accountId, id, change, keepSession = null) {
       const user = find(accountId, id)
       if (user === null) return 'not_found'
       if (takesLastOwner(user, change)) return 'last_owner'

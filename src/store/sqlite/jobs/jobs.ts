@@ -2,7 +2,8 @@
  * NAME      jobs - the table of what is done to many mails at once
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import type { JobRow, JobStep } from '../../port/jobs.js'
+import type { JobRow, Jobs } from '../../port/jobs.js'
+import type { Writes } from '../../port/verbs.js'
 import type { Db } from '../connect.js'
 import { inserter } from '../order/insert.js'
 import { listOf, pageOf } from '../read/pages.js'
@@ -62,13 +63,7 @@ export const JOBS = table<JobRow>('jobs', {
   finishedAt: 'plain',
 })
 
-export interface JobWrites {
-  addJob(row: JobRow): void
-  advanceJob(id: string, from: string, step: JobStep): boolean
-  cancelJob(accountId: string, id: string, now: number): boolean
-}
-
-export const createJobWrites = (context: WriteContext): JobWrites => {
+export const createJobWrites = (context: WriteContext): Writes<Jobs> => {
   const { db } = context
   const insert = inserter(context, JOBS)
   const advance = db.prepare(

@@ -3,25 +3,19 @@
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { Notice } from '../../port/log.js'
-import type { DomainRow } from '../../port/tenants/domains.js'
-import type { Written } from '../../port/tenants/tenants.js'
+import type { DomainRow, Domains } from '../../port/tenants/domains.js'
+import type { Writes } from '../../port/verbs.js'
 import { inserter, unlessTaken } from '../order/insert.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { DOMAINS } from '../schema/domains.js'
 import type { WriteContext } from '../write/context.js'
 
-export interface DomainWrites {
-  createDomain(row: DomainRow): Written
-  updateDomain(row: DomainRow, updatedAt: number, notice: Notice | null): boolean
-  removeDomain(accountId: string, id: string): boolean
-}
-
 /** `addNotice` writes in the commit that runs. */
 export const createDomainWrites = (
   context: WriteContext,
   addNotice: (notice: Notice) => unknown,
-): DomainWrites => {
+): Writes<Domains> => {
   const { db } = context
   const insert = inserter(context, DOMAINS)
   const remove = db.prepare('DELETE FROM domains WHERE account_id = ? AND id = ?')

@@ -11,16 +11,13 @@ import {
   KEPT,
   SPANS,
   type Span,
-  type StatisticsRow,
+  type Statistics,
 } from '../../port/statistics.js'
+import type { Writes } from '../../port/verbs.js'
 import type { Db } from '../connect.js'
 import type { WriteContext } from '../write/context.js'
 import { crowdedOut, ROOM, restOf } from './busiest.js'
 import { added, busyOf, decode } from './counts.js'
-
-export interface StatisticsWrites {
-  addStatistics(from: string | null, to: string, rows: readonly StatisticsRow[]): boolean
-}
 
 const MINUTE = 60_000
 const HOUR = 60
@@ -102,7 +99,7 @@ const makeRoom = (sql: Statements, add: Add, { at, dimension, workspace, test }:
 export const createStatisticsWrites = ({
   db,
   names,
-}: Pick<WriteContext, 'db' | 'names'>): StatisticsWrites => {
+}: Pick<WriteContext, 'db' | 'names'>): Writes<Statistics> => {
   const sql = prepare(db)
   const add = createAdd(db)
   return {

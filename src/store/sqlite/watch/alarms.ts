@@ -12,6 +12,7 @@ import { newId } from '../../../base/id.js'
 import type { Notice } from '../../port/log.js'
 import type { HoldRow } from '../../port/operations.js'
 import type { WorkspaceRow } from '../../port/tenants/tenants.js'
+import type { Writes } from '../../port/verbs.js'
 import {
   ALARM_HOLD,
   ALARM_SPAN_MS,
@@ -25,7 +26,7 @@ import {
   type Rate,
   shareOf,
 } from '../../port/watch/alarms.js'
-import type { AlarmFold, AlarmTurn } from '../../port/watch/watch.js'
+import type { AlarmTurn, Watch } from '../../port/watch/watch.js'
 import type { Db, Row } from '../connect.js'
 import { WORKSPACES } from '../schema/tables.js'
 
@@ -35,10 +36,6 @@ export interface AlarmParts {
   readonly addHold: (hold: HoldRow) => void
   /** In the commit that runs. */
   readonly addNotice: (notice: Notice) => unknown
-}
-
-export interface AlarmWrites {
-  foldAlarms(fold: AlarmFold): readonly AlarmTurn[]
 }
 
 const prepare = (db: Db) => ({
@@ -78,7 +75,10 @@ const prepare = (db: Db) => ({
     .pluck(),
 })
 
-export const createAlarmWrites = (db: Db, { addHold, addNotice }: AlarmParts): AlarmWrites => {
+export const createAlarmWrites = (
+  db: Db,
+  { addHold, addNotice }: AlarmParts,
+): Pick<Writes<Watch>, 'foldAlarms'> => {
   const sql = prepare(db)
 
   const rateOf = (id: string, alarm: Alarm, now: number): Rate =>

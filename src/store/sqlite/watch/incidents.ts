@@ -9,11 +9,13 @@
 import { newId } from '../../../base/id.js'
 import type { Notice } from '../../port/log.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
+import type { Writes } from '../../port/verbs.js'
 import type {
   AddedHardBounce,
   Decision,
   HardBounce,
   IncidentRow,
+  Incidents,
   PendingSuppression,
 } from '../../port/watch/incident.js'
 import {
@@ -42,8 +44,7 @@ export interface DecisionStep {
   readonly again: boolean
 }
 
-export interface IncidentWrites {
-  addHardBounce(dead: HardBounce): AddedHardBounce
+export interface IncidentWrites extends Writes<Incidents> {
   decideStep(
     accountId: string,
     id: string,

@@ -6,16 +6,16 @@
  */
 
 import type { Notice } from '../../port/log.js'
-import type { Outage, StandingAlarm } from '../../port/watch/watch.js'
+import type { Writes } from '../../port/verbs.js'
+import type { Outage, StandingAlarm, Watch } from '../../port/watch/watch.js'
 import type { Db } from '../connect.js'
 import type { Statements } from '../read/statements.js'
 
-export interface OutageWrites {
-  noteOutage(upstreamId: string, since: number | null, notice: Notice | null): boolean
-}
-
 /** `addNotice` writes in the commit that runs. */
-export const createOutageWrites = (db: Db, addNotice: (notice: Notice) => unknown): OutageWrites => {
+export const createOutageWrites = (
+  db: Db,
+  addNotice: (notice: Notice) => unknown,
+): Pick<Writes<Watch>, 'noteOutage'> => {
   const add = db.prepare('INSERT OR IGNORE INTO outages VALUES (?, ?)')
   const end = db.prepare('DELETE FROM outages WHERE upstream_id = ?')
   return {

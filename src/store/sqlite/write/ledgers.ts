@@ -9,11 +9,12 @@
  *   adds here what it granted, a process without a daemon counts here directly.
  */
 
-import type { SuppressionRow, WindowCount } from '../../port/tenants/tenants.js'
+import type { Rates, SuppressionRow, Suppressions, WindowCount } from '../../port/tenants/tenants.js'
+import type { Writes } from '../../port/verbs.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Db, Row } from '../connect.js'
 import { inserter } from '../order/insert.js'
-import type { TenantWrites } from '../protocol.js'
+import type { Inner } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { WriteContext } from './context.js'
 
@@ -21,7 +22,7 @@ export const createSuppressionWrites = (
   context: WriteContext,
   tell: SuppressionEvents,
   clock: () => number,
-): Pick<TenantWrites, 'addSuppression' | 'removeSuppression'> => {
+): Writes<Suppressions> => {
   const { db } = context
   const insert = inserter(context, SUPPRESSIONS)
   const find = db.prepare<[string, string, string], Row>(
@@ -61,7 +62,7 @@ export const createSuppressionWrites = (
   }
 }
 
-export const createWindowWrites = (db: Db, now: () => number): Pick<TenantWrites, 'consume' | 'addUsed'> => {
+export const createWindowWrites = (db: Db, now: () => number): Writes<Rates> & Pick<Inner, 'addUsed'> => {
   const used = db
     .prepare<[string, number], number>('SELECT used FROM rate_windows WHERE bucket = ? AND span = ?')
     .pluck()

@@ -7,29 +7,27 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import { numbered } from '../../built-in.js'
-import type { CredentialRow, PoolRow, WorkspaceRow } from '../../port/tenants/tenants.js'
+import type {
+  Accounts,
+  CredentialRow,
+  Credentials,
+  Keys,
+  PoolRow,
+  Pools,
+  WorkspaceRow,
+  Workspaces,
+} from '../../port/tenants/tenants.js'
+import type { Writes } from '../../port/verbs.js'
 import { inserter, unlessTaken } from '../order/insert.js'
-import type { TenantWrites } from '../protocol.js'
+import type { Inner } from '../protocol.js'
 import { ACCOUNTS, CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'
 import type { WriteContext } from './context.js'
 
-type RowWrites = Pick<
-  TenantWrites,
-  | 'createAccount'
-  | 'setPepperMark'
-  | 'createWorkspace'
-  | 'ownPool'
-  | 'updateWorkspace'
-  | 'createKey'
-  | 'revokeKey'
-  | 'touchAll'
-  | 'createCredential'
-  | 'importCredentials'
-  | 'revokeCredential'
->
+type RowWrites = Writes<Accounts & Workspaces & Keys & Credentials> &
+  Pick<Inner, 'updateWorkspace' | 'touchAll'>
 
 /** Workspaces and the pools that are theirs alone. */
-const createOwning = (context: WriteContext): Pick<TenantWrites, 'createWorkspace' | 'ownPool'> => {
+const createOwning = (context: WriteContext): Writes<Workspaces> => {
   const { db } = context
   const addWorkspace = inserter(context, WORKSPACES)
   const addPool = inserter(context, POOLS)
@@ -127,9 +125,7 @@ export const createTenantWrites = (context: WriteContext): RowWrites => {
   }
 }
 
-type PoolWrites = Pick<TenantWrites, 'createPool' | 'updatePool' | 'deletePool' | 'rotateToken'>
-
-export const createPoolWrites = (context: WriteContext): PoolWrites => {
+export const createPoolWrites = (context: WriteContext): Writes<Pools> => {
   const { db } = context
   const add = inserter(context, POOLS)
   const find = db.prepare<[string, string], { n: number; kind: PoolRow['kind'] }>(

@@ -1,0 +1,241 @@
+/**
+ * NAME      port/verbs - the name of every verb of the port, and of what kind it is
+ * DESCRIPTION
+ *   An engine makes its forwarders and what crosses its threads from this table; a test
+ *   holds the contract suite against it. A verb that is not here does not compile.
+ *     read   looks at rows and changes none
+ *     write  one commit
+ *     steps  put together from commits, each whole
+ *     here   settled where it is called: signals, counts in memory, the file itself
+ */
+import type { Store } from './store.js'
+import type { Lifecycle } from './upkeep.js'
+
+export const VERBS = {
+  // Queue
+  accept: 'write',
+  claimKey: 'write',
+  releaseKey: 'write',
+  claim: 'write',
+  attempting: 'write',
+  settle: 'write',
+  release: 'write',
+  body: 'read',
+  onDue: 'here',
+  onLeased: 'here',
+  ready: 'here',
+  nextDue: 'read',
+  duePools: 'read',
+  adjustTimes: 'write',
+
+  // Ledger
+  email: 'read',
+  content: 'read',
+  emails: 'read',
+  lastWords: 'read',
+  events: 'read',
+  report: 'read',
+  trace: 'read',
+  recipient: 'read',
+  findEmails: 'read',
+  onSettled: 'here',
+
+  // EventLog
+  log: 'read',
+  follow: 'read',
+  logEnds: 'read',
+  isMark: 'here',
+  loggedEvent: 'read',
+  addNotice: 'write',
+
+  // Schedule
+  reschedule: 'write',
+  cancel: 'write',
+
+  // Tenants
+  account: 'read',
+  createAccount: 'write',
+  accounts: 'read',
+  pepperMark: 'read',
+  setPepperMark: 'write',
+  createWorkspace: 'write',
+  ownPool: 'write',
+  updateWorkspace: 'steps',
+  suspendWorkspace: 'steps',
+  resumeWorkspace: 'steps',
+  deleteWorkspace: 'steps',
+  workspace: 'read',
+  workspaces: 'read',
+  createKey: 'write',
+  keyByLookup: 'read',
+  key: 'read',
+  keys: 'read',
+  revokeKey: 'write',
+  touch: 'here',
+  createCredential: 'write',
+  importCredentials: 'write',
+  credential: 'read',
+  credentialsByUsername: 'read',
+  credentialsByRange: 'read',
+  credentialByCertificate: 'read',
+  credentials: 'read',
+  revokeCredential: 'write',
+  createPool: 'write',
+  pool: 'read',
+  pools: 'read',
+  updatePool: 'write',
+  deletePool: 'write',
+  rotateToken: 'write',
+  allPools: 'read',
+  addSuppression: 'write',
+  suppression: 'read',
+  suppressions: 'read',
+  removeSuppression: 'write',
+  suppressed: 'read',
+  consume: 'write',
+
+  // Incidents
+  addHardBounce: 'write',
+  incident: 'read',
+  incidents: 'read',
+  pendingSuppressions: 'read',
+  pendingSuppression: 'read',
+  decideIncident: 'steps',
+  openIncidents: 'read',
+
+  // Identity
+  createUser: 'write',
+  user: 'read',
+  users: 'read',
+  updateUser: 'write',
+  userByIdentity: 'read',
+  identities: 'read',
+  createLink: 'write',
+  linkByLookup: 'read',
+  links: 'read',
+  revokeLink: 'write',
+  signIn: 'write',
+  createSession: 'write',
+  sessionByLookup: 'read',
+  session: 'read',
+  sessions: 'read',
+  updateSession: 'write',
+  revokeSession: 'write',
+  revokeSessions: 'write',
+  rememberOnce: 'write',
+
+  // Audit
+  audit: 'read',
+
+  // Domains
+  createDomain: 'write',
+  updateDomain: 'write',
+  removeDomain: 'write',
+  domain: 'read',
+  domains: 'read',
+  allDomains: 'read',
+
+  // Operations
+  hold: 'steps',
+  holds: 'read',
+  listHolds: 'read',
+  operate: 'steps',
+  queueCount: 'read',
+  queueEntries: 'read',
+  queueAges: 'read',
+  entriesOf: 'read',
+  heldDepth: 'read',
+
+  // Carry
+  addLot: 'write',
+  lots: 'read',
+  lot: 'read',
+  markLot: 'steps',
+  closeLot: 'steps',
+  endLot: 'steps',
+  exported: 'read',
+  carried: 'read',
+  knownEmails: 'read',
+  carryIn: 'write',
+
+  // SenderDsns
+  owedDsns: 'read',
+
+  // Statistics
+  addStatistics: 'write',
+  statisticsPlace: 'read',
+  statistics: 'read',
+
+  // Search
+  indexMails: 'steps',
+  notIndexedSince: 'read',
+  searchEmails: 'read',
+
+  // Jobs
+  addJob: 'write',
+  job: 'read',
+  jobs: 'read',
+  runningJobs: 'read',
+  advanceJob: 'write',
+  cancelJob: 'write',
+
+  // Hooks
+  createEndpoint: 'write',
+  endpoint: 'read',
+  endpoints: 'read',
+  updateEndpoint: 'write',
+  rotateEndpoint: 'write',
+  enableEndpoint: 'write',
+  disableEndpoint: 'write',
+  deleteEndpoint: 'write',
+  posts: 'read',
+  post: 'read',
+  postsOfEvent: 'read',
+  failedPosts: 'read',
+  savePosts: 'write',
+  addReplay: 'write',
+  replays: 'read',
+  advanceReplay: 'write',
+  allEndpoints: 'read',
+  keepPlaces: 'write',
+  waitingPosts: 'read',
+  adjustPosts: 'write',
+
+  // Watch
+  foldAlarms: 'write',
+  alarmMark: 'read',
+  standingAlarms: 'read',
+  outages: 'read',
+  noteOutage: 'write',
+
+  // Upkeep
+  migrate: 'here',
+  check: 'here',
+  recover: 'write',
+  sweep: 'steps',
+  backup: 'here',
+  depth: 'read',
+  load: 'here',
+  clockLead: 'read',
+  followClock: 'write',
+} as const satisfies Record<keyof Omit<Store, keyof Lifecycle | 'by'>, 'read' | 'write' | 'steps' | 'here'>
+
+type Name = keyof typeof VERBS
+type Kind = (typeof VERBS)[Name]
+export type NamesOf<K extends Kind> = { [N in Name]: (typeof VERBS)[N] extends K ? N : never }[Name]
+
+export const verbsOf = <K extends Kind>(kind: K): readonly NamesOf<K>[] =>
+  (Object.keys(VERBS) as Name[]).filter((name): name is NamesOf<K> => VERBS[name] === kind)
+
+type Sync<Verb> = Verb extends (...args: infer Args) => Promise<infer Result>
+  ? (...args: Args) => Result
+  : never
+type Soon<Verb> = Verb extends (...args: infer Args) => Promise<infer Result>
+  ? (...args: Args) => Result | Promise<Result>
+  : never
+
+/** The writes of a part of the port, as an engine does them inside a commit. */
+export type Writes<Part> = { readonly [N in keyof Part & NamesOf<'write'>]: Sync<Part[N]> }
+
+/** Its reads, as an engine does them on a connection. */
+export type Reads<Part> = { readonly [N in keyof Part & NamesOf<'read'>]: Soon<Part[N]> }
