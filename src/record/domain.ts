@@ -59,3 +59,5 @@ export const domain = (
   records,
   created_at: toRfc3339(row.createdAt),
 })
+
+export type Domain = ReturnType<typeof domain>

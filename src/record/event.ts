@@ -76,3 +76,4 @@ export const loggedEvent = (row: LogRow) => ({
 })
 
 export type EventRecord = ReturnType<typeof loggedEvent>
+export type MailEvent = ReturnType<typeof event>

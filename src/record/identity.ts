@@ -76,3 +76,9 @@ export const auditEntry = ({ actor, object, ...row }: AuditRow) => ({
   detail: row.detail,
   created_at: toRfc3339(row.at),
 })
+
+export type Person = ReturnType<typeof person>
+export type PersonInFull = ReturnType<typeof personInFull>
+export type OpenSession = ReturnType<typeof openSession>
+export type Link = ReturnType<typeof link>
+export type AuditEntry = ReturnType<typeof auditEntry>

@@ -25,3 +25,5 @@ export const incidentText = (row: Pick<KnownIncident, 'addresses' | 'living' | '
   row.living > 0
     ? `${row.addresses} addresses of ${row.outcomes} within ten minutes, of which ${row.living} took mail before`
     : `${row.addresses} addresses of ${row.outcomes} within ten minutes`
+
+export type Incident = ReturnType<typeof incident>

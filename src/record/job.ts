@@ -37,3 +37,5 @@ export const jobPreview = (
   matched_capped: isCapped,
   dry_run: true as const,
 })
+
+export type Job = ReturnType<typeof job>

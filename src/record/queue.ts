@@ -122,3 +122,9 @@ export const order = (done: OrderDone) => ({
   changed: done.changed,
   dry_run: done.dryRun,
 })
+
+export type Hold = ReturnType<typeof hold>
+export type Entry = ReturnType<typeof entry>
+export type PoolDepth = ReturnType<typeof depth>
+export type Age = ReturnType<typeof queueAge>
+export type SlowDomain = ReturnType<typeof throttle>

@@ -49,3 +49,5 @@ export const waitingInFull: ShowWaiting = (waiting) =>
   shown(waiting, [waiting.plain, waiting.more, waiting.remedy && `an operator runs: ${waiting.remedy}`])
 
 export const waitingInShort: ShowWaiting = (waiting) => waiting && shown(waiting, [waiting.short])
+
+export type WaitingRecord = NonNullable<ReturnType<ShowWaiting>>

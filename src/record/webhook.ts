@@ -107,3 +107,7 @@ export const webhookReplay = (one: Again) => ({
   capped: one.isCapped,
   dry_run: one.replayId === null,
 })
+
+export type Webhook = ReturnType<typeof webhook>
+export type WebhookEvent = ReturnType<typeof webhookEvent>
+export type WebhookAttempt = ReturnType<typeof webhookAttempts>[number]

@@ -1,12 +1,7 @@
 /**
  * NAME      record - a mail and its events, as /v1 answers them
  */
-export interface Waiting {
-  readonly reason: string
-  readonly detail: string
-  readonly until: string | null
-}
-
+import type { WaitingRecord } from '../../record/waiting.js'
 export interface Recipient {
   readonly address: string
   readonly kind: 'to' | 'cc' | 'bcc'
@@ -15,7 +10,7 @@ export interface Recipient {
   readonly last_response: string | null
   readonly reason?: string
   readonly updated_at: string
-  readonly waiting: Waiting | null
+  readonly waiting: WaitingRecord | null
 }
 
 export interface Tag {
@@ -43,7 +38,7 @@ export interface EmailRow {
   readonly created_at: string
   readonly updated_at: string
   readonly counts: Readonly<Record<string, number>>
-  readonly waiting: Waiting | null
+  readonly waiting: WaitingRecord | null
   /** What was last said of a recipient that bounced or is deferred. */
   readonly last_response?: string | null
   readonly reason?: string
@@ -51,29 +46,6 @@ export interface EmailRow {
 
 export interface Email extends EmailRow {
   readonly recipients: readonly Recipient[]
-}
-
-export interface EventRow {
-  readonly id: string
-  readonly type: string
-  readonly recipient: string | null
-  readonly source: string
-  readonly occurred_at: string
-  readonly smtp: {
-    readonly code: number
-    readonly enhanced: string | null
-    readonly text: string
-  } | null
-  readonly mta: {
-    readonly pool_id: string
-    readonly host: string | null
-    readonly upstream_id?: string
-  } | null
-  readonly attempt: number | null
-  readonly change: boolean
-  readonly applied: boolean
-  readonly reason?: string
-  readonly detail?: Readonly<Record<string, string | number | boolean | null>>
 }
 
 /** What the reader calls a mail without a subject. */

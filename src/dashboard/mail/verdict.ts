@@ -4,9 +4,11 @@
  *   The sentence on top of its page, and a second one that says who said so and when. Of many recipients those that want
  *   a person come first.
  */
+import type { MailEvent } from '../../record/event.js'
+import type { WaitingRecord } from '../../record/waiting.js'
 import { spanWords } from '../parts/time.js'
 import { reasonWords } from './meaning.js'
-import type { Email, EventRow, Recipient, Waiting } from './record.js'
+import type { Email, Recipient } from './record.js'
 
 export interface Verdict {
   /** A shape of the sprite. */
@@ -45,7 +47,7 @@ export const sinceAccepted = (email: Pick<Email, 'created_at'>, at: string): str
 export const plainWaiting = (detail: string): string => detail.split('; an operator runs: ')[0] ?? detail
 
 /** For titles and rows: what a server said when it failed is told once, beside its attempt. */
-export const briefWaiting = ({ reason, detail }: Pick<Waiting, 'reason' | 'detail'>): string =>
+export const briefWaiting = ({ reason, detail }: Pick<WaitingRecord, 'reason' | 'detail'>): string =>
   reason === 'upstreams_down' ? (detail.split('; ')[0] ?? detail) : plainWaiting(detail)
 
 export const remedyOf = (detail: string): string | null => detail.split('; an operator runs: ')[1] ?? null
@@ -82,11 +84,11 @@ const titleOfOne = (email: Email, one: Recipient, now: number): string => {
   return 'Delivered.'
 }
 
-const lastOf = (events: readonly EventRow[], address: string, type: string): EventRow | undefined =>
+const lastOf = (events: readonly MailEvent[], address: string, type: string): MailEvent | undefined =>
   events.find((event) => event.type === type && event.recipient === address && event.applied)
 
 /** Who said what, how long after we took it and after it was handed on. */
-const saidOf = (email: Email, events: readonly EventRow[], one: Recipient): string | null => {
+const saidOf = (email: Email, events: readonly MailEvent[], one: Recipient): string | null => {
   const event = lastOf(events, one.address, `email.${one.status}`)
   if (one.status === 'delivered')
     return `${one.address} has it, ${sinceAccepted(email, event?.occurred_at ?? one.updated_at)} after we took it.`
@@ -121,7 +123,7 @@ const titleOfMany = (email: Email): string => {
   return `${word} for ${counts[first]} of ${all} recipients; ${rest.join(', ')}.`
 }
 
-export const verdictOf = (email: Email, events: readonly EventRow[], now: number): Verdict => {
+export const verdictOf = (email: Email, events: readonly MailEvent[], now: number): Verdict => {
   const [worst] = worstFirst(email.recipients)
   const complained = events.some(({ type, applied }) => type === 'email.complained' && applied)
   const icon = email.status

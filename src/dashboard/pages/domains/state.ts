@@ -1,31 +1,11 @@
 /**
  * NAME      state - how a sending domain stands, as a sentence
  */
-export interface DnsRecord {
-  readonly purpose: 'dkim' | 'dmarc'
-  readonly type: string
-  readonly name: string
-  readonly value: string
-  readonly state: 'next' | 'active' | 'retired' | null
-  /** Only of a check just now. */
-  readonly seen?: 'ok' | 'missing' | 'different' | 'unknown'
-  readonly found?: string | null
-}
+import type { CheckedRecord, Domain as DomainRecord, DnsRecord as Published } from '../../../record/domain.js'
 
-export interface Domain {
-  readonly id: string
-  readonly name: string
-  readonly workspace_id: string | null
-  readonly verified: boolean
-  readonly verified_at: string | null
-  readonly checked_at: string | null
-  readonly keys: readonly {
-    readonly selector: string
-    readonly algorithm: string
-    readonly state: 'next' | 'active' | 'retired'
-  }[]
-  readonly records: readonly DnsRecord[]
-}
+/** What was seen is told of a check just now only. */
+export type DnsRecord = Published & Partial<CheckedRecord>
+export type Domain = Omit<DomainRecord, 'records'> & { readonly records: readonly DnsRecord[] }
 
 export interface State {
   readonly tone: 'ok' | 'wait' | 'bad'

@@ -4,12 +4,14 @@
  *   All of it was written by others and is shown as text, but for the preview, which is a frame of its own route. A body
  *   that is no longer kept, or that the role may not see, says so.
  */
+
 import type { ComponentChildren } from 'preact'
+import type { MailEvent } from '../../../record/event.js'
 import type { Problem } from '../../ask.js'
 import { checksOf, headersOf, sizeWords } from '../../mail/checks.js'
 import { type MailContent, MOST_HTML, MOST_SHOWN, readPart } from '../../mail/content.js'
 import { picturesIn } from '../../mail/links.js'
-import type { Email, EventRow } from '../../mail/record.js'
+import type { Email } from '../../mail/record.js'
 import { saveName } from '../../mail/save-name.js'
 import { Choices, Empty, Tabs } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
@@ -210,7 +212,7 @@ const Checks = ({ content, extra }: Props & { readonly extra: ComponentChildren 
   )
 }
 
-const Events = ({ events }: { readonly events: readonly EventRow[] }) => (
+const Events = ({ events }: { readonly events: readonly MailEvent[] }) => (
   <Table
     caption="Events, newest first"
     rows={events}
@@ -272,7 +274,7 @@ export const Content = ({
   content,
   domain,
 }: Omit<Props, 'content'> & {
-  readonly events: readonly EventRow[]
+  readonly events: readonly MailEvent[]
   readonly content: MailContent | Problem
   /** What is known of the sending domain, for the checks. */
   readonly domain: ComponentChildren

@@ -7,9 +7,10 @@
 
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'
+import type { MailEvent } from '../../../record/event.js'
 import { AskError } from '../../ask.js'
 import { askContent } from '../../mail/content.js'
-import { type Email, type EventRow, subjectOf } from '../../mail/record.js'
+import { type Email, subjectOf } from '../../mail/record.js'
 import { remedyOf, type Verdict, verdictOf } from '../../mail/verdict.js'
 import type { Page, Refused, View } from '../../page.js'
 import { Empty } from '../../parts/page-parts.js'
@@ -27,11 +28,13 @@ const PAGES_OF_EVENTS = 5
 const MOST_ASKED = 4
 
 /** Newest first; of a mail with more than some hundred, the newest. */
-const eventsOf = async (visit: Visit, path: string): Promise<readonly EventRow[]> => {
-  const events: EventRow[] = []
+const eventsOf = async (visit: Visit, path: string): Promise<readonly MailEvent[]> => {
+  const events: MailEvent[] = []
   let cursor: string | null = null
   for (let page = 0; page < PAGES_OF_EVENTS; page++) {
-    const list: List<EventRow> = await visit.ask('GET', `${path}/events`, { query: { limit: 100, cursor } })
+    const list: List<MailEvent> = await visit.ask('GET', `${path}/events`, {
+      query: { limit: 100, cursor },
+    })
     events.push(...list.data)
     cursor = list.pagination.next_cursor
     if (!list.pagination.has_next || cursor === null) break
@@ -43,7 +46,7 @@ const eventsOf = async (visit: Visit, path: string): Promise<readonly EventRow[]
 const suppressedOf = async (
   visit: Visit,
   email: Email,
-  events: readonly EventRow[],
+  events: readonly MailEvent[],
 ): Promise<readonly Suppressed[]> => {
   const complained = new Set(
     events.filter(({ type }) => type === 'email.complained').map(({ recipient }) => recipient),

@@ -3,7 +3,8 @@
  * DESCRIPTION
  *   Those that want a person come first and open; of many, the delivered are a plain table behind them.
  */
-import type { Email, EventRow, Recipient } from '../../mail/record.js'
+import type { MailEvent } from '../../../record/event.js'
+import type { Email, Recipient } from '../../mail/record.js'
 import { plainWaiting, sinceAccepted, worstFirst } from '../../mail/verdict.js'
 import { Section, Tabs } from '../../parts/page-parts.js'
 import { Status, word } from '../../parts/status.js'
@@ -19,7 +20,7 @@ const OPEN = 2
 interface Props {
   readonly visit: Visit
   readonly email: Email
-  readonly events: readonly EventRow[]
+  readonly events: readonly MailEvent[]
 }
 
 const whyOf = (one: Recipient): string => {

@@ -5,8 +5,9 @@
  *   stands verbatim in mono, and what it means below in our own words.
  */
 
+import type { MailEvent } from '../../../record/event.js'
 import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
-import type { Email, EventRow } from '../../mail/record.js'
+import type { Email } from '../../mail/record.js'
 import { sinceAccepted } from '../../mail/verdict.js'
 import { figure } from '../../parts/figure.js'
 import { word } from '../../parts/status.js'
@@ -29,12 +30,12 @@ const SHAPES: Readonly<Record<string, string>> = {
   sender_notified: 'sent',
 }
 
-const kindOf = (event: EventRow): string => event.type.replace(/^email\./, '')
+const kindOf = (event: MailEvent): string => event.type.replace(/^email\./, '')
 
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null
 
-const because = (event: EventRow): string => {
+const because = (event: MailEvent): string => {
   const words = reasonWords(event.reason ?? textOf(event.detail?.category))
   return words === null ? '' : `: ${words}`
 }
@@ -46,7 +47,7 @@ const ORDERS: Readonly<Record<string, string>> = {
   retried: 'To be tried at once',
 }
 
-const titleOf = (event: EventRow, before: EventRow | undefined): string => {
+const titleOf = (event: MailEvent, before: MailEvent | undefined): string => {
   const kind = kindOf(event)
   const host = event.mta?.host ?? 'the upstream'
   if (!event.applied) {
@@ -64,7 +65,7 @@ const titleOf = (event: EventRow, before: EventRow | undefined): string => {
   return `Attempt ${event.attempt}: ${kind}${because(event)}`
 }
 
-const doorOf = (event: EventRow, email: Email): string =>
+const doorOf = (event: MailEvent, email: Email): string =>
   event.source === 'smtp' || email.source === 'smtp'
     ? 'by SMTP'
     : email.source === 'system'
@@ -72,7 +73,7 @@ const doorOf = (event: EventRow, email: Email): string =>
       : 'by the API'
 
 /** Facts of the way, in one line. */
-const hopsOf = (event: EventRow, email: Email): readonly string[] => {
+const hopsOf = (event: MailEvent, email: Email): readonly string[] => {
   const { detail = {}, mta } = event
   const kind = kindOf(event)
   if (mta === null) return kind === 'queued' || kind === 'scheduled' ? [doorOf(event, email)] : []
@@ -94,14 +95,14 @@ const hopsOf = (event: EventRow, email: Email): readonly string[] => {
 }
 
 /** Verbatim. */
-const saidIn = ({ smtp, detail }: EventRow): string | null => {
+const saidIn = ({ smtp, detail }: MailEvent): string | null => {
   const diagnostic = textOf(detail?.diagnostic)
   if (diagnostic !== null) return diagnostic
   if (smtp !== null) return `${smtp.code}${smtp.enhanced === null ? '' : ` ${smtp.enhanced}`} ${smtp.text}`
   return textOf(detail?.error) ?? textOf(detail?.reason)
 }
 
-const momentOf = (visit: Visit, email: Email, event: EventRow, before: EventRow | undefined): Moment => {
+const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEvent | undefined): Moment => {
   const kind = kindOf(event)
   return {
     at: event.occurred_at,
@@ -139,7 +140,7 @@ interface Props {
   readonly visit: Visit
   readonly email: Email
   /** Newest first, as the API lists them. */
-  readonly events: readonly EventRow[]
+  readonly events: readonly MailEvent[]
 }
 
 export const MailTimeline = ({ visit, email, events }: Props) => {

@@ -2,6 +2,7 @@
  * NAME      jobs - what is done to many mails at once, and how far it is
  */
 
+import type { Job } from '../../../record/job.js'
 import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
@@ -10,23 +11,6 @@ import { Empty, Facts, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-
-interface Job {
-  readonly id: string
-  readonly action: string
-  readonly matched: number
-  readonly matched_capped: boolean
-  readonly state: 'running' | 'done' | 'canceled'
-  readonly reason: string
-  readonly q: string | null
-  readonly done: number
-  readonly skipped: number
-  readonly failed: number
-  readonly last_error: string | null
-  readonly created_by: string
-  readonly created_at: string
-  readonly finished_at: string | null
-}
 
 const met = ({ done, skipped, failed }: Job): number => done + skipped + failed
 

@@ -1,6 +1,7 @@
 /**
  * NAME      figures - what the overview asks, and the sentence that it makes of it
  */
+import type { Incident } from '../../../record/incident.js'
 import { AskError, type Problem, type Query } from '../../ask.js'
 import type { List } from '../../parts/table.js'
 import { spanWords } from '../../parts/time.js'
@@ -8,7 +9,7 @@ import type { Visit } from '../../visit.js'
 import { mendable } from '../queue/blocks.js'
 import type { Queue } from '../queue/state.js'
 import { sentence as asSentence, firstWords, recipients } from '../queue/words.js'
-import { type Incident, openIncidents } from '../suppressions/incidents.js'
+import { openIncidents } from '../suppressions/incidents.js'
 
 interface Times {
   readonly count: number

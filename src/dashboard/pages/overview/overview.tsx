@@ -4,8 +4,8 @@
  *   The state in a sentence, what is wrong below it, and then the figures that prove it: each a link to the mails that
  *   it counts, each chart with its table. Before the first mail it says what to do next.
  */
+import type { MailEvent } from '../../../record/event.js'
 import { exported } from '../../exported.js'
-import type { EventRow } from '../../mail/record.js'
 import type { Page, RawRoute, View } from '../../page.js'
 import { Lines } from '../../parts/chart/lines.js'
 import { type Strip, Strips } from '../../parts/chart/strips.js'
@@ -186,7 +186,7 @@ const firstDay = (visit: Visit): View => ({
   ),
 })
 
-const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, EventRow>): View => {
+const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, MailEvent>): View => {
   const chosen = windowOf(visit)
   return {
     title: 'Overview',

@@ -2,8 +2,8 @@
  * NAME      trouble-tables - what waits where, and which domains refuse most
  */
 
+import type { MailEvent } from '../../../record/event.js'
 import { codeWords } from '../../mail/meaning.js'
-import type { EventRow } from '../../mail/record.js'
 import { figure } from '../../parts/figure.js'
 import { Empty, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
@@ -50,10 +50,10 @@ export const WaitingByPool = ({ visit, scene }: { readonly visit: Visit; readonl
 const MOST = 6
 
 /** The latest replies that refused or put off, one request for all domains. */
-export const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, EventRow>> => {
+export const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, MailEvent>> => {
   const query = `type=email.bounced&type=email.deferred&limit=100&mode=${visit.scope.mode}`
-  const found = await visit.part<List<EventRow>>(`/v1/events?${query}`)
-  const latest = new Map<string, EventRow>()
+  const found = await visit.part<List<MailEvent>>(`/v1/events?${query}`)
+  const latest = new Map<string, MailEvent>()
   for (const event of 'data' in found ? found.data : []) {
     const domain = event.recipient?.slice(event.recipient.lastIndexOf('@') + 1).toLowerCase()
     if (domain !== undefined && event.smtp !== null && !latest.has(domain)) latest.set(domain, event)
@@ -64,10 +64,10 @@ export const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, E
 interface WorstProps {
   readonly visit: Visit
   readonly scene: Scene
-  readonly replies: ReadonlyMap<string, EventRow>
+  readonly replies: ReadonlyMap<string, MailEvent>
 }
 
-const Reply = ({ event }: { readonly event: EventRow | undefined }) => {
+const Reply = ({ event }: { readonly event: MailEvent | undefined }) => {
   if (!event?.smtp) return null
   const { code, enhanced, text } = event.smtp
   const means = codeWords(enhanced, event.type === 'email.bounced')

@@ -3,13 +3,14 @@
  * DESCRIPTION
  *   A field is the darker the more of the table's mail it holds, so that the worst place is seen before it is read.
  */
+import type { Age } from '../../../record/queue.js'
 import { figure } from '../../parts/figure.js'
 import { Choices } from '../../parts/page-parts.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import type { Places } from './places.js'
-import type { Age, Ages, Queue } from './state.js'
+import type { Ages, Queue } from './state.js'
 import { firstWords } from './words.js'
 
 const EDGES = [

@@ -1,6 +1,7 @@
 /**
  * NAME      entries - each recipient that waits, soonest first, and why
  */
+import type { Entry } from '../../../record/queue.js'
 import { briefWaiting } from '../../mail/verdict.js'
 import type { Page } from '../../page.js'
 import { Choices, Empty, Head } from '../../parts/page-parts.js'
@@ -10,22 +11,7 @@ import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import { type Places, placesOf } from './places.js'
-import type { WaitingFor } from './state.js'
 import { sentence } from './words.js'
-
-interface Entry {
-  readonly email_id: string
-  readonly workspace_id: string
-  readonly egress_pool_id: string
-  readonly address: string
-  readonly status: string
-  readonly attempts: number
-  readonly due_at: string | null
-  readonly held: string | null
-  readonly under_way: boolean
-  readonly last_response: string | null
-  readonly waiting: WaitingFor | null
-}
 
 const STATES = [
   [null, 'All'],

@@ -1,6 +1,7 @@
 /**
  * NAME      holds - what is kept from leaving, by whom, why, and until when
  */
+import type { Hold } from '../../../record/queue.js'
 import { Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -9,17 +10,6 @@ import type { Scope } from './links.js'
 import type { Places } from './places.js'
 import type { Queue } from './state.js'
 import { recipients } from './words.js'
-
-export interface Hold {
-  readonly id: string
-  readonly workspace_id: string | null
-  readonly egress_pool_id: string | null
-  readonly domain: string | null
-  readonly email_id: string | null
-  readonly reason: string | null
-  readonly owner: 'operator' | 'workspace'
-  readonly created_at: string
-}
 
 /** `pool main, mail to example.com`. */
 export const scopeWords = (scope: { readonly [name in keyof Scope]?: string | null }, places: Places) => {

@@ -6,6 +6,7 @@
  *   what the order would meet.
  */
 
+import type { Hold, SlowDomain } from '../../../record/queue.js'
 import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
@@ -14,11 +15,11 @@ import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { AgesBy, AgesTable } from './ages.js'
 import { Blocks } from './blocks.js'
-import { type Hold, Holds } from './holds.js'
+import { Holds } from './holds.js'
 import { actLink, VERBS } from './links.js'
 import type { Places } from './places.js'
 import { placesOf } from './places.js'
-import { type Ages, type Queue, stateOf, type Throttle } from './state.js'
+import { type Ages, type Queue, stateOf } from './state.js'
 
 const VERB_TEXT = {
   retry: 'Retry at once',
@@ -28,7 +29,7 @@ const VERB_TEXT = {
   purge: 'Give up',
 } as const
 
-const paceText = ({ at_once, until }: Throttle) =>
+const paceText = ({ at_once, until }: SlowDomain) =>
   until === null ? (
     `${figure(at_once)} at once`
   ) : (

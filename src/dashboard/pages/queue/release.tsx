@@ -3,12 +3,13 @@
  * DESCRIPTION
  *   Says what stands behind the hold before it is lifted: who wrote what, and how many recipients of its part are held.
  */
+import type { Hold } from '../../../record/queue.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Field } from '../../parts/form.js'
 import { Empty, Facts, Head } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import { type Hold, scopeWords } from './holds.js'
+import { scopeWords } from './holds.js'
 import type { Ordered } from './order.js'
 import { placesOf } from './places.js'
 import { recipients } from './words.js'

@@ -4,49 +4,15 @@
  *   Made of what GET /v1/queue and GET /v1/queue/ages answer, and of nothing else. What an operator must mend comes
  *   first; what only takes its time is told as that.
  */
+import type { Age, PoolDepth, SlowDomain } from '../../../record/queue.js'
+import type { WaitingRecord } from '../../../record/waiting.js'
 import { figure } from '../../parts/figure.js'
 import type { Places } from './places.js'
 import { firstWords, longSpan, recipients } from './words.js'
 
-export interface WaitingFor {
-  readonly reason: string
-  readonly detail: string
-  readonly until: string | null
-}
-
-export interface Depth {
-  readonly egress_pool_id: string
-  readonly workspace_id: string
-  readonly due: number
-  readonly leased: number
-  readonly waiting: number
-  readonly held: number
-  readonly oldest_due_at: string | null
-  readonly waiting_for: WaitingFor | null
-}
-
-export interface Throttle {
-  readonly egress_pool_id: string
-  readonly domain: string
-  readonly at_once: number
-  readonly until: string | null
-  readonly since: string
-  readonly rule: string
-  readonly last_response: string
-}
-
 export interface Queue {
-  readonly data: readonly Depth[]
-  readonly throttled: readonly Throttle[]
-}
-
-export interface Age {
-  readonly key: string
-  readonly recipients: number
-  readonly ages: Readonly<Record<string, number>>
-  readonly oldest_at: string
-  readonly next_due_at: string | null
-  readonly last_response: string | null
+  readonly data: readonly PoolDepth[]
+  readonly throttled: readonly SlowDomain[]
 }
 
 export interface Ages {
@@ -63,7 +29,7 @@ export interface State {
   readonly isEmpty: boolean
 }
 
-const open = ({ due, leased, waiting }: Depth): number => due + leased + waiting
+const open = ({ due, leased, waiting }: PoolDepth): number => due + leased + waiting
 
 const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number =>
   rows.reduce((all, row) => all + of(row), 0)
@@ -72,7 +38,7 @@ const sum = <Row>(rows: readonly Row[], of: (row: Row) => number): number =>
 const ON_ITS_WAY_MS = 60_000
 
 /** What stands in the way of whole pools, most mail first. */
-export const blocked = ({ data }: Queue): readonly (Depth & { readonly waiting_for: WaitingFor })[] =>
+export const blocked = ({ data }: Queue): readonly (PoolDepth & { readonly waiting_for: WaitingRecord })[] =>
   data
     .flatMap((row) => (row.waiting_for === null ? [] : [{ ...row, waiting_for: row.waiting_for }]))
     .sort((a, b) => open(b) + b.held - open(a) - a.held)

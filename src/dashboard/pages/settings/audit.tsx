@@ -4,7 +4,9 @@
  *   Each entry is a sentence; what exactly changed lies in a fold. The same filters go into the export, which is made
  *   of the pages of /v1, one after the other.
  */
+
 import { Readable } from 'node:stream'
+import type { AuditEntry } from '../../../record/identity.js'
 import type { Query } from '../../ask.js'
 import type { Page, RawRoute } from '../../page.js'
 import { Empty, Head } from '../../parts/page-parts.js'
@@ -12,7 +14,6 @@ import { Pager } from '../../parts/pager.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import type { AuditEntry } from './record.js'
 import { didWhat, linkOf, NAMES, valueWords } from './sentence.js'
 
 const HOURS: readonly (readonly [hours: string, text: string])[] = [

@@ -1,6 +1,7 @@
 /**
  * NAME      people - who works here, and who is invited
  */
+import type { Link, Person } from '../../../record/identity.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Code, Head, Note, Section } from '../../parts/page-parts.js'
@@ -9,9 +10,9 @@ import { Icon } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { invite } from './links.js'
-import { type InvitationRow, nameOf, type PersonRow, ROLE_OPTIONS } from './record.js'
+import { nameOf, ROLE_OPTIONS } from './record.js'
 
-const columns = (): readonly Column<PersonRow>[] => [
+const columns = (): readonly Column<Person>[] => [
   { head: 'Person', kind: 'grow', cell: (row) => <span dir="auto">{nameOf(row)}</span> },
   { head: 'Address', kind: 'name', cell: (row) => row.email },
   {
@@ -33,7 +34,7 @@ const columns = (): readonly Column<PersonRow>[] => [
   { head: 'Last signed in', cell: (row) => <Time at={row.last_sign_in_at} /> },
 ]
 
-const Invitations = ({ rows }: { readonly rows: readonly InvitationRow[] }) => (
+const Invitations = ({ rows }: { readonly rows: readonly Link[] }) => (
   <Table
     caption="Invitations, newest first"
     rows={rows}
@@ -83,7 +84,7 @@ const MakeYourOwn = () => {
   )
 }
 
-const sentence = (rows: readonly PersonRow[]): string => {
+const sentence = (rows: readonly Person[]): string => {
   const open = rows.filter(({ disabled }) => !disabled).length
   if (open === 0) return 'Nobody has an account yet.'
   return open === 1 ? 'One person may sign in.' : `${open} people may sign in.`
@@ -96,10 +97,10 @@ export const peoplePage: Page = {
   role: 'owner',
   async view(visit) {
     const [people, invitations] = await Promise.all([
-      visit.ask<List<PersonRow>>('GET', '/v1/users', {
+      visit.ask<List<Person>>('GET', '/v1/users', {
         query: { limit: 100, cursor: visit.query('cursor') },
       }),
-      visit.ask<List<InvitationRow>>('GET', '/v1/invitations', { query: { limit: 100 } }),
+      visit.ask<List<Link>>('GET', '/v1/invitations', { query: { limit: 100 } }),
     ])
     const isNobody = visit.who.person === null
     return {
@@ -134,7 +135,7 @@ export const peoplePage: Page = {
   },
   actions: {
     async own(visit, form) {
-      const made = await visit.ask<PersonRow>('POST', '/v1/users', {
+      const made = await visit.ask<Person>('POST', '/v1/users', {
         body: {
           email: form.text('email') ?? '',
           name: form.text('name'),

@@ -1,6 +1,7 @@
 /**
  * NAME      person - one person: role, ways to sign in, in or out
  */
+import type { Person, PersonInFull } from '../../../record/identity.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Facts, Head, Section } from '../../parts/page-parts.js'
@@ -8,7 +9,7 @@ import { Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { setupLink } from './links.js'
-import { nameOf, type PersonInFull, type PersonRow, ROLE_OPTIONS } from './record.js'
+import { nameOf, ROLE_OPTIONS } from './record.js'
 
 const pathOf = (visit: Visit): string => `/v1/users/${encodeURIComponent(visit.params.id ?? '')}`
 const pageOf = (visit: Visit): string => `/settings/people/${visit.params.id ?? ''}`
@@ -55,8 +56,8 @@ const ChangeForm = ({ row }: PersonProps) => {
   )
 }
 
-const change = async (visit: Visit, body: unknown, notice: (row: PersonRow) => string) => {
-  const row = await visit.ask<PersonRow>('PATCH', pathOf(visit), { body })
+const change = async (visit: Visit, body: unknown, notice: (row: Person) => string) => {
+  const row = await visit.ask<Person>('PATCH', pathOf(visit), { body })
   return { to: pageOf(visit), notice: notice(row) }
 }
 

@@ -1,8 +1,8 @@
 /**
  * NAME      sentence - an entry of the audit as somebody would say it
  */
+import type { AuditEntry } from '../../../record/identity.js'
 import type { Visit } from '../../visit.js'
-import type { AuditEntry } from './record.js'
 
 /** What actions begin with, as people call it. */
 export const NAMES: Readonly<Record<string, string>> = {

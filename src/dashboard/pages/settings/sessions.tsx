@@ -1,13 +1,13 @@
 /**
  * NAME      sessions - where somebody is signed in
  */
+import type { OpenSession } from '../../../record/identity.js'
 import type { Page } from '../../page.js'
 import { Verb } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import type { OpenSession } from './record.js'
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',

@@ -2,6 +2,7 @@
  * NAME      incidents - addresses that died together wait for somebody who knows
  */
 import type { ComponentChildren } from 'preact'
+import type { Incident } from '../../../record/incident.js'
 import type { Form } from '../../form.js'
 import type { Done } from '../../page.js'
 import { Verb } from '../../parts/form.js'
@@ -9,18 +10,6 @@ import { Note } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-
-export interface Incident {
-  readonly id: string
-  readonly workspace_id: string
-  readonly domain: string
-  readonly said: string
-  readonly addresses: number
-  readonly delivered_before: number
-  readonly outcomes: number
-  readonly pending: number
-  readonly created_at: string
-}
 
 /** Those that nobody has decided; none where they may not be seen. */
 export const openIncidents = async (

@@ -1,6 +1,7 @@
 /**
  * NAME      edit - an endpoint is made or changed
  */
+import type { Webhook } from '../../../record/webhook.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { ActionForm, Choice, Send } from '../../parts/form.js'
@@ -9,9 +10,9 @@ import type { Visit } from '../../visit.js'
 import { workspaceOptions, workspacesOf } from '../access/names.js'
 import { shownOnce } from '../access/shown-once.js'
 import { bodyOf, EndpointFields } from './fields.js'
-import { hostOf, nameOf, type WebhookRow } from './record.js'
+import { hostOf, nameOf } from './record.js'
 
-export type MadeWebhook = WebhookRow & { readonly signing_secret: string }
+export type MadeWebhook = Webhook & { readonly signing_secret: string }
 
 /** The page that shows a signing secret; it leads on to the endpoint. */
 export const secretView = (visit: Visit, made: MadeWebhook, title: string, says: string) =>
@@ -83,7 +84,7 @@ export const editWebhookPage: Page = {
   role: 'member',
   async view(visit) {
     const id = visit.params.id ?? ''
-    const row = await visit.ask<WebhookRow>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, {
+    const row = await visit.ask<Webhook>('GET', `/v1/webhooks/${encodeURIComponent(id)}`, {
       scoped: false,
     })
     return {

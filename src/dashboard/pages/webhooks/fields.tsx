@@ -1,10 +1,11 @@
 /**
  * NAME      fields - the form of an endpoint, new or changed
  */
+
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
+import type { Webhook } from '../../../record/webhook.js'
 import type { Form } from '../../form.js'
 import { Check, Choice, Field } from '../../parts/form.js'
-import type { WebhookRow } from './record.js'
 
 const GROUPS: readonly (readonly [title: string, types: readonly string[]])[] = [
   ['Of each mail', CHANGE_TYPES.filter((type) => type.startsWith('email.'))],
@@ -45,11 +46,11 @@ export const bodyOf = (form: Form) => {
 }
 
 interface FieldsProps {
-  readonly row: WebhookRow | null
+  readonly row: Webhook | null
 }
 
 const EventChecks = ({ row }: FieldsProps) => {
-  const chosen = row?.events ?? USUAL
+  const chosen: readonly string[] = row?.events ?? USUAL
   const check = (type: string, label = type) => (
     <Check name="events" value={type} label={label} on={chosen.includes(type)} />
   )

@@ -2,6 +2,7 @@
  * NAME      list - endpoints that are told of events
  */
 
+import type { Webhook } from '../../../record/webhook.js'
 import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
@@ -10,15 +11,15 @@ import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { slugOf, type WorkspaceName, workspacesOf } from '../access/names.js'
-import { Health, nameOf, type WebhookRow } from './record.js'
+import { Health, nameOf } from './record.js'
 
-const eventsIn = ({ events }: WebhookRow): string => {
+const eventsIn = ({ events }: Webhook): string => {
   if (events.includes('*')) return 'everything'
   const shown = events.slice(0, 3).map((name) => name.replace(/^email\./, ''))
   return events.length > 3 ? `${shown.join(', ')} and ${events.length - 3} more` : shown.join(', ')
 }
 
-const columns = (workspaces: readonly WorkspaceName[]): readonly Column<WebhookRow>[] => [
+const columns = (workspaces: readonly WorkspaceName[]): readonly Column<Webhook>[] => [
   { head: 'Endpoint', kind: 'grow', cell: (row) => <span class="mono">{nameOf(row)}</span> },
   { head: 'Health', cell: (row) => <Health row={row} /> },
   { head: 'Told of', cell: (row) => <span title={row.events.join(', ')}>{eventsIn(row)}</span> },
@@ -34,7 +35,7 @@ const columns = (workspaces: readonly WorkspaceName[]): readonly Column<WebhookR
   },
 ]
 
-const sentence = (rows: readonly WebhookRow[]): string => {
+const sentence = (rows: readonly Webhook[]): string => {
   const failing = rows.filter(({ health }) => health.state === 'failing')
   const [first] = failing
   if (first !== undefined) {
@@ -68,7 +69,7 @@ export const webhooksPage: Page = {
   path: '/webhooks',
   async view(visit) {
     const [list, workspaces] = await Promise.all([
-      visit.ask<List<WebhookRow>>('GET', '/v1/webhooks', {
+      visit.ask<List<Webhook>>('GET', '/v1/webhooks', {
         query: { limit: 100, cursor: visit.query('cursor') },
       }),
       workspacesOf(visit),

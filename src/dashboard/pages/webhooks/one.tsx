@@ -1,6 +1,7 @@
 /**
  * NAME      one - an endpoint: how it does, and what it was told
  */
+import type { WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import type { Page } from '../../page.js'
 import { Facts } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
@@ -8,8 +9,8 @@ import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { slugOf, type WorkspaceName, workspacesOf } from '../access/names.js'
-import { type AttemptRow, PostInFull, Posts, type ShownPost } from './posts.js'
-import { HealthDetail, healthSentence, nameOf, type PostRow, type ShownWebhook, stateOf } from './record.js'
+import { PostInFull, Posts, type ShownPost } from './posts.js'
+import { HealthDetail, healthSentence, nameOf, type ShownWebhook, stateOf } from './record.js'
 import { Verbs, verbs } from './verbs.js'
 
 const pathOf = (visit: Visit, more = ''): string =>
@@ -62,7 +63,7 @@ const eventOf = async (visit: Visit) => {
   const path = pathOf(visit, `/events/${encodeURIComponent(event)}`)
   const [post, attempts] = await Promise.all([
     visit.find<ShownPost>(path, { scoped: false }),
-    visit.find<{ readonly data: readonly AttemptRow[] }>(`${path}/attempts`, { scoped: false }),
+    visit.find<{ readonly data: readonly WebhookAttempt[] }>(`${path}/attempts`, { scoped: false }),
   ])
   return post === null ? null : { post, attempts: attempts?.data ?? [] }
 }
@@ -73,7 +74,7 @@ export const webhookPage: Page = {
     const query = { limit: 25, cursor: visit.query('cursor'), failed: visit.query('failed') }
     const [row, list, event, workspaces] = await Promise.all([
       visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false }),
-      visit.ask<List<PostRow>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
+      visit.ask<List<WebhookEvent>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
       eventOf(visit),
       workspacesOf(visit),
     ])

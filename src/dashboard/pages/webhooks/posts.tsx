@@ -3,6 +3,7 @@
  * DESCRIPTION
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
+import type { WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
 import { Choices, Code, Section } from '../../parts/page-parts.js'
@@ -11,27 +12,17 @@ import { Icon } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import type { PostRow } from './record.js'
 
-export interface AttemptRow {
-  readonly id: string
-  /** 0: no answer came. */
-  readonly http_status_code: number
-  readonly response: string
-  readonly sent_at: string
-  readonly duration_ms: number
-  readonly cause: string | null
-}
+const SHAPES: Readonly<Record<WebhookEvent['status'], readonly [tone: string, icon: string, text: string]>> =
+  {
+    success: ['ok', 'delivered', 'taken'],
+    pending: ['', 'queued', 'waits'],
+    attempting: ['wait', 'deferred', 'tried again'],
+    failed: ['bad', 'bounced', 'given up'],
+    canceled: ['', 'canceled', 'canceled'],
+  }
 
-const SHAPES: Readonly<Record<PostRow['status'], readonly [tone: string, icon: string, text: string]>> = {
-  success: ['ok', 'delivered', 'taken'],
-  pending: ['', 'queued', 'waits'],
-  attempting: ['wait', 'deferred', 'tried again'],
-  failed: ['bad', 'bounced', 'given up'],
-  canceled: ['', 'canceled', 'canceled'],
-}
-
-const Answer = ({ row }: { readonly row: PostRow }) => {
+const Answer = ({ row }: { readonly row: WebhookEvent }) => {
   const [tone, icon, text] = SHAPES[row.status]
   const loud = tone === 'ok' ? '' : tone
   const code = row.http_status_code === null ? '' : `${row.http_status_code}, `
@@ -45,7 +36,7 @@ const Answer = ({ row }: { readonly row: PostRow }) => {
 }
 
 /** The words of the endpoint, or ours about it. */
-const Said = ({ row }: { readonly row: PostRow }) => (
+const Said = ({ row }: { readonly row: WebhookEvent }) => (
   <>
     {row.cause === null ? null : <span class="say">{row.cause}</span>}
     {row.response === null || row.response === '' ? null : (
@@ -58,7 +49,7 @@ const Said = ({ row }: { readonly row: PostRow }) => (
 
 const KIND = { event: '', replay: 'replayed', test: 'a test' } as const
 
-const columns = (visit: Visit): readonly Column<PostRow>[] => [
+const columns = (visit: Visit): readonly Column<WebhookEvent>[] => [
   { head: 'Answer', cell: (row) => <Answer row={row} /> },
   {
     head: 'Event',
@@ -94,7 +85,7 @@ const columns = (visit: Visit): readonly Column<PostRow>[] => [
     ? [
         {
           head: '',
-          cell: (row: PostRow) =>
+          cell: (row: WebhookEvent) =>
             row.kind === 'test' ? null : (
               <Verb action="again" label="Again" reason="none" tiny about={{ event: row.id }}>
                 <p>Posts this event once more, under the same webhook-id.</p>
@@ -107,7 +98,7 @@ const columns = (visit: Visit): readonly Column<PostRow>[] => [
 
 interface PostsProps {
   readonly visit: Visit
-  readonly list: List<PostRow>
+  readonly list: List<WebhookEvent>
 }
 
 export const Posts = ({ visit, list }: PostsProps) => {
@@ -140,7 +131,7 @@ export const Posts = ({ visit, list }: PostsProps) => {
   )
 }
 
-export interface ShownPost extends PostRow {
+export interface ShownPost extends WebhookEvent {
   readonly payload: unknown
 }
 
@@ -158,7 +149,7 @@ export const PostInFull = ({
 }: {
   readonly visit: Visit
   readonly post: ShownPost
-  readonly attempts: readonly AttemptRow[]
+  readonly attempts: readonly WebhookAttempt[]
 }) => (
   <Section id="event" title={post.type} says={post.id}>
     {visit.can('bodies') ? (

@@ -1,73 +1,27 @@
 /**
  * NAME      record - endpoints of webhooks as /v1 tells of them, and in words
  */
+import type { Webhook } from '../../../record/webhook.js'
 import { figure } from '../../parts/figure.js'
 import { Icon } from '../../parts/status.js'
 import { spanWords, Time } from '../../parts/time.js'
-
-export interface WebhookRow {
-  readonly id: string
-  readonly endpoint: string
-  readonly events: readonly string[]
-  readonly status: 'enabled' | 'disabled'
-  readonly disabled_reason: 'requested' | 'gone' | 'failures' | null
-  readonly disabled_at: string | null
-  readonly workspace_id: string | null
-  readonly mode: 'live' | 'test'
-  readonly domains: readonly string[]
-  readonly tags: readonly { readonly name: string; readonly value: string | null }[]
-  readonly header_names: readonly string[]
-  readonly fields: 'full' | 'thin'
-  readonly max_in_flight: number
-  readonly rate: number
-  readonly previous_secret_until: string | null
-  readonly health: {
-    readonly state: 'healthy' | 'failing' | 'disabled'
-    readonly failing_since: string | null
-    readonly failures: number
-    readonly last_failed_at: string | null
-    readonly last_succeeded_at: string | null
-    readonly next_try_at: string | null
-  }
-  readonly waiting: number
-  readonly created_at: string
-  readonly updated_at: string
-}
 
 export interface Behind {
   readonly events: number
   readonly capped: boolean
 }
 
-export interface ShownWebhook extends WebhookRow {
+export interface ShownWebhook extends Webhook {
   /** null: its place is older than the log. */
   readonly behind: Behind | null
 }
 
-export interface PostRow {
-  readonly id: string
-  readonly type: string
-  readonly created_at: string
-  readonly status: 'success' | 'pending' | 'attempting' | 'failed' | 'canceled'
-  readonly next_attempt_at: string | null
-  readonly post_id: string | null
-  readonly kind: 'event' | 'replay' | 'test'
-  readonly attempts: number
-  readonly url: string | null
-  readonly request_headers: Readonly<Record<string, string>> | null
-  readonly http_status_code: number | null
-  readonly duration_ms: number | null
-  readonly response: string | null
-  readonly cause: string | null
-  readonly updated_at: string
-}
-
 /** The host and path without the scheme: what people call an endpoint by. */
-export const nameOf = ({ endpoint }: Pick<WebhookRow, 'endpoint'>): string =>
+export const nameOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
   endpoint.replace(/^https?:\/\//, '').replace(/\?.*$/, '')
 
 /** The host alone, for a sentence. */
-export const hostOf = ({ endpoint }: Pick<WebhookRow, 'endpoint'>): string =>
+export const hostOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
   nameOf({ endpoint }).replace(/\/.*$/, '')
 
 const SHAPES = {
@@ -78,10 +32,10 @@ const SHAPES = {
 } as const
 
 /** /v1 calls an endpoint failing only after many failures in a row; somebody who looks wants to know before. */
-export const stateOf = ({ health }: WebhookRow): keyof typeof SHAPES =>
+export const stateOf = ({ health }: Webhook): keyof typeof SHAPES =>
   health.state === 'healthy' && health.failures > 0 ? 'refusing' : health.state
 
-export const Health = ({ row }: { readonly row: WebhookRow }) => {
+export const Health = ({ row }: { readonly row: Webhook }) => {
   const [tone, icon, hue, text] = SHAPES[stateOf(row)]
   return (
     <span class={`st ${tone}`.trim()}>
@@ -98,7 +52,7 @@ const OFF_BECAUSE = {
 } as const
 
 /** What the page of an endpoint is about, in one sentence. `cause` is that of its latest failure. */
-export const healthSentence = (row: WebhookRow, now: number, cause: string | null): string => {
+export const healthSentence = (row: Webhook, now: number, cause: string | null): string => {
   const { failing_since, failures, last_succeeded_at } = row.health
   const state = stateOf(row)
   const host = hostOf(row)

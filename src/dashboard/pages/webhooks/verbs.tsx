@@ -1,6 +1,7 @@
 /**
  * NAME      verbs - what can be done with an endpoint
  */
+import type { WebhookEvent } from '../../../record/webhook.js'
 import { mistake } from '../../ask.js'
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
@@ -8,7 +9,7 @@ import { useVisit } from '../../parts/context.js'
 import { Choice, Field, FormMarks, type Options, Verb } from '../../parts/form.js'
 import type { Visit } from '../../visit.js'
 import { type MadeWebhook, secretView } from './edit.js'
-import { hostOf, nameOf, type PostRow, type ShownWebhook } from './record.js'
+import { hostOf, nameOf, type ShownWebhook } from './record.js'
 
 const HOUR_MS = 3_600_000
 const FAILED = 'failed'
@@ -126,7 +127,7 @@ const change = async (visit: Visit, body: unknown, notice: string): Promise<Done
 }
 
 const test = async (visit: Visit): Promise<Done> => {
-  const post = await visit.ask<PostRow>('POST', pathOf(visit, '/test'), { scoped: false, body: {} })
+  const post = await visit.ask<WebhookEvent>('POST', pathOf(visit, '/test'), { scoped: false, body: {} })
   const { http_status_code: code, duration_ms: ms, cause, status } = post
   const said = code === null ? 'No answer came' : `It answered ${code}`
   const after = ms === null ? '' : ` after ${ms} ms`
