@@ -142,6 +142,18 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
     t.same(await store.depth(), [], 'nothing leased, nothing due')
   })
 
+  await t.test('a report that overtakes our lost connection leaves nothing held', async (t) => {
+    const at = await ground(store)
+    const mail = await accepted(store, at)
+    const claimed = await claimOne(store, at, T0)
+    await store.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: T0 }])
+    await store.settle([report(claimed.recipientId, { seen: 'dsn-delivered' })])
+    await store.settle([ofLease(claimed, { seen: 'postponed', reason: 'ambiguous' })])
+    t.equal(await statusOf(store, at, mail.id), 'delivered')
+    const found = await store.email(scopeOf(at), mail.id)
+    t.match(found?.recipients[0], { status: 'delivered', dueAt: null, held: null })
+  })
+
   await t.test('the same report twice is one event', async (t) => {
     const at = await ground(store)
     const mail = await accepted(store, at)

@@ -59,9 +59,6 @@ export interface QueueCount {
   readonly underWay: number
 }
 
-/** In `held`: nobody's hold, but a mail whose fate a broken connection hid. */
-export const AMBIGUOUS = 'ambiguous'
-
 export interface QueueEntry {
   readonly recipientId: string
   readonly emailId: string

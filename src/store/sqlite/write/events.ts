@@ -6,7 +6,6 @@
  */
 
 import type { EventSource } from '../../../lifecycle/event.js'
-import type { Outcome } from '../../../lifecycle/facts.js'
 import type { EventKind } from '../../../mail/status.js'
 import type { Notice } from '../../port/log.js'
 import { createMtaNumber, flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../log/codec.js'
@@ -106,8 +105,6 @@ export const createAddNotice = ({
     return changes === 0 ? null : ord
   }
 }
-
-export const moreOf = ({ reply, mta, detail }: Outcome): More => ({ reply, mta, detail })
 
 /** A change that nobody said anything about. */
 export const plainEvent = (

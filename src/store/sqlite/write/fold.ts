@@ -9,7 +9,8 @@
  */
 
 import type { Statement } from 'better-sqlite3'
-import { aggregate, type Counts, STATUSES, type Status } from '../../../mail/status.js'
+import { statusAfter } from '../../../lifecycle/counts.js'
+import { type Counts, STATUSES, type Status } from '../../../mail/status.js'
 import type { Db } from '../connect.js'
 
 export interface FoldedEmail {
@@ -22,7 +23,9 @@ export interface FoldedEmail {
 
 export interface Fold {
   counts(ord: number): Counts
-  /** Moves one recipient `from` to `to`; answers the email's status after it. */
+  /** Stores that one recipient has gone `from` one status `to` another, and its mail from `before` to `after`. */
+  write(ord: number, from: Status, to: Status, before: Status, after: Status, now: number): void
+  /** Decides and stores it; answers the mail's status after it. */
   move(email: FoldedEmail, from: Status, to: Status, now: number): Status
 }
 
@@ -48,20 +51,20 @@ export const createFold = (db: Db): Fold => {
     return row
   }
 
-  const statusAfter = (email: FoldedEmail, from: Status, to: Status): Status => {
-    if (email.total === 1) return to
-    const before = counts(email.ord)
-    return aggregate({ ...before, [from]: before[from] - 1, [to]: before[to] + 1 })
+  const write: Fold['write'] = (ord, from, to, before, after, now) => {
+    if (from === to) return
+    if (before === after) statement(from, to, false).run(now, ord)
+    else statement(from, to, true).run(now, after, ord)
   }
 
   return {
     counts,
-    move(email, from, to, now) {
-      if (from === to) return email.status
-      const status = statusAfter(email, from, to)
-      if (status === email.status) statement(from, to, false).run(now, email.ord)
-      else statement(from, to, true).run(now, status, email.ord)
-      return status
+    write,
+    move({ ord, status, total }, from, to, now) {
+      if (from === to) return status
+      const after = statusAfter({ status, total, counts: total === 1 ? null : counts(ord) }, from, to)
+      write(ord, from, to, status, after, now)
+      return after
     },
   }
 }

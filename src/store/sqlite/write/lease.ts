@@ -9,8 +9,8 @@
  */
 
 import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
+import { AMBIGUOUS } from '../../../lifecycle/recipient.js'
 import type { Status } from '../../../mail/status.js'
-import { AMBIGUOUS } from '../../port/operations.js'
 import type { Standing } from '../operate/holds.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
