@@ -83,6 +83,11 @@ export const command = <const P extends Named<PositionalOptions>, const O extend
   run: async (args, terminal) => (await spec.run(args as ArgsOf<P, O>, terminal)) ?? undefined,
 })
 
+/** Of what needs no reason. */
+export const WHY = {
+  reason: { type: 'string', describe: 'Why; it stands in the audit', requiresArg: true },
+} as const satisfies Named<Options>
+
 export const GLOBAL_OPTIONS = {
   config: { type: 'string', describe: 'Configuration file', requiresArg: true },
   json: { type: 'boolean', describe: 'Print one JSON document' },

@@ -105,8 +105,8 @@ export const openStore = async (place: PepperPlace): Promise<Store> => {
   })
 }
 
-/** As whom a command acts: the user of the system who gave it. */
-export const cliActor = (): Actor => {
+/** As whom a command acts: the user of the system who gave it, with the `--reason` of it. */
+export const cliActor = (reason?: unknown): Actor => {
   const uid = process.getuid?.() ?? 0
   let name: string | null = null
   try {
@@ -114,19 +114,20 @@ export const cliActor = (): Actor => {
   } catch {
     // a user without a name, as in a container
   }
-  return { kind: 'cli', id: `cli:${uid}`, name, address: null }
+  const actor: Actor = { kind: 'cli', id: `cli:${uid}`, name, address: null }
+  return typeof reason === 'string' ? { ...actor, reason } : actor
 }
 
 /** Opens the store of a configuration, uses it, closes it. What it changes is written down as the user's. */
 export const withStore = async <T>(
-  args: Globals,
+  args: Globals & { readonly reason?: unknown },
   use: (store: Store, config: Config) => Promise<T>,
 ): Promise<T> => {
   const config = configOf(args)
   const store = await openStore(config)
   try {
     await store.open()
-    return await use(store.by(cliActor()), config)
+    return await use(store.by(cliActor(args.reason)), config)
   } finally {
     await store.close()
   }
@@ -139,7 +140,10 @@ export const asOneOrder = (house: House): House => {
 }
 
 /** The store with its first account, ready for the verbs of tenant/. */
-export const withHouse = async <T>(args: Globals, use: (house: House) => Promise<T>): Promise<T> =>
+export const withHouse = async <T>(
+  args: Globals & { readonly reason?: unknown },
+  use: (house: House) => Promise<T>,
+): Promise<T> =>
   withStore(args, async (store, config) => {
     const ground: TenantGround = {
       store,

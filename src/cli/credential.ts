@@ -9,7 +9,7 @@ import { Fault } from '../base/fault.js'
 import { credential as credentialRecord } from '../http/render.js'
 import { removed } from '../record/removed.js'
 import { createCredential, loginText, revokeCredential } from '../tenant/credential.js'
-import { command, type Subject } from './command.js'
+import { command, type Subject, WHY } from './command.js'
 import { readSecretFile, withHouse } from './context.js'
 import { importAll } from './credential-import.js'
 import { credentialTable, WORKSPACE } from './credential-words.js'
@@ -78,6 +78,7 @@ const revoke = command({
   usage: 'revoke <id>',
   summary: 'End a credential, at once and for good',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, cred_…' } },
+  options: WHY,
   destroys: true,
   run: (args, terminal) =>
     withHouse(args, async ({ store, ground, account }) => {

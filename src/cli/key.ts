@@ -9,7 +9,7 @@ import { Fault } from '../base/fault.js'
 import { apiKey, createdKey } from '../http/render.js'
 import { removed } from '../record/removed.js'
 import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
-import { command, type Subject } from './command.js'
+import { command, type Subject, WHY } from './command.js'
 import { withHouse } from './context.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
@@ -78,6 +78,7 @@ const revoke = command({
   usage: 'revoke <id>',
   summary: 'End a key, at once and for good',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, key_…' } },
+  options: WHY,
   destroys: true,
   run: (args, terminal) =>
     withHouse(args, async ({ store, ground, account }) => {

@@ -11,7 +11,7 @@ import { leaderOf } from '../store/following.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
-import { command, type Subject } from './command.js'
+import { command, type Subject, WHY } from './command.js'
 import { type House, readPasswordFile, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
@@ -117,7 +117,7 @@ const update = command({
   usage: 'update <ref>',
   summary: 'Change a pool; the upstreams given are its whole new list',
   positionals: REF,
-  options: { name: { type: 'string', describe: 'New name' }, ...OPTIONS },
+  options: { name: { type: 'string', describe: 'New name' }, ...OPTIONS, ...WHY },
   run: async (args, terminal) => {
     const changed = ['name', ...Object.keys(OPTIONS)].some((name) => args[name as 'name'] !== undefined)
     if (!changed) throw usage('pool update needs something to change, such as --upstream')
@@ -136,6 +136,7 @@ const remove = command({
   usage: 'delete <ref>',
   summary: 'Delete a pool that no workspace uses',
   positionals: REF,
+  options: WHY,
   destroys: true,
   run: (args, terminal) =>
     withHouse(args, async ({ ground, account }) => {

@@ -22,7 +22,7 @@ import {
   suppress,
 } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command, type Subject } from './command.js'
+import { command, type Subject, WHY } from './command.js'
 import { asOneOrder, type House, withHouse } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
@@ -145,7 +145,7 @@ const remove = command({
   usage: 'remove <ref>',
   summary: 'Write to an address again',
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Id or address' } },
-  options: PLACE,
+  options: { ...PLACE, ...WHY },
   destroys: true,
   run: (args, terminal) =>
     withHouse(args, async (house) => {

@@ -13,7 +13,7 @@ import { type Trial, trialRecord, tryUpstream } from '../relay/dialogue/trial.js
 import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
-import { command, type Subject } from './command.js'
+import { command, type Subject, WHY } from './command.js'
 import { type House, readPasswordFile, withHouse } from './context.js'
 import { badInput } from './exit.js'
 import { upstreamText } from './pool.js'
@@ -251,6 +251,7 @@ const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
     usage: `${verb} <ref>`,
     summary,
     positionals: ONE,
+    options: WHY,
     run: (args, terminal) =>
       withHouse(args, async (house) => {
         const places = await named(house, args.ref, verb)

@@ -111,9 +111,15 @@ export const asSeenBy =
       ? { ...record, subject: null }
       : record
 
-/** The ground of one call: what is changed from it is written down as the caller's. */
-const groundOf = (ground: Ground, { principal, request }: Call): Ground => {
-  const actor = { ...principal.actor, address: request.app.address }
+/** Of a body that says why. */
+const reasonIn = (body: unknown): { readonly reason?: string } => {
+  const { reason } = (body ?? {}) as { readonly reason?: unknown }
+  return typeof reason === 'string' ? { reason } : {}
+}
+
+/** The ground of one call: what is changed from it is written down as the caller's, with the reason in its body. */
+const groundOf = (ground: Ground, { principal, request, body }: Call): Ground => {
+  const actor = { ...principal.actor, address: request.app.address, ...reasonIn(body) }
   return { ...ground, store: ground.store.by(actor), tenants: ground.tenants.by(actor) }
 }
 

@@ -1,4 +1,4 @@
-/** Every endpoint that changes something is called as a person, and leaves one entry in the audit, of that person. */
+/** Every endpoint that changes something is called as a person, and leaves one entry in the audit: of that person, with the reason given. */
 import t, { type Test } from 'tap'
 import type { Endpoint } from '../../src/http/endpoint.js'
 import type { Ground } from '../../src/http/ground.js'
@@ -61,7 +61,8 @@ const scheduled = () => make('/v1/emails', { ...MAIL, scheduled_at: later })
 const scope = { workspace_id: kit.workspaceId }
 // those of another are suppressed when it is accepted, and die no second time
 const incident = () => openIncident(kit.store, kit, kit.clock.now(), `d${++n}.test`)
-const order = { scope, reason: 'because' }
+const why = { reason: 'because' }
+const order = { scope, ...why }
 const bulk = { action: 'cancel', q: 'to:nobody@example.com', reason: 'because' }
 const since = new Date(Date.now() - 3_600_000).toISOString()
 
@@ -86,24 +87,27 @@ const CALLS: Readonly<Record<string, () => Wish | Promise<Wish>>> = {
     return [`/v1/workspaces/${await make('/v1/workspaces', wish)}?confirm=${wish.slug}`]
   },
   createApiKey: () => ['/v1/api-keys', apiKey],
-  revokeApiKey: async () => [`/v1/api-keys/${await make('/v1/api-keys', apiKey)}`],
+  revokeApiKey: async () => [`/v1/api-keys/${await make('/v1/api-keys', apiKey)}`, why],
   createCredential: () => ['/v1/credentials', credential()],
-  revokeCredential: async () => [`/v1/credentials/${await make('/v1/credentials', credential())}`],
+  revokeCredential: async () => [`/v1/credentials/${await make('/v1/credentials', credential())}`, why],
   addSuppression: () => ['/v1/suppressions', { email: address() }],
-  removeSuppression: async () => [`/v1/suppressions/${await make('/v1/suppressions', { email: address() })}`],
+  removeSuppression: async () => [
+    `/v1/suppressions/${await make('/v1/suppressions', { email: address() })}`,
+    why,
+  ],
   addSuppressions: () => ['/v1/suppressions/batch/add', { emails: [address()] }],
   removeSuppressions: async () => [
     '/v1/suppressions/batch/remove',
-    { ids: [await make('/v1/suppressions', { email: address() })] },
+    { ids: [await make('/v1/suppressions', { email: address() })], ...why },
   ],
   dismissIncident: async () => [`/v1/incidents/${await incident()}/dismiss`],
   acceptIncident: async () => [`/v1/incidents/${await incident()}/accept`],
   createEgressPool: () => ['/v1/egress-pools', pool()],
   updateEgressPool: async () => [
     `/v1/egress-pools/${await make('/v1/egress-pools', pool())}`,
-    { notify_success: false },
+    { notify_success: false, ...why },
   ],
-  deleteEgressPool: async () => [`/v1/egress-pools/${await make('/v1/egress-pools', pool())}`],
+  deleteEgressPool: async () => [`/v1/egress-pools/${await make('/v1/egress-pools', pool())}`, why],
   createDomain: () => ['/v1/domains', domain()],
   checkDomain: async () => [`/v1/domains/${await make('/v1/domains', domain())}/check`, {}],
   rotateDomain: async () => [`/v1/domains/${await make('/v1/domains', domain())}/rotate`, {}],
@@ -173,6 +177,7 @@ const leaves = async (t: Test, { id, method }: Endpoint, call: () => Wish | Prom
     `${id} by whom`,
   )
   t.equal(entries.length, 1, `${id}: ${entries.map(({ action }) => action).join(', ')}`)
+  if (body !== undefined && 'reason' in body) t.equal(entries[0]?.detail.reason, body.reason, `${id}: why`)
 }
 
 t.test('each change has one entry, of whoever asked', async (t) => {

@@ -12,7 +12,7 @@ import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/api-key.js'
-import { removed as removedShape } from '../shapes/common.js'
+import { removed as removedShape, whyBody } from '../shapes/common.js'
 import { readTime } from '../wire/time.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
@@ -90,6 +90,7 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     summary: 'Revoke an API key, at once and for good',
     description:
       'The next request with it is answered 401, and an open SMTP session is refused at its next mail.',
+    body: whyBody,
     answers: { 200: removedShape('key', 'api_key').meta({ name: 'RemovedApiKey' }) },
     faults: ['api_key.not_found'],
     async handle(call) {

@@ -9,6 +9,7 @@ import { checkNewCredential } from '../../tenant/credential.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
+import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/credential.js'
 import { pageOnly } from '../shapes/workspace.js'
 
@@ -71,6 +72,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/credentials/{id}',
     summary: 'Revoke an SMTP credential, at once and for good',
     description: 'An open SMTP session is refused at its next mail.',
+    body: whyBody,
     answers: { 200: shapes.removedCredential },
     faults: ['credential.not_found'],
     async handle(call) {

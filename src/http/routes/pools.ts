@@ -16,7 +16,7 @@ import type { Member, MemberAuth } from '../../tenant/upstream.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, pageFor } from '../ground.js'
 import * as render from '../render.js'
-import { removed as removedShape } from '../shapes/common.js'
+import { removed as removedShape, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/pool.js'
 import { notAsRead } from '../shapes/read-back.js'
 import { pageOnly } from '../shapes/workspace.js'
@@ -167,6 +167,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     summary: 'Remove an egress pool that nothing uses',
     description:
       'Answers 409 `resource.conflict`, reason `in_use`, while a workspace uses it or mail waits in it; reason `built_in` for those that come with an account.',
+    body: whyBody,
     answers: { 200: removedShape('pool', 'egress_pool').meta({ name: 'RemovedEgressPool' }) },
     faults: ['egress_pool.not_found', 'resource.conflict'],
     async handle(call) {

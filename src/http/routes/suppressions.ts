@@ -16,6 +16,7 @@ import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, listAnswer } from '../ground.js'
 import * as render from '../render.js'
+import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/suppression.js'
 import { readTime } from '../wire/time.js'
 
@@ -159,6 +160,7 @@ const one = (ground: Ground): readonly Endpoint[] => [
     path: '/v1/suppressions/{ref}',
     summary: 'Write to an address again, by id or address',
     description: 'Of the list of the workspace, else of that of the account, which needs a platform key.',
+    body: whyBody,
     answers: { 200: shapes.removedSuppression },
     faults: ['auth.scope_forbidden', 'suppression.not_found'],
     async handle(call) {

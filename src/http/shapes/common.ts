@@ -15,6 +15,13 @@ export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(nu
 /** A body that there must be; null is no body. */
 export const body = <T>(schema: Joi.ObjectSchema<T>): Joi.ObjectSchema<T> => schema.empty(null).required()
 
+/** What may be said of a change that needs no reason. */
+export const why = (): Joi.StringSchema =>
+  orNull(Joi.string().allow('').max(500)).description('Why; it stands in the audit')
+
+/** The body of a DELETE, which may be left out. */
+export const whyBody = Joi.object<{ readonly reason?: string }>({ reason: why() }).empty(null)
+
 export const text = (max: number): Joi.StringSchema => Joi.string().allow('').max(max)
 
 export const timestamp = (): Joi.StringSchema => Joi.string().max(64)

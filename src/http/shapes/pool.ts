@@ -9,7 +9,7 @@ import Joi from 'joi'
 import type { AuthMechanism, PoolRow, UpstreamRow } from '../../store/port/tenants/tenants.js'
 import { MECHANISMS } from '../../tenant/oauth.js'
 import { TLS_MODES } from '../../tenant/upstream.js'
-import { body, id, listOf, nullable, orNull, time } from './common.js'
+import { body, id, listOf, nullable, orNull, time, why } from './common.js'
 import { asRead } from './read-back.js'
 
 const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
@@ -103,7 +103,7 @@ const name = () => orNull(Joi.string().max(63))
 export const poolBody = body(
   Joi.object<PoolBody>({ name: name().required(), members: members(member), ...fields }),
 )
-export const poolChange = body<Partial<PoolBody>>(
+export const poolChange = body<Partial<PoolBody> & { readonly reason?: string }>(
   Joi.object({
     id: asRead.text(),
     object: asRead.text(),
@@ -114,6 +114,7 @@ export const poolChange = body<Partial<PoolBody>>(
     ...fields,
     created_at: asRead.text(),
     updated_at: asRead.text(),
+    reason: why(),
   }),
 )
 

@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { SUPPRESSION_ORIGINS } from '../../store/port/tenants/tenants.js'
-import { body, fileQuery, id, listOf, nullable, orNull, removed, time, timestamp } from './common.js'
+import { body, fileQuery, id, listOf, nullable, orNull, removed, time, timestamp, why } from './common.js'
 
 const ORIGINS = SUPPRESSION_ORIGINS
 
@@ -43,9 +43,10 @@ export const addBatch = body(
 
 /** By address, by id, or both. */
 export const removeBatch = body(
-  Joi.object<{ emails?: readonly string[]; ids?: readonly string[]; scope?: Scope }>({
+  Joi.object<{ emails?: readonly string[]; ids?: readonly string[]; reason?: string; scope?: Scope }>({
     emails: emails(),
     ids: orNull(Joi.array().items(Joi.string().max(100)).min(1).max(100)),
+    reason: why(),
     scope: orNull(scope()),
   }).or('emails', 'ids'),
 )

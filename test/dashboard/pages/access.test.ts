@@ -34,9 +34,10 @@ t.test('a key is made, shown once with ready lines, and dies when it is revoked'
   t.match(list.html, secret.slice(0, 21))
   t.notMatch(list.html, secret)
   const [, id = ''] = /name="id" value="(key_\w+)"/.exec(list.html) ?? []
-  const after = await browser.send(list, 'revoke', {}, { id })
+  const after = await browser.send(list, 'revoke', { reason: 'it was in a chat' }, { id })
   t.match(after.html, 'is revoked: its next request is refused.')
   t.equal((await postern.api('GET', '/v1/session', secret)).status, 401)
+  t.match((await browser.visit(`/settings/audit?target=${id}`)).html, 'it was in a chat')
 })
 
 t.test('a mistake stands beside its field, and what was typed is still there', async (t) => {

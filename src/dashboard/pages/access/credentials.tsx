@@ -159,7 +159,9 @@ export const credentialsPage: Page = {
   },
   actions: {
     async revoke(visit, form) {
-      await visit.ask('DELETE', `/v1/credentials/${encodeURIComponent(form.raw('id'))}`)
+      await visit.ask('DELETE', `/v1/credentials/${encodeURIComponent(form.raw('id'))}`, {
+        body: { reason: form.text('reason') },
+      })
       return { to: visit.link('/credentials'), notice: `${form.raw('name')} is revoked.` }
     },
   },

@@ -189,7 +189,9 @@ export const keysPage: Page = {
   },
   actions: {
     async revoke(visit, form) {
-      await visit.ask('DELETE', `/v1/api-keys/${encodeURIComponent(form.raw('id'))}`)
+      await visit.ask('DELETE', `/v1/api-keys/${encodeURIComponent(form.raw('id'))}`, {
+        body: { reason: form.text('reason') },
+      })
       return {
         to: visit.link('/keys'),
         notice: `${form.raw('name')} is revoked: its next request is refused.`,

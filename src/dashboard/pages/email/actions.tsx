@@ -108,7 +108,6 @@ export const EmailActions = (props: Props) => {
             action="unsuppress"
             label={`Write to ${short(address)} again`}
             does="Take it off the list"
-            reason="none"
             about={{ address }}
           >
             <p>
@@ -158,7 +157,10 @@ const ordered =
 const unsuppress = async (visit: Visit, form: Form): Promise<Done> => {
   const address = form.raw('address')
   const headers = await workspaceOf(visit)
-  await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(address)}`, { headers })
+  await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(address)}`, {
+    headers,
+    body: { reason: form.text('reason') },
+  })
   if (!form.has('again')) return here(visit, `${address} is off the suppression list.`)
   const made = await visit.ask<Email>('POST', `${mailPath(visit)}/resend`, { body: { to: [address] } })
   return {

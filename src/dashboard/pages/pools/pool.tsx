@@ -68,7 +68,7 @@ const Acts = ({ visit, row, pool }: Seen & { readonly row: Member }) => {
         <Verb
           action="state"
           label={STATES[state].label}
-          reason="none"
+          reason={state === 'active' ? 'optional' : 'required'}
           harm={STATES[state].harm && alone}
           about={{ upstream_id: row.id, state }}
           tiny
@@ -80,7 +80,7 @@ const Acts = ({ visit, row, pool }: Seen & { readonly row: Member }) => {
       <a class="b tiny" href={visit.here({ change: row.id })}>
         Change
       </a>
-      <Verb action="remove" label="Remove" reason="none" about={{ upstream_id: row.id }} harm tiny>
+      <Verb action="remove" label="Remove" about={{ upstream_id: row.id }} harm tiny>
         {name} and its password are forgotten.
         {pool.members.length === 1 ? ' The pool has no other upstream: its mail would wait.' : ''}
       </Verb>
@@ -247,7 +247,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
           says={<span dir="auto">{poolSentence(pool, health, nameOf).text}</span>}
           actions={
             visit.may('member') && pool.kind === 'relay' ? (
-              <Verb action="delete" label="Delete" reason="none" harm>
+              <Verb action="delete" label="Delete" harm>
                 The pool and the passwords of its upstreams are forgotten. Refused while a workspace uses it
                 or mail waits in it.
               </Verb>
@@ -273,11 +273,14 @@ const tried = async (visit: Visit, upstreamId: string | null): Promise<readonly 
 /** Changes the list of members as it is now; what is not touched keeps its settings and its password. */
 const changeMembers = async (
   visit: Visit,
+  form: Form,
   change: (members: readonly Member[]) => readonly object[],
 ): Promise<Pool> => {
   const path = pathOf(visit.params.id ?? '')
   const { members } = await visit.ask<Pool>('GET', path)
-  return besideFields(visit.ask<Pool>('PATCH', path, { body: { members: change(members) } }))
+  return besideFields(
+    visit.ask<Pool>('PATCH', path, { body: { members: change(members), reason: form.text('reason') } }),
+  )
 }
 
 const here = (visit: Visit): string => visit.link(`/pools/${visit.params.id}`)
@@ -285,7 +288,7 @@ const here = (visit: Visit): string => visit.link(`/pools/${visit.params.id}`)
 const save = async (visit: Visit, form: Form): Promise<Done> => {
   const id = form.text('upstream_id')
   const wish = memberOf(form)
-  const pool = await changeMembers(visit, (members) =>
+  const pool = await changeMembers(visit, form, (members) =>
     id === null
       ? [...members.map(kept), wish]
       : members.map((one) => (one.id === id ? { id, state: one.state, ...wish } : kept(one))),
@@ -306,7 +309,7 @@ export const poolPage: Page = {
     async state(visit, form) {
       const state = form.raw('state')
       const id = form.raw('upstream_id')
-      const { members } = await changeMembers(visit, (all) =>
+      const { members } = await changeMembers(visit, form, (all) =>
         all.map((one) => ({ ...kept(one), ...(one.id === id && { state }) })),
       )
       const one = members.find((member) => member.id === id)
@@ -314,7 +317,7 @@ export const poolPage: Page = {
     },
     async remove(visit, form) {
       const id = form.raw('upstream_id')
-      await changeMembers(visit, (members) => members.filter((one) => one.id !== id).map(kept))
+      await changeMembers(visit, form, (members) => members.filter((one) => one.id !== id).map(kept))
       return { to: here(visit), notice: 'The upstream is removed.' }
     },
     async settings(visit, form) {
@@ -328,8 +331,8 @@ export const poolPage: Page = {
       })
       return { to: visit.link(`/pools/${id}`), notice: 'The pool is changed.' }
     },
-    async delete(visit) {
-      await visit.ask('DELETE', pathOf(visit.params.id ?? ''))
+    async delete(visit, form) {
+      await visit.ask('DELETE', pathOf(visit.params.id ?? ''), { body: { reason: form.text('reason') } })
       return { to: visit.link('/pools'), notice: 'The pool is deleted.' }
     },
   },

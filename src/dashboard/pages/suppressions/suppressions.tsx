@@ -83,7 +83,7 @@ const columns = (visit: Visit): readonly Column<Suppression>[] => [
           head: '',
           kind: 'act' as const,
           cell: (row: Suppression) => (
-            <Verb action="remove" label="Remove" reason="none" about={{ email: row.email }} tiny>
+            <Verb action="remove" label="Remove" about={{ email: row.email }} tiny>
               {row.email} is written to again. What was suppressed meanwhile was not kept: send it again from
               its page.
             </Verb>
@@ -295,7 +295,10 @@ export const suppressionsPage: Page = {
     async remove(visit, form) {
       const slug = chosenWorkspace(visit, await workspacesOf(visit))
       const email = form.raw('email')
-      await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(email)}`, within(slug))
+      await visit.ask('DELETE', `/v1/suppressions/${encodeURIComponent(email)}`, {
+        ...within(slug),
+        body: { reason: form.text('reason') },
+      })
       return { to: visit.link('/suppressions', { address: email }), notice: `${email} is written to again.` }
     },
   },

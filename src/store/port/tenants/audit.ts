@@ -17,6 +17,8 @@ export interface Actor {
   /** As people know it, when it was done. */
   readonly name: string | null
   readonly address: string | null
+  /** Why, where that is said; it stands in the detail of the entry. */
+  readonly reason?: string
 }
 
 export type AuditValue = string | number | boolean | null | readonly string[]

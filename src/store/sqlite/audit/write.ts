@@ -33,7 +33,8 @@ export const createWriteEntry = ({ db, order }: Pick<WriteContext, 'db' | 'order
   )
   return ({ actor, entry: id }, entry) => {
     const now = Date.now()
-    const { accountId, action, object, workspaceId = null, detail = {} } = entry
+    const { accountId, action, object, workspaceId = null } = entry
+    const detail = { ...(actor.reason && { reason: actor.reason }), ...entry.detail }
     insert.run(
       ...[order.next(), id ?? newId('aud', now), accountId, now],
       ...[actor.kind, actor.id, actor.name, actor.address],
