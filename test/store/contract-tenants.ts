@@ -74,7 +74,7 @@ const upstream: UpstreamRow = {
   state: 'active',
 }
 
-const poolFor = (at: Ground, over: Partial<PoolRow> = {}): PoolRow => ({
+export const poolFor = (at: Ground, over: Partial<PoolRow> = {}): PoolRow => ({
   id: newId('pool'),
   accountId: at.accountId,
   name: 'main',

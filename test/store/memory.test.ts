@@ -6,6 +6,8 @@ import t, { type Test } from 'tap'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createMemory } from '../../src/store/sqlite/read/memory.js'
+import { CHANGES_STEP } from '../../src/store/sqlite/thread/changes.js'
+import { credentialFor, poolFor } from './contract-tenants.js'
 import { ground } from './fixture.js'
 
 const folder = (test: Test): string => {
@@ -14,9 +16,10 @@ const folder = (test: Test): string => {
   return dir
 }
 
-t.test('one read serves until somebody commits', async (t) => {
+t.test('one read serves until such a row changes', async (t) => {
   const file = prepareFile(folder(t))
   const writer = openWriter(file)
+  writer.exec(CHANGES_STEP)
   writer.exec('CREATE TABLE things (name TEXT)')
   const reader = openReader(file)
   const remember = createMemory(reader)
@@ -30,14 +33,15 @@ t.test('one read serves until somebody commits', async (t) => {
   t.equal(things(), 0)
   t.equal(things(), 0)
   t.equal(reads, 1)
-  writer.exec("INSERT INTO things VALUES ('a')")
+  writer.exec("BEGIN; INSERT INTO things VALUES ('a'); UPDATE changes SET n = n + 1")
+  t.equal(things(), 0, 'what is not committed is not there')
+  writer.exec('COMMIT')
   t.equal(things(), 1, 'the very next look sees it')
   t.equal(things(), 1)
   t.equal(reads, 2)
-  writer.exec("BEGIN; INSERT INTO things VALUES ('b')")
-  t.equal(things(), 1, 'what is not committed is not there')
-  writer.exec('ROLLBACK')
+  writer.exec('CREATE TABLE mails (id TEXT)')
   t.equal(things(), 1)
+  t.equal(reads, 2, 'a commit that is about mail alone costs no read')
   reader.close()
   writer.close()
 })
@@ -45,6 +49,7 @@ t.test('one read serves until somebody commits', async (t) => {
 t.test('it forgets rather than grow without end', async (t) => {
   const file = prepareFile(folder(t))
   const writer = openWriter(file)
+  writer.exec(CHANGES_STEP)
   writer.exec('CREATE TABLE things (name TEXT)')
   const reader = openReader(file)
   const remember = createMemory(reader)
@@ -73,4 +78,33 @@ t.test('what another process changes is seen by the next read', async (t) => {
     t.equal((await daemon.workspace(accountId, workspace.id))?.name, `Name ${i}`)
     t.equal((await daemon.workspace(accountId, 'default'))?.name, `Name ${i}`, 'by its slug too')
   }
+})
+
+t.test('whatever a mail asks for is forgotten by the change of another process', async (t) => {
+  const dataDir = folder(t)
+  const daemon = openSqliteStore({ dataDir, daemon: true })
+  const other = openSqliteStore({ dataDir, daemon: false })
+  await daemon.open()
+  await other.open()
+  t.teardown(async () => {
+    await other.close()
+    await daemon.close()
+  })
+  const at = await ground(daemon)
+  const { accountId } = at
+  const pool = poolFor(at, { name: 'first' })
+  await daemon.createPool(pool)
+  t.equal((await daemon.pool(accountId, pool.id))?.name, 'first')
+  t.equal((await daemon.pool(accountId, 'first'))?.id, pool.id)
+  t.same(await daemon.credentialsByRange(), [])
+  t.same(await daemon.credentialsByUsername('app'), [])
+  await other.updatePool({ ...pool, name: 'second' })
+  t.equal((await daemon.pool(accountId, pool.id))?.name, 'second')
+  t.equal(await daemon.pool(accountId, 'first'), null)
+  const one = credentialFor(at, { username: 'app', cidr: '10.0.0.0/8' })
+  await other.createCredential(one)
+  t.equal((await daemon.credentialsByRange()).length, 1)
+  t.equal((await daemon.credentialsByUsername('app')).length, 1)
+  await other.revokeCredential(accountId, one.id)
+  t.same(await daemon.credentialsByRange(), [])
 })

@@ -2,13 +2,14 @@
  * NAME      memory - rows that are read for every mail
  * DESCRIPTION
  *   Keys, credentials, workspaces and pools hardly change, and each mail asks
- *   for several. What was read is good until anybody commits anything:
- *   `data_version` tells, whichever thread or process it was, at the price of
- *   looking at the log's header. So a revoked key is gone from the very next
- *   read, and a crowd that arrives between two commits shares one read.
+ *   for several. What was read is good until somebody changes such a row:
+ *   `data_version` tells that anybody has committed, whichever thread or process
+ *   it was, at the price of looking at the log's header; then one row
+ *   (thread/changes.ts) tells whether it was more than mail on its way. So a
+ *   revoked key is gone from the very next read.
  * NOTES
  *   A row that is read just after a commit that was not seen yet is newer than
- *   what it is filed under; the next look finds the version moved, and forgets it.
+ *   what it is filed under; the next look finds the count moved, and forgets it.
  */
 import type { Db } from '../connect.js'
 
@@ -19,12 +20,20 @@ const MOST = 1_000
 
 export const createMemory = (db: Db): Remember => {
   const version = db.prepare<[], number>('PRAGMA data_version').pluck()
+  const changes = db.prepare<[], number>('SELECT n FROM changes').pluck()
   const known = new Map<string, unknown>()
   let seen: number | undefined
-  return <T>(place: string, read: () => T): T => {
+  let changed: number | undefined
+  const isOld = (): boolean => {
     const now = version.get()
-    if (now !== seen || known.size >= MOST) known.clear()
+    if (now === seen) return false
     seen = now
+    const before = changed
+    changed = changes.get()
+    return changed !== before
+  }
+  return <T>(place: string, read: () => T): T => {
+    if (isOld() || known.size >= MOST) known.clear()
     if (known.has(place)) return known.get(place) as T
     const found = read()
     known.set(place, found)

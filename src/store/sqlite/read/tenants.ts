@@ -2,7 +2,7 @@
  * NAME      tenants - reading who is who
  * DESCRIPTION
  *   Point reads and short lists. What every mail asks for is remembered until
- *   the next commit (memory.ts), so a revoked key is gone from the very next
+ *   such a row changes (memory.ts), so a revoked key is gone from the very next
  *   read, whichever process revoked it.
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
@@ -44,6 +44,10 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
   const workspaceBySlug = reader(WORKSPACES, 'slug = ? AND account_id = ? AND deleted_at IS NULL')
   const keyByLookup = reader(KEYS, 'lookup = ?')
   const keyById = reader(KEYS, 'account_id = ? AND id = ?')
+  const poolByRef = reader(
+    KNOWN_POOLS,
+    'account_id = ? AND (id = ? OR name = ?) AND deleted_at IS NULL ORDER BY id = ? DESC',
+  )
   const credentialById = reader(CREDENTIALS, 'id = ?')
 
   return {
@@ -69,21 +73,15 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
         : list(KEYS, 'account_id = ? AND lookup = ?', [accountId, lookup], page),
     credential: (id: string): CredentialRow | null => remember(`credential ${id}`, () => credentialById(id)),
     credentialsByUsername: (username: string): readonly CredentialRow[] =>
-      all(CREDENTIALS, 'username = ? ORDER BY ord', username),
-    credentialsByRange: (): readonly CredentialRow[] => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY ord'),
+      remember(`username ${username}`, () => all(CREDENTIALS, 'username = ? ORDER BY ord', username)),
+    credentialsByRange: (): readonly CredentialRow[] =>
+      remember('ranges', () => all(CREDENTIALS, 'cidr IS NOT NULL ORDER BY ord')),
     credentialByCertificate: (fingerprint: string): CredentialRow | null =>
       all(CREDENTIALS, 'certificate_fingerprint = ?', fingerprint)[0] ?? null,
     credentials: (accountId: string, page: Page): Rows<CredentialRow> =>
       list(CREDENTIALS, 'account_id = ?', [accountId], page),
     pool: (accountId: string, ref: string): KnownPool | null =>
-      one(
-        KNOWN_POOLS,
-        'account_id = ? AND (id = ? OR name = ?) AND deleted_at IS NULL ORDER BY id = ? DESC',
-        accountId,
-        ref,
-        ref,
-        ref,
-      ),
+      remember(`pool ${accountId} ${ref}`, () => poolByRef(accountId, ref, ref, ref)),
     pools: (accountId: string, page: Page): Rows<KnownPool> =>
       list(KNOWN_POOLS, 'account_id = ? AND deleted_at IS NULL', [accountId], page),
     allPools: (): readonly KnownPool[] => all(KNOWN_POOLS, 'deleted_at IS NULL ORDER BY ord'),

@@ -26,6 +26,7 @@ import { OWED_STEP } from '../owed/step.js'
 import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
+import { CHANGES_STEP } from '../thread/changes.js'
 import { INCIDENTS_STEP } from '../watch/incident-step.js'
 import { SOFT_BOUNCES_STEP } from '../watch/soft-bounces.js'
 import { WATCH_STEP } from '../watch/step.js'
@@ -306,4 +307,5 @@ export const STEPS: readonly Step[] = [
   SOFT_BOUNCES_STEP,
   REST_STEP,
   ROUTES_STEP,
+  CHANGES_STEP,
 ]

@@ -16,6 +16,7 @@ import { createAudited } from '../audit/write.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
 import type { Tightness } from '../room/ballast.js'
 import type { WriteContext } from '../write/context.js'
+import { createCountChanges } from './changes.js'
 import { FencedError } from './fence.js'
 
 export class BrokenStore extends Error {
@@ -61,6 +62,7 @@ export const createBatch = (
 ) => {
   const { db } = context
   const audited = createAudited(context)
+  const countChanges = createCountChanges(db)
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -111,6 +113,7 @@ export const createBatch = (
       context.holds.look()
       context.order.begin()
       const answers = calls.map(run)
+      countChanges(calls)
       context.order.keep()
       passAll(calls, 'before-commit')
       const began = performance.now()
