@@ -46,9 +46,8 @@ import { attemptSpans } from './relay/span.js'
 import { createSandbox } from './sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from './smtp/bounce-door.js'
 import { createSubmissionDoor, type SubmissionDoor } from './smtp/submission-door.js'
+import { openStore, placeOf, shareStore } from './store/open.js'
 import type { Store } from './store/port/store.js'
-import { databaseFile } from './store/sqlite/connect.js'
-import { openSqliteStore, shareSqliteStore } from './store/sqlite/open.js'
 import { createUpkeep } from './store/upkeep.js'
 import { createJobRunner } from './submission/bulk/runner.js'
 import { createOwnMails } from './submission/own/own-mail.js'
@@ -100,8 +99,8 @@ export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
   // with a database there must be a pepper; without one it is the first run, and makes it
   const { CREDENTIALS_DIRECTORY: credentials } = process.env
-  if (!existsSync(databaseFile(config.data_dir))) loadPepper(config, { credentials })
-  const store = openSqliteStore({
+  if (!existsSync(placeOf(config.data_dir))) loadPepper(config, { credentials })
+  const store = openStore({
     dataDir: config.data_dir,
     daemon: true,
     log,
@@ -251,7 +250,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
   const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.innerAddress })
   const crashAt = (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null
   const relay = createRelay({
-    queuePort: () => shareSqliteStore(store),
+    queuePort: () => shareStore(store),
     config,
     log,
     keys,
@@ -289,7 +288,7 @@ const build = async (store: Store, options: DaemonOptions): Promise<Parts> => {
     bounce,
     sandbox,
     launching,
-    createFollowers({ storePort: () => shareSqliteStore(store), config, pepper, log }),
+    createFollowers({ storePort: () => shareStore(store), config, pepper, log }),
     ...createOwnMails({ store, config, clock, log, accepting }),
     createJobRunner({ store, submission, clock, log }),
     // of dev nothing leaves the machine

@@ -26,6 +26,7 @@ import { toRfc3339 } from '../base/clock.js'
 import { makeDataFolder, syncFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { findPeppers, pepperFile } from '../config/pepper.js'
+import type { Admin } from '../store/port/admin.js'
 import type { Store } from '../store/port/store.js'
 import { command } from './command.js'
 import { companionsOf, putBack } from './companions.js'
@@ -40,11 +41,12 @@ const stamp = (): string => new Date().toISOString().replace(/[:.]/g, '-')
 const bytesText = (bytes: number): string =>
   bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 
+/** A database beside its store; a command that needs none does not pay for loading the driver. */
+export const adminAt = async (file: string): Promise<Admin> =>
+  (await import('../store/open.js')).adminOf(file)
+
 /** The schema of a database file. */
-export const schemaOf = async (file: string): Promise<number> => {
-  const { versionIn } = await import('../store/sqlite/schema/before.js')
-  return versionIn(file)
-}
+export const schemaOf = async (file: string): Promise<number> => (await adminAt(file)).version()
 
 /** Where the database is; refuses (exit 74) when there is none. */
 export const needDatabase = (config: Config): string => {
@@ -97,8 +99,7 @@ export const backupCommand = command({
     terminal.say(`copying ${bytesText(statSync(source).size)} ...`)
     const withSecrets = args.withSecrets === true
     const files = companionsOf(config, withSecrets)
-    const { backup } = await import('../store/sqlite/backup.js')
-    const { missing } = await backup(source, file, files)
+    const { missing } = await (await adminAt(source)).backup(file, files)
     const record = {
       file,
       bytes: statSync(file).size,
@@ -123,8 +124,8 @@ const MISSING = 'is missing in bodies/'
 const upToDate = async (name: string, folder: string, file: string): Promise<string | null> => {
   const store: Store = await openStore({ data_dir: folder })
   try {
-    const { isOurs } = await import('../store/sqlite/backup.js')
-    if (!isOurs(join(folder, DATABASE))) throw new Refusal(74, `${name} is no copy made by postern backup`)
+    if (!(await adminAt(join(folder, DATABASE))).isOurs())
+      throw new Refusal(74, `${name} is no copy made by postern backup`)
     await store.open()
     const faults = (await store.check()).filter((fault) => !fault.endsWith(MISSING))
     if (faults.length > 0) throw new Refusal(74, `${name} is damaged: ${faults[0]}`)
@@ -162,10 +163,9 @@ const setAside = (dataDir: string): string | null => {
   return folder
 }
 
-/** Holds what waits in a copy, and tells what it opens; see store/sqlite/restored.ts. */
+/** Holds what waits in a copy, and tells what it opens. */
 const madeSafe = async (file: string, send: boolean, copy: string) => {
-  const { putToRest } = await import('../store/sqlite/restored.js')
-  const { held, due, sessions, keys, credentials, people } = putToRest(file, {
+  const { held, due, sessions, keys, credentials, people } = (await adminAt(file)).putToRest({
     ...{ send, copy, now: Date.now(), actor: cliActor() },
   })
   const shown = (rows: typeof keys) =>
@@ -205,8 +205,7 @@ export const restoreCommand = command({
     const { data_dir: dataDir } = config
     keepRootOut(dataDir)
     makeDataFolder(dataDir)
-    const { takeDaemonLock } = await import('../store/sqlite/lock.js')
-    const unlock = takeDaemonLock(dataDir)
+    const unlock = (await adminAt(join(dataDir, DATABASE))).lock()
     const work = mkdtempSync(join(dataDir, 'restore-'))
     try {
       copyFileSync(args.file, join(work, DATABASE))
@@ -224,8 +223,7 @@ export const restoreCommand = command({
       }
       if (args.dryRun) return terminal.data(record, () => `${args.file} is whole and would be restored`)
       await terminal.confirm(`replace ${record.database} by ${args.file}`, args.yes)
-      const { takeFiles } = await import('../store/sqlite/kept-files.js')
-      const files = takeFiles(ready)
+      const files = (await adminAt(ready)).takeFiles()
       record.previous = setAside(dataDir)
       renameSync(ready, record.database)
       record.files = putBack(config, files, record.previous)

@@ -10,7 +10,7 @@ import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import type { Config } from '../config/config.js'
 import { findPeppers, pepperFile } from '../config/pepper.js'
-import type { KeptFile } from '../store/sqlite/kept-files.js'
+import type { KeptFile } from '../store/port/admin.js'
 
 const OPEN = ['return-path.json']
 const SECRET = ['self-signed.key', 'self-signed.crt']

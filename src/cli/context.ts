@@ -92,12 +92,11 @@ export const openStore = async (place: PepperPlace): Promise<Store> => {
   const { data_dir: dataDir } = place
   keepRootOut(dataDir)
   makeDataFolder(dataDir)
-  const { databaseFile } = await import('../store/sqlite/connect.js')
+  const { openStore: open, placeOf } = await import('../store/open.js')
   // with a database there must be a pepper; without one it is the first run, and makes it
-  if (!existsSync(databaseFile(dataDir))) pepperOf(place, true)
-  const { openSqliteStore } = await import('../store/sqlite/open.js')
+  if (!existsSync(placeOf(dataDir))) pepperOf(place, true)
   const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
-  return openSqliteStore({
+  return open({
     dataDir,
     daemon: false,
     version: versionText(),

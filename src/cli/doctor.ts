@@ -4,11 +4,10 @@
  *   Numbered checks from the configuration to the DNS. Nothing is changed and no
  *   mail is sent. Ends with the exit code of the first failure.
  */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { DEFAULT_FILE, fileOfConfig } from '../config/load.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
+import { adminOf, placeOf } from '../store/open.js'
 import { command } from './command.js'
 import { configOf, withHouse } from './context.js'
 import { checkAlarms } from './doctor/alarms.js'
@@ -40,17 +39,6 @@ const checkConfig: Check = async ({ config, written }) => {
   const problems = safetyProblems(config)
   if (problems.length > 0) return configFailures(new ConfigError(problems))
   return [ok('configuration', fileOfConfig(written) ?? `the defaults: there is no ${DEFAULT_FILE}`)]
-}
-
-const isRunning = async (dataDir: string): Promise<boolean> => {
-  if (!existsSync(join(dataDir, 'daemon.lock'))) return false
-  const { takeDaemonLock, StoreBusyError } = await import('../store/sqlite/lock.js')
-  try {
-    takeDaemonLock(dataDir)()
-    return false
-  } catch (error) {
-    return error instanceof StoreBusyError
-  }
 }
 
 const CHECKS: readonly Check[] = [
@@ -123,7 +111,7 @@ const findAll = async (
 ): Promise<readonly Finding[]> => {
   try {
     const configured = configOf({ config: configFile })
-    const running = await isRunning(configured.data_dir)
+    const running = (await adminOf(placeOf(configured.data_dir))).isLocked()
     const config = running ? asListening(configured) : configured
     return await examine({ config, written: configured, configFile, running, resolver, now: Date.now() })
   } catch (error) {

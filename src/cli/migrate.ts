@@ -8,7 +8,7 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { needDatabase, schemaOf } from './backup.js'
+import { adminAt, needDatabase, schemaOf } from './backup.js'
 import { command } from './command.js'
 import { configOf, openStore } from './context.js'
 
@@ -20,12 +20,11 @@ const copyOf = (folder: string, from: number): string | null =>
     .sort()
     .at(-1) ?? null
 
-const compact = async (dataDir: string, file: string): Promise<void> => {
-  const { takeDaemonLock } = await import('../store/sqlite/lock.js')
-  const { compactFile } = await import('../store/sqlite/room/shrink.js')
-  const unlock = takeDaemonLock(dataDir)
+const compacted = async (file: string): Promise<void> => {
+  const { lock, compact } = await adminAt(file)
+  const unlock = lock()
   try {
-    compactFile(file)
+    compact()
   } finally {
     unlock()
   }
@@ -44,7 +43,7 @@ export const migrateCommand = command({
     const before = statSync(file).size
     const store = await openStore(config)
     await store.open().finally(() => store.close())
-    if (args.compact) await compact(config.data_dir, file)
+    if (args.compact) await compacted(file)
     const to = await schemaOf(file)
     const copy = to === from ? null : copyOf(dirname(file), from)
     terminal.data({ from, to, copy, bytes_before: before, bytes: statSync(file).size }, () =>

@@ -8,7 +8,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { Log } from '../base/log.js'
 import { type Service, startAll, stopAll } from '../base/service.js'
-import { connectStore } from '../store/sqlite/connected-store.js'
+import { reachStore } from '../store/open.js'
 import type { FollowerStart, FromFollowers, LogLine, ToFollowers } from './settings.js'
 import { followersOf } from './stages.js'
 
@@ -30,7 +30,7 @@ const write =
 /** The levels that the stages use; the main thread writes the lines. */
 const log = { info: write('info'), warn: write('warn'), error: write('error') } as unknown as Log
 
-const store = await connectStore(start.store)
+const store = await reachStore(start.store)
 const services: readonly Service[] = followersOf({ ...start, store, log })
 
 const stop = async (): Promise<void> => {

@@ -7,12 +7,12 @@ import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
 import { createStatistics } from '../statistics/follower.js'
-import type { ConnectedStore } from '../store/sqlite/connected-store.js'
+import type { ReachedStore } from '../store/open.js'
 import { createPosting } from '../webhook/posting.js'
 import { createIndexing } from './indexing.js'
 
 export interface FollowerGround {
-  readonly store: ConnectedStore
+  readonly store: ReachedStore
   readonly config: Config
   readonly pepper: Uint8Array
   readonly log: Log

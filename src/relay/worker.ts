@@ -13,7 +13,7 @@ import type { Claimed } from '../lifecycle/facts.js'
 import type { Rule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
 import { longestWaitMs } from '../outcome/reply.js'
-import { connectStore } from '../store/sqlite/connected-store.js'
+import { reachStore } from '../store/open.js'
 import { DKIM_SEAL } from '../tenant/domain/keys.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
 import { Flow } from './flow.js'
@@ -48,7 +48,7 @@ const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): 
   if (lines.push({ level, fact, fields }) === 1) setImmediate(tellLines)
 }
 
-const queue = await connectStore(queuePort)
+const queue = await reachStore(queuePort)
 let sandboxAddress = settings.sandboxAddress
 /** What is stored moves with the clock before anything is claimed or settled by the new time. */
 const clock = steadyClock(systemClock, (by) => {

@@ -18,6 +18,7 @@ export interface Watch {
 
 const timed = async (
   spans: Spans,
+  system: string,
   { mails }: Acceptance,
   accept: () => Promise<AcceptResult>,
 ): Promise<AcceptResult> => {
@@ -26,7 +27,7 @@ const timed = async (
     kind: 'producer',
     parent: mails[0]?.trace ?? null,
     attributes: {
-      'db.system.name': 'sqlite',
+      'db.system.name': system,
       'db.operation.name': 'accept',
       'messaging.system': 'postern',
       'messaging.batch.message_count': mails.length,
@@ -45,6 +46,7 @@ const timed = async (
 
 /** The store's verbs of a submission, with `accept` watched. */
 export const watched = (store: SubmissionStore, { spans, accepted }: Watch): SubmissionStore => ({
+  system: store.system,
   workspace: (accountId, ref) => store.workspace(accountId, ref),
   pool: (accountId, ref) => store.pool(accountId, ref),
   suppressed: (workspaceId, emails, now) => store.suppressed(workspaceId, emails, now),
@@ -53,7 +55,7 @@ export const watched = (store: SubmissionStore, { spans, accepted }: Watch): Sub
   async accept(batch) {
     const result = await (spans == null
       ? store.accept(batch)
-      : timed(spans, batch, () => store.accept(batch)))
+      : timed(spans, store.system, batch, () => store.accept(batch)))
     if (result === 'accepted') accepted?.(batch.mails)
     return result
   },

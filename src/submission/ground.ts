@@ -8,11 +8,13 @@ import type { Mode } from '../lifecycle/page.js'
 import { normalizeAddress } from '../mail/address.js'
 import type { Queue } from '../store/port/queue.js'
 import { suppressionList, type Tenants, type WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { Lifecycle } from '../store/port/upkeep.js'
 import type { Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import type { Route } from './route.js'
 
-export type SubmissionStore = Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &
+export type SubmissionStore = Pick<Lifecycle, 'system'> &
+  Pick<Queue, 'accept' | 'claimKey' | 'releaseKey'> &
   Pick<Tenants, 'workspace' | 'pool' | 'suppressed'>
 
 /** Whether a workspace that restricts its senders may send from an address. */

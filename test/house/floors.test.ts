@@ -63,6 +63,8 @@ const HOME: Record<string, readonly string[]> = {
   'prom-client': ['http'],
 }
 
+const ENGINES: ReadonlySet<string> = new Set(['sqlite', 'memory', 'postgres'])
+
 const files = (dir: string): string[] =>
   readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory()
@@ -121,6 +123,18 @@ t.test('no import circle', async (t) => {
   }
   for (const file of all) visit(file, [])
   t.equal(done.size, all.length)
+})
+
+t.test('one file alone knows which database there is', async (t) => {
+  for (const file of all) {
+    if (relative(SRC, file) === join('store', 'open.ts')) continue
+    for (const target of ownImports(file)) {
+      const [room, engine] = relative(SRC, target).split(sep)
+      if (room !== 'store' || !ENGINES.has(engine ?? '')) continue
+      const isInside = relative(SRC, file).startsWith(join('store', engine ?? '') + sep)
+      t.ok(isInside, `${relative(ROOT, file)} imports ${relative(ROOT, target)}; only store/open.ts may`)
+    }
+  }
 })
 
 t.test('packages are at home', async (t) => {

@@ -27,6 +27,7 @@ const LIMITS = limitsWith({ message_size: 100_000, recipients: 100 })
 
 /** Hands all verbs on to the real store, and remembers what was accepted. */
 const watched = (store: Store, accepted: NewEmail[]): SubmissionParts['store'] => ({
+  system: store.system,
   claimKey: (claim) => store.claimKey(claim),
   releaseKey: (claim) => store.releaseKey(claim),
   workspace: (accountId, ref) => store.workspace(accountId, ref),

@@ -4,21 +4,8 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findPeppers, pepperFile } from '../../config/pepper.js'
-import { type Db, openReader } from '../../store/sqlite/connect.js'
+import { adminOf } from '../../store/open.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
-
-/** The mark that the database keeps; null when it has none, or can not be read (database.ts tells). */
-const markIn = (file: string): string | null => {
-  let db: Db | null = null
-  try {
-    db = openReader(file)
-    return (db.prepare('SELECT mark FROM pepper').get() as { mark: string } | undefined)?.mark ?? null
-  } catch {
-    return null
-  } finally {
-    db?.close()
-  }
-}
 
 export const checkPepper: Check = async ({ config }) => {
   const database = join(config.data_dir, 'postern.db')
@@ -37,7 +24,7 @@ export const checkPepper: Check = async ({ config }) => {
       ),
     ]
   }
-  const mark = hasDatabase ? markIn(database) : null
+  const mark = hasDatabase ? (await adminOf(database)).pepperMark() : null
   const right = mark === null ? first : found.find((one) => one.mark === mark)
   if (right === undefined) {
     const detail = `${first.file} is not the pepper of the database (${first.mark}, wanted ${mark})`

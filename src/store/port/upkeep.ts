@@ -68,6 +68,8 @@ export interface WriterLoad {
 }
 
 export interface Lifecycle {
+  /** Which database it is, by the name that OpenTelemetry has for it (`db.system.name`). */
+  readonly system: string
   open(): Promise<void>
   /** Waits for accepted verbs, then closes. Twice is fine. */
   close(): Promise<void>

@@ -10,11 +10,12 @@
 import { chmodSync, closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { syncFolder } from '../../base/folder.js'
+import type { KeptFile } from '../port/admin.js'
 import { type Copied, MissingBodyError } from '../port/upkeep.js'
 import { createBodyFiles } from './body/files.js'
 import { type Db, openReader } from './connect.js'
 import { Database } from './driver.js'
-import { type KeptFile, keepFiles } from './kept-files.js'
+import { keepFiles } from './kept-files.js'
 
 /**
  * Turns bodies beside the database into rows of the copy; the ids of those that are not there. What retention

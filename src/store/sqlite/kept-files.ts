@@ -5,13 +5,8 @@
  *   that a database is no use without. A restore takes them out again and leaves
  *   no trace of them in what it puts in place.
  */
+import type { KeptFile } from '../port/admin.js'
 import { Database } from './driver.js'
-
-export interface KeptFile {
-  readonly name: string
-  readonly mode: number
-  readonly bytes: Uint8Array
-}
 
 const isThere = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept_files'"
 

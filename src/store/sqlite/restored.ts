@@ -8,7 +8,7 @@
  *   ended or used later would live again; keys, credentials and people are told, for the
  *   same reason. Rows stored from now on stand above all that the lost time had given out.
  */
-import type { Actor } from '../port/tenants/audit.js'
+import type { Access, Resting, Restored } from '../port/admin.js'
 import { createWriteEntry } from './audit/write.js'
 import type { Db } from './connect.js'
 import { Database } from './driver.js'
@@ -20,26 +20,6 @@ import { createLeases } from './write/lease.js'
 /** In `held`: nobody's hold, but a mail that a copy brought back. */
 export const RESTORED = 'restored'
 
-export interface Access {
-  readonly id: string
-  /** Of a key; of a credential its user name, or its range of addresses; of a person the address. */
-  readonly name: string
-  readonly workspace_id: string | null
-  readonly created_at: number
-}
-
-export interface Restored {
-  /** Recipients at rest by now. */
-  readonly held: number
-  /** Recipients that stay due. */
-  readonly due: number
-  readonly sessions: number
-  readonly keys: readonly Access[]
-  readonly credentials: readonly Access[]
-  /** Who may sign in, disabled since or not, with the role and the password of then. */
-  readonly people: readonly Access[]
-}
-
 /** What was to be posted may have been posted since: endpoints go on from the end of the log. */
 const skipPosts = (db: Db, now: number): void => {
   db.exec('UPDATE webhook_places SET mark = NULL, generation = generation + 1; DELETE FROM replays')
@@ -47,15 +27,6 @@ const skipPosts = (db: Db, now: number): void => {
     `UPDATE posts SET state = 'canceled', due_at = NULL, updated_at = ?, cause = 'the database was restored from a copy'
      WHERE due_at IS NOT NULL`,
   ).run(now)
-}
-
-export interface Resting {
-  /** What waits stays due. */
-  readonly send: boolean
-  readonly now: number
-  /** Who restores, and from which file. */
-  readonly actor: Actor
-  readonly copy: string
 }
 
 /** Makes the database file at `path` safe to start on, and writes down who did it. */

@@ -16,9 +16,13 @@ import { readPulse } from './thread/load-counts.js'
 /** A daemon checks these and no more: reading ten million mails would keep its doors shut for minutes. */
 const SMALL_TABLES = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'sessions', 'users']
 
-type OtherReads = Pick<Store, 'body' | 'carried' | 'depth' | 'isMark' | 'load' | 'check' | 'backup'>
+type OtherReads = Pick<
+  Store,
+  'system' | 'body' | 'carried' | 'depth' | 'isMark' | 'load' | 'check' | 'backup'
+>
 
 const otherReads = (current: () => Verbs): OtherReads => ({
+  system: 'sqlite',
   body: async (emailId) => current().bodyStore.body(emailId),
   async carried(emailId) {
     const mail = current().reads.carried(emailId)
