@@ -1,11 +1,14 @@
 /**
  * NAME      ground - what the endpoints stand on
  */
+import type Joi from 'joi'
 import type { Clock } from '../base/clock.js'
 import type { Dialler } from '../base/dial/dial.js'
+import type { FaultCode } from '../base/fault/table.js'
 import type { Log } from '../base/log.js'
 import type { Config } from '../config/config.js'
 import type { MarkCodec } from '../record/mark.js'
+import { removed } from '../record/removed.js'
 import type { Relay } from '../relay/relay.js'
 import type { Jobs } from '../store/port/jobs.js'
 import type { EmailSearch, Ledger } from '../store/port/ledger.js'
@@ -25,9 +28,10 @@ import type { TxtLookup } from '../tenant/domain/check.js'
 import { seesSubjects } from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
 import type { HookGround } from '../webhook/endpoint/ground.js'
-import type { CursorCodec } from './cursor.js'
-import type { Answer, Call, Endpoint } from './endpoint.js'
-import { type Envelope, type ListRequest, listPage } from './list.js'
+import type { CursorCodec, Filters } from './cursor.js'
+import { type Answer, type Call, type Endpoint, endpoint } from './endpoint.js'
+import { type Envelope, type ListRequest, listPage, type PageQuery } from './list.js'
+import { listOf, pageOnly, removedOf } from './shapes/common.js'
 import type { Feed } from './stream/feed.js'
 import type { Slots } from './stream/slots.js'
 import type { BodyReader } from './thread/reader.js'
@@ -102,6 +106,68 @@ export const pageFor = <Row>(
   const bound = [endpoint, accountId, workspaceId ?? '', via === 'session' ? '' : mode]
   return listPage(ground.cursors, { ...list, bound })
 }
+
+const CURSORS = ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'] as const
+
+type Row<Query> = Omit<Endpoint<Query>, 'method' | 'answers' | 'faults' | 'handle' | 'query'>
+
+interface Listing<Query, Found> extends Row<Query> {
+  /** What its rows are, as the contract has them. */
+  readonly of: Joi.Schema
+  readonly query?: Joi.ObjectSchema<Query>
+  readonly faults?: Endpoint['faults']
+  rows(call: Call<Query>): Listed<Found> | Promise<Listed<Found>>
+}
+
+interface Listed<Found> extends Pick<ListRequest<Found>, 'fetch' | 'render'> {
+  /** Which list a cursor is of; by default its path says. */
+  readonly name?: string
+  readonly filters?: Filters
+}
+
+/** GET of a list, page by page. */
+export const listing = <Found, Query extends PageQuery = PageQuery>(
+  ground: Ground,
+  { of, rows, faults = [], ...row }: Listing<Query, Found>,
+): Endpoint =>
+  endpoint<Query, unknown>({
+    query: pageOnly as Joi.ObjectSchema,
+    ...row,
+    method: 'GET',
+    answers: { 200: listOf(of) },
+    faults: [...faults, ...CURSORS],
+    async handle(call) {
+      const { name = row.path.slice('/v1/'.length), filters = {}, ...list } = await rows(call)
+      const body = await pageFor(ground, name, call, { query: call.query, filters, ...list })
+      return { status: 200, body }
+    },
+  })
+
+type Removable = FaultCode extends infer C ? (C extends `${infer O}.not_found` ? O : never) : never
+
+interface Removing<Query> extends Row<Query> {
+  readonly of: Joi.ObjectSchema
+  readonly object: Removable
+  readonly query?: Joi.ObjectSchema<Query>
+  readonly faults?: Endpoint['faults']
+  /** Answers what is gone, where the path may name it by something else than its id. */
+  // biome-ignore lint/suspicious/noConfusingVoidType: most that take an id answer nothing
+  remove(call: Call<Query>, ref: string): Promise<{ readonly id: string } | void>
+}
+
+/** DELETE of one record, which the end of the path names. */
+export const removing = <Query>({ of, object, faults = [], remove, ...row }: Removing<Query>): Endpoint =>
+  endpoint<Query, unknown>({
+    ...row,
+    method: 'DELETE',
+    answers: { 200: removedOf(of) },
+    faults: [...faults, `${object}.not_found`],
+    async handle(call) {
+      const [ref = ''] = Object.values(call.params)
+      const gone = await remove(call, ref)
+      return { status: 200, body: removed(object, gone ? gone.id : ref) }
+    },
+  })
 
 /** A record as this caller may see it: without its subject, where viewers see nothing of what is written. */
 export const asSeenBy =

@@ -19,6 +19,8 @@ export interface Meta {
   readonly kind?: FieldErrorKind
   /** Its name in the document, and what the document says instead. */
   readonly name?: string
+  /** What its list and its removal are named after, where that is another name. */
+  readonly short?: string
   readonly schema?: { readonly [keyword: string]: unknown }
   /** A schema that is checked elsewhere; joi describes it along with this one. */
   readonly like?: Description

@@ -6,13 +6,12 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
-import { removed } from '../../record/removed.js'
 import { checkNewKey } from '../../tenant/key.js'
-import { type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Endpoint, endpoint } from '../endpoint.js'
+import { type Ground, listing, removing } from '../ground.js'
 import * as render from '../render.js'
 import * as shapes from '../shapes/api-key.js'
-import { removed as removedShape, whyBody } from '../shapes/common.js'
+import { whyBody } from '../shapes/common.js'
 import { readTime } from '../wire/time.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
@@ -60,43 +59,30 @@ const create = (ground: Ground): Endpoint =>
 
 export const apiKeys = (ground: Ground): readonly Endpoint[] => [
   create(ground),
-  endpoint({
+  listing(ground, {
     ...PEOPLE_ONLY,
     id: 'listApiKeys',
-    method: 'GET',
     path: '/v1/api-keys',
     summary: 'API keys, newest first',
     description: 'Without secrets. `prefix` tells which one a program uses.',
     query: shapes.keyQuery,
-    answers: { 200: shapes.keyList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
-      const { accountId } = call.principal
-      const { prefix } = call.query
-      const body = await pageFor(ground, 'api-keys', call, {
-        query: call.query,
-        filters: { prefix: prefix ?? null },
-        fetch: (page) => ground.store.keys(accountId, page, prefix?.slice(9) ?? null),
-        render: render.apiKey,
-      })
-      return { status: 200, body }
-    },
+    of: shapes.apiKey,
+    rows: ({ principal, query: { prefix = null } }) => ({
+      filters: { prefix },
+      fetch: (page) => ground.store.keys(principal.accountId, page, prefix?.slice(9) ?? null),
+      render: render.apiKey,
+    }),
   }),
-  endpoint({
+  removing({
     ...PEOPLE_ONLY,
     id: 'revokeApiKey',
-    method: 'DELETE',
     path: '/v1/api-keys/{id}',
     summary: 'Revoke an API key, at once and for good',
     description:
       'The next request with it is answered 401, and an open SMTP session is refused at its next mail.',
     body: whyBody,
-    answers: { 200: removedShape('key', 'api_key').meta({ name: 'RemovedApiKey' }) },
-    faults: ['api_key.not_found'],
-    async handle(call) {
-      const id = param(call, 'id')
-      await ground.tenants.revokeKey(call.principal.accountId, id)
-      return { status: 200, body: removed('api_key', id) }
-    },
+    of: shapes.apiKey,
+    object: 'api_key',
+    remove: ({ principal }, id) => ground.tenants.revokeKey(principal.accountId, id),
   }),
 ]

@@ -4,14 +4,13 @@
  *   For people only, like keys. Removing one is immediate: an open SMTP session is
  *   refused at its next mail.
  */
-import { removed } from '../../record/removed.js'
 import { checkNewCredential } from '../../tenant/credential.js'
-import { type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Endpoint, endpoint } from '../endpoint.js'
+import { type Ground, listing, removing } from '../ground.js'
 import * as render from '../render.js'
 import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/credential.js'
-import { pageOnly } from '../shapes/workspace.js'
+import { camel } from '../wire/camel.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 
@@ -29,56 +28,36 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     answers: { 201: shapes.credential },
     faults: ['workspace.not_found'],
     // whether the others are wrong depends on the range
-    alsoWrong: ({ body }, told) =>
-      told.has('body.cidr')
-        ? []
-        : checkNewCredential({ ...body, certificateFingerprint: body.certificate_fingerprint }),
+    alsoWrong: ({ body }, told) => (told.has('body.cidr') ? [] : checkNewCredential(camel(body))),
     async handle({ principal, body }) {
       const row = await ground.tenants.createCredential(principal.accountId, {
+        ...camel(body),
         workspace: body.workspace_id,
-        mode: body.mode,
-        username: body.username,
-        password: body.password,
-        cidr: body.cidr,
-        certificateFingerprint: body.certificate_fingerprint,
       })
       return { status: 201, body: render.credential(row) }
     },
   }),
-  endpoint({
+  listing(ground, {
     ...PEOPLE_ONLY,
     id: 'listCredentials',
-    method: 'GET',
     path: '/v1/credentials',
     summary: 'SMTP credentials, newest first',
     description: 'Without passwords.',
-    query: pageOnly,
-    answers: { 200: shapes.credentialList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
-      const body = await pageFor(ground, 'credentials', call, {
-        query: call.query,
-        filters: {},
-        fetch: (page) => ground.store.credentials(call.principal.accountId, page),
-        render: render.credential,
-      })
-      return { status: 200, body }
-    },
+    of: shapes.credential,
+    rows: ({ principal }) => ({
+      fetch: (page) => ground.store.credentials(principal.accountId, page),
+      render: render.credential,
+    }),
   }),
-  endpoint({
+  removing({
     ...PEOPLE_ONLY,
     id: 'revokeCredential',
-    method: 'DELETE',
     path: '/v1/credentials/{id}',
     summary: 'Revoke an SMTP credential, at once and for good',
     description: 'An open SMTP session is refused at its next mail.',
     body: whyBody,
-    answers: { 200: shapes.removedCredential },
-    faults: ['credential.not_found'],
-    async handle(call) {
-      const id = param(call, 'id')
-      await ground.tenants.revokeCredential(call.principal.accountId, id)
-      return { status: 200, body: removed('credential', id) }
-    },
+    of: shapes.credential,
+    object: 'credential',
+    remove: ({ principal }, id) => ground.tenants.revokeCredential(principal.accountId, id),
   }),
 ]

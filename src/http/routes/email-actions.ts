@@ -9,11 +9,10 @@ import { event } from '../../record/event.js'
 import type { RescheduleResult } from '../../store/port/queue.js'
 import { readSchedule } from '../../submission/schedule.js'
 import { type Answer, type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Ground, listing } from '../ground.js'
 import { email as emailShape } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
-import { eventList } from '../shapes/event.js'
-import { pageOnly } from '../shapes/workspace.js'
+import { event as eventShape } from '../shapes/event.js'
 import { findEmail, fullEmail, scopeOf } from './emails.js'
 
 const answer = async (ground: Ground, call: Call, result: RescheduleResult): Promise<Answer> => {
@@ -64,27 +63,19 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     handle: async (call) =>
       answer(ground, call, await ground.store.cancel(scopeOf(call), param(call, 'id'), ground.clock.now())),
   }),
-  endpoint({
+  listing(ground, {
     id: 'listEmailEvents',
-    method: 'GET',
     path: '/v1/emails/{id}/events',
     summary: 'What happened to an email, newest first',
     description:
       'Acceptance, each attempt, and each report that came back, also those that changed nothing (`applied: false`).',
     access: 'any',
     workspace: 'optional',
-    query: pageOnly,
-    answers: { 200: eventList },
-    faults: ['email.not_found', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
+    of: eventShape,
+    faults: ['email.not_found'],
+    async rows(call) {
       const { id } = await findEmail(ground, call)
-      const body = await pageFor(ground, `events ${id}`, call, {
-        query: call.query,
-        filters: {},
-        fetch: (page) => ground.store.events(id, page),
-        render: event,
-      })
-      return { status: 200, body }
+      return { name: `events ${id}`, fetch: (page) => ground.store.events(id, page), render: event }
     },
   }),
 ]

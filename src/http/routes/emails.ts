@@ -26,6 +26,7 @@ import { asSeenBy, type Ground, listAnswer } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { contentOf, readLarge } from '../large.js'
 import * as render from '../render.js'
+import { listOf } from '../shapes/common.js'
 import * as shapes from '../shapes/email.js'
 import { readTime } from '../wire/time.js'
 
@@ -113,7 +114,7 @@ const send = (ground: Ground): Endpoint =>
   })
 
 const get = (ground: Ground): Endpoint =>
-  endpoint<shapes.OneQuery, unknown>({
+  endpoint({
     id: 'getEmail',
     method: 'GET',
     path: '/v1/emails/{id}',
@@ -227,7 +228,7 @@ const list = (ground: Ground): Endpoint =>
     workspace: 'optional',
     query: shapes.emailQuery,
     files: ['csv', 'ndjson'],
-    answers: { 200: shapes.emailList },
+    answers: { 200: listOf(shapes.emailSummary) },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong({ query }, _, call) {
       const errors: FieldError[] = []

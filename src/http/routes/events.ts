@@ -15,6 +15,7 @@ import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { readMode, requireSession, seesSubjects } from '../../tenant/principal.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
 import { asSeenBy, type Ground, listAnswer } from '../ground.js'
+import { listOf } from '../shapes/common.js'
 import * as shapes from '../shapes/event.js'
 import { matcherOf } from '../stream/matches.js'
 import { readTime } from '../wire/time.js'
@@ -106,7 +107,7 @@ const COLUMNS = [
 ]
 
 const list = (ground: Ground): Endpoint =>
-  endpoint<shapes.LogQuery, unknown>({
+  endpoint({
     id: 'listEvents',
     method: 'GET',
     path: '/v1/events',
@@ -117,7 +118,7 @@ const list = (ground: Ground): Endpoint =>
     workspace: 'optional',
     query: shapes.logQuery,
     files: ['csv', 'ndjson'],
-    answers: { 200: shapes.logPage },
+    answers: { 200: listOf(shapes.loggedEvent) },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch', 'event.expired'],
     alsoWrong: wrongQuery(ground),
     async handle(call) {

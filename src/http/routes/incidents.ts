@@ -7,7 +7,7 @@ import * as record from '../../record/incident.js'
 import type { Decision, KnownIncident } from '../../store/port/watch/incident.js'
 import { decideIncident, findIncident } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Ground, listing } from '../ground.js'
 import * as shapes from '../shapes/incident.js'
 import { nothing } from '../shapes/operate/domain.js'
 
@@ -23,27 +23,23 @@ const decide = (ground: Ground, decision: Decision) => async (call: Call) => {
 }
 
 export const incidents = (ground: Ground): readonly Endpoint[] => [
-  endpoint({
+  listing(ground, {
     ...RIGHTS,
     id: 'listIncidents',
-    method: 'GET',
     path: '/v1/incidents',
     summary: 'Hard bounces that came together, newest first',
     description:
       'Where at least 20 addresses of a domain were refused in ten minutes by one upstream, in the same words, and were 30 % of what it had to say, or ten of them took mail before, their suppressions are pending until somebody decides, and are dismissed after seven days. The key of a workspace sees those of its own.',
     query: shapes.incidentQuery,
-    answers: { 200: shapes.incidentList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
-      const workspaceId = call.workspace?.id ?? null
-      const isOpen = call.query.open === 'true'
-      const body = await pageFor(ground, 'incidents', call, {
-        query: call.query,
+    of: shapes.incident,
+    rows({ principal, workspace, query }) {
+      const workspaceId = workspace?.id ?? null
+      const isOpen = query.open === 'true'
+      return {
         filters: { workspaceId, open: isOpen ? 1 : 0 },
-        fetch: (page) => ground.store.incidents(call.principal.accountId, workspaceId, isOpen, page),
+        fetch: (page) => ground.store.incidents(principal.accountId, workspaceId, isOpen, page),
         render: record.incident,
-      })
-      return { status: 200, body }
+      }
     },
   }),
   endpoint({

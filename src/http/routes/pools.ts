@@ -7,66 +7,39 @@
 
 import { toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
-import { removed } from '../../record/removed.js'
 import { trialRecord, tryUpstream } from '../../relay/dialogue/trial.js'
 import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port/tenants/tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
-import type { Member, MemberAuth } from '../../tenant/upstream.js'
+import type { Member } from '../../tenant/upstream.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Ground, listing, removing } from '../ground.js'
 import * as render from '../render.js'
-import { removed as removedShape, whyBody } from '../shapes/common.js'
+import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/pool.js'
 import { notAsRead } from '../shapes/read-back.js'
-import { pageOnly } from '../shapes/workspace.js'
+import { camel } from '../wire/camel.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 
-const authOf = ({ user, pass, oauth }: NonNullable<shapes.MemberBody['auth']>): MemberAuth => ({
-  user,
-  pass,
-  oauth: oauth && {
-    tokenUrl: oauth.token_url,
-    clientId: oauth.client_id,
-    clientSecret: oauth.client_secret,
-    refreshToken: oauth.refresh_token,
-    scope: oauth.scope,
-  },
+const memberOf = ({ auth, ...member }: shapes.MemberBody): Member => ({
+  ...camel(member),
+  auth: auth && { ...auth, oauth: auth.oauth && camel(auth.oauth) },
 })
 
-const memberOf = (body: shapes.MemberBody): Member => ({
-  id: body.id,
-  host: body.host,
-  port: body.port,
-  tls: body.tls,
-  fingerprint: body.fingerprint,
-  auth: body.auth && authOf(body.auth),
-  authMechanism: body.auth_mechanism,
-  weight: body.weight,
-  priority: body.priority,
-  maxConnections: body.max_connections,
-  messagesPerConnection: body.messages_per_connection,
-  rate: body.rate,
-  state: body.state,
-})
-
-const wishOf = (body: Partial<shapes.PoolBody>): PoolWish => ({
-  name: body.name,
+const wishOf = (body: shapes.PoolChange): PoolWish => ({
+  ...camel(body),
   members: body.members?.map(memberOf),
-  returnPath: body.return_path,
-  notifySuccess: body.notify_success,
-  relayedMeans: body.relayed_means,
 })
 
 /** Members without gaps: nobody objects to what stands in them. */
-const mend = (body: Partial<shapes.PoolBody>): Partial<shapes.PoolBody> => {
+const mend = (body: shapes.PoolChange): shapes.PoolChange => {
   const members = body.members?.map((one) => ({ ...one, host: one?.host ?? '127.0.0.1' }))
   return members === undefined ? body : { ...body, members }
 }
 
 /** What of the sent record contradicts the stored one. A member may also say what it is about to become. */
-const contradictions = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonly FieldError[] => {
+const contradictions = (sent: shapes.PoolChange, old: KnownPool): readonly FieldError[] => {
   const record = render.pool(old)
   const errors = [...notAsRead(sent, shapes.READ_POOL, [record])]
   for (const [i, member] of (sent.members ?? []).entries()) {
@@ -84,7 +57,7 @@ const contradictions = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonl
   return errors
 }
 
-const wrongWithChange = (sent: Partial<shapes.PoolBody>, old: KnownPool): readonly FieldError[] => [
+const wrongWithChange = (sent: shapes.PoolChange, old: KnownPool): readonly FieldError[] => [
   ...contradictions(sent, old),
   ...wrongWithPool(wishOf(sent)),
 ]
@@ -159,21 +132,18 @@ const writing = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: render.pool(row) }
     },
   }),
-  endpoint({
+  removing({
     ...PEOPLE_ONLY,
     id: 'deleteEgressPool',
-    method: 'DELETE',
     path: '/v1/egress-pools/{id}',
     summary: 'Remove an egress pool that nothing uses',
     description:
       'Answers 409 `resource.conflict`, reason `in_use`, while a workspace uses it or mail waits in it; reason `built_in` for those that come with an account.',
     body: whyBody,
-    answers: { 200: removedShape('pool', 'egress_pool').meta({ name: 'RemovedEgressPool' }) },
-    faults: ['egress_pool.not_found', 'resource.conflict'],
-    async handle(call) {
-      const { id } = await ground.tenants.deletePool(call.principal.accountId, param(call, 'id'))
-      return { status: 200, body: removed('egress_pool', id) }
-    },
+    of: shapes.pool,
+    object: 'egress_pool',
+    faults: ['resource.conflict'],
+    remove: ({ principal }, ref) => ground.tenants.deletePool(principal.accountId, ref),
   }),
 ]
 
@@ -209,25 +179,17 @@ const testing = (ground: Ground): Endpoint =>
   })
 
 const reading = (ground: Ground): readonly Endpoint[] => [
-  endpoint({
+  listing(ground, {
     ...PEOPLE_ONLY,
     id: 'listEgressPools',
-    method: 'GET',
     path: '/v1/egress-pools',
     summary: 'Egress pools, newest first',
     description: 'Without passwords.',
-    query: pageOnly,
-    answers: { 200: shapes.poolList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
-      const body = await pageFor(ground, 'egress-pools', call, {
-        query: call.query,
-        filters: {},
-        fetch: (page) => ground.store.pools(call.principal.accountId, page),
-        render: render.pool,
-      })
-      return { status: 200, body }
-    },
+    of: shapes.pool,
+    rows: ({ principal }) => ({
+      fetch: (page) => ground.store.pools(principal.accountId, page),
+      render: render.pool,
+    }),
   }),
   endpoint({
     ...PEOPLE_ONLY,

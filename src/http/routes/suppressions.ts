@@ -14,9 +14,9 @@ import type { PendingSuppression } from '../../store/port/watch/incident.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, listAnswer } from '../ground.js'
+import { type Ground, listAnswer, removing } from '../ground.js'
 import * as render from '../render.js'
-import { whyBody } from '../shapes/common.js'
+import { listOf, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/suppression.js'
 import { readTime } from '../wire/time.js'
 
@@ -110,7 +110,7 @@ const list = (ground: Ground): Endpoint =>
       'Of the workspace, for mail of the mode of the caller; with `scope=account` the list that holds for all workspaces.',
     query: shapes.suppressionQuery,
     files: ['csv', 'ndjson'],
-    answers: { 200: shapes.suppressionList },
+    answers: { 200: listOf(shapes.suppression) },
     faults: ['auth.scope_forbidden', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong: ({ query }, _, caller) => [
       ...wrongScope(caller, query.scope, 'query.scope'),
@@ -153,22 +153,20 @@ const one = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: render.suppression(row) }
     },
   }),
-  endpoint({
+  removing({
     ...PER_WORKSPACE,
     id: 'removeSuppression',
-    method: 'DELETE',
     path: '/v1/suppressions/{ref}',
     summary: 'Write to an address again, by id or address',
     description: 'Of the list of the workspace, else of that of the account, which needs a platform key.',
     body: whyBody,
-    answers: { 200: shapes.removedSuppression },
-    faults: ['auth.scope_forbidden', 'suppression.not_found'],
-    async handle(call) {
-      const ref = param(call, 'ref')
+    of: shapes.suppression,
+    object: 'suppression',
+    faults: ['auth.scope_forbidden'],
+    async remove(call, ref) {
       const place = await listWith(ground, call, ref)
       if (place.id === place.accountId) requirePlatform(call.principal)
-      const { id } = await ground.tenants.removeSuppression(place.id, ref)
-      return { status: 200, body: removed('suppression', id) }
+      return ground.tenants.removeSuppression(place.id, ref)
     },
   }),
 ]

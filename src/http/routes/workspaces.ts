@@ -5,38 +5,25 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
-import type { Page } from '../../lifecycle/page.js'
-import { removed } from '../../record/removed.js'
 import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
-import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, pageFor } from '../ground.js'
+import { type Endpoint, endpoint, param } from '../endpoint.js'
+import { type Ground, listing, removing } from '../ground.js'
 import * as render from '../render.js'
-import { removed as removedShape } from '../shapes/common.js'
 import { notAsRead } from '../shapes/read-back.js'
 import * as shapes from '../shapes/workspace.js'
+import { camel } from '../wire/camel.js'
 
-const wishOf = (body: Partial<shapes.WorkspaceBody>): WorkspaceWish => ({
-  name: body.name,
-  slug: body.slug,
+const wishOf = (body: shapes.WorkspaceChange): WorkspaceWish => ({
+  ...camel(body),
   pool: body.egress_pool_id,
   routes: body.routes?.map((one) => ({ domain: one?.domain, pool: one?.egress_pool_id })),
-  defaultFrom: body.default_from,
-  restrictSenders: body.restrict_senders,
-  senderDsn: body.sender_dsn,
-  lineEndings: body.line_endings,
-  ambiguous: body.ambiguous,
-  alarms: body.alarms,
-  onAlarm: body.on_alarm,
   statisticsTags: body.statistics?.tags,
-  suppressSoft: body.suppress_soft,
-  suspended: body.suspended,
-  suspendedReason: body.suspended_reason,
 })
 
 const wrongWithChange = async (
   { tenants }: Ground,
-  body: Partial<shapes.WorkspaceBody>,
+  body: shapes.WorkspaceChange,
   old: WorkspaceRow,
 ): Promise<readonly FieldError[]> => [
   ...notAsRead(body, shapes.READ_WORKSPACE, [render.workspace(old)]),
@@ -49,11 +36,6 @@ const wrongWithConfirm = ({ slug }: WorkspaceRow, confirm = ''): readonly FieldE
   const kind = confirm === '' ? 'missing' : 'format'
   return [{ field: 'query.confirm', kind, message: `must be the slug of the workspace: ${slug}` }]
 }
-
-const fetchFor =
-  ({ store }: Ground, { principal }: Call) =>
-  (page: Page) =>
-    store.workspaces(principal.accountId, page, principal.workspaceId)
 
 export const workspaces = (ground: Ground): readonly Endpoint[] => [
   endpoint({
@@ -77,26 +59,18 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       return { status: 201, body: render.workspace(row), headers: { location: `/v1/workspaces/${row.id}` } }
     },
   }),
-  endpoint({
+  listing(ground, {
     id: 'listWorkspaces',
-    method: 'GET',
     path: '/v1/workspaces',
     summary: 'Workspaces, newest first',
     description: 'A platform key and a session see all of the account; the key of a workspace sees its own.',
     access: 'any',
     workspace: 'none',
-    query: shapes.pageOnly,
-    answers: { 200: shapes.workspaceList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
-      const body = await pageFor(ground, 'workspaces', call, {
-        query: call.query,
-        filters: {},
-        fetch: fetchFor(ground, call),
-        render: (row) => render.workspace(row, call.principal.scope),
-      })
-      return { status: 200, body }
-    },
+    of: shapes.workspace,
+    rows: ({ principal: { accountId, workspaceId, scope } }) => ({
+      fetch: (page) => ground.store.workspaces(accountId, page, workspaceId),
+      render: (row) => render.workspace(row, scope),
+    }),
   }),
   endpoint({
     id: 'getWorkspace',
@@ -138,9 +112,8 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: render.workspace(row) }
     },
   }),
-  endpoint({
+  removing({
     id: 'deleteWorkspace',
-    method: 'DELETE',
     path: '/v1/workspaces/{id}',
     summary: 'Delete a workspace: its keys end, what waits is dropped, its people are erased within an hour',
     description:
@@ -148,18 +121,19 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
     access: 'session',
     workspace: 'none',
     query: shapes.confirmation,
-    answers: { 200: removedShape('ws', 'workspace') },
-    faults: ['workspace.not_found', 'resource.conflict'],
+    of: shapes.workspace,
+    object: 'workspace',
+    faults: ['resource.conflict'],
     async alsoWrong({ query }, _, call) {
       const row = await ground.store.workspace(call.principal.accountId, param(call, 'id'))
       return row === null ? [] : wrongWithConfirm(row, query.confirm)
     },
-    async handle(call) {
-      const row = await ground.tenants.findWorkspace(call.principal.accountId, param(call, 'id'))
-      const wrong = wrongWithConfirm(row, call.query.confirm)
+    async remove({ principal, query }, ref) {
+      const row = await ground.tenants.findWorkspace(principal.accountId, ref)
+      const wrong = wrongWithConfirm(row, query.confirm)
       if (wrong.length > 0) throw invalid(wrong)
-      await ground.tenants.deleteWorkspace(row, `deleted by session ${call.principal.id}`)
-      return { status: 200, body: removed('workspace', row.id) }
+      await ground.tenants.deleteWorkspace(row, `deleted by session ${principal.id}`)
+      return row
     },
   }),
 ]

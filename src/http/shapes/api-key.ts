@@ -4,29 +4,31 @@
  *   The secret stands in one answer only, that of its creation.
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, pageQuery, time, timestamp } from './common.js'
+import {
+  body,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  pageQuery,
+  type TypeOf,
+  time,
+  timestamp,
+} from './common.js'
 
-export interface KeyBody {
-  readonly name: string
-  readonly mode?: 'live' | 'test'
-  readonly scope?: 'platform' | 'workspace'
-  readonly workspace_id?: string
-  readonly expires_at?: string
-  readonly rate_limit_per_minute?: number
-}
+export const keyBody = body({
+  name: need(orNull(Joi.string().max(200))),
+  mode: orNull(oneOf('live', 'test')),
+  scope: orNull(oneOf('platform', 'workspace')),
+  workspace_id: orNull(Joi.string().max(100)),
+  expires_at: orNull(timestamp()),
+  rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
+})
+export type KeyBody = TypeOf<typeof keyBody>
 
-export const keyBody = body(
-  Joi.object<KeyBody>({
-    name: orNull(Joi.string().max(200)).required(),
-    mode: orNull(Joi.string().valid('live', 'test')),
-    scope: orNull(Joi.string().valid('platform', 'workspace')),
-    workspace_id: orNull(Joi.string().max(100)),
-    expires_at: orNull(timestamp()),
-    rate_limit_per_minute: orNull(Joi.number().integer().min(1).max(1_000_000)),
-  }),
-)
-
-export const keyQuery = Joi.object<{ limit?: string; cursor?: string | string[]; prefix?: string }>({
+export const keyQuery = object({
   ...pageQuery,
   prefix: Joi.string()
     .pattern(/^svc_(?:live|test)_[0-9A-Za-z]{12}$/)
@@ -48,8 +50,7 @@ const fields = {
   rate_limit_per_minute: nullable(Joi.number().integer()),
 }
 
-const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
+export const apiKey = Joi.object(fields).meta({ name: 'ApiKey' })
 export const createdKey = Joi.object({ ...fields, secret: Joi.string().required() }).meta({
   name: 'CreatedApiKey',
 })
-export const keyList = listOf(apiKey).meta({ name: 'ApiKeyList' })

@@ -2,6 +2,7 @@
  * NAME      catalogue - the shapes of problems and of their catalogue
  */
 import Joi from 'joi'
+import { need, oneOf } from './common.js'
 
 const KINDS = [
   'missing',
@@ -32,9 +33,7 @@ export const problem = Joi.object({
     Joi.object({
       field: Joi.string().required(),
       message: Joi.string().required(),
-      kind: Joi.string()
-        .valid(...KINDS)
-        .required(),
+      kind: need(oneOf(...KINDS)),
     }),
   ),
   errors_omitted: Joi.number()

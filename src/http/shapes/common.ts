@@ -7,20 +7,48 @@
  *   several SDKs send every field that they know.
  */
 import Joi from 'joi'
-import type { IdPrefix } from '../../base/id.js'
+import type { Description, Meta } from '../openapi/description.js'
+
+/** The type of what a schema lets through, so that nobody writes it a second time. */
+export type TypeOf<S> = S extends Joi.AnySchema<infer T> ? T : never
+
+declare const NEEDED: unique symbol
+interface Needed {
+  readonly [NEEDED]: true
+}
+type Keys = Readonly<Record<string, Joi.AnySchema>>
+type Members<K extends Keys> = {
+  readonly [N in keyof K as K[N] extends Needed ? N : never]: TypeOf<K[N]>
+} & { readonly [N in keyof K as K[N] extends Needed ? never : N]?: TypeOf<K[N]> }
+
+/** Its members are optional, except for those that `need` says. */
+export const object = <const K extends Keys>(keys: K): Joi.ObjectSchema<Members<K>> =>
+  Joi.object(keys as never)
+
+export const need = <S extends Joi.AnySchema>(schema: S): S & Needed => schema.required() as S & Needed
+
+export const oneOf = <const T extends string>(...words: readonly T[]): Joi.StringSchema<T> =>
+  Joi.string().valid(...words) as never
 
 /** Optional, and null is as good as absent. */
 export const orNull = <S extends Joi.AnySchema>(schema: S): S => schema.empty(null) as S
 
+/** null takes away what was. */
+export const clearable = <S extends Joi.AnySchema>(schema: S) =>
+  schema.allow(null) as Joi.AnySchema<TypeOf<S> | null>
+
+/** A body that need not be there; null is none. */
+export const anyBody = <const K extends Keys>(keys: K) => object(keys).empty(null)
+
 /** A body that there must be; null is no body. */
-export const body = <T>(schema: Joi.ObjectSchema<T>): Joi.ObjectSchema<T> => schema.empty(null).required()
+export const body = <const K extends Keys>(keys: K) => anyBody(keys).required()
 
 /** What may be said of a change that needs no reason. */
 export const why = (): Joi.StringSchema =>
   orNull(Joi.string().allow('').max(500)).description('Why; it stands in the audit')
 
 /** The body of a DELETE, which may be left out. */
-export const whyBody = Joi.object<{ readonly reason?: string }>({ reason: why() }).empty(null)
+export const whyBody = anyBody({ reason: why() })
 
 export const text = (max: number): Joi.StringSchema => Joi.string().allow('').max(max)
 
@@ -67,10 +95,10 @@ export const pageQuery = {
     )
     .meta({ must: 'must be an integer from 1 to 100', kind: 'range' })
     .description('1 to 100, default 20')
-    .meta({ schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
+    .meta({ schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }) as Joi.AnySchema<string>,
   cursor: Joi.any()
     .description('from next_cursor or prev_cursor')
-    .meta({ schema: { type: 'string' } }),
+    .meta({ schema: { type: 'string' } }) as Joi.AnySchema<string | string[]>,
 }
 
 /** Of a list that may be had as a file: `limit` is then of all its rows. */
@@ -82,15 +110,34 @@ export const fileQuery = {
     )
     .meta({ must: 'must be an integer from 1 to 100, or of a file to 1000000', kind: 'range' })
     .description('1 to 100, default 20; of a file up to 1,000,000, default all')
-    .meta({ schema: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 20 } }),
-  format: Joi.string()
-    .valid('json', 'csv', 'ndjson')
-    .description(
-      'csv or ndjson: all of the list as a file, newest first, times in UTC; as Accept: text/csv and application/x-ndjson. In CSV a cell that begins with = + - @ has an apostrophe before it',
-    ),
+    .meta({
+      schema: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 20 },
+    }) as Joi.AnySchema<string>,
+  format: oneOf('json', 'csv', 'ndjson').description(
+    'csv or ndjson: all of the list as a file, newest first, times in UTC; as Accept: text/csv and application/x-ndjson. In CSV a cell that begins with = + - @ has an apostrophe before it',
+  ),
 }
 
-export const listOf = (row: Joi.Schema): Joi.ObjectSchema =>
+export const pageOnly = object(pageQuery)
+
+/** What its list and its removal are named after. */
+const shortName = (row: Joi.Schema): string | undefined => {
+  const { name, short = name }: Meta = Object.assign({}, ...((row.describe() as Description).metas ?? []))
+  return short
+}
+
+/** The rows of endpoints are made again for each request that changes something; what is made here is kept. */
+const once = <S extends Joi.Schema>(make: (row: S) => Joi.ObjectSchema) => {
+  const made = new WeakMap<S, Joi.ObjectSchema>()
+  return (row: S): Joi.ObjectSchema => {
+    const one = made.get(row) ?? make(row)
+    made.set(row, one)
+    return one
+  }
+}
+
+/** A page of records; its name is that of its rows, unless they say another one. */
+export const listOf = once((row: Joi.Schema) =>
   Joi.object({
     object: Joi.string().valid('list').required(),
     data: Joi.array().items(row).required(),
@@ -104,12 +151,14 @@ export const listOf = (row: Joi.Schema): Joi.ObjectSchema =>
       next_cursor: nullable(Joi.string().pattern(/^v1_/)),
       prev_cursor: nullable(Joi.string().pattern(/^v1_/)),
     }).required(),
-  })
+  }).meta({ name: `${shortName(row)}List` }),
+)
 
-/** The answer to a DELETE. Never 204: client libraries parse every answer as JSON. */
-export const removed = (prefix: IdPrefix, object: string): Joi.ObjectSchema =>
+/** The answer to a DELETE of a record. Never 204: client libraries parse every answer as JSON. */
+export const removedOf = once((row: Joi.ObjectSchema) =>
   Joi.object({
-    id: id(prefix),
-    object: Joi.string().valid(object).required(),
+    id: row.extract('id'),
+    object: row.extract('object'),
     deleted: Joi.boolean().valid(true).required(),
-  })
+  }).meta({ name: `Removed${shortName(row)}` }),
+)

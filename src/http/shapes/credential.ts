@@ -5,27 +5,16 @@
  *   They open the SMTP door only; the password goes in and never comes out.
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, removed, time } from './common.js'
+import { body, id, need, nullable, oneOf, orNull, time } from './common.js'
 
-export interface CredentialBody {
-  readonly workspace_id: string
-  readonly mode?: 'live' | 'test'
-  readonly username?: string
-  readonly password?: string
-  readonly cidr?: string
-  readonly certificate_fingerprint?: string
-}
-
-export const credentialBody = body(
-  Joi.object<CredentialBody>({
-    workspace_id: orNull(Joi.string().max(100)).required(),
-    mode: orNull(Joi.string().valid('live', 'test')),
-    username: orNull(Joi.string().max(255)),
-    password: orNull(Joi.string().max(1_000)),
-    cidr: orNull(Joi.string().max(100)),
-    certificate_fingerprint: orNull(Joi.string().max(120)),
-  }),
-)
+export const credentialBody = body({
+  workspace_id: need(orNull(Joi.string().max(100))),
+  mode: orNull(oneOf('live', 'test')),
+  username: orNull(Joi.string().max(255)),
+  password: orNull(Joi.string().max(1_000)),
+  cidr: orNull(Joi.string().max(100)),
+  certificate_fingerprint: orNull(Joi.string().max(120)),
+})
 
 export const credential = Joi.object({
   id: id('cred'),
@@ -39,6 +28,3 @@ export const credential = Joi.object({
   created_at: time(),
   last_used_at: nullable(Joi.string()),
 }).meta({ name: 'Credential' })
-
-export const credentialList = listOf(credential).meta({ name: 'CredentialList' })
-export const removedCredential = removed('cred', 'credential').meta({ name: 'RemovedCredential' })

@@ -6,7 +6,7 @@
  *   nothing, null or `{}`, and the id that some SDKs repeat in the body.
  */
 import Joi from 'joi'
-import { body, id, orNull, schedule } from './common.js'
+import { anyBody, body, id, need, orNull, schedule } from './common.js'
 import { address, sendBody } from './email.js'
 
 const BATCH_MAX = 100
@@ -34,21 +34,16 @@ export const batch = Joi.object({
 
 const repeatedId = { id: orNull(Joi.string().max(100)), email_id: orNull(Joi.string().max(100)) }
 
-export const reschedule = body(
-  Joi.object<{ scheduled_at: string }>({
-    scheduled_at: orNull(schedule()).required(),
-    ...repeatedId,
-  }),
-)
+export const reschedule = body({ scheduled_at: need(orNull(schedule())), ...repeatedId })
 
-export const nothing = Joi.object(repeatedId).empty(null)
+export const nothing = anyBody(repeatedId)
 
-export const resend = Joi.object<{ to?: readonly string[]; release?: boolean } | undefined>({
-  to: orNull(Joi.array().items(address()).single().max(100)).description(
+export const resend = anyBody({
+  to: orNull(Joi.array<readonly string[]>().items(address()).single().max(100)).description(
     'Those that are to get it; null: the recipients that bounced, or else all',
   ),
   release: orNull(Joi.boolean()).description('true: a mail of test mode is sent for real'),
   ...repeatedId,
-}).empty(null)
+})
 
 export const source = Joi.string().description('RFC 5322, octet for octet')

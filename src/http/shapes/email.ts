@@ -8,7 +8,20 @@ import Joi from 'joi'
 import { STATUSES } from '../../mail/status.js'
 import { WAITING_REASONS } from '../../record/waiting.js'
 import type { WireDraft } from '../../submission/draft.js'
-import { body, fileQuery, id, listOf, nullable, orNull, schedule, text, time, timestamp } from './common.js'
+import {
+  fileQuery,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  schedule,
+  type TypeOf,
+  text,
+  time,
+  timestamp,
+} from './common.js'
 
 export const address = () => Joi.string().max(1_000)
 const addresses = () => orNull(Joi.array().items(address()).single().max(100))
@@ -65,58 +78,41 @@ const headers = () =>
     .meta({ must: 'must have at most 64 KiB of names and values', kind: 'length' })
     .empty([null, Joi.array().length(0)])
 
-export const sendBody: Joi.ObjectSchema<WireDraft> = body(
-  Joi.object<WireDraft>({
-    from: orNull(address()),
-    to: addresses().required(),
-    cc: addresses(),
-    bcc: addresses(),
-    reply_to: addresses(),
-    subject: orNull(text(998)),
-    html: orNull(Joi.string().allow('')),
-    text: orNull(Joi.string().allow('')),
-    headers: headers(),
-    tags: orNull(Joi.array().items(tag).max(75)),
-    attachments: orNull(Joi.array().items(attachment).max(1_000)),
-    scheduled_at: orNull(schedule()),
-    ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
-    raw: orNull(Joi.string())
-      .description(
-        'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
-          'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
-          'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
-          'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
-          'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
-          'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
-          'same: Date, Message-ID and boundaries do not count',
-      )
-      .example('RnJvbTogbm8tcmVwbHlAc2hvcC5leGFtcGxlDQpTdWJqZWN0OiBIaQ0KDQpIZWxsbw0K'),
-  }),
-).meta({ name: 'SendEmail' })
+export const sendBody = Joi.object<WireDraft>({
+  from: orNull(address()),
+  to: addresses().required(),
+  cc: addresses(),
+  bcc: addresses(),
+  reply_to: addresses(),
+  subject: orNull(text(998)),
+  html: orNull(Joi.string().allow('')),
+  text: orNull(Joi.string().allow('')),
+  headers: headers(),
+  tags: orNull(Joi.array().items(tag).max(75)),
+  attachments: orNull(Joi.array().items(attachment).max(1_000)),
+  scheduled_at: orNull(schedule()),
+  ignore_suppressions: orNull(Joi.boolean()).description('true: also to suppressed addresses, this once'),
+  raw: orNull(Joi.string())
+    .description(
+      'The whole message (RFC 5322) in base64, in place of from, reply_to, subject, html, text, headers and attachments: none of ' +
+        'them may stand beside it. It is relayed as it is, with a Received line on top and, where it has none, Date, Message-ID ' +
+        'and From (the default sender of the workspace). to, cc and bcc are the envelope, and nothing in the header ever adds a ' +
+        'recipient; Bcc is cut. Fields in it that steer a gateway (X-Postern-*, Idempotency-Key, those of other providers) are ' +
+        'refused: tags, scheduled_at and ignore_suppressions stand beside raw, and the key in its header. Lone CR and LF are ' +
+        'mended or refused, as the workspace has it. Under an Idempotency-Key two messages are the same when a reader sees the ' +
+        'same: Date, Message-ID and boundaries do not count',
+    )
+    .example('RnJvbTogbm8tcmVwbHlAc2hvcC5leGFtcGxlDQpTdWJqZWN0OiBIaQ0KDQpIZWxsbw0K'),
+})
+  .empty(null)
+  .required()
+  .meta({ name: 'SendEmail' })
 
-export interface OneQuery {
-  readonly content?: string
-}
-
-export const oneQuery = Joi.object<OneQuery>({
+export const oneQuery = object({
   content: Joi.string()
     .valid('true', 'false')
     .description('false: html, text and headers are null, and a large body costs nothing'),
 })
-
-export interface EmailQuery {
-  readonly q?: string
-  readonly tz?: string
-  readonly format?: string
-  readonly status?: string
-  readonly to?: string
-  readonly tag?: string
-  readonly created_after?: string
-  readonly created_before?: string
-  readonly mode?: string
-  readonly limit?: string
-  readonly cursor?: string | string[]
-}
 
 /** Which mails are meant. */
 export const emailFilters = {
@@ -133,7 +129,7 @@ export const emailFilters = {
   tz: Joi.string()
     .max(64)
     .description('The time zone of days in `before:` and `after:`, such as Europe/Berlin; UTC when absent'),
-  status: Joi.string().valid(...STATUSES),
+  status: oneOf(...STATUSES),
   to: Joi.string().max(320),
   tag: Joi.string()
     .pattern(/^[^:]+:/)
@@ -145,20 +141,18 @@ export const emailFilters = {
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
 }
 
-export const emailQuery = Joi.object<EmailQuery>({ ...emailFilters, ...fileQuery })
+export const emailQuery = object({ ...emailFilters, ...fileQuery })
+export type EmailQuery = TypeOf<typeof emailQuery>
 
 /** Not in the answer to a send, nor in its replays. */
 const waiting = nullable(
   Joi.object({
-    reason: Joi.string()
-      .valid(...WAITING_REASONS)
-      .required()
-      .description(
-        'Of several, the first in this order. suspended: its workspace is. held: by an operator, or because it may have ' +
-          'been sent already. no_upstream: its pool has none, nor has the pool that it follows. paused, upstreams_down: ' +
-          'all of them are. throttled: the recipient domain asked for a slower pace. rate: the upstreams take no more ' +
-          'at once. backoff: it is tried again later. scheduled: its time has not come',
-      ),
+    reason: need(oneOf(...WAITING_REASONS)).description(
+      'Of several, the first in this order. suspended: its workspace is. held: by an operator, or because it may have ' +
+        'been sent already. no_upstream: its pool has none, nor has the pool that it follows. paused, upstreams_down: ' +
+        'all of them are. throttled: the recipient domain asked for a slower pace. rate: the upstreams take no more ' +
+        'at once. backoff: it is tried again later. scheduled: its time has not come',
+    ),
     detail: Joi.string()
       .required()
       .description(
@@ -174,9 +168,7 @@ const waiting = nullable(
 const recipientFields = {
   address: Joi.string().required(),
   kind: Joi.string().valid('to', 'cc', 'bcc').required(),
-  status: Joi.string()
-    .valid(...STATUSES)
-    .required(),
+  status: need(oneOf(...STATUSES)),
   attempts: Joi.number().integer().required(),
   last_response: nullable(Joi.string().allow('')),
   reason: Joi.string(),
@@ -190,9 +182,7 @@ const strings = () => Joi.array().items(Joi.string().allow('')).required()
 const summary = {
   id: id('em'),
   object: Joi.string().valid('email').required(),
-  status: Joi.string()
-    .valid(...STATUSES)
-    .required(),
+  status: need(oneOf(...STATUSES)),
   last_event: Joi.string().required(),
   workspace_id: id('ws'),
   mode: Joi.string().valid('live', 'test').required(),
@@ -239,14 +229,14 @@ const accepted = {
   recipients: Joi.array().items(recipient).required(),
 }
 
-const emailSummary = Joi.object({
+export const emailSummary = Joi.object({
   ...summary,
   last_response: Joi.string()
     .allow('', null)
     .description('What was last said of a recipient that bounced or is deferred; absent on all other mails'),
   reason: Joi.string().description('Why, as the record of that recipient has it'),
   waiting,
-}).meta({ name: 'EmailSummary' })
+}).meta({ name: 'EmailSummary', short: 'Email' })
 export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
 export const email = Joi.object({
   ...accepted,
@@ -257,5 +247,3 @@ export const email = Joi.object({
   text: nullable(Joi.string().allow('')),
   headers: nullable(Joi.object().pattern(Joi.string(), Joi.string().allow(''))),
 }).meta({ name: 'Email' })
-
-export const emailList = listOf(emailSummary).meta({ name: 'EmailList' })

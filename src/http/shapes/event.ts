@@ -3,7 +3,7 @@
  */
 import Joi from 'joi'
 import { EVENT_TYPES } from '../../mail/event-type.js'
-import { fileQuery, id, listOf, nullable, time, timestamp } from './common.js'
+import { fileQuery, id, need, nullable, object, oneOf, type TypeOf, time, timestamp } from './common.js'
 
 const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
 
@@ -29,9 +29,7 @@ const shared = {
       '`email.` and a status; of what was not applied, the status it would have been. Others move no status: email.complained (the recipient called it spam), email.reported (feedback that is no complaint, or a mail at a return path that is no report or cannot be read: reason `auto_reply`, `unread`), email.sender_notified (a report of our own went to who submitted it), and email.held, released, rerouted, retried (orders of an operator). In the log also what concerns no mail. New types may come: pass over what you do not know',
     ),
   recipient: nullable(Joi.string()),
-  source: Joi.string()
-    .valid(...SOURCES)
-    .required(),
+  source: need(oneOf(...SOURCES)),
   occurred_at: time(),
   created_at: time(),
   smtp: nullable(
@@ -66,9 +64,7 @@ const shared = {
   bounce: bounce.description('Of email.bounced only'),
 }
 
-const event = Joi.object({ ...shared, email_id: id('em') }).meta({ name: 'Event' })
-
-export const eventList = listOf(event).meta({ name: 'EventList' })
+export const event = Joi.object({ ...shared, email_id: id('em') }).meta({ name: 'Event' })
 
 export const loggedEvent = Joi.object({
   ...shared,
@@ -88,31 +84,8 @@ export const loggedEvent = Joi.object({
     ),
 }).meta({ name: 'LoggedEvent' })
 
-export const logPage = listOf(loggedEvent).meta({ name: 'LoggedEventList' })
-
-export interface FilterQuery {
-  readonly type?: readonly string[]
-  readonly email_id?: string
-  readonly recipient?: string
-  readonly change?: string
-  readonly created_after?: string
-  readonly created_before?: string
-  readonly mode?: string
-  readonly after?: string
-}
-
-export interface LogQuery extends FilterQuery {
-  readonly format?: string
-  readonly limit?: string
-  readonly cursor?: string | string[]
-}
-
-export interface StreamQuery extends FilterQuery {
-  readonly merge?: string
-}
-
 const filters = {
-  type: Joi.array()
+  type: Joi.array<readonly string[]>()
     .items(Joi.string().max(100))
     .single()
     .max(100)
@@ -125,16 +98,18 @@ const filters = {
   mode: Joi.string().valid('live', 'test').description('sessions only; a key sees its own mode'),
   after: Joi.string().max(300).description('A mark: the `id` of an event on the stream. What came after it'),
 }
+export type FilterQuery = TypeOf<ReturnType<typeof object<typeof filters>>>
 
-export const logQuery = Joi.object<LogQuery>({ ...filters, ...fileQuery })
+export const logQuery = object({ ...filters, ...fileQuery })
 
-export const streamQuery = Joi.object<StreamQuery>({
+export const streamQuery = object({
   ...filters,
   merge: Joi.string()
     .pattern(/^[1-9]\d{2,3}ms$/)
     .description('100ms to 9999ms: at most one `log.merged` event in so long, with counters and last states')
     .meta({ must: 'must be 100ms to 9999ms' }),
 })
+export type StreamQuery = TypeOf<typeof streamQuery>
 
 export const streamText = Joi.string().description(
   'text/event-stream: `id` is a mark, `event` the type, `data` the record of the event',

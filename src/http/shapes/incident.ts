@@ -2,15 +2,9 @@
  * NAME      incident - the shapes of hard bounces that wait for a decision
  */
 import Joi from 'joi'
-import { id, listOf, nullable, pageQuery, time } from './common.js'
+import { id, nullable, object, pageQuery, time } from './common.js'
 
-export interface IncidentQuery {
-  readonly open?: string
-  readonly limit?: string
-  readonly cursor?: string | string[]
-}
-
-export const incidentQuery = Joi.object<IncidentQuery>({
+export const incidentQuery = object({
   open: Joi.string().valid('true', 'false').description('true: only those that nobody has decided'),
   ...pageQuery,
 })
@@ -32,5 +26,3 @@ export const incident = Joi.object({
   created_at: time(),
   decided_at: nullable(Joi.string()),
 }).meta({ name: 'Incident' })
-
-export const incidentList = listOf(incident).meta({ name: 'IncidentList' })

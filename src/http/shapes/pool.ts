@@ -6,84 +6,67 @@
  *   the daemon open a path from outside.
  */
 import Joi from 'joi'
-import type { AuthMechanism, PoolRow, UpstreamRow } from '../../store/port/tenants/tenants.js'
+import type { UpstreamRow } from '../../store/port/tenants/tenants.js'
 import { MECHANISMS } from '../../tenant/oauth.js'
 import { TLS_MODES } from '../../tenant/upstream.js'
-import { body, id, listOf, nullable, orNull, time, why } from './common.js'
+import {
+  anyBody,
+  body,
+  clearable,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  type TypeOf,
+  time,
+  why,
+} from './common.js'
 import { asRead } from './read-back.js'
 
 const STATES: readonly UpstreamRow['state'][] = ['active', 'paused', 'draining']
 
-interface OauthBody {
-  readonly token_url: string
-  readonly client_id: string
-  readonly client_secret?: string
-  readonly refresh_token?: string
-  readonly scope?: string | null
-}
-
-export interface MemberBody {
-  readonly id?: string
-  readonly host: string
-  readonly port?: number
-  readonly tls?: UpstreamRow['tls']
-  readonly fingerprint?: string | null
-  readonly auth?: { readonly user: string; readonly pass?: string; readonly oauth?: OauthBody } | null
-  readonly auth_mechanism?: AuthMechanism | null
-  readonly weight?: number
-  readonly priority?: number
-  readonly max_connections?: number
-  readonly messages_per_connection?: number
-  readonly rate?: number | null
-  readonly state?: UpstreamRow['state']
-}
-
-export interface PoolBody {
-  readonly name: string
-  readonly members?: readonly MemberBody[]
-  readonly return_path?: PoolRow['returnPath']
-  readonly notify_success?: boolean
-  readonly relayed_means?: PoolRow['relayedMeans']
-}
-
-const oauth = Joi.object<OauthBody>({
-  token_url: Joi.string().max(500).required().description('Token endpoint (RFC 6749)'),
-  client_id: Joi.string().max(500).required(),
+const oauth = object({
+  token_url: need(Joi.string().max(500)).description('Token endpoint (RFC 6749)'),
+  client_id: need(Joi.string().max(500)),
   client_secret: orNull(Joi.string().max(5_000)),
   refresh_token: orNull(Joi.string().max(5_000)).description(
     'Tokens are got by it, and not for the client itself; a new one that the endpoint gives is kept',
   ),
-  scope: Joi.string().max(1_000).allow(null),
+  scope: clearable(Joi.string().max(1_000)),
 })
 
 const memberFields = {
   id: orNull(Joi.string().max(100)),
-  host: orNull(Joi.string().max(255)).required(),
+  host: need(orNull(Joi.string().max(255))),
   port: orNull(Joi.number().integer().min(1).max(65_535)),
-  tls: orNull(Joi.string().valid(...TLS_MODES)),
-  fingerprint: Joi.string().max(200).allow(null),
-  auth: Joi.object({
-    user: Joi.string().max(255).required(),
-    pass: orNull(Joi.string().max(1_000)),
-    oauth: orNull(oauth).description('In place of a password'),
-  }).allow(null),
-  auth_mechanism: Joi.string()
-    .valid(...MECHANISMS)
-    .allow(null)
-    .description('The only one to sign in by; null: what is offered and fits'),
+  tls: orNull(oneOf(...TLS_MODES)),
+  fingerprint: clearable(Joi.string().max(200)),
+  auth: clearable(
+    object({
+      user: need(Joi.string().max(255)),
+      pass: orNull(Joi.string().max(1_000)),
+      oauth: orNull(oauth).description('In place of a password'),
+    }),
+  ),
+  auth_mechanism: clearable(oneOf(...MECHANISMS)).description(
+    'The only one to sign in by; null: what is offered and fits',
+  ),
   weight: orNull(Joi.number().integer().min(1).max(1_000)),
   priority: orNull(Joi.number().integer().min(0).max(1_000)),
   max_connections: orNull(Joi.number().integer().min(1).max(1_000)),
   messages_per_connection: orNull(Joi.number().integer().min(1).max(1_000_000)),
-  rate: Joi.number().min(0.001).max(100_000).allow(null),
-  state: orNull(Joi.string().valid(...STATES)),
+  rate: clearable(Joi.number().min(0.001).max(100_000)),
+  state: orNull(oneOf(...STATES)),
 }
 
 export const READ_MEMBER = ['has_auth', 'has_oauth', 'has_ca', 'has_client_certificate'] as const
 export const READ_POOL = ['id', 'object', 'kind', 'follows'] as const
 
-const member = Joi.object<MemberBody>(memberFields)
-const changedMember: Joi.ObjectSchema<MemberBody> = Joi.object({
+const member = object(memberFields)
+export type MemberBody = TypeOf<typeof member>
+const changedMember: Joi.ObjectSchema<MemberBody> = object({
   ...memberFields,
   has_auth: asRead.flag(),
   has_oauth: asRead.flag(),
@@ -91,43 +74,37 @@ const changedMember: Joi.ObjectSchema<MemberBody> = Joi.object({
   has_client_certificate: asRead.flag(),
 })
 
-const members = (item: Joi.ObjectSchema<MemberBody>) => orNull(Joi.array().items(item).max(100))
+const members = (item: Joi.ObjectSchema<MemberBody>) =>
+  orNull(Joi.array<readonly MemberBody[]>().items(item).max(100))
 const fields = {
-  return_path: orNull(Joi.string().valid('verp', 'fixed')),
+  return_path: orNull(oneOf('verp', 'fixed')),
   notify_success: orNull(Joi.boolean()),
-  relayed_means: orNull(Joi.string().valid('delivered', 'sent')),
+  relayed_means: orNull(oneOf('delivered', 'sent')),
 }
 
 const name = () => orNull(Joi.string().max(63))
 
-export const poolBody = body(
-  Joi.object<PoolBody>({ name: name().required(), members: members(member), ...fields }),
-)
-export const poolChange = body<Partial<PoolBody> & { readonly reason?: string }>(
-  Joi.object({
-    id: asRead.text(),
-    object: asRead.text(),
-    name: name(),
-    kind: asRead.text(),
-    follows: asRead.text(),
-    members: members(changedMember),
-    ...fields,
-    created_at: asRead.text(),
-    updated_at: asRead.text(),
-    reason: why(),
-  }),
-)
+export const poolBody = body({ name: need(name()), members: members(member), ...fields })
+export const poolChange = body({
+  id: asRead.text(),
+  object: asRead.text(),
+  name: name(),
+  kind: asRead.text(),
+  follows: asRead.text(),
+  members: members(changedMember),
+  ...fields,
+  created_at: asRead.text(),
+  updated_at: asRead.text(),
+  reason: why(),
+})
+export type PoolChange = TypeOf<typeof poolChange>
 
 const memberRecord = {
   id: id('up'),
   host: Joi.string().required(),
   port: Joi.number().integer().required(),
-  tls: Joi.string()
-    .valid(...TLS_MODES)
-    .required(),
-  state: Joi.string()
-    .valid(...STATES)
-    .required(),
+  tls: need(oneOf(...TLS_MODES)),
+  state: need(oneOf(...STATES)),
 }
 
 export const pool = Joi.object({
@@ -165,8 +142,6 @@ export const pool = Joi.object({
   updated_at: time(),
 }).meta({ name: 'EgressPool' })
 
-export const poolList = listOf(pool).meta({ name: 'EgressPoolList' })
-
 const count = () => Joi.number().integer().min(0).required()
 
 export const poolHealth = Joi.object({
@@ -203,9 +178,9 @@ export const poolHealth = Joi.object({
     .required(),
 }).meta({ name: 'EgressPoolHealth' })
 
-export const poolTest = Joi.object<{ upstream_id?: string }>({
+export const poolTest = anyBody({
   upstream_id: orNull(Joi.string().max(100)).description('Only this one'),
-}).empty(null)
+})
 
 export const poolTested = Joi.object({
   object: Joi.string().valid('list').required(),

@@ -2,37 +2,23 @@
  * NAME      statistics - the shapes of what is counted
  */
 import Joi from 'joi'
-import { GROUPS, type GroupBy, MOST_GROUPS } from '../../statistics/ask.js'
-import { INTERVALS, type Interval } from '../../statistics/zone.js'
-import { fileQuery, nullable, pageQuery, time } from './common.js'
+import { GROUPS, MOST_GROUPS } from '../../statistics/ask.js'
+import { INTERVALS } from '../../statistics/zone.js'
+import { fileQuery, need, nullable, object, oneOf, pageQuery, type TypeOf, time } from './common.js'
 
-export interface StatisticsQuery {
-  readonly from?: string
-  readonly to?: string
-  readonly interval?: Interval
-  readonly group_by?: GroupBy
-  readonly tag?: string
-  readonly tz?: string
-  readonly limit?: string
-  readonly mode?: string
-  readonly format?: string
-}
-
-export const statisticsQuery = Joi.object<StatisticsQuery>({
+export const statisticsQuery = object({
   from: Joi.string()
     .max(64)
     .description(
       'A day of the zone, or a time; by default an hour, a day or 30 days before `to`, by interval',
     ),
   to: Joi.string().max(64).description('Exclusive; by default now'),
-  interval: Joi.string()
-    .valid(...INTERVALS)
-    .description('Default hour. At most 1,440 minutes, 744 hours or 396 days at once'),
-  group_by: Joi.string()
-    .valid(...GROUPS)
-    .description(
-      'Default none. tag: of the names in the `statistics_tags` of a workspace. category: of bounces. upstream: what upstreams answered. provider: who runs the mailboxes, by well-known domain',
-    ),
+  interval: oneOf(...INTERVALS).description(
+    'Default hour. At most 1,440 minutes, 744 hours or 396 days at once',
+  ),
+  group_by: oneOf(...GROUPS).description(
+    'Default none. tag: of the names in the `statistics_tags` of a workspace. category: of bounces. upstream: what upstreams answered. provider: who runs the mailboxes, by well-known domain',
+  ),
   tag: Joi.string().max(256).description('With group_by=tag: the values of this name only'),
   format: fileQuery.format,
   tz: Joi.string().max(64).description('Of the tz database, such as Asia/Tashkent; default UTC'),
@@ -43,6 +29,7 @@ export const statisticsQuery = Joi.object<StatisticsQuery>({
     }),
   mode: Joi.string().valid('live', 'test').description('Of sessions, default live; a key sees its own mode'),
 })
+export type StatisticsQuery = TypeOf<typeof statisticsQuery>
 
 const count = (): Joi.NumberSchema => Joi.number().integer().min(0).required()
 const rate = () => nullable(Joi.number().min(0))
@@ -112,13 +99,9 @@ export const statistics = Joi.object({
   mode: Joi.string().valid('live', 'test').required(),
   from: time(),
   to: time(),
-  interval: Joi.string()
-    .valid(...INTERVALS)
-    .required(),
+  interval: need(oneOf(...INTERVALS)),
   tz: Joi.string().required(),
-  group_by: Joi.string()
-    .valid(...GROUPS)
-    .required(),
+  group_by: need(oneOf(...GROUPS)),
   as_of: time().description('All that happened before is counted'),
   rate_bases: Joi.object({
     delivered: base,

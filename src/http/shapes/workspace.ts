@@ -11,26 +11,8 @@ import {
 } from '../../store/port/watch/soft-bounces.js'
 import { MOST_DOMAIN_ROUTES } from '../../tenant/domain/routes.js'
 import { type AlarmsWish, MOST_STATISTICS_TAGS } from '../../tenant/workspace.js'
-import { body, id, listOf, nullable, orNull, pageQuery, time } from './common.js'
+import { body, clearable, id, need, nullable, object, oneOf, orNull, type TypeOf, time } from './common.js'
 import { asRead } from './read-back.js'
-
-export interface WorkspaceBody {
-  readonly name: string
-  readonly slug?: string
-  readonly egress_pool_id?: string | null
-  readonly routes?: readonly ({ readonly domain: string; readonly egress_pool_id: string } | undefined)[]
-  readonly default_from?: string | null
-  readonly restrict_senders?: boolean
-  readonly line_endings?: 'strict' | 'normalize'
-  readonly ambiguous?: 'retry' | 'hold'
-  readonly sender_dsn?: boolean
-  readonly alarms?: AlarmsWish
-  readonly on_alarm?: 'notify' | 'hold'
-  readonly suppress_soft?: SoftLimits
-  readonly statistics?: { readonly tags?: readonly string[] }
-  readonly suspended?: boolean
-  readonly suspended_reason?: string | null
-}
 
 const MEANS: Readonly<Record<Alarm, string>> = {
   complaints: 'Recipients who complained within 24 hours, of those tried',
@@ -59,22 +41,22 @@ const wishedAlarms = Joi.object<AlarmsWish>(
 
 const ON_ALARM =
   'What an alarm does beside its event: nothing, or hold the mail of the workspace until somebody releases it'
-const onAlarm = () => Joi.string().valid('notify', 'hold').description(ON_ALARM)
+const onAlarm = () => oneOf('notify', 'hold').description(ON_ALARM)
 
 const tags = () =>
-  Joi.array()
+  Joi.array<readonly string[]>()
     .items(Joi.string().max(256))
     .max(MOST_STATISTICS_TAGS)
     .description('Names of tags whose values statistics count apart, from now on')
 
 const lineEndings = () =>
-  Joi.string()
-    .valid('normalize', 'strict')
-    .description('Bare CR or LF in mail that comes by SMTP is mended, as in a new workspace, or refused')
+  oneOf('normalize', 'strict').description(
+    'Bare CR or LF in mail that comes by SMTP is mended, as in a new workspace, or refused',
+  )
 const ambiguous = () =>
-  Joi.string()
-    .valid('retry', 'hold')
-    .description('What becomes of a mail of which nobody knows after a crash whether it was sent')
+  oneOf('retry', 'hold').description(
+    'What becomes of a mail of which nobody knows after a crash whether it was sent',
+  )
 
 const softLimits = () =>
   Joi.object<SoftLimits>(
@@ -91,14 +73,11 @@ const softLimits = () =>
     'An address is suppressed after so many soft bounces of that kind, if the first is so many days older than the last and it took no mail between; {} for none. Mail older than its retention does not count',
   )
 
+const route = object({ domain: need(Joi.string().max(256)), egress_pool_id: need(Joi.string().max(100)) })
+
 const routes = () =>
-  Joi.array()
-    .items(
-      Joi.object({
-        domain: Joi.string().max(256).required(),
-        egress_pool_id: Joi.string().max(100).required(),
-      }),
-    )
+  Joi.array<readonly (TypeOf<typeof route> | undefined)[]>()
+    .items(route)
     .max(MOST_DOMAIN_ROUTES)
     .description(
       'Pools for domains of recipients: `example.com` is that domain, `.example.com` all under it; the longest that fits counts',
@@ -106,9 +85,9 @@ const routes = () =>
 
 const fields = {
   slug: orNull(Joi.string().max(63)),
-  egress_pool_id: Joi.string().max(100).allow(null),
+  egress_pool_id: clearable(Joi.string().max(100)),
   routes: orNull(routes()),
-  default_from: Joi.string().max(1_000).allow(null),
+  default_from: clearable(Joi.string().max(1_000)),
   restrict_senders: orNull(Joi.boolean()),
   sender_dsn: orNull(Joi.boolean()),
   line_endings: orNull(lineEndings()),
@@ -116,33 +95,29 @@ const fields = {
   alarms: orNull(wishedAlarms),
   on_alarm: orNull(onAlarm()),
   suppress_soft: orNull(softLimits()),
-  statistics: orNull(Joi.object({ tags: orNull(tags()) })),
+  statistics: orNull(object({ tags: orNull(tags()) })),
 }
 
-export const workspaceBody = body(
-  Joi.object<WorkspaceBody>({
-    name: orNull(Joi.string().max(200)).required(),
-    ...fields,
-  }),
-)
+export const workspaceBody = body({
+  name: need(orNull(Joi.string().max(200))),
+  ...fields,
+})
 
-export const workspaceChange = body<Partial<WorkspaceBody>>(
-  Joi.object({
-    id: asRead.text(),
-    object: asRead.text(),
-    name: orNull(Joi.string().max(200)),
-    is_default: asRead.flag(),
-    ...fields,
-    alarmed: orNull(Joi.array().description('As it was read; it can not be changed here')),
-    suspended: orNull(Joi.boolean()),
-    suspended_at: asRead.text(),
-    suspended_reason: Joi.string()
-      .max(200)
-      .allow(null)
-      .description('With `"suspended": true`: why, for whoever runs this'),
-    created_at: asRead.text(),
-  }),
-)
+export const workspaceChange = body({
+  id: asRead.text(),
+  object: asRead.text(),
+  name: orNull(Joi.string().max(200)),
+  is_default: asRead.flag(),
+  ...fields,
+  alarmed: orNull(Joi.array().description('As it was read; it can not be changed here')),
+  suspended: orNull(Joi.boolean()),
+  suspended_at: asRead.text(),
+  suspended_reason: clearable(Joi.string().max(200)).description(
+    'With `"suspended": true`: why, for whoever runs this',
+  ),
+  created_at: asRead.text(),
+})
+export type WorkspaceChange = TypeOf<typeof workspaceChange>
 
 export const READ_WORKSPACE = ['id', 'object', 'is_default'] as const
 
@@ -167,9 +142,7 @@ export const workspace = Joi.object({
   alarmed: Joi.array()
     .items(
       Joi.object({
-        alarm: Joi.string()
-          .valid(...ALARMS)
-          .required(),
+        alarm: need(oneOf(...ALARMS)),
         since: time(),
         count: Joi.number().integer().required(),
         tried: Joi.number().integer().required(),
@@ -185,9 +158,6 @@ export const workspace = Joi.object({
 }).meta({ name: 'Workspace' })
 
 /** Its slug, so that nobody deletes another one than he means. */
-export const confirmation = Joi.object<{ confirm?: string }>({
+export const confirmation = object({
   confirm: Joi.string().allow('').max(100).description('The slug of the workspace'),
 })
-
-export const workspaceList = listOf(workspace).meta({ name: 'WorkspaceList' })
-export const pageOnly = Joi.object<{ limit?: string; cursor?: string | string[] }>(pageQuery)

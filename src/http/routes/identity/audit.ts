@@ -4,8 +4,8 @@
 import { type FieldError, invalid } from '../../../base/fault.js'
 import { auditEntry } from '../../../record/identity.js'
 import type { AuditFilter } from '../../../store/port/tenants/audit.js'
-import { type Endpoint, endpoint } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import type { Endpoint } from '../../endpoint.js'
+import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/identity/audit.js'
 import { readTime } from '../../wire/time.js'
 
@@ -19,9 +19,8 @@ const readFilter = (query: Partial<shapes.AuditQuery>, errors: FieldError[]): Au
 })
 
 export const audit = (ground: Ground): readonly Endpoint[] => [
-  endpoint<shapes.AuditQuery, unknown>({
+  listing(ground, {
     id: 'listAudit',
-    method: 'GET',
     path: '/v1/audit',
     summary: 'Who changed what, when and from where, newest first',
     description:
@@ -30,24 +29,21 @@ export const audit = (ground: Ground): readonly Endpoint[] => [
     workspace: 'none',
     role: 'owner',
     query: shapes.auditQuery,
-    answers: { 200: shapes.auditList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
+    of: shapes.entry,
     alsoWrong({ query }) {
       const errors: FieldError[] = []
       readFilter(query, errors)
       return errors
     },
-    async handle(call) {
+    rows({ principal, query }) {
       const errors: FieldError[] = []
-      const filter = readFilter(call.query, errors)
+      const filter = readFilter(query, errors)
       if (errors.length > 0) throw invalid(errors)
-      const body = await pageFor(ground, 'audit', call, {
-        query: call.query,
+      return {
         filters: { ...filter },
-        fetch: (page) => ground.store.audit(call.principal.accountId, filter, page),
+        fetch: (page) => ground.store.audit(principal.accountId, filter, page),
         render: auditEntry,
-      })
-      return { status: 200, body }
+      }
     },
   }),
 ]

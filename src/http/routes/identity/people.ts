@@ -6,17 +6,15 @@
  */
 import { Fault } from '../../../base/fault.js'
 import { link, person, personInFull } from '../../../record/identity.js'
-import { removed } from '../../../record/removed.js'
 import type { UserRow } from '../../../store/port/tenants/identity.js'
 import { linkUrl } from '../../../tenant/identity/links.js'
 import { checkNewPerson } from '../../../tenant/identity/people.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Ground, listing, removing } from '../../ground.js'
 import * as shapes from '../../shapes/identity/person.js'
 
 const OWNERS = { access: 'session', workspace: 'none', role: 'owner' } as const
 const OWN = { access: 'session', workspace: 'none', role: 'viewer' } as const
-const CURSORS = ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'] as const
 
 const full = async ({ store }: Ground, row: UserRow) => personInFull(row, await store.identities(row.id))
 
@@ -43,25 +41,17 @@ const getPerson = (ground: Ground): Endpoint =>
   })
 
 const listPeople = (ground: Ground): Endpoint =>
-  endpoint({
+  listing(ground, {
     ...OWNERS,
     id: 'listUsers',
-    method: 'GET',
     path: '/v1/users',
     summary: 'People, newest first',
     description: 'Also those that are disabled: what they did stands under their names.',
-    query: shapes.pageOnly,
-    answers: { 200: shapes.personList },
-    faults: CURSORS,
-    async handle(call) {
-      const body = await pageFor(ground, 'users', call, {
-        query: call.query,
-        filters: {},
-        fetch: (page) => ground.store.users(call.principal.accountId, page),
-        render: person,
-      })
-      return { status: 200, body }
-    },
+    of: shapes.listedPerson,
+    rows: ({ principal }) => ({
+      fetch: (page) => ground.store.users(principal.accountId, page),
+      render: person,
+    }),
   })
 
 const changing = (ground: Ground): readonly Endpoint[] => [
@@ -149,40 +139,27 @@ const links = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
       return { status: 201, body: { ...link(made.row, ground.clock.now()), url } }
     },
   }),
-  endpoint({
+  listing(ground, {
     ...OWNERS,
     id: 'listInvitations',
-    method: 'GET',
     path: '/v1/invitations',
     summary: 'Invitations, newest first',
     description: 'Without their links. Those that were used stay until their time is over.',
-    query: shapes.pageOnly,
-    answers: { 200: shapes.invitationList },
-    faults: CURSORS,
-    async handle(call) {
-      const body = await pageFor(ground, 'invitations', call, {
-        query: call.query,
-        filters: {},
-        fetch: (page) => ground.store.links(call.principal.accountId, 'invitation', page),
-        render: (row) => link(row, ground.clock.now()),
-      })
-      return { status: 200, body }
-    },
+    of: shapes.invitation,
+    rows: ({ principal }) => ({
+      fetch: (page) => ground.store.links(principal.accountId, 'invitation', page),
+      render: (row) => link(row, ground.clock.now()),
+    }),
   }),
-  endpoint({
+  removing({
     ...OWNERS,
     id: 'revokeInvitation',
-    method: 'DELETE',
     path: '/v1/invitations/{id}',
     summary: 'Take an invitation back',
     description: 'One that was used is not found: disable the person instead.',
-    answers: { 200: shapes.removedInvitation },
-    faults: ['invitation.not_found'],
-    async handle(call) {
-      const id = param(call, 'id')
-      await ground.tenants.revokeInvitation(call.principal.accountId, id)
-      return { status: 200, body: removed('invitation', id) }
-    },
+    of: shapes.invitation,
+    object: 'invitation',
+    remove: ({ principal }, id) => ground.tenants.revokeInvitation(principal.accountId, id),
   }),
 ]
 

@@ -8,12 +8,11 @@ import { toRfc3339 } from '../../../base/clock.js'
 import { Fault, invalid } from '../../../base/fault.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import { openSession } from '../../../record/identity.js'
-import { removed } from '../../../record/removed.js'
 import type { SessionRow, UserRow } from '../../../store/port/tenants/identity.js'
 import { checkOwnSettings, mayResetPassword } from '../../../tenant/identity/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../../tenant/principal.js'
-import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Call, type Endpoint, endpoint } from '../../endpoint.js'
+import { type Ground, listing, removing } from '../../ground.js'
 import * as shapes from '../../shapes/identity/session.js'
 
 const PEOPLE = { access: 'session', workspace: 'none', role: 'viewer' } as const
@@ -99,24 +98,22 @@ const sessionsOf = async (
 }
 
 const list = (ground: Ground): Endpoint =>
-  endpoint<shapes.SessionsPage, unknown>({
+  listing(ground, {
     ...PEOPLE,
     id: 'listSessions',
-    method: 'GET',
     path: '/v1/sessions',
     summary: 'Who is signed in, newest first',
     description: 'An owner sees all sessions, others their own. `user` asks for those of one person.',
     query: shapes.sessionsQuery,
-    answers: { 200: shapes.sessionList },
-    faults: ['user.not_found', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
+    of: shapes.openSession,
+    faults: ['user.not_found'],
+    async rows(call) {
       const { accountId, id } = call.principal
       const user = await whose(ground, call, call.query.user)
       const people = new Map<string, UserRow | null>()
-      const body = await pageFor(ground, 'sessions', call, {
-        query: call.query,
+      return {
         filters: { user: user?.id ?? null },
-        async fetch(page) {
+        async fetch(page: Page) {
           const found = await sessionsOf(ground, call, user, page)
           for (const { userId } of found.rows) {
             if (userId !== null && !people.has(userId))
@@ -124,33 +121,29 @@ const list = (ground: Ground): Endpoint =>
           }
           return found
         },
-        render: (row) => openSession(row, people.get(row.userId ?? '') ?? null, row.id === id),
-      })
-      return { status: 200, body }
+        render: (row: SessionRow) => openSession(row, people.get(row.userId ?? '') ?? null, row.id === id),
+      }
     },
   })
 
 const ending = (ground: Ground): readonly Endpoint[] => [
-  endpoint({
+  removing({
     ...PEOPLE,
     id: 'revokeSession',
-    method: 'DELETE',
     path: '/v1/sessions/{id}',
     summary: 'End a session, at once',
     description: 'Your own, also the one that asks: that signs out. An owner ends any.',
-    answers: { 200: shapes.removedSession },
-    faults: ['session.not_found'],
-    async handle(call) {
-      const { accountId, id: own, role, person } = call.principal
-      const id = param(call, 'id')
+    of: shapes.openSession,
+    object: 'session',
+    async remove({ principal }, id) {
+      const { accountId, id: own, role, person } = principal
       const row = await ground.store.session(accountId, id)
       const isMine = id === own || (person !== null && row?.userId === person.id)
       if (row === null || (role !== 'owner' && !isMine)) throw new Fault('session.not_found')
       await ground.tenants.revokeSession(accountId, id)
-      return { status: 200, body: removed('session', id) }
     },
   }),
-  endpoint<shapes.SessionsQuery, unknown>({
+  endpoint({
     ...PEOPLE,
     id: 'revokeSessions',
     method: 'DELETE',

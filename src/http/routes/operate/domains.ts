@@ -6,7 +6,6 @@
  */
 import { Fault, type FieldError, invalid } from '../../../base/fault.js'
 import * as record from '../../../record/domain.js'
-import { removed } from '../../../record/removed.js'
 import type { DomainRow } from '../../../store/port/tenants/domains.js'
 import { checkDomain, txtLookup } from '../../../tenant/domain/check.js'
 import {
@@ -18,9 +17,8 @@ import {
   wrongWithDomain,
 } from '../../../tenant/domain/domain.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Ground, listing, removing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/domain.js'
-import { pageOnly } from '../../shapes/workspace.js'
 
 const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
 
@@ -70,26 +68,18 @@ const create = (ground: Ground): Endpoint =>
   })
 
 const reading = (ground: Ground): readonly Endpoint[] => [
-  endpoint({
+  listing(ground, {
     ...OPERATORS,
     id: 'listDomains',
-    method: 'GET',
     path: '/v1/domains',
     summary: 'Sending domains, newest first',
     description: 'Of all the account; with X-Workspace-Id those of that workspace alone.',
-    query: pageOnly,
-    answers: { 200: shapes.domainList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
-      const { principal, workspace } = call
-      const body = await pageFor(ground, 'domains', call, {
-        query: call.query,
-        filters: { workspaceId: workspace?.id ?? null },
-        fetch: (page) => ground.store.domains(principal.accountId, page, workspace?.id),
-        render: (row) => record.domain(row),
-      })
-      return { status: 200, body }
-    },
+    of: shapes.domain,
+    rows: ({ principal, workspace }) => ({
+      filters: { workspaceId: workspace?.id ?? null },
+      fetch: (page) => ground.store.domains(principal.accountId, page, workspace?.id),
+      render: (row) => record.domain(row),
+    }),
   }),
   endpoint({
     ...OPERATORS,
@@ -139,19 +129,18 @@ const changing = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: record.domain(row) }
     },
   }),
-  endpoint({
+  removing({
     ...OPERATORS,
     id: 'deleteDomain',
-    method: 'DELETE',
     path: '/v1/domains/{ref}',
     summary: 'Sign for a domain no more; its keys are gone for good',
     description: 'Mail of the domain leaves unsigned from now on.',
-    answers: { 200: shapes.removedDomain },
-    faults: ['domain.not_found'],
-    async handle(call) {
-      const { id } = await find(ground, call)
-      await removeDomain(groundOf(ground), call.principal.accountId, id)
-      return { status: 200, body: removed('domain', id) }
+    of: shapes.domain,
+    object: 'domain',
+    async remove(call) {
+      const { accountId, id } = await find(ground, call)
+      await removeDomain(groundOf(ground), accountId, id)
+      return { id }
     },
   }),
 ]

@@ -9,9 +9,8 @@ import * as record from '../../../record/queue.js'
 import { removed } from '../../../record/removed.js'
 import { holdQueue, queueMatches, releaseHold, wrongReason } from '../../../tenant/queue/orders.js'
 import { type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/queue.js'
-import { pageOnly } from '../../shapes/workspace.js'
 import { callerOf, scopeOfOrder, wrongOrder } from './queue.js'
 
 const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
@@ -43,25 +42,20 @@ const place = (ground: Ground): Endpoint =>
   })
 
 const list = (ground: Ground): Endpoint =>
-  endpoint({
+  listing(ground, {
     ...RIGHTS,
     id: 'listHolds',
-    method: 'GET',
     path: '/v1/holds',
     summary: 'The holds that stand, newest first',
     description: 'The key of a workspace sees those that name its workspace.',
-    query: pageOnly,
-    answers: { 200: shapes.holdList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
+    of: shapes.hold,
+    rows(call) {
       const { accountId, workspaceId, isWorkspace } = callerOf(call)
-      const body = await pageFor(ground, 'holds', call, {
-        query: call.query,
+      return {
         filters: { workspaceId },
         fetch: (page) => ground.store.listHolds(accountId, page, workspaceId),
         render: (row) => record.hold(row, !isWorkspace),
-      })
-      return { status: 200, body }
+      }
     },
   })
 

@@ -11,9 +11,8 @@ import { type BulkWish, beginJob, countMatched } from '../../../submission/bulk/
 import { requirePlatform, seesSubjects } from '../../../tenant/principal.js'
 import { wrongReason } from '../../../tenant/queue/orders.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/job.js'
-import { pageOnly } from '../../shapes/workspace.js'
 import { readAsked } from '../emails.js'
 
 const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
@@ -95,25 +94,20 @@ const findJob = async ({ store }: Ground, call: Call): Promise<JobRow> => {
 
 export const jobs = (ground: Ground): readonly Endpoint[] => [
   begin(ground),
-  endpoint({
+  listing(ground, {
     ...RIGHTS,
     id: 'listJobs',
-    method: 'GET',
     path: '/v1/jobs',
     summary: 'What was done to many mails at once, newest first',
     description: 'Jobs that ended are kept for 30 days. The key of a workspace sees those of its own.',
-    query: pageOnly,
-    answers: { 200: shapes.jobList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
+    of: shapes.job,
+    rows(call) {
       const workspaceId = call.workspace?.id ?? null
-      const body = await pageFor(ground, 'jobs', call, {
-        query: call.query,
+      return {
         filters: { workspaceId },
         fetch: (page) => ground.store.jobs(call.principal.accountId, page, workspaceId),
         render: seen(ground, call),
-      })
-      return { status: 200, body }
+      }
     },
   }),
   endpoint({

@@ -18,7 +18,7 @@ import { orderQueue, queueMatches, reroutePool, wrongReason } from '../../../ten
 import { queueScope, type ScopeCaller, wrongWithScope } from '../../../tenant/queue/scope.js'
 import { createWaiting } from '../../../tenant/queue/waiting.js'
 import { type Call, type Endpoint, endpoint } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/queue.js'
 
 const WORKSPACES_TOO = { access: 'any', live: true, workspace: 'optional' } as const
@@ -64,24 +64,18 @@ const looking = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: { object: 'queue', data: await Promise.all(data), throttled } }
     },
   }),
-  endpoint({
+  listing(ground, {
     ...WORKSPACES_TOO,
     id: 'listQueueEntries',
-    method: 'GET',
     path: '/v1/queue/entries',
     summary: 'Recipients that wait, soonest first; then those under way and those held',
     description:
       'Each with why it waits. The list is in the order of the queue, where rows move while it is read: `next_cursor` leads to what is due later. API keys do not see what is for the sandbox.',
     query: shapes.entryQuery,
-    answers: { 200: shapes.entryList },
-    faults: [
-      'egress_pool.not_found',
-      'email.not_found',
-      'validation.cursor_invalid',
-      'validation.cursor_filters_mismatch',
-    ],
+    of: shapes.entry,
+    faults: ['egress_pool.not_found', 'email.not_found'],
     alsoWrong: ({ query }) => wrongWithScope(shapes.wishOf({ domain: query.domain }), 'query', true),
-    async handle(call) {
+    async rows(call) {
       const { egress_pool_id, domain, email_id, state = null } = call.query
       const caller = callerOf(call)
       const wish = shapes.wishOf({ egress_pool_id, domain, email_id })
@@ -96,13 +90,7 @@ const looking = (ground: Ground): readonly Endpoint[] => [
         return { ...found, rows: await Promise.all(rows) }
       }
       const filters = { workspaceId, poolId, domain: scope.domain, emailId, state }
-      const body = await pageFor(ground, 'queue entries', call, {
-        query: call.query,
-        filters,
-        fetch,
-        render: (one) => one,
-      })
-      return { status: 200, body }
+      return { name: 'queue entries', filters, fetch, render: (one) => one }
     },
   }),
 ]

@@ -7,7 +7,6 @@
  */
 import { type FieldError, invalid } from '../../../base/fault.js'
 import { parseDuration } from '../../../config/units.js'
-import { removed } from '../../../record/removed.js'
 import { webhook as record } from '../../../record/webhook.js'
 import type { KnownEndpoint } from '../../../store/port/hooks.js'
 import { type Principal, visibleMode } from '../../../tenant/principal.js'
@@ -24,17 +23,16 @@ import {
 import { countAfter } from '../../../webhook/endpoint/replay.js'
 import { type EndpointWish, wrongWithEndpoint } from '../../../webhook/endpoint/wish.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Ground, listing, removing } from '../../ground.js'
 import { notAsRead } from '../../shapes/read-back.js'
 import * as shapes from '../../shapes/webhook/endpoint.js'
-import { pageOnly } from '../../shapes/workspace.js'
 import { endpointOf, hookGround, PER_ENDPOINT, scopeOf } from './scope.js'
 
 /** A member that was not given is none. */
 const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 
-const wishOf = (body: Partial<shapes.EndpointFields>): Partial<EndpointWish> =>
+const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
   given({
     url: body.endpoint,
     events: body.events,
@@ -105,25 +103,20 @@ const create = (ground: Ground): Endpoint =>
   })
 
 const reading = (ground: Ground): readonly Endpoint[] => [
-  endpoint({
+  listing(ground, {
     ...PER_ENDPOINT,
     id: 'listWebhooks',
-    method: 'GET',
     path: '/v1/webhooks',
     summary: 'Endpoints of webhooks, newest first',
     description: 'Without secrets.',
-    query: pageOnly,
-    answers: { 200: shapes.webhookList },
-    faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
+    of: shapes.webhook,
+    rows(call) {
       const scope = scopeOf(call)
-      const body = await pageFor(ground, 'webhooks', call, {
-        query: call.query,
+      return {
         filters: { workspaceId: scope.workspaceId },
         fetch: (page) => ground.store.endpoints(scope, page),
         render: record,
-      })
-      return { status: 200, body }
+      }
     },
   }),
   endpoint({
@@ -143,7 +136,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
 const wrongWith = async (
   ground: Ground,
   row: KnownEndpoint,
-  body: Partial<shapes.EndpointChange>,
+  body: shapes.EndpointChange,
 ): Promise<readonly FieldError[]> => [
   ...notAsRead(body, shapes.READ_ENDPOINT, [record(row)]),
   ...(await wrongWithChange(ground, row, {
@@ -196,20 +189,15 @@ const changing = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: made(done) }
     },
   }),
-  endpoint({
+  removing({
     ...PER_ENDPOINT,
     id: 'deleteWebhook',
-    method: 'DELETE',
     path: '/v1/webhooks/{id}',
     summary: 'Remove an endpoint, and all that is known of its posts',
     description: 'What waits for it is posted no more.',
-    answers: { 200: shapes.removedWebhook },
-    faults: ['webhook.not_found'],
-    async handle(call) {
-      const id = param(call, 'id')
-      await deleteEndpoint(hookGround(ground), scopeOf(call), id)
-      return { status: 200, body: removed('webhook', id) }
-    },
+    of: shapes.webhook,
+    object: 'webhook',
+    remove: (call, id) => deleteEndpoint(hookGround(ground), scopeOf(call), id),
   }),
 ]
 

@@ -17,7 +17,7 @@ import {
   testEndpoint,
 } from '../../../webhook/endpoint/replay.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, pageFor } from '../../ground.js'
+import { type Ground, listing } from '../../ground.js'
 import { nothing } from '../../shapes/operate/domain.js'
 import * as shapes from '../../shapes/webhook/post.js'
 import { readTime } from '../../wire/time.js'
@@ -39,26 +39,24 @@ const postsOf = async (
 }
 
 const reading = (ground: Ground): readonly Endpoint[] => [
-  endpoint({
+  listing(ground, {
     ...PER_ENDPOINT,
     id: 'listWebhookEvents',
-    method: 'GET',
     path: '/v1/webhooks/{id}/events',
     summary: 'What was posted to an endpoint, newest first',
     description: 'Kept for four days. Failures, replays and tests in full; what was taken at once in brief.',
     query: shapes.postsQuery,
-    answers: { 200: shapes.webhookEventList },
-    faults: ['webhook.not_found', 'validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
-    async handle(call) {
+    of: shapes.webhookEvent,
+    faults: ['webhook.not_found'],
+    async rows(call) {
       const { id } = await endpointOf(ground, call)
       const failed = call.query.failed === 'true'
-      const body = await pageFor(ground, `webhook-events ${id}`, call, {
-        query: call.query,
+      return {
+        name: `webhook-events ${id}`,
         filters: { failed: failed ? 'true' : null },
         fetch: (page) => ground.store.posts(id, failed, page),
         render: webhookEvent,
-      })
-      return { status: 200, body }
+      }
     },
   }),
   endpoint({

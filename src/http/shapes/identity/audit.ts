@@ -2,20 +2,9 @@
  * NAME      audit - the shape of who changed what
  */
 import Joi from 'joi'
-import { id, listOf, nullable, pageQuery, time, timestamp } from '../common.js'
+import { id, nullable, object, pageQuery, type TypeOf, time, timestamp } from '../common.js'
 
-export interface AuditQuery {
-  readonly limit?: string
-  readonly cursor?: string | string[]
-  readonly action?: string
-  readonly actor?: string
-  readonly target?: string
-  readonly workspace?: string
-  readonly since?: string
-  readonly until?: string
-}
-
-export const auditQuery = Joi.object<AuditQuery>({
+export const auditQuery = object({
   ...pageQuery,
   action: Joi.string().max(64).description('An action, or how it begins: `api_key`'),
   actor: Joi.string().max(100).description('Id of a person, key or session, or `cli:` and a user number'),
@@ -24,8 +13,9 @@ export const auditQuery = Joi.object<AuditQuery>({
   since: timestamp(),
   until: timestamp(),
 })
+export type AuditQuery = TypeOf<typeof auditQuery>
 
-const entry = Joi.object({
+export const entry = Joi.object({
   id: id('aud'),
   object: Joi.string().valid('audit_entry').required(),
   action: Joi.string().required(),
@@ -42,6 +32,4 @@ const entry = Joi.object({
     .required()
     .description('Fields with their values, or with what they were (`before`) and are (`after`)'),
   created_at: time(),
-}).meta({ name: 'AuditEntry' })
-
-export const auditList = listOf(entry).meta({ name: 'AuditList' })
+}).meta({ name: 'AuditEntry', short: 'Audit' })

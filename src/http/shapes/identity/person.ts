@@ -2,46 +2,27 @@
  * NAME      person - the shapes of people and of links that let them in
  */
 import Joi from 'joi'
-import { ROLES, type Role } from '../../../config/identity.js'
-import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
+import { ROLES } from '../../../config/identity.js'
+import { body, clearable, id, need, nullable, oneOf, orNull, time } from '../common.js'
 
-const role = () => Joi.string().valid(...ROLES)
+const role = () => oneOf(...ROLES)
 
-export interface PersonBody {
-  readonly email: string
-  readonly name?: string
-  readonly role: Role
-  readonly password?: string
-}
+export const personBody = body({
+  email: need(orNull(Joi.string().max(320))),
+  name: orNull(Joi.string().max(200)),
+  role: need(orNull(role())),
+  password: orNull(Joi.string().max(1_000)).description(
+    '12 to 256 characters. Without one only an identity provider, or a setup link, lets the person in',
+  ),
+})
 
-export const personBody = body(
-  Joi.object<PersonBody>({
-    email: orNull(Joi.string().max(320)).required(),
-    name: orNull(Joi.string().max(200)),
-    role: orNull(role()).required(),
-    password: orNull(Joi.string().max(1_000)).description(
-      '12 to 256 characters. Without one only an identity provider, or a setup link, lets the person in',
-    ),
-  }),
-)
-
-export interface PersonChangeBody {
-  readonly name?: string | null
-  readonly role?: Role
-  readonly disabled?: boolean
-  readonly password?: string
-  readonly current_password?: string
-}
-
-export const personChangeBody = body(
-  Joi.object<PersonChangeBody>({
-    name: Joi.string().max(200).allow(null).description('null: none'),
-    role: orNull(role()),
-    disabled: orNull(Joi.boolean()),
-    password: orNull(Joi.string().max(1_000)).description('Your own, with the current one'),
-    current_password: orNull(Joi.string().max(1_000)),
-  }),
-)
+export const personChangeBody = body({
+  name: clearable(Joi.string().max(200)).description('null: none'),
+  role: orNull(role()),
+  disabled: orNull(Joi.boolean()),
+  password: orNull(Joi.string().max(1_000)).description('Your own, with the current one'),
+  current_password: orNull(Joi.string().max(1_000)),
+})
 
 const fields = {
   id: id('usr'),
@@ -67,20 +48,12 @@ const identity = Joi.object({
 export const person = Joi.object({ ...fields, identities: Joi.array().items(identity).required() }).meta({
   name: 'User',
 })
-export const personList = listOf(Joi.object(fields).meta({ name: 'ListedUser' })).meta({ name: 'UserList' })
-export const pageOnly = Joi.object<{ limit?: string; cursor?: string | string[] }>(pageQuery)
+export const listedPerson = Joi.object(fields).meta({ name: 'ListedUser', short: 'User' })
 
-export interface InvitationBody {
-  readonly email?: string
-  readonly role: Role
-}
-
-export const invitationBody = body(
-  Joi.object<InvitationBody>({
-    email: orNull(Joi.string().max(320)).description('Whom it is for; it binds nobody'),
-    role: orNull(role()).required(),
-  }),
-)
+export const invitationBody = body({
+  email: orNull(Joi.string().max(320)).description('Whom it is for; it binds nobody'),
+  role: need(orNull(role())),
+})
 
 const linkFields = (object: 'invitation' | 'setup_link') => ({
   id: id('lnk'),
@@ -100,7 +73,4 @@ export const madeInvitation = Joi.object({ ...linkFields('invitation'), url }).m
   name: 'MadeInvitation',
 })
 export const madeSetupLink = Joi.object({ ...linkFields('setup_link'), url }).meta({ name: 'MadeSetupLink' })
-export const invitationList = listOf(Joi.object(linkFields('invitation')).meta({ name: 'Invitation' })).meta({
-  name: 'InvitationList',
-})
-export const removedInvitation = removed('lnk', 'invitation').meta({ name: 'RemovedInvitation' })
+export const invitation = Joi.object(linkFields('invitation')).meta({ name: 'Invitation' })

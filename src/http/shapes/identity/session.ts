@@ -4,7 +4,7 @@
 import Joi from 'joi'
 import { ROLES } from '../../../config/identity.js'
 import type { SavedView } from '../../../store/port/tenants/identity.js'
-import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
+import { body, clearable, id, need, nullable, object, oneOf, orNull, pageQuery, time } from '../common.js'
 
 const who = { id: Joi.string().required(), email: Joi.string().required(), name: nullable(Joi.string()) }
 
@@ -13,20 +13,14 @@ const view = Joi.object<SavedView>({
   path: Joi.string().max(2_000).required(),
 })
 
-export interface SettingsBody {
-  readonly time_zone?: string | null
-  readonly views?: readonly SavedView[]
-}
-
-export const settingsBody = body(
-  Joi.object<SettingsBody>({
-    time_zone: Joi.string()
-      .max(64)
-      .allow(null)
-      .description('Such as Europe/Prague; null: as the browser has it'),
-    views: orNull(Joi.array().items(view).max(30)).description('All of them; each a page of the dashboard'),
-  }),
-)
+export const settingsBody = body({
+  time_zone: clearable(Joi.string().max(64)).description(
+    'Such as Europe/Prague; null: as the browser has it',
+  ),
+  views: orNull(Joi.array<readonly SavedView[]>().items(view).max(30)).description(
+    'All of them; each a page of the dashboard',
+  ),
+})
 
 export const session = Joi.object({
   object: Joi.string().valid('session').required(),
@@ -39,7 +33,7 @@ export const session = Joi.object({
       views: Joi.array().items(view).required(),
     }),
   ).description('Whose session it is; null for a key, and for a session of nobody in particular'),
-  role: nullable(Joi.string().valid(...ROLES)).description('Of the session; null for a key'),
+  role: nullable(oneOf(...ROLES)).description('Of the session; null for a key'),
   permissions: Joi.array()
     .items(Joi.string().valid('read', 'subjects', 'bodies', 'write', 'people', 'reset_password'))
     .required()
@@ -55,13 +49,11 @@ export const session = Joi.object({
   }).required(),
 }).meta({ name: 'Session' })
 
-const openSession = Joi.object({
+export const openSession = Joi.object({
   id: id('ses'),
   object: Joi.string().valid('session').required(),
   person: nullable(Joi.object(who)),
-  role: Joi.string()
-    .valid(...ROLES)
-    .required(),
+  role: need(oneOf(...ROLES)),
   provider: Joi.string()
     .required()
     .description('`local`, `link`, `cli`, or the name of an identity provider'),
@@ -71,24 +63,12 @@ const openSession = Joi.object({
   created_at: time(),
   last_seen_at: time(),
   expires_at: time().description('If it is not used until then'),
-}).meta({ name: 'OpenSession' })
-
-export const sessionList = listOf(openSession).meta({ name: 'SessionList' })
-export const removedSession = removed('ses', 'session').meta({ name: 'RemovedSession' })
-
-export interface SessionsQuery {
-  readonly user?: string
-}
-
-export interface SessionsPage extends SessionsQuery {
-  readonly limit?: string
-  readonly cursor?: string | string[]
-}
+}).meta({ name: 'OpenSession', short: 'Session' })
 
 const ofUser = Joi.string().max(320).description('Id or address of a person; for owners')
 
-export const sessionsQuery = Joi.object<SessionsPage>({ ...pageQuery, user: ofUser })
-export const endSessionsQuery = Joi.object<SessionsQuery>({ user: ofUser })
+export const sessionsQuery = object({ ...pageQuery, user: ofUser })
+export const endSessionsQuery = object({ user: ofUser })
 export const endedSessions = Joi.object({
   object: Joi.string().valid('session').required(),
   deleted: Joi.boolean().valid(true).required(),

@@ -2,39 +2,30 @@
  * NAME      domain - the shapes of sending domains
  */
 import Joi from 'joi'
-import { body, id, listOf, nullable, orNull, removed, time } from '../common.js'
+import { anyBody, body, id, need, nullable, oneOf, orNull, type TypeOf, time } from '../common.js'
 
-export interface DomainBody {
-  readonly name: string
-  readonly workspace_id?: string
-}
+export const domainBody = body({
+  name: need(orNull(Joi.string().max(255))),
+  workspace_id: orNull(Joi.string().max(100)).description(
+    'Only for this workspace, by id or slug; X-Workspace-Id says the same. Without both it is for all of the account',
+  ),
+})
+export type DomainBody = TypeOf<typeof domainBody>
 
-export const domainBody = body(
-  Joi.object<DomainBody>({
-    name: orNull(Joi.string().max(255)).required(),
-    workspace_id: orNull(Joi.string().max(100)).description(
-      'Only for this workspace, by id or slug; X-Workspace-Id says the same. Without both it is for all of the account',
-    ),
-  }),
-)
+export const nothing = anyBody({})
 
-export const nothing = Joi.object({}).empty(null)
-
-export const rotation = Joi.object<{ now?: boolean }>({
+export const rotation = anyBody({
   now: orNull(Joi.boolean()).description('Sign with the new keys at once, published or not'),
-}).empty(null)
+})
 
 const KEY_STATES = ['next', 'active', 'retired'] as const
 
 const key = Joi.object({
   selector: Joi.string().required(),
   algorithm: Joi.string().valid('rsa', 'ed25519').required(),
-  state: Joi.string()
-    .valid(...KEY_STATES)
-    .required()
-    .description(
-      '`next` waits to be found in DNS, `active` signs, `retired` stays published while its mail is under way',
-    ),
+  state: need(oneOf(...KEY_STATES)).description(
+    '`next` waits to be found in DNS, `active` signs, `retired` stays published while its mail is under way',
+  ),
   created_at: time(),
   retired_at: nullable(Joi.string()),
 })
@@ -44,7 +35,7 @@ const dnsRecord = {
   type: Joi.string().valid('TXT').required(),
   name: Joi.string().required(),
   value: Joi.string().required(),
-  state: nullable(Joi.string().valid(...KEY_STATES)).description(
+  state: nullable(oneOf(...KEY_STATES)).description(
     'Of the key that it publishes; null for what is only advised',
   ),
 }
@@ -70,5 +61,3 @@ const domainWith = (record: Joi.Schema) =>
 
 export const domain = domainWith(Joi.object(dnsRecord)).meta({ name: 'Domain' })
 export const checkedDomain = domainWith(Joi.object({ ...dnsRecord, ...seen })).meta({ name: 'CheckedDomain' })
-export const domainList = listOf(domain).meta({ name: 'DomainList' })
-export const removedDomain = removed('dom', 'domain').meta({ name: 'RemovedDomain' })

@@ -2,38 +2,25 @@
  * NAME      job - the shapes of what is done to many mails at once
  */
 import Joi from 'joi'
-import { JOB_ACTIONS, JOB_STATES, type JobAction } from '../../../store/port/jobs.js'
-import { body, id, listOf, nullable, orNull, time } from '../common.js'
-import { type EmailQuery, emailFilters } from '../email.js'
+import { JOB_ACTIONS, JOB_STATES } from '../../../store/port/jobs.js'
+import { body, id, need, nullable, oneOf, orNull, type TypeOf, time } from '../common.js'
+import { emailFilters } from '../email.js'
 
-export interface BulkBody extends EmailQuery {
-  readonly action: JobAction
-  readonly reason: string
-  readonly all?: boolean
-  readonly dry_run?: boolean
-}
-
-export const bulkBody = body(
-  Joi.object<BulkBody>({
-    action: Joi.string()
-      .valid(...JOB_ACTIONS)
-      .required()
-      .description(
-        'cancel: what is scheduled. retry: what would be tried later is due now. release: what no hold keeps, such as mail that may ' +
-          'have been sent already. resend: to the recipients that bounced, or else to all. suppress: the recipients that bounced, or else all',
-      ),
-    ...emailFilters,
-    reason: Joi.string().max(500).required().description('Why; it stands with what is changed'),
-    all: orNull(Joi.boolean()).description('true: all mails, where neither q nor a filter is given'),
-    dry_run: orNull(Joi.boolean()).description('true: only counts'),
-  }),
-).meta({ name: 'BulkOrder' })
+export const bulkBody = body({
+  action: need(oneOf(...JOB_ACTIONS)).description(
+    'cancel: what is scheduled. retry: what would be tried later is due now. release: what no hold keeps, such as mail that may ' +
+      'have been sent already. resend: to the recipients that bounced, or else to all. suppress: the recipients that bounced, or else all',
+  ),
+  ...emailFilters,
+  reason: need(Joi.string().max(500)).description('Why; it stands with what is changed'),
+  all: orNull(Joi.boolean()).description('true: all mails, where neither q nor a filter is given'),
+  dry_run: orNull(Joi.boolean()).description('true: only counts'),
+}).meta({ name: 'BulkOrder' })
+export type BulkBody = TypeOf<typeof bulkBody>
 
 const count = () => Joi.number().integer().min(0).required()
 const matched = {
-  action: Joi.string()
-    .valid(...JOB_ACTIONS)
-    .required(),
+  action: need(oneOf(...JOB_ACTIONS)),
   matched: count().description('Mails that matched when it was made'),
   matched_capped: Joi.boolean().required().description('true: or more'),
 }
@@ -48,9 +35,7 @@ export const job = Joi.object({
   id: id('job'),
   object: Joi.string().valid('job').required(),
   ...matched,
-  state: Joi.string()
-    .valid(...JOB_STATES)
-    .required(),
+  state: need(oneOf(...JOB_STATES)),
   reason: Joi.string().required(),
   q: nullable(Joi.string()),
   workspace_id: nullable(Joi.string()).description('null: it may be about several'),
@@ -63,5 +48,3 @@ export const job = Joi.object({
   updated_at: time(),
   finished_at: nullable(Joi.string()),
 }).meta({ name: 'Job' })
-
-export const jobList = listOf(job).meta({ name: 'JobList' })

@@ -3,15 +3,22 @@
  */
 import Joi from 'joi'
 import { WAITING_REASONS } from '../../../record/waiting.js'
-import {
-  AGE_NAMES,
-  QUEUE_GROUPS,
-  QUEUE_STATES,
-  type QueueGroup,
-  type QueueState,
-} from '../../../store/port/operations.js'
+import { AGE_NAMES, QUEUE_GROUPS, QUEUE_STATES } from '../../../store/port/operations.js'
 import { SCOPE_ALL, SCOPE_PARTS, SCOPE_WORDS, type ScopeWish } from '../../../tenant/queue/scope.js'
-import { body, id, listOf, nullable, orNull, pageQuery, removed, time } from '../common.js'
+import {
+  anyBody,
+  body,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  pageQuery,
+  removedOf,
+  type TypeOf,
+  time,
+} from '../common.js'
 
 type Member = (typeof SCOPE_PARTS)[keyof typeof SCOPE_PARTS]['member']
 export type ScopeBody = { readonly [member in Member]?: string | undefined } & {
@@ -36,33 +43,26 @@ const scope = Joi.object<ScopeBody>({
   all: orNull(Joi.boolean()).description(SCOPE_ALL),
 }).meta({ name: 'QueueScope' })
 
-export interface OrderBody {
-  readonly scope: ScopeBody
-  readonly reason?: string
-  readonly to?: string
-  readonly dry_run?: boolean
-}
-
 const reason = () =>
   orNull(Joi.string().allow('').max(2_000)).description('Why; kept in the timeline of each mail')
-const named = { scope: orNull(scope).required() }
+const named = { scope: need(orNull(scope)) }
 const members = {
   ...named,
   dry_run: orNull(Joi.boolean()).description('Only look: `matched` tells what it would meet'),
 }
 
 /** What goes back to normal by itself needs no reason. */
-export const lightOrder = body(Joi.object<OrderBody>({ ...members, reason: reason() }))
-export const holdBody = body(Joi.object<OrderBody>({ ...named, reason: reason().required() }))
-export const orderBody = body(Joi.object<OrderBody>({ ...members, reason: reason().required() }))
-export const rerouteBody = body(
-  Joi.object<OrderBody>({
-    ...members,
-    reason: reason().required(),
-    to: part().required().description('Egress pool, by name or id'),
-  }),
-)
-export const lifting = Joi.object<{ reason?: string }>({ reason: reason() }).empty(null)
+export const lightOrder = body({ ...members, reason: reason() })
+export const holdBody = body({ ...named, reason: need(reason()) })
+export const orderBody = body({ ...members, reason: need(reason()) })
+export const rerouteBody = body({
+  ...members,
+  reason: need(reason()),
+  to: need(part()).description('Egress pool, by name or id'),
+})
+/** The widest of them. */
+export type OrderBody = TypeOf<typeof lightOrder> & { readonly to?: string }
+export const lifting = anyBody({ reason: reason() })
 
 const count = () => Joi.number().integer().min(0).required()
 
@@ -100,16 +100,11 @@ export const hold = Joi.object(holdMembers).meta({ name: 'Hold' })
 export const placedHold = Joi.object({ ...holdMembers, matched, changed: count() }).meta({
   name: 'PlacedHold',
 })
-export const holdList = listOf(hold).meta({ name: 'HoldList' })
-export const removedHold = removed('hold', 'hold')
-  .keys({ changed: count().description('Recipients set free') })
-  .meta({ name: 'RemovedHold' })
+export const removedHold = removedOf(hold).keys({ changed: count().description('Recipients set free') })
 
 const waiting = nullable(
   Joi.object({
-    reason: Joi.string()
-      .valid(...WAITING_REASONS)
-      .required(),
+    reason: need(oneOf(...WAITING_REASONS)),
     detail: Joi.string().required(),
     until: nullable(Joi.string()),
   }),
@@ -147,17 +142,13 @@ export const queue = Joi.object({
     .description('Recipient domains that asked for a slower pace, and keep mail waiting; operators see them'),
 }).meta({ name: 'Queue' })
 
-export const ageQuery = Joi.object<{ readonly by?: QueueGroup }>({
-  by: Joi.string()
-    .valid(...QUEUE_GROUPS)
-    .description('What the rows are; `pool` unless given'),
+export const ageQuery = object({
+  by: oneOf(...QUEUE_GROUPS).description('What the rows are; `pool` unless given'),
 })
 
 export const queueAges = Joi.object({
   object: Joi.string().valid('queue_ages').required(),
-  by: Joi.string()
-    .valid(...QUEUE_GROUPS)
-    .required(),
+  by: need(oneOf(...QUEUE_GROUPS)),
   complete: Joi.boolean().required().description('False where more waits than was looked at'),
   scheduled: count().description('Waits for a time of its own; in no row'),
   data: Joi.array()
@@ -176,39 +167,26 @@ export const queueAges = Joi.object({
     .required(),
 }).meta({ name: 'QueueAges' })
 
-export const entryList = listOf(
-  Joi.object({
-    email_id: id('em'),
-    workspace_id: Joi.string().required(),
-    egress_pool_id: Joi.string().required(),
-    address: Joi.string().required(),
-    status: Joi.string().required(),
-    attempts: count(),
-    due_at: nullable(Joi.string()),
-    held: nullable(Joi.string()).description(
-      'The hold that keeps it; `ambiguous`: it may have been sent already; `restored`: a backup brought it back; else what suspends or carries it away',
-    ),
-    under_way: Joi.boolean().required(),
-    last_response: nullable(Joi.string()),
-    waiting,
-  }).meta({ name: 'QueueEntry' }),
-).meta({ name: 'QueueEntryList' })
+export const entry = Joi.object({
+  email_id: id('em'),
+  workspace_id: Joi.string().required(),
+  egress_pool_id: Joi.string().required(),
+  address: Joi.string().required(),
+  status: Joi.string().required(),
+  attempts: count(),
+  due_at: nullable(Joi.string()),
+  held: nullable(Joi.string()).description(
+    'The hold that keeps it; `ambiguous`: it may have been sent already; `restored`: a backup brought it back; else what suspends or carries it away',
+  ),
+  under_way: Joi.boolean().required(),
+  last_response: nullable(Joi.string()),
+  waiting,
+}).meta({ name: 'QueueEntry' })
 
-export interface EntryQuery {
-  readonly egress_pool_id?: string
-  readonly domain?: string
-  readonly email_id?: string
-  readonly state?: QueueState
-  readonly limit?: string
-  readonly cursor?: string | string[]
-}
-
-export const entryQuery = Joi.object<EntryQuery>({
+export const entryQuery = object({
   egress_pool_id: Joi.string().max(255).description(SCOPE_PARTS.pool.says),
   domain: Joi.string().max(255).description(SCOPE_PARTS.domain.says),
   email_id: Joi.string().max(255).description(SCOPE_PARTS.email.says),
-  state: Joi.string()
-    .valid(...QUEUE_STATES)
-    .description('Only what waits, is with the relay, or is held'),
+  state: oneOf(...QUEUE_STATES).description('Only what waits, is with the relay, or is held'),
   ...pageQuery,
 })

@@ -4,36 +4,11 @@
 import Joi from 'joi'
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
 import { MOST_GRACE_MS } from '../../../webhook/endpoint/endpoints.js'
-import { body, id, listOf, nullable, orNull, removed, time } from '../common.js'
+import { anyBody, body, id, need, nullable, object, oneOf, orNull, type TypeOf, time } from '../common.js'
 import { asRead } from '../read-back.js'
 
-export interface TagFilter {
-  readonly name: string
-  readonly value?: string
-}
-
-export interface EndpointFields {
-  readonly endpoint: string
-  readonly events: readonly string[]
-  readonly domains?: readonly string[]
-  readonly tags?: readonly TagFilter[]
-  readonly headers?: Readonly<Record<string, string>>
-  readonly fields?: 'full' | 'thin'
-  readonly max_in_flight?: number
-  readonly rate?: number
-}
-
-export interface NewEndpoint extends EndpointFields {
-  readonly mode?: 'live' | 'test'
-}
-
-export interface EndpointChange extends Partial<EndpointFields> {
-  readonly status?: 'enabled' | 'disabled'
-  readonly from?: 'now'
-}
-
 const events = () =>
-  Joi.array()
+  Joi.array<readonly string[]>()
     .items(Joi.string().max(100))
     .min(1)
     .max(100)
@@ -41,35 +16,32 @@ const events = () =>
       `What to tell: ${CHANGE_TYPES.join(', ')}; \`email.delivery_delayed\` is \`email.deferred\` under Resend's name; \`*\` is everything, also what is yet to come. Changes only: orders of an operator and email.reported stand in GET /v1/events, and are not told`,
     )
 
+const tag = object({ name: need(Joi.string().max(256)), value: orNull(Joi.string().max(256)) })
+
 const filters = {
   domains: orNull(
-    Joi.array()
+    Joi.array<readonly string[]>()
       .items(Joi.string().max(255))
       .max(100)
       .description('Only of mail that is from these domains; empty: of all. What is about no mail passes'),
   ),
   tags: orNull(
-    Joi.array()
-      .items(
-        Joi.object({
-          name: Joi.string().max(256).required(),
-          value: orNull(Joi.string().max(256)),
-        }),
-      )
+    Joi.array<readonly (TypeOf<typeof tag> | undefined)[]>()
+      .items(tag)
       .max(20)
       .description('Only of mail that has one of these tags; without a value, whatever its value is'),
   ),
   headers: orNull(
-    Joi.object()
+    Joi.object<Readonly<Record<string, string>>>()
       .pattern(Joi.string().max(100), Joi.string().max(2000))
       .description(
         'At most 10 header fields to send with every post, such as a token. They take the place of all that were, are kept sealed, and never shown again',
       ),
   ),
   fields: orNull(
-    Joi.string()
-      .valid('full', 'thin')
-      .description('`thin` leaves subject, addresses, tags and answers of servers out of what is posted'),
+    oneOf('full', 'thin').description(
+      '`thin` leaves subject, addresses, tags and answers of servers out of what is posted',
+    ),
   ),
   max_in_flight: orNull(
     Joi.number()
@@ -88,18 +60,16 @@ const url = () =>
     .max(2048)
     .description('An https URL without a login, on a public address; redirects are not followed')
 
-export const endpointBody = body(
-  Joi.object<NewEndpoint>({
-    endpoint: orNull(url()).required(),
-    events: orNull(events()).required(),
-    mode: orNull(
-      Joi.string()
-        .valid('live', 'test')
-        .description('Whose mail it is told of; a session chooses, default `live`; of a key its own'),
+export const endpointBody = body({
+  endpoint: need(orNull(url())),
+  events: need(orNull(events())),
+  mode: orNull(
+    oneOf('live', 'test').description(
+      'Whose mail it is told of; a session chooses, default `live`; of a key its own',
     ),
-    ...filters,
-  }),
-)
+  ),
+  ...filters,
+})
 
 /** Members of the record that a client may send back as it read them. */
 export const READ_ENDPOINT = ['id', 'object', 'workspace_id', 'mode', 'created_at'] as const
@@ -114,30 +84,23 @@ const PASSED_OVER = [
   'updated_at',
 ] as const
 
-export const endpointChange = body(
-  Joi.object<EndpointChange>({
-    endpoint: orNull(url()),
-    events: orNull(events()),
-    ...filters,
-    status: orNull(Joi.string().valid('enabled', 'disabled')),
-    from: orNull(
-      Joi.string()
-        .valid('now')
-        .description('With `"status": "enabled"`: go on from now, and pass over what waits'),
-    ),
-    ...Object.fromEntries(READ_ENDPOINT.map((name) => [name, asRead.text()])),
-    ...Object.fromEntries(
-      PASSED_OVER.map((name) => [name, Joi.any().description('As it was read; passed over')]),
-    ),
-  }),
-)
+export const endpointChange = body({
+  endpoint: orNull(url()),
+  events: orNull(events()),
+  ...filters,
+  status: orNull(oneOf('enabled', 'disabled')),
+  from: orNull(
+    oneOf('now').description('With `"status": "enabled"`: go on from now, and pass over what waits'),
+  ),
+  ...Object.fromEntries(READ_ENDPOINT.map((name) => [name, asRead.text()])),
+  ...Object.fromEntries(
+    PASSED_OVER.map((name) => [name, Joi.any().description('As it was read; passed over')]),
+  ),
+})
+export type EndpointChange = TypeOf<typeof endpointChange>
 
-export interface Rotation {
-  readonly grace?: string | number
-}
-
-export const rotationBody = Joi.object<Rotation>({
-  grace: Joi.alternatives()
+export const rotationBody = anyBody({
+  grace: Joi.alternatives<string | number>()
     .try(
       Joi.string().max(20),
       Joi.number()
@@ -150,7 +113,8 @@ export const rotationBody = Joi.object<Rotation>({
     .description(
       'How long the secret so far signs as well: `90m`, `24h`, at most `7d`; or seconds. Default `24h`',
     ),
-}).empty(null)
+})
+export type Rotation = TypeOf<typeof rotationBody>
 
 const record = {
   id: id('wh'),
@@ -202,5 +166,3 @@ export const madeWebhook = Joi.object({
     .required()
     .description('Shown now, and never again'),
 }).meta({ name: 'MadeWebhook' })
-export const webhookList = listOf(webhook).meta({ name: 'WebhookList' })
-export const removedWebhook = removed('wh', 'webhook').meta({ name: 'RemovedWebhook' })

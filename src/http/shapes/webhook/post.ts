@@ -2,27 +2,25 @@
  * NAME      post - the shapes of what was posted to an endpoint
  */
 import Joi from 'joi'
-import { id, listOf, nullable, orNull, pageQuery, time } from '../common.js'
+import {
+  anyBody,
+  id,
+  need,
+  nullable,
+  object,
+  oneOf,
+  orNull,
+  pageQuery,
+  type TypeOf,
+  time,
+} from '../common.js'
 
-export interface PostsQuery {
-  readonly limit?: string
-  readonly cursor?: string
-  readonly failed?: 'true' | 'false'
-}
-
-export const postsQuery = Joi.object<PostsQuery>({
+export const postsQuery = object({
   ...pageQuery,
   failed: Joi.string().valid('true', 'false').description('`true`: only those whose last try failed'),
 })
 
-export interface ReplayBody {
-  readonly since?: string
-  readonly until?: string
-  readonly failed?: boolean
-  readonly dry_run?: boolean
-}
-
-export const replayBody = Joi.object<ReplayBody>({
+export const replayBody = anyBody({
   since: orNull(
     Joi.string()
       .max(200)
@@ -33,7 +31,8 @@ export const replayBody = Joi.object<ReplayBody>({
   until: orNull(Joi.string().max(64).description('Up to when events happened, default now')),
   failed: orNull(Joi.boolean().description('Only events that were given up, and were not posted since')),
   dry_run: orNull(Joi.boolean().description('Only count')),
-}).empty(null)
+})
+export type ReplayBody = TypeOf<typeof replayBody>
 
 const STATUS = ['success', 'pending', 'attempting', 'failed', 'canceled'] as const
 
@@ -42,10 +41,9 @@ const record = {
   object: Joi.string().valid('webhook_event').required(),
   type: Joi.string().required(),
   created_at: time(),
-  status: Joi.string()
-    .valid(...STATUS)
-    .required()
-    .description('`pending` waits for its first try, `attempting` for another one; `failed` is given up'),
+  status: need(oneOf(...STATUS)).description(
+    '`pending` waits for its first try, `attempting` for another one; `failed` is given up',
+  ),
   next_attempt_at: nullable(Joi.string()),
   post_id: nullable(Joi.string()).description(
     'null: it was taken at once, or given up unposted with many others; then only status and time are kept of it',
@@ -70,7 +68,6 @@ export const shownWebhookEvent = Joi.object({
     'What is posted; null once the event is no longer kept',
   ),
 }).meta({ name: 'ShownWebhookEvent' })
-export const webhookEventList = listOf(webhookEvent).meta({ name: 'WebhookEventList' })
 
 export const attemptList = Joi.object({
   object: Joi.string().valid('list').required(),
