@@ -20,6 +20,8 @@ export interface AskOptions {
   readonly address: string
   /** What comes little by little is handed on like that. */
   readonly streamed?: boolean
+  /** A success in JSON is wanted as its value. */
+  readonly asValue?: boolean
 }
 
 export interface AskAnswer {
@@ -28,6 +30,8 @@ export interface AskAnswer {
   readonly bytes: Buffer
   /** In place of the octets, where it was asked for and there is one; whoever takes it destroys it. */
   readonly stream: Readable | null
+  /** In place of the octets, where it was asked for and is an object. */
+  readonly value: object | null
 }
 
 /** Given by the daemon: one request to the API without a socket; the path has its query. */
@@ -81,8 +85,8 @@ export const queryText = (query: Query): string => {
 }
 
 /** The body of a 2xx as JSON; anything else is an AskError. */
-export const jsonOf = <T>({ status, bytes }: Pick<AskAnswer, 'status' | 'bytes'>): T => {
-  const value = JSON.parse(bytes.toString('utf8')) as T
-  if (status >= 400) throw new AskError(value as unknown as Problem)
-  return value
+export const jsonOf = <T>({ status, bytes, value }: Pick<AskAnswer, 'status' | 'bytes' | 'value'>): T => {
+  const said: unknown = value ?? JSON.parse(bytes.toString('utf8'))
+  if (status >= 400) throw new AskError(said as Problem)
+  return said as T
 }

@@ -80,6 +80,7 @@ export interface AskFor {
   readonly scoped?: boolean
   /** What comes little by little is handed on like that. */
   readonly streamed?: boolean
+  readonly asValue?: boolean
 }
 
 /** More of them are shown by their ids. */
@@ -155,14 +156,14 @@ export class Visit {
   async fetch(
     method: Method,
     path: string,
-    { query = {}, body, headers, scoped = true, streamed = false }: AskFor = {},
+    { query = {}, body, headers, scoped = true, ...as }: AskFor = {},
   ): Promise<AskAnswer> {
     const { ask, session, address, scope } = this.#parts
     const workspace = scoped && scope.workspace !== null ? { 'x-workspace-id': scope.workspace } : {}
     return ask(method, path + queryText(query), {
       session,
       address,
-      streamed,
+      ...as,
       headers: { ...workspace, ...headers },
       ...(body !== undefined && { body }),
     })
@@ -170,7 +171,7 @@ export class Visit {
 
   /** The JSON of a success; throws AskError. */
   async ask<T>(method: Method, path: string, options: AskFor = {}): Promise<T> {
-    return jsonOf<T>(await this.fetch(method, path, options))
+    return jsonOf<T>(await this.fetch(method, path, { asValue: true, ...options }))
   }
 
   /** As ask, but null where /v1 says 404. */

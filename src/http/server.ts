@@ -109,15 +109,18 @@ const checkFields = async (
   return { query: query?.value, body: checked?.value }
 }
 
-/** What is sent; a stream goes past the response where this very process asked for it like that. */
-const payloadOf = ({ plugins, info }: Request, body: unknown) => {
+/** What is sent; a stream or value goes past the response where this very process asked for it like that. */
+const payloadOf = ({ plugins: { handedOn }, info }: Request, body: Answer['body']) => {
   if (!(body instanceof Readable)) {
-    return typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+    if (typeof body === 'string' || Buffer.isBuffer(body)) return body
+    if (handedOn?.value === undefined) return JSON.stringify(body)
+    handedOn.value = body
+    return ''
   }
   // hapi compresses what a client takes compressed; what comes little by little would be held back by that
   info.acceptEncoding = 'identity'
-  if (plugins.handedOn === undefined) return body
-  plugins.handedOn.stream = body
+  if (handedOn?.stream === undefined) return body
+  handedOn.stream = body
   return ''
 }
 

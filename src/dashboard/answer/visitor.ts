@@ -42,7 +42,7 @@ const decoded = (text: string): string => {
 }
 
 const whoIs = async (ask: Ask, session: string, address: string): Promise<Who> => {
-  const answer = await ask('GET', '/v1/session', { session, address })
+  const answer = await ask('GET', '/v1/session', { session, address, asValue: true })
   if (answer.status === 401) throw new SignInNeeded()
   return jsonOf<Who>(answer)
 }

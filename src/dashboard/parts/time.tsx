@@ -9,43 +9,43 @@ import { useVisit } from './context.js'
 
 export { spanWords }
 
-const formats = new Map<string, Intl.DateTimeFormat>()
 /** A browser may name its zone in a thousand spellings. */
-const MOST_FORMATS = 500
+const MOST_ZONES = 100
 
-/** Made once: a format costs a hundred times what its use does. */
-const formatOf = (zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat => {
-  const key = `${zone} ${JSON.stringify(options)}`
-  let format = formats.get(key)
-  if (format === undefined) {
-    format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, ...options })
-    if (formats.size >= MOST_FORMATS) formats.clear()
-    formats.set(key, format)
+/** Made once for each zone: a format costs a hundred times what its use does. */
+const formatted = (options: Intl.DateTimeFormatOptions) => {
+  const formats = new Map<string, Intl.DateTimeFormat>()
+  return (at: number, zone: string): string => {
+    let format = formats.get(zone)
+    if (format === undefined) {
+      format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, ...options })
+      if (formats.size >= MOST_ZONES) formats.clear()
+      formats.set(zone, format)
+    }
+    return format.format(at)
   }
-  return format
 }
 
-const EXACT = { dateStyle: 'short', timeStyle: 'medium' } as const
+/** `2026-11-22 08:59:39`. */
+export const plainTime = formatted({ dateStyle: 'short', timeStyle: 'medium' })
 
 /** `2026-11-22 08:59:39 Europe/Berlin` in the zone of the reader. */
-export const exactTime = (at: number, zone: string): string => `${formatOf(zone, EXACT).format(at)} ${zone}`
+export const exactTime = (at: number, zone: string): string => `${plainTime(at, zone)} ${zone}`
 
 /** `08:59:39`, for a timeline of one day. */
-export const clockTime = (at: number, zone: string): string =>
-  formatOf(zone, { timeStyle: 'medium' }).format(at)
+export const clockTime = formatted({ timeStyle: 'medium' })
 
 /** `08:59`, for an axis. */
-export const minuteTime = (at: number, zone: string): string =>
-  formatOf(zone, { hour: '2-digit', minute: '2-digit' }).format(at)
+export const minuteTime = formatted({ hour: '2-digit', minute: '2-digit' })
 
 /** `2026-11-22`. */
-export const dayOf = (at: number, zone: string): string => formatOf(zone, { dateStyle: 'short' }).format(at)
+export const dayOf = formatted({ dateStyle: 'short' })
 
 /** A zone that can be formatted with, or null. */
 export const readZone = (zone: string | null): string | null => {
   if (zone === null || !/^[A-Za-z0-9_+\-/]{1,64}$/.test(zone)) return null
   try {
-    formatOf(zone, EXACT)
+    plainTime(0, zone)
     return zone
   } catch {
     return null

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   For the pages for people: the whole way of a request through the gate, without a socket. The answer is what a
  *   client would get. One that comes little by little is gathered, or handed on as the stream that it is: then nothing
- *   of it has been read.
+ *   of it has been read. A success in JSON may be handed on as the value that the JSON would be made of.
  */
 import type { Readable } from 'node:stream'
 import type { ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
@@ -15,6 +15,7 @@ export interface InnerRequest {
   /** Of whoever is behind it. */
   readonly address: string
   readonly streamed?: boolean
+  readonly asValue?: boolean
 }
 
 export interface InnerAnswer {
@@ -23,11 +24,14 @@ export interface InnerAnswer {
   readonly bytes: Buffer
   /** Null where the answer is octets, or was not asked for as a stream. */
   readonly stream: Readable | null
+  /** Null where the answer is octets, or was not asked for as a value. */
+  readonly value: object | null
 }
 
-/** Where the stream of an answer is put, in place of sending it. */
+/** Where the body of an answer is put, in place of sending it; undefined where that was not asked for. */
 interface HandedOn {
-  stream: Readable | null
+  stream?: Readable | null
+  value?: object | null
 }
 
 declare module '@hapi/hapi' {
@@ -44,10 +48,12 @@ export const askThrough =
     method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     /** With its query. */
     url: string,
-    { session, body, headers = {}, address, streamed = false }: InnerRequest,
+    { session, body, headers = {}, address, streamed, asValue }: InnerRequest,
   ): Promise<InnerAnswer> => {
-    const handedOn: HandedOn = { stream: null }
+    const handedOn: HandedOn = { ...(streamed && { stream: null }), ...(asValue && { value: null }) }
     const answer = await inject({
+      validate: false,
+      plugins: { handedOn },
       method,
       url,
       remoteAddress: address,
@@ -57,13 +63,13 @@ export const askThrough =
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { payload: JSON.stringify(body) }),
-      ...(streamed && { plugins: { handedOn } }),
     })
     const said = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as const)
     return {
       status: answer.statusCode,
       headers: Object.fromEntries(said),
       bytes: answer.rawPayload,
-      stream: handedOn.stream,
+      stream: handedOn.stream ?? null,
+      value: handedOn.value ?? null,
     }
   }

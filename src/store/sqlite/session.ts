@@ -52,11 +52,12 @@ export interface SqliteOptions {
 }
 
 const createReads = (db: Db, sql: Statements) => {
+  const remember = createMemory(db)
   return {
     ...createEmailReads(sql),
     ...createLogReads(sql),
-    ...createTenantReads(sql, createMemory(db)),
-    ...createIdentityReads(sql),
+    ...createTenantReads(sql, remember),
+    ...createIdentityReads(sql, remember),
     ...createAuditReads(sql),
     ...createDepthReads(sql),
     ...createLeadRead(sql),

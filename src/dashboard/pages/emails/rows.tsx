@@ -8,7 +8,7 @@ import { reasonWords } from '../../mail/meaning.js'
 import { type EmailRow, subjectOf } from '../../mail/record.js'
 import { briefWaiting, sinceAccepted } from '../../mail/verdict.js'
 import { Status } from '../../parts/status.js'
-import { exactTime, Time } from '../../parts/time.js'
+import { plainTime, Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 
 const countsOf = ({ counts }: EmailRow): string =>
@@ -103,7 +103,7 @@ const Row = ({ visit, row, workspaces, form }: Omit<Props, 'rows'> & { readonly 
         <Time at={row.created_at} />
       </td>
       <td role="cell" class="c-exact mono">
-        {exactTime(Date.parse(row.created_at), visit.zone).slice(0, 19)}
+        {plainTime(Date.parse(row.created_at), visit.zone)}
       </td>
     </tr>
   )

@@ -1,15 +1,19 @@
 /**
  * NAME      reads - people, links and sessions
+ * DESCRIPTION
+ *   A page of the dashboard asks for a session and its person ten times; both are remembered until the next commit
+ *   (memory.ts).
  */
 
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { IdentityRow, LinkKind, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
+import type { Remember } from '../read/memory.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import type { Table } from '../schema/record.js'
 import { IDENTITIES, LINKS, SESSIONS, USERS } from './step.js'
 
-export const createIdentityReads = (sql: Statements) => {
+export const createIdentityReads = (sql: Statements, remember: Remember) => {
   const all = <T>(table: Table<T>, where: string, ...params: readonly unknown[]): T[] =>
     sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where}`)
       .all(...params)
@@ -19,7 +23,12 @@ export const createIdentityReads = (sql: Statements) => {
   return {
     /** No address begins like an id. */
     user: (accountId: string, ref: string): UserRow | null =>
-      all(USERS, `account_id = ? AND ${ref.includes('@') ? 'email' : 'id'} = ?`, accountId, ref)[0] ?? null,
+      remember(
+        `user ${accountId} ${ref}`,
+        () =>
+          all(USERS, `account_id = ? AND ${ref.includes('@') ? 'email' : 'id'} = ?`, accountId, ref)[0] ??
+          null,
+      ),
     users: (accountId: string, page: Page): Rows<UserRow> => list(USERS, 'account_id = ?', [accountId], page),
     userByIdentity: (accountId: string, issuer: string, subject: string): UserRow | null =>
       all(
@@ -34,7 +43,8 @@ export const createIdentityReads = (sql: Statements) => {
     linkByLookup: (lookup: string): LinkRow | null => all(LINKS, 'lookup = ?', lookup)[0] ?? null,
     links: (accountId: string, kind: LinkKind, page: Page): Rows<LinkRow> =>
       list(LINKS, 'account_id = ? AND kind = ?', [accountId, kind], page),
-    sessionByLookup: (lookup: string): SessionRow | null => all(SESSIONS, 'lookup = ?', lookup)[0] ?? null,
+    sessionByLookup: (lookup: string): SessionRow | null =>
+      remember(`session ${lookup}`, () => all(SESSIONS, 'lookup = ?', lookup)[0] ?? null),
     session: (accountId: string, id: string): SessionRow | null =>
       all(SESSIONS, 'account_id = ? AND id = ?', accountId, id)[0] ?? null,
     sessions: (accountId: string, userId: string | null, page: Page): Rows<SessionRow> =>

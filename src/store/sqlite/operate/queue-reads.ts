@@ -42,11 +42,21 @@ export const createQueueReads = (sql: Statements) => {
     } while (cursor !== null)
   }
 
-  const entry = (row: Found): QueueEntry => ({
+  /** Numbers as ids; rows next to each other are mostly of one place. */
+  const placesOf = () => {
+    const known = new Map<string, string>()
+    return (table: 'pools' | 'workspaces', n: number): string => {
+      const id = known.get(table + n) ?? idOf(table, n)
+      known.set(table + n, id)
+      return id
+    }
+  }
+
+  const entry = (row: Found, id: typeof idOf): QueueEntry => ({
     recipientId: row.id,
     emailId: row.email_id,
-    workspaceId: idOf('workspaces', row.workspace),
-    poolId: idOf('pools', row.pool),
+    workspaceId: id('workspaces', row.workspace),
+    poolId: id('pools', row.pool),
     address: row.address,
     status: row.status,
     attempts: row.attempts,
@@ -56,6 +66,11 @@ export const createQueueReads = (sql: Statements) => {
     attempting: row.boot !== null && row.attempting !== null,
     lastResponse: row.last_response,
   })
+
+  const entries = (rows: readonly Found[]): readonly QueueEntry[] => {
+    const id = placesOf()
+    return rows.map((row) => entry(row, id))
+  }
 
   return {
     holds: (accountId: string): readonly HoldRow[] =>
@@ -86,13 +101,13 @@ export const createQueueReads = (sql: Statements) => {
 
     async queueEntries(filter: QueueFilter, page: Page): Promise<Rows<QueueEntry>> {
       const found = await pages(filter, page)
-      return { ...found, rows: found.rows.map(entry) }
+      return { ...found, rows: entries(found.rows) }
     },
 
     queueAges: createAges(sql),
 
     entriesOf: (emailIds: readonly string[]): readonly QueueEntry[] =>
-      emailIds.flatMap((id) => waitingOf(sql, id).map(entry)),
+      entries(emailIds.flatMap((id) => waitingOf(sql, id))),
 
     heldDepth(of?: QueueOwner): readonly HeldDepth[] {
       const place = of && placeOf(sql, { ...of, poolId: null, domain: null, emailId: null })
