@@ -188,6 +188,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       // of dev they are its own
       settings: options.mode === 'serve' ? state.inForce : null,
     }),
+    wake: relay.wake,
     upstreams: () => relayState(relay.upstreams(), relay.view(), systemClock.now()),
     metrics: async () => [
       clockMetric(await store.clockLead(systemClock.now())),

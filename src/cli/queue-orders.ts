@@ -14,6 +14,7 @@ import { type Consent, command, type Globals } from './command.js'
 import { type House, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { isNamed, namesOf, queueGround, SCOPE, scopeFor, scopeText } from './queue-scope.js'
+import { wakeRelay } from './relay-state.js'
 import type { Terminal } from './terminal.js'
 
 type Verb = QueueAction | 'hold'
@@ -73,6 +74,7 @@ const carryOut = async (
     return
   }
   const changed = await orderQueue(ground, verb, scope, plan.reason, to)
+  if (verb === 'retry') await wakeRelay(house)
   terminal.data(record.order({ ...done, changed, dryRun: false }), () => `${changed} ${DONE[verb]}`)
 }
 

@@ -27,22 +27,31 @@ export interface RelayState {
 
 const LIVE_MS = 2_000
 
-/** Null when no daemon answers. `given` is another URL than the configured one. */
-export const relayState = async (
+/** What the management listener says; null when no daemon answers. */
+const asked = async (
   { config }: Pick<House, 'config'>,
+  method: 'GET' | 'POST',
+  path: string,
   given?: string,
-): Promise<RelayState | null> => {
+): Promise<unknown> => {
   const { host, port } = config.management
   const at =
     host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
   try {
-    const answer = await fetch(new URL('/upstreams', given ?? `http://${at}:${port}`), {
-      signal: AbortSignal.timeout(LIVE_MS),
-    })
-    return (await answer.json()) as RelayState
+    const signal = AbortSignal.timeout(LIVE_MS)
+    return await (await fetch(new URL(path, given ?? `http://${at}:${port}`), { method, signal })).json()
   } catch {
     return null
   }
+}
+
+/** Null when no daemon answers. `given` is another URL than the configured one. */
+export const relayState = async (house: Pick<House, 'config'>, given?: string): Promise<RelayState | null> =>
+  (await asked(house, 'GET', '/upstreams', given)) as RelayState | null
+
+/** Upstreams that are avoided because they failed are tried now; without a daemon there is nobody to do so. */
+export const wakeRelay = async (house: Pick<House, 'config'>): Promise<void> => {
+  await asked(house, 'POST', '/wake')
 }
 
 /** As the judges of why mail waits want it. */

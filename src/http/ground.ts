@@ -71,8 +71,8 @@ export interface Ground {
   readonly slots: Slots
   /** Reads what would keep this thread busy for too long. */
   readonly reader: BodyReader
-  /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change. */
-  readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view'> | undefined
+  /** When it runs in this process: what it last saw of the upstreams, and a nudge when pools change or are to be tried again. */
+  readonly relay?: Pick<Relay, 'upstreams' | 'reload' | 'view' | 'wake'> | undefined
   /** Where the SMTP door really listens, in the order of the configuration; by default as that says. */
   readonly door?: { readonly addresses: readonly { readonly port: number }[] } | undefined
   /** Who is asked about DNS; by default the name servers of this host. */

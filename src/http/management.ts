@@ -5,7 +5,8 @@
  *   on loopback. /healthz says that the process answers, /readyz whether it should
  *   be sent work (503 when not, with a word for each check and a sentence for each
  *   that fails; red before anything else stops), /upstreams how each upstream is
- *   doing (`postern upstream list` shows it), /status what the daemon goes by
+ *   doing (`postern upstream list` shows it), POST /wake
+ *   has those that failed tried again now (`postern queue retry`), /status what the daemon goes by
  *   (`postern doctor` compares it with the disk; of settings it shows marks, no
  *   values), /metrics the state of the queue and
  *   the process in Prometheus text format.
@@ -42,6 +43,8 @@ export interface ManagementOptions {
   readonly status?: () => object
   /** What the relay knows now, ready to be shown: `data` are the upstreams. */
   readonly upstreams?: () => { readonly data: readonly object[] }
+  /** Has upstreams that are avoided tried again now. */
+  readonly wake?: () => void
   /** How to get its socket, `management`; by default it is bound here. */
   readonly listen?: Listen | undefined
 }
@@ -121,6 +124,10 @@ const measure = async ({ store, metrics }: ManagementOptions, late: Lag): Promis
 
 const answer = async (options: ManagementOptions, late: Lag, req: IncomingMessage): Promise<Reply> => {
   const path = req.url?.split('?')[0]
+  if (req.method === 'POST' && path === '/wake') {
+    options.wake?.()
+    return json(200, { status: 'ok' })
+  }
   if (req.method !== 'GET' && req.method !== 'HEAD') return json(405, { status: 'fail' })
   if (path === '/healthz') return json(200, { status: 'ok' })
   if (path === '/readyz') return ready(options)

@@ -42,6 +42,12 @@ export class Breaker {
     return this.state === 'open' && now >= this.#probeAt
   }
 
+  /** Somebody says that it works again: it is probed at once, and if that fails, soon after. */
+  wake(): void {
+    this.#probeAt = 0
+    this.#pauses = 0
+  }
+
   /** A probe found it answering. */
   probed(): void {
     if (this.state === 'open') this.state = 'half-open'

@@ -84,6 +84,8 @@ export interface Relay extends Service {
   view(): LiveView | null
   /** Pools have changed: read them now instead of within a second. */
   reload(): void
+  /** Upstreams that are avoided are tried now instead of after their pause. */
+  wake(): void
   /** A site's own rules have changed; the next reply is judged by these. */
   useRules(rules: readonly Rule[]): void
   /** The sandbox listens there from now on. */
@@ -215,6 +217,7 @@ export const createRelay = (parts: RelayParts): Relay => {
       return { upstreams: known, throttled, captures: parts.capture ?? false }
     },
     reload: () => order({ say: 'reload' }),
+    wake: () => order({ say: 'wake' }),
     useRules: (rules) => order({ say: 'rules', rules }),
     useSandbox(address) {
       sandbox = address

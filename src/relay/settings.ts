@@ -105,6 +105,7 @@ export interface WorkerStart {
 export type ToWorker =
   | { readonly say: 'stop' }
   | { readonly say: 'reload' }
+  | { readonly say: 'wake' }
   | { readonly say: 'rules'; readonly rules: readonly Rule[] }
   | { readonly say: 'sandbox'; readonly address: { readonly host: string; readonly port: number } }
 

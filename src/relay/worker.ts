@@ -203,6 +203,7 @@ const reloading = setInterval(() => {
 
 port.on('message', (message: ToWorker) => {
   if (message.say === 'reload') void reload().then(() => flow.look())
+  else if (message.say === 'wake') for (const { breaker } of pools.upstreams()) breaker.wake()
   else if (message.say === 'rules') live.rules = message.rules
   else if (message.say === 'sandbox') {
     sandboxAddress = message.address

@@ -119,12 +119,14 @@ t.test('management', async (t) => {
   const kit = await openKit()
   t.teardown(() => kit.stop())
   let draining = false
+  let woken = 0
   let smtp: () => string | Promise<string> = () => 'ok'
   const management = createManagement({
     config: { management: { host: '127.0.0.1', port: 0 } },
     store: kit.store,
     draining: () => draining,
     checks: { smtp: () => smtp() },
+    wake: () => woken++,
   })
   await management.start()
   t.teardown(() => management.stop())
@@ -158,4 +160,7 @@ t.test('management', async (t) => {
   t.equal((await ask(`${url}/healthz`)).status, 200)
   t.equal((await ask(`${url}/nope`)).status, 404)
   t.equal((await ask(`${url}/healthz`, { method: 'POST' })).status, 405)
+  t.equal((await ask(`${url}/wake`)).status, 404, 'looking wakes nobody')
+  t.equal((await ask(`${url}/wake`, { method: 'POST' })).status, 200)
+  t.equal(woken, 1)
 })

@@ -47,6 +47,18 @@ t.test('probes with growing pauses, then half-open, then a ramp', async (t) => {
   t.ok(breaker.limit(50) < 10)
 })
 
+t.test('one that is woken is probed at once, and its pauses begin anew', async (t) => {
+  const breaker = steady()
+  for (let i = 0; i < 3; i++) breaker.failed(0, 0)
+  for (let i = 0; i < 20; i++) breaker.probeFailed(0)
+  t.notOk(breaker.wantsProbe(20_000))
+  breaker.wake()
+  t.ok(breaker.wantsProbe(20_000))
+  breaker.probeFailed(20_000)
+  t.notOk(breaker.wantsProbe(20_500))
+  t.ok(breaker.wantsProbe(21_000))
+})
+
 t.test('a host that says enough is not dead', async (t) => {
   const breaker = steady()
   for (let i = 0; i < 30; i++) breaker.succeeded(0)

@@ -167,6 +167,7 @@ const ordering = (ground: Ground, { action, rights, unsaid = '', ...row }: Order
       const liveOnly = callerOf(call).mode !== null && action !== 'release'
       const count = await queueMatches(ground, scope, liveOnly)
       const changed = dryRun ? 0 : await orderQueue(ground, action, scope, reason, to, liveOnly)
+      if (action === 'retry' && !dryRun && !callerOf(call).isWorkspace) ground.relay?.wake()
       return { status: 200, body: record.order({ action, scope, to, count, changed, dryRun }) }
     },
   })
@@ -181,7 +182,8 @@ export const queue = (ground: Ground): readonly Endpoint[] => [
     unsaid: 'retried',
     body: shapes.lightOrder,
     summary: 'Try at once what would be tried later',
-    description: 'Held mail stays held. The key of a workspace reaches its own mail.',
+    description:
+      'Held mail stays held. The key of a workspace reaches its own mail. For anybody else, upstreams that are avoided because they failed are tried again at once, too.',
   }),
   ordering(ground, {
     action: 'release',
