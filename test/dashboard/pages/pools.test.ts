@@ -39,8 +39,10 @@ t.test('a pool is made, tested, changed, paused and deleted', async (t) => {
   ])
 
   const [first] = two.members
-  const paused = await browser.send(page, 'state', {}, { upstream_id: first.id, state: 'paused' })
+  const why = { reason: 'its disk is <full>' }
+  const paused = await browser.send(page, 'state', why, { upstream_id: first.id, state: 'paused' })
   t.match(paused.html, /127\.0\.0\.1:1 is paused/)
+  t.match(paused.html, /History.*its disk is &lt;full(?:&gt;|>)/s, 'why, in its history')
   t.match(paused.html, /Resume/)
   const change = await browser.visit(`/pools/${id}?change=${first.id}`)
   await browser.submit(change, 'save', { weight: '7' })

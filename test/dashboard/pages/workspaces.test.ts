@@ -33,6 +33,11 @@ t.test('a workspace and its life', async (t) => {
     statistics: { tags: ['kind', 'plan'] },
   })
 
+  await postern.json('workspace', 'update', 'shop-eu', '--route', 'example.com=default')
+  const routed = await browser.visit('/workspaces/shop-eu')
+  t.match(routed.html, /example\.com: <a href="\/pools\/pool_\w+">default<\/a>/, 'a pool by its name')
+  t.match(routed.html, /History.*changed the workspace/s)
+
   const key = (await postern.json('key', 'create', '--workspace', 'shop-eu')).secret as string
   const suspended = await browser.send(changed, 'suspend', { reason: 'too many complaints' })
   t.match(suspended.html, 'Shop EU is suspended')

@@ -10,6 +10,7 @@ import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
+import { type History, HistoryOf, historyOf } from '../settings/history.js'
 import { besideFields, kept, MemberFields, memberOf } from './member-form.js'
 import { healthOf } from './pools.js'
 import { Settings } from './settings.js'
@@ -27,6 +28,7 @@ interface Seen {
   readonly health: Health | null
   readonly nameOf: (id: string) => string
   readonly users: readonly string[]
+  readonly history: History
 }
 
 const pathOf = (ref: string): string => `/v1/egress-pools/${encodeURIComponent(ref)}`
@@ -34,15 +36,17 @@ const pathOf = (ref: string): string => `/v1/egress-pools/${encodeURIComponent(r
 const see = async (visit: Visit): Promise<Seen> => {
   const { id = '' } = visit.params
   const query = { limit: 100 }
-  const [pool, health, workspaces, pools] = await Promise.all([
-    visit.ask<Pool>('GET', pathOf(id)),
+  const found = visit.ask<Pool>('GET', pathOf(id))
+  const [pool, health, workspaces, pools, history] = await Promise.all([
+    found,
     healthOf(visit, id),
     visit.workspaces<Workspace>(),
     visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
+    found.then((one) => historyOf(visit, one.id)),
   ])
   const names = new Map(pools.data.map((one) => [one.id, one.name]))
   const users = workspaces.flatMap(({ slug, egress_pool_id }) => (egress_pool_id === pool.id ? [slug] : []))
-  return { visit, pool, health, nameOf: (one) => names.get(one) ?? one, users }
+  return { visit, pool, health, nameOf: (one) => names.get(one) ?? one, users, history }
 }
 
 const STATES = {
@@ -259,6 +263,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
         <Upstreams {...seen} />
         <About {...seen} />
         <Saving {...seen} />
+        <HistoryOf visit={visit} id={pool.id} history={seen.history} />
       </>
     ),
   }

@@ -1,7 +1,7 @@
 /**
  * NAME      audit - who changed what, when, from where
  * DESCRIPTION
- *   Each entry is a sentence; what exactly changed lies in a fold. The same filters go into the export, which is made
+ *   The same filters go into the export, which is made
  *   of the pages of /v1, one after the other.
  */
 
@@ -11,10 +11,10 @@ import type { Query } from '../../ask.js'
 import type { Page, RawRoute } from '../../page.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
-import { type List, Table } from '../../parts/table.js'
-import { Time } from '../../parts/time.js'
+import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
-import { didWhat, linkOf, NAMES, valueWords } from './sentence.js'
+import { Entries } from './history.js'
+import { NAMES } from './sentence.js'
 
 const HOURS: readonly (readonly [hours: string, text: string])[] = [
   ['', 'any time'],
@@ -76,39 +76,6 @@ const Filters = ({ visit }: { readonly visit: Visit }) => (
   </form>
 )
 
-const Detail = ({ entry }: { readonly entry: AuditEntry }) => {
-  const members = Object.entries(entry.detail)
-  if (members.length === 0) return null
-  return (
-    <details class="fold">
-      <summary>what exactly</summary>
-      <dl class="facts">
-        {members.map(([name, value]) => (
-          <div>
-            <dt>{name}</dt>
-            <dd dir="auto">{valueWords(value)}</dd>
-          </div>
-        ))}
-      </dl>
-    </details>
-  )
-}
-
-const Sentence = ({ visit, entry }: { readonly visit: Visit; readonly entry: AuditEntry }) => {
-  const { actor, target } = entry
-  const href = linkOf(visit, target)
-  const what = didWhat(entry)
-  return (
-    <>
-      <a href={visit.here({ actor: actor.id })} dir="auto">
-        {actor.name ?? actor.id}
-      </a>{' '}
-      {what.did} {href === null ? <span dir="auto">{what.whom}</span> : <a href={href}>{what.whom}</a>}
-      <Detail entry={entry} />
-    </>
-  )
-}
-
 export const auditPage: Page = {
   path: '/settings/audit',
   role: 'owner',
@@ -135,16 +102,7 @@ export const auditPage: Page = {
               <p>Nothing that fits. Sending mail stands in no audit: each mail is its own record.</p>
             </Empty>
           ) : (
-            <Table
-              caption="Changes, newest first"
-              rows={list.data}
-              columns={[
-                { head: 'When', kind: 'solo', cell: (row) => <Time at={row.created_at} /> },
-                { head: 'What', kind: 'grow', cell: (row) => <Sentence visit={visit} entry={row} /> },
-                { head: 'By way of', cell: ({ actor }) => actor.kind },
-                { head: 'From', cell: ({ actor }) => actor.address ?? '' },
-              ]}
-            />
+            <Entries visit={visit} rows={list.data} />
           )}
           <Pager list={list} />
         </>

@@ -9,6 +9,7 @@ import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { slugOf, type WorkspaceName, workspacesOf } from '../access/names.js'
+import { HistoryOf, historyOf } from '../settings/history.js'
 import { PostInFull, Posts, type ShownPost } from './posts.js'
 import { HealthDetail, healthSentence, nameOf, type ShownWebhook, stateOf } from './record.js'
 import { Verbs, verbs } from './verbs.js'
@@ -72,11 +73,12 @@ export const webhookPage: Page = {
   path: '/webhooks/{id}',
   async view(visit) {
     const query = { limit: 25, cursor: visit.query('cursor'), failed: visit.query('failed') }
-    const [row, list, event, workspaces] = await Promise.all([
+    const [row, list, event, workspaces, history] = await Promise.all([
       visit.ask<ShownWebhook>('GET', pathOf(visit), { scoped: false }),
       visit.ask<List<WebhookEvent>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
       eventOf(visit),
       workspacesOf(visit),
+      historyOf(visit, visit.params.id ?? ''),
     ])
     const [icon, tone] = ICONS[stateOf(row)]
     const cause = list.data.find((post) => post.kind !== 'test' && post.cause !== null)?.cause ?? null
@@ -103,6 +105,7 @@ export const webhookPage: Page = {
             </div>
             <WebhookFacts {...{ row, workspaces }} />
           </section>
+          <HistoryOf visit={visit} id={row.id} history={history} />
         </>
       ),
     }

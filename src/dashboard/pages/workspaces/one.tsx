@@ -6,6 +6,7 @@ import { Field, Verb } from '../../parts/form.js'
 import { Facts, Head, Section } from '../../parts/page-parts.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
+import { HistoryOf, historyOf } from '../settings/history.js'
 import type { PoolName } from './fields.js'
 import {
   ALARM_WORDS,
@@ -63,7 +64,22 @@ const Delete = ({ visit, row }: OneProps & {}) => (
   </Verb>
 )
 
-const WorkspaceFacts = ({ visit, row, pool }: OneProps & { readonly pool: PoolName | null }) => (
+/** Pools that it sends through: its own, and those of domains. */
+const poolsOf = ({ egress_pool_id: own, routes }: WorkspaceRow): readonly string[] => [
+  ...new Set([own, ...routes.map(({ egress_pool_id: id }) => id)].filter((id) => id !== null)),
+]
+
+const PoolLink = ({ visit, pools, id }: Pick<FactProps, 'visit' | 'pools'> & { readonly id: string }) => (
+  <a href={visit.link(`/pools/${encodeURIComponent(id)}`)}>
+    {pools.find((one) => one?.id === id)?.name ?? id}
+  </a>
+)
+
+interface FactProps extends OneProps {
+  readonly pools: readonly (PoolName | null)[]
+}
+
+const WorkspaceFacts = ({ visit, row, pools }: FactProps) => (
   <Facts
     facts={[
       ['Id', <code>{row.id}</code>],
@@ -74,11 +90,7 @@ const WorkspaceFacts = ({ visit, row, pool }: OneProps & { readonly pool: PoolNa
       ],
       [
         'Pool',
-        pool === null ? (
-          'none'
-        ) : (
-          <a href={visit.link(`/pools/${encodeURIComponent(pool.id)}`)}>{pool.name}</a>
-        ),
+        row.egress_pool_id === null ? 'none' : <PoolLink {...{ visit, pools }} id={row.egress_pool_id} />,
       ],
       [
         'Pools of domains',
@@ -86,7 +98,7 @@ const WorkspaceFacts = ({ visit, row, pool }: OneProps & { readonly pool: PoolNa
           ? 'none'
           : row.routes.map(({ domain, egress_pool_id: id }) => (
               <div>
-                {domain}: <a href={visit.link(`/pools/${encodeURIComponent(id)}`)}>{id}</a>
+                {domain}: <PoolLink {...{ visit, pools, id }} />
               </div>
             )),
       ],
@@ -118,10 +130,10 @@ export const workspacePage: Page = {
   path: '/workspaces/{id}',
   async view(visit) {
     const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
-    const pool =
-      row.egress_pool_id === null
-        ? null
-        : await visit.find<PoolName>(`/v1/egress-pools/${row.egress_pool_id}`, { scoped: false })
+    const [history, ...pools] = await Promise.all([
+      historyOf(visit, row.id),
+      ...poolsOf(row).map((id) => visit.find<PoolName>(`/v1/egress-pools/${id}`, { scoped: false })),
+    ])
     return {
       title: row.name,
       body: (
@@ -145,7 +157,7 @@ export const workspacePage: Page = {
           <AlarmNotes visit={visit} row={row} />
           <Ways visit={visit} row={row} />
           <Section title="Facts">
-            <WorkspaceFacts {...{ visit, row, pool }} />
+            <WorkspaceFacts {...{ visit, row, pools }} />
           </Section>
           <Section
             title="Alarms"
@@ -158,6 +170,7 @@ export const workspacePage: Page = {
               ])}
             />
           </Section>
+          <HistoryOf visit={visit} id={row.id} history={history} />
         </>
       ),
     }

@@ -1,0 +1,97 @@
+/**
+ * NAME      history - entries of the audit, and those of one thing on its own page
+ * DESCRIPTION
+ *   Each entry is a sentence; what exactly changed lies in a fold. The audit is for owners: on the pages of others there
+ *   is no history.
+ */
+import type { AuditEntry } from '../../../record/identity.js'
+import { Section } from '../../parts/page-parts.js'
+import { type List, Table } from '../../parts/table.js'
+import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
+import { didWhat, linkOf, valueWords } from './sentence.js'
+
+const Detail = ({ entry }: { readonly entry: AuditEntry }) => {
+  const members = Object.entries(entry.detail)
+  if (members.length === 0) return null
+  return (
+    <details class="fold">
+      <summary>what exactly</summary>
+      <dl class="facts">
+        {members.map(([name, value]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd dir="auto">{valueWords(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </details>
+  )
+}
+
+const Sentence = ({ visit, entry }: { readonly visit: Visit; readonly entry: AuditEntry }) => {
+  const { actor, target } = entry
+  const href = linkOf(visit, target)
+  const what = didWhat(entry)
+  const { reason } = entry.detail
+  return (
+    <>
+      <a href={visit.link('/settings/audit', { actor: actor.id })} dir="auto">
+        {actor.name ?? actor.id}
+      </a>{' '}
+      {what.did} {href === null ? <span dir="auto">{what.whom}</span> : <a href={href}>{what.whom}</a>}
+      {typeof reason === 'string' ? (
+        <span class="sub" dir="auto">
+          {reason}
+        </span>
+      ) : null}
+      <Detail entry={entry} />
+    </>
+  )
+}
+
+export const Entries = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly AuditEntry[] }) => (
+  <Table
+    caption="Changes, newest first"
+    rows={rows}
+    columns={[
+      { head: 'When', kind: 'solo', cell: (row) => <Time at={row.created_at} /> },
+      { head: 'What', kind: 'grow', cell: (row) => <Sentence visit={visit} entry={row} /> },
+      { head: 'By way of', cell: ({ actor }) => actor.kind },
+      { head: 'From', cell: ({ actor }) => actor.address ?? '' },
+    ]}
+  />
+)
+
+/** So many stand on the page of what they are about. */
+const SHOWN = 10
+
+export type History = List<AuditEntry> | null
+
+/** What was changed about it; null for who may not know. */
+export const historyOf = async (visit: Visit, id: string): Promise<History> =>
+  visit.may('owner')
+    ? visit.ask<List<AuditEntry>>('GET', '/v1/audit', { query: { target: id, limit: SHOWN } })
+    : null
+
+export const HistoryOf = ({
+  visit,
+  id,
+  history,
+}: {
+  readonly visit: Visit
+  readonly id: string
+  readonly history: History
+}) =>
+  history === null || history.data.length === 0 ? null : (
+    <Section
+      title="History"
+      actions={
+        history.pagination.next_cursor === null ? undefined : (
+          <a href={visit.link('/settings/audit', { target: id })}>All of it</a>
+        )
+      }
+    >
+      <Entries visit={visit} rows={history.data} />
+    </Section>
+  )
