@@ -1,7 +1,7 @@
 /**
  * NAME      secret - making, keeping and comparing secrets
  * DESCRIPTION
- *   Hashes and seals are made under the pepper (config/pepper.ts), which never
+ *   Hashes and seals are made under the pepper (keys/pepper.ts), which never
  *   enters the database. Keys are long and random, so one HMAC is a sound hash
  *   for them; passwords that people chose are not kept here (tenant/ uses bcrypt).
  *   Each use of the pepper has a purpose string, so that a proof made for one door

@@ -25,11 +25,11 @@ import { dirname, join, resolve } from 'node:path'
 import { toRfc3339 } from '../base/clock.js'
 import { makeDataFolder, syncFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
-import { findPeppers, pepperFile } from '../config/pepper.js'
+import { openFiles, putBack, secretFiles } from '../keys/in-backup.js'
+import { findPeppers, pepperFile } from '../keys/pepper.js'
 import type { Admin } from '../store/port/admin.js'
 import type { Store } from '../store/port/store.js'
 import { command } from './command.js'
-import { companionsOf, putBack } from './companions.js'
 import { cliActor, configOf, keepRootOut, openStore } from './context.js'
 import { Refusal } from './exit.js'
 import type { Terminal } from './terminal.js'
@@ -98,7 +98,8 @@ export const backupCommand = command({
     if (existsSync(file) && !args.yes) throw new Refusal(73, `${file}: exists already; --yes replaces it`)
     terminal.say(`copying ${bytesText(statSync(source).size)} ...`)
     const withSecrets = args.withSecrets === true
-    const files = companionsOf(config, withSecrets)
+    const secrets = withSecrets ? secretFiles(config, process.env.CREDENTIALS_DIRECTORY) : []
+    const files = [...openFiles(config), ...secrets]
     const { missing } = await (await adminAt(source)).backup(file, files)
     const record = {
       file,

@@ -4,7 +4,7 @@
  *   `check` tells every mistake at once, each with file:line:column, the key,
  *   what stands there and what was expected; then what `serve` would refuse.
  */
-import { loadCertificate } from '../config/certificate.js'
+
 import { providerFileProblems } from '../config/identity.js'
 import { type Inspected, inspectConfig, isWithin, originOf } from '../config/load.js'
 import { ConfigError, type ConfigProblem, inLineOrder } from '../config/problem.js'
@@ -17,6 +17,7 @@ import {
   settingsTable,
 } from '../config/reference.js'
 import { safetyDoubts, safetyProblems } from '../config/safety.js'
+import { loadCertificate } from '../keys/certificate.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command, type Subject } from './command.js'
 import { configOf } from './context.js'

@@ -17,7 +17,7 @@ import { makeDataFolder } from '../base/folder.js'
 import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
-import { loadPepper, type PepperPlace } from '../config/pepper.js'
+import { loadPepper, type PepperPlace } from '../keys/pepper.js'
 import type { Store } from '../store/port/store.js'
 import type { Actor } from '../store/port/tenants/audit.js'
 import type { AccountRow } from '../store/port/tenants/tenants.js'
@@ -43,7 +43,7 @@ export const configOf = (
 /** The key of `postern dev`, and the mark of a data folder that is dev's own. */
 export const devKeyFile = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'dev.key')
 
-/** The pepper of an installation; see config/pepper.ts. */
+/** The pepper of an installation; see keys/pepper.ts. */
 export const pepperOf = (place: PepperPlace, firstRun: boolean): Buffer =>
   loadPepper(place, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun })
 

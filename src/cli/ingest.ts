@@ -10,12 +10,12 @@
  *   a pipe named the recipient, since a refusal would be mailed to somebody who wrote nothing.
  */
 import { systemClock } from '../base/clock.js'
+import { returnPathKeys } from '../keys/return-path.js'
 import { parseAddressList } from '../mail/address.js'
 import { fieldValue, scanHeader } from '../mail/header.js'
 import type { ReportKind } from '../mail/report/report.js'
 import { readReturnPath } from '../mail/return-path.js'
 import { createIntake, type Intake } from '../outcome/intake.js'
-import { returnPathKeys } from '../outcome/keys.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command } from './command.js'
 import { type House, withHouse } from './context.js'

@@ -6,7 +6,7 @@
  *   lost: the database goes over to the pepper that is there, or to a new one, and
  *   what was hashed or sealed under the old one has to be made again.
  */
-import { findPeppers, pepperFile, pepperMark } from '../config/pepper.js'
+import { findPeppers, pepperFile, pepperMark } from '../keys/pepper.js'
 import { command, type Subject } from './command.js'
 import { configOf, pepperOf, withStore } from './context.js'
 

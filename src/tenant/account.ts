@@ -8,7 +8,7 @@
  */
 import { newId } from '../base/id.js'
 import { PepperError } from '../base/secret.js'
-import { pepperMark } from '../config/pepper.js'
+import { pepperMark } from '../keys/pepper.js'
 import { beginningOf } from '../store/built-in.js'
 import type { AccountRow } from '../store/port/tenants/tenants.js'
 import type { TenantGround } from './principal.js'

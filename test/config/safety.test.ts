@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import t from 'tap'
-import { loadCertificate } from '../../src/config/certificate.js'
 import { readConfig } from '../../src/config/load.js'
 import { safetyDoubts, safetyProblems } from '../../src/config/safety.js'
+import { loadCertificate } from '../../src/keys/certificate.js'
 
 const keysOf = (text: string) => safetyProblems(readConfig({ name: 'p.yaml', text })).map(({ key }) => key)
 const NAMES = 'hostname: mail.example.com\nbase_url: https://mail.example.com\n'

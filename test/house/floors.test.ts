@@ -16,6 +16,7 @@ const FLOOR: Record<string, number> = {
   mail: 1,
   config: 1,
   lifecycle: 1.5,
+  keys: 1.5,
   store: 2,
   record: 2.5,
   tenant: 3,
@@ -59,7 +60,7 @@ const HOME: Record<string, readonly string[]> = {
   picocolors: ['cli'],
   undici: ['base'],
   standardwebhooks: ['webhook'],
-  selfsigned: ['config', 'smtp'],
+  selfsigned: ['keys', 'smtp'],
   'prom-client': ['http'],
 }
 

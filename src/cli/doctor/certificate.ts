@@ -4,8 +4,8 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Certificate, readCertificate } from '../../config/certificate.js'
 import { ConfigError } from '../../config/problem.js'
+import { type Certificate, readCertificate } from '../../keys/certificate.js'
 import { spanText } from '../time.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 

@@ -3,7 +3,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { findPeppers, pepperFile } from '../../config/pepper.js'
+import { findPeppers, pepperFile } from '../../keys/pepper.js'
 import { adminOf } from '../../store/open.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 

@@ -5,9 +5,10 @@
  *   and a changed setting that waits for a restart comes as a surprise months
  *   later. Both look well to whoever reads the files alone.
  */
-import { readCertificate } from '../../config/certificate.js'
+
 import { ConfigError } from '../../config/problem.js'
 import { changesIn, type Marks, marksOf } from '../../config/reload.js'
+import { readCertificate } from '../../keys/certificate.js'
 import { settledElsewhere } from '../listening.js'
 import { type Check, type Finding, fail, ok, type Scene, warn } from './finding.js'
 import { askManagement } from './ports.js'

@@ -5,15 +5,9 @@
  *   what a restore does to a copy). `file` is the place that the database has in the data folder,
  *   or that of a copy.
  */
+import type { KeptFile } from '../../keys/in-backup.js'
 import type { Actor } from './tenants/audit.js'
 import type { Copied } from './upkeep.js'
-
-/** A file that goes with a database into a copy, and back. */
-export interface KeptFile {
-  readonly name: string
-  readonly mode: number
-  readonly bytes: Uint8Array
-}
 
 export interface Access {
   readonly id: string

@@ -10,7 +10,7 @@
 import { chmodSync, closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { syncFolder } from '../../base/folder.js'
-import type { KeptFile } from '../port/admin.js'
+import type { KeptFile } from '../../keys/in-backup.js'
 import { type Copied, MissingBodyError } from '../port/upkeep.js'
 import { createBodyFiles } from './body/files.js'
 import { type Db, openReader } from './connect.js'

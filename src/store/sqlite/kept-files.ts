@@ -5,7 +5,7 @@
  *   that a database is no use without. A restore takes them out again and leaves
  *   no trace of them in what it puts in place.
  */
-import type { KeptFile } from '../port/admin.js'
+import type { KeptFile } from '../../keys/in-backup.js'
 import { Database } from './driver.js'
 
 const isThere = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept_files'"

@@ -27,7 +27,7 @@ import {
 import { dirname, join } from 'node:path'
 import { makeDataFolder } from '../base/folder.js'
 import { DamagedFileError, keyedHash, LooseModeError, PepperError } from '../base/secret.js'
-import type { Config } from './config.js'
+import type { Config } from '../config/config.js'
 
 /** A folder that all users share, as /tmp is. */
 const STICKY = 0o1000

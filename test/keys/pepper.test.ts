@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { DamagedFileError, LooseModeError, PepperError } from '../../src/base/secret.js'
-import { findPeppers, loadPepper } from '../../src/config/pepper.js'
+import { findPeppers, loadPepper } from '../../src/keys/pepper.js'
 
 const scene = (t: Test) => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-pepper-'))

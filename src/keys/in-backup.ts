@@ -1,5 +1,5 @@
 /**
- * NAME      companions - the files that go with a database into a backup, and back
+ * NAME      in-backup - the files that go with a database into a backup, and back
  * DESCRIPTION
  *   The ring of return-path keys always goes along: it holds no secret, and
  *   without it the bounces of older mail are strangers. With --with-secrets the
@@ -8,9 +8,13 @@
  */
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Config } from '../config/config.js'
-import { findPeppers, pepperFile } from '../config/pepper.js'
-import type { KeptFile } from '../store/port/admin.js'
+import { findPeppers, type PepperPlace, pepperFile } from './pepper.js'
+
+export interface KeptFile {
+  readonly name: string
+  readonly mode: number
+  readonly bytes: Uint8Array
+}
 
 const OPEN = ['return-path.json']
 const SECRET = ['self-signed.key', 'self-signed.crt']
@@ -21,23 +25,27 @@ const readFrom = (dataDir: string, name: string): KeptFile[] => {
   return existsSync(path) ? [{ name, mode: statSync(path).mode & 0o777, bytes: readFileSync(path) }] : []
 }
 
-export const companionsOf = (config: Config, withSecrets: boolean): readonly KeptFile[] => {
-  const { data_dir: dataDir } = config
-  const open = OPEN.flatMap((name) => readFrom(dataDir, name))
-  if (!withSecrets) return open
-  const [pepper] = findPeppers(config, process.env.CREDENTIALS_DIRECTORY)
+export const openFiles = ({ data_dir }: PepperPlace): readonly KeptFile[] =>
+  OPEN.flatMap((name) => readFrom(data_dir, name))
+
+/** `credentials` as for `findPeppers`. */
+export const secretFiles = (place: PepperPlace, credentials: string | undefined): readonly KeptFile[] => {
+  const [pepper] = findPeppers(place, credentials)
   return [
-    ...open,
-    ...SECRET.flatMap((name) => readFrom(dataDir, name)),
+    ...SECRET.flatMap((name) => readFrom(place.data_dir, name)),
     ...(pepper === undefined ? [] : [{ name: PEPPER, mode: 0o600, bytes: pepper.pepper }]),
   ]
 }
 
 /** Puts each in its place, unless one is there: what belongs to the database replaces it, secrets never do. */
-export const putBack = (config: Config, files: readonly KeptFile[], asideFolder: string | null): string[] => {
+export const putBack = (
+  place: PepperPlace,
+  files: readonly KeptFile[],
+  asideFolder: string | null,
+): string[] => {
   const written: string[] = []
   for (const { name, mode, bytes } of files) {
-    const path = name === PEPPER ? pepperFile(config) : join(config.data_dir, name)
+    const path = name === PEPPER ? pepperFile(place) : join(place.data_dir, name)
     const isKnown = name === PEPPER || OPEN.includes(name) || SECRET.includes(name)
     if (!isKnown || (existsSync(path) && !OPEN.includes(name))) continue
     if (existsSync(path) && asideFolder !== null) renameSync(path, join(asideFolder, name))

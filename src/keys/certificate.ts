@@ -14,8 +14,8 @@ import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { join } from 'node:path'
 import type { NamedPair } from '../base/host/server-names.js'
-import type { Config } from './config.js'
-import { ConfigError } from './problem.js'
+import type { Config } from '../config/config.js'
+import { ConfigError } from '../config/problem.js'
 
 export interface Certificate {
   /** PEM, as node:tls takes them. */

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { readKeyRing, returnPathKeys, rotateKeys } from '../../src/keys/return-path.js'
 import { makeReturnPath, verifyReturnPath } from '../../src/mail/return-path.js'
-import { readKeyRing, returnPathKeys, rotateKeys } from '../../src/outcome/keys.js'
 
 const DAY = 86_400_000
 const pepper = randomBytes(32)

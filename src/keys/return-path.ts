@@ -1,5 +1,5 @@
 /**
- * NAME      keys - which key signs return paths, and which still verify
+ * NAME      return-path - which key signs return paths, and which still verify
  * DESCRIPTION
  *   All keys derive from the pepper; what is kept, in `return-path.json` beside
  *   it, is only which id signs now and when each older one was retired. Without
