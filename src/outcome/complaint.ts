@@ -10,9 +10,9 @@
  */
 import type { Clock } from '../base/clock.js'
 import type { Outcome } from '../lifecycle/facts.js'
+import { observed } from '../lifecycle/observed.js'
 import type { Page } from '../lifecycle/page.js'
 import { normalizeAddress } from '../mail/address.js'
-import { observed } from '../store/observed.js'
 import type { Store } from '../store/port/store.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'
 import { withReport } from './kept-report.js'

@@ -19,9 +19,9 @@
  */
 import { retryDelayMs } from '../base/backoff.js'
 import type { Claimed, Outcome } from '../lifecycle/facts.js'
+import { observed } from '../lifecycle/observed.js'
 import type { Reply } from '../mail/reply.js'
 import { classify, type Rule, suppresses, type Verdict } from '../mail/report/classify.js'
-import { observed } from '../store/observed.js'
 
 export interface RetryPlan {
   /** Ceilings of the backoff, in milliseconds. */

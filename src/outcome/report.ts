@@ -14,6 +14,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import type { Outcome, Settled } from '../lifecycle/facts.js'
+import { observed } from '../lifecycle/observed.js'
 import { parseReply, type Reply } from '../mail/reply.js'
 import { type Rule, suppresses } from '../mail/report/classify.js'
 import { readReport } from '../mail/report/read-report.js'
@@ -27,7 +28,6 @@ import {
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Observation } from '../mail/status.js'
 import { poolInForce } from '../store/following.js'
-import { observed } from '../store/observed.js'
 import type { RecipientOwner } from '../store/port/ledger.js'
 import type { Store } from '../store/port/store.js'
 import { type Case, keyOf, told, type Unapplied, whyDoubted } from './case.js'

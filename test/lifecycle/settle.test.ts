@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { sumOf } from '../../src/lifecycle/counts.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
+import { observed } from '../../src/lifecycle/observed.js'
 import { checked, isWaiting, type RecipientState } from '../../src/lifecycle/recipient.js'
 import { factKey, type SettleFacts, settle } from '../../src/lifecycle/settle.js'
 import { emptyCounts, OBSERVATIONS, type Status } from '../../src/mail/status.js'
-import { observed } from '../../src/store/observed.js'
 
 const NOW = 1_000_000
 const AT = NOW - 5

@@ -1,11 +1,11 @@
 /** Reports through the real reader and the real store. */
 import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
+import { observed } from '../../src/lifecycle/observed.js'
 import { makeRef, makeReturnPath } from '../../src/mail/return-path.js'
 import { createIntake } from '../../src/outcome/intake.js'
 import { readKept } from '../../src/outcome/kept-report.js'
 import { recordReport } from '../../src/outcome/report.js'
-import { observed } from '../../src/store/observed.js'
 import { accept, newEmail, WORKSPACE } from '../relay/store-parts.js'
 import { DOMAIN, eventsOf, keys, setUp, statuses } from './ground.js'
 import { arf, dsn, type Group, HARD } from './mails.js'

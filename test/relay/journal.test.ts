@@ -1,6 +1,6 @@
 import t from 'tap'
+import { observed } from '../../src/lifecycle/observed.js'
 import { Journal, type JournalQueue } from '../../src/relay/journal.js'
-import { observed } from '../../src/store/observed.js'
 
 const mark = (n: number) => ({ recipientId: `r${n}`, leaseGen: 1, attempt: 1, upstreamId: 'up', at: 0 })
 const outcome = (n: number) => observed({ recipientId: `r${n}`, seen: 'accepted', at: 0, source: 'smtp' })

@@ -2,7 +2,7 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
-import { observed } from '../../src/store/observed.js'
+import { observed } from '../../src/lifecycle/observed.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { AddedHardBounce, HardBounce } from '../../src/store/port/watch/incident.js'
 import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/store/port/watch/incidents.js'

@@ -1,6 +1,6 @@
 /** An address that bounces softly for too long is suppressed, where its workspace wants that. */
 import type { Test } from 'tap'
-import { observed } from '../../src/store/observed.js'
+import { observed } from '../../src/lifecycle/observed.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { SoftLimits } from '../../src/store/port/watch/soft-bounces.js'
 import { type Ground, ground, HOUR, mailFor, T0, toOne } from './fixture.js'

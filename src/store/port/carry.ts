@@ -18,9 +18,6 @@ import type { QueueScope } from './operations.js'
 /** In `held` of a recipient in a file: it is the reader's to send. Here its place has the lot's id. */
 export const EXPORTED = 'exported'
 
-/** True for a recipient that has left with a lot. */
-export const isAway = (held: string | null): held is string => held?.startsWith('lot_') ?? false
-
 /** `reason` of mail that was forgotten here. */
 export const MOVED = 'moved'
 

@@ -9,19 +9,12 @@
  *   depth holds nobody up; cut off in the middle, the same order finishes the rest.
  */
 
+import type { Scope } from '../../lifecycle/holds.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import type { Status } from '../../mail/status.js'
 import type { Routing } from './tenants/routes.js'
 
-/** Which recipients are meant: those to which every part that is not null applies. */
-export interface QueueScope {
-  readonly accountId: string
-  readonly workspaceId: string | null
-  readonly poolId: string | null
-  /** Recipient domain, lower case, in A-labels. */
-  readonly domain: string | null
-  readonly emailId: string | null
-}
+export type QueueScope = Scope
 
 export interface HoldRow extends QueueScope {
   readonly id: string

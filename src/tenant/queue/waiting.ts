@@ -8,10 +8,10 @@
  *   words; `more` and `remedy` are for those who may mend it.
  */
 import type { Clock } from '../../base/clock.js'
+import { isAway } from '../../lifecycle/holds.js'
 import { AMBIGUOUS } from '../../lifecycle/recipient.js'
 import { WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
-import { isAway } from '../../store/port/carry.js'
 import type { HoldRow, Operations, QueueEntry } from '../../store/port/operations.js'
 import { isRoutedTo } from '../../store/port/tenants/routes.js'
 import type { KnownPool, Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'

@@ -8,15 +8,9 @@
  *   Any other mail, and each event, gets a place of its own here.
  */
 
+import { isAway } from '../../../lifecycle/holds.js'
 import type { Fields } from '../../port/carry.js'
-import {
-  type CarriedMail,
-  type CarryResult,
-  type CarryTarget,
-  EXPORTED,
-  isAway,
-  MOVED,
-} from '../../port/carry.js'
+import { type CarriedMail, type CarryResult, type CarryTarget, EXPORTED, MOVED } from '../../port/carry.js'
 import { createAddCarried } from '../log/carried.js'
 import { kindOf } from '../log/codec.js'
 import { createTimelineIds } from '../log/reads.js'

@@ -8,8 +8,9 @@
  */
 import { Fault } from '../../../base/fault.js'
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
-import { observed } from '../../observed.js'
-import { isAway, type LotRow, type LotState, MOVED } from '../../port/carry.js'
+import { isAway } from '../../../lifecycle/holds.js'
+import { observed } from '../../../lifecycle/observed.js'
+import { type LotRow, type LotState, MOVED } from '../../port/carry.js'
 import type { QueueScope } from '../../port/operations.js'
 import type { Holdable, HoldRecipients } from '../operate/hold-recipient.js'
 import type { Progress } from '../operate/orders.js'

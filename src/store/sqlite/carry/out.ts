@@ -1,8 +1,10 @@
 /**
  * NAME      out - exported mail, as it will be carried
  */
+
+import { isAway } from '../../../lifecycle/holds.js'
 import type { CarriedMail, Fields } from '../../port/carry.js'
-import { EXPORTED, isAway, type LotRow } from '../../port/carry.js'
+import { EXPORTED, type LotRow } from '../../port/carry.js'
 import type { Row } from '../connect.js'
 import { createTimelineFields } from '../log/reads.js'
 import type { Statements } from '../read/statements.js'

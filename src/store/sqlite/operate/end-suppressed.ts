@@ -9,8 +9,8 @@
  */
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
+import { observed } from '../../../lifecycle/observed.js'
 import { normalizeAddress } from '../../../mail/address.js'
-import { observed } from '../../observed.js'
 import type { Db } from '../connect.js'
 
 export type Silence = (

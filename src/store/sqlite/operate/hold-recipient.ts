@@ -1,10 +1,9 @@
 /**
  * NAME      hold-recipient - holding one recipient back, and setting it free
  * DESCRIPTION
- *   A held recipient has no due time, so nothing looks at it; it remembers
- *   when it would have been due. Free again, it keeps its place in the queue, and is
- *   as old as it was when it came to rest.
+ *   Writes what the law says of a hold, with the event that tells it.
  */
+import { type Freed, holdBack, setFree } from '../../../lifecycle/holds.js'
 import type { OrderKind, Status } from '../../../mail/status.js'
 import { NOTHING } from '../log/codec.js'
 import type { WriteContext } from '../write/context.js'
@@ -16,6 +15,10 @@ export interface Holdable {
   readonly email_id: string
   readonly status: Status
   readonly due_at: number | null
+}
+
+interface HeldRow extends Pick<Freed, 'heldAt' | 'heldDue' | 'queuedAt'> {
+  readonly pool: number
 }
 
 export interface Note {
@@ -35,20 +38,12 @@ export interface HoldRecipients {
 }
 
 export const createHoldRecipients = (context: WriteContext, addEvent: AddEvent): HoldRecipients => {
-  const park = context.db.prepare(
-    'UPDATE recipients SET held = ?, held_at = ?, held_due = ?, due_at = NULL WHERE id = ?',
+  const write = context.db.prepare(
+    'UPDATE recipients SET held = ?, held_at = ?, held_due = ?, due_at = ?, queued_at = coalesce(?, queued_at) WHERE id = ?',
   )
-  const free = context.db.prepare(
-    `UPDATE recipients SET held = NULL, held_at = @now, queued_at = @since, due_at = coalesce(held_due, @now), held_due = NULL
-     WHERE id = @id`,
+  const find = context.db.prepare<[string], HeldRow>(
+    'SELECT pool, queued_at AS queuedAt, held_at AS heldAt, held_due AS heldDue FROM recipients WHERE id = ?',
   )
-  const rest = context.db.prepare<[string], { pool: number; queued_at: number; held_at: number | null }>(
-    'SELECT pool, queued_at, held_at FROM recipients WHERE id = ?',
-  )
-  const sinceOf = (id: string, now: number): number => {
-    const { pool, queued_at, held_at } = rest.get(id) ?? { pool: 0, queued_at: now, held_at: null }
-    return held_at === null ? queued_at : context.pauses.rested(pool, queued_at, held_at, now)
-  }
 
   const note: HoldRecipients['note'] = (one, { action, did, reason, now, more }) =>
     addEvent({
@@ -69,11 +64,15 @@ export const createHoldRecipients = (context: WriteContext, addEvent: AddEvent):
   return {
     note,
     hold(one, hold, now) {
-      park.run(hold.id, now, one.due_at, one.id)
+      const { held, heldAt, heldDue, dueAt } = holdBack(one.due_at, hold.id, now)
+      write.run(held, heldAt, heldDue, dueAt, null, one.id)
       note(one, { action: 'held', did: 'held', reason: hold.reason, now, more: { hold: hold.id } })
     },
     free(one, why) {
-      free.run({ id: one.id, now: why.now, since: sinceOf(one.id, why.now) })
+      const row = find.get(one.id)
+      if (row === undefined) return
+      const { held, heldAt, heldDue, dueAt, queuedAt } = setFree(row, context.pauses.list(row.pool), why.now)
+      write.run(held, heldAt, heldDue, dueAt, queuedAt, one.id)
       note(one, why)
       context.effects.due = true
     },

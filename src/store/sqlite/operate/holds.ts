@@ -1,20 +1,17 @@
 /**
- * NAME      holds - what must not leave now
+ * NAME      holds - the holds that stand
  * DESCRIPTION
- *   The standing holds, and the workspaces that are suspended, in the writer's memory. Other processes write holds too,
- *   so they are read again in each transaction: a few microseconds for a table
- *   that is nearly always empty. They are asked wherever mail could leave: when
- *   it is accepted hot, when it is claimed, and before its DATA.
+ *   Holds, and the workspaces that are suspended, in the writer's memory. Other processes
+ *   write holds too, so they are read again in each transaction: a few microseconds for a
+ *   table that is nearly always empty. They are asked wherever mail could leave: when it
+ *   is accepted hot, when it is claimed, and before its DATA.
  */
+import { covers, type Scope } from '../../../lifecycle/holds.js'
 import type { Db } from '../connect.js'
 
-export interface Hold {
+/** By the numbers of this database. */
+export interface Hold extends Scope<number> {
   readonly id: string
-  readonly account_id: string
-  readonly workspace: number | null
-  readonly pool: number | null
-  readonly domain: string | null
-  readonly email_id: string | null
   readonly reason: string
 }
 
@@ -33,11 +30,13 @@ export interface Holds {
   readonly any: boolean
   /** The hold that keeps this recipient, or null. */
   over(recipient: Standing): Hold | null
+  /** True while a hold of this id stands, or a workspace of this id is suspended. */
+  has(id: string | null): boolean
 }
 
 export const createHolds = (db: Db): Holds => {
   const read = db.prepare<[], Hold>(
-    `SELECT id, account_id, n AS workspace, NULL AS pool, NULL AS domain, NULL AS email_id,
+    `SELECT id, account_id AS accountId, n AS workspaceId, NULL AS poolId, NULL AS domain, NULL AS emailId,
        coalesce(suspended_reason, 'the workspace is suspended') AS reason
      FROM workspaces WHERE suspended_at IS NOT NULL
      UNION ALL SELECT * FROM (SELECT h.id, h.account_id, w.n AS workspace, p.n AS pool, h.domain, h.email_id, h.reason FROM holds h
@@ -46,20 +45,26 @@ export const createHolds = (db: Db): Holds => {
   const accountOf = db.prepare<[number], string>('SELECT account_id FROM workspaces WHERE n = ?').pluck()
   let standing: readonly Hold[] = []
 
-  const covers = (hold: Hold, one: Standing): boolean =>
-    (hold.workspace === null || hold.workspace === one.workspace) &&
-    (hold.pool === null || hold.pool === one.pool) &&
-    (hold.email_id === null || hold.email_id === one.email_id) &&
-    (hold.domain === null || one.address_lc.endsWith(`@${hold.domain}`)) &&
-    accountOf.get(one.workspace) === hold.account_id
+  let accounts = new Map<number, string>()
+  const accountIdOf = (workspace: number): string => {
+    const known = accounts.get(workspace) ?? accountOf.get(workspace) ?? ''
+    accounts.set(workspace, known)
+    return known
+  }
 
   return {
     look: () => {
       standing = read.all()
+      accounts = new Map()
     },
     get any() {
       return standing.length > 0
     },
-    over: (one) => standing.find((hold) => covers(hold, one)) ?? null,
+    over({ workspace, pool, email_id, address_lc }) {
+      const accountId = accountIdOf(workspace)
+      const one = { accountId, workspaceId: workspace, poolId: pool, emailId: email_id, address: address_lc }
+      return standing.find((hold) => covers(hold, one)) ?? null
+    },
+    has: (id) => standing.some((hold) => hold.id === id),
   }
 }

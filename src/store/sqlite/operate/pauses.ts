@@ -2,13 +2,11 @@
  * NAME      pauses - the time of a mail, in which its pool's pauses do not count
  * DESCRIPTION
  *   A pool is paused while it has upstreams and none is to get mail; one that follows another
- *   is paused with it. Each pause is a row, written when pools change, so that a mail is never
- *   touched by it: its age is reckoned when it is asked for. `queued_at` stays a time of
- *   the wall clock, and moves only where a mail comes out of a rest or into another pool.
+ *   is paused with it. Each pause is a row, written when pools change.
  * NOTES
  *   Pauses that ended long ago are forgotten: a mail as old has come to its end.
  */
-import { moved, type Pause, rested, waitsSince } from '../../../lifecycle/pauses.js'
+import { type Pause, waitsSince } from '../../../lifecycle/pauses.js'
 import type { Db } from '../connect.js'
 
 /**
@@ -41,10 +39,8 @@ export interface Pauses {
   note(now: number): void
   /** Since when a mail in this pool would wait if nothing had been paused, and when the last pause of it ended. */
   of(pool: number, now: number): (queuedAt: number) => readonly [queuedAt: number, resumedAt: number | null]
-  /** `queued_at` of a mail that rested from `heldAt` until `now`. */
-  rested(pool: number, queuedAt: number, heldAt: number, now: number): number
-  /** `queued_at` of a mail that is as old at `at` in another pool. */
-  moved(from: number, to: number, queuedAt: number, at: number): number
+  /** Newest first. */
+  list(pool: number): readonly Pause[]
 }
 
 export const createPauses = (db: Db): Pauses => {
@@ -71,7 +67,6 @@ export const createPauses = (db: Db): Pauses => {
       const pauses = read.all(pool)
       return (queuedAt) => waitsSince(pauses, queuedAt, now)
     },
-    rested: (pool, queuedAt, heldAt, now) => rested(read.all(pool), queuedAt, heldAt, now),
-    moved: (from, to, queuedAt, at) => moved(read.all(from), read.all(to), queuedAt, at),
+    list: (pool) => read.all(pool),
   }
 }

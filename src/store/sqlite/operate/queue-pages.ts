@@ -11,22 +11,14 @@
  *   it moved ahead. `older` means onward, as in every list.
  */
 import { setImmediate } from 'node:timers/promises'
+import { partOf, type QueuePart } from '../../../lifecycle/orders.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { QueueFilter, QueueState } from '../../port/operations.js'
 import type { Statements } from '../read/statements.js'
-import {
-  FOUND,
-  type Found,
-  isWithin,
-  type Place,
-  partOf,
-  placeOf,
-  type QueuePart,
-  waitingOf,
-} from './walk.js'
+import { FOUND, type Found, isWithin, type Place, placeOf, queuedOf, waitingOf } from './walk.js'
 
 const PARTS: readonly QueuePart[] = ['waiting', 'leased', 'held']
-const STRAND_OF: Readonly<Record<QueueState, QueuePart>> = {
+const PART_OF: Readonly<Record<QueueState, QueuePart>> = {
   waiting: 'waiting',
   under_way: 'leased',
   held: 'held',
@@ -47,7 +39,7 @@ const END = 'end'
 const atOf = (row: Found, part: QueuePart): number | string => row[COLUMN[part]] ?? 0
 
 const markOf = (row: Found, side: Edge['side']): string => {
-  const part = partOf(row) ?? 'waiting'
+  const part = partOf(queuedOf(row)) ?? 'waiting'
   return JSON.stringify([side, part, atOf(row, part), row.id])
 }
 
@@ -107,14 +99,15 @@ async function* merge(part: QueuePart, sources: readonly Rising[], descending: b
 /** The pairs of pool and workspace that have rows in a range of the queue. */
 function* pairs(sql: Statements, { place, without }: Listing, column: string): Generator<readonly number[]> {
   const some = `SELECT pool, workspace FROM recipients WHERE ${column} IS NOT NULL AND`
-  let pair = place.pool === null ? null : sql(`${some} pool = ? ORDER BY workspace LIMIT 1`).get(place.pool)
-  pair ??= place.pool === null ? sql(`${some} pool > ? ORDER BY pool, workspace LIMIT 1`).get(0) : null
+  let pair =
+    place.poolId === null ? null : sql(`${some} pool = ? ORDER BY workspace LIMIT 1`).get(place.poolId)
+  pair ??= place.poolId === null ? sql(`${some} pool > ? ORDER BY pool, workspace LIMIT 1`).get(0) : null
   while (pair) {
     const [pool, workspace] = [pair.pool as number, pair.workspace as number]
     if (place.workspaces.has(workspace) && !without.has(pool)) yield [pool, workspace]
     pair =
       sql(`${some} pool = ? AND workspace > ? ORDER BY workspace LIMIT 1`).get(pool, workspace) ??
-      (place.pool === null ? sql(`${some} pool > ? ORDER BY pool, workspace LIMIT 1`).get(pool) : null)
+      (place.poolId === null ? sql(`${some} pool > ? ORDER BY pool, workspace LIMIT 1`).get(pool) : null)
   }
 }
 
@@ -159,7 +152,7 @@ const createSources = (sql: Statements) => {
       const own = edge?.part === part ? edge : null
       const key = own && ({ [COLUMN[part]]: own.at, id: own.id } as unknown as Found)
       const rows = waitingOf(sql, listing.place.emailId ?? '')
-        .filter((row) => partOf(row) === part && isListed(listing, row))
+        .filter((row) => partOf(queuedOf(row)) === part && isListed(listing, row))
         .sort((a, b) => compare(part, a, b))
       for (const row of descending ? rows.reverse() : rows) {
         const behind =
@@ -194,8 +187,8 @@ const createSources = (sql: Statements) => {
   const count = async (listing: Listing, most: number): Promise<number> => {
     let total = 0
     for (const part of listing.parts) {
-      const { suffix, emailId } = listing.place
-      if (part === 'leased' || suffix !== null || emailId !== null) {
+      const { domain, emailId } = listing.place
+      if (part === 'leased' || domain !== null || emailId !== null) {
         for await (const _ of through({ ...listing, parts: [part] }, null, false))
           if (++total >= most) return total
         continue
@@ -228,7 +221,7 @@ export const createQueuePages = (sql: Statements) => {
   const listingOf = (filter: QueueFilter): Listing | null => {
     const place = placeOf(sql, filter)
     if (place === null) return null
-    const parts = filter.state ? [STRAND_OF[filter.state]] : PARTS
+    const parts = filter.state ? [PART_OF[filter.state]] : PARTS
     return { place, parts, without: filter.liveOnly ? sandboxes(sql, filter.accountId) : new Set() }
   }
 

@@ -5,6 +5,7 @@
  *   what is shown is what would be changed.
  */
 import { setImmediate } from 'node:timers/promises'
+import type { QueuePart } from '../../../lifecycle/orders.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type {
   HeldDepth,
@@ -21,7 +22,7 @@ import type { Statements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import { createAges } from './ages.js'
 import { createQueuePages, sandboxes } from './queue-pages.js'
-import { type Cursor, createWalk, type Found, placeOf, type QueuePart, waitingOf } from './walk.js'
+import { type Cursor, createWalk, type Found, placeOf, waitingOf } from './walk.js'
 
 const STEP = 500
 const ALL: readonly QueuePart[] = ['waiting', 'leased', 'held']

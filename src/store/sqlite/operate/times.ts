@@ -1,22 +1,14 @@
 /**
- * NAME      times - what waits, when the wall clock was set
+ * NAME      times - moving what waits, when the wall clock was set
  * DESCRIPTION
- *   Stored times are wall time, and what they stand for are durations: how long a
- *   mail has waited, how long until its next try, how long a lease lasts. When the
- *   clock is set by some amount they move with it, so all these stay as they were.
- *   At a start nobody knows by how much it was set while we were away. Then no
- *   mail waits longer than it was told to when its row was written, nor longer than
- *   the longest wait there is. The time of a scheduled mail is its appointment:
- *   it is never moved.
+ *   What lifecycle/times.ts says of a row, for all rows in three statements.
  * NOTES
  *   One verb and no small steps: a row that is written in between would be moved by
  *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
  */
+import { SEEN_WITHIN_MS } from '../../../lifecycle/times.js'
 import type { WriteContext } from '../write/context.js'
 import type { Leases } from '../write/lease.js'
-
-/** Rows that say they were written within so many milliseconds were written by the new clock. */
-const SEEN_WITHIN_MS = 2_000
 
 /** What waits, is held, is leased, or has a deadline: each is a partial index. */
 const WAITING = `status IN ('queued', 'deferred') AND id IN (

@@ -7,11 +7,11 @@
  *   last row seen; rows that an order changes fall behind it or leave the part.
  *   An email is looked up by itself, in one step.
  */
+import { covers, type Scope } from '../../../lifecycle/holds.js'
+import { partOf, type Queued, type QueuePart } from '../../../lifecycle/orders.js'
 import type { Status } from '../../../mail/status.js'
 import type { QueueScope } from '../../port/operations.js'
 import type { Statements } from '../read/statements.js'
-
-export type QueuePart = 'waiting' | 'held' | 'leased'
 
 export interface Found {
   readonly id: string
@@ -49,11 +49,8 @@ export interface Step {
 }
 
 /** A scope in the numbers of this database. */
-export interface Place {
+export interface Place extends Scope<number> {
   readonly workspaces: ReadonlySet<number>
-  readonly pool: number | null
-  readonly suffix: string | null
-  readonly emailId: string | null
 }
 
 /** Null when nothing can be there. */
@@ -67,26 +64,37 @@ export const placeOf = (sql: Statements, scope: QueueScope): Place | null => {
     poolId === null ? null : sql('SELECT n FROM pools WHERE account_id = ? AND id = ?').get(accountId, poolId)
   if (pool === undefined || workspaces.length === 0) return null
   return {
-    workspaces: new Set(workspaces.map((row) => row.n as number)),
-    pool: pool === null ? null : (pool.n as number),
-    suffix: domain === null ? null : `@${domain}`,
+    accountId,
+    workspaceId: workspaceId === null ? null : (workspaces[0]?.n as number),
+    poolId: pool === null ? null : (pool.n as number),
+    domain,
     emailId,
+    workspaces: new Set(workspaces.map((row) => row.n as number)),
   }
 }
 
-export const isWithin = (place: Place, row: Found): boolean =>
-  place.workspaces.has(row.workspace) &&
-  (place.pool === null || place.pool === row.pool) &&
-  (place.suffix === null || row.address_lc.endsWith(place.suffix)) &&
-  (place.emailId === null || place.emailId === row.email_id)
+export const isWithin = (place: Place, { workspace, pool, email_id, address_lc }: Found): boolean =>
+  place.workspaces.has(workspace) &&
+  covers(place, {
+    accountId: place.accountId,
+    workspaceId: workspace,
+    poolId: pool,
+    emailId: email_id,
+    address: address_lc,
+  })
 
-export const partOf = (row: Found): QueuePart | null =>
-  row.boot !== null ? 'leased' : row.due_at !== null ? 'waiting' : row.held !== null ? 'held' : null
+export const queuedOf = ({ status, due_at, held, boot, attempting }: Found): Queued => ({
+  status,
+  dueAt: due_at,
+  held,
+  isLeased: boot !== null,
+  isAttempting: attempting !== null,
+})
 
 /** What waits of one mail, whoever's it is. */
 export const waitingOf = (sql: Statements, emailId: string): readonly Found[] =>
   (sql(`SELECT ${FOUND} FROM recipients WHERE email_id = ?`).all(emailId) as unknown as Found[]).filter(
-    (row) => partOf(row) !== null,
+    (row) => partOf(queuedOf(row)) !== null,
   )
 
 export const createWalk = (sql: Statements) => {
@@ -100,11 +108,11 @@ export const createWalk = (sql: Statements) => {
       if (row === undefined) return null
       pool = row.pool as number
       workspace = row.workspace as number
-      if (place.pool !== null && pool > place.pool) return null
-      const wanted = place.pool === null || place.pool === pool
+      if (place.poolId !== null && pool > place.poolId) return null
+      const wanted = place.poolId === null || place.poolId === pool
       if (wanted && place.workspaces.has(workspace)) return [pool, workspace]
       if (!wanted) {
-        pool = (place.pool ?? 0) - 1
+        pool = (place.poolId ?? 0) - 1
         workspace = Number.MAX_SAFE_INTEGER
       }
     }
@@ -146,7 +154,7 @@ export const createWalk = (sql: Statements) => {
 
   const oneEmail = (place: Place, parts: readonly QueuePart[]): Step => {
     const here = waitingOf(sql, place.emailId ?? '').filter(
-      (row) => parts.includes(partOf(row) as QueuePart) && isWithin(place, row),
+      (row) => parts.includes(partOf(queuedOf(row)) as QueuePart) && isWithin(place, row),
     )
     return { rows: here, next: null }
   }

@@ -8,7 +8,7 @@
  */
 
 import type { DsnPayment, Outcome } from '../../../lifecycle/facts.js'
-import { owedReport } from '../../../mail/dsn/owed.js'
+import { owedReport } from '../../../lifecycle/pending-dsn.js'
 import type { Action } from '../../../mail/report/report.js'
 import type { Db } from '../connect.js'
 import { NOTHING } from '../log/codec.js'

@@ -9,6 +9,7 @@
  */
 
 import type { Mode, Page, Rows } from '../../../lifecycle/page.js'
+import { isVisible } from '../../../lifecycle/schedule.js'
 import { wireAddress } from '../../../mail/address.js'
 import { STATUSES, type Status } from '../../../mail/status.js'
 import type {
@@ -177,9 +178,7 @@ export const createEmailReads = (sql: Statements) => {
   return {
     email(scope: EmailScope, id: string): EmailRecord | null {
       const row = byId(id)
-      if (row === undefined || row.account_id !== scope.accountId) return null
-      if (scope.workspaceId !== null && row.workspace_id !== scope.workspaceId) return null
-      if (scope.mode !== null && modeOf(row.test) !== scope.mode) return null
+      if (row === undefined || !isVisible(scope, toEmail(row))) return null
       const pool = sql('SELECT id FROM pools WHERE n = ?').get(row.pool)
       const recipients = sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id').all(id)
       return {

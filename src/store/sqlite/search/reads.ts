@@ -7,10 +7,10 @@
  *   to where the index was at the beginning.
  */
 import { setImmediate } from 'node:timers/promises'
+import { isAway } from '../../../lifecycle/holds.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import { matches } from '../../../mail/query/matches.js'
 import { needsRecipients, type Sought } from '../../../mail/query/query.js'
-import { isAway } from '../../port/carry.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
 import type { Row } from '../connect.js'
 import type { Range } from '../order/days.js'

@@ -9,7 +9,7 @@
  */
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
-import { observed } from '../../observed.js'
+import { observed } from '../../../lifecycle/observed.js'
 import type { Keep } from '../../port/upkeep.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import { createAuditSweep } from '../audit/write.js'

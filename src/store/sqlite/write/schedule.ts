@@ -1,13 +1,17 @@
 /**
- * NAME      schedule - appointments: kept, moved and cancelled
- * DESCRIPTION
- *   An email is at its appointment while any recipient is `scheduled`. All of
- *   them leave that status in one step (due or canceled), so client and
- *   dispatcher compare and set the same fact and exactly one of them wins.
+ * NAME      schedule - writing what becomes of appointments
  */
 import { toRfc3339 } from '../../../base/clock.js'
 import type { EventSource } from '../../../lifecycle/event.js'
-import { nextStatus, type Observation, type Status } from '../../../mail/status.js'
+import {
+  type Appointment,
+  cancelAnswer,
+  isVisible,
+  leaveSchedule,
+  mayReschedule,
+  rescheduled,
+} from '../../../lifecycle/schedule.js'
+import type { Status } from '../../../mail/status.js'
 import type { EmailScope } from '../../port/ledger.js'
 import type { RescheduleResult } from '../../port/queue.js'
 import type { Row } from '../connect.js'
@@ -23,7 +27,7 @@ export interface Appointments {
   cancel(scope: EmailScope, id: string, now: number): RescheduleResult
 }
 
-interface Waiting {
+interface Waiting extends Appointment {
   readonly id: string
   readonly address: string
 }
@@ -39,13 +43,12 @@ const prepare = (context: WriteContext) => ({
      FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL WHERE e.id = ?`,
   ),
   waiting: context.db.prepare<[string], Waiting>(
-    "SELECT id, address FROM recipients WHERE email_id = ? AND status = 'scheduled'",
+    `SELECT id, address, due_at AS dueAt, held, held_due AS heldDue FROM recipients
+     WHERE email_id = ? AND status = 'scheduled'`,
   ),
-  queue: context.db.prepare(
-    "UPDATE recipients SET status = 'queued', queued_at = due_at, updated_at = ? WHERE id = ?",
-  ),
-  cancel: context.db.prepare(
-    "UPDATE recipients SET status = 'canceled', due_at = NULL, held = NULL, held_due = NULL, updated_at = ? WHERE id = ?",
+  write: context.db.prepare(
+    `UPDATE recipients SET status = ?, queued_at = coalesce(?, queued_at), due_at = ?, held = ?, held_due = ?, updated_at = ?
+     WHERE id = ?`,
   ),
   // its appointment is another store's
   away: context.db
@@ -53,10 +56,6 @@ const prepare = (context: WriteContext) => ({
       "SELECT 1 FROM recipients WHERE email_id = ? AND status = 'scheduled' AND substr(held, 1, 4) = 'lot_'",
     )
     .pluck(),
-  move: context.db.prepare(
-    `UPDATE recipients SET due_at = CASE WHEN held IS NULL THEN @at END, held_due = CASE WHEN held IS NOT NULL THEN @at END,
-       updated_at = @now WHERE email_id = @id AND status = 'scheduled'`,
-  ),
   moveEmail: context.db.prepare('UPDATE emails SET scheduled_at = ?, updated_at = ? WHERE id = ?'),
 })
 
@@ -64,14 +63,20 @@ export const createAppointments = (context: WriteContext, addEvent: AddEvent, fo
   const sql = prepare(context)
 
   /** Carries every scheduled recipient over to what the table says of `seen`. */
-  const leave = (id: string, email: Row, seen: Observation, source: EventSource, now: number): void => {
-    const to = nextStatus('scheduled', seen) ?? 'scheduled'
+  const leave = (
+    id: string,
+    email: Row,
+    seen: 'due' | 'canceled',
+    source: EventSource,
+    now: number,
+  ): void => {
     const ord = email.ord as number
     const place = placeOf(email)
     const total = email.total as number
     let emailStatus = email.status as Status
     for (const recipient of sql.waiting.all(id)) {
-      ;(to === 'queued' ? sql.queue : sql.cancel).run(now, recipient.id)
+      const { status: to, queuedAt, dueAt, held, heldDue } = leaveSchedule(recipient, seen)
+      sql.write.run(to, queuedAt, dueAt, held, heldDue, now, recipient.id)
       emailStatus = fold.move({ ord, status: emailStatus, total }, 'scheduled', to, now)
       addEvent(plainEvent(place, recipient.id, to, source, now))
       context.effects.settled.push({
@@ -90,15 +95,15 @@ export const createAppointments = (context: WriteContext, addEvent: AddEvent, fo
 
   const visible = (scope: EmailScope, id: string): Row | null => {
     const email = sql.email.get(id)
-    if (email === undefined || email.account_id !== scope.accountId) return null
-    if (
-      scope.workspaceId !== null &&
-      context.names.workspaceId(email.workspace as number) !== scope.workspaceId
-    ) {
-      return null
-    }
-    return scope.mode !== null && (email.test === 1) !== (scope.mode === 'test') ? null : email
+    if (email === undefined) return null
+    const accountId = email.account_id as string
+    const workspaceId = context.names.workspaceId(email.workspace as number)
+    return isVisible(scope, { accountId, workspaceId, mode: email.test === 1 ? 'test' : 'live' })
+      ? email
+      : null
   }
+
+  const isAway = (id: string): boolean => sql.away.get(id) !== undefined
 
   return {
     fallDue(emailId, now) {
@@ -109,10 +114,11 @@ export const createAppointments = (context: WriteContext, addEvent: AddEvent, fo
     reschedule(scope, id, scheduledAt, now) {
       const email = visible(scope, id)
       if (email === null) return 'not_found'
-      if (fold.counts(email.ord as number).scheduled === 0 || sql.away.get(id) !== undefined) {
-        return 'not_scheduled'
+      if (!mayReschedule(fold.counts(email.ord as number), isAway(id))) return 'not_scheduled'
+      for (const recipient of sql.waiting.all(id)) {
+        const { dueAt, held, heldDue } = rescheduled(recipient, scheduledAt)
+        sql.write.run('scheduled', null, dueAt, held, heldDue, now, recipient.id)
       }
-      sql.move.run({ at: scheduledAt, now, id })
       sql.moveEmail.run(scheduledAt, now, id)
       addEvent({
         ...plainEvent(placeOf(email), null, 'scheduled', 'api', now),
@@ -126,9 +132,8 @@ export const createAppointments = (context: WriteContext, addEvent: AddEvent, fo
     cancel(scope, id, now) {
       const email = visible(scope, id)
       if (email === null) return 'not_found'
-      const counts = fold.counts(email.ord as number)
-      if (counts.scheduled === 0) return counts.canceled > 0 ? 'done' : 'not_scheduled'
-      if (sql.away.get(id) !== undefined) return 'not_scheduled'
+      const answer = cancelAnswer(fold.counts(email.ord as number), isAway(id))
+      if (answer !== 'cancel') return answer
       leave(id, email, 'canceled', 'api', now)
       return 'done'
     },

@@ -8,8 +8,8 @@
  *   without a promise to report on it is `relayed` (section 5.2.3).
  *   What an operator purges is told to nobody: whoever does that means silence.
  */
-import type { Action } from '../report/report.js'
-import type { Observation } from '../status.js'
+import type { Action } from '../mail/report/report.js'
+import type { Observation } from '../mail/status.js'
 
 /** How long a mail waits before its sender hears that it does, in milliseconds. */
 const TELL_DELAY_AFTER_MS = 4 * 3_600_000

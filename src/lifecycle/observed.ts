@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Whoever has seen something of a recipient says that much; the rest is empty.
  */
-import type { Outcome } from '../lifecycle/facts.js'
+import type { Outcome } from './facts.js'
 
 /** What every outcome must say; the rest is empty unless given. */
 type Seen = Pick<Outcome, 'recipientId' | 'seen' | 'at' | 'source'> & Partial<Outcome>
