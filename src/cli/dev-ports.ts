@@ -13,7 +13,7 @@ import { usage } from './exit.js'
 
 const HIGHEST = 65_535
 
-export interface DevPorts {
+interface DevPorts {
   /** As settings: `{'http.port': '8082'}`. */
   readonly flags: Readonly<Record<string, string>>
   /** `http 8080 → 8082`, for each that was taken. */

@@ -14,7 +14,7 @@ export interface Letter {
   readonly raw: Buffer
 }
 
-export interface LetterOptions {
+interface LetterOptions {
   readonly qualify: (address: string) => string
   readonly sender: string
   readonly fullName: string | null

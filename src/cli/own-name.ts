@@ -25,7 +25,7 @@ export const near = (path: string): string => {
   return short.startsWith('..') ? path : `./${short}`
 }
 
-export const ownName = (): string => {
+const ownName = (): string => {
   const self = resolve(isSea() ? process.execPath : (process.argv[1] ?? ''))
   const places = (process.env.PATH ?? '')
     .split(delimiter)

@@ -30,7 +30,7 @@ import {
   writeImportNote,
 } from './queue-file.js'
 import { namesOf, queueGround, SCOPE, scopeFor, scopeText } from './queue-scope.js'
-import { table } from './terminal.js'
+import { type Terminal, table } from './terminal.js'
 import { ago } from './time.js'
 
 const { workspace, pool, email, all } = SCOPE
@@ -76,6 +76,12 @@ const writeLot = async (house: House, lot: LotRow, scope: QueueScope, out: Queue
   return { mails, recipients }
 }
 
+const sayNext = (terminal: Terminal, file: string, lot: string): void => {
+  terminal.say(`next, on the other machine: postern queue import ${file}`)
+  terminal.say(`then, on this one: postern queue forget ${lot}`)
+  terminal.say(`if it is not imported anywhere: postern queue take-back ${lot}`)
+}
+
 export const exportQueue = command({
   usage: 'export <file>',
   summary: 'Write what waits to a file, to be sent by another machine and no more by this one',
@@ -102,13 +108,8 @@ export const exportQueue = command({
       }
       await terminal.confirm(`export ${where}; this machine will not send it`, args.yes)
       const now = systemClock.now()
-      const lot: LotRow = {
-        id: newId('lot', now),
-        accountId: account.id,
-        file,
-        state: 'marking',
-        createdAt: now,
-      }
+      const id = newId('lot', now)
+      const lot: LotRow = { id, accountId: account.id, file, state: 'marking', createdAt: now }
       terminal.say(`lot ${lot.id}`)
       const out = await createQueueFile(file, lot.id)
       const { mails } = await writeLot(house, lot, scope, out).catch(async (error: unknown) => {
@@ -119,26 +120,16 @@ export const exportQueue = command({
       const left = await queueMatches(queueGround(house), scope)
       const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
       const held = Math.max(0, left.held - away) // what has left is held here, too
-      const record = {
-        lot: lot.id,
-        file,
-        mails,
-        waiting: left.waiting,
-        under_way: left.underWay,
-        held,
-        dry_run: false,
-      }
+      const { waiting, underWay: under_way } = left
+      const record = { lot: lot.id, file, mails, waiting, under_way, held, dry_run: false }
       terminal.data(record, () => `${file}  ${mails} mails`)
-      const stayed = left.waiting + left.underWay + held
+      const stayed = waiting + under_way + held
       if (stayed > 0)
         terminal.say(
           `${stayed} recipients stayed here: mail that is held, or under way; ` +
             'postern queue release --help, then export to another file',
         )
-      if (mails === 0) return
-      terminal.say(`next, on the other machine: postern queue import ${args.file}`)
-      terminal.say(`then, on this one: postern queue forget ${lot.id}`)
-      terminal.say(`if it is not imported anywhere: postern queue take-back ${lot.id}`)
+      if (mails > 0) sayNext(terminal, args.file, lot.id)
     }),
 })
 

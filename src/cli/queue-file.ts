@@ -187,7 +187,7 @@ export const readQueueFile = async function* (file: string): AsyncGenerator<Line
 }
 
 /** Who imported a file, as the note beside it says. */
-export interface ImportNote {
+interface ImportNote {
   readonly account: string
   readonly host: string
   readonly at: string

@@ -19,7 +19,7 @@ export interface Live {
   readonly last_error: { readonly at: string; readonly stage: string; readonly message: string } | null
 }
 
-export interface RelayState {
+interface RelayState {
   readonly data: readonly (Live & { readonly id: string })[]
   readonly throttled: readonly ReturnType<typeof throttle>[]
   readonly captures: boolean

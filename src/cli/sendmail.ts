@@ -23,7 +23,7 @@ import { readKey } from './send.js'
 import { submit } from './submit.js'
 import type { Terminal } from './terminal.js'
 
-export interface SendmailFlags {
+interface SendmailFlags {
   readonly recipients: string[]
   fromHeader: boolean
   ignoreDots: boolean

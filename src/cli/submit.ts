@@ -10,7 +10,7 @@ import { parseReply } from '../mail/reply.js'
 import { type ExitCode, Refusal } from './exit.js'
 import type { Letter } from './letter.js'
 
-export interface SubmitTarget {
+interface SubmitTarget {
   readonly host: string
   readonly port: number
   readonly implicit: boolean

@@ -138,6 +138,14 @@ const readHidden = async ({ stdin, stderr }: Streams, prompt: string): Promise<s
   }
 }
 
+const ask = async ({ stdin, stderr }: Streams, what: string): Promise<void> => {
+  if (stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)
+  const lines = createInterface({ input: stdin, output: stderr })
+  const answer = await lines.question(`${escapeLines(what)}. Go on? [y/N] `)
+  lines.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw usage('nothing was changed')
+}
+
 /** Ends the process when a reader closes its end of a pipe; call once, before the first write. */
 export const surviveClosedPipes = (): void => {
   for (const stream of [process.stdout, process.stderr]) {
@@ -188,12 +196,7 @@ export const openTerminal = (json: boolean, streams: Streams): Terminal => {
       write(json ? JSON.stringify(record, null, isTty ? 2 : 0) : human(paint))
     },
     confirm: async (what, yes) => {
-      if (yes) return
-      if (stdin.isTTY !== true) throw usage(`${what}: add --yes to do it, or --dry-run to look first`)
-      const lines = createInterface({ input: stdin, output: stderr })
-      const answer = await lines.question(`${escapeLines(what)}. Go on? [y/N] `)
-      lines.close()
-      if (!/^y(es)?$/i.test(answer.trim())) throw usage('nothing was changed')
+      if (!yes) await ask(streams, what)
     },
     readSecret: async (prompt) => {
       const text = stdin.isTTY === true ? await readHidden(streams, prompt) : String(await readStream(stdin))

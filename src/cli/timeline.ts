@@ -99,7 +99,7 @@ const eventLine = (paint: Paint, row: EventRow, lastDay: string): string => {
 }
 
 /** `waits: pool shop has no upstream`, and under it what mends it. */
-export const waitingLines = (paint: Paint, { plain, more, remedy, until }: Waiting): readonly string[] => {
+const waitingLines = (paint: Paint, { plain, more, remedy, until }: Waiting): readonly string[] => {
   const end = until === null ? '' : `, until ${new Date(until).toISOString()}`
   const why = clean(`${plain}${more === null ? '' : `: ${more}`}${end}`)
   return [`waits: ${why}`, ...(remedy === null ? [] : [`${paint.dim('→')} ${clean(remedy)}`])]

@@ -19,7 +19,7 @@ type At = { readonly up: At; readonly step: string | number } | null
 const PLAIN_NAME = /^[A-Za-z0-9_-]{1,80}$/
 
 /** A member in a path: `.name`, or `["odd name"]`, which a client may have made as long as it liked. */
-export const memberPath = (name: string): string =>
+const memberPath = (name: string): string =>
   PLAIN_NAME.test(name) ? `.${name}` : `[${JSON.stringify(name.slice(0, 80))}]`
 
 const pathOf = (at: At): string => {

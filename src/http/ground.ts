@@ -37,7 +37,7 @@ import type { Slots } from './stream/slots.js'
 import type { BodyReader } from './thread/reader.js'
 import { type Columns, type FormatQuery, fileAnswer, formatOf, pagesOf, rowsWanted } from './wire/export.js'
 
-export type HttpStore = Acted<
+type HttpStore = Acted<
   Ledger &
     Schedule &
     Tenants &
@@ -96,7 +96,7 @@ export const listAnswer = async <Row>(
 }
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */
-export const pageFor = <Row>(
+const pageFor = <Row>(
   ground: Ground,
   endpoint: string,
   call: Call,

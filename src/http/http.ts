@@ -12,12 +12,12 @@ import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from 
 import type { Dialler } from '../base/dial/dial.js'
 import { diallerOf } from '../base/dial/settings.js'
 import { Budget } from '../base/host/budget.js'
-import { contextsOf, type NamedPair } from '../base/host/server-names.js'
+import { contextsOf, type FindContext, type NamedPair } from '../base/host/server-names.js'
 import { type Listen, plainListen } from '../base/listen.js'
 import { inRange, plainAddress } from '../base/network.js'
 import type { Spans } from '../base/observe/trace.js'
 import type { Service } from '../base/service.js'
-import type { ListenAddress } from '../config/config.js'
+import type { Config, ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/mark.js'
 import { CursorCodec } from './cursor.js'
@@ -54,15 +54,14 @@ import { Slots } from './stream/slots.js'
 import { createBodyReader } from './thread/reader.js'
 import { Listener } from './wire/listener.js'
 
-export interface TlsFiles {
+interface TlsFiles {
   readonly cert: string | Buffer
   readonly key: string | Buffer
   /** Shown to those who ask for one of their names. */
   readonly others?: readonly NamedPair[]
 }
 
-export interface HttpOptions
-  extends Omit<Ground, 'cursors' | 'marks' | 'feed' | 'slots' | 'reader' | 'dialler'> {
+interface HttpOptions extends Omit<Ground, 'cursors' | 'marks' | 'feed' | 'slots' | 'reader' | 'dialler'> {
   /** By default made from the configuration. */
   readonly dialler?: Dialler | undefined
   readonly pepper: Uint8Array
@@ -141,72 +140,106 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
     baseUrl,
   )
 
+/** A base URL that nobody configured names the port that was really taken. */
+const baseUrlAt = ({ base_url, http }: Config, { host, port }: ListenAddress): string => {
+  const url = base_url === ownUrl(http) ? ownUrl({ ...http, host, port }) : base_url
+  return url.replace(/\/+$/, '')
+}
+
+/** What its endpoints stand on, as far as the daemon does not bring it. */
+const groundOf = (options: HttpOptions): Ground => {
+  const { config, log, pepper, store } = options
+  const marks = new MarkCodec(pepper)
+  return {
+    ...options,
+    marks,
+    reader: createBodyReader(config.http.max_body),
+    cursors: new CursorCodec(pepper),
+    feed: new Feed({ store, marks, log }),
+    slots: new Slots(config.events),
+    dialler: options.dialler ?? diallerOf(config),
+  }
+}
+
+/** The certificate that is shown, and those for other names; another one is for new connections. */
+const createCertificates = (first: TlsFiles | null) => {
+  let tls = first
+  let find = contextsOf(tls?.others ?? [])
+  return {
+    files: () => tls,
+    byName: (name: string) => find(name),
+    renew(fresh: TlsFiles, listener: Server['listener'] | undefined) {
+      tls = tls && fresh
+      find = contextsOf(tls?.others ?? [])
+      if (listener instanceof TlsServer) listener.setSecureContext({ cert: fresh.cert, key: fresh.key })
+    },
+  }
+}
+
+interface Now {
+  files(): TlsFiles | null
+  baseUrl(): string
+  draining(): boolean
+  readonly byName: FindContext
+}
+
+const placeOf = ({ listener }: Server): ListenAddress => {
+  const { address, port } = listener.address() as AddressInfo
+  return { host: address, port }
+}
+
+/** A server that listens and is not started yet. */
+const listeningServer = async (
+  { config, log, tenants, ...options }: HttpOptions,
+  ground: Ground,
+  { baseUrl, draining, ...certificates }: Now,
+): Promise<Server> => {
+  const tls = certificates.files()
+  const listener = new Listener({
+    baseUrl,
+    requestTimeoutMs: config.http.request_timeout,
+    tls: tls && { ...tls, SNICallback: (name, done) => done(null, certificates.byName(name)) },
+    failures: tenants.failures,
+  })
+  const parts = {
+    ...{ listener, tls: tls !== null, baseUrl, log, tenants, draining },
+    maxBody: config.http.max_body,
+    memory: options.memory ?? new Budget(config.limits.memory),
+    viewersSee: config.identity.viewers_see,
+    addressOf: addressOf(config.http.trusted_proxies),
+    demandJson: (bytes: Uint8Array) => demandJson(ground, bytes),
+    spans: options.spans ?? null,
+    site: options.site ?? null,
+  }
+  const fresh = await createServer(parts, endpoints(ground, baseUrl))
+  await fresh.initialize()
+  try {
+    // Only now, because hapi follows the connections of a listener from its first moment.
+    await (options.listen ?? plainListen)(listener.server, 'http', config.http)
+  } catch (error) {
+    await fresh.stop()
+    throw error
+  }
+  return fresh
+}
+
 export const createHttp = (options: HttpOptions): Http => {
-  const { config, log, tenants } = options
-  const memory = options.memory ?? new Budget(config.limits.memory)
-  const reader = createBodyReader(config.http.max_body)
-  const dialler = options.dialler ?? diallerOf(config)
-  const marks = new MarkCodec(options.pepper)
-  const feed = new Feed({ store: options.store, marks, log })
-  const slots = new Slots(config.events)
-  const cursors = new CursorCodec(options.pepper)
-  const ground: Ground = { ...options, reader, cursors, marks, feed, slots, dialler }
-  let tls = options.tls ?? null
-  let byName = contextsOf(tls?.others ?? [])
-  let draining = false
+  const ground = groundOf(options)
+  const { config, reader, dialler, feed } = ground
+  const certificates = createCertificates(options.tls ?? null)
+  let isDraining = false
   let server: Server | null = null
-
-  /** A base URL that nobody configured names the port that was really taken. */
-  const baseUrlAt = ({ host, port }: ListenAddress): string => {
-    const { base_url, http } = config
-    const url = base_url === ownUrl(http) ? ownUrl({ ...http, host, port }) : base_url
-    return url.replace(/\/+$/, '')
-  }
-
-  let url = baseUrlAt(config.http)
-
-  const start = async (): Promise<Server> => {
-    const baseUrl = () => url
-    const listener = new Listener({
-      baseUrl,
-      requestTimeoutMs: config.http.request_timeout,
-      tls: tls && { ...tls, SNICallback: (name, done) => done(null, byName(name)) },
-      failures: tenants.failures,
-    })
-    const fresh = await createServer(
-      {
-        listener,
-        tls: tls !== null,
-        baseUrl,
-        log,
-        tenants,
-        maxBody: config.http.max_body,
-        memory,
-        viewersSee: config.identity.viewers_see,
-        addressOf: addressOf(config.http.trusted_proxies),
-        draining: () => draining,
-        demandJson: (bytes) => demandJson(ground, bytes),
-        spans: options.spans ?? null,
-        site: options.site ?? null,
-      },
-      endpoints(ground, baseUrl),
-    )
-    await fresh.initialize()
-    try {
-      // Only now, because hapi follows the connections of a listener from its first moment.
-      await (options.listen ?? plainListen)(listener.server, 'http', config.http)
-    } catch (error) {
-      await fresh.stop()
-      throw error
-    }
-    url = baseUrlAt({ ...config.http, port: (listener.server.address() as AddressInfo).port })
-    await fresh.start()
-    return fresh
-  }
+  let url = baseUrlAt(config, config.http)
+  const now: Now = { ...certificates, baseUrl: () => url, draining: () => isDraining }
 
   const running = (): Server => {
     if (server === null) throw new Error('http is not started')
     return server
+  }
+
+  const drain = (): void => {
+    isDraining = true
+    feed.close()
   }
 
   return {
@@ -215,30 +248,23 @@ export const createHttp = (options: HttpOptions): Http => {
       return url
     },
     get address() {
-      const { address, port } = running().listener.address() as AddressInfo
-      return { host: address, port }
+      return placeOf(running())
     },
-    drain() {
-      draining = true
-      feed.close()
-    },
-    renew(fresh) {
-      tls = tls && fresh
-      byName = contextsOf(tls?.others ?? [])
-      const listener = server?.listener
-      if (listener instanceof TlsServer) listener.setSecureContext({ cert: fresh.cert, key: fresh.key })
-    },
+    drain,
+    renew: (fresh) => certificates.renew(fresh, server?.listener),
     inject: (request) => running().inject(request),
     follow: followAs(ground),
     async start() {
       if (server !== null) return
-      draining = false
+      isDraining = false
       feed.start()
-      server = await start()
+      const fresh = await listeningServer(options, ground, now)
+      url = baseUrlAt(config, { ...config.http, port: placeOf(fresh).port })
+      await fresh.start()
+      server = fresh
     },
     async stop() {
-      draining = true
-      feed.close()
+      drain()
       const stopping = server
       await stopping?.stop({ timeout: STOP_MS })
       await reader.end()

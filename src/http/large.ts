@@ -13,7 +13,7 @@ import type { Ground } from './ground.js'
 import { keyOf } from './idempotency.js'
 import type { Item, Job } from './thread/job.js'
 
-export interface LargeSend {
+interface LargeSend {
   readonly items: readonly Item[]
   readonly idempotency: IdempotencyWish | null
 }

@@ -28,7 +28,7 @@ import { gauge, type Metric, metricsText } from './metrics.js'
 
 type Check = () => string | Promise<string>
 
-export interface ManagementOptions {
+interface ManagementOptions {
   readonly config: Pick<Config, 'management'>
   readonly store: Pick<Upkeep, 'depth'> &
     Pick<Operations, 'heldDepth'> &

@@ -21,7 +21,7 @@ import { problemHeaders, toFault, toProblem } from './wire/problem.js'
 import { rateHeaders } from './wire/rate.js'
 import { beginSpan, endSpan } from './wire/span.js'
 
-export interface ServerGround extends GateGround {
+interface ServerGround extends GateGround {
   /** hapi does not open it: it may be inherited. */
   readonly listener: Listener
   readonly tls: boolean

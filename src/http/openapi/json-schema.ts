@@ -14,7 +14,7 @@ export type JsonSchema = { readonly [keyword: string]: unknown }
 /** Where schemas that have a name are kept, once each. */
 export type Named = Map<string, JsonSchema>
 
-export interface Style {
+interface Style {
   readonly named: Named
   /** True for what we read: unknown members are refused. What we write may grow. */
   readonly closed: boolean

@@ -28,7 +28,7 @@ const shared = {
   faults: ['email.not_found', 'resource.conflict'],
 } as const
 
-export const emailActions = (ground: Ground): readonly Endpoint[] => [
+const scheduled = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...shared,
     id: 'rescheduleEmail',
@@ -63,6 +63,9 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
     handle: async (call) =>
       answer(ground, call, await ground.store.cancel(scopeOf(call), param(call, 'id'), ground.clock.now())),
   }),
+]
+
+const history = (ground: Ground): readonly Endpoint[] => [
   listing(ground, {
     id: 'listEmailEvents',
     path: '/v1/emails/{id}/events',
@@ -78,4 +81,9 @@ export const emailActions = (ground: Ground): readonly Endpoint[] => [
       return { name: `events ${id}`, fetch: (page) => ground.store.events(id, page), render: event }
     },
   }),
+]
+
+export const emailActions = (ground: Ground): readonly Endpoint[] => [
+  ...scheduled(ground),
+  ...history(ground),
 ]

@@ -199,7 +199,7 @@ const COLUMNS = [
 ]
 
 /** A page of mails, searched or listed. Who does not see subjects does not find by them. */
-export const pageOfMails = (
+const pageOfMails = (
   { store, config }: Pick<Ground, 'store' | 'config'>,
   { principal }: Pick<Call, 'principal'>,
   { filter, query }: Asked,

@@ -22,7 +22,7 @@ const decide = (ground: Ground, decision: Decision) => async (call: Call) => {
   return { status: 200, body: record.incident(await find(ground, call)) }
 }
 
-export const incidents = (ground: Ground): readonly Endpoint[] => [
+const reading = (ground: Ground): readonly Endpoint[] => [
   listing(ground, {
     ...RIGHTS,
     id: 'listIncidents',
@@ -53,6 +53,9 @@ export const incidents = (ground: Ground): readonly Endpoint[] => [
     faults: ['incident.not_found'],
     handle: async (call) => ({ status: 200, body: record.incident(await find(ground, call)) }),
   }),
+]
+
+const deciding = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...RIGHTS,
     id: 'acceptIncident',
@@ -78,3 +81,5 @@ export const incidents = (ground: Ground): readonly Endpoint[] => [
     handle: decide(ground, 'dismissed'),
   }),
 ]
+
+export const incidents = (ground: Ground): readonly Endpoint[] => [...reading(ground), ...deciding(ground)]

@@ -49,7 +49,7 @@ const report = (ground: Ground): Endpoint =>
     },
   })
 
-export const keptMail = (ground: Ground): readonly Endpoint[] => [
+const source = (ground: Ground): readonly Endpoint[] => [
   report(ground),
   endpoint({
     id: 'getEmailSource',
@@ -71,6 +71,9 @@ export const keptMail = (ground: Ground): readonly Endpoint[] => [
       return octets(raw, id)
     },
   }),
+]
+
+const resending = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     id: 'resendEmail',
     method: 'POST',
@@ -120,3 +123,5 @@ export const keptMail = (ground: Ground): readonly Endpoint[] => [
     },
   }),
 ]
+
+export const keptMail = (ground: Ground): readonly Endpoint[] => [...source(ground), ...resending(ground)]

@@ -132,6 +132,9 @@ const writing = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: render.pool(row) }
     },
   }),
+]
+
+const removal = (ground: Ground): readonly Endpoint[] => [
   removing({
     ...PEOPLE_ONLY,
     id: 'deleteEgressPool',
@@ -224,6 +227,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
 
 export const pools = (ground: Ground): readonly Endpoint[] => [
   ...writing(ground),
+  ...removal(ground),
   testing(ground),
   ...reading(ground),
 ]

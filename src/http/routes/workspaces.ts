@@ -37,7 +37,7 @@ const wrongWithConfirm = ({ slug }: WorkspaceRow, confirm = ''): readonly FieldE
   return [{ field: 'query.confirm', kind, message: `must be the slug of the workspace: ${slug}` }]
 }
 
-export const workspaces = (ground: Ground): readonly Endpoint[] => [
+const creation = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     id: 'createWorkspace',
     method: 'POST',
@@ -59,6 +59,9 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       return { status: 201, body: render.workspace(row), headers: { location: `/v1/workspaces/${row.id}` } }
     },
   }),
+]
+
+const reading = (ground: Ground): readonly Endpoint[] => [
   listing(ground, {
     id: 'listWorkspaces',
     path: '/v1/workspaces',
@@ -87,6 +90,9 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: render.workspace(row, call.principal.scope) }
     },
   }),
+]
+
+const changing = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     id: 'updateWorkspace',
     method: 'PATCH',
@@ -112,6 +118,9 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: render.workspace(row) }
     },
   }),
+]
+
+const removal = (ground: Ground): readonly Endpoint[] => [
   removing({
     id: 'deleteWorkspace',
     path: '/v1/workspaces/{id}',
@@ -136,4 +145,11 @@ export const workspaces = (ground: Ground): readonly Endpoint[] => [
       return row
     },
   }),
+]
+
+export const workspaces = (ground: Ground): readonly Endpoint[] => [
+  ...creation(ground),
+  ...reading(ground),
+  ...changing(ground),
+  ...removal(ground),
 ]

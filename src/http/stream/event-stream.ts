@@ -9,7 +9,7 @@
 import { Readable } from 'node:stream'
 import type { Taken, View } from './window.js'
 
-export interface StreamOptions {
+interface StreamOptions {
   readonly view: View
   /** Where it begins. */
   readonly mark: string

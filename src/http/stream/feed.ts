@@ -20,7 +20,7 @@ import { EventStream } from './event-stream.js'
 import { beat, eventBlock, gap, Merged, opening, parting } from './frame.js'
 import { type Taken, type View, viewOf, Window } from './window.js'
 
-export interface FeedOptions {
+interface FeedOptions {
   readonly store: Pick<EventLog, 'follow' | 'logEnds'>
   readonly marks: MarkCodec
   readonly log: Log

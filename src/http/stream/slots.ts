@@ -4,7 +4,7 @@
 import { Fault } from '../../base/fault.js'
 import { clientOf } from '../../base/network.js'
 
-export interface SlotLimits {
+interface SlotLimits {
   readonly streams_per_key: number
   readonly streams_per_address: number
 }

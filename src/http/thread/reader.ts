@@ -34,6 +34,32 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
+/** Not started to keep the process alive; with more heap than any body can take. */
+const startReader = (maxBody: number): Worker => {
+  const thread = startThread(new URL('./body-thread.js', import.meta.url), {
+    resourceLimits: {
+      maxOldGenerationSizeMb: Math.max(LEAST_HEAP_MB, DEAREST * Math.ceil(maxBody / MIB)),
+      maxYoungGenerationSizeMb: 8,
+    },
+  })
+  thread.unref()
+  return thread
+}
+
+const tell = ({ resolve, reject }: Waiting, answer: Answer): void => {
+  if ('done' in answer) resolve(answer.done)
+  else if ('refused' in answer) reject(fromPlainFault(answer.refused))
+  else reject(new Error(answer.failed))
+}
+
+/** A job as it is handed over. */
+const handed = (job: Job | ContentJob): Job | ContentJob => {
+  const { bytes } = job
+  // small Buffers share memory with strangers
+  const own = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
+  return own ? job : { ...job, bytes: new Uint8Array(bytes) }
+}
+
 export const createBodyReader = (maxBody: number): BodyReader => {
   const waiting: Waiting[] = []
   let worker: Worker | null = null
@@ -48,27 +74,13 @@ export const createBodyReader = (maxBody: number): BodyReader => {
   }
 
   const settle = (give: (one: Waiting) => void): void => {
-    const one = current
+    if (current !== null) give(current)
     current = null
-    if (one !== null) give(one)
     next()
   }
 
   const start = (): Worker => {
-    const fresh = startThread(new URL('./body-thread.js', import.meta.url), {
-      resourceLimits: {
-        maxOldGenerationSizeMb: Math.max(LEAST_HEAP_MB, DEAREST * Math.ceil(maxBody / MIB)),
-        maxYoungGenerationSizeMb: 8,
-      },
-    })
-    fresh.unref()
-    fresh.on('message', (answer: Answer) =>
-      settle(({ resolve, reject }) => {
-        if ('done' in answer) resolve(answer.done)
-        else if ('refused' in answer) reject(fromPlainFault(answer.refused))
-        else reject(new Error(answer.failed))
-      }),
-    )
+    const fresh = startReader(maxBody).on('message', (answer: Answer) => settle((one) => tell(one, answer)))
     fresh.on('error', (error) => {
       if (worker === fresh) worker = null
       settle(({ reject }) => reject(error))
@@ -86,17 +98,13 @@ export const createBodyReader = (maxBody: number): BodyReader => {
     if (idle !== null) clearTimeout(idle)
     current = one
     worker ??= start()
-    const { buffer } = one.job.bytes
-    worker.postMessage(one.job, [buffer as ArrayBuffer])
+    worker.postMessage(one.job, [one.job.bytes.buffer as ArrayBuffer])
   }
 
   return {
     read: (job) =>
       new Promise((resolve, reject) => {
-        const { bytes } = job
-        // small Buffers share memory with strangers
-        const own = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
-        waiting.push({ job: own ? job : { ...job, bytes: new Uint8Array(bytes) }, resolve, reject })
+        waiting.push({ job: handed(job), resolve, reject })
         next()
       }),
     end,

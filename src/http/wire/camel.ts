@@ -5,7 +5,7 @@
  */
 type CamelName<S> = S extends `${infer Head}_${infer Rest}` ? `${Head}${Capitalize<CamelName<Rest>>}` : S
 
-export type Camel<T> = { readonly [K in keyof T as CamelName<K & string>]: T[K] }
+type Camel<T> = { readonly [K in keyof T as CamelName<K & string>]: T[K] }
 
 export const camel = <T extends object>(body: T): Camel<T> =>
   Object.fromEntries(

@@ -13,7 +13,7 @@ import type { Page, Rows } from '../../lifecycle/page.js'
 import { guarded, writeCsv } from '../../record/csv.js'
 import { type Answer, type Call, headerValues } from '../endpoint.js'
 
-export type Format = 'csv' | 'ndjson'
+type Format = 'csv' | 'ndjson'
 /** Rows of one file. */
 export const MOST_ROWS = 1_000_000
 
@@ -63,7 +63,7 @@ const csvOf = (items: readonly Item[], columns: Columns): string =>
 
 const linesOf = (items: readonly Item[]): string => items.map((item) => `${JSON.stringify(item)}\n`).join('')
 
-export interface Exported {
+interface Exported {
   readonly name: string
   readonly columns: Columns
   /** Pages of records, until there are none. */

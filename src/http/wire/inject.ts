@@ -8,7 +8,7 @@
 import type { Readable } from 'node:stream'
 import type { ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
 
-export interface InnerRequest {
+interface InnerRequest {
   readonly session: string | null
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface InnerRequest {
   readonly asValue?: boolean
 }
 
-export interface InnerAnswer {
+interface InnerAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly bytes: Buffer

@@ -21,7 +21,7 @@ import type { Failures } from '../../tenant/failures.js'
 import { problemHeaders, toProblem } from './problem.js'
 import { rateHeaders } from './rate.js'
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** Asked for each answer: which port it names is known only after listening. */
   readonly baseUrl: () => string
   readonly requestTimeoutMs: number

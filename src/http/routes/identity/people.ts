@@ -102,7 +102,7 @@ const changing = (ground: Ground): readonly Endpoint[] => [
   }),
 ]
 
-const links = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
+const making = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
   endpoint({
     ...OWNERS,
     id: 'createUserSetupLink',
@@ -139,6 +139,9 @@ const links = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
       return { status: 201, body: { ...link(made.row, ground.clock.now()), url } }
     },
   }),
+]
+
+const invitations = (ground: Ground): readonly Endpoint[] => [
   listing(ground, {
     ...OWNERS,
     id: 'listInvitations',
@@ -167,5 +170,6 @@ export const people = (ground: Ground, baseUrl: () => string): readonly Endpoint
   listPeople(ground),
   getPerson(ground),
   ...changing(ground),
-  ...links(ground, baseUrl),
+  ...making(ground, baseUrl),
+  ...invitations(ground),
 ]

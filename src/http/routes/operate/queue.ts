@@ -39,7 +39,7 @@ const showFor = ({ principal }: Caller) => (principal.scope === 'platform' ? wai
 const whyOf = ({ store, clock, relay }: Ground, { principal }: Caller) =>
   createWaiting({ store, clock, view: relay?.view() ?? null }, principal.accountId)
 
-const looking = (ground: Ground): readonly Endpoint[] => [
+const depths = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...WORKSPACES_TOO,
     id: 'getQueue',
@@ -64,6 +64,9 @@ const looking = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: { object: 'queue', data: await Promise.all(data), throttled } }
     },
   }),
+]
+
+const entries = (ground: Ground): readonly Endpoint[] => [
   listing(ground, {
     ...WORKSPACES_TOO,
     id: 'listQueueEntries',
@@ -173,7 +176,8 @@ const ordering = (ground: Ground, { action, rights, unsaid = '', ...row }: Order
   })
 
 export const queue = (ground: Ground): readonly Endpoint[] => [
-  ...looking(ground),
+  ...depths(ground),
+  ...entries(ground),
   ages(ground),
   ordering(ground, {
     action: 'retry',

@@ -189,6 +189,9 @@ const changing = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: made(done) }
     },
   }),
+]
+
+const removal = (ground: Ground): readonly Endpoint[] => [
   removing({
     ...PER_ENDPOINT,
     id: 'deleteWebhook',
@@ -205,4 +208,5 @@ export const webhooks = (ground: Ground): readonly Endpoint[] => [
   create(ground),
   ...reading(ground),
   ...changing(ground),
+  ...removal(ground),
 ]

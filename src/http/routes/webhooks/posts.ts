@@ -77,6 +77,9 @@ const reading = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: { ...webhookEvent(latest), payload } }
     },
   }),
+]
+
+const attempts = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'listWebhookAttempts',
@@ -116,7 +119,7 @@ const sinceOf = (
   return at === null ? null : { at }
 }
 
-const posting = (ground: Ground): readonly Endpoint[] => [
+const testing = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'testWebhook',
@@ -132,6 +135,9 @@ const posting = (ground: Ground): readonly Endpoint[] => [
       return { status: 200, body: webhookEvent(post) }
     },
   }),
+]
+
+const replaying = (ground: Ground): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'replayWebhookEvent',
@@ -185,4 +191,9 @@ const signed = ({ tenants }: Ground, { principal }: Pick<Call, 'principal'>, err
   return new Fault(error.code, { ...error.options, oldest })
 }
 
-export const webhookPosts = (ground: Ground): readonly Endpoint[] => [...reading(ground), ...posting(ground)]
+export const webhookPosts = (ground: Ground): readonly Endpoint[] => [
+  ...reading(ground),
+  ...attempts(ground),
+  ...testing(ground),
+  ...replaying(ground),
+]

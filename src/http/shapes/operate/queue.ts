@@ -21,7 +21,7 @@ import {
 } from '../common.js'
 
 type Member = (typeof SCOPE_PARTS)[keyof typeof SCOPE_PARTS]['member']
-export type ScopeBody = { readonly [member in Member]?: string | undefined } & {
+type ScopeBody = { readonly [member in Member]?: string | undefined } & {
   readonly all?: boolean | undefined
 }
 
