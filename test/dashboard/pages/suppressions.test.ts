@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { signedIn } from '../../parts/browser.js'
+import { eventually } from '../../parts/eventually.js'
 import { openIncident } from '../../parts/incident.js'
 import { Postern } from '../../parts/postern.js'
 
@@ -25,9 +26,24 @@ t.test('added, looked for, removed', async (t) => {
   const gone = await browser.send(one, 'remove')
   t.match(gone.html, /ana@a\.example is written to again/)
   t.match(gone.html, /is not on the list/)
+  t.notMatch(gone.html, /Send again/, 'nothing bounced')
   const wide = await browser.send(page, 'add', { emails: 'all@b.example', scope: 'account' })
   t.match(wide.html, /all@b\.example is suppressed for every workspace/)
   t.notMatch((await browser.visit('/suppressions?origin=bounce')).html, /bo@b\.example/)
+})
+
+t.test('what bounced while somebody was suppressed is sent again', async (t) => {
+  const key = await postern.key()
+  await browser.send(await browser.visit('/suppressions'), 'add', { emails: 'cy@e.example', reason: 'x' })
+  await postern.api('POST', '/v1/emails', key, { to: 'cy@e.example', text: 'x', from: 'a@b.example' })
+  await browser.send(await browser.visit('/suppressions?address=cy@e.example'), 'remove')
+  // the index comes after the mail
+  const offer = await eventually('an offer', async () => {
+    const page = await browser.visit('/suppressions?address=cy@e.example')
+    return page.html.includes('Send again: 1 bounced') && page
+  })
+  const job = await browser.send(offer, 'again', { reason: 'she has a mailbox' })
+  t.match(job.html, /she has a mailbox/)
 })
 
 t.test('a whole list is pasted; what is wrong is named by its line', async (t) => {

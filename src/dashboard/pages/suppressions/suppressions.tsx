@@ -19,6 +19,7 @@ import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
 import { ImportForm, importList, wrongItems } from './import.js'
 import { Incidents, incidentActions, openIncidents } from './incidents.js'
+import { type Left, LeftVerbs, leftActions, leftOf } from './left.js'
 
 interface Suppression {
   readonly id: string
@@ -168,11 +169,19 @@ const Many = ({ visit, slug }: { visit: Visit; slug: string }) => (
   </Section>
 )
 
-const NotListed = ({ visit, address, slug }: { visit: Visit; address: string; slug: string }) => (
+interface NotListedProps {
+  readonly visit: Visit
+  readonly address: string
+  readonly slug: string
+  readonly left: Left
+}
+
+const NotListed = ({ visit, address, slug, left }: NotListedProps) => (
   <Empty title={`${address} is not on the list`}>
     <p>
       {slug} writes to it. <a href={visit.link('/emails', { q: `to:${address}` })}>Mails to it</a>
     </p>
+    <LeftVerbs {...{ address, left }} />
   </Empty>
 )
 
@@ -252,6 +261,7 @@ export const suppressionsPage: Page = {
     const list = found !== null && 'data' in found ? found : null
     const rows = list?.data ?? (found === null ? [] : [found as Suppression])
     const address = visit.query('address')
+    const left = found === null ? await leftOf(visit, slug, address) : {}
     const says =
       visit.scope.workspace === null && workspaces.length > 1
         ? `Of the default workspace, ${slug}; choose another one on top.`
@@ -273,7 +283,7 @@ export const suppressionsPage: Page = {
                 </p>
               </Empty>
             ) : (
-              <NotListed {...{ visit, address, slug }} />
+              <NotListed {...{ visit, address, slug, left }} />
             )}
             {list === null ? null : (
               <footer class="foot">
@@ -292,6 +302,7 @@ export const suppressionsPage: Page = {
     add,
     import: importList,
     ...incidentActions,
+    ...leftActions,
     async remove(visit, form) {
       const slug = chosenWorkspace(visit, await workspacesOf(visit))
       const email = form.raw('email')
