@@ -69,6 +69,7 @@ const routesOf = (ground: ResponseGround, { guarded }: Guard, page: Page) => [
     options: OPEN,
     handler: guarded(async (_request, h, visit) => {
       const isTheirs = visit.may(page.role ?? 'viewer')
+      if (!visit.isPart) void visit.summary()
       const view = isTheirs ? await page.view(visit, null) : troubleView(notFor(page.role))
       return respond(ground, h, { view, visit })
     }),

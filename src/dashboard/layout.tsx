@@ -10,7 +10,7 @@ import { FormMarks } from './parts/form.js'
 import { Sprite } from './parts/sprite.js'
 import { Icon } from './parts/status.js'
 import { Rail } from './rail.js'
-import type { Theme, Visit, WorkspaceName } from './visit.js'
+import type { Summary, Theme, Visit, WorkspaceName } from './visit.js'
 
 interface DocumentProps {
   readonly title: string
@@ -152,9 +152,10 @@ interface LayoutProps extends DocumentProps {
   readonly visit: Visit
   readonly workspaces: readonly WorkspaceName[]
   readonly version: string
+  readonly summary: Summary | null
 }
 
-export const Layout = ({ title, assets, visit, workspaces, version, children }: LayoutProps) => (
+export const Layout = ({ title, assets, visit, workspaces, version, summary, children }: LayoutProps) => (
   <Document title={title} assets={assets} theme={visit.theme}>
     <a class="skip" href="#main">
       Skip to the content
@@ -187,7 +188,7 @@ export const Layout = ({ title, assets, visit, workspaces, version, children }: 
         </form>
         <Person visit={visit} />
       </header>
-      <Rail visit={visit} version={version} />
+      <Rail {...{ visit, version, summary }} />
       <main id="main" tabIndex={-1}>
         {visit.notice === null ? null : (
           <p class="note ok" role="status">

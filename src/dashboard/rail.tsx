@@ -2,8 +2,9 @@
  * NAME      rail - the pages, and the views that a person has pinned
  */
 import { pinPath } from './pages/look.js'
+import { figure } from './parts/figure.js'
 import { FormMarks } from './parts/form.js'
-import type { Visit } from './visit.js'
+import type { Summary, Visit } from './visit.js'
 
 const RAIL: readonly (readonly [
   head: string | null,
@@ -53,6 +54,24 @@ const RAIL: readonly (readonly [
 
 const OWNERS: ReadonlySet<string> = new Set(['/settings/people', '/settings/audit'])
 
+/** What is said beside a link, where there is something to say. */
+const FIGURES: Readonly<Record<string, readonly [member: keyof Summary, words: string]>> = {
+  '/queue': ['waiting', 'waiting'],
+  '/pools': ['pools_down', 'down'],
+  '/webhooks': ['webhooks_failing', 'failing'],
+}
+
+const Figure = ({ path, summary }: { readonly path: string; readonly summary: Summary | null }) => {
+  const [member, words] = FIGURES[path] ?? []
+  const n = member === undefined ? 0 : (summary?.[member] ?? 0)
+  if (n === 0) return null
+  return (
+    <span class={member === 'waiting' ? 'n' : 'n warn'}>
+      {figure(n)} {words}
+    </span>
+  )
+}
+
 const isUnder = (path: string, link: string): boolean =>
   link === '/' ? path === '/' : path === link || path.startsWith(`${link}/`)
 
@@ -96,7 +115,13 @@ const Views = ({ visit }: { readonly visit: Visit }) => {
   )
 }
 
-export const Rail = ({ visit, version }: { readonly visit: Visit; readonly version: string }) => (
+interface RailProps {
+  readonly visit: Visit
+  readonly version: string
+  readonly summary: Summary | null
+}
+
+export const Rail = ({ visit, version, summary }: RailProps) => (
   <nav class="rail" id="nav" popover="auto" aria-label="Pages">
     {RAIL.map(([head, links]) => (
       <>
@@ -110,7 +135,7 @@ export const Rail = ({ visit, version }: { readonly visit: Visit; readonly versi
                   href={visit.link(path)}
                   aria-current={isUnder(visit.url.pathname, path) ? 'page' : undefined}
                 >
-                  {text}
+                  {text} <Figure {...{ path, summary }} />
                 </a>
               </li>
             ))}

@@ -44,6 +44,13 @@ export interface WorkspaceName {
   readonly slug: string
 }
 
+/** The answer of GET /v1/summary. */
+export interface Summary {
+  readonly waiting: number
+  readonly pools_down: number
+  readonly webhooks_failing: number
+}
+
 export interface Scope {
   /** Id or slug; null is all of them. */
   readonly workspace: string | null
@@ -91,6 +98,7 @@ const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, owner: 2 }
 export class Visit {
   readonly #parts: VisitParts
   #workspaces: Promise<readonly WorkspaceName[]> | null = null
+  #summary: Promise<Summary | null> | null = null
   readonly now = Date.now()
 
   constructor(parts: VisitParts) {
@@ -136,6 +144,11 @@ export class Visit {
   query(name: string): string | null {
     const value = this.url.searchParams.get(name)
     return value === null || value === '' ? null : value
+  }
+
+  /** True where a script asks, which has what stands around the page. */
+  get isPart(): boolean {
+    return this.header('x-postern-part') !== null
   }
 
   header(name: string): string | null {
@@ -210,6 +223,12 @@ export class Visit {
   workspaces<T extends WorkspaceName>(): Promise<readonly T[]> {
     this.#workspaces ??= this.#askWorkspaces()
     return this.#workspaces as Promise<readonly T[]>
+  }
+
+  /** What stands beside the pages: asked once, and best before a page asks for its own. Null where it cannot be said. */
+  summary(): Promise<Summary | null> {
+    this.#summary ??= this.ask<Summary>('GET', '/v1/summary').catch(() => null)
+    return this.#summary
   }
 
   /** A path of ours with workspace and mode, and this query; null or '' leaves a name out, also `workspace` and `mode`. */

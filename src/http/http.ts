@@ -42,6 +42,7 @@ import { holds } from './routes/operate/holds.js'
 import { installation } from './routes/operate/installation.js'
 import { jobs } from './routes/operate/jobs.js'
 import { queue } from './routes/operate/queue.js'
+import { summary } from './routes/operate/summary.js'
 import { pools } from './routes/pools.js'
 import { statistics } from './routes/statistics.js'
 import { suppressions } from './routes/suppressions.js'
@@ -135,6 +136,7 @@ export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpo
       ...acted(sessions, ground),
       ...audit(ground),
       ...installation(ground, baseUrl),
+      ...summary(ground),
       ...catalogue(baseUrl),
     ],
     baseUrl,

@@ -69,7 +69,7 @@ const show = async (
       prefixOf(baseUrl()),
     )
   // a script that knows the rest
-  if (visit.header('x-postern-part') !== null && (view.status ?? 200) === 200) {
+  if (visit.isPart && (view.status ?? 200) === 200) {
     return send(h, 200, page(<main>{view.body}</main>))
   }
   const document = (
@@ -77,6 +77,7 @@ const show = async (
       {...{ visit, assets, version }}
       title={view.title}
       workspaces={await visit.workspaces().catch(() => [])}
+      summary={await visit.summary()}
     >
       {view.body}
     </Layout>

@@ -95,6 +95,7 @@ export const WITHOUT_TWIN: Readonly<Record<string, string>> = {
   getWebhookEvent: 'webhook events --json has all but the payload, and events show it',
   listWebhookAttempts: 'webhook events shows how often and the last of them',
   getInstallation: 'the configuration says it: config print',
+  getSummary: 'queue top, upstream list and webhook list say it, and more',
   getSession: 'a command acts for whoever owns the data folder, and has no credential',
   updateSession: 'what people keep for themselves is for the pages that they see',
   listErrors: 'documentation, for whoever programs against the API',

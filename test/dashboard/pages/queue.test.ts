@@ -23,6 +23,7 @@ t.test('an empty queue teaches', async (t) => {
   t.equal(status, 200)
   t.equal(title(html), 'Nothing waits.')
   t.match(html, /postern queue top/)
+  t.notMatch(html, /<span class="n/, 'no figure that is zero')
 })
 
 t.test('what waits, where, why, and an order that tells first what it meets', async (t) => {
@@ -37,6 +38,8 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   const overview = await browser.visit('/')
   t.match(title(overview.html), /^No upstream of pool \S+ answers: 2 recipients wait\.$/)
   t.match(overview.html, /To the pool /)
+  t.match(overview.html, /Queue <span class="n">2 waiting<\/span>/, 'beside the link to the queue')
+  t.match(overview.html, /Pools <span class="n warn">1 down<\/span>/)
   t.match((await browser.visit('/queue?by=domain')).html, /slow\.example/)
   const entries = await browser.visit('/queue/entries?domain=slow.example')
   t.match(entries.html, /ana@slow\.example/)

@@ -1,5 +1,5 @@
 /**
- * NAME      installation - the shape of where clients reach this Postern
+ * NAME      installation - the shapes of where clients reach this Postern, and of how it does in short
  */
 import Joi from 'joi'
 
@@ -24,3 +24,12 @@ export const installation = Joi.object({
     .required()
     .description('Where mail is taken over SMTP'),
 }).meta({ name: 'Installation' })
+
+const figure = () => Joi.number().integer().min(0).required()
+
+export const summary = Joi.object({
+  object: Joi.string().valid('summary').required(),
+  waiting: figure().description('Recipients in the queue: due now or later, under way, or held'),
+  pools_down: figure(),
+  webhooks_failing: figure(),
+}).meta({ name: 'Summary' })
