@@ -59,6 +59,8 @@ export interface EmailFacts {
   readonly createdAt: number
   /** The mail of which this one is sent again. */
   readonly resentFrom?: string | null
+  /** The key or credential that submitted it; a session is not told. */
+  readonly submittedBy?: string | null
 }
 
 export interface NewEmail extends EmailFacts {

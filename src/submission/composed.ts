@@ -123,6 +123,10 @@ export const compose = async (checked: Checked | CheckedMime, ground: ComposeGro
   }
 }
 
+/** A key or credential; of a person the audit tells. */
+export const submitterOf = ({ via, id }: Pick<Principal, 'via' | 'id'>): string | null =>
+  via === 'session' ? null : id
+
 /** The mail as the store takes it. */
 export const toEmail = (
   composed: Composed,
@@ -138,6 +142,7 @@ export const toEmail = (
     workspaceId: workspace.id,
     mode: principal.mode,
     source: 'api',
+    submittedBy: submitterOf(principal),
     ...routed(
       routing,
       recipients.map((one) => newRecipient(one, newRecipientId(mail.createdAt), suppressed)),
@@ -186,6 +191,7 @@ export const toRecord = (mail: NewEmail): EmailRecord => {
     messageId: mail.messageId,
     scheduledAt: mail.scheduledAt,
     ...(mail.resentFrom != null && { resentFrom: mail.resentFrom }),
+    ...(mail.submittedBy != null && { submittedBy: mail.submittedBy }),
     createdAt: mail.createdAt,
     updatedAt: mail.createdAt,
     status: aggregate(counts),

@@ -44,6 +44,58 @@ t.test('finds, by pages', async (t) => {
   t.same((await list({ q: ' ' })).json.data.length, 7, 'nothing to search for is a list')
 })
 
+t.test('each term, by itself, negated and in quotes', async (t) => {
+  const row = (await kit.store.keyByLookup(kit.key.slice(9, 21))) as { id: string; name: string }
+  const id = await send({
+    subject: 'Zebra crossing',
+    to: 'zoe@zoo.example',
+    from: 'Keeper <keeper@stripes.example>',
+    tags: [{ name: 'animal', value: 'zebra' }],
+    attachments: [{ filename: 'a.txt', content: 'eA==' }],
+  })
+  await send({ subject: 'Zebra finch', to: 'other@cage.example' })
+  const { json } = await kit.ask(`/v1/emails/${id}`)
+  await index()
+  const ids = async (q: string) => (await list({ q })).json.data.map((mail: { id: string }) => mail.id)
+  const terms: readonly (readonly [name: string, value: string])[] = [
+    ['to', 'zoe@zoo.example'],
+    ['from', 'keeper@stripes.example'],
+    ['subject', 'zebra crossing'],
+    ['tag', 'animal:zebra'],
+    ['domain', 'zoo.example'],
+    ['message-id', json.message_id],
+    ['has', 'attachment'],
+  ]
+  for (const [name, value] of terms) {
+    t.same(await ids(`zebra ${name}:"${value}"`), [id], name)
+    t.notOk((await ids(`zebra -${name}:"${value}"`)).includes(id), `-${name}`)
+    t.equal((await ids(`zebra -${name}:"${value}"`)).length, 1, `-${name} leaves the other`)
+  }
+  const both = await ids('zebra')
+  for (const named of [row.id, row.name, kit.key.slice(0, 21)]) {
+    t.same(await ids(`zebra key:"${named}"`), both, `key:${named}`)
+    t.same(await ids(`zebra -key:"${named}"`), [], `-key:${named}`)
+  }
+  for (const none of [
+    'status:bounced',
+    'reason:unknown_user',
+    'is:held',
+    'pool:none',
+    'key:none',
+    'before:2020-01-01',
+  ])
+    t.same(await ids(`zebra ${none}`), [], none)
+  for (const all of [
+    'status:queued',
+    '-reason:unknown_user',
+    '-is:held',
+    '-pool:none',
+    '-key:none',
+    'after:2020-01-01',
+  ])
+    t.same(await ids(`zebra ${all}`), both, all)
+})
+
 t.test('says what is wrong', async (t) => {
   const wrong = async (query: Record<string, string>) => {
     const answer = await list(query)

@@ -120,7 +120,7 @@ export const emailFilters = {
     .allow('')
     .description(
       'What a mail must have: words of the subject (the last one may be a beginning), an address or its beginning, a domain, a ' +
-        'Message-ID, an id; or terms `to:` `from:` `subject:` `tag:` `status:` `reason:` `domain:` `pool:` `message-id:` `before:` ' +
+        'Message-ID, an id; or terms `to:` `from:` `subject:` `tag:` `status:` `reason:` `domain:` `pool:` `key:` `message-id:` `before:` ' +
         '`after:` `is:held` `is:resent` `is:test` `is:live` `has:attachment`. All of them hold; `-` before one negates it, double ' +
         'quotes keep words together. At most 256 characters and 16 terms. A mail is found a second or two after it was accepted; ' +
         'a page may hold fewer rows than `limit` and still have a next one',

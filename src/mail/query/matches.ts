@@ -75,6 +75,8 @@ const holds = (term: Term, mail: Sought, subjects: boolean): boolean => {
       return mail.status === value
     case 'pool':
       return mail.poolId === value || mail.poolName === value
+    case 'key':
+      return mail.isOfKey(value)
     case 'message-id':
       return mail.messageId === value
     case 'id':

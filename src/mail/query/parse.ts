@@ -35,6 +35,7 @@ const NAMES = [
   'reason',
   'domain',
   'pool',
+  'key',
   'message-id',
   'before',
   'after',
@@ -123,7 +124,6 @@ const oneOf = (name: string, value: string, words: readonly string[]): string =>
 }
 
 const fieldOf = (name: string, value: string): Field | 'before' | 'after' => {
-  if (name === 'key') refuse('unsupported', 'has no key: which key sent a mail is not stored')
   const known = SAME[name] ?? NAMES.find((one) => one === name)
   if (known !== undefined) return known
   return refuse(

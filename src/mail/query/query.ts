@@ -14,6 +14,7 @@ export const FIELDS = [
   'reason',
   'domain',
   'pool',
+  'key',
   'message-id',
   'id',
   'is',
@@ -51,6 +52,8 @@ export interface Sought {
   readonly poolId: string
   readonly poolName: string
   readonly isResent: boolean
+  /** Whether the key or credential that submitted it is called so. */
+  readonly isOfKey: (named: string) => boolean
   readonly hasAttachment: boolean
   readonly recipients: readonly {
     /** In lower case, the domain in A-labels. */

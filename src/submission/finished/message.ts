@@ -17,7 +17,7 @@ import { receivedLine } from '../../mail/received.js'
 import type { Submitted } from '../../mail/submitted.js'
 import type { Login } from '../../tenant/principal.js'
 import { newRecipient } from '../addresses.js'
-import { toRecord } from '../composed.js'
+import { submitterOf, toRecord } from '../composed.js'
 import {
   demandAccepting,
   demandActive,
@@ -148,6 +148,7 @@ const toEmail = async (
     accountId: workspace.accountId,
     workspaceId: workspace.id,
     mode,
+    submittedBy: submitterOf(login),
     source: 'smtp',
     ...headOf(parts),
     to: textsOf('to'),

@@ -60,7 +60,6 @@ t.test('refused, with words that help', async (t) => {
   const cases: readonly (readonly [string, QueryMistake['kind'], RegExp])[] = [
     ['form:ana', 'unsupported', /did you mean from:/],
     ['subjct:x', 'unsupported', /did you mean subject:/],
-    ['key:abc', 'unsupported', /not stored/],
     ['status:bounce', 'unsupported', /status:bounced/],
     ['is:hold', 'unsupported', /is:held/],
     ['has:html', 'unsupported', /has:attachment/],

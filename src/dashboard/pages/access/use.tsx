@@ -17,14 +17,19 @@ const LONG_MS = 90 * 86_400_000
 export const unusedSince = ({ created_at, last_used_at }: Used, now: number): boolean =>
   now - Date.parse(last_used_at ?? created_at) >= LONG_MS
 
-export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: Used }) =>
-  unusedSince(row, visit.now) ? (
-    <span class="st wait">
-      <Time at={row.last_used_at} />
-    </span>
-  ) : (
-    <Time at={row.last_used_at} />
+export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: Used & { id: string } }) => {
+  const time = <Time at={row.last_used_at} />
+  return (
+    <>
+      {unusedSince(row, visit.now) ? <span class="st wait">{time}</span> : time}
+      {row.last_used_at === null ? null : (
+        <a class="sub" href={visit.link('/emails', { q: `key:${row.id}` })}>
+          its mails
+        </a>
+      )}
+    </>
   )
+}
 
 interface RevokeProps {
   readonly row: Used & { readonly id: string }

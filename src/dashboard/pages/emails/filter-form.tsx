@@ -17,6 +17,7 @@ const TERMS: readonly (readonly [term: string, says: string])[] = [
   ['before:2026-11-20 after:2026-11-01', 'days, or times with their zone'],
   ['is:held is:resent has:attachment', 'states'],
   ['message-id:<…> pool:shop-eu', 'where it went'],
+  ['key:billing', 'who sent it: a key or credential by id, name, first characters or login'],
   ['-status:delivered', 'a minus: all but these'],
 ]
 

@@ -31,7 +31,10 @@ export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails
 
 export const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
 
-type Lists = Pick<EmailRow, 'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments' | 'resentFrom'>
+type Lists = Pick<
+  EmailRow,
+  'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments' | 'resentFrom' | 'submittedBy'
+>
 
 export const toEmail = (row: Row): EmailRow => ({
   id: row.id as string,

@@ -12,6 +12,7 @@ import type { SearchFilter } from '../../port/ledger.js'
 import type { Range } from '../order/days.js'
 import { addressLc, ordsOfMessage, workspacesIn } from '../read/emails.js'
 import type { Statements } from '../read/statements.js'
+import { keysCalled } from './keys.js'
 import {
   type Direction,
   type IndexRange,
@@ -78,6 +79,8 @@ const expressionOf = (sql: Statements, accountId: string, subjects: boolean, ter
           .all(accountId, value, value)
           .map(({ n }) => TOKENS.pool(n as number)),
       ])
+    case 'key':
+      return anyOf([TOKENS.key(value), ...keysCalled(sql, accountId, value).map(TOKENS.key)])
     case 'has':
       return anyOf([TOKENS.attachment])
     case 'is':

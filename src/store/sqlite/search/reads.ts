@@ -18,6 +18,7 @@ import { TOP } from '../order/ord.js'
 import { addressLc, EMAIL, rangesFor, toEmail } from '../read/emails.js'
 import { boundaryOf, markOf } from '../read/marks.js'
 import type { Statements } from '../read/statements.js'
+import { keysCalled } from './keys.js'
 import type { Direction } from './leads.js'
 import { planOf } from './plan.js'
 import { tokensOf } from './tokens.js'
@@ -36,6 +37,11 @@ const createJudge = (sql: Statements, filter: SearchFilter) => {
   const { createdAfter, createdBefore } = filter
   const to = filter.to === null ? null : addressLc(filter.to)
   const asksRecipients = to !== null || needsRecipients(query)
+  const keys = new Set(
+    query.terms
+      .filter(({ field }) => field === 'key')
+      .flatMap(({ value }) => [value, ...keysCalled(sql, accountId, value)].map((id) => `${value} ${id}`)),
+  )
   const asksPool = query.terms.some(({ field }) => field === 'pool')
 
   const isInScope = (mail: EmailRow): boolean =>
@@ -65,6 +71,7 @@ const createJudge = (sql: Statements, filter: SearchFilter) => {
       poolId: (named?.id as string | undefined) ?? '',
       poolName: (named?.name as string | undefined) ?? '',
       isResent: mail.resentFrom != null,
+      isOfKey: (named) => keys.has(`${named} ${mail.submittedBy}`),
       hasAttachment: mail.attachments.length > 0,
       recipients: recipients.map((row) => ({
         address: row.address_lc as string,

@@ -48,6 +48,7 @@ interface Lists {
   readonly tags: readonly { readonly name: string; readonly value: string }[]
   readonly attachments: readonly unknown[]
   readonly resentFrom?: string | null
+  readonly submittedBy?: string | null
 }
 
 export const TOKENS = {
@@ -59,6 +60,7 @@ export const TOKENS = {
   senderStart: (address: string) => startSought('f', 'e', address, SENDER_CUTS),
   senderDomain: (domain: string) => token('c', domain),
   tag: (text: string) => token('g', fold(text)),
+  key: (id: string) => token('y', id),
   resent: 'x1',
   attachment: 'h1',
   test: 'm1',
@@ -69,7 +71,7 @@ export const TOKENS = {
 
 /** What a mail is found by, but for whose it is. */
 export const tokensOf = ({ sender, subject, lists, addresses }: Facts): string => {
-  const { tags, attachments, resentFrom } = JSON.parse(lists) as Lists
+  const { tags, attachments, resentFrom, submittedBy } = JSON.parse(lists) as Lists
   const tokens = new Set<string>()
   for (const word of wordsOf(subject)) {
     for (const piece of piecesOf(word)) tokens.add(TOKENS.word(piece))
@@ -85,6 +87,7 @@ export const tokensOf = ({ sender, subject, lists, addresses }: Facts): string =
   for (const { name, value } of tags) tokens.add(TOKENS.tag(name)).add(TOKENS.tag(`${name}:${value}`))
   if (attachments.length > 0) tokens.add(TOKENS.attachment)
   if (resentFrom != null) tokens.add(TOKENS.resent)
+  if (submittedBy != null) tokens.add(TOKENS.key(submittedBy))
   return [...tokens].join(' ')
 }
 

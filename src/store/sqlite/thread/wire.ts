@@ -92,6 +92,7 @@ const listsOf = (mail: NewEmail): string =>
     ...(mail.ignoreSuppressions === true && { insists: true }),
     ...(mail.trace != null && { trace: mail.trace }),
     ...(mail.resentFrom != null && { resentFrom: mail.resentFrom }),
+    ...(mail.submittedBy != null && { submittedBy: mail.submittedBy }),
   })
 
 const recipientsOf = (mail: NewEmail): WireRecipients => {
