@@ -7,6 +7,7 @@ import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/conn
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createMemory } from '../../src/store/sqlite/read/memory.js'
 import { CHANGES_STEP } from '../../src/store/sqlite/thread/changes.js'
+import { sessionFor, userFor } from './contract-identity.js'
 import { credentialFor, poolFor } from './contract-tenants.js'
 import { ground } from './fixture.js'
 
@@ -107,4 +108,15 @@ t.test('whatever a mail asks for is forgotten by the change of another process',
   t.equal((await daemon.credentialsByUsername('app')).length, 1)
   await other.revokeCredential(accountId, one.id)
   t.same(await daemon.credentialsByRange(), [])
+  // the last owner may not be shut out
+  const ana = userFor(at, { role: 'member' })
+  const session = sessionFor(at, { userId: ana.id })
+  await other.createUser(ana)
+  await other.createSession(session)
+  t.equal((await daemon.sessionByLookup(session.lookup))?.id, session.id)
+  t.equal((await daemon.user(accountId, ana.id))?.disabledAt, null)
+  await other.updateUser(accountId, ana.id, { disabledAt: ana.createdAt })
+  t.equal((await daemon.user(accountId, ana.id))?.disabledAt, ana.createdAt, 'who may no longer come')
+  await other.revokeSession(accountId, session.id)
+  t.equal(await daemon.sessionByLookup(session.lookup), null, 'a session that has ended')
 })

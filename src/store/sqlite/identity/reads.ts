@@ -1,8 +1,8 @@
 /**
  * NAME      reads - people, links and sessions
  * DESCRIPTION
- *   A page of the dashboard asks for a session and its person ten times; both are remembered until the next commit
- *   (memory.ts).
+ *   A page of the dashboard asks for a session and its person ten times; both are remembered as keys are, until
+ *   anything but mail on its way is committed (read/memory.ts).
  */
 
 import type { Page, Rows } from '../../../lifecycle/page.js'
