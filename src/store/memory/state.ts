@@ -9,6 +9,7 @@ import type { Clock } from '../../base/clock.js'
 import type { EventRow } from '../../lifecycle/event.js'
 import type { DsnRequest, EmailFacts, NewEmail, RecipientKind, Settled } from '../../lifecycle/facts.js'
 import type { Mode } from '../../lifecycle/page.js'
+import type { Action } from '../../mail/report/report.js'
 import type { Counts, Status } from '../../mail/status.js'
 import type { LogRow } from '../port/log.js'
 import type { HoldRow } from '../port/operations.js'
@@ -30,6 +31,7 @@ export interface Placed<Row> {
 /** Rows by their keys. */
 export class Table<Row> {
   readonly #rows = new Map<string, Placed<Row>>()
+  #sorted: readonly Placed<Row>[] | null = null
   constructor(private readonly state: Pick<State, 'last' | 'undo' | 'clock'>) {}
 
   get(key: string): Row | null {
@@ -40,13 +42,17 @@ export class Table<Row> {
     return this.#rows.get(key)?.ord ?? 0
   }
   /** In the order in which they were stored. */
-  all(): Placed<Row>[] {
-    return [...this.#rows.values()].sort((a, b) => a.ord - b.ord)
+  all(): readonly Placed<Row>[] {
+    this.#sorted ??= [...this.#rows.values()].sort((a, b) => a.ord - b.ord)
+    return this.#sorted
   }
   where(wanted: (row: Row) => boolean): Row[] {
     return this.all()
       .map(({ row }) => row)
       .filter(wanted)
+  }
+  keys(wanted: (row: Row) => boolean): string[] {
+    return [...this.#rows].flatMap(([key, { row }]) => (wanted(row) ? key : []))
   }
   /** A new row, at the next place or at one that it shares. */
   add(key: string, row: Row, ord = nextOrd(this.state)): number {
@@ -68,6 +74,7 @@ export class Table<Row> {
   #put(key: string, placed: Placed<Row> | undefined): void {
     const before = this.#rows.get(key)
     const write = (value: Placed<Row> | undefined): void => {
+      this.#sorted = null
       if (value === undefined) this.#rows.delete(key)
       else this.#rows.set(key, value)
     }
@@ -137,10 +144,21 @@ export interface Report {
   readonly octets: Uint8Array
 }
 
-export interface Pause {
+export interface PauseRow {
+  readonly id: string
   readonly poolId: string
   readonly from: number
   readonly to: number | null
+}
+
+/** A report that a sender is to get. */
+export interface PendingRow {
+  readonly emailId: string
+  readonly action: Action
+  readonly recipientId: string
+  /** What happened. */
+  readonly eventId: string
+  readonly at: number
 }
 
 export interface IdempotencyRow {
@@ -156,6 +174,8 @@ export interface State {
   readonly clock: Clock
   /** The last place that was given. */
   last: number
+  /** Where the log begins that can be followed. */
+  floor: number
   boots: number
   pepperMark: string | null
   /** How to take back what the running verb did. */
@@ -176,7 +196,8 @@ export interface State {
   readonly recipients: Table<Recipient>
   readonly events: Table<Logged>
   readonly reports: Table<Report>
-  readonly pauses: Table<Pause>
+  readonly pauses: Table<PauseRow>
+  readonly pending: Table<PendingRow>
 }
 
 /** What others are told once the verb is done. */
@@ -195,7 +216,7 @@ export const nextOrd = (state: Pick<State, 'last' | 'undo' | 'clock'>): number =
 }
 
 export const createState = (clock: Clock): State => {
-  const base = { clock, last: 0, boots: 0, pepperMark: null, undo: [] }
+  const base = { clock, last: 0, floor: 0, boots: 0, pepperMark: null, undo: [] }
   const state = base as unknown as State
   const table = <Row>(): Table<Row> => new Table<Row>(state)
   return Object.assign(state, {
@@ -215,6 +236,7 @@ export const createState = (clock: Clock): State => {
     events: table(),
     reports: table(),
     pauses: table(),
+    pending: table(),
   })
 }
 

@@ -1,0 +1,114 @@
+/**
+ * NAME      open - the store as Maps and the law: the model
+ * DESCRIPTION
+ *   It answers the verbs of the port by the rules of lifecycle/ and by nothing else; it
+ *   has no speed and no disk. Tests hold the engines against it. A crash is to drop a handle and
+ *   to open the same Maps again; two handles on the same Maps are two living stores.
+ * NOTES
+ *   What only an engine with files can do is in WITHOUT.
+ */
+import { type Clock, systemClock } from '../../base/clock.js'
+import { OutageError } from '../../base/fault.js'
+import { newId } from '../../base/id.js'
+import type { Settled } from '../../lifecycle/facts.js'
+import { beginningOf } from '../built-in.js'
+import type { Store } from '../port/store.js'
+import { VERBS } from '../port/verbs.js'
+import { createLedger } from './ledger.js'
+import { createLog } from './log.js'
+import { createOperations } from './operations.js'
+import { createPendingDsns } from './pending-dsns.js'
+import type { Plain } from './plain.js'
+import { createQueue } from './queue.js'
+import { createRecipients } from './recipients.js'
+import { createState, type Effects, type State, whole } from './state.js'
+import { createTenants } from './tenants.js'
+import { createUpkeep } from './upkeep.js'
+
+/** Maps as a fresh database has them. */
+export const createMemory = (clock: Clock = systemClock): State => {
+  const state = createState(clock)
+  const now = clock.now()
+  const account = { id: newId('acct', now), name: 'default', createdAt: now }
+  const log = createLog(state)
+  createTenants(state, log.addNotice).createAccount(account, beginningOf(account.id, now))
+  return state
+}
+
+const createListeners = <Told>() => {
+  const listeners = new Set<(told: Told) => void>()
+  const listen = (listener: (told: Told) => void): (() => void) => {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
+  return { listen, tell: (told: Told) => [...listeners].forEach((listener) => void listener(told)) }
+}
+
+/** There is no file of it. */
+const WITHOUT = {
+  backup() {
+    throw new Error('the model has nothing to copy')
+  },
+}
+
+export const openMemoryStore = (state: State): Store => {
+  let isOpen = false
+  const due = createListeners<void>()
+  const settled = createListeners<readonly Settled[]>()
+  const effects: Effects = { due: false, settled: [] }
+  const log = createLog(state)
+  const pending = createPendingDsns(state, log)
+  const people = createRecipients(state, effects, log, pending)
+  const parts = { state, boot: ++state.boots, effects, log, people, pending }
+  const verbs: Partial<Plain<Store>> = {
+    ...log,
+    ...pending,
+    ...createQueue(parts),
+    ...createOperations(parts),
+    ...createUpkeep(parts),
+    ...createLedger(state, log),
+    ...createTenants(state, log.addNotice),
+    ...WITHOUT,
+  }
+  /** Whole, and told of only when it is done. */
+  const run = (verb: (...args: never[]) => unknown, args: never[]): unknown => {
+    if (!isOpen) throw new OutageError('the store is not open')
+    effects.due = false
+    effects.settled = []
+    const answer = whole(state, () => verb(...args))
+    const told = effects.settled
+    if (effects.due) due.tell()
+    if (told.length > 0) settled.tell(told)
+    return answer
+  }
+  const promised = Object.fromEntries(
+    Object.keys(VERBS).map((name) => [
+      name,
+      async (...args: never[]) => {
+        const verb = verbs[name as keyof Store]
+        if (verb === undefined) throw new Error(`the model does not have ${name} yet`)
+        return run(verb as never, args)
+      },
+    ]),
+  )
+  const open = async (): Promise<void> => {
+    isOpen = true
+  }
+  const store = {
+    ...promised,
+    isMark: log.isMark,
+    touch: (...args: Parameters<Store['touch']>) => void run(verbs.touch as never, args as never),
+    onDue: due.listen,
+    onSettled: settled.listen,
+    onLeased: () => () => {},
+    ready: () => {},
+    open,
+    migrate: open,
+    async close() {
+      isOpen = false
+    },
+    broken: new Promise<Error>(() => {}),
+    by: () => store,
+  } as unknown as Store
+  return store
+}

@@ -1,0 +1,252 @@
+/**
+ * NAME      operations - what is done to the queue by whoever runs it
+ */
+import { covers } from '../../lifecycle/holds.js'
+import { observed } from '../../lifecycle/observed.js'
+import { effectOf, stateOf } from '../../lifecycle/orders.js'
+import { moved } from '../../lifecycle/pauses.js'
+import { adjustTimes } from '../../lifecycle/times.js'
+import type { Operations, QueueEntry, QueueOrder, QueueScope } from '../port/operations.js'
+import { poolFor } from '../port/tenants/routes.js'
+import type { Tenants } from '../port/tenants/tenants.js'
+import type { QueueDepth, Times } from '../port/upkeep.js'
+import type { Plain } from './plain.js'
+import type { QueueParts } from './queue.js'
+import { pausesOf } from './recipients.js'
+import type { Recipient } from './state.js'
+import { listed, notePauses } from './tenants.js'
+
+const queued = (one: Recipient) => ({
+  ...one,
+  isLeased: one.boot !== null,
+  isAttempting: one.boot !== null && one.attempting !== null,
+})
+
+export const createOperations = ({ state, effects, people }: QueueParts) => {
+  const { recipients, holds, workspaces, pools } = state
+  const accountOf = (one: Recipient): string => people.mailOf(one).accountId
+  /** What waits of a scope, in the order of the queue. */
+  const inScope = (scope: QueueScope): Recipient[] =>
+    recipients
+      .where(
+        (one) =>
+          stateOf(queued(one)) !== null &&
+          covers(scope, { ...one, accountId: accountOf(one), address: one.address.toLowerCase() }),
+      )
+      .sort(
+        (a, b) =>
+          pools.ordOf(a.poolId) - pools.ordOf(b.poolId) ||
+          workspaces.ordOf(a.workspaceId) - workspaces.ordOf(b.workspaceId) ||
+          (a.dueAt ?? 0) - (b.dueAt ?? 0) ||
+          (a.id < b.id ? -1 : 1),
+      )
+  const isStanding = (held: string | null): boolean =>
+    held !== null &&
+    (holds.get(held) !== null || (workspaces.get(held) ?? state.deleted.get(held))?.suspendedAt != null)
+
+  const end = (one: Recipient, { action, reason, now }: QueueOrder): boolean => {
+    const base = { recipientId: one.id, at: now, source: 'operator' } as const
+    const outcome =
+      action === 'purge'
+        ? observed({ ...base, seen: 'purged', reason, detail: { action: 'purged' } })
+        : observed({
+            ...{ ...base, seen: 'discarded', reason: 'workspace_deleted' },
+            detail: { action: 'workspace_deleted', note: reason },
+          })
+    return people.settle(outcome)?.applied ?? false
+  }
+
+  const move = (one: Recipient, to: string, { reason, now }: QueueOrder, unlease: boolean): void => {
+    const at = one.held === null ? now : (one.heldAt ?? now)
+    const queuedAt = moved(pausesOf(state, one.poolId), pausesOf(state, to), one.queuedAt, at)
+    const waits = one.status === 'queued' || one.status === 'deferred'
+    recipients.change(one.id, {
+      ...{ poolId: to, queuedAt },
+      ...(unlease && { boot: null, leaseUntil: null, leaseGen: one.leaseGen + 1, dueAt: waits ? now : null }),
+    })
+    state.mails.change(one.emailId, { poolId: to })
+    const more = { from_pool: one.poolId, to_pool: to }
+    people.note(one, { action: 'rerouted', did: 'rerouted', reason, now, more })
+  }
+
+  const apply = (one: Recipient, order: QueueOrder): boolean => {
+    const { action, now, reason, routing, hold = null, liveOnly = false } = order
+    const to = routing ? poolFor(routing.to, one.address) : order.to
+    const from = routing ? poolFor(routing.from, one.address) : null
+    const facts = {
+      ...queued(one),
+      isSandbox: pools.get(one.poolId)?.kind === 'sandbox',
+      isHoldStanding: isStanding(one.held),
+    }
+    const terms = { action, now, hold, liveOnly, ...(to !== null && { route: { from, to } }) }
+    const effect = effectOf(facts, terms)
+    if (effect === null || effect === 'hold') return false
+    if (effect === 'end') return end(one, order)
+    if (effect === 'free') people.free(one, { action: 'released', did: 'released', reason, now })
+    else if (effect === 'due') {
+      recipients.change(one.id, { dueAt: now })
+      people.note(one, { action: 'retried', did: 'retried', reason, now })
+    } else move(one, to ?? '', order, effect === 'move_unleased')
+    effects.due = true
+    return true
+  }
+
+  const operate = (order: QueueOrder): number => {
+    const { scope, hold = null } = order
+    if (order.action === 'release')
+      for (const row of holds.where((one) => one.accountId === scope.accountId)) {
+        const isSame =
+          row.workspaceId === scope.workspaceId &&
+          row.poolId === scope.poolId &&
+          row.domain === scope.domain &&
+          row.emailId === scope.emailId
+        if (hold === null ? isSame : row.id === hold) holds.delete(row.id)
+      }
+    // of a hold that is lifted alone, what it keeps is found wherever it is of the mail
+    const meant = hold === null ? scope : { ...scope, emailId: null }
+    return inScope(meant).filter((one) => apply(recipients.get(one.id) as Recipient, order)).length
+  }
+
+  const rest = (
+    scope: QueueScope,
+    hold: { readonly id: string; readonly reason: string },
+    now: number,
+  ): number => {
+    const resting = inScope(scope).filter((one) => stateOf(queued(one)) === 'waiting')
+    for (const one of resting) people.hold(one, hold, now)
+    return resting.length
+  }
+
+  const entry = (one: Recipient): QueueEntry => {
+    const { id: recipientId, emailId, workspaceId, poolId, address, status, attempts, dueAt, held } = one
+    const { isLeased: underWay, isAttempting: attempting } = queued(one)
+    return {
+      ...{ recipientId, emailId, workspaceId, poolId, address, status, attempts, dueAt, held },
+      ...{ underWay, attempting, lastResponse: one.lastResponse },
+    }
+  }
+
+  const operations: Pick<
+    Plain<Operations>,
+    'hold' | 'holds' | 'listHolds' | 'operate' | 'queueCount' | 'entriesOf' | 'heldDepth'
+  > = {
+    hold(row) {
+      holds.add(row.id, row)
+      return rest(row, row, row.createdAt)
+    },
+    holds: (accountId) => holds.where((row) => row.accountId === accountId),
+    listHolds: (accountId, page, workspaceId = null) =>
+      listed(
+        holds,
+        (row) => row.accountId === accountId && (workspaceId === null || row.workspaceId === workspaceId),
+        page,
+      ),
+    operate,
+    queueCount(scope) {
+      const isHidden = (one: Recipient) =>
+        scope.liveOnly === true && pools.get(one.poolId)?.kind === 'sandbox'
+      const entries = inScope(scope).filter((one) => !isHidden(one))
+      const underWay = entries.filter((one) => one.boot !== null).length
+      const waiting = entries.filter((one) => one.boot === null && one.dueAt !== null).length
+      return { waiting, held: entries.length - waiting - underWay, underWay }
+    },
+    entriesOf: (emailIds) =>
+      emailIds.flatMap((id) =>
+        recipients.where((one) => one.emailId === id && stateOf(queued(one)) !== null).map(entry),
+      ),
+    heldDepth: (of) =>
+      pairs(recipients.where((one) => one.held !== null && isOf(one, of))).map(([pair, rows]) => ({
+        ...pair,
+        held: rows.length,
+      })),
+  }
+
+  const isOf = (one: Recipient, of?: Parameters<Operations['heldDepth']>[0]): boolean =>
+    of === undefined ||
+    (accountOf(one) === of.accountId && (of.workspaceId === null || of.workspaceId === one.workspaceId))
+
+  const pairs = (rows: readonly Recipient[]) => {
+    const found = new Map<string, Recipient[]>()
+    const placeOf = (one: Recipient): string =>
+      [pools.ordOf(one.poolId), workspaces.ordOf(one.workspaceId)]
+        .map((n) => String(n).padStart(17, '0'))
+        .join()
+    for (const one of rows) found.set(placeOf(one), [...(found.get(placeOf(one)) ?? []), one])
+    return [...found]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, group]) => {
+        const { poolId, workspaceId } = group[0] as Recipient
+        return [{ poolId, workspaceId }, group] as const
+      })
+  }
+
+  const depth = (of?: Parameters<Operations['heldDepth']>[0]): QueueDepth[] => {
+    const now = state.clock.now()
+    return pairs(recipients.where((one) => (one.dueAt !== null || one.boot !== null) && isOf(one, of))).map(
+      ([pair, rows]) => {
+        const times = rows.flatMap((one) => one.dueAt ?? [])
+        return {
+          ...pair,
+          due: times.filter((at) => at <= now).length,
+          leased: rows.filter((one) => one.boot !== null).length,
+          waiting: times.filter((at) => at > now).length,
+          oldestDueAt: times.length === 0 ? null : Math.min(...times),
+        }
+      },
+    )
+  }
+
+  const times: Plain<Times> = {
+    adjustTimes(now, by, longestWait) {
+      let shifted = 0
+      for (const one of recipients.where(() => true)) {
+        const { isLeased, ...after } = adjustTimes(
+          { ...one, isLeased: one.boot !== null },
+          { now, by, longestWait },
+        )
+        if (by !== 0) shifted += after.queuedAt === one.queuedAt && after.updatedAt === one.updatedAt ? 0 : 1
+        else if (JSON.stringify(after) !== JSON.stringify(one)) shifted++
+        recipients.change(one.id, after)
+      }
+      for (const row of state.pauses.where(() => by !== 0))
+        state.pauses.change(row.id, { from: row.from + by, to: row.to === null ? null : row.to + by })
+      if (shifted > 0) effects.due = true
+      return shifted
+    },
+  }
+
+  const updateWorkspace: Plain<Tenants>['updateWorkspace'] = (id, change, moving) => {
+    const row = workspaces.get(id)
+    const isTaken = (other: { id: string; accountId: string; slug: string }): boolean =>
+      other.accountId === row?.accountId && other.id !== id && other.slug === change.slug
+    if (workspaces.where(isTaken).length > 0) return 'not_unique'
+    workspaces.change(id, change)
+    if (change.poolId !== undefined) notePauses(state, state.clock.now())
+    if (moving !== undefined) {
+      const { accountId, from, to, now } = moving
+      const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
+      const reason = 'the workspace has another pool'
+      operate({ action: 'reroute', scope, to: null, routing: { from, to }, reason, now })
+    }
+    return 'done'
+  }
+
+  const suspending: Pick<Plain<Tenants>, 'updateWorkspace' | 'suspendWorkspace' | 'resumeWorkspace'> = {
+    updateWorkspace,
+    suspendWorkspace({ id, accountId }, reason, now) {
+      const suspendedAt = workspaces.get(id)?.suspendedAt ?? now
+      workspaces.change(id, { suspendedAt, suspendedReason: reason })
+      const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
+      return rest(scope, { id, reason: reason ?? 'the workspace is suspended' }, now)
+    },
+    resumeWorkspace(id, now) {
+      if (workspaces.get(id)?.suspendedAt == null) return 0
+      workspaces.change(id, { suspendedAt: null, suspendedReason: null })
+      const resting = recipients.where((one) => one.held === id)
+      const reason = 'the workspace is no longer suspended'
+      for (const one of resting) people.free(one, { action: 'resumed', did: 'released', reason, now })
+      return resting.length
+    },
+  }
+  return { ...operations, ...suspending, ...times, depth }
+}
