@@ -3,7 +3,7 @@ import t from 'tap'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { createGiver } from '../../src/store/sqlite/order/giver.js'
 import { ordAt, timeOf } from '../../src/store/sqlite/order/ord.js'
-import { migrate } from '../../src/store/sqlite/schema/migrate.js'
+import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import { HOUR, T0 } from './fixture.js'
 
 const open = (dir: string) => {

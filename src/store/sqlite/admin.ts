@@ -9,12 +9,12 @@ import { createBodyStore } from './body/body-store.js'
 import { type Db, logOf, openReader } from './connect.js'
 import { takeFiles } from './kept-files.js'
 import { StoreBusyError, takeDaemonLock } from './lock.js'
+import { versionIn } from './migrate/before.js'
+import { wantedBy } from './migrate/migrate.js'
+import { STEPS } from './migrate/steps.js'
 import { createStatements } from './read/statements.js'
 import { putToRest } from './restored.js'
 import { compactFile } from './room/shrink.js'
-import { versionIn } from './schema/before.js'
-import { wantedBy } from './schema/migrate.js'
-import { STEPS } from './schema/steps.js'
 
 const isLocked = (dataDir: string): boolean => {
   if (!existsSync(join(dataDir, 'daemon.lock'))) return false

@@ -6,8 +6,8 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { startThread } from '../../../base/host/thread.js'
+import { NewerDatabaseError } from '../migrate/migrate.js'
 import type { Notice, Order, WriterSettings } from '../protocol.js'
-import { NewerDatabaseError } from '../schema/migrate.js'
 
 export interface Writer {
   /** A new client's port to the writer. */

@@ -8,7 +8,7 @@
 import { DEFAULT_POOL, freshPool, numbered } from '../../built-in.js'
 import type { Db } from '../connect.js'
 import type { Giver } from '../order/giver.js'
-import { POOLS } from './tables.js'
+import { POOLS } from '../schema/tables.js'
 
 /** Whose pool is the account's default one is asked for each pool that is read. */
 export const OWN_POOLS_STEP = `

@@ -11,10 +11,10 @@ import { newId } from '../../../base/id.js'
 import { beginningOf } from '../../built-in.js'
 import type { Db } from '../connect.js'
 import { createGiver, type Giver } from '../order/giver.js'
+import type { Table } from '../schema/record.js'
+import { ACCOUNTS, POOLS, WORKSPACES } from '../schema/tables.js'
 import { giveOwnPools, OWN_POOLS_STEP } from './own-pools.js'
-import type { Table } from './record.js'
 import { runStep, STEPS } from './steps.js'
-import { ACCOUNTS, POOLS, WORKSPACES } from './tables.js'
 
 /** The database was written by a newer Postern than this one. */
 export class NewerDatabaseError extends Error {

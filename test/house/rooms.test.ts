@@ -1,0 +1,108 @@
+/**
+ * Inside a room the arrows go one way, too: the folders of a folder import each other without a circle.
+ * Files beside the folders are the ground or the roof of the room and are not counted. And a function is
+ * something that one can see at once. What does not keep to it yet is listed; the lists may only shrink.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative, sep } from 'node:path'
+import t from 'tap'
+import ts from 'typescript'
+import { LONG_FUNCTIONS } from './long-functions.js'
+
+const SRC = join(import.meta.dirname, '..', '..', '..', 'src')
+const MOST_LINES = 50
+
+/** Imports that go back up, from and to; `*` is any file. */
+const BACK: readonly (readonly [from: string, to: string])[] = [
+  ['relay/dialogue/trial.ts', 'relay/oauth/tokens.ts'],
+  ['store/port/watch/incident.ts', 'store/port/tenants/tenants.ts'],
+  ['*', 'store/sqlite/write/context.ts'],
+  ['store/sqlite/write/verbs.ts', '*'],
+  ['*', 'store/sqlite/thread/wire.ts'],
+  ['store/sqlite/migrate/steps.ts', 'store/sqlite/thread/changes.ts'],
+  ['store/sqlite/operate/erase.ts', 'store/sqlite/write/reports.ts'],
+  ['store/sqlite/operate/hold-recipient.ts', 'store/sqlite/write/events.ts'],
+  ['store/sqlite/operate/times.ts', 'store/sqlite/write/lease.ts'],
+  ['store/sqlite/owed/owe.ts', 'store/sqlite/write/events.ts'],
+]
+
+const files = (dir: string): string[] =>
+  readdirSync(dir, { withFileTypes: true }).flatMap((entry) =>
+    entry.isDirectory()
+      ? files(join(dir, entry.name))
+      : /\.tsx?$/.test(entry.name)
+        ? [join(dir, entry.name)]
+        : [],
+  )
+const all = files(SRC).map((file) => relative(SRC, file))
+
+const importsOf = (file: string): string[] =>
+  [...readFileSync(join(SRC, file), 'utf8').matchAll(/(?:\bfrom|\bimport\()\s*'(\.[^']+)\.js'/g)]
+    .map(([, name = '']) => normalize(join(dirname(file), `${name}.ts`)))
+    .map((name) => (existsSync(join(SRC, name)) ? name : `${name}x`))
+
+const isBack = (from: string, to: string): boolean =>
+  BACK.some(([a, b]) => (a === '*' || join(a) === from) && (b === '*' || join(b) === to))
+
+/** The folder that two files share, and the folders in it that hold one each; null when one lies in it itself. */
+const apart = (from: string, to: string): readonly [within: string, a: string, b: string] | null => {
+  const [a, b] = [from.split(sep), to.split(sep)]
+  let depth = 0
+  while (depth < a.length - 1 && depth < b.length - 1 && a[depth] === b[depth]) depth++
+  if (depth === 0 || depth >= a.length - 1 || depth >= b.length - 1) return null
+  return [a.slice(0, depth).join('/'), a[depth] ?? '', b[depth] ?? '']
+}
+
+t.test('the folders of a room import each other one way', async (t) => {
+  const arrows = new Map<string, Map<string, string>>()
+  for (const from of all)
+    for (const to of importsOf(from)) {
+      const parts = isBack(from, to) ? null : apart(from, to)
+      if (parts === null) continue
+      const [within, a, b] = parts
+      const of = arrows.get(`${within}/${a}`) ?? new Map<string, string>()
+      arrows.set(`${within}/${a}`, of.set(`${within}/${b}`, `${from} imports ${to}`))
+    }
+  const done = new Set<string>()
+  const visit = (folder: string, path: readonly string[], whys: readonly string[]): void => {
+    if (path.includes(folder)) {
+      t.fail(`a circle of folders: ${whys.slice(path.indexOf(folder)).join('; ')}`)
+      return
+    }
+    if (done.has(folder)) return
+    for (const [next, why] of arrows.get(folder) ?? []) visit(next, [...path, folder], [...whys, why])
+    done.add(folder)
+  }
+  for (const folder of arrows.keys()) visit(folder, [], [])
+  t.ok(done.size > 0)
+})
+
+/** Functions of more than MOST_LINES, by file and name. */
+const longFunctionsOf = (file: string): (readonly [where: string, lines: number])[] => {
+  const kind = file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS
+  const text = readFileSync(join(SRC, file), 'utf8')
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true, kind)
+  const found: (readonly [string, number])[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+      const lineAt = (place: number): number => source.getLineAndCharacterOfPosition(place).line
+      const lines = lineAt(node.end) - lineAt(node.getStart()) + 1
+      const named = node.name ?? (node.parent as { readonly name?: ts.Node }).name
+      if (lines > MOST_LINES)
+        found.push([`${file.split(sep).join('/')} ${named?.getText() ?? ''}`.trim(), lines])
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return found
+}
+
+t.test('a function has at most 50 lines', async (t) => {
+  const found = new Map(all.flatMap(longFunctionsOf))
+  for (const [where, lines] of found) {
+    const most = LONG_FUNCTIONS[where] ?? MOST_LINES
+    t.ok(lines <= most, `${where} has ${lines} lines, at most ${most}`)
+  }
+  for (const where of Object.keys(LONG_FUNCTIONS))
+    if (!found.has(where)) t.comment(`take it out of long-functions.ts: ${where}`)
+})
