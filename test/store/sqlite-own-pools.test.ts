@@ -6,8 +6,8 @@ import t from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
 import { type Db, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { runStep, STEPS } from '../../src/store/sqlite/migrate/steps.js'
+import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { page, T0 } from './fixture.js'
 
 const OLD_VERSION = 8
