@@ -6,22 +6,17 @@ import type { AuditFilter, AuditRow } from '../store/port/tenants/audit.js'
 import { command, type Subject } from './command.js'
 import { withHouse } from './context.js'
 import { collect } from './rows.js'
-import { type Paint, table } from './terminal.js'
+import { tableOf } from './terminal.js'
 import { readPast } from './time.js'
 
-const rowsTable = (paint: Paint, rows: readonly AuditRow[]): string =>
-  table(
-    paint,
-    ['at', 'who', 'from', 'action', 'what', 'detail'],
-    rows.map(({ at, actor, action, object, detail }) => [
-      new Date(at).toISOString(),
-      actor.name ?? actor.id,
-      actor.address ?? actor.kind,
-      action,
-      object.id ?? object.type,
-      JSON.stringify(detail),
-    ]),
-  )
+const rowsTable = tableOf<AuditRow>([
+  ['at', ({ at }) => new Date(at).toISOString()],
+  ['who', ({ actor }) => actor.name ?? actor.id],
+  ['from', ({ actor }) => actor.address ?? actor.kind],
+  ['action', 'action'],
+  ['what', ({ object }) => object.id ?? object.type],
+  ['detail', ({ detail }) => JSON.stringify(detail)],
+])
 
 const list = command({
   usage: 'list',

@@ -56,8 +56,11 @@ type Positional<P extends PositionalOptions> = P extends { array: true; demandOp
     ? string
     : string | undefined
 
+/** What a command is given of these options. */
+export type OptionArgs<O extends Named<Options>> = ArgumentsCamelCase<InferredOptionTypes<O>>
+
 type ArgsOf<P extends Named<PositionalOptions>, O extends Named<Options>> = Globals &
-  Consent & { readonly [key in keyof P]: Positional<P[key]> } & ArgumentsCamelCase<InferredOptionTypes<O>>
+  Consent & { readonly [key in keyof P]: Positional<P[key]> } & OptionArgs<O>
 
 interface Spec<P extends Named<PositionalOptions>, O extends Named<Options>> {
   readonly usage: string

@@ -3,22 +3,17 @@
  */
 import type { CredentialRow } from '../store/port/tenants/tenants.js'
 import { loginText } from '../tenant/credential.js'
-import { type Paint, table } from './terminal.js'
+import { tableOf } from './terminal.js'
 import { ago } from './time.js'
 
-export const credentialTable = (paint: Paint, rows: readonly CredentialRow[]): string =>
-  table(
-    paint,
-    ['id', 'login', 'workspace', 'mode', 'imported', 'last used'],
-    rows.map((row) => [
-      row.id,
-      loginText(row),
-      row.workspaceId,
-      row.mode,
-      row.imported ? 'yes' : 'no',
-      row.lastUsedAt === null ? 'never' : ago(row.lastUsedAt),
-    ]),
-  )
+export const credentialTable = tableOf<CredentialRow>([
+  ['id', 'id'],
+  ['login', loginText],
+  ['workspace', 'workspaceId'],
+  ['mode', 'mode'],
+  ['imported', ({ imported }) => (imported ? 'yes' : 'no')],
+  ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
+])
 
 export const WORKSPACE = {
   workspace: {

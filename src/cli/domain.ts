@@ -20,7 +20,7 @@ import { command, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
-import { type Paint, table } from './terminal.js'
+import { type Paint, table, tableOf } from './terminal.js'
 
 const groundOf = ({ ground, store }: House): DomainGround => ({ ...ground, store })
 
@@ -52,6 +52,14 @@ const signers = (row: DomainRow): string =>
     .map(({ selector }) => selector)
     .join(' ')
 
+const domainTable = tableOf<DomainRow>([
+  ['domain', 'name'],
+  ['verified', ({ verifiedAt }) => (verifiedAt === null ? 'no' : 'yes')],
+  ['signs with', signers],
+  ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
+  ['id', 'id'],
+])
+
 const list = command({
   usage: 'list',
   summary: 'All sending domains, newest first',
@@ -60,18 +68,7 @@ const list = command({
       const rows = await collect((page) => store.domains(account.id, page))
       terminal.data(
         rows.map((row) => domainRecord(row)),
-        (paint) =>
-          table(
-            paint,
-            ['domain', 'verified', 'signs with', 'workspace', 'id'],
-            rows.map((row) => [
-              row.name,
-              row.verifiedAt === null ? 'no' : 'yes',
-              signers(row),
-              row.workspaceId ?? 'all',
-              row.id,
-            ]),
-          ),
+        (paint) => domainTable(paint, rows),
       )
     }),
 })

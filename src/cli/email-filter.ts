@@ -8,6 +8,7 @@ import { STATUSES } from '../mail/status.js'
 import { dayIn } from '../statistics/zone.js'
 import type { EmailFilter } from '../store/port/ledger.js'
 import { findWorkspace } from '../tenant/workspace.js'
+import type { OptionArgs } from './command.js'
 import type { House } from './context.js'
 import { badInput } from './exit.js'
 import { readPast } from './time.js'
@@ -22,15 +23,7 @@ export const FILTERS = {
   until: { type: 'string', describe: 'Only older: 2h, or an RFC 3339 time' },
 } as const
 
-export interface FilterArgs {
-  readonly workspace?: string | undefined
-  readonly status?: EmailFilter['status'] | undefined
-  readonly mode?: 'live' | 'test' | undefined
-  readonly to?: string | undefined
-  readonly tag?: string | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
-}
+type FilterArgs = OptionArgs<typeof FILTERS>
 
 export const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<EmailFilter> => {
   const [, name, value] = /^([^:]+):(.*)$/.exec(args.tag ?? '') ?? []

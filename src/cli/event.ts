@@ -11,7 +11,7 @@ import { loggedEvent } from '../record/event.js'
 import { MarkCodec } from '../record/mark.js'
 import type { LogFilter, LogRow } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command, type Subject } from './command.js'
+import { command, type OptionArgs, type Subject } from './command.js'
 import { type House, withHouse } from './context.js'
 import { badInput } from './exit.js'
 import { followLog } from './follow.js'
@@ -29,16 +29,7 @@ const FILTERS = {
   since: { type: 'string', describe: 'Only newer: 2h, or an RFC 3339 time' },
 } as const
 
-interface FilterArgs {
-  readonly workspace?: string | undefined
-  readonly mode?: 'live' | 'test' | undefined
-  readonly type?: readonly string[] | undefined
-  readonly email?: string | undefined
-  readonly recipient?: string | undefined
-  readonly change?: boolean | undefined
-  readonly since?: string | undefined
-  readonly until?: string | undefined
-}
+type FilterArgs = OptionArgs<typeof FILTERS> & { readonly until?: string | undefined }
 
 const readTypes = (texts: readonly string[] | undefined): readonly EventType[] | null =>
   texts?.map((text) => {

@@ -7,22 +7,17 @@ import { decideIncident, findIncident } from '../tenant/suppression.js'
 import { command } from './command.js'
 import { withHouse } from './context.js'
 import { collect } from './rows.js'
-import { type Paint, table } from './terminal.js'
+import { tableOf } from './terminal.js'
 
-const rowsTable = (paint: Paint, rows: readonly KnownIncident[]): string =>
-  table(
-    paint,
-    ['id', 'domain', 'said', 'refused', 'pending', 'since', 'decision'],
-    rows.map((row) => [
-      row.id,
-      row.domain,
-      row.said,
-      incidentText(row),
-      String(row.pending),
-      new Date(row.createdAt).toISOString(),
-      row.decision ?? 'open',
-    ]),
-  )
+const rowsTable = tableOf<KnownIncident>([
+  ['id', 'id'],
+  ['domain', 'domain'],
+  ['said', 'said'],
+  ['refused', incidentText],
+  ['pending', 'pending'],
+  ['since', ({ createdAt }) => new Date(createdAt).toISOString()],
+  ['decision', ({ decision }) => decision ?? 'open'],
+])
 
 const incidents = command({
   usage: 'incidents [id]',

@@ -13,7 +13,7 @@ import { type House, withHouse } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
-import { table } from './terminal.js'
+import { tableOf } from './terminal.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, job_…' } } as const
 
@@ -73,28 +73,24 @@ const find = async ({ store, account }: House, id: string): Promise<JobRow> => {
   return row
 }
 
+const jobTable = tableOf<JobRow>([
+  ['id', 'id'],
+  ['created', ({ createdAt }) => new Date(createdAt).toISOString()],
+  ['action', 'action'],
+  ['state', 'state'],
+  ['matched', ({ matched, isCapped }) => `${matched}${isCapped ? '+' : ''}`],
+  ['done', 'done'],
+  ['failed', 'failed'],
+  ['reason', 'reason'],
+])
+
 const list = command({
   usage: 'list',
   summary: 'Jobs that run or ended in the last 30 days, newest first',
   run: (args, terminal) =>
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.jobs(account.id, page, null))
-      terminal.data(rows.map(jobRecord), (paint) =>
-        table(
-          paint,
-          ['id', 'created', 'action', 'state', 'matched', 'done', 'failed', 'reason'],
-          rows.map((row) => [
-            row.id,
-            new Date(row.createdAt).toISOString(),
-            row.action,
-            row.state,
-            `${row.matched}${row.isCapped ? '+' : ''}`,
-            String(row.done),
-            String(row.failed),
-            row.reason,
-          ]),
-        ),
-      )
+      terminal.data(rows.map(jobRecord), (paint) => jobTable(paint, rows))
     }),
 })
 

@@ -8,13 +8,24 @@
 import { Fault } from '../base/fault.js'
 import { apiKey, createdKey } from '../http/render.js'
 import { removed } from '../record/removed.js'
+import type { KeyRow } from '../store/port/tenants/tenants.js'
 import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
 import { withHouse } from './context.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
-import { table } from './terminal.js'
+import { tableOf } from './terminal.js'
 import { ago, readInstant } from './time.js'
+
+const keyTable = tableOf<KeyRow>([
+  ['id', 'id'],
+  ['name', 'name'],
+  ['prefix', keyPrefix],
+  ['scope', 'scope'],
+  ['workspace', 'workspaceId'],
+  ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
+  ['expires', ({ expiresAt }) => (expiresAt === null ? 'never' : new Date(expiresAt).toISOString())],
+])
 
 const list = command({
   usage: 'list',
@@ -22,21 +33,7 @@ const list = command({
   run: (args, terminal) =>
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.keys(account.id, page))
-      terminal.data(rows.map(apiKey), (paint) =>
-        table(
-          paint,
-          ['id', 'name', 'prefix', 'scope', 'workspace', 'last used', 'expires'],
-          rows.map((row) => [
-            row.id,
-            row.name,
-            keyPrefix(row),
-            row.scope,
-            row.workspaceId,
-            row.lastUsedAt === null ? 'never' : ago(row.lastUsedAt),
-            row.expiresAt === null ? 'never' : new Date(row.expiresAt).toISOString(),
-          ]),
-        ),
-      )
+      terminal.data(rows.map(apiKey), (paint) => keyTable(paint, rows))
     }),
 })
 

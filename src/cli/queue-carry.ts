@@ -17,7 +17,7 @@ import { isId, newId } from '../base/id.js'
 import type { CarriedMail, CarryTarget, LotRow, LotState } from '../store/port/carry.js'
 import type { QueueScope } from '../store/port/operations.js'
 import { queueMatches } from '../tenant/queue/orders.js'
-import { command } from './command.js'
+import { command, type OptionArgs } from './command.js'
 import { type House, withHouse } from './context.js'
 import { Refusal } from './exit.js'
 import {
@@ -36,14 +36,7 @@ import { ago } from './time.js'
 const { workspace, pool, email, all } = SCOPE
 const PARTS = { workspace, pool, email, all }
 
-interface PartArgs {
-  readonly workspace: string | undefined
-  readonly pool: string | undefined
-  readonly email: string | undefined
-  readonly all: boolean | undefined
-}
-
-const scopeOf = (house: House, verb: string, args: PartArgs): Promise<QueueScope> =>
+const scopeOf = (house: House, verb: string, args: OptionArgs<typeof PARTS>): Promise<QueueScope> =>
   scopeFor(house, verb, { ...args, domain: undefined, upstream: undefined })
 
 /** Ids of all mails of a lot. */

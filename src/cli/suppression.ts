@@ -22,12 +22,12 @@ import {
   suppress,
 } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
-import { command, type Subject, WHY } from './command.js'
+import { command, type OptionArgs, type Subject, WHY } from './command.js'
 import { asOneOrder, type House, withHouse } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
 import { collect } from './rows.js'
-import { type Paint, table } from './terminal.js'
+import { tableOf } from './terminal.js'
 import { readInstant } from './time.js'
 
 const PLACE = {
@@ -36,11 +36,7 @@ const PLACE = {
   mode: { choices: ['live', 'test'], default: 'live', describe: 'The list for live or for test mail' },
 } as const
 
-interface PlaceArgs {
-  readonly workspace: string
-  readonly account: boolean
-  readonly mode: string
-}
+type PlaceArgs = OptionArgs<typeof PLACE>
 
 const placeOf = async ({ ground, account }: House, args: PlaceArgs) => {
   if (!args.account) {
@@ -71,12 +67,13 @@ const pendingOf = async (house: House, args: PlaceArgs & { readonly origin?: unk
 
 const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
-const rowsTable = (paint: Paint, rows: readonly SuppressionRow[]): string =>
-  table(
-    paint,
-    ['email', 'origin', 'reason', 'created', 'expires'],
-    rows.map((row) => [row.email, row.origin, row.reason, day(row.createdAt), day(row.expiresAt) ?? 'never']),
-  )
+const rowsTable = tableOf<SuppressionRow>([
+  ['email', 'email'],
+  ['origin', 'origin'],
+  ['reason', 'reason'],
+  ['created', ({ createdAt }) => day(createdAt)],
+  ['expires', ({ expiresAt }) => day(expiresAt) ?? 'never'],
+])
 
 const list = command({
   usage: 'list',

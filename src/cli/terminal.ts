@@ -99,6 +99,18 @@ export const table = (
   return lines.join('\n').replace(/ +$/gm, '')
 }
 
+/** What each column is called, and what stands in it: a member of the row, or what is made of it. */
+export type Columns<Row> = readonly (readonly [head: string, cell: keyof Row | ((row: Row) => unknown)])[]
+
+export const tableOf =
+  <Row>(columns: Columns<Row>) =>
+  (paint: Paint, rows: readonly Row[]): string =>
+    table(
+      paint,
+      columns.map(([head]) => head),
+      rows.map((row) => columns.map(([, cell]) => (typeof cell === 'function' ? cell(row) : row[cell]))),
+    )
+
 /** One record, a line for each field. */
 export const fields = (paint: Paint, pairs: readonly (readonly [string, unknown])[]): string => {
   const width = Math.max(...pairs.map(([name]) => name.length))

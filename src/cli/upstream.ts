@@ -20,7 +20,7 @@ import { upstreamText } from './pool.js'
 import { upstreamRecord } from './record.js'
 import { type Live, relayState } from './relay-state.js'
 import { collect } from './rows.js'
-import { type Paint, table } from './terminal.js'
+import { type Paint, table, tableOf } from './terminal.js'
 import { ago } from './time.js'
 
 interface Place {
@@ -83,22 +83,17 @@ const ONE = {
   ref: { type: 'string', demandOption: true, describe: 'Id, host, host:port, or a pool' },
 } as const
 
-const placeTable = (paint: Paint, places: readonly Place[]): string =>
-  table(
-    paint,
-    ['upstream', 'pool', 'state', 'tls', 'weight', 'priority', 'connections', 'rate', 'id'],
-    places.map(({ pool, upstream: row }) => [
-      upstreamText(row),
-      pool.name,
-      row.state,
-      row.tls,
-      row.weight,
-      row.priority,
-      row.maxConnections,
-      row.rate === null ? 'any' : `${row.rate}/s`,
-      row.id,
-    ]),
-  )
+const placeTable = tableOf<Place>([
+  ['upstream', ({ upstream }) => upstreamText(upstream)],
+  ['pool', ({ pool }) => pool.name],
+  ['state', ({ upstream }) => upstream.state],
+  ['tls', ({ upstream }) => upstream.tls],
+  ['weight', ({ upstream }) => upstream.weight],
+  ['priority', ({ upstream }) => upstream.priority],
+  ['connections', ({ upstream }) => upstream.maxConnections],
+  ['rate', ({ upstream: { rate } }) => (rate === null ? 'any' : `${rate}/s`)],
+  ['id', ({ upstream }) => upstream.id],
+])
 
 /** By upstream id; null when no daemon answers. */
 const liveOf = async (house: House, given: string | undefined): Promise<Map<string, Live> | null> => {

@@ -16,22 +16,26 @@ import { withHouse } from './context.js'
 import { usage } from './exit.js'
 import { CREATED_BY, TO_FILE, tellLink } from './link.js'
 import { collect } from './rows.js'
-import { fields, type Paint, table } from './terminal.js'
+import { fields, tableOf } from './terminal.js'
 import { ago } from './time.js'
 
-const rowsTable = (paint: Paint, rows: readonly UserRow[]): string =>
-  table(
-    paint,
-    ['id', 'email', 'name', 'role', 'state', 'last sign-in'],
-    rows.map((row) => [
-      row.id,
-      row.email,
-      row.name ?? '',
-      row.role,
-      row.disabledAt === null ? 'enabled' : 'disabled',
-      row.lastSignInAt === null ? 'never' : ago(row.lastSignInAt),
-    ]),
-  )
+const rowsTable = tableOf<UserRow>([
+  ['id', 'id'],
+  ['email', 'email'],
+  ['name', ({ name }) => name ?? ''],
+  ['role', 'role'],
+  ['state', ({ disabledAt }) => (disabledAt === null ? 'enabled' : 'disabled')],
+  ['last sign-in', ({ lastSignInAt }) => (lastSignInAt === null ? 'never' : ago(lastSignInAt))],
+])
+
+const invitationsTable = tableOf<ReturnType<typeof linkRecord>>([
+  ['id', 'id'],
+  ['for', ({ email }) => email ?? ''],
+  ['role', 'role'],
+  ['state', 'state'],
+  ['expires', 'expires_at'],
+  ['by', 'created_by'],
+])
 
 const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or address' } } as const
 const ROLE = { choices: ROLES, describe: 'owner manages people, member all else, viewer reads' } as const
@@ -150,20 +154,7 @@ const invitations = command({
     withHouse(args, async ({ store, account }) => {
       const rows = await collect((page) => store.links(account.id, 'invitation', page))
       const records = rows.map((row) => linkRecord(row, Date.now()))
-      terminal.data(records, (paint) =>
-        table(
-          paint,
-          ['id', 'for', 'role', 'state', 'expires', 'by'],
-          records.map((one) => [
-            one.id,
-            one.email ?? '',
-            one.role,
-            one.state,
-            one.expires_at,
-            one.created_by,
-          ]),
-        ),
-      )
+      terminal.data(records, (paint) => invitationsTable(paint, records))
     }),
 })
 

@@ -21,10 +21,10 @@ import {
 } from '../webhook/endpoint/endpoints.js'
 import { countAfter } from '../webhook/endpoint/replay.js'
 import type { EndpointWish } from '../webhook/endpoint/wish.js'
-import { command, type Subject } from './command.js'
+import { command, type OptionArgs, type Subject } from './command.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
-import { fields, type Paint, type Terminal, table } from './terminal.js'
+import { fields, type Terminal, tableOf } from './terminal.js'
 import { ago } from './time.js'
 import { ENDPOINT, scopeOf, withHooks } from './webhook-ground.js'
 import { listen } from './webhook-listen.js'
@@ -41,15 +41,6 @@ const WISH = {
   'max-in-flight': { type: 'number', describe: 'Posts at the same time, 1 to 32; 1 keeps the order' },
   rate: { type: 'number', describe: 'Replayed posts a second, 1 to 1000' },
 } as const
-
-interface WishArgs {
-  readonly header?: string | undefined
-  readonly domain?: readonly string[] | undefined
-  readonly tag?: readonly string[] | undefined
-  readonly fields?: string | undefined
-  readonly maxInFlight?: number | undefined
-  readonly rate?: number | undefined
-}
 
 const readHeaders = async (file: string, terminal: Terminal): Promise<Record<string, string>> => {
   const text = String(await terminal.readInput(file))
@@ -77,7 +68,7 @@ const tagOf = (text: string): EndpointWish['tags'][number] => {
 /** An option given empty takes back what was: `--domain ''`. */
 const some = (list: readonly string[]): readonly string[] => list.filter((one) => one !== '')
 
-const wishOf = async (args: WishArgs, terminal: Terminal): Promise<Partial<EndpointWish>> => ({
+const wishOf = async (args: OptionArgs<typeof WISH>, terminal: Terminal): Promise<Partial<EndpointWish>> => ({
   ...(args.header !== undefined && { headers: await readHeaders(args.header, terminal) }),
   ...(args.domain !== undefined && { domains: some(args.domain) }),
   ...(args.tag !== undefined && { tags: some(args.tag).map(tagOf) }),
@@ -93,20 +84,15 @@ const healthText = ({ status, disabledReason, state }: KnownEndpoint): string =>
     : state.health
 }
 
-const rowsTable = (paint: Paint, rows: readonly KnownEndpoint[]): string =>
-  table(
-    paint,
-    ['id', 'endpoint', 'health', 'waiting', 'events', 'workspace', 'mode'],
-    rows.map((row) => [
-      row.id,
-      row.url,
-      healthText(row),
-      row.waiting,
-      row.events.join(' '),
-      row.workspaceId ?? 'all',
-      row.mode,
-    ]),
-  )
+const rowsTable = tableOf<KnownEndpoint>([
+  ['id', 'id'],
+  ['endpoint', 'url'],
+  ['health', healthText],
+  ['waiting', 'waiting'],
+  ['events', ({ events }) => events.join(' ')],
+  ['workspace', ({ workspaceId }) => workspaceId ?? 'all'],
+  ['mode', 'mode'],
+])
 
 const made = ({ row, secret }: Made, terminal: Terminal): void => {
   terminal.data({ ...webhookRecord(row), signing_secret: secret }, () => secret)
