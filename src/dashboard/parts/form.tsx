@@ -72,7 +72,7 @@ interface SendProps {
   readonly children: string
   /** Where the page has something more important to do. */
   readonly plain?: boolean
-  readonly harm?: boolean
+  readonly harm?: boolean | undefined
   readonly disabled?: boolean
   readonly beside?: ComponentChildren
 }

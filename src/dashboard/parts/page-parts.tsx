@@ -2,28 +2,60 @@
  * NAME      page-parts - what most pages are put together from
  */
 import type { ComponentChildren } from 'preact'
+import { useContext } from 'preact/hooks'
+import { PageContext } from './context.js'
 import { Icon } from './status.js'
+
+/** A path of ours; outside of a session, as it stands. */
+const useLink = (path: string): string => useContext(PageContext)?.visit.link(path) ?? path
+
+/** Where the page belongs to: the list, and what it is there. */
+export type Above = readonly [path: string, text: ComponentChildren, here?: ComponentChildren]
+
+export const Crumb = ({ above: [path, text, here] }: { readonly above: Above }) => (
+  <p class="crumb">
+    <a href={useLink(path)}>{text}</a>
+    {here === undefined ? null : <> / {here}</>}
+  </p>
+)
+
+/** The page that makes another one, for those who may. */
+export type Maker = readonly [path: string, text: string]
+
+const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
+  <a class="b main" href={useLink(path)}>
+    {text}
+  </a>
+)
+
+const useMaker = (make: Maker | null): Maker | null =>
+  useContext(PageContext)?.visit.may('member') ? make : null
 
 interface HeadProps {
   /** Of a page that has a state: the state, as a sentence. */
   readonly title: ComponentChildren
   readonly says?: ComponentChildren
-  readonly crumb?: ComponentChildren
+  readonly crumb?: Above
   readonly actions?: ComponentChildren
+  readonly make?: Maker | null
 }
 
-export const Head = ({ title, says, crumb, actions }: HeadProps) => (
-  <>
-    {crumb === undefined ? null : <p class="crumb">{crumb}</p>}
-    <header class="head">
-      <div>
-        <h1>{title}</h1>
-        {says === undefined ? null : <p>{says}</p>}
-      </div>
-      {actions === undefined ? null : <div class="actions">{actions}</div>}
-    </header>
-  </>
-)
+export const Head = ({ title, says, crumb, make = null, ...more }: HeadProps) => {
+  const by = useMaker(make)
+  const actions = by === null ? more.actions : <Make by={by} />
+  return (
+    <>
+      {crumb === undefined ? null : <Crumb above={crumb} />}
+      <header class="head">
+        <div>
+          <h1>{title}</h1>
+          {says === undefined ? null : <p>{says}</p>}
+        </div>
+        {actions === undefined ? null : <div class="actions">{actions}</div>}
+      </header>
+    </>
+  )
+}
 
 interface SectionProps {
   readonly title: string
@@ -60,31 +92,75 @@ export const Note = ({
   </div>
 )
 
-/** A list with nothing in it says what would fill it. */
-export const Empty = ({
-  title,
-  whole = false,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string
   /** True where the page has nothing else: then this is its heading. */
   readonly whole?: boolean
+  readonly make?: Maker
   readonly children?: ComponentChildren
+}
+
+/** A list with nothing in it says what would fill it. */
+export const Empty = ({ title, whole = false, make, children }: EmptyProps) => {
+  const by = useMaker(make ?? null)
+  return (
+    <div class="empty">
+      {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
+      {children}
+      {by === null ? null : (
+        <p>
+          <Make by={by} />
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Works where scripts run. */
+export const Copy = ({ text }: { readonly text: string }) => (
+  <button type="button" class="b tiny copy" data-copy={text} hidden>
+    Copy
+  </button>
+)
+
+/** What a machine or a stranger said, as it came. */
+export const Reply = ({ text, clamp = false }: { readonly text: string | null; readonly clamp?: boolean }) =>
+  text === null ? null : (
+    <span class={clamp ? 'reply clamp' : 'reply'} dir="auto">
+      {text}
+    </span>
+  )
+
+/** The same in several languages, one of them open. */
+export const Samples = ({
+  name,
+  samples,
+}: {
+  readonly name: string
+  readonly samples: readonly Sample[]
 }) => (
-  <div class="empty">
-    {whole ? <h1>{title}</h1> : <h2>{title}</h2>}
-    {children}
+  <div class="codes">
+    {samples.map(({ name: language, text }, at) => (
+      <details class="code" name={name} open={at === 0}>
+        <summary>{language}</summary>
+        <pre tabIndex={0}>{text}</pre>
+        <Copy text={text} />
+      </details>
+    ))}
   </div>
 )
+
+export interface Sample {
+  readonly name: string
+  readonly text: string
+}
 
 /** Text to copy: a command, a record, a secret. */
 export const Code = ({ text, label }: { readonly text: string; readonly label?: string }) => (
   <div class="code">
     {label === undefined ? null : <span class="label">{label}</span>}
     <pre tabIndex={0}>{text}</pre>
-    <button type="button" class="b tiny copy" data-copy={text} hidden>
-      Copy
-    </button>
+    <Copy text={text} />
   </div>
 )
 

@@ -5,10 +5,15 @@
  *   out: a changed `display` would take the table's meaning away.
  */
 import type { ComponentChildren } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { Role } from '../visit.js'
+import { PageContext } from './context.js'
 
 export interface Column<Row> {
   readonly head: string
   readonly cell: (row: Row) => ComponentChildren
+  /** The least that gets to see it; unsaid, anybody. */
+  readonly role?: Role
   /**
    * `num` for figures, `grow` for the one that takes the room, `name` for what people made up and may have no
    * blank, `fit` for one as narrow as its words, `act` for buttons;
@@ -17,54 +22,28 @@ export interface Column<Row> {
   readonly kind?: 'num' | 'grow' | 'name' | 'fit' | 'act' | 'opt' | 'solo'
 }
 
-/** Boxes in front of the rows; the form that they belong to stands elsewhere on the page. */
-export interface Ticks<Row> {
-  readonly form: string
-  readonly name: string
-  readonly value: (row: Row) => string
-  /** For who hears it. */
-  readonly label: (row: Row) => string
-}
-
 interface TableProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly caption: string
   /** Where a row leads; its first cell carries the link. */
   readonly href?: (row: Row) => string | null
-  readonly rowClass?: (row: Row) => string | undefined
-  readonly id?: string
-  /** Of a row, so that a script finds it again. */
-  readonly rowId?: (row: Row) => string
-  readonly ticks?: Ticks<Row>
   /** `many` becomes blocks already on a tablet. */
   readonly look?: 'stack' | 'many'
+  /** In place of a table without a row. */
+  readonly none?: ComponentChildren
 }
 
-const Tick = <Row,>({ row, ticks }: { readonly row: Row; readonly ticks: Ticks<Row> }) => (
-  <td role="cell" class="tick">
-    <input
-      type="checkbox"
-      form={ticks.form}
-      name={ticks.name}
-      value={ticks.value(row)}
-      aria-label={ticks.label(row)}
-    />
-  </td>
-)
-
 export const Table = <Row,>(props: TableProps<Row>) => {
-  const { columns, rows, caption, href, rowClass, id, rowId, ticks, look = 'stack' } = props
+  const { rows, caption, href, look = 'stack', none } = props
+  const visit = useContext(PageContext)?.visit
+  const columns = props.columns.filter(({ role }) => role === undefined || visit?.may(role))
+  if (rows.length === 0 && none !== undefined) return <>{none}</>
   return (
-    <table class={`t ${look}`} role="table" id={id}>
+    <table class={`t ${look}`} role="table">
       <caption class="hid">{caption}</caption>
       <thead role="rowgroup">
         <tr role="row">
-          {ticks === undefined ? null : (
-            <th role="columnheader" scope="col" class="tick">
-              <span class="hid">Ticked</span>
-            </th>
-          )}
           {columns.map(({ head, kind }) => (
             <th role="columnheader" scope="col" class={kind}>
               {head === '' ? <span class="hid">Actions</span> : head}
@@ -76,8 +55,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
         {rows.map((row) => {
           const to = href?.(row) ?? null
           return (
-            <tr role="row" class={rowClass?.(row)} id={rowId?.(row)}>
-              {ticks === undefined ? null : <Tick row={row} ticks={ticks} />}
+            <tr role="row">
               {columns.map(({ head, cell, kind }, at) => (
                 <td role="cell" class={kind} data-l={head}>
                   {at === 0 && to !== null ? <a href={to}>{cell(row)}</a> : cell(row)}

@@ -57,16 +57,11 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
   },
   { head: 'Made', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
   { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
-  ...(visit.may('member')
-    ? [
-        {
-          head: '',
-          cell: (row: CredentialRow) => (
-            <RevokeVerb {...{ row }} name={loginOf(row)} follows={followsRevoking(row)} />
-          ),
-        },
-      ]
-    : []),
+  {
+    role: 'member',
+    head: '',
+    cell: (row) => <RevokeVerb {...{ row }} name={loginOf(row)} follows={followsRevoking(row)} />,
+  },
 ]
 
 /** Where programs connect to. */
@@ -89,20 +84,13 @@ const Door = ({ at }: { readonly at: Installation }) => {
   )
 }
 
-const Teach = ({ visit }: { readonly visit: Visit }) => (
-  <Empty title="No SMTP credential yet">
+const Teach = () => (
+  <Empty title="No SMTP credential yet" make={['/credentials/new', 'Make a credential']}>
     <p>
       For programs and devices that send with a user name and a password, or cannot log in at all. An API key
       works over SMTP, too: as the password, with any user name.
     </p>
     <Code text="postern credential create --workspace default --username printer < secret" />
-    {visit.may('member') ? (
-      <p>
-        <a class="b main" href={visit.link('/credentials/new')}>
-          Make a credential
-        </a>
-      </p>
-    ) : null}
   </Empty>
 )
 
@@ -124,17 +112,11 @@ export const credentialsPage: Page = {
           <Head
             title="SMTP credentials"
             says="A user name with a password, or a range of addresses that needs none. They open the SMTP door only."
-            actions={
-              visit.may('member') && !isEmpty ? (
-                <a class="b main" href={visit.link('/credentials/new')}>
-                  Make a credential
-                </a>
-              ) : undefined
-            }
+            make={isEmpty ? null : ['/credentials/new', 'Make a credential']}
           />
           <Door at={at} />
           {isEmpty ? (
-            <Teach visit={visit} />
+            <Teach />
           ) : (
             <Table
               caption="SMTP credentials, newest first"

@@ -88,22 +88,19 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
       isOver(row, visit.now) ? <span class="st wait">Expired</span> : <Time at={row.expires_at} />,
   },
   { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
-  ...(visit.may('member')
-    ? [
-        {
-          head: '',
-          cell: (row: KeyRow) => (
-            <RevokeVerb
-              {...{ row }}
-              name={row.name}
-              follows={`The next request with ${row.name} is refused, and an open SMTP session at its next mail.`}
-            >
-              {row.scope === 'platform' ? <p>It is a platform key: every workspace is concerned.</p> : null}
-            </RevokeVerb>
-          ),
-        },
-      ]
-    : []),
+  {
+    role: 'member',
+    head: '',
+    cell: (row) => (
+      <RevokeVerb
+        {...{ row }}
+        name={row.name}
+        follows={`The next request with ${row.name} is refused, and an open SMTP session at its next mail.`}
+      >
+        {row.scope === 'platform' ? <p>It is a platform key: every workspace is concerned.</p> : null}
+      </RevokeVerb>
+    ),
+  },
 ]
 
 /** What the list says of itself. */
@@ -130,17 +127,10 @@ const nothingFound = (wanted: Wanted) =>
     </Empty>
   )
 
-const noKeys = (visit: Visit) => (
-  <Empty title="No key yet">
+const noKeys = () => (
+  <Empty title="No key yet" make={['/keys/new', 'Make a key']}>
     <p>A program needs a key to send. Make one here, or on the server:</p>
     <Code text={'KEY=$(postern key create --workspace default --name "my first program")'} />
-    {visit.may('member') ? (
-      <p>
-        <a class="b main" href={visit.link('/keys/new')}>
-          Make a key
-        </a>
-      </p>
-    ) : null}
   </Empty>
 )
 
@@ -168,16 +158,10 @@ export const keysPage: Page = {
           <Head
             title={rows.length === 0 || wanted.kind !== 'all' ? 'API keys' : `${sentence(rows, visit)}.`}
             says="A key sends for one workspace, or for all of them. Whoever has it may send; it is shown once, when it is made."
-            actions={
-              visit.may('member') && !isEmpty ? (
-                <a class="b main" href={visit.link('/keys/new')}>
-                  Make a key
-                </a>
-              ) : undefined
-            }
+            make={isEmpty ? null : ['/keys/new', 'Make a key']}
           />
           {isEmpty ? null : <WhichKey {...{ visit, wanted }} />}
-          {isEmpty ? noKeys(visit) : null}
+          {isEmpty ? noKeys() : null}
           {!isEmpty && rows.length === 0 ? nothingFound(wanted) : null}
           {rows.length === 0 ? null : (
             <Table caption="API keys, newest first" rows={rows} columns={columns(visit, workspaces)} />

@@ -112,10 +112,7 @@ export const newCredentialPage: Page = {
       title: 'Make an SMTP credential',
       body: (
         <>
-          <Head
-            title="Make an SMTP credential"
-            crumb={<a href={visit.link('/credentials')}>SMTP credentials</a>}
-          />
+          <Head title="Make an SMTP credential" crumb={['/credentials', 'SMTP credentials']} />
           <div class="two">
             <Section title="A user name and a password">
               <LoginForm {...{ visit, workspaces }} action="login" />

@@ -83,7 +83,7 @@ export const newKeyPage: Page = {
         <>
           <Head
             title="Make an API key"
-            crumb={<a href={visit.link('/keys')}>API keys</a>}
+            crumb={['/keys', 'API keys']}
             says="Its secret is shown on the next page, and never again."
           />
           <ActionForm action="create">

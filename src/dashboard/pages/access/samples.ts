@@ -4,6 +4,7 @@
  *   What a developer pastes to see a first mail: over HTTP with curl and Node, over SMTP with swaks and PHP, with the
  *   addresses and ports of this very installation.
  */
+import type { Sample } from '../../parts/page-parts.js'
 
 export interface Listener {
   readonly host: string
@@ -17,11 +18,6 @@ export interface Installation {
   readonly base_url: string
   readonly hostname: string
   readonly submission: readonly Listener[]
-}
-
-export interface Sample {
-  readonly name: string
-  readonly text: string
 }
 
 export interface Sender {

@@ -4,9 +4,8 @@
  *   The secret, ready lines to use it, and the way on. Nothing here is kept: once the page is left, the secret is gone.
  */
 import type { View } from '../../page.js'
-import { Code, Head, Note, Section } from '../../parts/page-parts.js'
+import { Code, Head, Note, type Sample, Samples, Section } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
-import type { Sample } from './samples.js'
 
 interface ShownOnceProps {
   readonly visit: Visit
@@ -27,7 +26,7 @@ export const shownOnce = (props: ShownOnceProps): View => {
     title,
     body: (
       <>
-        <Head title={title} crumb={<a href={visit.link(path)}>{text}</a>} />
+        <Head title={title} crumb={[path, text]} />
         <Note tone="ok" icon="delivered">
           <p>{says}</p>
         </Note>
@@ -36,17 +35,7 @@ export const shownOnce = (props: ShownOnceProps): View => {
         ))}
         {samples.length === 0 ? null : (
           <Section title="Try it" says="each line has the secret in it">
-            <div class="codes">
-              {samples.map(({ name, text: lines }, n) => (
-                <details class="code" name="samples" open={n === 0}>
-                  <summary>{name}</summary>
-                  <pre tabIndex={0}>{lines}</pre>
-                  <button type="button" class="b tiny copy" data-copy={lines} hidden>
-                    Copy
-                  </button>
-                </details>
-              ))}
-            </div>
+            <Samples name="samples" samples={samples} />
           </Section>
         )}
         <p class="actions gap">

@@ -159,11 +159,7 @@ export const errorPage: OpenPage = {
       body: (
         <>
           <Head
-            crumb={
-              <>
-                <a href="/errors">Errors</a> / <code>{code}</code>
-              </>
-            }
+            crumb={['/errors', 'Errors', <code>{code}</code>]}
             title={entry.title}
             says={<Words text={entry.description} />}
           />

@@ -2,7 +2,7 @@
  * NAME      operation - one operation of the API
  */
 import type { Page } from '../../page.js'
-import { Code, Empty } from '../../parts/page-parts.js'
+import { Code, Crumb, Empty, Samples } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
 import { type Field, fieldOf } from './fields.js'
@@ -104,20 +104,6 @@ const Twin = ({ twin }: { readonly twin: Operation['twin'] }) =>
       On the command line: <code>{twin.command}</code>
     </p>
   )
-
-const Samples = ({ operation, baseUrl }: { readonly operation: Operation; readonly baseUrl: string }) => (
-  <div class="codes">
-    {samplesOf(operation, baseUrl).map(({ language, text }, at) => (
-      <details class="code" name="sample" open={at === 0}>
-        <summary>{language}</summary>
-        <pre tabIndex={0}>{text}</pre>
-        <button type="button" class="b tiny copy" data-copy={text} hidden>
-          Copy
-        </button>
-      </details>
-    ))}
-  </div>
-)
 
 const exampleText = (example: unknown): string =>
   typeof example === 'string' ? example : JSON.stringify(example, null, 2)
@@ -226,13 +212,11 @@ export const operationPage: Page = {
             <Contents reference={reference} visit={visit} here={id} />
           </nav>
           <div>
-            <p class="crumb">
-              <a href={visit.link('/docs')}>API reference</a> / {operation.group}
-            </p>
+            <Crumb above={['/docs', 'API reference', operation.group]} />
             <Article operation={operation} reference={reference} />
           </div>
           <aside aria-label="Examples">
-            <Samples operation={operation} baseUrl={reference.baseUrl} />
+            <Samples name="sample" samples={samplesOf(operation, reference.baseUrl)} />
             {operation.answers.map(({ status, example }) =>
               example === undefined ? null : <Code label={`Answers ${status}`} text={exampleText(example)} />,
             )}

@@ -5,12 +5,8 @@
  *   and run as it stands. Each uses only what its language brings along. The key comes from the environment:
  *   POSTERN_KEY.
  */
+import type { Sample } from '../../parts/page-parts.js'
 import type { Operation } from './reference.js'
-
-export interface Sample {
-  readonly language: string
-  readonly text: string
-}
 
 interface Request {
   readonly method: string
@@ -178,9 +174,9 @@ const php = ({ method, url, headers, body, isPublic }: Request): string => {
 export const samplesOf = (operation: Operation, baseUrl: string): readonly Sample[] => {
   const request = requestOf(operation, baseUrl)
   return [
-    { language: 'curl', text: curl(request) },
-    { language: 'Node', text: node(request) },
-    { language: 'Python', text: python(request) },
-    { language: 'PHP', text: php(request) },
+    { name: 'curl', text: curl(request) },
+    { name: 'Node', text: node(request) },
+    { name: 'Python', text: python(request) },
+    { name: 'PHP', text: php(request) },
   ]
 }

@@ -6,17 +6,17 @@
  */
 import type { Page, View } from '../../page.js'
 import { Verb } from '../../parts/form.js'
-import { Code, Facts, Head, Note, Section } from '../../parts/page-parts.js'
-import { Icon } from '../../parts/status.js'
+import { Code, Facts, Head, Note, Reply, Section } from '../../parts/page-parts.js'
+import { State } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { type DnsRecord, type Domain, stateOf } from './state.js'
 
 const SEEN = {
-  ok: ['ok', 'delivered', 'Found'],
-  missing: ['bad', 'bounced', 'Missing'],
-  different: ['bad', 'bounced', 'Different'],
-  unknown: ['wait', 'deferred', 'No answer'],
+  ok: ['ok', 'Found'],
+  missing: ['bad', 'Missing'],
+  different: ['bad', 'Different'],
+  unknown: ['wait', 'No answer'],
 } as const
 
 const KEY_STATES = {
@@ -33,14 +33,8 @@ const aboutOf = ({ purpose, state }: DnsRecord): string =>
 const Seen = ({ record }: { readonly record: DnsRecord }) => {
   if (record.seen === undefined) return null
   const missingIsFine = record.state === null || record.state === 'retired'
-  const [tone, icon, text] =
-    missingIsFine && record.seen === 'missing' ? ['', 'queued', 'Missing'] : SEEN[record.seen]
-  return (
-    <span class={`st ${tone}`.trim()}>
-      <Icon name={icon} />
-      {text}
-    </span>
-  )
+  const [tone, text] = SEEN[record.seen]
+  return <State tone={missingIsFine && record.seen === 'missing' ? '' : tone}>{text}</State>
 }
 
 const Record = ({ record }: { readonly record: DnsRecord }) => (
@@ -56,9 +50,7 @@ const Record = ({ record }: { readonly record: DnsRecord }) => (
     {record.found == null ? null : (
       <p>
         DNS says instead:
-        <span class="reply" dir="auto">
-          {record.found}
-        </span>
+        <Reply text={record.found} />
       </p>
     )}
   </article>
@@ -115,11 +107,7 @@ const viewOf = async (visit: Visit, row: Domain): Promise<View> => {
     body: (
       <>
         <Head
-          crumb={
-            <>
-              <a href={visit.link('/domains')}>Domains</a> / {row.name}
-            </>
-          }
+          crumb={['/domains', 'Domains', row.name]}
           title={title}
           says={`${row.name}: ${says}`}
           actions={visit.may('member') ? <Acts {...{ row }} /> : undefined}

@@ -5,12 +5,10 @@ import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
-import { Icon } from '../../parts/status.js'
+import { Icon, SHAPES } from '../../parts/status.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { type Domain, stateOf } from './state.js'
-
-const TONES = { ok: 'delivered', wait: 'deferred', bad: 'bounced' } as const
 
 const titleOf = (rows: readonly Domain[]): string => {
   const open = rows.filter(({ verified }) => !verified).length
@@ -58,7 +56,7 @@ export const domainsPage: Page = {
                     const { tone, title } = stateOf(row)
                     return (
                       <span class="say">
-                        <Icon name={TONES[tone]} tone={tone} /> {title}
+                        <Icon name={SHAPES[tone]} tone={tone} /> {title}
                       </span>
                     )
                   },

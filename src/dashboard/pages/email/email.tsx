@@ -13,7 +13,7 @@ import { askContent } from '../../mail/content.js'
 import { type Email, subjectOf } from '../../mail/record.js'
 import { remedyOf, type Verdict, verdictOf } from '../../mail/verdict.js'
 import type { Page, Refused, View } from '../../page.js'
-import { Empty } from '../../parts/page-parts.js'
+import { Crumb, Empty } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -63,12 +63,10 @@ const suppressedOf = async (
 }
 
 const VerdictHead = ({
-  visit,
   email,
   verdict,
   children,
 }: {
-  readonly visit: Visit
   readonly email: Email
   readonly verdict: Verdict
   readonly children: ComponentChildren
@@ -78,9 +76,7 @@ const VerdictHead = ({
   const remedy = ['backoff', 'held', 'scheduled'].includes(reason) ? null : remedyOf(detail)
   return (
     <>
-      <p class="crumb">
-        <a href={visit.link('/emails')}>Emails</a> / <bdi>{subjectOf(email)}</bdi>
-      </p>
+      <Crumb above={['/emails', 'Emails', <bdi>{subjectOf(email)}</bdi>]} />
       <header class="verdict">
         <Icon name={verdict.icon} tone={verdict.tone} />
         <h1>{verdict.title}</h1>
@@ -137,7 +133,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
       ...(refused !== null && { status: refused.problem.status }),
       body: (
         <article class="one-mail">
-          <VerdictHead {...{ visit, email, verdict }}>
+          <VerdictHead {...{ email, verdict }}>
             <EmailActions {...{ visit, email, suppressed }} hasBody={'raw' in content} />
           </VerdictHead>
           <div class="mail">

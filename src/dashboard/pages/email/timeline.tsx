@@ -10,17 +10,9 @@ import { codeWords, reasonWords, unappliedWords } from '../../mail/meaning.js'
 import type { Email } from '../../mail/record.js'
 import { sinceAccepted } from '../../mail/verdict.js'
 import { figure } from '../../parts/figure.js'
-import { word } from '../../parts/status.js'
+import { toneOf, word } from '../../parts/status.js'
 import { type Moment, Timeline } from '../../parts/timeline.js'
 import type { Visit } from '../../visit.js'
-
-const TONES: Readonly<Record<string, string>> = {
-  delivered: 'ok',
-  deferred: 'wait',
-  held: 'wait',
-  bounced: 'bad',
-  complained: 'bad',
-}
 
 const SHAPES: Readonly<Record<string, string>> = {
   reported: 'alarm',
@@ -108,7 +100,7 @@ const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEven
     at: event.occurred_at,
     since: before === undefined ? undefined : `+${sinceAccepted(email, event.occurred_at)}`,
     icon: SHAPES[kind] ?? kind,
-    tone: event.applied ? (TONES[kind] ?? '') : '',
+    tone: event.applied ? toneOf(kind) : '',
     title: titleOf(event, before),
     hop: hopsOf(event, email),
     verbatim: saidIn(event),

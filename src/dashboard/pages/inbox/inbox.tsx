@@ -4,6 +4,7 @@
  *   In dev mode the mails stand beside the one that is read, with its link and its one-time code pulled out to copy. The
  *   whole story of a mail is one link further.
  */
+
 import type { Problem } from '../../ask.js'
 import { askContent, type MailContent, MOST_HTML, readPart } from '../../mail/content.js'
 import { codeIn, linksIn, mainLink, roughText } from '../../mail/links.js'
@@ -11,6 +12,7 @@ import { type Email, type EmailRow, subjectOf } from '../../mail/record.js'
 import { verdictOf } from '../../mail/verdict.js'
 import type { View } from '../../page.js'
 import { LiveState, Refreshed } from '../../parts/live.js'
+import { Copy } from '../../parts/page-parts.js'
 import { Icon, Status } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -58,9 +60,7 @@ const Grab = ({
     <code class={isCode ? 'pin' : undefined} dir="ltr" title={text}>
       {text}
     </code>
-    <button type="button" class="b tiny copy" data-copy={text} hidden>
-      Copy
-    </button>
+    <Copy text={text} />
   </>
 )
 

@@ -31,7 +31,7 @@ export const jobPage: Page = {
         <>
           <Refreshed id="job">
             <Head
-              crumb={<a href={visit.link('/jobs')}>Jobs</a>}
+              crumb={['/jobs', 'Jobs']}
               title={sentence(job)}
               {...(job.state === 'running' && {
                 says: <a href={visit.here({})}>Look again</a>,

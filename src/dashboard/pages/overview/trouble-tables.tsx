@@ -5,7 +5,7 @@
 import type { MailEvent } from '../../../record/event.js'
 import { codeWords } from '../../mail/meaning.js'
 import { figure } from '../../parts/figure.js'
-import { Empty, Section } from '../../parts/page-parts.js'
+import { Empty, Reply, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -34,11 +34,7 @@ export const WaitingByPool = ({ visit, scene }: { readonly visit: Visit; readonl
               head: 'Last reply',
               kind: 'opt',
               cell: (row) =>
-                row.last_response === null ? null : (
-                  <span class="reply" dir="auto">
-                    {row.last_response.slice(0, 200)}
-                  </span>
-                ),
+                row.last_response === null ? null : <Reply text={row.last_response.slice(0, 200)} />,
             },
           ]}
         />
@@ -67,16 +63,14 @@ interface WorstProps {
   readonly replies: ReadonlyMap<string, MailEvent>
 }
 
-const Reply = ({ event }: { readonly event: MailEvent | undefined }) => {
+const LatestReply = ({ event }: { readonly event: MailEvent | undefined }) => {
   if (!event?.smtp) return null
   const { code, enhanced, text } = event.smtp
   const means = codeWords(enhanced, event.type === 'email.bounced')
   return (
     <>
       {means === null ? null : <span class="say">{means}</span>}
-      <span class="reply" dir="auto">
-        {`${code} ${enhanced ?? ''} ${text}`.slice(0, 300)}
-      </span>
+      <Reply text={`${code} ${enhanced ?? ''} ${text}`.slice(0, 300)} />
     </>
   )
 }
@@ -123,7 +117,7 @@ export const WorstDomains = ({ visit, scene, replies }: WorstProps) => {
             {
               head: 'Latest reply',
               kind: 'grow',
-              cell: ({ key }) => <Reply event={replies.get(key ?? '')} />,
+              cell: ({ key }) => <LatestReply event={replies.get(key ?? '')} />,
             },
             {
               head: 'When',

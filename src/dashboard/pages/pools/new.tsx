@@ -10,17 +10,13 @@ import type { Pool } from './state.js'
 export const newPoolPage: Page = {
   path: '/pools/new',
   role: 'member',
-  async view(visit) {
+  async view() {
     return {
       title: 'New pool',
       body: (
         <>
           <Head
-            crumb={
-              <>
-                <a href={visit.link('/pools')}>Pools</a> / new
-              </>
-            }
+            crumb={['/pools', 'Pools', 'new']}
             title="Make a pool"
             says="With its first upstream; others are added on its page."
           />

@@ -5,7 +5,7 @@
 import type { Form } from '../../form.js'
 import type { Done, Page, View } from '../../page.js'
 import { figure } from '../../parts/figure.js'
-import { ActionForm, Verb } from '../../parts/form.js'
+import { ActionForm, Hidden, Leave, Send, Verb } from '../../parts/form.js'
 import { Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -103,7 +103,7 @@ const connections = (live: Live | undefined, row: Member) =>
   )
 
 const columns = (seen: Seen): readonly Column<Member>[] => {
-  const { visit, health } = seen
+  const { health } = seen
   const live = new Map((health?.members ?? []).map((one) => [one.id, one]))
   return [
     {
@@ -126,9 +126,7 @@ const columns = (seen: Seen): readonly Column<Member>[] => {
       kind: 'grow',
       cell: (row) => <LastError live={live.get(row.id)} />,
     },
-    ...(visit.may('member')
-      ? [{ head: '', kind: 'act' as const, cell: (row: Member) => <Acts {...seen} row={row} /> }]
-      : []),
+    { role: 'member', head: '', kind: 'act', cell: (row) => <Acts {...seen} row={row} /> },
   ]
 }
 
@@ -173,18 +171,11 @@ const Saving = ({ visit, pool }: Seen) => {
   return (
     <Section title={member === null ? 'Add an upstream' : `Change ${addressOf(member)}`} id="save">
       <ActionForm action="save">
-        {member === null ? null : <input type="hidden" name="upstream_id" value={member.id} />}
+        <Hidden of={{ upstream_id: member?.id }} />
         <MemberFields member={member} />
-        <div class="actions">
-          <button type="submit" class="b main">
-            {member === null ? 'Add, then test' : 'Change, then test'}
-          </button>
-          {member === null ? null : (
-            <a class="b" href={visit.here({ change: null })}>
-              Leave it
-            </a>
-          )}
-        </div>
+        <Send beside={member && <Leave to={visit.here({ change: null })} />}>
+          {member === null ? 'Add, then test' : 'Change, then test'}
+        </Send>
       </ActionForm>
     </Section>
   )
@@ -242,11 +233,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
     body: (
       <>
         <Head
-          crumb={
-            <>
-              <a href={visit.link('/pools')}>Pools</a> / {pool.name}
-            </>
-          }
+          crumb={['/pools', 'Pools', pool.name]}
           title={pool.name}
           says={<span dir="auto">{poolSentence(pool, health, nameOf).text}</span>}
           actions={

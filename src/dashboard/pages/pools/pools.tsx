@@ -6,7 +6,7 @@ import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
-import { Icon } from '../../parts/status.js'
+import { Icon, SHAPES } from '../../parts/status.js'
 import { type List, Table } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
 import { type Health, type Pool, poolSentence } from './state.js'
@@ -16,8 +16,6 @@ const MOST_ASKED = 20
 
 export const healthOf = (visit: Visit, id: string): Promise<Health | null> =>
   visit.find<Health>(`/v1/egress-pools/${encodeURIComponent(id)}/health`)
-
-const TONES = { '': ['ok', 'delivered'], wait: ['wait', 'deferred'], bad: ['bad', 'bounced'] } as const
 
 const titleOf = (tones: readonly string[]): string => {
   const bad = tones.filter((tone) => tone === 'bad').length
@@ -49,13 +47,7 @@ export const poolsPage: Page = {
           <Head
             title={relays.length === 0 ? 'No pool yet.' : titleOf(relays.map(({ said }) => said.tone))}
             says="A workspace sends through one pool; a pool shares its mail out among its upstream mail servers."
-            actions={
-              visit.may('member') ? (
-                <a class="b main" href={visit.link('/pools/new')}>
-                  Make a pool
-                </a>
-              ) : undefined
-            }
+            make={['/pools/new', 'Make a pool']}
           />
           <Table
             caption="Pools, newest first"
@@ -68,7 +60,7 @@ export const poolsPage: Page = {
                 kind: 'grow',
                 cell: ({ said }) => (
                   <span class="say" dir="auto">
-                    <Icon name={TONES[said.tone][1]} tone={TONES[said.tone][0]} /> {said.text}
+                    <Icon name={SHAPES[said.tone]} tone={said.tone} /> {said.text}
                   </span>
                 ),
               },

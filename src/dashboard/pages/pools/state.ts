@@ -41,8 +41,9 @@ export const poolSentence = (
   pool: Pool,
   health: Health | null,
   nameOf: (id: string) => string,
-): { readonly tone: '' | 'wait' | 'bad'; readonly text: string } => {
-  if (pool.kind === 'sandbox') return { tone: '', text: 'Built in: test mail ends here, and nobody gets it.' }
+): { readonly tone: 'ok' | 'wait' | 'bad'; readonly text: string } => {
+  if (pool.kind === 'sandbox')
+    return { tone: 'ok', text: 'Built in: test mail ends here, and nobody gets it.' }
   const members = health?.members ?? []
   const whose = pool.follows === null ? '' : `Uses the upstreams of ${nameOf(pool.follows)}. `
   if (members.length === 0)
@@ -51,7 +52,7 @@ export const poolSentence = (
   const [bad] = members.filter((one) => !takes(one))
   if (bad === undefined)
     return {
-      tone: '',
+      tone: 'ok',
       text: `${whose}${good === 1 ? 'Its upstream takes mail.' : `All ${good} upstreams take mail.`}`,
     }
   const words = badWords(bad)

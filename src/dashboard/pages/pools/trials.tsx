@@ -1,8 +1,8 @@
 /**
  * NAME      trials - what upstreams offered when they were tried
  */
-import { Section } from '../../parts/page-parts.js'
-import { Icon } from '../../parts/status.js'
+import { Reply, Section } from '../../parts/page-parts.js'
+import { State } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
 import { addressOf } from './upstream.js'
 
@@ -47,12 +47,7 @@ export const Trials = ({ trials }: { readonly trials: readonly Trial[] }) => (
         { head: 'Upstream', cell: addressOf },
         {
           head: 'Result',
-          cell: ({ ok }) => (
-            <span class={`st ${ok ? 'ok' : 'bad'}`}>
-              <Icon name={ok ? 'delivered' : 'bounced'} />
-              {ok ? 'Works' : 'Fails'}
-            </span>
-          ),
+          cell: ({ ok }) => <State tone={ok ? 'ok' : 'bad'}>{ok ? 'Works' : 'Fails'}</State>,
         },
         {
           head: 'What it said',
@@ -60,9 +55,7 @@ export const Trials = ({ trials }: { readonly trials: readonly Trial[] }) => (
           cell: ({ ok, stage, said }) => (
             <>
               {ok ? null : <span class="say">{STAGES[stage ?? ''] ?? stage}</span>}
-              <span class="reply" dir="auto">
-                {said}
-              </span>
+              <Reply text={said} />
             </>
           ),
         },

@@ -1,7 +1,8 @@
 /**
  * NAME      upstream - one upstream mail server of a pool, in words
  */
-import { Icon } from '../../parts/status.js'
+import { Reply } from '../../parts/page-parts.js'
+import { State, type Tone } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
 
 export interface Member {
@@ -61,7 +62,7 @@ export const aboutOf = (row: Member): string =>
     .join(' · ')
 
 interface Words {
-  readonly tone: '' | 'ok' | 'wait' | 'bad'
+  readonly tone: Tone
   readonly icon: string
   readonly text: string
   readonly more: string | null
@@ -92,10 +93,7 @@ export const UpstreamState = ({ live, most }: { readonly live: Live | undefined;
   const ramps = tone === 'ok' && limit !== null && limit < most
   return (
     <>
-      <span class={`st ${tone}`.trim()}>
-        <Icon name={icon} />
-        {text}
-      </span>
+      <State {...{ tone, icon }}>{text}</State>
       {ramps ? (
         <span class="sub">
           warms up: {limit} of {most} at once
@@ -112,7 +110,7 @@ export const LastError = ({ live }: { readonly live: Live | undefined }) => {
   return (
     <>
       <Time at={error.at} />
-      <span class="reply clamp" dir="auto">{`${error.stage}: ${error.message}`}</span>
+      <Reply text={`${error.stage}: ${error.message}`} clamp />
     </>
   )
 }

@@ -5,7 +5,7 @@
  */
 import type { Age } from '../../../record/queue.js'
 import { figure } from '../../parts/figure.js'
-import { Choices } from '../../parts/page-parts.js'
+import { Choices, Reply } from '../../parts/page-parts.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
@@ -73,11 +73,7 @@ const Row = ({ row, most, ...props }: AgesProps & { readonly row: Age; readonly 
       <th role="rowheader" scope="row">
         <a href={list}>{name}</a>
         {why === null ? null : <span class="sub">{why}</span>}
-        {row.last_response === null ? null : (
-          <span class="reply clamp" dir="auto">
-            {row.last_response}
-          </span>
-        )}
+        <Reply text={row.last_response} clamp />
       </th>
       {EDGES.map(([key, label]) => (
         <td role="cell" class={heat(row.ages[key] ?? 0, most)} data-l={label}>

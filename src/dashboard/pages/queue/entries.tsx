@@ -4,7 +4,7 @@
 import type { Entry } from '../../../record/queue.js'
 import { briefWaiting } from '../../mail/verdict.js'
 import type { Page } from '../../page.js'
-import { Choices, Empty, Head } from '../../parts/page-parts.js'
+import { Choices, Empty, Head, Reply } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -35,11 +35,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
     cell: (row) => (
       <>
         {row.waiting === null ? null : <span class="say">{sentence(briefWaiting(row.waiting))}</span>}
-        {row.last_response === null ? null : (
-          <span class="reply clamp" dir="auto">
-            {row.last_response}
-          </span>
-        )}
+        <Reply text={row.last_response} clamp />
       </>
     ),
   },
@@ -57,23 +53,20 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
       </>
     ),
   },
-  ...(visit.may('member')
-    ? [
-        {
-          head: '',
-          kind: 'act' as const,
-          cell: (row: Entry) =>
-            row.under_way ? null : (
-              <a
-                class="b tiny"
-                href={actLink(visit, row.due_at === null ? 'release' : 'retry', { email_id: row.email_id })}
-              >
-                {row.due_at === null ? 'Release' : 'Retry'}
-              </a>
-            ),
-        },
-      ]
-    : []),
+  {
+    role: 'member',
+    head: '',
+    kind: 'act',
+    cell: (row) =>
+      row.under_way ? null : (
+        <a
+          class="b tiny"
+          href={actLink(visit, row.due_at === null ? 'release' : 'retry', { email_id: row.email_id })}
+        >
+          {row.due_at === null ? 'Release' : 'Retry'}
+        </a>
+      ),
+  },
 ]
 
 const Filters = ({ visit, places }: { readonly visit: Visit; readonly places: Places }) => (
@@ -136,11 +129,7 @@ export const entriesPage: Page = {
       body: (
         <>
           <Head
-            crumb={
-              <>
-                <a href={visit.link('/queue')}>Queue</a> / one by one
-              </>
-            }
+            crumb={['/queue', 'Queue', 'one by one']}
             title="What waits, soonest first"
             says="Then what is under way, then what is held. Rows move while the queue works."
           />

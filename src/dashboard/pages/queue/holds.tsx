@@ -71,14 +71,14 @@ export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
             { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
             { head: 'Until', kind: 'opt', cell: () => 'released' },
             {
+              role: 'member',
               head: '',
               kind: 'act',
-              cell: (row) =>
-                visit.may('member') ? (
-                  <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>
-                    Release…
-                  </a>
-                ) : null,
+              cell: (row) => (
+                <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>
+                  Release…
+                </a>
+              ),
             },
           ]}
         />

@@ -8,7 +8,7 @@
 import type { Form } from '../../form.js'
 import type { Done, Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
-import { ActionForm, Choice, Field } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Hidden, Leave, Send } from '../../parts/form.js'
 import { Choices, Facts, Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { scopeWords } from './holds.js'
@@ -134,10 +134,7 @@ const OrderForm = ({ visit, verb, scope, places }: Omit<OrderProps, 'matched'>) 
   return (
     <ActionForm action="order">
       <p>{words.follows}</p>
-      <input type="hidden" name="verb" value={verb} />
-      {Object.entries(scope).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
+      <Hidden of={{ verb, ...scope }} />
       {verb === 'reroute' ? <Target {...{ places, scope }} /> : null}
       <Field
         name="reason"
@@ -146,14 +143,9 @@ const OrderForm = ({ visit, verb, scope, places }: Omit<OrderProps, 'matched'>) 
         required
         maxLength={500}
       />
-      <div class="actions">
-        <button type="submit" class={words.harm ? 'b harm' : 'b main'}>
-          {words.does}
-        </button>
-        <a class="b" href={visit.link('/queue')}>
-          Leave it
-        </a>
-      </div>
+      <Send harm={words.harm} beside={<Leave to={visit.link('/queue')} />}>
+        {words.does}
+      </Send>
     </ActionForm>
   )
 }
@@ -164,11 +156,7 @@ const Order = (props: OrderProps) => {
   return (
     <>
       <Head
-        crumb={
-          <>
-            <a href={visit.link('/queue')}>Queue</a> / {WORDS[verb].tab.toLowerCase()}
-          </>
-        }
+        crumb={['/queue', 'Queue', WORDS[verb].tab.toLowerCase()]}
         title={titleOf(verb, n)}
         says={`Of ${scopeWords(scope, places)}${visit.scope.workspace === null ? '' : `, in workspace ${places.workspace(visit.scope.workspace)}`}.`}
         actions={

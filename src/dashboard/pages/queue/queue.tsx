@@ -9,7 +9,7 @@
 import type { Hold, SlowDomain } from '../../../record/queue.js'
 import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
-import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
+import { Code, Empty, Head, Reply, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -62,11 +62,7 @@ const Slow = ({ visit, queue, places }: { visit: Visit; queue: Queue; places: Pl
         {
           head: 'Because it said',
           kind: 'grow',
-          cell: (row) => (
-            <span class="reply" dir="auto">
-              {row.last_response}
-            </span>
-          ),
+          cell: (row) => <Reply text={row.last_response} />,
         },
         { head: 'Since', kind: 'num', cell: (row) => <Time at={row.since} /> },
       ]}

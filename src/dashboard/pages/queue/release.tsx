@@ -5,7 +5,7 @@
  */
 import type { Hold } from '../../../record/queue.js'
 import type { Page } from '../../page.js'
-import { ActionForm, Field } from '../../parts/form.js'
+import { ActionForm, Field, Leave, Send } from '../../parts/form.js'
 import { Empty, Facts, Head } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -52,11 +52,7 @@ export const releasePage: Page = {
       body: (
         <>
           <Head
-            crumb={
-              <>
-                <a href={visit.link('/queue')}>Queue</a> / release
-              </>
-            }
+            crumb={['/queue', 'Queue', 'release']}
             title={`${recipients(matched.held)} of ${scopeWords(hold, places)} ${matched.held === 1 ? 'is' : 'are'} held.`}
             says="What another hold covers too stays held; the rest is due at once."
           />
@@ -80,14 +76,7 @@ export const releasePage: Page = {
                 required
                 maxLength={500}
               />
-              <div class="actions">
-                <button type="submit" class="b main">
-                  Release
-                </button>
-                <a class="b" href={visit.link('/queue')}>
-                  Leave it
-                </a>
-              </div>
+              <Send beside={<Leave to={visit.link('/queue')} />}>Release</Send>
             </ActionForm>
           </section>
         </>

@@ -6,7 +6,7 @@ import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Code, Head, Note, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
-import { Icon } from '../../parts/status.js'
+import { State } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { invite } from './links.js'
@@ -23,10 +23,9 @@ const columns = (): readonly Column<Person>[] => [
     head: 'State',
     cell: (row) =>
       row.disabled ? (
-        <span class="st">
-          <Icon name="canceled" />
+        <State tone="" icon="canceled">
           Disabled
-        </span>
+        </State>
       ) : (
         ''
       ),
@@ -165,7 +164,7 @@ export const invitePage: Page = {
         <>
           <Head
             title="Invite somebody"
-            crumb={<a href="/settings/people">People</a>}
+            crumb={['/settings/people', 'People']}
             says="A link lets one person in, once, within seven days: with a password of his or her own, or through an identity provider."
           />
           <ActionForm action="invite">

@@ -72,7 +72,7 @@ export const personPage: Page = {
         <>
           <Head
             title={row.disabled ? `${nameOf(row)} is disabled.` : `${nameOf(row)}, ${row.role}`}
-            crumb={<a href="/settings/people">People</a>}
+            crumb={['/settings/people', 'People']}
             actions={mayChange ? <Verbs {...{ row }} /> : undefined}
           />
           <Facts

@@ -78,20 +78,17 @@ const columns = (visit: Visit): readonly Column<Suppression>[] => [
   },
   { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
   { head: 'Ends', kind: 'opt', cell: (row) => <Time at={row.expires_at} none="never" /> },
-  ...(visit.may('member')
-    ? [
-        {
-          head: '',
-          kind: 'act' as const,
-          cell: (row: Suppression) => (
-            <Verb action="remove" label="Remove" about={{ email: row.email }} tiny>
-              {row.email} is written to again. What was suppressed meanwhile was not kept: send it again from
-              its page.
-            </Verb>
-          ),
-        },
-      ]
-    : []),
+  {
+    role: 'member',
+    head: '',
+    kind: 'act',
+    cell: (row) => (
+      <Verb action="remove" label="Remove" about={{ email: row.email }} tiny>
+        {row.email} is written to again. What was suppressed meanwhile was not kept: send it again from its
+        page.
+      </Verb>
+    ),
+  },
 ]
 
 const Find = ({ visit }: { readonly visit: Visit }) => (

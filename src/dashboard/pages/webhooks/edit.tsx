@@ -46,7 +46,7 @@ export const newWebhookPage: Page = {
       title: 'Make a webhook',
       body: (
         <>
-          <Head title="Make a webhook" crumb={<a href={visit.link('/webhooks')}>Webhooks</a>} />
+          <Head title="Make a webhook" crumb={['/webhooks', 'Webhooks']} />
           <ActionForm action="create">
             <EndpointFields row={null} />
             <div class="form-row">
@@ -91,10 +91,7 @@ export const editWebhookPage: Page = {
       title: `Change ${nameOf(row)}`,
       body: (
         <>
-          <Head
-            title={`Change ${hostOf(row)}`}
-            crumb={<a href={visit.link(`/webhooks/${row.id}`)}>{nameOf(row)}</a>}
-          />
+          <Head title={`Change ${hostOf(row)}`} crumb={[`/webhooks/${row.id}`, nameOf(row)]} />
           <ActionForm action="change">
             <EndpointFields row={row} />
             <Send>Change it</Send>

@@ -9,7 +9,6 @@ import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
-import type { Visit } from '../../visit.js'
 import { slugOf, type WorkspaceName, workspacesOf } from '../access/names.js'
 import { Health, nameOf } from './record.js'
 
@@ -48,20 +47,13 @@ const sentence = (rows: readonly Webhook[]): string => {
   return off === 0 ? `${many}, none fails.` : `${many}, none fails; ${off} ${off === 1 ? 'is' : 'are'} off.`
 }
 
-const Teach = ({ visit }: { readonly visit: Visit }) => (
-  <Empty title="No webhook yet">
+const Teach = () => (
+  <Empty title="No webhook yet" make={['/webhooks/new', 'Make a webhook']}>
     <p>
       A webhook tells a program of yours what became of each mail: delivered, bounced, complained. Every post
       is signed (Standard Webhooks), and tried again for 76 hours.
     </p>
     <Code text="postern webhook create https://crm.example/hooks/mail --events email.delivered,email.bounced" />
-    {visit.may('member') ? (
-      <p>
-        <a class="b main" href={visit.link('/webhooks/new')}>
-          Make a webhook
-        </a>
-      </p>
-    ) : null}
   </Empty>
 )
 
@@ -82,16 +74,10 @@ export const webhooksPage: Page = {
           <Head
             title={rows.length === 0 ? 'Webhooks' : sentence(rows)}
             says="Endpoints of yours that are told of events."
-            actions={
-              rows.length > 0 && visit.may('member') ? (
-                <a class="b main" href={visit.link('/webhooks/new')}>
-                  Make a webhook
-                </a>
-              ) : undefined
-            }
+            make={rows.length > 0 ? ['/webhooks/new', 'Make a webhook'] : null}
           />
           {rows.length === 0 ? (
-            <Teach visit={visit} />
+            <Teach />
           ) : (
             <Table
               caption="Webhooks, newest first"

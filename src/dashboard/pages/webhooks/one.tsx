@@ -3,7 +3,7 @@
  */
 import type { WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import type { Page } from '../../page.js'
-import { Facts } from '../../parts/page-parts.js'
+import { Crumb, Facts, Section } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -11,18 +11,11 @@ import type { Visit } from '../../visit.js'
 import { slugOf, type WorkspaceName, workspacesOf } from '../access/names.js'
 import { HistoryOf, historyOf } from '../settings/history.js'
 import { PostInFull, Posts, type ShownPost } from './posts.js'
-import { HealthDetail, healthSentence, nameOf, type ShownWebhook, stateOf } from './record.js'
+import { HealthDetail, healthSentence, nameOf, SHAPES, type ShownWebhook, stateOf } from './record.js'
 import { Verbs, verbs } from './verbs.js'
 
 const pathOf = (visit: Visit, more = ''): string =>
   `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
-
-const ICONS = {
-  healthy: ['delivered', 'ok'],
-  refusing: ['deferred', 'wait'],
-  failing: ['bounced', 'bad'],
-  disabled: ['canceled', ''],
-} as const
 
 const WebhookFacts = ({
   row,
@@ -80,15 +73,13 @@ export const webhookPage: Page = {
       workspacesOf(visit),
       historyOf(visit, visit.params.id ?? ''),
     ])
-    const [icon, tone] = ICONS[stateOf(row)]
+    const [tone, icon] = SHAPES[stateOf(row)]
     const cause = list.data.find((post) => post.kind !== 'test' && post.cause !== null)?.cause ?? null
     return {
       title: nameOf(row),
       body: (
         <>
-          <p class="crumb">
-            <a href={visit.link('/webhooks')}>Webhooks</a>
-          </p>
+          <Crumb above={['/webhooks', 'Webhooks']} />
           <header class="verdict">
             <Icon name={icon} tone={tone} />
             <h1>{healthSentence(row, visit.now, cause)}</h1>
@@ -99,12 +90,9 @@ export const webhookPage: Page = {
           </header>
           {event === null ? null : <PostInFull visit={visit} {...event} />}
           <Posts {...{ visit, list }} />
-          <section>
-            <div class="sec">
-              <h2>Facts</h2>
-            </div>
+          <Section title="Facts">
             <WebhookFacts {...{ row, workspaces }} />
-          </section>
+          </Section>
           <HistoryOf visit={visit} id={row.id} history={history} />
         </>
       ),

@@ -8,30 +8,27 @@ import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
 import { Choices, Code, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
-import { Icon } from '../../parts/status.js'
+import { State, type Tone } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 
-const SHAPES: Readonly<Record<WebhookEvent['status'], readonly [tone: string, icon: string, text: string]>> =
-  {
-    success: ['ok', 'delivered', 'taken'],
-    pending: ['', 'queued', 'waits'],
-    attempting: ['wait', 'deferred', 'tried again'],
-    failed: ['bad', 'bounced', 'given up'],
-    canceled: ['', 'canceled', 'canceled'],
-  }
+const SHAPES: Readonly<Record<WebhookEvent['status'], readonly [hue: Tone, icon: string, text: string]>> = {
+  success: ['ok', 'delivered', 'taken'],
+  pending: ['', 'queued', 'waits'],
+  attempting: ['wait', 'deferred', 'tried again'],
+  failed: ['bad', 'bounced', 'given up'],
+  canceled: ['', 'canceled', 'canceled'],
+}
 
 const Answer = ({ row }: { readonly row: WebhookEvent }) => {
-  const [tone, icon, text] = SHAPES[row.status]
-  const loud = tone === 'ok' ? '' : tone
+  const [hue, icon, text] = SHAPES[row.status]
   const code = row.http_status_code === null ? '' : `${row.http_status_code}, `
   return (
-    <span class={`st ${loud}`.trim()}>
-      <Icon name={icon} tone={tone} />
+    <State tone={hue === 'ok' ? '' : hue} {...{ icon, hue }}>
       {code}
       {text}
-    </span>
+    </State>
   )
 }
 
@@ -81,19 +78,16 @@ const columns = (visit: Visit): readonly Column<WebhookEvent>[] => [
       </>
     ),
   },
-  ...(visit.may('member')
-    ? [
-        {
-          head: '',
-          cell: (row: WebhookEvent) =>
-            row.kind === 'test' ? null : (
-              <Verb action="again" label="Again" reason="none" tiny about={{ event: row.id }}>
-                <p>Posts this event once more, under the same webhook-id.</p>
-              </Verb>
-            ),
-        },
-      ]
-    : []),
+  {
+    role: 'member',
+    head: '',
+    cell: (row) =>
+      row.kind === 'test' ? null : (
+        <Verb action="again" label="Again" reason="none" tiny about={{ event: row.id }}>
+          <p>Posts this event once more, under the same webhook-id.</p>
+        </Verb>
+      ),
+  },
 ]
 
 interface PostsProps {

@@ -3,7 +3,7 @@
  */
 import type { Webhook } from '../../../record/webhook.js'
 import { figure } from '../../parts/figure.js'
-import { Icon } from '../../parts/status.js'
+import { State } from '../../parts/status.js'
 import { spanWords, Time } from '../../parts/time.js'
 
 export interface Behind {
@@ -24,11 +24,11 @@ export const nameOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
 export const hostOf = ({ endpoint }: Pick<Webhook, 'endpoint'>): string =>
   nameOf({ endpoint }).replace(/\/.*$/, '')
 
-const SHAPES = {
-  healthy: ['', 'delivered', 'ok', 'Healthy'],
-  refusing: ['wait', 'deferred', 'wait', 'Refusing'],
-  failing: ['bad', 'bounced', 'bad', 'Failing'],
-  disabled: ['', 'canceled', '', 'Off'],
+export const SHAPES = {
+  healthy: ['ok', 'delivered', 'Healthy'],
+  refusing: ['wait', 'deferred', 'Refusing'],
+  failing: ['bad', 'bounced', 'Failing'],
+  disabled: ['', 'canceled', 'Off'],
 } as const
 
 /** /v1 calls an endpoint failing only after many failures in a row; somebody who looks wants to know before. */
@@ -36,12 +36,11 @@ export const stateOf = ({ health }: Webhook): keyof typeof SHAPES =>
   health.state === 'healthy' && health.failures > 0 ? 'refusing' : health.state
 
 export const Health = ({ row }: { readonly row: Webhook }) => {
-  const [tone, icon, hue, text] = SHAPES[stateOf(row)]
+  const [hue, icon, text] = SHAPES[stateOf(row)]
   return (
-    <span class={`st ${tone}`.trim()}>
-      <Icon name={icon} tone={hue} />
+    <State tone={hue === 'ok' ? '' : hue} {...{ icon, hue }}>
       {text}
-    </span>
+    </State>
   )
 }
 

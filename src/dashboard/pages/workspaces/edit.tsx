@@ -23,7 +23,7 @@ export const newWorkspacePage: Page = {
       title: 'Make a workspace',
       body: (
         <>
-          <Head title="Make a workspace" crumb={<a href={visit.link('/workspaces')}>Workspaces</a>} />
+          <Head title="Make a workspace" crumb={['/workspaces', 'Workspaces']} />
           <ActionForm action="create">
             <WorkspaceFields row={null} pools={pools} />
             <Send>Make the workspace</Send>
@@ -56,10 +56,7 @@ export const editWorkspacePage: Page = {
       title: `Change ${row.name}`,
       body: (
         <>
-          <Head
-            title={`Change ${row.name}`}
-            crumb={<a href={visit.link(`/workspaces/${row.slug}`)}>{row.slug}</a>}
-          />
+          <Head title={`Change ${row.name}`} crumb={[`/workspaces/${row.slug}`, row.slug]} />
           <ActionForm action="change">
             <WorkspaceFields row={row} pools={pools} />
             <Send>Change it</Send>

@@ -7,12 +7,12 @@ import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { State, type WorkspaceRow } from './record.js'
+import { type WorkspaceRow, WorkspaceState } from './record.js'
 
 const columns = (visit: Visit): readonly Column<WorkspaceRow>[] => [
   { head: 'Workspace', kind: 'grow', cell: (row) => row.name },
   { head: 'Called', cell: (row) => <code>{row.slug}</code> },
-  { head: 'State', cell: (row) => <State row={row} /> },
+  { head: 'State', cell: (row) => <WorkspaceState row={row} /> },
   {
     head: 'Sends as',
     cell: (row) =>
@@ -55,13 +55,7 @@ export const workspacesPage: Page = {
           <Head
             title={sentence(list.data)}
             says="Each sends for itself: with its own keys, suppressions, pool and limits."
-            actions={
-              visit.may('member') ? (
-                <a class="b main" href={visit.link('/workspaces/new')}>
-                  Make a workspace
-                </a>
-              ) : undefined
-            }
+            make={['/workspaces/new', 'Make a workspace']}
           />
           <Table
             caption="Workspaces, newest first"

@@ -140,7 +140,7 @@ export const workspacePage: Page = {
         <>
           <Head
             title={stateSentence(row)}
-            crumb={<a href={visit.link('/workspaces')}>Workspaces</a>}
+            crumb={['/workspaces', 'Workspaces']}
             says={says(row)}
             actions={
               visit.may('member') ? (

@@ -2,7 +2,7 @@
  * NAME      record - workspaces as /v1 tells of them, and in words
  */
 import { Note } from '../../parts/page-parts.js'
-import { Icon } from '../../parts/status.js'
+import { State } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 
@@ -48,22 +48,19 @@ export const percent = (rate: number): string => `${Number((rate * 100).toFixed(
 export const limitWords = (limit: AlarmLimit): string =>
   limit === 'off' ? 'never' : `at ${percent(limit.rate)}, and ${limit.at_least} or more`
 
-export const State = ({ row }: { readonly row: WorkspaceRow }) => {
-  if (row.suspended) {
+export const WorkspaceState = ({ row }: { readonly row: WorkspaceRow }) => {
+  if (row.suspended)
     return (
-      <span class="st wait">
-        <Icon name="held" tone="wait" />
+      <State tone="wait" icon="held" hue="wait">
         Suspended
-      </span>
+      </State>
     )
-  }
   const [alarm] = row.alarmed
   if (alarm === undefined) return <span class="st">Sends</span>
   return (
-    <span class="st bad">
-      <Icon name="alarm" tone="bad" />
+    <State tone="bad" icon="alarm" hue="bad">
       Alarm: {ALARM_WORDS[alarm.alarm]}
-    </span>
+    </State>
   )
 }
 

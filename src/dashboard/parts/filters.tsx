@@ -1,0 +1,61 @@
+/**
+ * NAME      filters - fields that narrow a list; they stand in its address
+ */
+import type { ComponentChildren } from 'preact'
+import { useVisit } from './context.js'
+import { Hidden } from './form.js'
+
+interface FiltersProps {
+  readonly path: string
+  readonly children: ComponentChildren
+  /** On the button. */
+  readonly does?: string
+  /** What else stays as it is. */
+  readonly keep?: Readonly<Record<string, string | null>>
+  readonly label?: string
+  readonly role?: 'search'
+}
+
+export const Filters = ({ path, children, does = 'Show', keep = {}, label, role }: FiltersProps) => (
+  <form class="filters" action={path} role={role} aria-label={label}>
+    <Hidden of={keep} />
+    {children}
+    <button type="submit" class="b">
+      {does}
+    </button>
+  </form>
+)
+
+interface SelectProps {
+  readonly name: string
+  readonly label: string
+  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly chosen?: string | null
+}
+
+export const Select = ({ name, label, options, chosen }: SelectProps) => (
+  <label>
+    {label}
+    <select name={name}>
+      {options.map(([value, text]) => (
+        <option value={value} selected={value === chosen}>
+          {text}
+        </option>
+      ))}
+    </select>
+  </label>
+)
+
+interface WordProps {
+  readonly name: string
+  readonly label: string
+  readonly placeholder: string
+}
+
+/** As the address has it. */
+export const Word = ({ label, ...field }: WordProps) => (
+  <label>
+    {label}
+    <input {...field} value={useVisit().query(field.name) ?? ''} autocomplete="off" />
+  </label>
+)
