@@ -6,7 +6,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Assets } from './assets/assets.js'
 import { ThemeForm } from './pages/look.js'
-import { FormMarks } from './parts/form.js'
+import { FormMarks, Hidden } from './parts/form.js'
 import { Sprite } from './parts/sprite.js'
 import { Icon } from './parts/status.js'
 import { Rail } from './rail.js'
@@ -172,10 +172,7 @@ export const Layout = ({ title, assets, visit, workspaces, version, summary, chi
         <WorkspaceSwitch visit={visit} names={workspaces} />
         <ModeSwitch visit={visit} />
         <form class="find" role="search" action="/emails">
-          {visit.scope.workspace === null ? null : (
-            <input type="hidden" name="workspace" value={visit.scope.workspace} />
-          )}
-          <input type="hidden" name="mode" value={visit.scope.mode} />
+          <Hidden of={{ workspace: visit.scope.workspace, mode: visit.scope.mode }} />
           <input
             type="search"
             name="q"

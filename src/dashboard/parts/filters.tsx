@@ -3,7 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useVisit } from './context.js'
-import { Hidden } from './form.js'
+import { Hidden, type Options } from './form.js'
 
 interface FiltersProps {
   readonly path: string
@@ -13,23 +13,25 @@ interface FiltersProps {
   /** What else stays as it is. */
   readonly keep?: Readonly<Record<string, string | null>>
   readonly label?: string
-  readonly role?: 'search'
+  /** Beside the button. */
+  readonly beside?: ComponentChildren
 }
 
-export const Filters = ({ path, children, does = 'Show', keep = {}, label, role }: FiltersProps) => (
-  <form class="filters" action={path} role={role} aria-label={label}>
+export const Filters = ({ path, children, does = 'Show', keep = {}, label, beside }: FiltersProps) => (
+  <form class="filters" action={path} role={label === undefined ? undefined : 'search'} aria-label={label}>
     <Hidden of={keep} />
     {children}
     <button type="submit" class="b">
       {does}
     </button>
+    {beside}
   </form>
 )
 
 interface SelectProps {
   readonly name: string
   readonly label: string
-  readonly options: readonly (readonly [value: string, text: string])[]
+  readonly options: Options
   readonly chosen?: string | null
 }
 

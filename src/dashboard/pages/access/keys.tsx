@@ -4,7 +4,9 @@
  *   Which there are, when each was last used, and which one somebody has in hand: the first 21 characters tell, and no
  *   more than these ever leave the browser.
  */
+
 import type { Page } from '../../page.js'
+import { Filters } from '../../parts/filters.js'
 import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
@@ -48,7 +50,16 @@ const wantedOf = (visit: Visit): Wanted => {
 }
 
 const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: Wanted }) => (
-  <form class="filters" action="/keys">
+  <Filters
+    path="/keys"
+    does="Find"
+    beside={
+      <>
+        <span class="soft small">Paste it: only its first 21 characters are taken; the rest is secret.</span>
+        {wanted.kind === 'all' ? null : <a href={visit.here({ prefix: null })}>All keys</a>}
+      </>
+    }
+  >
     <label for="prefix">
       Which key is this?
       <input
@@ -61,12 +72,7 @@ const WhichKey = ({ visit, wanted }: { readonly visit: Visit; readonly wanted: W
         spellcheck={false}
       />
     </label>
-    <button type="submit" class="b">
-      Find
-    </button>
-    <span class="soft small">Paste it: only its first 21 characters are taken; the rest is secret.</span>
-    {wanted.kind === 'all' ? null : <a href={visit.here({ prefix: null })}>All keys</a>}
-  </form>
+  </Filters>
 )
 
 const isOver = (row: KeyRow, now: number): boolean =>

@@ -1,6 +1,8 @@
 /**
  * NAME      find - the field that leaves only what has these words
  */
+import { Filters } from '../../parts/filters.js'
+
 interface FindProps {
   readonly path: string
   readonly value: string
@@ -8,12 +10,9 @@ interface FindProps {
 }
 
 export const Find = ({ path, value, hint }: FindProps) => (
-  <form class="filters" action={path}>
+  <Filters path={path} does="Find">
     <label>
       Words <input type="search" name="q" value={value} placeholder={hint} autocomplete="off" />
     </label>
-    <button type="submit" class="b">
-      Find
-    </button>
-  </form>
+  </Filters>
 )

@@ -1,7 +1,9 @@
 /**
  * NAME      filter-form - the fields that narrow a list of mails, and what is set
  */
+
 import type { Problem } from '../../ask.js'
+import { Filters, Select, Word } from '../../parts/filters.js'
 import { word } from '../../parts/status.js'
 import { exactTime } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
@@ -35,15 +37,6 @@ const TermsHelp = () => (
       ))}
     </dl>
   </details>
-)
-
-const Hidden = ({ visit }: { readonly visit: Visit }) => (
-  <>
-    {visit.scope.workspace === null ? null : (
-      <input type="hidden" name="workspace" value={visit.scope.workspace} />
-    )}
-    <input type="hidden" name="mode" value={visit.scope.mode} />
-  </>
 )
 
 const spanText = (visit: Visit, { time, until }: Filter): string | null => {
@@ -82,7 +75,6 @@ const Chips = ({ visit, filter }: { readonly visit: Visit; readonly filter: Filt
   )
 }
 
-/** The mistake in the search text, beside its field. */
 /** What a mistake is about; its message goes on with the verb. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   q: 'The search',
@@ -110,8 +102,11 @@ interface Props {
 
 export const FilterForm = ({ visit, filter, problem }: Props) => (
   <div class="narrow noprint">
-    <form class="filters" action="/emails" aria-label="Filters">
-      <Hidden visit={visit} />
+    <Filters
+      path="/emails"
+      label="Filters"
+      keep={{ workspace: visit.scope.workspace, mode: visit.scope.mode }}
+    >
       <label>
         Search
         <input
@@ -123,39 +118,21 @@ export const FilterForm = ({ visit, filter, problem }: Props) => (
           {...(problem !== null && { 'aria-invalid': true })}
         />
       </label>
-      <label>
-        Status
-        <select name="status">
-          <option value="">any</option>
-          {STATUSES.map((status) => (
-            <option value={status} selected={status === filter.status}>
-              {word(status)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Time
-        <select name="time">
-          {Object.entries(SPANS).map(([span, { words }]) => (
-            <option value={span} selected={span === filter.time}>
-              {words}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Tag
-        <input name="tag" value={filter.tag ?? ''} placeholder="name:value" autocomplete="off" />
-      </label>
-      <label>
-        To domain
-        <input name="domain" value={filter.domain ?? ''} placeholder="example.com" autocomplete="off" />
-      </label>
-      <button type="submit" class="b">
-        Show
-      </button>
-    </form>
+      <Select
+        name="status"
+        label="Status"
+        options={[['', 'any'], ...STATUSES.map((one) => [one, word(one)] as const)]}
+        chosen={filter.status}
+      />
+      <Select
+        name="time"
+        label="Time"
+        options={Object.entries(SPANS).map(([span, { words }]) => [span, words] as const)}
+        chosen={filter.time}
+      />
+      <Word name="tag" label="Tag" placeholder="name:value" />
+      <Word name="domain" label="To domain" placeholder="example.com" />
+    </Filters>
     <Wrong problem={problem} />
     <TermsHelp />
     <Chips {...{ visit, filter }} />

@@ -1,16 +1,18 @@
 /**
  * NAME      entries - each recipient that waits, soonest first, and why
  */
+
 import type { Entry } from '../../../record/queue.js'
 import { briefWaiting } from '../../mail/verdict.js'
 import type { Page } from '../../page.js'
+import { Filters, Select, Word } from '../../parts/filters.js'
 import { Choices, Empty, Head, Reply } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
-import { type Places, placesOf } from './places.js'
+import { anyOf, type Places, placesOf } from './places.js'
 import { sentence } from './words.js'
 
 const STATES = [
@@ -69,7 +71,7 @@ const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
   },
 ]
 
-const Filters = ({ visit, places }: { readonly visit: Visit; readonly places: Places }) => (
+const EntryFilters = ({ visit, places }: { readonly visit: Visit; readonly places: Places }) => (
   <div class="filters">
     <Choices
       label="State"
@@ -79,32 +81,15 @@ const Filters = ({ visit, places }: { readonly visit: Visit; readonly places: Pl
         on: state === visit.query('state'),
       }))}
     />
-    <form class="filters" action="/queue/entries">
-      {visit.scope.workspace === null ? null : (
-        <input type="hidden" name="workspace" value={visit.scope.workspace} />
-      )}
-      {visit.query('state') === null ? null : (
-        <input type="hidden" name="state" value={visit.query('state') ?? ''} />
-      )}
-      <label>
-        Pool
-        <select name="egress_pool_id">
-          <option value="">any</option>
-          {places.pools.map(({ id, text }) => (
-            <option value={id} selected={id === visit.query('egress_pool_id')}>
-              {text}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        Domain
-        <input name="domain" value={visit.query('domain') ?? ''} placeholder="example.com" />
-      </label>
-      <button type="submit" class="b">
-        Show
-      </button>
-    </form>
+    <Filters path="/queue/entries" keep={{ workspace: visit.scope.workspace, state: visit.query('state') }}>
+      <Select
+        name="egress_pool_id"
+        label="Pool"
+        options={anyOf(places.pools)}
+        chosen={visit.query('egress_pool_id')}
+      />
+      <Word name="domain" label="Domain" placeholder="example.com" />
+    </Filters>
   </div>
 )
 
@@ -133,7 +118,7 @@ export const entriesPage: Page = {
             title="What waits, soonest first"
             says="Then what is under way, then what is held. Rows move while the queue works."
           />
-          <Filters {...{ visit, places }} />
+          <EntryFilters {...{ visit, places }} />
           {list.data.length === 0 ? (
             <Empty title="Nothing here waits">
               <p>Nothing of this part of the queue waits now.</p>

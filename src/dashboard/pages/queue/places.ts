@@ -1,6 +1,7 @@
 /**
  * NAME      places - pools and workspaces as people call them
  */
+import type { Options } from '../../parts/form.js'
 import type { List } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
 
@@ -17,6 +18,12 @@ export interface Places {
 }
 
 const textOf = (rows: readonly Named[], id: string): string => rows.find((one) => one.id === id)?.text ?? id
+
+/** Of a field that may be left open. */
+export const anyOf = (rows: readonly Named[]): Options => [
+  ['', 'any'],
+  ...rows.map(({ id, text }) => [id, text] as const),
+]
 
 /** The first hundred of each; others are shown by their ids. */
 export const placesOf = async (visit: Visit): Promise<Places> => {

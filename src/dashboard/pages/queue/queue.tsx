@@ -9,6 +9,8 @@
 import type { Hold, SlowDomain } from '../../../record/queue.js'
 import type { Page } from '../../page.js'
 import { figure } from '../../parts/figure.js'
+import { Select, Word } from '../../parts/filters.js'
+import { Hidden, Send } from '../../parts/form.js'
 import { Code, Empty, Head, Reply, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
@@ -17,8 +19,7 @@ import { AgesBy, AgesTable } from './ages.js'
 import { Blocks } from './blocks.js'
 import { Holds } from './holds.js'
 import { actLink, VERBS } from './links.js'
-import type { Places } from './places.js'
-import { placesOf } from './places.js'
+import { anyOf, type Places, placesOf } from './places.js'
 import { type Ages, type Queue, stateOf } from './state.js'
 
 const VERB_TEXT = {
@@ -74,52 +75,21 @@ const Part = ({ visit, places }: { visit: Visit; places: Places }) => (
   <details class="fold">
     <summary>Act on a part of the queue</summary>
     <form class="form" action="/queue/order">
-      {visit.scope.workspace === null ? null : (
-        <input type="hidden" name="workspace" value={visit.scope.workspace} />
-      )}
+      <Hidden of={{ workspace: visit.scope.workspace }} />
       <div class="row">
-        <label>
-          What to do
-          <select name="verb">
-            {VERBS.map((verb) => (
-              <option value={verb}>{VERB_TEXT[verb]}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Pool
-          <select name="egress_pool_id">
-            <option value="">any</option>
-            {places.pools.map(({ id, text }) => (
-              <option value={id}>{text}</option>
-            ))}
-          </select>
-        </label>
-        <label>
-          Workspace
-          <select name="workspace_id">
-            <option value="">any</option>
-            {places.workspaces.map(({ id, text }) => (
-              <option value={id}>{text}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          name="verb"
+          label="What to do"
+          options={VERBS.map((verb) => [verb, VERB_TEXT[verb]] as const)}
+        />
+        <Select name="egress_pool_id" label="Pool" options={anyOf(places.pools)} />
+        <Select name="workspace_id" label="Workspace" options={anyOf(places.workspaces)} />
       </div>
       <div class="row">
-        <label>
-          Recipient domain
-          <input name="domain" placeholder="example.com" autocomplete="off" />
-        </label>
-        <label>
-          One mail, by id
-          <input name="email_id" placeholder="em_…" autocomplete="off" />
-        </label>
+        <Word name="domain" label="Recipient domain" placeholder="example.com" />
+        <Word name="email_id" label="One mail, by id" placeholder="em_…" />
       </div>
-      <div class="actions">
-        <button type="submit" class="b">
-          See what it matches
-        </button>
-      </div>
+      <Send plain>See what it matches</Send>
     </form>
   </details>
 )

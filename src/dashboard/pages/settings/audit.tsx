@@ -9,6 +9,8 @@ import { Readable } from 'node:stream'
 import type { AuditEntry } from '../../../record/identity.js'
 import type { Query } from '../../ask.js'
 import type { Page, RawRoute } from '../../page.js'
+import { Filters, Select, Word } from '../../parts/filters.js'
+import type { Options } from '../../parts/form.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import type { List } from '../../parts/table.js'
@@ -16,7 +18,7 @@ import type { Visit } from '../../visit.js'
 import { Entries } from './history.js'
 import { NAMES } from './sentence.js'
 
-const HOURS: readonly (readonly [hours: string, text: string])[] = [
+const HOURS: Options = [
   ['', 'any time'],
   ['24', 'last 24 hours'],
   ['168', 'last 7 days'],
@@ -38,42 +40,18 @@ const filtersOf = (visit: Visit): Query => {
 const sinceOf = (now: number, hours: number): string =>
   new Date(Math.floor(now / 3_600_000 - hours) * 3_600_000).toISOString()
 
-const Filters = ({ visit }: { readonly visit: Visit }) => (
-  <form class="filters" action="/settings/audit">
-    <label>
-      What
-      <select name="action">
-        <option value="">anything</option>
-        {Object.entries(NAMES).map(([type, name]) => (
-          <option value={type} selected={visit.query('action') === type}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-    <label>
-      When
-      <select name="hours">
-        {HOURS.map(([hours, text]) => (
-          <option value={hours} selected={(visit.query('hours') ?? '') === hours}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
-    <label>
-      By
-      <input name="actor" value={visit.query('actor') ?? ''} placeholder="usr_…, key_…, cli:0" />
-    </label>
-    <label>
-      About
-      <input name="target" value={visit.query('target') ?? ''} placeholder="its id" />
-    </label>
-    <button type="submit" class="b">
-      Filter
-    </button>
-    <a href="/settings/audit">Everything</a>
-  </form>
+const AuditFilters = ({ visit }: { readonly visit: Visit }) => (
+  <Filters path="/settings/audit" does="Filter" beside={<a href="/settings/audit">Everything</a>}>
+    <Select
+      name="action"
+      label="What"
+      options={[['', 'anything'], ...Object.entries(NAMES)]}
+      chosen={visit.query('action')}
+    />
+    <Select name="hours" label="When" options={HOURS} chosen={visit.query('hours')} />
+    <Word name="actor" label="By" placeholder="usr_…, key_…, cli:0" />
+    <Word name="target" label="About" placeholder="its id" />
+  </Filters>
 )
 
 export const auditPage: Page = {
@@ -96,7 +74,7 @@ export const auditPage: Page = {
               </a>
             }
           />
-          <Filters visit={visit} />
+          <AuditFilters visit={visit} />
           {list.data.length === 0 ? (
             <Empty title="Nothing was changed">
               <p>Nothing that fits. Sending mail stands in no audit: each mail is its own record.</p>

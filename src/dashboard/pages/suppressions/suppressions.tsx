@@ -4,12 +4,14 @@
  *   A list belongs to a workspace, or to all of them. Without a workspace in the URL the default one is meant, and the
  *   page says so.
  */
+
 import { AskError, mistake, type Query } from '../../ask.js'
 import { exported } from '../../exported.js'
 import type { Form } from '../../form.js'
 import { reasonWords } from '../../mail/meaning.js'
 import type { Done, Page, RawRoute } from '../../page.js'
 import { ExportLinks } from '../../parts/export-links.js'
+import { Filters, Word } from '../../parts/filters.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
@@ -93,23 +95,14 @@ const columns = (visit: Visit): readonly Column<Suppression>[] => [
 
 const Find = ({ visit }: { readonly visit: Visit }) => (
   <div class="filters">
-    <form class="filters" action="/suppressions" role="search" aria-label="Suppressed addresses">
-      {visit.scope.workspace === null ? null : (
-        <input type="hidden" name="workspace" value={visit.scope.workspace} />
-      )}
-      <label>
-        Is this address on the list?
-        <input
-          type="search"
-          name="address"
-          value={visit.query('address') ?? ''}
-          placeholder="ana@example.com"
-        />
-      </label>
-      <button type="submit" class="b">
-        Look
-      </button>
-    </form>
+    <Filters
+      path="/suppressions"
+      does="Look"
+      keep={{ workspace: visit.scope.workspace }}
+      label="Suppressed addresses"
+    >
+      <Word name="address" label="Is this address on the list?" placeholder="ana@example.com" />
+    </Filters>
     <Choices
       label="Because"
       options={ORIGINS.map(([origin, text]) => ({
