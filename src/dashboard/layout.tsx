@@ -40,13 +40,7 @@ export const Document = ({ title, assets, theme = 'system', children }: Document
   </html>
 )
 
-const WorkspaceSwitch = ({
-  visit,
-  names,
-}: {
-  readonly visit: Visit
-  readonly names: readonly WorkspaceName[]
-}) => {
+const WorkspaceSwitch = ({ visit, names }: { visit: Visit; names: readonly WorkspaceName[] }) => {
   const { workspace } = visit.scope
   const shown = names.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? workspace
   return (

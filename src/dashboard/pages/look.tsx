@@ -7,7 +7,7 @@
 import { queryText } from '../ask.js'
 import type { Form } from '../form.js'
 import type { Done, Page } from '../page.js'
-import { FormMarks } from '../parts/form.js'
+import { FormMarks, Hidden } from '../parts/form.js'
 import { Empty, Head, Section } from '../parts/page-parts.js'
 import { Table } from '../parts/table.js'
 import { THEMES, type Visit } from '../visit.js'
@@ -20,7 +20,7 @@ interface SavedView {
 const WORDS = { light: 'Light', dark: 'Dark', system: 'As the system' } as const
 
 /** A path of ours and nothing else, whoever wrote the form. */
-export const ownPath = (path: string | null): string =>
+const ownPath = (path: string | null): string =>
   path !== null && /^\/(?![/\\])[^\\\s]*$/.test(path) ? path : '/'
 
 export const ThemeForm = ({ visit }: { readonly visit: Visit }) => (
@@ -60,10 +60,10 @@ const unpin = async (visit: Visit, form: Form): Promise<Done> => {
     visit,
     viewsOf(visit).filter((view) => view.path !== path),
   )
-  return { to: '/settings/look', notice: 'The view is gone from the rail.' }
+  return { to: ownPath(form.text('back')), notice: 'The view is gone from the rail.' }
 }
 
-const Views = ({ visit }: { readonly visit: Visit }) => {
+export const Views = ({ visit }: { readonly visit: Visit }) => {
   const views = viewsOf(visit)
   if (views.length === 0) {
     return (
@@ -86,7 +86,7 @@ const Views = ({ visit }: { readonly visit: Visit }) => {
           cell: ({ path }) => (
             <form method="post" action="/settings/look">
               <FormMarks action="unpin" />
-              <input type="hidden" name="path" value={path} />
+              <Hidden of={{ path, back: visit.here({}) }} />
               <button type="submit" class="b">
                 Unpin
               </button>

@@ -27,13 +27,7 @@ export const LiveState = ({ table = '' }: { readonly table?: string }) => (
 )
 
 /** A place whose content is taken over as a whole, at most every few seconds. */
-export const Refreshed = ({
-  id,
-  children,
-}: {
-  readonly id: string
-  readonly children: ComponentChildren
-}) => (
+export const Refreshed = ({ id, children }: { id: string; children: ComponentChildren }) => (
   <div id={id} data-refresh="">
     {children}
   </div>

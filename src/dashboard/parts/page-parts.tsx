@@ -132,13 +132,7 @@ export const Reply = ({ text, clamp = false }: { readonly text: string | null; r
   )
 
 /** The same in several languages, one of them open. */
-export const Samples = ({
-  name,
-  samples,
-}: {
-  readonly name: string
-  readonly samples: readonly Sample[]
-}) => (
+export const Samples = ({ name, samples }: { name: string; samples: readonly Sample[] }) => (
   <div class="codes">
     {samples.map(({ name: language, text }, at) => (
       <details class="code" name={name} open={at === 0}>

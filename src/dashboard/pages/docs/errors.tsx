@@ -90,13 +90,7 @@ const exampleOf = ({ code, type, title, status }: ErrorEntry): string => {
   return JSON.stringify(problem, null, 2)
 }
 
-const Operations = ({
-  operations,
-  reader,
-}: {
-  readonly operations: readonly Operation[] | null
-  readonly reader: Reader
-}) => {
+const Operations = ({ operations, reader }: { operations: readonly Operation[] | null; reader: Reader }) => {
   const { visit } = reader
   if (operations === null || visit === null) {
     return (

@@ -63,13 +63,7 @@ const Parameters = ({ operation }: { readonly operation: Operation }) => (
   </>
 )
 
-const Errors = ({
-  operation,
-  reference,
-}: {
-  readonly operation: Operation
-  readonly reference: Reference
-}) => {
+const Errors = ({ operation, reference }: { operation: Operation; reference: Reference }) => {
   const rows = operation.errors
     .map((code) => ({ code, ...reference.errors.get(code) }))
     .sort((a, b) => (a.status ?? 0) - (b.status ?? 0))
@@ -108,15 +102,7 @@ const Twin = ({ twin }: { readonly twin: Operation['twin'] }) =>
 const exampleText = (example: unknown): string =>
   typeof example === 'string' ? example : JSON.stringify(example, null, 2)
 
-const Contents = ({
-  reference,
-  visit,
-  here,
-}: {
-  readonly reference: Reference
-  readonly visit: Visit
-  readonly here: string
-}) => (
+const Contents = ({ reference, visit, here }: { reference: Reference; visit: Visit; here: string }) => (
   <>
     {reference.groups.map(({ name, operations }) => (
       <>
@@ -136,13 +122,7 @@ const Contents = ({
   </>
 )
 
-const Article = ({
-  operation,
-  reference,
-}: {
-  readonly operation: Operation
-  readonly reference: Reference
-}) => (
+const Article = ({ operation, reference }: { operation: Operation; reference: Reference }) => (
   <article>
     <h1>{operation.summary}</h1>
     <p class="op">

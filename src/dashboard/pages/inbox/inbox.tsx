@@ -46,15 +46,7 @@ const MailList = ({ visit, rows, chosen }: ListProps) => (
   </ol>
 )
 
-const Grab = ({
-  label,
-  text,
-  isCode,
-}: {
-  readonly label: string
-  readonly text: string
-  readonly isCode: boolean
-}) => (
+const Grab = ({ label, text, isCode }: { label: string; text: string; isCode: boolean }) => (
   <>
     <span>{label}</span>
     <code class={isCode ? 'pin' : undefined} dir="ltr" title={text}>

@@ -2,76 +2,19 @@
  * NAME      figures - what the overview asks, and the sentence that it makes of it
  */
 import type { Incident } from '../../../record/incident.js'
+import type { Age } from '../../../record/queue.js'
+import type { Webhook } from '../../../record/webhook.js'
+import type { StatisticsRecord } from '../../../statistics/record.js'
 import { AskError, type Problem, type Query } from '../../ask.js'
 import type { List } from '../../parts/table.js'
 import { spanWords } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
+import type { Pool } from '../pools/state.js'
 import { mendable } from '../queue/blocks.js'
 import type { Queue } from '../queue/state.js'
 import { sentence as asSentence, firstWords, recipients } from '../queue/words.js'
 import { openIncidents } from '../suppressions/incidents.js'
-
-interface Times {
-  readonly count: number
-  readonly p50: number | null
-  readonly p95: number | null
-}
-
-export interface Figures {
-  readonly accepted: number
-  readonly sent: number
-  readonly delivered: number
-  readonly deferred: number
-  readonly complained: number
-  readonly bounced: { readonly total: number; readonly hard: number }
-  readonly rates: Readonly<Record<string, number | null>>
-  readonly time_to_sent: Times
-  readonly time_to_delivered: Times
-}
-
-export interface Statistics {
-  readonly from: string
-  readonly to: string
-  readonly totals: Figures
-  readonly data: readonly (Figures & { readonly at: string })[]
-  readonly groups: readonly { readonly key: string | null; readonly totals: Figures }[]
-}
-
-export interface PoolAge {
-  /** Id of the pool. */
-  readonly key: string
-  readonly recipients: number
-  readonly oldest_at: string | null
-  readonly last_response: string | null
-}
-
-export interface Pool {
-  readonly id: string
-  readonly name: string
-  readonly kind: 'relay' | 'sandbox'
-  readonly follows: string | null
-  readonly members: readonly { readonly state: string }[]
-}
-
-export interface Webhook {
-  readonly id: string
-  readonly endpoint: string
-  readonly health: { readonly state: string; readonly failing_since: string | null }
-}
-
-interface Alarmed {
-  readonly alarm: string
-  readonly count: number
-  readonly tried: number
-  readonly since: string
-}
-
-export interface Workspace {
-  readonly id: string
-  readonly slug: string
-  readonly name: string
-  readonly alarmed: readonly Alarmed[]
-}
+import type { WorkspaceRow } from '../workspaces/record.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -90,13 +33,13 @@ export const windowOf = (visit: Visit): Window => {
 }
 
 export interface Scene {
-  readonly statistics: Statistics
+  readonly statistics: StatisticsRecord
   /** By recipient domain; null where it was refused. */
-  readonly domains: Statistics | null
-  readonly ages: readonly PoolAge[]
+  readonly domains: StatisticsRecord | null
+  readonly ages: readonly Age[]
   readonly pools: readonly Pool[]
   readonly webhooks: readonly Webhook[]
-  readonly workspaces: readonly Workspace[]
+  readonly workspaces: readonly WorkspaceRow[]
   readonly incidents: readonly Incident[]
   /** What stands in the way of live mail. */
   readonly queue: Queue
@@ -122,19 +65,19 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
   const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
   const [statistics, domains, ages, pools, webhooks, workspaces, queue, incidents] = await Promise.all([
-    visit.ask<Statistics>('GET', '/v1/statistics', { query }),
-    visit.part<Statistics>('/v1/statistics', {
+    visit.ask<StatisticsRecord>('GET', '/v1/statistics', { query }),
+    visit.part<StatisticsRecord>('/v1/statistics', {
       query: { ...query, interval: 'day', group_by: 'recipient_domain', limit: 50 },
     }),
-    visit.part<{ readonly data: readonly PoolAge[] }>('/v1/queue/ages', { query: { by: 'pool' } }),
+    visit.part<{ readonly data: readonly Age[] }>('/v1/queue/ages', { query: { by: 'pool' } }),
     visit.part<List<Pool>>('/v1/egress-pools', few),
     visit.part<List<Webhook>>('/v1/webhooks', few),
-    visit.workspaces<Workspace>().catch(noneIfRefused),
+    visit.workspaces<WorkspaceRow>().catch(noneIfRefused),
     visit.part<Queue>('/v1/queue'),
     openIncidents(visit),
   ])
   const known = dataOf(pools)
-  const isOurs = ({ key }: PoolAge): boolean =>
+  const isOurs = ({ key }: Age): boolean =>
     (known.find(({ id }) => id === key)?.kind === 'sandbox') === (mode === 'test') || visit.isDev
   return {
     ...{ statistics, workspaces, pools: known },
@@ -149,7 +92,7 @@ export const askScene = async (visit: Visit): Promise<Scene> => {
 /** What waits for longer is told before all else. */
 const LONG_MS = 5 * 60_000
 
-export const oldestOf = (ages: readonly PoolAge[]): number | null => {
+export const oldestOf = (ages: readonly Age[]): number | null => {
   const times = ages.flatMap(({ oldest_at: at }) => (at === null ? [] : [Date.parse(at)]))
   return times.length === 0 ? null : Math.min(...times)
 }

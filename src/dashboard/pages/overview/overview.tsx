@@ -110,14 +110,13 @@ const handedOn = (visit: Visit): string =>
 const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
   const { totals, data } = statistics
   const to = (status: string | null) => visit.link('/emails', { status, time: windowOf(visit) })
-  const rate = (name: string) => percent(totals.rates[name])
   const strip = (
     name: string,
-    status: string | null,
+    status: 'delivered' | 'deferred' | 'bounced' | null,
     value: (figures: typeof totals) => number,
     look: Pick<Strip, 'tone' | 'icon'> = {},
   ): Strip => {
-    const share = status === null ? null : rate(status)
+    const share = status === null ? null : percent(totals.rates[status])
     return {
       ...{ name, total: value(totals), href: to(status), values: data.map(value) },
       ...look,

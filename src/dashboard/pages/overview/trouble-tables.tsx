@@ -3,16 +3,17 @@
  */
 
 import type { MailEvent } from '../../../record/event.js'
+import type { Age } from '../../../record/queue.js'
 import { codeWords } from '../../mail/meaning.js'
 import { figure } from '../../parts/figure.js'
 import { Empty, Reply, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { type PoolAge, percent, type Scene, windowOf } from './figures.js'
+import { percent, type Scene, windowOf } from './figures.js'
 
 export const WaitingByPool = ({ visit, scene }: { readonly visit: Visit; readonly scene: Scene }) => {
-  const poolOf = ({ key }: PoolAge) => scene.pools.find(({ id }) => id === key)
+  const poolOf = ({ key }: Age) => scene.pools.find(({ id }) => id === key)
   return (
     <Section title="Waiting, by pool" actions={<a href={visit.link('/queue')}>Queue</a>}>
       {scene.ages.length === 0 ? (

@@ -16,6 +16,68 @@ interface Props {
   readonly member: Member | null
 }
 
+const TokenFields = ({ member }: Props) => (
+  <details class="fold">
+    <summary>Tokens in place of a password (Microsoft 365, Gmail)</summary>
+    <div class="form">
+      <p class="hint">
+        {member?.has_oauth
+          ? 'It signs in with tokens. Empty fields keep them; a password ends them.'
+          : 'Asked for at an OAuth 2.0 token endpoint, for the user above.'}
+      </p>
+      <div class="row">
+        <Field name="token_url" label="Token endpoint" placeholder="https://" />
+        <Field name="client_id" label="Client id" autocomplete="off" />
+        <Field name="scope" label="Scope" />
+      </div>
+      <div class="row">
+        <Field name="client_secret" label="Client secret" type="password" autocomplete="new-password" />
+        <Field name="refresh_token" label="Refresh token" type="password" autocomplete="new-password" />
+      </div>
+      <Choice
+        name="auth_mechanism"
+        label="Sign in by"
+        value={member?.auth_mechanism ?? ''}
+        options={[['', 'what is offered and fits'], ...MECHANISMS.map((one) => [one, one] as const)]}
+      />
+    </div>
+  </details>
+)
+
+const LimitFields = ({ member }: Props) => (
+  <details class="fold">
+    <summary>Share, limits and certificate</summary>
+    <div class="form">
+      <div class="row">
+        <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
+        <Field name="priority" label="Priority" value={member?.priority} placeholder="0" />
+      </div>
+      <p class="hint">The lowest priority that takes mail is used; weight shares it out within.</p>
+      <div class="row">
+        <Field
+          name="max_connections"
+          label="Connections, at most"
+          value={member?.max_connections}
+          placeholder="10"
+        />
+        <Field
+          name="messages_per_connection"
+          label="Mails per connection"
+          value={member?.messages_per_connection}
+          placeholder="100"
+        />
+        <Field name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
+      </div>
+      <Field
+        name="fingerprint"
+        label="Pinned certificate (SHA-256)"
+        value={member?.fingerprint}
+        hint="In hex. It takes the place of chain and name."
+      />
+    </div>
+  </details>
+)
+
 export const MemberFields = ({ member }: Props) => {
   return (
     <>
@@ -48,62 +110,8 @@ export const MemberFields = ({ member }: Props) => {
         />
       </div>
       {member?.has_auth ? <Check name="no_auth" label="Sign in no more" /> : null}
-      <details class="fold">
-        <summary>Tokens in place of a password (Microsoft 365, Gmail)</summary>
-        <div class="form">
-          <p class="hint">
-            {member?.has_oauth
-              ? 'It signs in with tokens. Empty fields keep them; a password ends them.'
-              : 'Asked for at an OAuth 2.0 token endpoint, for the user above.'}
-          </p>
-          <div class="row">
-            <Field name="token_url" label="Token endpoint" placeholder="https://" />
-            <Field name="client_id" label="Client id" autocomplete="off" />
-            <Field name="scope" label="Scope" />
-          </div>
-          <div class="row">
-            <Field name="client_secret" label="Client secret" type="password" autocomplete="new-password" />
-            <Field name="refresh_token" label="Refresh token" type="password" autocomplete="new-password" />
-          </div>
-          <Choice
-            name="auth_mechanism"
-            label="Sign in by"
-            value={member?.auth_mechanism ?? ''}
-            options={[['', 'what is offered and fits'], ...MECHANISMS.map((one) => [one, one] as const)]}
-          />
-        </div>
-      </details>
-      <details class="fold">
-        <summary>Share, limits and certificate</summary>
-        <div class="form">
-          <div class="row">
-            <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
-            <Field name="priority" label="Priority" value={member?.priority} placeholder="0" />
-          </div>
-          <p class="hint">The lowest priority that takes mail is used; weight shares it out within.</p>
-          <div class="row">
-            <Field
-              name="max_connections"
-              label="Connections, at most"
-              value={member?.max_connections}
-              placeholder="10"
-            />
-            <Field
-              name="messages_per_connection"
-              label="Mails per connection"
-              value={member?.messages_per_connection}
-              placeholder="100"
-            />
-            <Field name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
-          </div>
-          <Field
-            name="fingerprint"
-            label="Pinned certificate (SHA-256)"
-            value={member?.fingerprint}
-            hint="In hex. It takes the place of chain and name."
-          />
-        </div>
-      </details>
+      <TokenFields member={member} />
+      <LimitFields member={member} />
     </>
   )
 }

@@ -3,10 +3,10 @@
  */
 import { mistake } from '../../ask.js'
 import type { Page } from '../../page.js'
-import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
+import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import { Empty, Head, Section } from '../../parts/page-parts.js'
-import { Table } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
+import { Views } from '../look.js'
 
 const ZONES = (): readonly (readonly [zone: string, text: string])[] => [
   ['', 'As the browser has it'],
@@ -65,31 +65,6 @@ const Password = ({ visit, hasOne }: YouProps & { readonly hasOne: boolean }) =>
   )
 }
 
-const Views = ({ person }: YouProps & { readonly person: Person }) => {
-  const views = person.views ?? []
-  if (views.length === 0)
-    return <p class="soft">None yet. Any list, as you have filtered it, can be pinned to the rail.</p>
-  return (
-    <Table
-      caption="Saved views"
-      rows={views}
-      href={({ path }) => path}
-      columns={[
-        { head: 'View', kind: 'grow', cell: ({ title }) => <span dir="auto">{title}</span> },
-        { head: 'Shows', cell: ({ path }) => <code>{path}</code> },
-        {
-          head: '',
-          cell: ({ title, path }) => (
-            <Verb action="unpin" label="Remove" reason="none" harm tiny about={{ title, path }}>
-              <p>It goes from your rail; nothing else changes.</p>
-            </Verb>
-          ),
-        },
-      ]}
-    />
-  )
-}
-
 const nobody = (
   <Empty whole title="This session is of nobody in particular">
     <p>It came from a setup link or a terminal, and keeps nothing.</p>
@@ -132,7 +107,7 @@ export const youPage: Page = {
               </Section>
             </div>
             <Section title="Saved views" says="pinned in the rail">
-              <Views {...{ visit, person }} />
+              <Views visit={visit} />
             </Section>
           </>
         ),
@@ -152,12 +127,6 @@ export const youPage: Page = {
         body: { password: form.raw('password'), current_password: form.text('current_password') },
       })
       return { to: '/settings/you', notice: 'The password is changed. All your other sessions have ended.' }
-    },
-    async unpin(visit, form) {
-      const views = visit.who.person?.views ?? []
-      const left = views.filter(({ title, path }) => title !== form.raw('title') || path !== form.raw('path'))
-      await visit.ask('PATCH', '/v1/session', { body: { views: left } })
-      return { to: '/settings/you', notice: 'The view is removed.' }
     },
   },
 }

@@ -46,13 +46,7 @@ export const IncidentNote = ({
   </Note>
 )
 
-export const Incidents = ({
-  visit,
-  incidents,
-}: {
-  readonly visit: Visit
-  readonly incidents: readonly Incident[]
-}) => (
+export const Incidents = ({ visit, incidents }: { visit: Visit; incidents: readonly Incident[] }) => (
   <>
     {incidents.map((incident) => (
       <IncidentNote {...{ incident }}>

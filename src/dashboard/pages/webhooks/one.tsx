@@ -17,13 +17,7 @@ import { Verbs, verbs } from './verbs.js'
 const pathOf = (visit: Visit, more = ''): string =>
   `/v1/webhooks/${encodeURIComponent(visit.params.id ?? '')}${more}`
 
-const WebhookFacts = ({
-  row,
-  workspaces,
-}: {
-  readonly row: ShownWebhook
-  readonly workspaces: readonly WorkspaceName[]
-}) => (
+const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: readonly WorkspaceName[] }) => (
   <Facts
     facts={[
       ['Address', <code>{row.endpoint}</code>],
