@@ -14,7 +14,6 @@ import {
   type Query,
   queryText,
 } from './ask.js'
-import type { List } from './parts/table.js'
 
 /** `system` is what the browser says. */
 export type Theme = 'light' | 'dark' | 'system'
@@ -49,6 +48,11 @@ export interface Summary {
   readonly waiting: number
   readonly pools_down: number
   readonly webhooks_failing: number
+}
+
+interface PageOfWorkspaces {
+  readonly data: readonly WorkspaceName[]
+  readonly pagination: { readonly next_cursor: string | null }
 }
 
 export interface Scope {
@@ -212,7 +216,7 @@ export class Visit {
     let cursor: string | null = null
     do {
       const query: Query = { limit: 100, cursor }
-      const page: List<WorkspaceName> = await this.ask('GET', '/v1/workspaces', { query, scoped: false })
+      const page: PageOfWorkspaces = await this.ask('GET', '/v1/workspaces', { query, scoped: false })
       found.push(...page.data)
       cursor = page.pagination.next_cursor
     } while (cursor !== null && found.length < MOST_WORKSPACES)

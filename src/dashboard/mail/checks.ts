@@ -37,59 +37,51 @@ export const headersOf = (raw: Buffer): readonly (readonly [name: string, value:
 const has = (headers: ReturnType<typeof headersOf>, name: string): string | null =>
   headers.find(([one]) => one.toLowerCase() === name)?.[1] ?? null
 
-export const checksOf = (
-  content: MailContent,
-): { readonly checks: readonly Check[]; readonly links: readonly Link[] } => {
+const check = (name: string, good: boolean | null, says: string): Check => ({
+  ...{ name, says },
+  state: good === null ? 'none' : good ? 'ok' : 'look',
+})
+
+const ofHtml = (html: string): Check => {
+  const size = Buffer.byteLength(html)
+  const isWhole = size < CLIPPED
+  return check('HTML', isWhole, `${sizeWords(size)}${isWhole ? '.' : ': Gmail cuts it after 102 KiB.'}`)
+}
+
+const ofPictures = ({ all, remote, silent }: ReturnType<typeof picturesIn>): Check =>
+  all === 0
+    ? check('Pictures', null, 'It has none.')
+    : check('Pictures', silent === 0, `${all}, ${remote} of them remote; ${silent} without an alt text.`)
+
+const ofLinks = (links: readonly Link[]): Check => {
+  if (links.length === 0) return check('Links', null, 'It has none.')
+  const isClear = links.some(({ url }) => url.startsWith('http:'))
+  const hosts = [...new Set(links.map(({ host }) => host))].slice(0, 5).join(', ')
+  return check('Links', !isClear, `${links.length}, to ${hosts}${isClear ? '; some without TLS' : ''}.`)
+}
+
+interface Checked {
+  readonly checks: readonly Check[]
+  readonly links: readonly Link[]
+}
+
+export const checksOf = (content: MailContent): Checked => {
   const { raw } = content
-  const html = readPart(content, content.html, MOST_HTML).text
-  const text = readPart(content, content.text).text
-  const headers = headersOf(raw)
-  const links = linksIn(content.html === null ? null : html, text)
-  const pictures = picturesIn(html)
-  const unsubscribe = has(headers, 'list-unsubscribe')
-  const check = (name: string, good: boolean | null, says: string): Check => ({
-    ...{ name, says },
-    state: good === null ? 'none' : good ? 'ok' : 'look',
-  })
+  const html = content.html === null ? null : readPart(content, content.html, MOST_HTML).text
+  const links = linksIn(html, readPart(content, content.text).text)
+  const unsubscribe = has(headersOf(raw), 'list-unsubscribe')
+  const noText = 'It has none: some readers see nothing, and filters like it less.'
   return {
     links,
     checks: [
       check('Size', raw.length < 10 * 1_048_576, `${sizeWords(raw.length)} in all.`),
-      check(
-        'HTML',
-        content.html === null ? null : Buffer.byteLength(html) < CLIPPED,
-        content.html === null
-          ? 'It has none.'
-          : Buffer.byteLength(html) < CLIPPED
-            ? `${sizeWords(Buffer.byteLength(html))}.`
-            : `${sizeWords(Buffer.byteLength(html))}: Gmail cuts it after 102 KiB.`,
-      ),
-      check(
-        'Text part',
-        content.text !== null,
-        content.text === null
-          ? 'It has none: some readers see nothing, and filters like it less.'
-          : 'It has one.',
-      ),
-      check(
-        'Pictures',
-        pictures.all === 0 ? null : pictures.silent === 0,
-        pictures.all === 0
-          ? 'It has none.'
-          : `${pictures.all}, ${pictures.remote} of them remote; ${pictures.silent} without an alt text.`,
-      ),
-      check(
-        'Links',
-        links.some(({ url }) => url.startsWith('http:')) ? false : links.length === 0 ? null : true,
-        links.length === 0
-          ? 'It has none.'
-          : `${links.length}, to ${[...new Set(links.map(({ host }) => host))].slice(0, 5).join(', ')}${links.some(({ url }) => url.startsWith('http:')) ? '; some without TLS' : ''}.`,
-      ),
-      check(
-        'List-Unsubscribe',
-        unsubscribe === null ? null : true,
-        unsubscribe === null ? 'Not there: needed for mail to many.' : unsubscribe.slice(0, 300),
-      ),
+      html === null ? check('HTML', null, 'It has none.') : ofHtml(html),
+      check('Text part', content.text !== null, content.text === null ? noText : 'It has one.'),
+      ofPictures(picturesIn(html ?? '')),
+      ofLinks(links),
+      unsubscribe === null
+        ? check('List-Unsubscribe', null, 'Not there: needed for mail to many.')
+        : check('List-Unsubscribe', true, unsubscribe.slice(0, 300)),
     ],
   }
 }

@@ -31,74 +31,80 @@ export interface Recheck {
 
 type Verdict = 'stands' | 'ended' | 'unknown'
 
+const keptOf = ({ tenant }: SignInGround, { oidc }: SessionRow): KeptTokens =>
+  oidc?.sealed == null
+    ? { idToken: null, refreshToken: null }
+    : (JSON.parse(unseal(tenant.pepper, TOKENS, oidc.sealed)) as KeptTokens)
+
+const end = async (
+  { tenant, accountId, log }: SignInGround,
+  row: SessionRow,
+  why: string,
+): Promise<Verdict> => {
+  await tenant.store.by(providerActor(row.provider, null)).revokeSession(accountId, row.id)
+  log.info({ event: 'session_ended', session: row.id, user: row.userId, provider: row.provider, why })
+  return 'ended'
+}
+
+const knownBy = async ({ tenant }: SignInGround, { id }: UserRow, told: Told) => {
+  const identities = await tenant.store.identities(id)
+  const one = identities.find(({ issuer, subject }) => issuer === told.issuer && subject === told.subject)
+  return one === undefined ? null : one.byRule ? ('by_rule' as const) : ('by_invitation' as const)
+}
+
+const ask = async (
+  ground: SignInGround,
+  { row, user }: LiveSession,
+  provider: Provider,
+  refreshToken: string,
+): Promise<Verdict> => {
+  const { tenant, accountId, log } = ground
+  const { oidc } = row
+  if (oidc === null || user === null) return 'stands'
+  const { issuer, subject } = oidc
+  const before: Told = { issuer, subject, idToken: {}, userinfo: {} }
+  const { ProviderTrouble } = await import('./oidc/trouble.js')
+  try {
+    const granted = await provider.refresh(refreshToken, before)
+    const known = await knownBy(ground, user, granted.told)
+    const admission = admit(
+      provider.settings,
+      { told: granted.told, invited: null, known },
+      ground.settings.default_role,
+    )
+    if (admission.refused !== null) return await end(ground, row, admission.refused)
+    const change = changeOf(provider, admission, user)
+    // the last owner stays one, whatever the provider says
+    const store = tenant.store.by(providerActor(provider.name, null))
+    if (change !== null) await store.updateUser(accountId, user.id, change)
+    const kept = { ...granted, idToken: granted.idToken ?? keptOf(ground, row).idToken }
+    const fresh = await sessionOidc(
+      ground,
+      { ...kept, refreshToken: granted.refreshToken ?? refreshToken },
+      tenant.clock.now(),
+    )
+    await tenant.store.updateSession(accountId, row.id, { ...fresh, sid: fresh.sid ?? oidc.sid })
+    return 'stands'
+  } catch (error) {
+    if (!(error instanceof ProviderTrouble)) throw error
+    log.warn({ event: 'provider_failed', provider: provider.name, kind: error.kind, detail: error.detail })
+    if (error.kind === 'code' || error.kind === 'refused') return await end(ground, row, 'refresh_refused')
+    return 'unknown'
+  }
+}
+
 export const createRecheck = (ground: SignInGround): Recheck => {
-  const { tenant, accountId, providers, log } = ground
+  const { tenant, providers } = ground
   const asking = new Map<string, Promise<Verdict>>()
   const notBefore = new Map<string, number>()
-
-  const keptOf = ({ oidc }: SessionRow): KeptTokens =>
-    oidc?.sealed == null
-      ? { idToken: null, refreshToken: null }
-      : (JSON.parse(unseal(tenant.pepper, TOKENS, oidc.sealed)) as KeptTokens)
-
-  const end = async (row: SessionRow, why: string): Promise<Verdict> => {
-    await tenant.store.by(providerActor(row.provider, null)).revokeSession(accountId, row.id)
-    log.info({ event: 'session_ended', session: row.id, user: row.userId, provider: row.provider, why })
-    return 'ended'
-  }
-
-  const knownBy = async ({ id }: UserRow, told: Told): Promise<'by_rule' | 'by_invitation' | null> => {
-    const identities = await tenant.store.identities(id)
-    const one = identities.find(({ issuer, subject }) => issuer === told.issuer && subject === told.subject)
-    return one === undefined ? null : one.byRule ? 'by_rule' : 'by_invitation'
-  }
-
-  const ask = async (
-    { row, user }: LiveSession,
-    provider: Provider,
-    refreshToken: string,
-  ): Promise<Verdict> => {
-    const { oidc } = row
-    if (oidc === null || user === null) return 'stands'
-    const { issuer, subject } = oidc
-    const before: Told = { issuer, subject, idToken: {}, userinfo: {} }
-    const { ProviderTrouble } = await import('./oidc/trouble.js')
-    try {
-      const granted = await provider.refresh(refreshToken, before)
-      const known = await knownBy(user, granted.told)
-      const admission = admit(
-        provider.settings,
-        { told: granted.told, invited: null, known },
-        ground.settings.default_role,
-      )
-      if (admission.refused !== null) return await end(row, admission.refused)
-      const change = changeOf(provider, admission, user)
-      // the last owner stays one, whatever the provider says
-      const store = tenant.store.by(providerActor(provider.name, null))
-      if (change !== null) await store.updateUser(accountId, user.id, change)
-      const kept = { ...granted, idToken: granted.idToken ?? keptOf(row).idToken }
-      const fresh = await sessionOidc(
-        ground,
-        { ...kept, refreshToken: granted.refreshToken ?? refreshToken },
-        tenant.clock.now(),
-      )
-      await tenant.store.updateSession(accountId, row.id, { ...fresh, sid: fresh.sid ?? oidc.sid })
-      return 'stands'
-    } catch (error) {
-      if (!(error instanceof ProviderTrouble)) throw error
-      log.warn({ event: 'provider_failed', provider: provider.name, kind: error.kind, detail: error.detail })
-      if (error.kind === 'code' || error.kind === 'refused') return await end(row, 'refresh_refused')
-      return 'unknown'
-    }
-  }
 
   const look = async (live: LiveSession, now: number): Promise<Verdict> => {
     const { row } = live
     const provider = await providers.find(row.provider)
-    if (provider === null) return end(row, 'provider_gone')
-    const { refreshToken } = keptOf(row)
+    if (provider === null) return end(ground, row, 'provider_gone')
+    const { refreshToken } = keptOf(ground, row)
     if (refreshToken === null) return 'stands'
-    const verdict = await ask(live, provider, refreshToken)
+    const verdict = await ask(ground, live, provider, refreshToken)
     // whose time has come is asked about, or has no session any more
     for (const [id, at] of notBefore) if (at <= now) notBefore.delete(id)
     if (verdict === 'unknown') notBefore.set(row.id, now + AGAIN_MS)

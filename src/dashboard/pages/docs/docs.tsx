@@ -7,28 +7,13 @@
 import type { Page, RawRoute } from '../../page.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
+import type { Visit } from '../../visit.js'
 import { Find } from './find.js'
 import { type Operation, referenceFor } from './reference.js'
 
-const textOf = ({
-  id,
-  method,
-  path,
-  group,
-  summary,
-  description,
-  parameters,
-  twin,
-  errors,
-}: Operation): string =>
+const textOf = ({ parameters, twin, errors, ...one }: Operation): string =>
   [
-    id,
-    method,
-    path,
-    group,
-    summary,
-    description,
-    twin.command,
+    ...[one.id, one.method, one.path, one.group, one.summary, one.description, twin.command],
     ...parameters.map(({ name }) => name),
     ...errors,
   ]
@@ -59,6 +44,37 @@ const Begin = ({ baseUrl }: { readonly baseUrl: string }) => (
   </Section>
 )
 
+interface OperationsProps {
+  readonly visit: Visit
+  readonly name: string
+  readonly operations: readonly Operation[]
+}
+
+const Operations = ({ visit, name, operations }: OperationsProps) => (
+  <Table
+    caption={`Operations: ${name}`}
+    rows={operations}
+    href={({ id }) => visit.link(`/docs/${id}`)}
+    columns={[
+      { head: 'Operation', kind: 'grow', cell: ({ summary }) => summary },
+      {
+        head: 'Request',
+        cell: ({ method, path }) => (
+          <code>
+            {method} {path}
+          </code>
+        ),
+      },
+      {
+        head: 'Command',
+        kind: 'opt',
+        cell: ({ twin }) =>
+          twin.command === undefined ? <span class="faint">none</span> : <code>{twin.command}</code>,
+      },
+    ]}
+  />
+)
+
 export const docsPage: Page = {
   path: '/docs',
   async view(visit) {
@@ -87,32 +103,7 @@ export const docsPage: Page = {
           ) : null}
           {groups.map(({ name, operations }) => (
             <Section title={name}>
-              <Table
-                caption={`Operations: ${name}`}
-                rows={operations}
-                href={({ id }) => visit.link(`/docs/${id}`)}
-                columns={[
-                  { head: 'Operation', kind: 'grow', cell: ({ summary }) => summary },
-                  {
-                    head: 'Request',
-                    cell: ({ method, path }) => (
-                      <code>
-                        {method} {path}
-                      </code>
-                    ),
-                  },
-                  {
-                    head: 'Command',
-                    kind: 'opt',
-                    cell: ({ twin }) =>
-                      twin.command === undefined ? (
-                        <span class="faint">none</span>
-                      ) : (
-                        <code>{twin.command}</code>
-                      ),
-                  },
-                ]}
-              />
+              <Operations {...{ visit, name, operations }} />
             </Section>
           ))}
         </>

@@ -45,24 +45,23 @@ export const errorsPage: OpenPage = {
             says={`${all.length} errors that this gateway can answer, over HTTP and over SMTP, each with its cause and remedy.`}
           />
           <Find path="/errors" value={q} hint="a code, a status, words" />
-          {rows.length === 0 ? (
-            <Empty title="No error has these words">
-              <p>
-                <a href="/errors">Show all</a>
-              </p>
-            </Empty>
-          ) : (
-            <Table
-              caption="Errors"
-              rows={rows}
-              href={({ code }) => `/errors/${code}`}
-              columns={[
-                { head: 'Code', cell: ({ code }) => <code>{code}</code> },
-                { head: 'Status', kind: 'num', cell: ({ status }) => status },
-                { head: 'Cause', kind: 'grow', cell: ({ description }) => <Words text={description} /> },
-              ]}
-            />
-          )}
+          <Table
+            caption="Errors"
+            rows={rows}
+            href={({ code }) => `/errors/${code}`}
+            columns={[
+              { head: 'Code', cell: ({ code }) => <code>{code}</code> },
+              { head: 'Status', kind: 'num', cell: ({ status }) => status },
+              { head: 'Cause', kind: 'grow', cell: ({ description }) => <Words text={description} /> },
+            ]}
+            none={
+              <Empty title="No error has these words">
+                <p>
+                  <a href="/errors">Show all</a>
+                </p>
+              </Empty>
+            }
+          />
         </>
       ),
     }

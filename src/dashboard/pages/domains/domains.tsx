@@ -6,8 +6,9 @@ import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { Icon, SHAPES } from '../../parts/status.js'
-import { type List, Table } from '../../parts/table.js'
+import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
 import { type Domain, stateOf } from './state.js'
 
 const titleOf = (rows: readonly Domain[]): string => {
@@ -19,6 +20,52 @@ const titleOf = (rows: readonly Domain[]): string => {
       : `All ${rows.length} domains are verified.`
   return open === 1 ? 'One domain is not verified.' : `${open} domains are not verified.`
 }
+
+const COLUMNS: readonly Column<Domain>[] = [
+  { head: 'Domain', cell: (row) => row.name },
+  {
+    head: 'State',
+    kind: 'grow',
+    cell: (row) => {
+      const { tone, title } = stateOf(row)
+      return (
+        <span class="say">
+          <Icon name={SHAPES[tone]} tone={tone} /> {title}
+        </span>
+      )
+    },
+  },
+  {
+    head: 'Signs with',
+    kind: 'opt',
+    cell: (row) =>
+      row.keys
+        .filter(({ state }) => state === 'active')
+        .map(({ algorithm }) => algorithm)
+        .join(' and '),
+  },
+  { head: 'Checked', cell: (row) => <Time at={row.checked_at} /> },
+]
+
+const Add = ({ visit }: { readonly visit: Visit }) => (
+  <Section title="Add a domain">
+    <ActionForm action="add">
+      <Field
+        name="name"
+        label="Domain"
+        required
+        maxLength={255}
+        placeholder="shop.example"
+        hint={
+          visit.scope.workspace === null
+            ? 'For every workspace; choose one on top to keep it to that.'
+            : `For the workspace ${visit.scope.workspace} alone.`
+        }
+      />
+      <Send>Add it</Send>
+    </ActionForm>
+  </Section>
+)
 
 export const domainsPage: Page = {
   path: '/domains',
@@ -34,66 +81,23 @@ export const domainsPage: Page = {
             title={titleOf(list.data)}
             says="Mail whose From is of such a domain is signed with its keys (DKIM), so that receivers know it is yours."
           />
-          {list.data.length === 0 ? (
-            <Empty title="Mail leaves unsigned">
-              <p>
-                Name a domain below, publish the records that its page shows, and let them be checked. Or on
-                the server:
-              </p>
-              <Code text="postern domain add shop.example" />
-            </Empty>
-          ) : (
-            <Table
-              caption="Domains, newest first"
-              rows={list.data}
-              href={(row) => visit.link(`/domains/${row.name}`)}
-              columns={[
-                { head: 'Domain', cell: (row) => row.name },
-                {
-                  head: 'State',
-                  kind: 'grow',
-                  cell: (row) => {
-                    const { tone, title } = stateOf(row)
-                    return (
-                      <span class="say">
-                        <Icon name={SHAPES[tone]} tone={tone} /> {title}
-                      </span>
-                    )
-                  },
-                },
-                {
-                  head: 'Signs with',
-                  kind: 'opt',
-                  cell: (row) =>
-                    row.keys
-                      .filter(({ state }) => state === 'active')
-                      .map(({ algorithm }) => algorithm)
-                      .join(' and '),
-                },
-                { head: 'Checked', cell: (row) => <Time at={row.checked_at} /> },
-              ]}
-            />
-          )}
+          <Table
+            caption="Domains, newest first"
+            rows={list.data}
+            href={(row) => visit.link(`/domains/${row.name}`)}
+            columns={COLUMNS}
+            none={
+              <Empty title="Mail leaves unsigned">
+                <p>
+                  Name a domain below, publish the records that its page shows, and let them be checked. Or on
+                  the server:
+                </p>
+                <Code text="postern domain add shop.example" />
+              </Empty>
+            }
+          />
           <Pager list={list} />
-          {visit.may('member') ? (
-            <Section title="Add a domain">
-              <ActionForm action="add">
-                <Field
-                  name="name"
-                  label="Domain"
-                  required
-                  maxLength={255}
-                  placeholder="shop.example"
-                  hint={
-                    visit.scope.workspace === null
-                      ? 'For every workspace; choose one on top to keep it to that.'
-                      : `For the workspace ${visit.scope.workspace} alone.`
-                  }
-                />
-                <Send>Add it</Send>
-              </ActionForm>
-            </Section>
-          ) : null}
+          {visit.may('member') ? <Add visit={visit} /> : null}
         </>
       ),
     }

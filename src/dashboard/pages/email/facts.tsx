@@ -30,8 +30,30 @@ interface MailFactsProps {
   readonly workspace: string | null
 }
 
-export const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
+const AsCurl = ({ visit, email }: Pick<MailFactsProps, 'visit' | 'email'>) => {
   const api = `${visit.baseUrl.replace(/\/+$/, '')}/v1/emails`
+  return (
+    <details class="fold noprint">
+      <summary>As curl</summary>
+      <div>
+        <Code label="This mail" text={`curl ${api}/${email.id} -H "Authorization: Bearer $KEY"`} />
+        <Code
+          label="Send it again"
+          text={`curl -X POST ${api}/${email.id}/resend -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"to":null}'`}
+        />
+      </div>
+    </details>
+  )
+}
+
+const tagsOf = (visit: Visit, email: Email) =>
+  email.tags.map(({ name, value }) => (
+    <a class="tag" href={visit.link('/emails', { tag: `${name}:${value}` })}>
+      <bdi>{`${name}:${value}`}</bdi>
+    </a>
+  ))
+
+export const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
   const people = (name: string, list: readonly string[]) =>
     list.length === 0 ? null : ([name, <Addresses list={list} />] as const)
   return (
@@ -58,16 +80,7 @@ export const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
             'Came by',
             email.source === 'api' ? 'the API' : email.source === 'smtp' ? 'SMTP' : 'the gateway itself',
           ],
-          email.tags.length === 0
-            ? null
-            : [
-                'Tags',
-                email.tags.map(({ name, value }) => (
-                  <a class="tag" href={visit.link('/emails', { tag: `${name}:${value}` })}>
-                    <bdi>{`${name}:${value}`}</bdi>
-                  </a>
-                )),
-              ],
+          email.tags.length === 0 ? null : ['Tags', tagsOf(visit, email)],
           email.resent_from === undefined
             ? null
             : [
@@ -80,16 +93,7 @@ export const MailFacts = ({ visit, email, workspace }: MailFactsProps) => {
           ['Id', <code>{email.id}</code>],
         ]}
       />
-      <details class="fold noprint">
-        <summary>As curl</summary>
-        <div>
-          <Code label="This mail" text={`curl ${api}/${email.id} -H "Authorization: Bearer $KEY"`} />
-          <Code
-            label="Send it again"
-            text={`curl -X POST ${api}/${email.id}/resend -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"to":null}'`}
-          />
-        </div>
-      </details>
+      <AsCurl {...{ visit, email }} />
     </Section>
   )
 }

@@ -83,26 +83,25 @@ export const jobsPage: Page = {
       body: (
         <>
           <Head title="Jobs" says="What was done to many mails at once; kept for 30 days after their end." />
-          {list.data.length === 0 ? (
-            <Empty title="None">
-              <p>
-                A job begins below <a href={visit.link('/emails')}>a list of mails</a>: “all that this list
-                finds”.
-              </p>
-            </Empty>
-          ) : (
-            <Table
-              caption="Jobs, newest first"
-              rows={list.data}
-              href={({ id }) => visit.link(`/jobs/${id}`)}
-              columns={[
-                { head: 'What', cell: ({ action }) => action },
-                { head: 'State', cell: (job) => sentence(job) },
-                { head: 'Reason', kind: 'grow', cell: ({ reason }) => <bdi>{reason}</bdi> },
-                { head: 'Began', cell: ({ created_at }) => <Time at={created_at} /> },
-              ]}
-            />
-          )}
+          <Table
+            caption="Jobs, newest first"
+            rows={list.data}
+            href={({ id }) => visit.link(`/jobs/${id}`)}
+            columns={[
+              { head: 'What', cell: ({ action }) => action },
+              { head: 'State', cell: (job) => sentence(job) },
+              { head: 'Reason', kind: 'grow', cell: ({ reason }) => <bdi>{reason}</bdi> },
+              { head: 'Began', cell: ({ created_at }) => <Time at={created_at} /> },
+            ]}
+            none={
+              <Empty title="None">
+                <p>
+                  A job begins below <a href={visit.link('/emails')}>a list of mails</a>: “all that this list
+                  finds”.
+                </p>
+              </Empty>
+            }
+          />
           <Pager list={list} />
         </>
       ),

@@ -41,6 +41,36 @@ const ALARMS: Readonly<Record<string, string>> = {
   deferrals: 'is deferred too much',
 }
 
+/** Endpoints that take nothing, and pools that could send nothing. */
+const Unready = ({ visit, scene }: Props) => (
+  <>
+    {scene.webhooks
+      .filter(({ health }) => health.state === 'failing')
+      .map(({ id, endpoint, health }) => (
+        <Note tone="wait" icon="alarm">
+          <p>
+            <strong>
+              The webhook <bdi>{endpoint}</bdi> fails
+            </strong>{' '}
+            since <Time at={health.failing_since} />. <a href={visit.link(`/webhooks/${id}`)}>Its attempts</a>
+          </p>
+        </Note>
+      ))}
+    {scene.pools
+      .filter(({ kind, follows, members }) => kind === 'relay' && follows === null && members.length === 0)
+      .filter(({ id }) => !scene.queue.data.some((row) => row.egress_pool_id === id && row.waiting_for))
+      .filter(() => visit.scope.mode === 'live' && !visit.isDev)
+      .map(({ id, name }) => (
+        <Note tone="wait" icon="held">
+          <p>
+            The pool <bdi>{name}</bdi> has no upstream, so its mail waits.{' '}
+            <a href={visit.link(`/pools/${id}`)}>Add one</a>
+          </p>
+        </Note>
+      ))}
+  </>
+)
+
 const Alarms = ({ visit, scene }: Props) => (
   <>
     {scene.workspaces.flatMap(({ id, name, slug, alarmed }) =>
@@ -68,30 +98,7 @@ const Alarms = ({ visit, scene }: Props) => (
         </p>
       </IncidentNote>
     ))}
-    {scene.webhooks
-      .filter(({ health }) => health.state === 'failing')
-      .map(({ id, endpoint, health }) => (
-        <Note tone="wait" icon="alarm">
-          <p>
-            <strong>
-              The webhook <bdi>{endpoint}</bdi> fails
-            </strong>{' '}
-            since <Time at={health.failing_since} />. <a href={visit.link(`/webhooks/${id}`)}>Its attempts</a>
-          </p>
-        </Note>
-      ))}
-    {scene.pools
-      .filter(({ kind, follows, members }) => kind === 'relay' && follows === null && members.length === 0)
-      .filter(({ id }) => !scene.queue.data.some((row) => row.egress_pool_id === id && row.waiting_for))
-      .filter(() => visit.scope.mode === 'live' && !visit.isDev)
-      .map(({ id, name }) => (
-        <Note tone="wait" icon="held">
-          <p>
-            The pool <bdi>{name}</bdi> has no upstream, so its mail waits.{' '}
-            <a href={visit.link(`/pools/${id}`)}>Add one</a>
-          </p>
-        </Note>
-      ))}
+    <Unready {...{ visit, scene }} />
   </>
 )
 

@@ -76,58 +76,57 @@ const LatestReply = ({ event }: { readonly event: MailEvent | undefined }) => {
   )
 }
 
-export const WorstDomains = ({ visit, scene, replies }: WorstProps) => {
-  const troubled = (scene.domains?.groups ?? [])
+const troubledOf = ({ domains }: Scene) =>
+  (domains?.groups ?? [])
     .filter(({ key, totals }) => key !== null && totals.bounced.total + totals.deferred > 0)
     .sort((a, b) => b.totals.bounced.total + b.totals.deferred - a.totals.bounced.total - a.totals.deferred)
     .slice(0, MOST)
+
+export const WorstDomains = ({ visit, scene, replies }: WorstProps) => {
   const to = (domain: string | null, status: string) =>
     visit.link('/emails', { domain, status, time: windowOf(visit) })
   return (
     <Section title="Recipient domains with most trouble" says="with their latest reply">
-      {troubled.length === 0 ? (
-        <Empty title="None: no bounce and no deferral in this time" />
-      ) : (
-        <Table
-          caption="Recipient domains with most trouble"
-          rows={troubled}
-          columns={[
-            {
-              head: 'Domain',
-              cell: ({ key }) => (
-                <a href={visit.link('/emails', { domain: key, time: windowOf(visit) })}>
-                  <bdi>{key}</bdi>
-                </a>
-              ),
-            },
-            { head: 'Accepted', kind: 'num', cell: ({ totals }) => figure(totals.accepted) },
-            {
-              head: 'Deferred',
-              kind: 'num',
-              cell: ({ key, totals }) => <a href={to(key, 'deferred')}>{totals.deferred}</a>,
-            },
-            {
-              head: 'Bounced',
-              kind: 'num',
-              cell: ({ key, totals }) => (
-                <a href={to(key, 'bounced')} title={percent(totals.rates.bounced) ?? ''}>
-                  {totals.bounced.total}
-                </a>
-              ),
-            },
-            {
-              head: 'Latest reply',
-              kind: 'grow',
-              cell: ({ key }) => <LatestReply event={replies.get(key ?? '')} />,
-            },
-            {
-              head: 'When',
-              kind: 'num',
-              cell: ({ key }) => <Time at={replies.get(key ?? '')?.occurred_at} none="" />,
-            },
-          ]}
-        />
-      )}
+      <Table
+        caption="Recipient domains with most trouble"
+        rows={troubledOf(scene)}
+        columns={[
+          {
+            head: 'Domain',
+            cell: ({ key }) => (
+              <a href={visit.link('/emails', { domain: key, time: windowOf(visit) })}>
+                <bdi>{key}</bdi>
+              </a>
+            ),
+          },
+          { head: 'Accepted', kind: 'num', cell: ({ totals }) => figure(totals.accepted) },
+          {
+            head: 'Deferred',
+            kind: 'num',
+            cell: ({ key, totals }) => <a href={to(key, 'deferred')}>{totals.deferred}</a>,
+          },
+          {
+            head: 'Bounced',
+            kind: 'num',
+            cell: ({ key, totals }) => (
+              <a href={to(key, 'bounced')} title={percent(totals.rates.bounced) ?? ''}>
+                {totals.bounced.total}
+              </a>
+            ),
+          },
+          {
+            head: 'Latest reply',
+            kind: 'grow',
+            cell: ({ key }) => <LatestReply event={replies.get(key ?? '')} />,
+          },
+          {
+            head: 'When',
+            kind: 'num',
+            cell: ({ key }) => <Time at={replies.get(key ?? '')?.occurred_at} none="" />,
+          },
+        ]}
+        none={<Empty title="None: no bounce and no deferral in this time" />}
+      />
     </Section>
   )
 }

@@ -7,7 +7,7 @@ import { figure } from '../../parts/figure.js'
 import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { Icon, SHAPES } from '../../parts/status.js'
-import { type List, Table } from '../../parts/table.js'
+import { type Column, type List, Table } from '../../parts/table.js'
 import type { Visit } from '../../visit.js'
 import { type Health, type Pool, poolSentence } from './state.js'
 
@@ -24,6 +24,38 @@ const titleOf = (tones: readonly string[]): string => {
   if (weak > 0) return weak === 1 ? 'One pool is weakened.' : `${weak} pools are weakened.`
   return tones.length === 1 ? 'The pool takes mail.' : `All ${tones.length} pools take mail.`
 }
+
+interface Row {
+  readonly pool: Pool
+  readonly seen: Health | null
+  readonly said: ReturnType<typeof poolSentence>
+}
+
+const columns = (visit: Visit): readonly Column<Row>[] => [
+  { head: 'Pool', cell: ({ pool }) => pool.name },
+  {
+    head: 'State',
+    kind: 'grow',
+    cell: ({ said }) => (
+      <span class="say" dir="auto">
+        <Icon name={SHAPES[said.tone]} tone={said.tone} /> {said.text}
+      </span>
+    ),
+  },
+  { head: 'Upstreams', kind: 'num', cell: ({ seen }) => seen?.members.length ?? '' },
+  {
+    head: 'Waiting',
+    kind: 'num',
+    cell: ({ pool, seen }) =>
+      seen === null ? (
+        ''
+      ) : (
+        <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
+          {figure(seen.queue.due + seen.queue.leased + seen.queue.waiting)}
+        </a>
+      ),
+  },
+]
 
 export const poolsPage: Page = {
   path: '/pools',
@@ -53,31 +85,7 @@ export const poolsPage: Page = {
             caption="Pools, newest first"
             rows={rows}
             href={({ pool }) => visit.link(`/pools/${pool.id}`)}
-            columns={[
-              { head: 'Pool', cell: ({ pool }) => pool.name },
-              {
-                head: 'State',
-                kind: 'grow',
-                cell: ({ said }) => (
-                  <span class="say" dir="auto">
-                    <Icon name={SHAPES[said.tone]} tone={said.tone} /> {said.text}
-                  </span>
-                ),
-              },
-              { head: 'Upstreams', kind: 'num', cell: ({ seen }) => seen?.members.length ?? '' },
-              {
-                head: 'Waiting',
-                kind: 'num',
-                cell: ({ pool, seen }) =>
-                  seen === null ? (
-                    ''
-                  ) : (
-                    <a href={visit.link('/queue/entries', { egress_pool_id: pool.id })}>
-                      {figure(seen.queue.due + seen.queue.leased + seen.queue.waiting)}
-                    </a>
-                  ),
-              },
-            ]}
+            columns={columns(visit)}
           />
           <Pager list={list} />
           {relays.some(({ seen }) => (seen?.members.length ?? 0) > 0) ? null : (

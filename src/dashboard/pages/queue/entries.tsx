@@ -93,6 +93,25 @@ const EntryFilters = ({ visit, places }: { readonly visit: Visit; readonly place
   </div>
 )
 
+/** There is no way back in a list that moves, but to its front. */
+const Onward = ({ visit, list }: { readonly visit: Visit; readonly list: List<Entry> }) => {
+  const { has_next, has_prev, next_cursor } = list.pagination
+  return (
+    <nav class="pager" aria-label="Pages of the list">
+      {has_prev ? (
+        <a class="b" href={visit.here({ cursor: null })}>
+          From the front
+        </a>
+      ) : null}
+      {has_next && next_cursor !== null ? (
+        <a class="b" rel="next" href={visit.here({ cursor: next_cursor })}>
+          Due later
+        </a>
+      ) : null}
+    </nav>
+  )
+}
+
 export const entriesPage: Page = {
   path: '/queue/entries',
   async view(visit) {
@@ -108,7 +127,6 @@ export const entriesPage: Page = {
       }),
       placesOf(visit),
     ])
-    const { has_next, has_prev, next_cursor } = list.pagination
     return {
       title: 'What waits',
       body: (
@@ -119,30 +137,18 @@ export const entriesPage: Page = {
             says="Then what is under way, then what is held. Rows move while the queue works."
           />
           <EntryFilters {...{ visit, places }} />
-          {list.data.length === 0 ? (
-            <Empty title="Nothing here waits">
-              <p>Nothing of this part of the queue waits now.</p>
-            </Empty>
-          ) : (
-            <Table
-              caption="Recipients that wait, soonest first"
-              rows={list.data}
-              href={(row) => visit.link(`/emails/${row.email_id}`)}
-              columns={columns(visit, places)}
-            />
-          )}
-          <nav class="pager" aria-label="Pages of the list">
-            {has_prev ? (
-              <a class="b" href={visit.here({ cursor: null })}>
-                From the front
-              </a>
-            ) : null}
-            {has_next && next_cursor !== null ? (
-              <a class="b" rel="next" href={visit.here({ cursor: next_cursor })}>
-                Due later
-              </a>
-            ) : null}
-          </nav>
+          <Table
+            caption="Recipients that wait, soonest first"
+            rows={list.data}
+            href={(row) => visit.link(`/emails/${row.email_id}`)}
+            columns={columns(visit, places)}
+            none={
+              <Empty title="Nothing here waits">
+                <p>Nothing of this part of the queue waits now.</p>
+              </Empty>
+            }
+          />
+          <Onward {...{ visit, list }} />
         </>
       ),
     }

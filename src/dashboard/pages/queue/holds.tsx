@@ -3,7 +3,7 @@
  */
 import type { Hold } from '../../../record/queue.js'
 import { Section } from '../../parts/page-parts.js'
-import { Table } from '../../parts/table.js'
+import { type Column, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
 import type { Scope } from './links.js'
@@ -30,6 +30,35 @@ interface HoldsProps {
   readonly places: Places
 }
 
+const columns = (visit: Visit, places: Places): readonly Column<Hold>[] => [
+  { head: 'What', cell: (row) => scopeWords(row, places) },
+  {
+    head: 'Why',
+    kind: 'grow',
+    cell: (row) => (
+      <span class="say" dir="auto">
+        {row.reason}
+      </span>
+    ),
+  },
+  {
+    head: 'By',
+    cell: (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace'),
+  },
+  { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
+  { head: 'Until', kind: 'opt', cell: () => 'released' },
+  {
+    role: 'member',
+    head: '',
+    kind: 'act',
+    cell: (row) => (
+      <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>
+        Release…
+      </a>
+    ),
+  },
+]
+
 export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
   const held = queue.data.reduce((all, row) => all + row.held, 0)
   if (holds.length === 0 && held === 0) return null
@@ -50,38 +79,7 @@ export const Holds = ({ visit, holds, queue, places }: HoldsProps) => {
           <a href={visit.link('/queue/entries', { state: 'held' })}>The list</a> says which.
         </p>
       ) : (
-        <Table
-          caption="Holds, newest first"
-          rows={holds}
-          columns={[
-            { head: 'What', cell: (row) => scopeWords(row, places) },
-            {
-              head: 'Why',
-              kind: 'grow',
-              cell: (row) => (
-                <span class="say" dir="auto">
-                  {row.reason}
-                </span>
-              ),
-            },
-            {
-              head: 'By',
-              cell: (row) => (row.owner === 'operator' ? 'an operator' : 'a key of the workspace'),
-            },
-            { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
-            { head: 'Until', kind: 'opt', cell: () => 'released' },
-            {
-              role: 'member',
-              head: '',
-              kind: 'act',
-              cell: (row) => (
-                <a class="b tiny" href={visit.link('/queue/release', { hold: row.id })}>
-                  Release…
-                </a>
-              ),
-            },
-          ]}
-        />
+        <Table caption="Holds, newest first" rows={holds} columns={columns(visit, places)} />
       )}
     </Section>
   )

@@ -104,6 +104,19 @@ const Nothing = () => (
   </Empty>
 )
 
+const Acts = ({ visit, isEmpty }: { readonly visit: Visit; readonly isEmpty: boolean }) => (
+  <>
+    {isEmpty ? null : (
+      <a class="b" href={actLink(visit, 'retry')}>
+        Retry all now…
+      </a>
+    )}
+    <a class="b harm" href={actLink(visit, 'hold')}>
+      Hold…
+    </a>
+  </>
+)
+
 const groupOf = (visit: Visit): Ages['by'] => {
   const by = visit.query('by')
   return by === 'workspace' || by === 'domain' ? by : 'pool'
@@ -125,24 +138,7 @@ export const queuePage: Page = {
       title: 'Queue',
       body: (
         <>
-          <Head
-            title={title}
-            says={says}
-            actions={
-              acts ? (
-                <>
-                  {isEmpty ? null : (
-                    <a class="b" href={actLink(visit, 'retry')}>
-                      Retry all now…
-                    </a>
-                  )}
-                  <a class="b harm" href={actLink(visit, 'hold')}>
-                    Hold…
-                  </a>
-                </>
-              ) : undefined
-            }
-          />
+          <Head title={title} says={says} actions={acts ? <Acts {...{ visit, isEmpty }} /> : undefined} />
           <Blocks {...{ visit, queue, places }} />
           {ages.data.length === 0 ? null : (
             <Section

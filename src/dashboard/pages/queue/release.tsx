@@ -4,11 +4,12 @@
  *   Says what stands behind the hold before it is lifted: who wrote what, and how many recipients of its part are held.
  */
 import type { Hold } from '../../../record/queue.js'
-import type { Page } from '../../page.js'
+import type { Page, View } from '../../page.js'
 import { ActionForm, Field, Leave, Send } from '../../parts/form.js'
 import { Empty, Facts, Head } from '../../parts/page-parts.js'
 import type { List } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import type { Visit } from '../../visit.js'
 import { scopeWords } from './holds.js'
 import type { Ordered } from './order.js'
 import { placesOf } from './places.js'
@@ -21,6 +22,19 @@ const partOf = ({ workspace_id, egress_pool_id, domain, email_id }: Hold) => {
   return named.length === 0 ? { all: true } : Object.fromEntries(named)
 }
 
+const gone = (visit: Visit): View => ({
+  title: 'Hold',
+  status: 404,
+  body: (
+    <Empty whole title="This hold stands no more">
+      <p>Somebody released it. What it kept goes on, unless another hold covers it.</p>
+      <p>
+        <a href={visit.link('/queue')}>To the queue</a>
+      </p>
+    </Empty>
+  ),
+})
+
 export const releasePage: Page = {
   path: '/queue/release',
   role: 'member',
@@ -31,19 +45,7 @@ export const releasePage: Page = {
       placesOf(visit),
     ])
     const hold = holds.data.find((one) => one.id === id)
-    if (hold === undefined)
-      return {
-        title: 'Hold',
-        status: 404,
-        body: (
-          <Empty whole title="This hold stands no more">
-            <p>Somebody released it. What it kept goes on, unless another hold covers it.</p>
-            <p>
-              <a href={visit.link('/queue')}>To the queue</a>
-            </p>
-          </Empty>
-        ),
-      }
+    if (hold === undefined) return gone(visit)
     const { matched } = await visit.ask<Ordered>('POST', '/v1/queue/release', {
       body: { scope: partOf(hold), dry_run: true },
     })
