@@ -73,6 +73,8 @@ t.test('a login without a password gets one, shown once; a range needs none', as
   const [, id = ''] = /name="id" value="(cred_\w+)"/.exec(ranged.html) ?? []
   const after = await browser.send(ranged, 'revoke', {}, { id })
   t.match(after.html, 'is revoked.')
+  const shown = { certificate_fingerprint: 'AB:'.repeat(31).concat('AB'), workspace_id: 'default' }
+  t.match((await browser.send(form, 'certificate', shown)).html, 'Who shows that certificate may send now.')
   const wrong = await browser.submit(form, 'range', { cidr: '8.8.8.0/24', workspace_id: 'default' })
   t.match(wrong.html, 'must lie within loopback or private address space')
 })

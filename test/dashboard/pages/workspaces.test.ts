@@ -22,8 +22,11 @@ t.test('a workspace and its life', async (t) => {
     complaints_rate: '0.5',
     deferrals_off: 'on',
     statistics: 'kind, plan',
+    mailbox_full_bounces: '8',
+    mailbox_full_days: '30',
   })
   t.match(changed.html, 'Shop &lt;a@shop.test>')
+  t.match(changed.html, 'mailbox full: 8 over 30 days')
   t.match(changed.html, 'only its verified domains')
   const row = await postern.json('workspace', 'show', 'shop-eu')
   t.match(row, {
@@ -31,6 +34,7 @@ t.test('a workspace and its life', async (t) => {
     restrict_senders: true,
     alarms: { complaints: { rate: 0.005, at_least: 5 }, deferrals: 'off' },
     statistics: { tags: ['kind', 'plan'] },
+    suppress_soft: { mailbox_full: { bounces: 8, days: 30 } },
   })
 
   await postern.json('workspace', 'update', 'shop-eu', '--route', 'example.com=default')

@@ -46,15 +46,18 @@ const createLogin = async (visit: Visit, form: Form): Promise<Done> => {
   }
 }
 
-const createRange = async (visit: Visit, form: Form): Promise<Done> => {
+const createWithoutPassword = async (visit: Visit, form: Form): Promise<Done> => {
   const made = await visit.ask<CredentialRow>('POST', '/v1/credentials', {
     body: {
       workspace_id: form.text('workspace_id'),
       mode: form.text('mode'),
-      cidr: form.text('cidr') ?? '',
+      ...(form.has('cidr')
+        ? { cidr: form.text('cidr') ?? '' }
+        : { certificate_fingerprint: form.text('certificate_fingerprint') ?? '' }),
     },
   })
-  return { to: visit.link('/credentials'), notice: `Machines of ${made.cidr} may send now.` }
+  const who = made.cidr === null ? 'Who shows that certificate' : `Machines of ${made.cidr}`
+  return { to: visit.link('/credentials'), notice: `${who} may send now.` }
 }
 
 interface Asked {
@@ -99,6 +102,23 @@ const RangeForm = (asked: Asked) => {
   )
 }
 
+const CertificateForm = (asked: Asked) => {
+  const { action } = asked
+  return (
+    <ActionForm {...{ action }}>
+      <Field
+        name="certificate_fingerprint"
+        label="Fingerprint"
+        required
+        maxLength={200}
+        hint="SHA-256 of the certificate: openssl x509 -noout -fingerprint -sha256 -in client.pem"
+      />
+      <Whose {...asked} />
+      <Send plain>Let it send</Send>
+    </ActionForm>
+  )
+}
+
 export const newCredentialPage: Page = {
   path: '/credentials/new',
   role: 'member',
@@ -127,10 +147,13 @@ export const newCredentialPage: Page = {
             >
               <RangeForm {...{ visit, workspaces }} action="range" />
             </Section>
+            <Section title="A client certificate" says="for programs that have a key and no password">
+              <CertificateForm {...{ visit, workspaces }} action="certificate" />
+            </Section>
           </div>
         </>
       ),
     }
   },
-  actions: { login: createLogin, range: createRange },
+  actions: { login: createLogin, range: createWithoutPassword, certificate: createWithoutPassword },
 }

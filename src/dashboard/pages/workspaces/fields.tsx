@@ -3,7 +3,7 @@
  */
 import type { Form } from '../../form.js'
 import { Check, Choice, Field } from '../../parts/form.js'
-import { ALARM_WORDS, type Alarm, type WorkspaceRow } from './record.js'
+import { ALARM_WORDS, type Alarm, SOFT_WORDS, type WorkspaceRow } from './record.js'
 
 export interface PoolName {
   readonly id: string
@@ -23,6 +23,15 @@ const alarmIn = (form: Form, alarm: Alarm) => {
   return { rate: rate === null ? null : rate / 100, at_least: form.number(`${alarm}_at_least`) }
 }
 
+/** A kind without a count suppresses nobody. */
+const softIn = (form: Form) =>
+  Object.fromEntries(
+    SOFT_WORDS.flatMap(([kind]) => {
+      const bounces = form.number(`${kind}_bounces`)
+      return bounces === null ? [] : [[kind, { bounces, days: form.number(`${kind}_days`) ?? 0 }]]
+    }),
+  )
+
 /** As /v1 takes it. An empty pool is one of its own. */
 export const bodyOf = (form: Form) => ({
   name: form.text('name') ?? '',
@@ -35,6 +44,7 @@ export const bodyOf = (form: Form) => ({
   ambiguous: form.text('ambiguous'),
   alarms: Object.fromEntries(ALARM_NAMES.map((alarm) => [alarm, alarmIn(form, alarm)])),
   on_alarm: form.text('on_alarm'),
+  suppress_soft: softIn(form),
   statistics: { tags: form.list('statistics') },
 })
 
@@ -72,6 +82,29 @@ const AlarmFields = ({ row }: FieldsProps) => (
         ['hold', 'Tell, and hold its mail until somebody releases it'],
       ]}
     />
+  </fieldset>
+)
+
+const SoftFields = ({ row }: FieldsProps) => (
+  <fieldset class="form">
+    <legend>Suppress after soft bounces</legend>
+    {SOFT_WORDS.map(([kind, words]) => (
+      <div class="form-row">
+        <Field
+          name={`${kind}_bounces`}
+          label={`Bounces: ${words}`}
+          type="number"
+          value={row?.suppress_soft[kind]?.bounces}
+          hint="Empty: never."
+        />
+        <Field
+          name={`${kind}_days`}
+          label="over so many days"
+          type="number"
+          value={row?.suppress_soft[kind]?.days}
+        />
+      </div>
+    ))}
   </fieldset>
 )
 
@@ -150,6 +183,7 @@ export const WorkspaceFields = (props: FieldsProps) => {
       />
       <MailFields {...props} />
       <AlarmFields {...props} />
+      <SoftFields {...props} />
     </>
   )
 }

@@ -13,6 +13,7 @@ import {
   type Alarm,
   AlarmNotes,
   limitWords,
+  SOFT_WORDS,
   stateSentence,
   type WorkspaceRow,
 } from './record.js'
@@ -108,6 +109,13 @@ const WorkspaceFacts = ({ visit, row, pools }: FactProps) => (
       [
         'After a crash, mail that may have been sent',
         row.ambiguous === 'retry' ? 'is tried again' : 'is held',
+      ],
+      [
+        'Suppressed after soft bounces',
+        SOFT_WORDS.flatMap(([kind, words]) => {
+          const limit = row.suppress_soft[kind]
+          return limit === undefined ? [] : [`${words}: ${limit.bounces} over ${limit.days} days`]
+        }).join('; ') || 'nobody',
       ],
       [
         'Tags that statistics count',

@@ -1,6 +1,8 @@
 /**
  * NAME      record - workspaces as /v1 tells of them, and in words
  */
+
+import { SOFT_KINDS, type SoftLimits } from '../../../store/port/watch/soft-bounces.js'
 import { Note } from '../../parts/page-parts.js'
 import { State } from '../../parts/status.js'
 import { Time } from '../../parts/time.js'
@@ -35,12 +37,18 @@ export interface WorkspaceRow {
     readonly count: number
     readonly tried: number
   }[]
+  readonly suppress_soft: SoftLimits
   readonly statistics: { readonly tags: readonly string[] }
   readonly suspended: boolean
   readonly suspended_at: string | null
   readonly suspended_reason: string | null
   readonly created_at: string
 }
+
+/** Kinds of bounces by which an address may come to be suppressed, though none of them is for good. */
+export const SOFT_WORDS: readonly (readonly [kind: keyof SoftLimits, words: string])[] = SOFT_KINDS.map(
+  (kind) => [kind, kind.replaceAll('_', ' ')],
+)
 
 /** A share as people write it: 0.3 %. */
 export const percent = (rate: number): string => `${Number((rate * 100).toFixed(3))} %`
