@@ -75,6 +75,8 @@ export interface OrderFacts<Id> extends Queued {
   readonly poolId: Id
   /** Its pool is the sandbox. */
   readonly isSandbox: boolean
+  /** Its mail came after the order was given. */
+  readonly isNewer: boolean
   /** What is in `held` still holds. */
   readonly isHoldStanding: boolean
 }
@@ -96,6 +98,8 @@ export const effectOf = <Id>(one: OrderFacts<Id>, terms: OrderTerms<Id>): OrderE
   const state = stateOf(one)
   const effect = state === null ? undefined : EFFECTS[action][state]
   if (effect === undefined || (liveOnly && one.isSandbox)) return null
+  // an order that was cut off is finished later, and must not end what nobody spoke of
+  if (action === 'purge' && one.isNewer) return null
   if (effect === 'free') return (hold === null || hold === one.held) && !one.isHoldStanding ? effect : null
   if (effect === 'due') return (one.dueAt ?? 0) > now ? effect : null
   if (effect !== 'move' && effect !== 'move_unleased') return effect

@@ -20,6 +20,7 @@ const WAITING: OrderFacts<string> = {
   poolId: 'pool_1',
   isSandbox: false,
   isHoldStanding: false,
+  isNewer: false,
 }
 const leased = { dueAt: null, isLeased: true }
 const IN: Record<QueuedState, OrderFacts<string>> = {
@@ -76,6 +77,14 @@ t.test('what is for the sandbox is left alone', async (t) => {
     }
   }
   t.equal(effectOf({ ...WAITING, isSandbox: true }, { action: 'reroute', now: NOW, route }), null, 'always')
+})
+
+t.test('what came after the order is not purged', async (t) => {
+  for (const state of STATES) {
+    t.equal(effectOf({ ...IN[state], isNewer: true }, { action: 'purge', now: NOW }), null)
+    const discard = { action: 'discard', now: NOW } as const
+    t.equal(effectOf({ ...IN[state], isNewer: true }, discard), effectOf(IN[state], discard))
+  }
 })
 
 t.test('release', async (t) => {

@@ -77,6 +77,7 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
       ...queued(one),
       isSandbox: pools.get(one.poolId)?.kind === 'sandbox',
       isHoldStanding: isStanding(one.held),
+      isNewer: false,
     }
     const terms = { action, now, hold, liveOnly, ...(to !== null && { route: { from, to } }) }
     const effect = effectOf(facts, terms)

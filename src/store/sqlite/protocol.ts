@@ -10,7 +10,7 @@
 import type { PlainFault } from '../../base/fault.js'
 import type { AcceptResult, Settled } from '../../lifecycle/facts.js'
 import type { Store } from '../port/store.js'
-import type { WorkspaceChange, Written } from '../port/tenants/tenants.js'
+import type { MovingMail, WorkspaceChange, Written } from '../port/tenants/tenants.js'
 import type { Keep } from '../port/upkeep.js'
 import type { Writes } from '../port/verbs.js'
 import type { Acting } from './audit/acting.js'
@@ -35,7 +35,8 @@ export interface Swept {
 export interface Inner {
   accept(batch: WireAcceptance): AcceptResult
   claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[]
-  updateWorkspace(id: string, change: WorkspaceChange): Written
+  /** Moving mail is an order that has begun. */
+  updateWorkspace(id: string, change: WorkspaceChange, moving?: MovingMail): Written
   touchAll(touched: readonly Touch[]): void
   /** Adds what the daemon has already granted from memory. */
   addUsed(used: readonly Used[]): void

@@ -10,10 +10,10 @@ import type { QueueOrder } from '../port/operations.js'
 import type { Store } from '../port/store.js'
 import { type NamesOf, verbsOf } from '../port/verbs.js'
 import type { Progress } from './operate/orders.js'
-import { SUSPENDED } from './operate/suspend.js'
 import type { Swept } from './protocol.js'
 import type { Verbs } from './session.js'
 import { fromClaimedArray, toWire } from './thread/wire.js'
+import type { WriterClient } from './thread/writer-client.js'
 
 /** Small steps, so that others write in between; all done when it resolves. */
 const inSteps = async (step: (cursor: Progress['next']) => Promise<Progress>): Promise<number> => {
@@ -48,10 +48,15 @@ const discard = (
   return operate(current, { action: 'discard', scope, to: null, reason, now })
 }
 
-const operate = (current: () => Verbs, order: QueueOrder): Promise<number> => {
+const operate = async (current: () => Verbs, order: QueueOrder): Promise<number> => {
   const client = current().client.asOrder()
-  return inSteps((cursor) => client.call('operateStep', order, cursor))
+  const { n } = await client.call('beginOrder', order)
+  return finish(client, n)
 }
+
+/** The steps of an order that has begun. */
+const finish = (client: WriterClient, n: number): Promise<number> =>
+  inSteps((cursor) => client.call('orderStep', n, cursor))
 
 /** What one order calls: it has one entry in the audit, however many calls it takes. */
 const asOrder = (current: () => Verbs): (() => Verbs) => {
@@ -80,8 +85,8 @@ const operationSteps: Steps<'hold' | 'operate' | 'indexMails' | 'decideIncident'
   },
   async hold(hold) {
     const { client } = asOrder(current)()
-    await client.call('addHold', hold)
-    return inSteps((cursor) => client.call('holdStep', hold, cursor))
+    const { n } = await client.call('beginHold', hold)
+    return finish(client, n)
   },
   operate: (order) => operate(current, order),
 })
@@ -119,23 +124,19 @@ const workspaceSteps: Steps<
 > = (current) => ({
   async updateWorkspace(id, change, moving) {
     const order = asOrder(current)
-    const written = await order().client.call('updateWorkspace', id, change)
-    if (written === 'done' && moving !== undefined) {
-      const { accountId, from, to, now } = moving
-      const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
-      const reason = 'the workspace has another pool'
-      await operate(order, { action: 'reroute', scope, to: null, routing: { from, to }, reason, now })
-    }
+    const { client } = order()
+    const written = await client.call('updateWorkspace', id, change, moving)
+    // an earlier move that was cut off comes first: from where it leads to, mail goes on
+    const open = moving === undefined ? [] : await current().client.call('openOrders', id)
+    for (const n of open) await finish(client, n)
     return written
   },
-  async suspendWorkspace({ id, accountId }, reason, now) {
+  async suspendWorkspace({ id }, reason, now) {
     // what an earlier resume has left is freed first, and rests again
     if ((await current().client.call('resuming')).includes(id)) await resume(current, id, now)
     const { client } = asOrder(current)()
-    await client.call('suspendWorkspace', id, reason, now)
-    const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
-    const hold = { ...scope, id, reason: reason ?? SUSPENDED, owner: 'operator', createdAt: now } as const
-    return inSteps((cursor) => client.call('holdStep', hold, cursor))
+    const { n } = await client.call('suspendWorkspace', id, reason, now)
+    return finish(client, n)
   },
   async deleteWorkspace(accountId, id, reason, now) {
     const order = asOrder(current)
@@ -150,7 +151,17 @@ const workspaceSteps: Steps<
   },
 })
 
-const sweepSteps: Steps<'sweep'> = (current) => ({
+/** Orders that were there a sweep ago: nobody works on them any more, or they are long, and done twice without harm. */
+const createCutOff = () => {
+  let seen: readonly number[] = []
+  return async (client: WriterClient): Promise<readonly number[]> => {
+    const before = seen
+    seen = await client.call('openOrders', null)
+    return seen.filter((n) => before.includes(n))
+  }
+}
+
+const sweepSteps = (current: () => Verbs, cutOff = createCutOff()): Pick<Store, 'sweep'> => ({
   async sweep(now, keep) {
     const { client, bodyStore, daemon } = current()
     let removed = 0
@@ -167,6 +178,7 @@ const sweepSteps: Steps<'sweep'> = (current) => ({
       removed += await discard(current, deleted, 'the workspace was deleted', now)
       await steps(() => client.call('eraseStep', deleted.id, now))
     }
+    for (const n of await cutOff(client)) removed += await finish(client, n)
     for (const id of await client.call('resuming')) removed += await resume(current, id, now)
     if (daemon) removed += await bodyStore.tidy(now)
     while (await client.call('shrinkStep')) {}

@@ -212,6 +212,14 @@ export interface Accounts {
   setPepperMark(mark: string): Promise<void>
 }
 
+/** What waits where `from` had sent it goes where `to` sends it. */
+export interface MovingMail {
+  readonly accountId: string
+  readonly from: Routing
+  readonly to: Routing
+  readonly now: number
+}
+
 export interface Workspaces {
   /** `own`: its pool, made with it; where the name is taken, it steps aside (`shop-2`). */
   createWorkspace(workspace: WorkspaceRow, own?: PoolRow): Promise<Written>
@@ -220,17 +228,8 @@ export interface Workspaces {
    * name that nobody has, or the given one, made now. Resolves with its id.
    */
   ownPool(workspaceId: string, fresh: PoolRow): Promise<string>
-  /** What waits where `moving.from` had sent it goes where `moving.to` sends it. */
-  updateWorkspace(
-    id: string,
-    change: WorkspaceChange,
-    moving?: {
-      readonly accountId: string
-      readonly from: Routing
-      readonly to: Routing
-      readonly now: number
-    },
-  ): Promise<Written>
+  /** Waiting mail moves, too, whatever is cut off. */
+  updateWorkspace(id: string, change: WorkspaceChange, moving?: MovingMail): Promise<Written>
   /** From now on nothing of it leaves. Resolves with how many recipients it put to rest. */
   suspendWorkspace(workspace: WorkspaceRow, reason: string | null, now: number): Promise<number>
   /** Sets free what rested, with the lifetime that it had. Resolves with how many recipients. */

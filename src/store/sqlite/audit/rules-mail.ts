@@ -108,10 +108,10 @@ export const MAIL_RULES: Rules = {
             detail: { domain: incident.domain, said: incident.said, changed: step.changed },
           }
   },
-  addHold: (_look, hold) => () => ofHold(hold),
-  operateStep: (_look, order, cursor) => (result) => {
-    const entry = cursor === null ? ofOrder(order) : null
-    return entry && { ...entry, detail: { ...entry.detail, changed: result.changed } }
+  beginHold: (_look, hold) => () => ofHold(hold),
+  beginOrder: (_look, order) => () => {
+    const entry = ofOrder(order)
+    return entry && { ...entry, detail: { ...entry.detail, changed: 0 } }
   },
   cancel(look, scope, id) {
     const { mail, entry } = ofMail(look, scope, id, 'canceled')

@@ -41,8 +41,10 @@ const WORKSPACES_RULES: Rules = {
       return isEmpty(detail) ? null : ofWorkspace(row, 'updated', detail)
     }
   },
-  suspendWorkspace: (look, id, reason) =>
-    about(look(WORKSPACES, id), (row) => ofWorkspace(row, 'suspended', { reason, changed: 0 })),
+  suspendWorkspace(look, id, reason) {
+    const row = look(WORKSPACES, id)
+    return () => row && ofWorkspace(row, 'suspended', { reason, changed: 0 })
+  },
   resumeWorkspace(look, id) {
     const row = look(WORKSPACES, id)
     return about(row?.suspendedAt == null ? null : row, (one) => ofWorkspace(one, 'resumed', { changed: 0 }))

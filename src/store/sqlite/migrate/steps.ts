@@ -21,7 +21,7 @@ import { IDENTITY_STEP } from '../identity/step.js'
 import { JOBS_STEP } from '../jobs/jobs.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
 import { REST_STEP } from '../operate/pauses.js'
-import { SUSPENDED_STEP } from '../operate/suspend-step.js'
+import { QUEUE_ORDERS_STEP, SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { OWED_STEP } from '../owed/step.js'
 import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { DOMAINS_STEP } from '../schema/domains.js'
@@ -308,4 +308,5 @@ export const STEPS: readonly Step[] = [
   REST_STEP,
   ROUTES_STEP,
   CHANGES_STEP,
+  QUEUE_ORDERS_STEP,
 ]

@@ -4,7 +4,9 @@
  *   Each step inspects some recipients and is one verb among others, so the writer
  *   goes on serving everybody else in between; lifecycle/orders.ts says what is done
  *   to each. When a lease ends its generation moves on, and the relay is told so when
- *   it asks to begin.
+ *   it asks to begin. An order is a row until its last step: what was cut off, the sweep finishes.
+ * NOTES
+ *   Steps may be taken twice, and by two processes: what was done is passed over.
  */
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
@@ -13,6 +15,7 @@ import { effectOf, type OrderEffect, partsOf, stateOf } from '../../../lifecycle
 import { moved } from '../../../lifecycle/pauses.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
+import type { MovingMail } from '../../port/tenants/tenants.js'
 import { inserter } from '../order/insert.js'
 import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
@@ -28,10 +31,27 @@ export interface Progress {
   readonly next: Cursor | null
 }
 
+/** An order is in its table from the commit that gives it to the one of its last step. */
+export interface BegunOrder {
+  readonly n: number
+  readonly changed: 0
+}
+
+type Task = { readonly hold: HoldRow } | { readonly order: QueueOrder }
+
 export interface OperationWrites {
+  /** With the hold itself. */
+  beginHold(hold: HoldRow): BegunOrder
+  beginOrder(order: QueueOrder): BegunOrder
+  /** Those that are not done; of one workspace, when that is named. */
+  openOrders(workspaceId: string | null): readonly number[]
+  orderStep(n: number, cursor: Cursor | null): Progress
+}
+
+export interface Orders extends OperationWrites {
   addHold(hold: HoldRow): void
-  holdStep(hold: HoldRow, cursor: Cursor | null): Progress
-  operateStep(order: QueueOrder, cursor: Cursor | null): Progress
+  /** Puts to rest what waits of a hold that stands already. */
+  beginHolding(hold: HoldRow): BegunOrder
 }
 
 const purged = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
@@ -59,6 +79,16 @@ const prepare = ({ db }: WriteContext) => ({
   ),
   ordOf: db.prepare<[string], number>('SELECT ord FROM emails WHERE id = ?').pluck(),
   moveEmail: db.prepare('UPDATE emails SET pool = ? WHERE id = ?'),
+  begin: db.prepare('INSERT INTO queue_orders (given, workspace_id, task) VALUES (?, ?, ?)'),
+  open: db
+    .prepare<[string | null], number>(
+      'SELECT n FROM queue_orders WHERE coalesce(? = workspace_id, true) ORDER BY n',
+    )
+    .pluck(),
+  task: db.prepare<[number], { given: number; task: string }>(
+    'SELECT given, task FROM queue_orders WHERE n = ?',
+  ),
+  done: db.prepare('DELETE FROM queue_orders WHERE n = ?'),
 })
 
 const discarded = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
@@ -70,6 +100,15 @@ const discarded = (recipientId: string, { reason, now }: QueueOrder): Outcome =>
     reason: 'workspace_deleted',
     detail: { action: 'workspace_deleted', note: reason },
   })
+
+export const movingOrder = (workspaceId: string, { accountId, from, to, now }: MovingMail): QueueOrder => ({
+  action: 'reroute',
+  scope: { accountId, workspaceId, poolId: null, domain: null, emailId: null },
+  to: null,
+  routing: { from, to },
+  reason: 'the workspace has another pool',
+  now,
+})
 
 type Apply = (row: Found, order: QueueOrder, to: number) => boolean
 
@@ -96,9 +135,9 @@ export const createOrders = (
   holdRecipients: HoldRecipients,
   settle: (outcome: Outcome) => Settled | null,
   unindex: Pick<Unindex, 'move'>,
-): OperationWrites => {
+): Orders => {
   const sql = prepare(context)
-  const addHold = inserter(context, HOLDS)
+  const insertHold = inserter(context, HOLDS)
   const walk = createWalk(createStatements(context.db))
   const move = createMove(context, sql, holdRecipients, unindex)
 
@@ -136,7 +175,7 @@ export const createOrders = (
       : { from: pool(poolFor(routing.from, address)), to: pool(poolFor(routing.to, address)) }
   }
 
-  const operate = (rows: readonly Found[], order: QueueOrder): number => {
+  const operate = (rows: readonly Found[], order: QueueOrder, given: number): number => {
     const sandboxes = new Set(sql.sandboxes.all())
     let changed = 0
     for (const row of rows) {
@@ -144,6 +183,7 @@ export const createOrders = (
         ...queuedOf(row),
         poolId: row.pool,
         isSandbox: sandboxes.has(row.pool),
+        isNewer: row.email_ord > given,
         isHoldStanding: context.holds.has(row.held),
       }
       const route = order.action === 'reroute' ? routeOf(order, row) : undefined
@@ -161,32 +201,58 @@ export const createOrders = (
     return changed
   }
 
+  const holdStep = (hold: HoldRow, cursor: Cursor | null): Progress => {
+    const { rows, next } = walk(hold, partsOf('hold'), cursor, STEP)
+    const kept = context.holds.has(hold.id) ? rows.filter((row) => stateOf(queuedOf(row)) === 'waiting') : []
+    for (const row of kept) holdRecipients.hold(row, hold, hold.createdAt)
+    return { changed: kept.length, next }
+  }
+
+  const operateStep = (order: QueueOrder, given: number, cursor: Cursor | null): Progress => {
+    const { action, scope, hold = null } = order
+    const { rows, next } =
+      hold === null ? walk(scope, partsOf(action), cursor, STEP) : keptBy(scope, hold, cursor)
+    const changed = operate(rows, order, given)
+    if (changed > 0 && action !== 'purge' && action !== 'discard') context.effects.due = true
+    return { changed, next }
+  }
+
+  const addHold = (hold: HoldRow): void => {
+    insertHold(hold)
+    context.holds.look()
+  }
+
+  const lift = ({ scope, hold = null }: QueueOrder): void => {
+    const { accountId, workspaceId, poolId, domain, emailId } = scope
+    if (hold === null) sql.liftHolds.run(accountId, workspaceId, poolId, domain, emailId)
+    else sql.liftHold.run(accountId, hold)
+    context.holds.look()
+  }
+
+  const begin = (task: Task, { workspaceId }: QueueScope): BegunOrder => {
+    const { lastInsertRowid } = sql.begin.run(context.order.next(), workspaceId, JSON.stringify(task))
+    return { n: Number(lastInsertRowid), changed: 0 }
+  }
+
   return {
-    addHold(hold) {
+    addHold,
+    beginHolding: (hold) => begin({ hold }, hold),
+    beginHold(hold) {
       addHold(hold)
-      context.holds.look()
+      return begin({ hold }, hold)
     },
-
-    holdStep(hold, cursor) {
-      const { rows, next } = walk(hold, partsOf('hold'), cursor, STEP)
-      const kept = rows.filter((row) => stateOf(queuedOf(row)) === 'waiting')
-      for (const row of kept) holdRecipients.hold(row, hold, hold.createdAt)
-      return { changed: kept.length, next }
+    beginOrder(order) {
+      if (order.action === 'release') lift(order)
+      return begin({ order }, order.scope)
     },
-
-    operateStep(order, cursor) {
-      const { action, scope, hold = null } = order
-      if (action === 'release' && cursor === null) {
-        const { accountId, workspaceId, poolId, domain, emailId } = scope
-        if (hold === null) sql.liftHolds.run(accountId, workspaceId, poolId, domain, emailId)
-        else sql.liftHold.run(accountId, hold)
-        context.holds.look()
-      }
-      const { rows, next } =
-        hold === null ? walk(scope, partsOf(action), cursor, STEP) : keptBy(scope, hold, cursor)
-      const changed = operate(rows, order)
-      if (changed > 0 && action !== 'purge' && action !== 'discard') context.effects.due = true
-      return { changed, next }
+    openOrders: (workspaceId) => sql.open.all(workspaceId),
+    orderStep(n, cursor) {
+      const row = sql.task.get(n)
+      if (row === undefined) return { changed: 0, next: null }
+      const task = JSON.parse(row.task) as Task
+      const step = 'hold' in task ? holdStep(task.hold, cursor) : operateStep(task.order, row.given, cursor)
+      if (step.next === null) sql.done.run(n)
+      return step
     },
   }
 }

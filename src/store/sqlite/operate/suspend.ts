@@ -7,15 +7,17 @@
  *   came to rest. A resume that was cut off is finished by the sweep.
  */
 import type { Status } from '../../../mail/status.js'
+import type { HoldRow } from '../../port/operations.js'
 import type { WriteContext } from '../write/context.js'
 import type { HoldRecipients } from './hold-recipient.js'
+import type { BegunOrder, Orders } from './orders.js'
 
 const STEP = 100
 
-export const SUSPENDED = 'the workspace is suspended'
+const SUSPENDED = 'the workspace is suspended'
 
 export interface SuspendWrites {
-  suspendWorkspace(id: string, reason: string | null, now: number): void
+  suspendWorkspace(id: string, reason: string | null, now: number): BegunOrder
   resumeWorkspace(id: string, now: number): void
   /** Sets some of its mail free; how many recipients, 0 when it is done. */
   resumeStep(id: string, now: number): number
@@ -29,7 +31,16 @@ interface Resting {
   readonly status: Status
 }
 
-export const createSuspend = ({ db, holds }: WriteContext, holdRecipients: HoldRecipients): SuspendWrites => {
+const holdOf = (accountId: string, id: string, reason: string | null, now: number): HoldRow => ({
+  ...{ accountId, workspaceId: id, poolId: null, domain: null, emailId: null },
+  ...{ id, reason: reason ?? SUSPENDED, owner: 'operator', createdAt: now },
+})
+
+export const createSuspend = (
+  { db, holds }: WriteContext,
+  holdRecipients: HoldRecipients,
+  orders: Pick<Orders, 'beginHolding'>,
+): SuspendWrites => {
   const suspend = db.prepare(
     'UPDATE workspaces SET suspended_at = coalesce(suspended_at, ?), suspended_reason = ? WHERE id = ?',
   )
@@ -44,12 +55,14 @@ export const createSuspend = ({ db, holds }: WriteContext, holdRecipients: HoldR
     `SELECT id, email_id, status FROM recipients WHERE held = ? LIMIT ${STEP}`,
   )
   const done = db.prepare('DELETE FROM resumes WHERE workspace_id = ?')
+  const accountOf = db.prepare<[string], string>('SELECT account_id FROM workspaces WHERE id = ?').pluck()
   const resuming = db.prepare<[], string>('SELECT workspace_id FROM resumes').pluck()
 
   return {
     suspendWorkspace(id, reason, now) {
       suspend.run(now, reason, id)
       holds.look()
+      return orders.beginHolding(holdOf(accountOf.get(id) ?? '', id, reason, now))
     },
     resumeWorkspace(id, now) {
       note.run(now, id)

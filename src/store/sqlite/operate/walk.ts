@@ -16,6 +16,7 @@ import type { Statements } from '../read/statements.js'
 export interface Found {
   readonly id: string
   readonly email_id: string
+  readonly email_ord: number
   readonly workspace: number
   readonly pool: number
   readonly status: Status
@@ -31,7 +32,7 @@ export interface Found {
 }
 
 export const FOUND =
-  'id, email_id, workspace, pool, status, attempts, queued_at, due_at, boot, attempting, held, address, address_lc, last_response'
+  'id, email_id, email_ord, workspace, pool, status, attempts, queued_at, due_at, boot, attempting, held, address, address_lc, last_response'
 
 export interface Cursor {
   readonly part: QueuePart

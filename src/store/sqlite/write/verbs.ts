@@ -19,7 +19,7 @@ import { createDomainWrites } from '../operate/domains.js'
 import { createEndSuppressed } from '../operate/end-suppressed.js'
 import { createErase } from '../operate/erase.js'
 import { createHoldRecipients } from '../operate/hold-recipient.js'
-import { createOrders } from '../operate/orders.js'
+import { createOrders, movingOrder } from '../operate/orders.js'
 import { createSuspend } from '../operate/suspend.js'
 import { createTimes } from '../operate/times.js'
 import { createDayNotes } from '../order/days.js'
@@ -64,6 +64,7 @@ export const createVerbs = (context: WriteContext): WriterVerbs => {
   const unindex = createUnindex(context.db)
   const orders = createOrders(context, holdRecipients, settle, unindex)
   const incidents = createIncidentWrites(context, { counts, tell: listings, addSuppression, addNotice })
+  const tenants = createTenantWrites(context)
   return {
     accept: createAccept(context, addEvent, holdRecipients, owing, noteDay),
     claim: createClaim(
@@ -91,7 +92,7 @@ export const createVerbs = (context: WriteContext): WriterVerbs => {
     carryIn: createCarryIn(context, holdRecipients, noteDay, unindex),
     ...createLots(context, holdRecipients, settle),
     ...orders,
-    ...createSuspend(context, holdRecipients),
+    ...createSuspend(context, holdRecipients, orders),
     ...createErase(context, listings, unindex),
     ...createEndpointWrites(context, addNotice),
     ...createPostWrites(context),
@@ -99,7 +100,12 @@ export const createVerbs = (context: WriteContext): WriterVerbs => {
     ...createSearchWrites(context.db),
     ...createJobWrites(context),
     ...createIdempotency(context),
-    ...createTenantWrites(context),
+    ...tenants,
+    updateWorkspace(id, change, moving) {
+      const written = tenants.updateWorkspace(id, change)
+      if (written === 'done' && moving !== undefined) orders.beginOrder(movingOrder(id, moving))
+      return written
+    },
     ...createIdentityWrites(context),
     ...createPoolWrites(context),
     ...createDomainWrites(context, addNotice),
