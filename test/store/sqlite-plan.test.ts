@@ -25,7 +25,7 @@ import { HOUR, page, T0 } from './fixture.js'
 
 /** Workspaces, pools, their pauses and holds are few, days too, order_state has one row, tags that a mail carries are few. */
 const SMALL =
-  /SCAN (accounts|workspaces|w|resumes|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_state|alarm_mark|outages|pools|p|holds|h|pauses|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
+  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_state|alarm_mark|outages|pools|p|holds|h|pauses|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
 
 /** The recipients of one mail are sorted, and the events of all mails to one address. */
 const withinMail = (text: string, detail: string): boolean =>
