@@ -17,7 +17,6 @@ t.test('memory', (t) =>
     {
       ...{ identity: LATER, audit: LATER, search: LATER, statistics: LATER, webhooks: LATER, notices: LATER },
       ...{ watch: LATER, incidents: LATER, 'soft bounces': LATER, reports: LATER, workspaces: LATER },
-      operations: LATER,
     },
   ),
 )

@@ -6,12 +6,22 @@ import { observed } from '../../lifecycle/observed.js'
 import { effectOf, stateOf } from '../../lifecycle/orders.js'
 import { moved } from '../../lifecycle/pauses.js'
 import { adjustTimes } from '../../lifecycle/times.js'
-import type { Operations, QueueEntry, QueueOrder, QueueScope } from '../port/operations.js'
+import { domainOf } from '../../mail/address.js'
+import {
+  AGE_EDGES,
+  type Operations,
+  QUEUE_STATES,
+  type QueueAge,
+  type QueueEntry,
+  type QueueOrder,
+  type QueueScope,
+} from '../port/operations.js'
 import { poolFor } from '../port/tenants/routes.js'
 import type { Tenants } from '../port/tenants/tenants.js'
 import type { QueueDepth, Times } from '../port/upkeep.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
+import { type Key, pageOfQueue } from './queue-list.js'
 import { pausesOf } from './recipients.js'
 import type { Recipient } from './state.js'
 import { listed, notePauses } from './tenants.js'
@@ -21,6 +31,25 @@ const queued = (one: Recipient) => ({
   isLeased: one.boot !== null,
   isAttempting: one.boot !== null && one.attempting !== null,
 })
+
+/** Its place in the list: what waits, what is under way, what is held. */
+const keyOf = ({ boot, dueAt, held, id }: Recipient): Key =>
+  boot !== null ? [1, boot, id] : dueAt !== null ? [0, dueAt, id] : [2, held ?? '', id]
+
+const ageOf = (key: string, rows: readonly Recipient[], now: number): QueueAge => {
+  const due = rows.flatMap(({ dueAt }) => dueAt ?? [])
+  const younger = [...AGE_EDGES, Number.POSITIVE_INFINITY].map(
+    (edge) => rows.filter(({ queuedAt }) => queuedAt > now - edge).length,
+  )
+  const said = rows.filter(({ lastResponse }) => lastResponse !== null)
+  const soonest = said.sort((a, b) => (a.dueAt ?? 9e12) - (b.dueAt ?? 9e12))[0]
+  return {
+    ...{ key, recipients: rows.length, ages: younger.map((n, i) => n - (younger[i - 1] ?? 0)) },
+    oldestAt: Math.min(...rows.map(({ queuedAt }) => queuedAt)),
+    nextDueAt: due.length === 0 ? null : Math.min(...due),
+    lastResponse: soonest?.lastResponse ?? null,
+  }
+}
 
 export const createOperations = ({ state, effects, people }: QueueParts) => {
   const { recipients, holds, workspaces, pools } = state
@@ -129,7 +158,15 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
 
   const operations: Pick<
     Plain<Operations>,
-    'hold' | 'holds' | 'listHolds' | 'operate' | 'queueCount' | 'entriesOf' | 'heldDepth'
+    | 'hold'
+    | 'holds'
+    | 'listHolds'
+    | 'operate'
+    | 'queueCount'
+    | 'queueEntries'
+    | 'queueAges'
+    | 'entriesOf'
+    | 'heldDepth'
   > = {
     hold(row) {
       holds.add(row.id, row)
@@ -150,6 +187,35 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
       const underWay = entries.filter((one) => one.boot !== null).length
       const waiting = entries.filter((one) => one.boot === null && one.dueAt !== null).length
       return { waiting, held: entries.length - waiting - underWay, underWay }
+    },
+    queueEntries(filter, page) {
+      const shown = inScope(filter).filter(
+        (one) =>
+          (filter.state == null || filter.state === QUEUE_STATES[keyOf(one)[0]]) &&
+          (filter.liveOnly !== true || pools.get(one.poolId)?.kind !== 'sandbox'),
+      )
+      const found = pageOfQueue(shown, page, keyOf)
+      return { ...found, rows: found.rows.map(entry) }
+    },
+    queueAges(filter, by, most, now) {
+      const seen = inScope({ ...filter, poolId: null, domain: null, emailId: null }).filter(
+        (one) => keyOf(one)[0] < 2 && (filter.liveOnly !== true || pools.get(one.poolId)?.kind !== 'sandbox'),
+      )
+      const waiting = seen.filter((one) => one.status !== 'scheduled')
+      const nameOf = (one: Recipient): string =>
+        by === 'domain' ? domainOf(one.address.toLowerCase()) : by === 'pool' ? one.poolId : one.workspaceId
+      const rows = [...new Set(waiting.map(nameOf))].map((key) =>
+        ageOf(
+          key,
+          waiting.filter((one) => nameOf(one) === key),
+          now,
+        ),
+      )
+      return {
+        rows: rows.sort((a, b) => b.recipients - a.recipients || a.oldestAt - b.oldestAt),
+        scheduled: seen.length - waiting.length,
+        complete: seen.length <= most,
+      }
     },
     entriesOf: (emailIds) =>
       emailIds.flatMap((id) =>
