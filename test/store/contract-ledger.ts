@@ -222,6 +222,13 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
     t.equal(await store.recipient('0000000000000000'), null)
   })
 
+  await t.test('a trace is kept with its mail', async (t) => {
+    const at = await ground(store)
+    const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+    t.equal(await store.trace((await accepted(store, at, { trace })).id), trace)
+    t.equal(await store.trace((await accepted(store, at)).id), null)
+  })
+
   await t.test('operators find mail by Message-ID and by address', async (t) => {
     const at = await ground(store)
     const name = at.accountId.slice(-12)

@@ -405,6 +405,10 @@ export const logContract = async (t: Test, store: Store, open: OpenStore): Promi
   await t.test('changes are told apart from notes', (t) => changesAndNotes(t, store))
   await t.test('first events are like the others', (t) => firstEvents(t, store))
   await t.test('whose a record is', (t) => whose(t, store))
+  await t.test('a mark is told from other text', async (t) => {
+    t.ok(store.isMark((await store.logEnds()).newest))
+    t.notOk(store.isMark('yesterday'))
+  })
   await t.test('how far back it can be followed', (t) => retention(t, open))
   await t.test('a thousand records of one moment', async (t) => {
     const at = await ground(store)

@@ -30,6 +30,29 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     await t.rejects(store.accounts())
   })
 
+  await t.test('the mark of a pepper is kept, the last one', async (t) => {
+    const store = await open(t)
+    t.equal(await store.pepperMark(), null)
+    for (const mark of ['a', 'b']) await store.setPepperMark(mark)
+    t.equal(await store.pepperMark(), 'b')
+  })
+
+  await t.test('how the clock stands to the rows', async (t) => {
+    const store = await open(t)
+    await store.followClock()
+    const now = Date.now()
+    const lead = await store.clockLead(now)
+    t.equal(await store.clockLead(now + HOUR), lead + HOUR)
+    t.ok(lead < HOUR)
+  })
+
+  await t.test('only a pool that is ready is handed its mail', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    t.doesNotThrow(() => store.ready([at.poolId]))
+    t.match(store.load(), { verbsPerCommit: { counts: [] }, commitSeconds: { counts: [] } })
+  })
+
   await t.test('recover leaves the leases of the living alone', async (t) => {
     const store = await open(t)
     const at = await ground(store)

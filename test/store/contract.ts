@@ -8,11 +8,14 @@
 import type { Test } from 'tap'
 import type { Store } from '../../src/store/port/store.js'
 import { auditContract } from './contract-audit.js'
+import { backupContract } from './contract-backup.js'
+import { carryContract } from './contract-carry.js'
 import { domainsContract } from './contract-domains.js'
 import { hooksContract } from './contract-hooks.js'
 import { idempotencyContract } from './contract-idempotency.js'
 import { identityContract } from './contract-identity.js'
 import { incidentsContract } from './contract-incidents.js'
+import { jobsContract } from './contract-jobs.js'
 import { ledgerContract } from './contract-ledger.js'
 import { logContract } from './contract-log.js'
 import { noticesContract } from './contract-notices.js'
@@ -59,6 +62,9 @@ const FAMILIES = {
   incidents: incidentsContract,
   reports: (t, _store, open) => reportsContract(t, open),
   'soft bounces': softBouncesContract,
+  jobs: jobsContract,
+  carry: carryContract,
+  backup: backupContract,
   upkeep: (t, _store, open) => upkeepContract(t, open),
 } satisfies Readonly<Record<string, Family>>
 
