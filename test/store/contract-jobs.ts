@@ -13,7 +13,12 @@ const jobOf = (at: Ground, over: Partial<JobRow> = {}): JobRow => ({
   reason: 'x',
   filter: {
     ...{ workspaceId: at.workspace.id, mode: null, status: null, to: null, tag: null },
-    ...{ createdAfter: null, createdBefore: null, query: { terms: [], from: null, before: null }, subjects: true },
+    ...{
+      createdAfter: null,
+      createdBefore: null,
+      query: { terms: [], from: null, before: null },
+      subjects: true,
+    },
   },
   ...{ q: null, matched: 3, isCapped: false, state: 'running', place: 'a' },
   ...{ done: 0, skipped: 0, failed: 0, lastError: null, createdBy: 'tests' },

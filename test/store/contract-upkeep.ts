@@ -50,7 +50,7 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     const store = await open(t)
     const at = await ground(store)
     t.doesNotThrow(() => store.ready([at.poolId]))
-    t.match(store.load(), { verbsPerCommit: { counts: [] }, commitSeconds: { counts: [] } })
+    t.equal(typeof store.load().commitSeconds.sum, 'number')
   })
 
   await t.test('recover leaves the leases of the living alone', async (t) => {

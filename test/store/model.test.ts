@@ -17,6 +17,7 @@ t.test('memory', (t) =>
     {
       ...{ identity: LATER, audit: LATER, search: LATER, statistics: LATER, webhooks: LATER, notices: LATER },
       ...{ watch: LATER, incidents: LATER, 'soft bounces': LATER, reports: LATER, workspaces: LATER },
+      ...{ jobs: LATER, carry: LATER, backup: 'what is in memory has no copy' },
     },
   ),
 )
