@@ -97,6 +97,7 @@ export const openMemoryStore = (state: State): Store => {
   const store = {
     ...promised,
     isMark: log.isMark,
+    load: verbs.load,
     touch: (...args: Parameters<Store['touch']>) => void run(verbs.touch as never, args as never),
     onDue: due.listen,
     onSettled: settled.listen,
