@@ -4,7 +4,7 @@
 import { auditEntry } from '../record/identity.js'
 import type { AuditFilter, AuditRow } from '../store/port/tenants/audit.js'
 import { command, type Subject } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { collect } from './rows.js'
 import { tableOf } from './terminal.js'
 import { readPast } from './time.js'
@@ -32,7 +32,7 @@ const list = command({
   },
   examples: [['$0 audit list --since 7d --action queue', 'what was done to the queue in a week']],
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const filter: AuditFilter = {
         action: args.action ?? null,
         actorId: args.actor ?? null,

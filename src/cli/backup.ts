@@ -140,7 +140,7 @@ const upToDate = async (name: string, folder: string, file: string): Promise<str
   }
 }
 
-/** A copy under another pepper would be a house full of wrong keys. */
+/** A copy under another pepper would be a context full of wrong keys. */
 const checkPepper = (config: Config, name: string, mark: string | null): void => {
   const [here] = findPeppers(config, process.env.CREDENTIALS_DIRECTORY)
   if (mark === null || here === undefined || here.mark === mark) return

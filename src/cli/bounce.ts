@@ -21,7 +21,7 @@ import { readKept } from '../outcome/kept-report.js'
 import { rulesIn } from '../outcome/rules.js'
 import { loggedEvent } from '../record/event.js'
 import { command, type Globals, type Subject } from './command.js'
-import { configOf, withHouse } from './context.js'
+import { configOf, withContext } from './context.js'
 import { badInput, type ExitCode, endingOf } from './exit.js'
 import { ingestCommand } from './ingest.js'
 import { STDIN } from './input.js'
@@ -135,7 +135,7 @@ const show = command({
   options: { raw: { type: 'boolean', describe: 'Octet for octet, for a file or another program' } },
   examples: [['$0 bounce show --raw evt_01… > report.eml', 'into a file']],
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const event = await store.loggedEvent(account.id, args.event)
       if (event === null || event.emailId === null) throw new Fault('event.not_found')
       const report = await readKept(store, event.emailId, event)
@@ -150,7 +150,7 @@ const rotate = command({
   summary: 'Sign return paths with a new key; what the old one signed is known for 45 days more',
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async ({ config }) => {
+    withContext(args, async ({ config }) => {
       const { current } = readKeyRing(config.data_dir)
       if (args.dryRun) return terminal.data({ current }, () => `would retire key ${current}`)
       await terminal.confirm(`retire key ${current} of the return paths`, args.yes)

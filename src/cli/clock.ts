@@ -5,14 +5,14 @@
  *   order, and their places stay where they were. Who knows that it is right says so.
  */
 import { command, type Subject } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { spanText } from './time.js'
 
 const confirm = command({
   usage: 'confirm',
   summary: 'Say that the clock is right, although it is far ahead of the last stored row',
   run: async (args, terminal) => {
-    await withHouse(args, async ({ store }) => {
+    await withContext(args, async ({ store }) => {
       const lead = await store.clockLead(Date.now())
       await store.followClock()
       const record = { ahead_seconds: Math.max(0, Math.round(lead / 1000)) }

@@ -1,5 +1,5 @@
 /**
- * NAME      context - the ground a command stands on
+ * NAME      context - what a command needs
  * DESCRIPTION
  *   Loads the configuration, opens the store beside a running daemon (or without
  *   one: the daemon's lock is not taken), reads the pepper and finds the account.
@@ -27,7 +27,7 @@ import type { Globals } from './command.js'
 import { Refusal } from './exit.js'
 import { versionText } from './version.js'
 
-export interface House {
+export interface CliContext {
   readonly config: Config
   readonly store: Store
   readonly account: AccountRow
@@ -133,15 +133,15 @@ export const withStore = async <T>(
 }
 
 /** The same, whose changes are one order: they share one entry of the audit, which counts them. */
-export const asOneOrder = (house: House): House => {
-  const store = house.store.by(cliActor(), newId('aud'))
-  return { ...house, store, ground: { ...house.ground, store } }
+export const asOneOrder = (context: CliContext): CliContext => {
+  const store = context.store.by(cliActor(), newId('aud'))
+  return { ...context, store, ground: { ...context.ground, store } }
 }
 
 /** The store with its first account, ready for the verbs of tenant/. */
-export const withHouse = async <T>(
+export const withContext = async <T>(
   args: Globals & { readonly reason?: unknown },
-  use: (house: House) => Promise<T>,
+  use: (context: CliContext) => Promise<T>,
 ): Promise<T> =>
   withStore(args, async (store, config) => {
     const ground: TenantGround = {

@@ -9,7 +9,7 @@ import { credential as credentialRecord } from '../http/render.js'
 import { readCsvLines } from '../record/csv.js'
 import { type Imported, type ImportLine, importCredentials } from '../tenant/credential/import.js'
 import { command } from './command.js'
-import { asOneOrder, withHouse } from './context.js'
+import { asOneOrder, withContext } from './context.js'
 import { credentialTable, WORKSPACE } from './credential-words.js'
 import type { Terminal } from './terminal.js'
 import { spanText } from './time.js'
@@ -64,8 +64,8 @@ export const importAll = command({
   options: WORKSPACE,
   run: async (args, terminal) => {
     const lines = readLines(String(await terminal.readInput(args.file)))
-    return withHouse(args, async (house) => {
-      const { ground, account } = asOneOrder(house)
+    return withContext(args, async (context) => {
+      const { ground, account } = asOneOrder(context)
       const progress = tellProgress(terminal, lines.length)
       const done = await withInterrupt((signal) =>
         importCredentials(ground, account.id, {

@@ -10,7 +10,7 @@ import { credential as credentialRecord } from '../http/render.js'
 import { removed } from '../record/removed.js'
 import { createCredential, loginText, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject, WHY } from './command.js'
-import { readSecretFile, withHouse } from './context.js'
+import { readSecretFile, withContext } from './context.js'
 import { importAll } from './credential-import.js'
 import { credentialTable, WORKSPACE } from './credential-words.js'
 import { usage } from './exit.js'
@@ -20,7 +20,7 @@ const list = command({
   usage: 'list',
   summary: 'All SMTP credentials, newest first; never their passwords',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.credentials(account.id, page))
       terminal.data(rows.map(credentialRecord), (paint) => credentialTable(paint, rows))
     }),
@@ -56,7 +56,7 @@ const create = command({
         ? terminal.readSecret(`password of ${username}: `)
         : (await readSecretFile(args.passwordFile)).replace(/\r?\n$/, '')
     const password = username === undefined ? null : await secret()
-    await withHouse(args, async ({ ground, account }) => {
+    await withContext(args, async ({ ground, account }) => {
       const row = await createCredential(ground, account.id, {
         workspace: args.workspace,
         mode: args.mode,
@@ -81,7 +81,7 @@ const revoke = command({
   options: WHY,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, ground, account }) => {
       const row = await store.credential(args.id)
       if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
       const words = `${row.id} (${loginText(row)})`

@@ -9,7 +9,7 @@ import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
 import { adminOf, placeOf } from '../store/open.js'
 import { command } from './command.js'
-import { configOf, withHouse } from './context.js'
+import { configOf, withContext } from './context.js'
 import { checkAlarms } from './doctor/alarms.js'
 import { checkCertificate } from './doctor/certificate.js'
 import { checkDatabase } from './doctor/database.js'
@@ -79,13 +79,13 @@ const examine = async (scene: Scene): Promise<readonly Finding[]> => {
   // only a sound database is opened: opening one brings it up to date
   if (!database.every(({ result }) => result === 'ok')) return found
   const inside = await attempt('store', () =>
-    withHouse({ config: scene.configFile, json: false }, async (house) => [
-      ...(await checkTimes(house, scene)),
-      ...(await checkWorkspaces(house)),
-      ...(await checkUpstreams(house)),
-      ...(await checkAlarms(house)),
-      ...(await checkWebhooks(house)),
-      ...(await checkDomains(house, scene)),
+    withContext({ config: scene.configFile, json: false }, async (context) => [
+      ...(await checkTimes(context, scene)),
+      ...(await checkWorkspaces(context)),
+      ...(await checkUpstreams(context)),
+      ...(await checkAlarms(context)),
+      ...(await checkWebhooks(context)),
+      ...(await checkDomains(context, scene)),
     ]),
   )
   return [...found, ...inside]

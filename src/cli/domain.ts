@@ -17,12 +17,12 @@ import {
   rotateKeys,
 } from '../tenant/domain/domain.js'
 import { command, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { type Paint, table, tableOf } from './terminal.js'
 
-const groundOf = ({ ground, store }: House): DomainGround => ({ ...ground, store })
+const groundOf = ({ ground, store }: CliContext): DomainGround => ({ ...ground, store })
 
 /** As a zone file wants it: a string holds 255 octets at most. */
 const zoneText = (value: string): string =>
@@ -39,8 +39,8 @@ const add = command({
   positionals: { name: { type: 'string', demandOption: true, describe: 'Such as shop.example' } },
   options: { workspace: { type: 'string', describe: 'Only for this workspace, by id or slug' } },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await addDomain(groundOf(house), house.account.id, args)
+    withContext(args, async (context) => {
+      const row = await addDomain(groundOf(context), context.account.id, args)
       terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
       terminal.say(`next: publish these records, then: postern domain check ${row.name}`)
     }),
@@ -64,7 +64,7 @@ const list = command({
   usage: 'list',
   summary: 'All sending domains, newest first',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.domains(account.id, page))
       terminal.data(
         rows.map((row) => domainRecord(row)),
@@ -78,8 +78,8 @@ const show = command({
   summary: 'What to publish for a domain',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await findDomain(groundOf(house), house.account.id, args.ref)
+    withContext(args, async (context) => {
+      const row = await findDomain(groundOf(context), context.account.id, args.ref)
       terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
     }),
 })
@@ -102,15 +102,15 @@ const check = command({
   positionals: { ref: { type: 'string', describe: 'Name or id; all when left out' } },
   options: { resolver: { type: 'string', describe: 'Ask this name server, such as 127.0.0.1:53' } },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
+    withContext(args, async (context) => {
       const { resolver = null } = args
       if (resolver !== null && !RESOLVER.test(resolver))
         throw usage(`--resolver: ${resolver} is no address such as 127.0.0.1:53`)
-      const ground = groundOf(house)
+      const ground = groundOf(context)
       const rows =
         args.ref === undefined
-          ? await collect((page) => house.store.domains(house.account.id, page))
-          : [await findDomain(ground, house.account.id, args.ref)]
+          ? await collect((page) => context.store.domains(context.account.id, page))
+          : [await findDomain(ground, context.account.id, args.ref)]
       const lookup = txtLookup(resolver)
       const checks: DomainCheck[] = []
       for (const row of rows) checks.push(await checkDomain(ground, row, lookup))
@@ -136,8 +136,8 @@ const rotate = command({
   positionals: REF,
   options: { now: { type: 'boolean', describe: 'Sign with them at once, published or not' } },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await rotateKeys(groundOf(house), house.account.id, args.ref, args.now === true)
+    withContext(args, async (context) => {
+      const row = await rotateKeys(groundOf(context), context.account.id, args.ref, args.now === true)
       const fresh = dnsRecords(row).filter(({ state }) => state === (args.now ? 'active' : 'next'))
       terminal.data(domainRecord(row), () => zoneLines(fresh))
       terminal.say(`next: publish these beside the old ones, then: postern domain check ${row.name}`)
@@ -151,12 +151,12 @@ const remove = command({
   positionals: REF,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const ground = groundOf(house)
-      const row = await findDomain(ground, house.account.id, args.ref)
+    withContext(args, async (context) => {
+      const ground = groundOf(context)
+      const row = await findDomain(ground, context.account.id, args.ref)
       if (args.dryRun) return terminal.data(domainRecord(row), () => `would remove ${row.name} and its keys`)
       await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
-      await removeDomain(ground, house.account.id, row.id)
+      await removeDomain(ground, context.account.id, row.id)
       terminal.data(removed('domain', row.id), () => `removed ${row.name}`)
     }),
 })

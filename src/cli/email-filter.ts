@@ -9,7 +9,7 @@ import { dayIn } from '../statistics/zone.js'
 import type { EmailFilter } from '../store/port/ledger.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import type { OptionArgs } from './command.js'
-import type { House } from './context.js'
+import type { CliContext } from './context.js'
 import { badInput } from './exit.js'
 import { readPast } from './time.js'
 
@@ -25,7 +25,7 @@ export const FILTERS = {
 
 type FilterArgs = OptionArgs<typeof FILTERS>
 
-export const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<EmailFilter> => {
+export const filterOf = async ({ ground, account }: CliContext, args: FilterArgs): Promise<EmailFilter> => {
   const [, name, value] = /^([^:]+):(.*)$/.exec(args.tag ?? '') ?? []
   if (args.tag !== undefined && name === undefined) throw badInput(`--tag: ${args.tag} is not name:value`)
   const workspace =

@@ -17,7 +17,7 @@ import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../store/po
 import { readSchedule } from '../submission/schedule.js'
 import { waitingOf } from '../tenant/queue/waiting.js'
 import { command, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { bulk } from './job.js'
 import { resend, source } from './kept-mail.js'
@@ -33,14 +33,14 @@ const REF = {
 } as const
 
 /** Why mails wait. */
-const waitingFor = async (house: House, rows: readonly EmailRow[]) => {
-  const { store, account, ground } = house
-  return waitingOf({ store, clock: ground.clock, view: await relayView(house) }, account.id, rows)
+const waitingFor = async (context: CliContext, rows: readonly EmailRow[]) => {
+  const { store, account, ground } = context
+  return waitingOf({ store, clock: ground.clock, view: await relayView(context) }, account.id, rows)
 }
 
 /** Searched where there is something to search for. */
 const pageOf = (
-  { store }: House,
+  { store }: CliContext,
   filter: EmailFilter,
   q: string | undefined,
   page: Page,
@@ -65,11 +65,11 @@ const list = command({
     ],
   ],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const filter = await filterOf(house, args)
-      const rows = await collect((page) => pageOf(house, filter, args.q, page), args.limit)
-      const waiting = await waitingFor(house, rows)
-      const words = await lastWordsOf(house.store, rows)
+    withContext(args, async (context) => {
+      const filter = await filterOf(context, args)
+      const rows = await collect((page) => pageOf(context, filter, args.q, page), args.limit)
+      const waiting = await waitingFor(context, rows)
+      const words = await lastWordsOf(context.store, rows)
       const records = rows.map((row) =>
         listedEmail(row, waiting(row.id).first, words.get(row.id), waitingInFull),
       )
@@ -97,7 +97,11 @@ const toText = (row: EmailRow): string => {
 }
 
 /** The mail that a reference means; of several, the newest. */
-const find = async ({ store, account }: House, ref: string, terminal: Terminal): Promise<EmailRecord> => {
+const find = async (
+  { store, account }: CliContext,
+  ref: string,
+  terminal: Terminal,
+): Promise<EmailRecord> => {
   const scope = { accountId: account.id, workspaceId: null, mode: null }
   if (isId('em', ref)) {
     const found = await store.email(scope, ref)
@@ -124,11 +128,11 @@ const show = command({
   positionals: REF,
   examples: [['$0 email show ana@example.com', 'the newest mail to Ana']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const found = await find(house, args.ref, terminal)
-      const events = await collect((page) => house.store.events(found.id, page))
-      const content = terminal.json ? await readContent(house.store, found) : null
-      const waiting = (await waitingFor(house, [found]))(found.id)
+    withContext(args, async (context) => {
+      const found = await find(context, args.ref, terminal)
+      const events = await collect((page) => context.store.events(found.id, page))
+      const content = terminal.json ? await readContent(context.store, found) : null
+      const waiting = (await waitingFor(context, [found]))(found.id)
       terminal.data(content && emailRecord(found, content, waiting, waitingInFull), (paint) =>
         timeline(paint, found, events, waiting),
       )
@@ -140,9 +144,9 @@ const events = command({
   summary: 'Everything seen about one mail, newest first',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const found = await find(house, args.ref, terminal)
-      const rows = await collect((page) => house.store.events(found.id, page))
+    withContext(args, async (context) => {
+      const found = await find(context, args.ref, terminal)
+      const rows = await collect((page) => context.store.events(found.id, page))
       terminal.data(
         rows.map((row) => eventRecord(row)),
         (paint) =>
@@ -165,10 +169,10 @@ const events = command({
 })
 
 /** The record as the API answers it. */
-const fresh = async (house: House, scope: EmailScope, found: EmailRecord) => {
-  const after = (await house.store.email(scope, found.id)) ?? found
-  const waiting = (await waitingFor(house, [after]))(after.id)
-  return emailRecord(after, await readContent(house.store, after), waiting, waitingInFull)
+const fresh = async (context: CliContext, scope: EmailScope, found: EmailRecord) => {
+  const after = (await context.store.email(scope, found.id)) ?? found
+  const waiting = (await waitingFor(context, [after]))(after.id)
+  return emailRecord(after, await readContent(context.store, after), waiting, waitingInFull)
 }
 
 const notScheduled = ({ id, status }: EmailRecord): Fault =>
@@ -180,17 +184,17 @@ const cancel = command({
   positionals: ID,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const scope = { accountId: house.account.id, workspaceId: null, mode: null }
-      const found = await house.store.email(scope, args.id)
+    withContext(args, async (context) => {
+      const scope = { accountId: context.account.id, workspaceId: null, mode: null }
+      const found = await context.store.email(scope, args.id)
       if (found === null) throw new Fault('email.not_found')
       if (args.dryRun)
         return terminal.data(emailSummary(found), () => `would cancel ${found.id} (${found.status})`)
       await terminal.confirm(`cancel ${found.id} (${found.status})`, args.yes)
-      const result = await house.store.cancel(scope, args.id, Date.now())
+      const result = await context.store.cancel(scope, args.id, Date.now())
       if (result === 'not_found') throw new Fault('email.not_found')
       if (result === 'not_scheduled') throw notScheduled(found)
-      terminal.data(await fresh(house, scope, found), () => `canceled ${found.id}`)
+      terminal.data(await fresh(context, scope, found), () => `canceled ${found.id}`)
     }),
 })
 
@@ -211,18 +215,18 @@ const reschedule = command({
     ['$0 email reschedule em_01… --at "in 2 hours"', 'two hours from now'],
   ],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const scope = { accountId: house.account.id, workspaceId: null, mode: null }
-      const found = await house.store.email(scope, args.id)
+    withContext(args, async (context) => {
+      const scope = { accountId: context.account.id, workspaceId: null, mode: null }
+      const found = await context.store.email(scope, args.id)
       if (found === null) throw new Fault('email.not_found')
       const now = Date.now()
       const errors: FieldError[] = []
       const at = readSchedule(args.at, now, '--at', errors) ?? now
       if (errors.length > 0) throw invalid(errors)
-      const result = await house.store.reschedule(scope, args.id, at, now)
+      const result = await context.store.reschedule(scope, args.id, at, now)
       if (result === 'not_scheduled') throw notScheduled(found)
       terminal.data(
-        await fresh(house, scope, found),
+        await fresh(context, scope, found),
         () => `${found.id} goes at ${new Date(at).toISOString()}`,
       )
     }),
@@ -233,7 +237,7 @@ const follow = command({
   summary: 'Follow mails as they come and go, until interrupted',
   options: FILTERS,
   run: (args, terminal) =>
-    withHouse(args, async (house) => tail(house.store, await filterOf(house, args), terminal)),
+    withContext(args, async (context) => tail(context.store, await filterOf(context, args), terminal)),
 })
 
 export const emailSubject: Subject = {

@@ -12,7 +12,7 @@ import { MarkCodec } from '../record/mark.js'
 import type { LogFilter, LogRow } from '../store/port/log.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type OptionArgs, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { followLog } from './follow.js'
 import { collect } from './rows.js'
@@ -39,7 +39,7 @@ const readTypes = (texts: readonly string[] | undefined): readonly EventType[] |
     return type
   }) ?? null
 
-const filterOf = async ({ ground, account }: House, args: FilterArgs): Promise<LogFilter> => {
+const filterOf = async ({ ground, account }: CliContext, args: FilterArgs): Promise<LogFilter> => {
   const workspace =
     args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
   return {
@@ -86,9 +86,9 @@ const list = command({
   },
   examples: [['$0 event list --type email.bounced --since 24h', 'what bounced since yesterday']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const filter = await filterOf(house, args)
-      const rows = await collect((page) => house.store.log(filter, page), args.limit)
+    withContext(args, async (context) => {
+      const filter = await filterOf(context, args)
+      const rows = await collect((page) => context.store.log(filter, page), args.limit)
       terminal.data(rows.map(loggedEvent), (paint) =>
         table(paint, HEAD, rows.map(cellsOf), (text, column) =>
           column === 1 ? paintType(paint, text) : text,
@@ -102,7 +102,7 @@ const show = command({
   summary: 'One event with all that is known of it',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, evt_…' } },
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const row = await store.loggedEvent(account.id, args.id)
       if (row === null) throw new Fault('event.not_found')
       const record = loggedEvent(row)
@@ -125,7 +125,7 @@ const lineOf = (paint: Paint, row: LogRow): string => {
 
 /** Where to begin: at a mark, at the oldest for a time in the past, else now. */
 const beginning = async (
-  { store, account }: House,
+  { store, account }: CliContext,
   marks: MarkCodec,
   args: { after?: string | undefined; since?: string | undefined },
 ): Promise<string> => {
@@ -153,11 +153,11 @@ const tail = command({
   },
   examples: [['$0 event tail --type email.bounced --type email.complained', 'bad news as it comes']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { store, account, ground } = house
+    withContext(args, async (context) => {
+      const { store, account, ground } = context
       const marks = new MarkCodec(ground.pepper)
-      const from = await beginning(house, marks, args)
-      const filter = await filterOf(house, args)
+      const from = await beginning(context, marks, args)
+      const filter = await filterOf(context, args)
       terminal.say('following; ^C ends')
       const gap = (): void => terminal.say('that mark is older than the log; going on from the oldest event')
       const mark = await followLog({ store, filter, from, gap, tell: (rows) => tell(terminal, rows) })

@@ -5,7 +5,7 @@ import { incidentText, incident as record } from '../record/incident.js'
 import type { Decision, KnownIncident } from '../store/port/watch/incident.js'
 import { decideIncident, findIncident } from '../tenant/suppression.js'
 import { command } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { collect } from './rows.js'
 import { tableOf } from './terminal.js'
 
@@ -25,7 +25,7 @@ const incidents = command({
   positionals: { id: { type: 'string', describe: 'Only this one, inc_…' } },
   options: { all: { type: 'boolean', describe: 'Also those that are decided' } },
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       if (args.id !== undefined) {
         const row = await findIncident(store, account.id, args.id, null)
         return terminal.data(record(row), (paint) => rowsTable(paint, [row]))
@@ -41,7 +41,7 @@ const deciding = (verb: string, decision: Decision, summary: string, done: strin
     summary,
     positionals: { incident: { type: 'string', demandOption: true, describe: 'Its id, inc_…' } },
     run: (args, terminal) =>
-      withHouse(args, async ({ ground, store, account }) => {
+      withContext(args, async ({ ground, store, account }) => {
         const find = () => findIncident(store, account.id, args.incident, null)
         const many = await decideIncident(ground, await find(), decision)
         terminal.data(record(await find()), () => `${many} addresses ${done}`)

@@ -18,7 +18,7 @@ import { readReturnPath } from '../mail/return-path.js'
 import { createIntake, type Intake } from '../outcome/intake.js'
 import { rulesIn } from '../outcome/rules.js'
 import { command } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { STDIN } from './input.js'
 import { fields } from './terminal.js'
@@ -38,7 +38,7 @@ const candidates = (raw: Buffer): readonly string[] => {
   )
 }
 
-const intakeOf = ({ store, ground, config }: House): Intake =>
+const intakeOf = ({ store, ground, config }: CliContext): Intake =>
   createIntake({
     store,
     keys: returnPathKeys(config.data_dir, ground.pepper),
@@ -68,9 +68,9 @@ export const ingestCommand = command({
   examples: [[`postern bounce ingest --recipient \${recipient}`, 'in a pipe transport of Postfix']],
   run: async (args, terminal) => {
     const raw = await terminal.readInput(args.file ?? STDIN)
-    await withHouse(args, async (house) => {
+    await withContext(args, async (context) => {
       const named = args.recipient === undefined ? candidates(raw) : [args.recipient]
-      const intake = intakeOf(house)
+      const intake = intakeOf(context)
       const address = await ownAmong(intake, named)
       if (address === null && named[0] !== undefined && readReturnPath(named[0]) !== null)
         throw badInput(`${named[0]} is no return path that we signed; nothing was taken in`)

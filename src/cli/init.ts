@@ -14,7 +14,7 @@ import { createPool } from '../tenant/pool.js'
 import { parseUpstream } from '../tenant/upstream.js'
 import { updateWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
-import { readPasswordFile, withHouse } from './context.js'
+import { readPasswordFile, withContext } from './context.js'
 import { Refusal } from './exit.js'
 
 interface Answers {
@@ -92,7 +92,7 @@ export const initCommand = command({
     writeFileSync(file, text, { flag: 'wx', mode: 0o644 })
     let pool: string | null = null
     if (members !== null) {
-      pool = await withHouse({ config: file, json: false }, async ({ ground, account }) => {
+      pool = await withContext({ config: file, json: false }, async ({ ground, account }) => {
         const row = await createPool(ground, account.id, { name: 'main', members })
         await updateWorkspace(ground, account.id, 'default', { pool: row.id })
         return row.name

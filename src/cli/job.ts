@@ -9,7 +9,7 @@ import { JOB_ACTIONS, type JobRow } from '../store/port/jobs.js'
 import { type BulkWish, beginJob, countMatched } from '../submission/bulk/begin.js'
 import { wrongReason } from '../tenant/queue/orders.js'
 import { command, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { FILTERS, filterOf, queryOf, SEARCH } from './email-filter.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
@@ -40,9 +40,9 @@ export const bulk = command({
     ],
   ],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { store, ground, account } = house
-      const { accountId: _, ...filter } = await filterOf(house, args)
+    withContext(args, async (context) => {
+      const { store, ground, account } = context
+      const { accountId: _, ...filter } = await filterOf(context, args)
       const isNarrow = args.q !== undefined || Object.values(filter).some((one) => one !== null)
       if (!isNarrow && args.all !== true) throw usage('say which mails: --q, a filter, or --all')
       const [wrong] = wrongReason(args.reason)
@@ -67,7 +67,7 @@ export const bulk = command({
     }),
 })
 
-const find = async ({ store, account }: House, id: string): Promise<JobRow> => {
+const find = async ({ store, account }: CliContext, id: string): Promise<JobRow> => {
   const row = await store.job(account.id, id)
   if (row === null) throw new Fault('job.not_found')
   return row
@@ -88,7 +88,7 @@ const list = command({
   usage: 'list',
   summary: 'Jobs that run or ended in the last 30 days, newest first',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.jobs(account.id, page, null))
       terminal.data(rows.map(jobRecord), (paint) => jobTable(paint, rows))
     }),
@@ -99,8 +99,8 @@ const show = command({
   summary: 'How far a job is',
   positionals: ID,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await find(house, args.id)
+    withContext(args, async (context) => {
+      const row = await find(context, args.id)
       terminal.data(jobRecord(row), () => progress(row))
       if (row.lastError !== null) terminal.say(row.lastError)
     }),
@@ -112,13 +112,13 @@ const cancel = command({
   positionals: ID,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { account, id } = { account: house.account.id, id: args.id }
-      const row = await find(house, id)
+    withContext(args, async (context) => {
+      const { account, id } = { account: context.account.id, id: args.id }
+      const row = await find(context, id)
       if (args.dryRun) return terminal.data(jobRecord(row), () => `would end ${progress(row)}`)
       await terminal.confirm(`end ${progress(row)}`, args.yes)
-      await house.store.cancelJob(account, id, Date.now())
-      const after = await find(house, id)
+      await context.store.cancelJob(account, id, Date.now())
+      const after = await find(context, id)
       terminal.data(jobRecord(after), () => progress(after))
     }),
 })

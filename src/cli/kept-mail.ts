@@ -12,11 +12,11 @@ import { nullWhenMissing } from '../store/port/upkeep.js'
 import { createSubmission } from '../submission/submission.js'
 import { createSenderAllowed } from '../tenant/domain/domain.js'
 import { command } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 
 const ID = { id: { type: 'string', demandOption: true, describe: 'Its id, em_…' } } as const
 
-const find = async ({ store, account }: House, id: string): Promise<EmailRecord> => {
+const find = async ({ store, account }: CliContext, id: string): Promise<EmailRecord> => {
   const found = await store.email({ accountId: account.id, workspaceId: null, mode: null }, id)
   if (found === null) throw new Fault('email.not_found')
   return found
@@ -28,9 +28,9 @@ export const source = command({
   positionals: ID,
   examples: [['$0 email source em_01… > mail.eml', 'into a file']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { id } = await find(house, args.id)
-      const raw = await house.store.body(id).catch(nullWhenMissing)
+    withContext(args, async (context) => {
+      const { id } = await find(context, args.id)
+      const raw = await context.store.body(id).catch(nullWhenMissing)
       if (raw === null) {
         const detail = `what was written in ${id} is no longer kept`
         throw new Fault('resource.conflict', { reason: 'body_gone', detail })
@@ -60,9 +60,9 @@ export const resend = command({
     ['$0 email resend em_01… --to ana@example.com', 'to Ana alone'],
   ],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { store, config, ground } = house
-      const record = await find(house, args.id)
+    withContext(args, async (context) => {
+      const { store, config, ground } = context
+      const record = await find(context, args.id)
       const submission = createSubmission({
         ...{ store, config, clock: ground.clock },
         senderAllowed: createSenderAllowed(store),

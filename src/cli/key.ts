@@ -11,7 +11,7 @@ import { removed } from '../record/removed.js'
 import type { KeyRow } from '../store/port/tenants/tenants.js'
 import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
 import { tableOf } from './terminal.js'
@@ -31,7 +31,7 @@ const list = command({
   usage: 'list',
   summary: 'All keys, newest first; never their secrets',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.keys(account.id, page))
       terminal.data(rows.map(apiKey), (paint) => keyTable(paint, rows))
     }),
@@ -56,7 +56,7 @@ const create = command({
     const expiresAt = args.expires === undefined ? null : readInstant(args.expires)
     if (Number.isNaN(expiresAt))
       throw badInput(`--expires: ${args.expires} is neither 90d nor an RFC 3339 time`)
-    await withHouse(args, async ({ ground, account }) => {
+    await withContext(args, async ({ ground, account }) => {
       const { row, secret } = await createKey(ground, account.id, {
         name: args.name,
         mode: args.mode as 'live' | 'test',
@@ -78,7 +78,7 @@ const revoke = command({
   options: WHY,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, ground, account }) => {
       const row = await store.key(account.id, args.id)
       if (row === null) throw new Fault('api_key.not_found')
       if (args.dryRun) return terminal.data(apiKey(row), () => `would revoke ${row.id} (${row.name})`)

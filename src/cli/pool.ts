@@ -12,7 +12,7 @@ import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'
 import { type Member, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
-import { type House, readPasswordFile, withHouse } from './context.js'
+import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { type Paint, type Terminal, table } from './terminal.js'
@@ -67,7 +67,7 @@ const poolTable = (paint: Paint, rows: readonly KnownPool[], names: ReadonlyMap<
     ),
   )
 
-const print = async ({ store }: House, terminal: Terminal, row: KnownPool): Promise<void> => {
+const print = async ({ store }: CliContext, terminal: Terminal, row: KnownPool): Promise<void> => {
   const leader = await leaderOf(store, row)
   const names = new Map(leader === null ? [] : [[leader.id, leader.name]])
   terminal.data(poolRecord(row), (paint) => poolTable(paint, [row], names))
@@ -77,7 +77,7 @@ const list = command({
   usage: 'list',
   summary: 'All pools and their upstreams',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.pools(account.id, page))
       const names = new Map(rows.map(({ id, name }) => [id, name]))
       terminal.data(rows.map(poolRecord), (paint) => poolTable(paint, rows, names))
@@ -89,8 +89,8 @@ const show = command({
   summary: 'One pool and its upstreams',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async (house) =>
-      print(house, terminal, await findPool(house.ground, house.account.id, args.ref)),
+    withContext(args, async (context) =>
+      print(context, terminal, await findPool(context.ground, context.account.id, args.ref)),
     ),
 })
 
@@ -105,9 +105,9 @@ const create = command({
   run: async (args, terminal) => {
     const members = await membersOf(args.upstream)
     if (members === undefined) throw usage('pool create needs at least one --upstream URL')
-    await withHouse(args, async (house) => {
-      const row = await createPool(house.ground, house.account.id, { ...args, members })
-      await print(house, terminal, row)
+    await withContext(args, async (context) => {
+      const row = await createPool(context.ground, context.account.id, { ...args, members })
+      await print(context, terminal, row)
       terminal.say(`next: postern workspace update default --pool ${row.name}`)
     })
   },
@@ -122,11 +122,11 @@ const update = command({
     const changed = ['name', ...Object.keys(OPTIONS)].some((name) => args[name as 'name'] !== undefined)
     if (!changed) throw usage('pool update needs something to change, such as --upstream')
     const members = await membersOf(args.upstream)
-    await withHouse(args, async (house) =>
+    await withContext(args, async (context) =>
       print(
-        house,
+        context,
         terminal,
-        await updatePool(house.ground, house.account.id, args.ref, { ...args, members }),
+        await updatePool(context.ground, context.account.id, args.ref, { ...args, members }),
       ),
     )
   },
@@ -139,7 +139,7 @@ const remove = command({
   options: WHY,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) => {
+    withContext(args, async ({ ground, account }) => {
       const row = await findPool(ground, account.id, args.ref)
       if (args.dryRun) return terminal.data(poolRecord(row), () => `would delete ${row.name} (${row.id})`)
       await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)

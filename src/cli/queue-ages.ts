@@ -4,7 +4,7 @@
 import * as record from '../record/queue.js'
 import { AGE_NAMES, QUEUE_GROUPS } from '../store/port/operations.js'
 import { command } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { namesOf } from './queue-scope.js'
 import { relayState } from './relay-state.js'
 import { table } from './terminal.js'
@@ -17,11 +17,11 @@ export const ages = command({
   summary: 'How long what waits has waited, by pool, workspace or recipient domain',
   options: { by: { choices: QUEUE_GROUPS, default: 'pool', describe: 'What the rows are' } },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const of = { accountId: house.account.id, workspaceId: null }
+    withContext(args, async (context) => {
+      const of = { accountId: context.account.id, workspaceId: null }
       const by = QUEUE_GROUPS.find((one) => one === args.by) ?? 'pool'
-      const found = await house.store.queueAges(of, by, MOST_LOOKED_AT, Date.now())
-      const names = await namesOf(house)
+      const found = await context.store.queueAges(of, by, MOST_LOOKED_AT, Date.now())
+      const names = await namesOf(context)
       terminal.data(found.rows.map(record.queueAge), (paint) =>
         table(
           paint,
@@ -45,10 +45,10 @@ export const throttles = command({
   usage: 'throttles',
   summary: 'Recipient domains that asked the running daemon for a slower pace',
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const state = await relayState(house)
+    withContext(args, async (context) => {
+      const state = await relayState(context)
       const rows = state?.throttled ?? []
-      const names = await namesOf(house)
+      const names = await namesOf(context)
       terminal.data(rows, (paint) =>
         table(
           paint,

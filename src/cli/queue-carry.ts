@@ -18,7 +18,7 @@ import type { CarriedMail, CarryTarget, LotRow, LotState } from '../store/port/c
 import type { QueueScope } from '../store/port/operations.js'
 import { queueMatches } from '../tenant/queue/orders.js'
 import { command, type OptionArgs } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { Refusal } from './exit.js'
 import {
   badLine,
@@ -36,11 +36,11 @@ import { ago } from './time.js'
 const { workspace, pool, email, all } = SCOPE
 const PARTS = { workspace, pool, email, all }
 
-const scopeOf = (house: House, verb: string, args: OptionArgs<typeof PARTS>): Promise<QueueScope> =>
-  scopeFor(house, verb, { ...args, domain: undefined, upstream: undefined })
+const scopeOf = (context: CliContext, verb: string, args: OptionArgs<typeof PARTS>): Promise<QueueScope> =>
+  scopeFor(context, verb, { ...args, domain: undefined, upstream: undefined })
 
 /** Ids of all mails of a lot. */
-const mailsOf = async function* ({ store }: House, lot: string): AsyncGenerator<string> {
+const mailsOf = async function* ({ store }: CliContext, lot: string): AsyncGenerator<string> {
   const seen = new Set<string>()
   for (let after: string | null = ''; after !== null; ) {
     const { ids, next }: { ids: readonly string[]; next: string | null } = await store.exported(lot, after)
@@ -52,12 +52,12 @@ const mailsOf = async function* ({ store }: House, lot: string): AsyncGenerator<
   }
 }
 
-const writeLot = async (house: House, lot: LotRow, scope: QueueScope, out: QueueFileWriter) => {
-  const { store } = house
+const writeLot = async (context: CliContext, lot: LotRow, scope: QueueScope, out: QueueFileWriter) => {
+  const { store } = context
   await store.addLot(lot)
   const recipients = await store.markLot(lot.id, scope, `exported to ${lot.file}`, systemClock.now())
   let mails = 0
-  for await (const id of mailsOf(house, lot.id)) {
+  for await (const id of mailsOf(context, lot.id)) {
     const mail = await store.carried(id)
     if (mail === null) continue
     await out.add(mail)
@@ -83,13 +83,13 @@ export const exportQueue = command({
   destroys: true,
   examples: [['$0 queue export --all queue.jsonl --yes', 'take the queue along']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { store, account } = house
+    withContext(args, async (context) => {
+      const { store, account } = context
       const file = resolve(args.file)
       if (existsSync(file)) throw new Refusal(73, `${file}: exists already`)
-      const scope = await scopeOf(house, 'export', args)
-      const count = await queueMatches(queueGround(house), scope)
-      const where = scopeText(scope, await namesOf(house))
+      const scope = await scopeOf(context, 'export', args)
+      const count = await queueMatches(queueGround(context), scope)
+      const where = scopeText(scope, await namesOf(context))
       terminal.say(`${where}: ${count.waiting} waiting, ${count.held} held, ${count.underWay} under way`)
       for (const { id, state } of await store.lots(account.id))
         if (state === 'marking') terminal.say(`an export was cut off: postern queue take-back ${id}`)
@@ -105,12 +105,12 @@ export const exportQueue = command({
       const lot: LotRow = { id, accountId: account.id, file, state: 'marking', createdAt: now }
       terminal.say(`lot ${lot.id}`)
       const out = await createQueueFile(file, lot.id)
-      const { mails } = await writeLot(house, lot, scope, out).catch(async (error: unknown) => {
+      const { mails } = await writeLot(context, lot, scope, out).catch(async (error: unknown) => {
         await out.discard()
         terminal.say(`not exported; what is marked already: postern queue take-back ${lot.id}`)
         throw error
       })
-      const left = await queueMatches(queueGround(house), scope)
+      const left = await queueMatches(queueGround(context), scope)
       const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
       const held = Math.max(0, left.held - away) // what has left is held here, too
       const { waiting, underWay: under_way } = left
@@ -128,7 +128,7 @@ export const exportQueue = command({
 
 const LOT = { type: 'string', demandOption: true, describe: 'As postern queue lots shows it' } as const
 
-const lotNamed = async ({ store, account }: House, ref: string): Promise<LotRow> => {
+const lotNamed = async ({ store, account }: CliContext, ref: string): Promise<LotRow> => {
   const found = isId('lot', ref) ? await store.lot(account.id, ref) : null
   if (found === null) throw new Refusal(65, `there is no lot ${ref}; postern queue lots shows what there is`)
   return found
@@ -147,9 +147,9 @@ const refuseState = ({ id }: LotRow, state: LotState): Refusal => {
   return new Refusal(65, `lot ${id} ${STATE_WORDS[state]}${instead}`)
 }
 
-const countMails = async (house: House, lot: string): Promise<number> => {
+const countMails = async (context: CliContext, lot: string): Promise<number> => {
   let mails = 0
-  for await (const _ of mailsOf(house, lot)) mails++
+  for await (const _ of mailsOf(context, lot)) mails++
   return mails
 }
 
@@ -176,17 +176,17 @@ export const takeBack = command({
   positionals: { lot: LOT },
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const lot = await lotNamed(house, args.lot)
+    withContext(args, async (context) => {
+      const lot = await lotNamed(context, args.lot)
       if (lot.state === 'forgotten' || lot.state === 'imported') throw refuseState(lot, lot.state)
       refuseImported(lot)
-      const mails = await countMails(house, lot.id)
+      const mails = await countMails(context, lot.id)
       const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
       if (args.dryRun) return terminal.data(record, () => `would take back ${mails} mails`)
       await terminal.confirm(`take back ${mails} mails of ${lot.id}, written to ${lot.file}`, args.yes)
       const aside = setFileAside(lot)
       refuseImported(lot)
-      const changed = await house.store.endLot(lot.id, 'taken_back', systemClock.now())
+      const changed = await context.store.endLot(lot.id, 'taken_back', systemClock.now())
       if (typeof changed === 'string') throw refuseState(lot, changed)
       terminal.data({ ...record, changed }, () => `${mails} mails are due here again`)
       if (aside !== null) terminal.say(`${aside} is of no more use: remove it, it holds what people wrote`)
@@ -199,14 +199,14 @@ export const forget = command({
   positionals: { lot: LOT },
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const lot = await lotNamed(house, args.lot)
+    withContext(args, async (context) => {
+      const lot = await lotNamed(context, args.lot)
       if (lot.state !== 'exported' && lot.state !== 'forgotten') throw refuseState(lot, lot.state)
-      const mails = await countMails(house, lot.id)
+      const mails = await countMails(context, lot.id)
       const record = { lot: lot.id, mails, changed: 0, dry_run: args.dryRun === true }
       if (args.dryRun) return terminal.data(record, () => `would forget ${mails} mails`)
       await terminal.confirm(`forget ${mails} mails of ${lot.id}: this machine never sends them`, args.yes)
-      const changed = await house.store.endLot(lot.id, 'forgotten', systemClock.now())
+      const changed = await context.store.endLot(lot.id, 'forgotten', systemClock.now())
       if (typeof changed === 'string') throw refuseState(lot, changed)
       terminal.data({ ...record, changed }, () => `${mails} mails are another machine's now`)
       if (existsSync(lot.file)) terminal.say(`${lot.file} is of no more use here: remove it`)
@@ -217,7 +217,7 @@ export const lots = command({
   usage: 'lots',
   summary: 'What was exported and imported, lot by lot',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await store.lots(account.id)
       const records = rows.map(({ id, state, recipients, file, createdAt }) => ({
         id,
@@ -248,7 +248,7 @@ type Place = Omit<CarryTarget, 'lot'>
 
 /** Where mails of a workspace and a pool go here; told once for each pair that is missing. */
 const createPlaces = (
-  { store, account }: House,
+  { store, account }: CliContext,
   to: { workspace: string | undefined; pool: string | undefined },
 ) => {
   const known = new Map<string, Place>()
@@ -275,7 +275,7 @@ const createPlaces = (
 }
 
 /** A file is imported by one, and not where it came from. */
-const refuseLot = async ({ store, account }: House, file: string, lot: string | null): Promise<void> => {
+const refuseLot = async ({ store, account }: CliContext, file: string, lot: string | null): Promise<void> => {
   const own = lot === null ? null : await store.lot(account.id, lot)
   if (own !== null && own.state !== 'imported') throw refuseState(own, own.state)
   const note = readImportNote(file)
@@ -295,7 +295,7 @@ const carried = async <T>(file: string, line: number, storing: Promise<T>): Prom
   })
 
 const storeAll = async (
-  house: House,
+  context: CliContext,
   file: string,
   place: ReturnType<typeof createPlaces>,
 ): Promise<number> => {
@@ -303,7 +303,7 @@ const storeAll = async (
   for await (const { line, lot, mail } of readQueueFile(file)) {
     if (mail === null) continue
     const to = { ...(await place(file, line, mail)), lot }
-    if ((await carried(file, line, house.store.carryIn(mail, to, systemClock.now()))) === 'accepted')
+    if ((await carried(file, line, context.store.carryIn(mail, to, systemClock.now()))) === 'accepted')
       imported++
   }
   return imported
@@ -319,17 +319,17 @@ export const importQueue = command({
   },
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { store, account } = house
+    withContext(args, async (context) => {
+      const { store, account } = context
       const file = resolve(args.file)
-      const place = createPlaces(house, args)
+      const place = createPlaces(context, args)
       let lot: string | null = null
       let mails = 0
       let here = 0
       for await (const { line, lot: named, mail } of readQueueFile(file)) {
         lot = named
         if (mail === null) {
-          await refuseLot(house, file, lot)
+          await refuseLot(context, file, lot)
           continue
         }
         await place(file, line, mail)
@@ -342,11 +342,11 @@ export const importQueue = command({
       await terminal.confirm(`import ${mails} mails, to be sent from here`, args.yes)
       if (!writeImportNote(file, account.id))
         terminal.say(`${importNoteOf(file)} could not be written: see that nobody else imports this file`)
-      await refuseLot(house, file, lot)
+      await refuseLot(context, file, lot)
       const now = systemClock.now()
       if (lot !== null)
         await store.addLot({ id: lot, accountId: account.id, file, state: 'imported', createdAt: now })
-      const imported = await storeAll(house, file, place)
+      const imported = await storeAll(context, file, place)
       terminal.data({ ...record, imported, known: mails - imported }, () => `${imported} mails imported`)
       if (lot !== null) terminal.say(`next, on the machine that exported it: postern queue forget ${lot}`)
     }),

@@ -11,7 +11,7 @@ import { removed } from '../record/removed.js'
 import type { QueueAction, QueueCount, QueueScope } from '../store/port/operations.js'
 import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../tenant/queue/orders.js'
 import { type Consent, command, type Globals } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { isNamed, namesOf, queueGround, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { wakeRelay } from './relay-state.js'
@@ -48,14 +48,14 @@ const DONE: Readonly<Record<Verb, string>> = {
 }
 
 const carryOut = async (
-  house: House,
+  context: CliContext,
   terminal: Terminal,
   args: Globals & Consent,
   plan: Plan,
 ): Promise<void> => {
   const { verb, scope, to } = plan
-  const count = await queueMatches(queueGround(house), scope)
-  const where = scopeText(scope, await namesOf(house))
+  const count = await queueMatches(queueGround(context), scope)
+  const where = scopeText(scope, await namesOf(context))
   terminal.say(`${where}: ${matchText(count)}`)
   const done = { action: verb, scope, to, count }
   if (args.dryRun)
@@ -66,7 +66,7 @@ const carryOut = async (
     const target = to === null ? '' : ` to ${to}`
     await terminal.confirm(`${verb} ${concerned(verb, count)} of ${where}${target}`, args.yes)
   }
-  const ground = queueGround(house)
+  const ground = queueGround(context)
   if (verb === 'hold') {
     const { hold, changed } = await holdQueue(ground, scope, plan.reason)
     terminal.data(record.placedHold(hold, count, changed), () => `${changed} ${DONE.hold}`)
@@ -74,7 +74,7 @@ const carryOut = async (
     return
   }
   const changed = await orderQueue(ground, verb, scope, plan.reason, to)
-  if (verb === 'retry') await wakeRelay(house)
+  if (verb === 'retry') await wakeRelay(context)
   terminal.data(record.order({ ...done, changed, dryRun: false }), () => `${changed} ${DONE[verb]}`)
 }
 
@@ -92,10 +92,10 @@ export const hold = command({
   destroys: true,
   examples: [['$0 queue hold --domain example.com --reason "they asked us to stop"', 'hold what goes there']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const scope = await scopeFor(house, 'hold', args)
+    withContext(args, async (context) => {
+      const scope = await scopeFor(context, 'hold', args)
       const plan = { verb: 'hold', scope, reason: args.reason, to: null, asks: false } as const
-      await carryOut(house, terminal, args, plan)
+      await carryOut(context, terminal, args, plan)
     }),
 })
 
@@ -109,22 +109,22 @@ export const release = command({
   options: { ...SCOPE, reason: REASON },
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
+    withContext(args, async (context) => {
       const { hold: id, reason = 'released' } = args
       if (id === undefined)
         return carryOut(
-          house,
+          context,
           terminal,
           args,
-          plan('release', await scopeFor(house, 'release', args), reason),
+          plan('release', await scopeFor(context, 'release', args), reason),
         )
       if (isNamed(args)) throw usage('a hold is released by its id or by its scope, not by both')
-      const accountId = house.account.id
+      const accountId = context.account.id
       if (args.dryRun) {
-        const row = await findHold(house.store, accountId, id)
+        const row = await findHold(context.store, accountId, id)
         return terminal.data(record.hold(row), () => `would release ${id}`)
       }
-      const changed = await releaseHold(queueGround(house), { accountId, workspaceId: null }, id, reason)
+      const changed = await releaseHold(queueGround(context), { accountId, workspaceId: null }, id, reason)
       terminal.data({ ...removed('hold', id), changed }, () => `${changed} ${DONE.release}`)
     }),
 })
@@ -135,9 +135,9 @@ export const retry = command({
   options: { ...SCOPE, reason: REASON },
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const scope = await scopeFor(house, 'retry', args)
-      await carryOut(house, terminal, args, plan('retry', scope, args.reason ?? 'retried'))
+    withContext(args, async (context) => {
+      const scope = await scopeFor(context, 'retry', args)
+      await carryOut(context, terminal, args, plan('retry', scope, args.reason ?? 'retried'))
     }),
 })
 
@@ -154,10 +154,10 @@ export const reroute = command({
     ['$0 queue reroute --pool main --to spare --reason "main is down" --yes', 'empty one pool into another'],
   ],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const scope = await scopeFor(house, 'reroute', args)
+    withContext(args, async (context) => {
+      const scope = await scopeFor(context, 'reroute', args)
       const plan = { verb: 'reroute', scope, reason: args.reason, to: args.to, asks: true } as const
-      await carryOut(house, terminal, args, plan)
+      await carryOut(context, terminal, args, plan)
     }),
 })
 
@@ -167,9 +167,9 @@ export const purge = command({
   options: { ...SCOPE, reason: NEEDED },
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const scope = await scopeFor(house, 'purge', args)
+    withContext(args, async (context) => {
+      const scope = await scopeFor(context, 'purge', args)
       const plan = { verb: 'purge', scope, reason: args.reason, to: null, asks: true } as const
-      await carryOut(house, terminal, args, plan)
+      await carryOut(context, terminal, args, plan)
     }),
 })

@@ -4,7 +4,7 @@
 import type { QueueScope } from '../store/port/operations.js'
 import type { QueueGround } from '../tenant/queue/orders.js'
 import { queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/queue/scope.js'
-import type { House } from './context.js'
+import type { CliContext } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 
@@ -39,7 +39,7 @@ export const isNamed = (args: ScopeArgs): boolean =>
 
 /** The scope that was named; changing verbs want one named, or --all. */
 export const scopeFor = (
-  house: House,
+  context: CliContext,
   verb: string,
   args: ScopeArgs,
   optional = false,
@@ -49,13 +49,13 @@ export const scopeFor = (
   if (named && args.all) throw usage('--all and a part of the queue do not go together')
   if (!isNamed(args) && !optional)
     throw usage(`queue ${verb} needs --workspace, --pool, --domain, --email or --all`)
-  const operator = { accountId: house.account.id, workspaceId: null, mode: null, isWorkspace: false }
-  return queueScope(queueGround(house), operator, args)
+  const operator = { accountId: context.account.id, workspaceId: null, mode: null, isWorkspace: false }
+  return queueScope(queueGround(context), operator, args)
 }
 
-export const queueGround = ({ store, ground }: House): QueueGround => ({ store, clock: ground.clock })
+export const queueGround = ({ store, ground }: CliContext): QueueGround => ({ store, clock: ground.clock })
 
-export const namesOf = async ({ store, account }: House): Promise<ReadonlyMap<string, string>> => {
+export const namesOf = async ({ store, account }: CliContext): Promise<ReadonlyMap<string, string>> => {
   const pools = await collect((page) => store.pools(account.id, page))
   const workspaces = await collect((page) => store.workspaces(account.id, page))
   return new Map([

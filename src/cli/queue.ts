@@ -7,7 +7,7 @@ import { QUEUE_STATES } from '../store/port/operations.js'
 import { queueDepths } from '../tenant/queue/depths.js'
 import { createWaiting } from '../tenant/queue/waiting.js'
 import { command, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { ages, throttles } from './queue-ages.js'
 import { exportQueue, forget, importQueue, lots, takeBack } from './queue-carry.js'
 import { hold, purge, release, reroute, retry } from './queue-orders.js'
@@ -17,10 +17,10 @@ import { collect } from './rows.js'
 import { paintStatus, type Terminal, table } from './terminal.js'
 import { ago, spanText } from './time.js'
 
-const whyOf = async (house: House) =>
+const whyOf = async (context: CliContext) =>
   createWaiting(
-    { store: house.store, clock: house.ground.clock, view: await relayView(house) },
-    house.account.id,
+    { store: context.store, clock: context.ground.clock, view: await relayView(context) },
+    context.account.id,
   )
 
 type Reason = Waiting | null | undefined
@@ -43,10 +43,10 @@ const top = command({
   usage: 'top',
   summary: 'How much waits, by pool and workspace',
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const depths = await queueDepths(house.store, { accountId: house.account.id, workspaceId: null })
-      const names = await namesOf(house)
-      const why = await whyOf(house)
+    withContext(args, async (context) => {
+      const depths = await queueDepths(context.store, { accountId: context.account.id, workspaceId: null })
+      const names = await namesOf(context)
+      const why = await whyOf(context)
       const reasons = await Promise.all(depths.map((row) => why.ofAll(row.workspaceId, row.poolId)))
       const records = depths.map((row, i) => record.depth(row, reasons[i] ?? null, waitingInFull))
       terminal.data(records, (paint) =>
@@ -79,11 +79,11 @@ const list = command({
     limit: { type: 'number', default: 50, describe: 'How many at most' },
   },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const scope = await scopeFor(house, 'list', args, true)
+    withContext(args, async (context) => {
+      const scope = await scopeFor(context, 'list', args, true)
       const filter = { ...scope, state: args.state ?? null }
-      const rows = await collect((page) => house.store.queueEntries(filter, page), args.limit)
-      const why = await whyOf(house)
+      const rows = await collect((page) => context.store.queueEntries(filter, page), args.limit)
+      const why = await whyOf(context)
       const reasons = await Promise.all(rows.map(why.of))
       const records = rows.map((row, i) => record.entry(row, reasons[i] ?? null, waitingInFull))
       const now = Date.now()
@@ -116,9 +116,9 @@ const holds = command({
   usage: 'holds',
   summary: 'The holds that stand',
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const rows = await collect((page) => house.store.listHolds(house.account.id, page))
-      const names = await namesOf(house)
+    withContext(args, async (context) => {
+      const rows = await collect((page) => context.store.listHolds(context.account.id, page))
+      const names = await namesOf(context)
       terminal.data(
         rows.map((row) => record.hold(row)),
         (paint) =>

@@ -6,7 +6,7 @@
  */
 import type { throttle } from '../record/queue.js'
 import type { RelayView } from '../tenant/queue/waiting.js'
-import type { House } from './context.js'
+import type { CliContext } from './context.js'
 
 /** What the daemon knows of an upstream now. */
 export interface Live {
@@ -29,7 +29,7 @@ const LIVE_MS = 2_000
 
 /** What the management listener says; null when no daemon answers. */
 const asked = async (
-  { config }: Pick<House, 'config'>,
+  { config }: Pick<CliContext, 'config'>,
   method: 'GET' | 'POST',
   path: string,
   given?: string,
@@ -46,17 +46,19 @@ const asked = async (
 }
 
 /** Null when no daemon answers. `given` is another URL than the configured one. */
-export const relayState = async (house: Pick<House, 'config'>, given?: string): Promise<RelayState | null> =>
-  (await asked(house, 'GET', '/upstreams', given)) as RelayState | null
+export const relayState = async (
+  context: Pick<CliContext, 'config'>,
+  given?: string,
+): Promise<RelayState | null> => (await asked(context, 'GET', '/upstreams', given)) as RelayState | null
 
 /** Upstreams that are avoided because they failed are tried now; without a daemon there is nobody to do so. */
-export const wakeRelay = async (house: Pick<House, 'config'>): Promise<void> => {
-  await asked(house, 'POST', '/wake')
+export const wakeRelay = async (context: Pick<CliContext, 'config'>): Promise<void> => {
+  await asked(context, 'POST', '/wake')
 }
 
 /** As the judges of why mail waits want it. */
-export const relayView = async (house: Pick<House, 'config'>): Promise<RelayView | null> => {
-  const state = await relayState(house)
+export const relayView = async (context: Pick<CliContext, 'config'>): Promise<RelayView | null> => {
+  const state = await relayState(context)
   return (
     state && {
       upstreams: new Map(state.data.map((one) => [one.id, { ...one, lastError: one.last_error }])),

@@ -11,7 +11,7 @@ import { removed } from '../record/removed.js'
 import { findPerson } from '../tenant/identity/people.js'
 import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
 import { table } from './terminal.js'
@@ -26,7 +26,7 @@ const create = command({
     const lastsMs = readSpan(args.lasts)
     if (Number.isNaN(lastsMs) || lastsMs <= 0)
       throw badInput(`--lasts: ${args.lasts} is no span such as 30m or 12h`)
-    await withHouse(args, async ({ ground, account }) => {
+    await withContext(args, async ({ ground, account }) => {
       const { row, token } = await createSession(ground, account.id, { lastsMs })
       const record = {
         id: row.id,
@@ -46,7 +46,7 @@ const list = command({
   summary: 'Who is signed in, newest first',
   options: { user: { type: 'string', describe: 'Only this person, by id or address' } },
   run: (args, terminal) =>
-    withHouse(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, ground, account }) => {
       const user = args.user === undefined ? null : await findPerson(ground, account.id, args.user)
       const rows = await collect((page) => store.sessions(account.id, user?.id ?? null, page))
       const records = await Promise.all(
@@ -85,7 +85,7 @@ const revoke = command({
     if ([args.id, args.user, args.all || undefined].filter((one) => one !== undefined).length !== 1) {
       throw usage('session revoke needs an id, --user or --all')
     }
-    await withHouse(args, async ({ store, ground, account }) => {
+    await withContext(args, async ({ store, ground, account }) => {
       const what = args.id ?? (args.user === undefined ? 'all sessions' : `the sessions of ${args.user}`)
       if (args.dryRun) return terminal.data({ would_end: what }, () => `would end ${what}`)
       await terminal.confirm(`end ${what}`, args.yes)

@@ -9,7 +9,7 @@ import { writeFileSync } from 'node:fs'
 import { ownUrl } from '../config/load.js'
 import { createLink, createSetupLink, linkUrl } from '../tenant/identity/links.js'
 import { command } from './command.js'
-import { cliActor, withHouse } from './context.js'
+import { cliActor, withContext } from './context.js'
 import { usage } from './exit.js'
 import { asListening } from './listening.js'
 
@@ -25,7 +25,7 @@ export const setupLinkCommand = command({
     const { out } = args
     if (!terminal.isTty && out === undefined)
       throw usage('a link that signs in is printed on a terminal only; else name a file: --out FILE')
-    await withHouse(args, async ({ ground, account, config }) => {
+    await withContext(args, async ({ ground, account, config }) => {
       const createdBy = cliActor().id
       const { row, token } =
         args.user === undefined

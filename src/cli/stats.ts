@@ -14,7 +14,7 @@ import { report } from '../statistics/report.js'
 import { INTERVALS } from '../statistics/zone.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { usage } from './exit.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
 import { readSpan, spanText } from './time.js'
@@ -177,7 +177,7 @@ export const statsCommand = command({
     ['$0 stats --by domain', 'where the mail of the last day went'],
   ],
   run: (args, terminal) =>
-    withHouse(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, ground, account }) => {
       if (args.limit !== undefined && !LIMIT.test(args.limit))
         throw usage(`--limit: ${args.limit} is not a number from 1 to 100`)
       const now = ground.clock.now()

@@ -23,7 +23,7 @@ import {
 } from '../tenant/suppression.js'
 import { findWorkspace } from '../tenant/workspace.js'
 import { command, type OptionArgs, type Subject, WHY } from './command.js'
-import { asOneOrder, type House, withHouse } from './context.js'
+import { asOneOrder, type CliContext, withContext } from './context.js'
 import { badInput, Refusal, usage } from './exit.js'
 import { incidentCommands } from './incident.js'
 import { collect } from './rows.js'
@@ -38,7 +38,7 @@ const PLACE = {
 
 type PlaceArgs = OptionArgs<typeof PLACE>
 
-const placeOf = async ({ ground, account }: House, args: PlaceArgs) => {
+const placeOf = async ({ ground, account }: CliContext, args: PlaceArgs) => {
   if (!args.account) {
     const workspace = await findWorkspace(ground, account.id, args.workspace)
     return listOfWorkspace(workspace, args.mode === 'test' ? 'test' : 'live')
@@ -52,17 +52,17 @@ const ORIGIN = {
 } as const
 
 const rowsOf = async (
-  house: House,
+  context: CliContext,
   args: PlaceArgs & { readonly origin?: SuppressionRow['origin'] | undefined },
 ) => {
-  const { id } = await placeOf(house, args)
-  return collect((page) => house.store.suppressions(id, args.origin ?? null, page))
+  const { id } = await placeOf(context, args)
+  return collect((page) => context.store.suppressions(id, args.origin ?? null, page))
 }
 
-const pendingOf = async (house: House, args: PlaceArgs & { readonly origin?: unknown }) => {
+const pendingOf = async (context: CliContext, args: PlaceArgs & { readonly origin?: unknown }) => {
   if (args.origin !== undefined) throw usage('--origin: what is pending has bounced')
-  const { id } = await placeOf(house, args)
-  return collect((page) => house.store.pendingSuppressions(id, page))
+  const { id } = await placeOf(context, args)
+  return collect((page) => context.store.pendingSuppressions(id, page))
 }
 
 const day = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
@@ -87,8 +87,8 @@ const list = command({
     },
   },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const rows = args.pending === true ? await pendingOf(house, args) : await rowsOf(house, args)
+    withContext(args, async (context) => {
+      const rows = args.pending === true ? await pendingOf(context, args) : await rowsOf(context, args)
       terminal.data(rows.map(suppressionRecord), (paint) => rowsTable(paint, rows))
     }),
 })
@@ -99,8 +99,8 @@ const show = command({
   positionals: { ref: { type: 'string', demandOption: true, describe: 'Its address, or its id, sup_…' } },
   options: PLACE,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await findSuppression(house.ground, (await placeOf(house, args)).id, args.ref)
+    withContext(args, async (context) => {
+      const row = await findSuppression(context.ground, (await placeOf(context, args)).id, args.ref)
       terminal.data(suppressionRecord(row), (paint) => rowsTable(paint, [row]))
     }),
 })
@@ -123,9 +123,9 @@ const add = command({
   },
   run: async (args, terminal) => {
     const expiresAt = instantOf(args.expires, '--expires')
-    await withHouse(args, async (house) => {
-      const { ground } = house
-      const place = await placeOf(house, args)
+    await withContext(args, async (context) => {
+      const { ground } = context
+      const place = await placeOf(context, args)
       const rows: SuppressionRow[] = []
       for (const email of args.email) {
         rows.push(await addSuppression(ground, place, { email, reason: args.reason, expiresAt }, email))
@@ -145,9 +145,9 @@ const remove = command({
   options: { ...PLACE, ...WHY },
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const { ground } = house
-      const place = await placeOf(house, args)
+    withContext(args, async (context) => {
+      const { ground } = context
+      const place = await placeOf(context, args)
       const row = await findSuppression(ground, place.id, args.ref)
       if (args.dryRun)
         return terminal.data(suppressionRecord(row), () => `would remove ${row.email} (${row.origin})`)
@@ -159,7 +159,7 @@ const remove = command({
 
 /** True when the line made a row, or would make one; false when its address is listed. */
 const takeLine = async (
-  { ground, store }: House,
+  { ground, store }: CliContext,
   place: Place,
   { email, reason, expires }: ListLine,
   dry: ReadonlySet<string> | null,
@@ -189,15 +189,15 @@ const importAll = command({
   options: { ...PLACE, 'dry-run': { type: 'boolean', describe: 'Only say what would be added' } },
   run: async (args, terminal) => {
     const lines = readSuppressionList(String(await terminal.readInput(args.file)))
-    return withHouse(args, async (here) => {
-      const house = asOneOrder(here)
-      const place = await placeOf(house, args)
+    return withContext(args, async (here) => {
+      const context = asOneOrder(here)
+      const place = await placeOf(context, args)
       const skipped: { line: number; email: string; message: string }[] = []
       const seen = new Set<string>()
       let listed = 0
       for (const line of lines) {
         try {
-          if (await takeLine(house, place, line, args.dryRun ? seen : null)) seen.add(refOf(line.email))
+          if (await takeLine(context, place, line, args.dryRun ? seen : null)) seen.add(refOf(line.email))
           else listed++
         } catch (error) {
           const message = complaintOf(error)
@@ -221,8 +221,8 @@ const exportAll = command({
   summary: 'All suppressed addresses as CSV',
   options: { ...PLACE, ...ORIGIN },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const rows = await rowsOf(house, args)
+    withContext(args, async (context) => {
+      const rows = await rowsOf(context, args)
       const records = rows.map((row) => [
         guarded(row.email),
         guarded(row.reason ?? ''),

@@ -14,7 +14,7 @@ import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
 import { command, type Subject, WHY } from './command.js'
-import { type House, readPasswordFile, withHouse } from './context.js'
+import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { upstreamText } from './pool.js'
 import { upstreamRecord } from './record.js'
@@ -31,15 +31,16 @@ interface Place {
 const placesOf = (pools: readonly KnownPool[]): readonly Place[] =>
   pools.flatMap((pool) => pool.upstreams.map((upstream) => ({ pool, upstream })))
 
-const allPools = ({ store, account }: Pick<House, 'store' | 'account'>): Promise<readonly KnownPool[]> =>
+const allPools = ({ store, account }: Pick<CliContext, 'store' | 'account'>): Promise<readonly KnownPool[]> =>
   collect((page) => store.pools(account.id, page))
 
-export const allUpstreams = async (house: Pick<House, 'store' | 'account'>): Promise<readonly Place[]> =>
-  placesOf(await allPools(house))
+export const allUpstreams = async (
+  context: Pick<CliContext, 'store' | 'account'>,
+): Promise<readonly Place[]> => placesOf(await allPools(context))
 
 /** All at once. */
-export const tryAll = async (house: House, places: readonly Place[]): Promise<readonly Trial[]> => {
-  const { store, config, ground } = house
+export const tryAll = async (context: CliContext, places: readonly Place[]): Promise<readonly Trial[]> => {
+  const { store, config, ground } = context
   const dialler = diallerOf(config)
   const parts = { store, dialler, pepper: ground.pepper, hostname: config.hostname }
   try {
@@ -65,8 +66,12 @@ const notNamed = (ref: string, verb: string, pools: readonly KnownPool[]): Error
 }
 
 /** By id, host, host:port, or the name or id of a pool. */
-const named = async (house: House, ref: string | undefined, verb: string): Promise<readonly Place[]> => {
-  const pools = await allPools(house)
+const named = async (
+  context: CliContext,
+  ref: string | undefined,
+  verb: string,
+): Promise<readonly Place[]> => {
+  const pools = await allPools(context)
   const all = placesOf(pools)
   if (ref === undefined) return all
   const found = all.filter(({ pool, upstream }) =>
@@ -96,8 +101,8 @@ const placeTable = tableOf<Place>([
 ])
 
 /** By upstream id; null when no daemon answers. */
-const liveOf = async (house: House, given: string | undefined): Promise<Map<string, Live> | null> => {
-  const state = await relayState(house, given)
+const liveOf = async (context: CliContext, given: string | undefined): Promise<Map<string, Live> | null> => {
+  const state = await relayState(context, given)
   return state && new Map(state.data.map(({ id, ...live }) => [id, live]))
 }
 
@@ -138,9 +143,9 @@ const list = command({
   summary: 'All upstreams of all pools, and how they are doing',
   options: { management: { type: 'string', describe: "URL of the daemon's management listener" } },
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const places = await allUpstreams(house)
-      const live = await liveOf(house, args.management)
+    withContext(args, async (context) => {
+      const places = await allUpstreams(context)
+      const live = await liveOf(context, args.management)
       if (live === null) terminal.say('no daemon answers: what is configured, not how it is doing')
       const records = places.map((place) => ({
         ...placeRecord(place),
@@ -157,11 +162,11 @@ const test = command({
   summary: 'Connect as the relay would, and say what is offered; no mail is sent',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const places = await named(house, args.ref, 'test')
+    withContext(args, async (context) => {
+      const places = await named(context, args.ref, 'test')
       if (places.length === 0)
         terminal.say('there is no upstream yet; postern pool create main --upstream URL')
-      const trials = await tryAll(house, places)
+      const trials = await tryAll(context, places)
       terminal.data(
         trials.map((one) => ({ pool: one.pool, ...trialRecord(one) })),
         (paint) =>
@@ -230,7 +235,7 @@ const add = command({
   ],
   run: async (args, terminal) => {
     const member = await parseUpstream(withLogin(args.url, args), readPasswordFile, 'url')
-    await withHouse(args, async ({ ground, account }) => {
+    await withContext(args, async ({ ground, account }) => {
       const before = await findPool(ground, account.id, args.pool)
       const kept = before.upstreams.map(({ id, host, port }) => ({ id, host, port }))
       const pool = await updatePool(ground, account.id, before.id, { members: [...kept, member] })
@@ -248,8 +253,8 @@ const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
     positionals: ONE,
     options: WHY,
     run: (args, terminal) =>
-      withHouse(args, async (house) => {
-        const places = await named(house, args.ref, verb)
+      withContext(args, async (context) => {
+        const places = await named(context, args.ref, verb)
         for (const pool of new Set(places.map((place) => place.pool))) {
           const chosen = places.filter((place) => place.pool === pool).map(({ upstream }) => upstream.id)
           const members = pool.upstreams.map(({ id, host, port, state: now }) => ({
@@ -258,9 +263,9 @@ const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
             port,
             state: chosen.includes(id) ? state : now,
           }))
-          await updatePool(house.ground, house.account.id, pool.id, { members })
+          await updatePool(context.ground, context.account.id, pool.id, { members })
         }
-        const after = await named(house, args.ref, verb)
+        const after = await named(context, args.ref, verb)
         terminal.data(after.map(placeRecord), (paint) => placeTable(paint, after))
       }),
   })

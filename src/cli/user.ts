@@ -12,7 +12,7 @@ import type { UserRow } from '../store/port/tenants/identity.js'
 import { createLink, linkUrl, revokeInvitation } from '../tenant/identity/links.js'
 import { changePerson, createPerson, findPerson } from '../tenant/identity/people.js'
 import { command, type Subject } from './command.js'
-import { withHouse } from './context.js'
+import { withContext } from './context.js'
 import { usage } from './exit.js'
 import { CREATED_BY, TO_FILE, tellLink } from './link.js'
 import { collect } from './rows.js'
@@ -44,7 +44,7 @@ const list = command({
   usage: 'list',
   summary: 'All people, newest first',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.users(account.id, page))
       terminal.data(rows.map(person), (paint) => rowsTable(paint, rows))
     }),
@@ -55,7 +55,7 @@ const show = command({
   summary: 'One person, with the identity providers that know the person',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, ground, account }) => {
       const row = await findPerson(ground, account.id, args.ref)
       const record = personInFull(row, await store.identities(row.id))
       terminal.data(record, (paint) =>
@@ -84,7 +84,7 @@ const create = command({
     ['$0 user create bo@example.com && $0 setup-link --user bo@example.com', 'Bo chooses one'],
   ],
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) => {
+    withContext(args, async ({ ground, account }) => {
       const password = args.askPassword ? await terminal.readSecret(`password of ${args.email}: `) : null
       const wish = { email: args.email, name: args.name, role: args.role as Role, password }
       const row = await createPerson(ground, account.id, wish)
@@ -109,7 +109,7 @@ const update = command({
     if (args.role === undefined && args.name === undefined && disabled === undefined) {
       throw usage('user update needs --role, --name, --disable or --enable')
     }
-    await withHouse(args, async ({ store, ground, account }) => {
+    await withContext(args, async ({ store, ground, account }) => {
       const before = await findPerson(ground, account.id, args.ref)
       const change = { name: args.name, role: args.role as Role | undefined, disabled }
       const row = await changePerson(ground, before, change)
@@ -123,7 +123,7 @@ const password = command({
   summary: 'Set a password, from standard input or a prompt; ends all sessions of the person',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) => {
+    withContext(args, async ({ ground, account }) => {
       const before = await findPerson(ground, account.id, args.ref)
       const row = await changePerson(ground, before, {
         password: await terminal.readSecret(`new password of ${before.email}: `),
@@ -138,7 +138,7 @@ const invite = command({
   positionals: { email: { type: 'string', describe: 'Whom it is for; it binds nobody' } },
   options: { role: { ...ROLE, default: 'viewer' }, ...TO_FILE },
   run: (args, terminal) =>
-    withHouse(args, async ({ config, ground, account }) => {
+    withContext(args, async ({ config, ground, account }) => {
       await tellLink(terminal, args.out, async () => {
         const wish = { kind: 'invitation', role: args.role as Role, email: args.email } as const
         const { row, token } = await createLink(ground, account.id, { ...wish, createdBy: CREATED_BY })
@@ -151,7 +151,7 @@ const invitations = command({
   usage: 'invitations',
   summary: 'All invitations, newest first; never their links',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.links(account.id, 'invitation', page))
       const records = rows.map((row) => linkRecord(row, Date.now()))
       terminal.data(records, (paint) => invitationsTable(paint, records))
@@ -163,7 +163,7 @@ const uninvite = command({
   summary: 'Take an invitation back',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, lnk_…' } },
   run: (args, terminal) =>
-    withHouse(args, async ({ ground, account }) => {
+    withContext(args, async ({ ground, account }) => {
       await revokeInvitation(ground, account.id, args.id)
       terminal.data(removed('invitation', args.id), () => `took back ${args.id}`)
     }),

@@ -15,15 +15,18 @@ import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { fields, type Paint, table } from './terminal.js'
 import { readSpan } from './time.js'
-import { ENDPOINT, type HookHouse, scopeOf, withHooks } from './webhook-ground.js'
+import { ENDPOINT, scopeOf, type WebhookContext, withHooks } from './webhook-context.js'
 
 export const test = command({
   usage: 'test <id>',
   summary: 'Post a webhook.test now, and show what comes back',
   positionals: ENDPOINT,
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
-      const post = await testEndpoint(house.hooks, await findEndpoint(house.hooks, scopeOf(house), args.id))
+    withHooks(args, async (context) => {
+      const post = await testEndpoint(
+        context.hooks,
+        await findEndpoint(context.hooks, scopeOf(context), args.id),
+      )
       terminal.data(webhookEvent(post), (paint) =>
         fields(paint, [
           ['result', post.state === 'succeeded' ? 'ok' : post.cause],
@@ -74,16 +77,16 @@ export const events = command({
     limit: { type: 'number', default: 50, describe: 'Not more than this' },
   },
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
-      const { hooks } = house
-      const { id } = await findEndpoint(hooks, scopeOf(house), args.id)
+    withHooks(args, async (context) => {
+      const { hooks } = context
+      const { id } = await findEndpoint(hooks, scopeOf(context), args.id)
       const posts = await collect((page) => hooks.store.posts(id, args.failed === true, page), args.limit)
       terminal.data(posts.map(webhookEvent), (paint) => postsTable(paint, posts))
     }),
 })
 
 /** `2h` ago, an ISO 8601 time, or a mark of the log. */
-const sinceOf = ({ ground, store, account }: HookHouse, text: string): ReplayWish['since'] => {
+const sinceOf = ({ ground, store, account }: WebhookContext, text: string): ReplayWish['since'] => {
   const mark = new MarkCodec(ground.pepper).read(text, account.id)
   if (mark !== null && store.isMark(mark)) return { mark }
   const at = momentOf(text)
@@ -107,16 +110,16 @@ export const replay = command({
     'dry-run': { type: 'boolean', describe: 'Only count' },
   },
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
-      const { hooks } = house
-      const row = await findEndpoint(hooks, scopeOf(house), args.id)
+    withHooks(args, async (context) => {
+      const { hooks } = context
+      const row = await findEndpoint(hooks, scopeOf(context), args.id)
       if (args.event !== undefined) {
         const post = await replayEvent(hooks, row, args.event)
         return terminal.data(webhookEvent(post), () => `${post.eventId} will be posted again`)
       }
       if (args.since === undefined && !args.failed)
         throw usage('webhook replay needs an event, --since or --failed')
-      const since = args.since === undefined ? null : sinceOf(house, args.since)
+      const since = args.since === undefined ? null : sinceOf(context, args.since)
       const until = args.until === undefined ? Date.now() : momentOf(args.until)
       if (until === null) throw usage(`--until: ${args.until} is neither 2h nor an ISO 8601 time`)
       const failed = args.failed === true

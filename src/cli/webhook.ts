@@ -26,7 +26,7 @@ import { badInput, usage } from './exit.js'
 import { collect } from './rows.js'
 import { fields, type Terminal, tableOf } from './terminal.js'
 import { ago } from './time.js'
-import { ENDPOINT, scopeOf, withHooks } from './webhook-ground.js'
+import { ENDPOINT, scopeOf, withHooks } from './webhook-context.js'
 import { listen } from './webhook-listen.js'
 import { events, replay, test } from './webhook-posts.js'
 
@@ -103,8 +103,8 @@ const list = command({
   usage: 'list',
   summary: 'All endpoints, newest first; never their secrets',
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
-      const rows = await collect((page) => house.hooks.store.endpoints(scopeOf(house), page))
+    withHooks(args, async (context) => {
+      const rows = await collect((page) => context.hooks.store.endpoints(scopeOf(context), page))
       terminal.data(rows.map(webhookRecord), (paint) => rowsTable(paint, rows))
     }),
 })
@@ -134,8 +134,8 @@ const create = command({
     ['$0 webhook create https://app.example/hook --events email.delivered,email.bounced', 'two types'],
   ],
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
-      const { ground, account, hooks } = house
+    withHooks(args, async (context) => {
+      const { ground, account, hooks } = context
       const workspace =
         args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
       const owner = {
@@ -193,8 +193,8 @@ const show = command({
   summary: 'One endpoint: how it does, and what waits',
   positionals: ENDPOINT,
   run: (args, terminal) =>
-    withHooks(args, async (house) =>
-      showOne(house.hooks, await findEndpoint(house.hooks, scopeOf(house), args.id), terminal),
+    withHooks(args, async (context) =>
+      showOne(context.hooks, await findEndpoint(context.hooks, scopeOf(context), args.id), terminal),
     ),
 })
 
@@ -211,10 +211,10 @@ const update = command({
     disable: { type: 'boolean', describe: 'Post nothing; its place in the log is kept' },
   },
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
+    withHooks(args, async (context) => {
       if (args.enable && args.disable) throw usage('either --enable or --disable')
       if (args.fromNow && !args.enable) throw usage('--from-now goes with --enable only')
-      const row = await updateEndpoint(house.hooks, scopeOf(house), args.id, {
+      const row = await updateEndpoint(context.hooks, scopeOf(context), args.id, {
         ...(args.url !== undefined && { url: args.url }),
         ...(args.events !== undefined && { events: namesIn(args.events) }),
         ...(await wishOf(args, terminal)),
@@ -222,7 +222,7 @@ const update = command({
         ...(args.disable && { status: 'disabled' as const }),
         ...(args.fromNow && { from: 'now' as const }),
       })
-      await showOne(house.hooks, row, terminal)
+      await showOne(context.hooks, row, terminal)
     }),
 })
 
@@ -232,11 +232,11 @@ const remove = command({
   positionals: ENDPOINT,
   destroys: true,
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
-      const row = await findEndpoint(house.hooks, scopeOf(house), args.id)
+    withHooks(args, async (context) => {
+      const row = await findEndpoint(context.hooks, scopeOf(context), args.id)
       if (args.dryRun) return terminal.data(webhookRecord(row), () => `would delete ${row.id} ${row.url}`)
       await terminal.confirm(`delete the endpoint ${row.url} and its ${row.waiting} waiting posts`, args.yes)
-      await deleteEndpoint(house.hooks, scopeOf(house), row.id)
+      await deleteEndpoint(context.hooks, scopeOf(context), row.id)
       terminal.data(removed('webhook', row.id), () => `deleted ${row.id}`)
     }),
 })
@@ -247,10 +247,10 @@ const rotate = command({
   positionals: ENDPOINT,
   options: { grace: { type: 'string', default: '24h', describe: 'How long: 0 to 7d' } },
   run: (args, terminal) =>
-    withHooks(args, async (house) => {
+    withHooks(args, async (context) => {
       const ms = parseDuration(args.grace)
       if (ms === null || ms > MOST_GRACE_MS) throw usage(`--grace: ${args.grace} is no time from 0 to 7d`)
-      made(await rotateSecret(house.hooks, scopeOf(house), args.id, ms), terminal)
+      made(await rotateSecret(context.hooks, scopeOf(context), args.id, ms), terminal)
     }),
 })
 

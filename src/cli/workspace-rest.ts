@@ -13,7 +13,7 @@ import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import { queueMatches } from '../tenant/queue/orders.js'
 import { deleteWorkspace, findWorkspace, resumeWorkspace, suspendWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { queueGround } from './queue-scope.js'
 import type { Terminal } from './terminal.js'
 
@@ -31,15 +31,15 @@ const countText = ({ waiting, held, underWay }: QueueCount): string =>
   `${waiting} waiting, ${held} held, ${underWay} under way`
 
 /** The workspace; says first what waits in it. */
-const findAndCount = async (house: House, terminal: Terminal, ref: string): Promise<WorkspaceRow> => {
-  const row = await findWorkspace(house.ground, house.account.id, ref)
-  terminal.say(`${row.slug}: ${countText(await queueMatches(queueGround(house), scopeOf(row)))}`)
+const findAndCount = async (context: CliContext, terminal: Terminal, ref: string): Promise<WorkspaceRow> => {
+  const row = await findWorkspace(context.ground, context.account.id, ref)
+  terminal.say(`${row.slug}: ${countText(await queueMatches(queueGround(context), scopeOf(row)))}`)
   return row
 }
 
 /** The row as it is by then, with what the order did. */
-const tell = async (house: House, terminal: Terminal, id: string, changed: number, words: string) => {
-  const row = await findWorkspace(house.ground, house.account.id, id)
+const tell = async (context: CliContext, terminal: Terminal, id: string, changed: number, words: string) => {
+  const row = await findWorkspace(context.ground, context.account.id, id)
   terminal.data({ ...workspaceRecord(row), changed }, () => `${row.slug}: ${changed} recipients ${words}`)
 }
 
@@ -58,13 +58,13 @@ export const suspend = command({
   destroys: true,
   examples: [['$0 workspace suspend shop-eu --reason "invoice 17 is open" --yes', 'stop a tenant']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await findAndCount(house, terminal, args.ref)
+    withContext(args, async (context) => {
+      const row = await findAndCount(context, terminal, args.ref)
       if (args.dryRun)
         return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would suspend ${row.slug}`)
       await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
-      const changed = await suspendWorkspace(house.ground, row, args.reason)
-      await tell(house, terminal, row.id, changed, 'rest')
+      const changed = await suspendWorkspace(context.ground, row, args.reason)
+      await tell(context, terminal, row.id, changed, 'rest')
       terminal.say(`until: postern workspace resume ${row.slug}`)
     }),
 })
@@ -75,11 +75,11 @@ export const resume = command({
   positionals: REF,
   destroys: true,
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await findWorkspace(house.ground, house.account.id, args.ref)
+    withContext(args, async (context) => {
+      const row = await findWorkspace(context.ground, context.account.id, args.ref)
       if (args.dryRun)
         return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would resume ${row.slug}`)
-      await tell(house, terminal, row.id, await resumeWorkspace(house.ground, row), 'go on')
+      await tell(context, terminal, row.id, await resumeWorkspace(context.ground, row), 'go on')
     }),
 })
 
@@ -98,8 +98,8 @@ export const remove = command({
   destroys: true,
   examples: [['$0 workspace delete shop-eu --reason "contract ended" --yes', 'offboard a tenant']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await findAndCount(house, terminal, args.ref)
+    withContext(args, async (context) => {
+      const row = await findAndCount(context, terminal, args.ref)
       const record = {
         ...removed('workspace', row.id),
         deleted: !args.dryRun,
@@ -107,7 +107,7 @@ export const remove = command({
       }
       if (args.dryRun) return terminal.data(record, () => `would delete ${row.slug}`)
       await terminal.confirm(`delete ${row.slug} for good; no sender is told of what waits`, args.yes)
-      await deleteWorkspace(house.ground, row, args.reason)
+      await deleteWorkspace(context.ground, row, args.reason)
       terminal.data(record, () => `${row.slug} is deleted; the daemon erases what is left within an hour`)
     }),
 })

@@ -7,7 +7,7 @@ import { leaderOf } from '../store/following.js'
 import type { KnownPool, WorkspaceRow } from '../store/port/tenants/tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'
 import { command, type Subject } from './command.js'
-import { type House, withHouse } from './context.js'
+import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { fields, type Paint, type Terminal, table } from './terminal.js'
@@ -74,7 +74,7 @@ const poolText = ({ name, upstreams }: KnownPool, leader: KnownPool | null): str
   return `${name}, which sends through ${leader.name}${leader.upstreams.length === 0 ? ', which has no upstream' : ''}`
 }
 
-const print = async ({ store }: House, terminal: Terminal, row: WorkspaceRow): Promise<void> => {
+const print = async ({ store }: CliContext, terminal: Terminal, row: WorkspaceRow): Promise<void> => {
   const pool = await store.pool(row.accountId, row.poolId)
   const leader = pool === null ? null : await leaderOf(store, pool)
   const text = pool === null ? row.poolId : poolText(pool, leader)
@@ -96,7 +96,7 @@ const list = command({
   usage: 'list',
   summary: 'All workspaces, newest first',
   run: (args, terminal) =>
-    withHouse(args, async ({ store, account }) => {
+    withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.workspaces(account.id, page))
       const names = new Map(
         (await collect((page) => store.pools(account.id, page))).map((pool) => [pool.id, pool.name]),
@@ -125,8 +125,8 @@ const showOne = command({
   summary: 'One workspace',
   positionals: REF,
   run: (args, terminal) =>
-    withHouse(args, async (house) =>
-      print(house, terminal, await findWorkspace(house.ground, house.account.id, args.ref)),
+    withContext(args, async (context) =>
+      print(context, terminal, await findWorkspace(context.ground, context.account.id, args.ref)),
     ),
 })
 
@@ -137,8 +137,8 @@ const create = command({
   options: CHANGES,
   examples: [['$0 workspace create "Shop EU"', 'its slug and its pool will be shop-eu']],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
-      const row = await createWorkspace(house.ground, house.account.id, {
+    withContext(args, async (context) => {
+      const row = await createWorkspace(context.ground, context.account.id, {
         ...args,
         ...alarmsIn(args),
         statisticsTags: tagsIn(args.statisticsTags),
@@ -147,7 +147,7 @@ const create = command({
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       })
-      await print(house, terminal, row)
+      await print(context, terminal, row)
       terminal.say(`next: postern key create --workspace ${row.slug}`)
     }),
 })
@@ -162,10 +162,10 @@ const update = command({
     ['$0 workspace update default --route example.com=eu', 'mail to that domain goes through the pool eu'],
   ],
   run: (args, terminal) =>
-    withHouse(args, async (house) => {
+    withContext(args, async (context) => {
       const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
       if (!changed) throw usage('workspace update needs something to change, such as --pool')
-      const old = await findWorkspace(house.ground, house.account.id, args.ref)
+      const old = await findWorkspace(context.ground, context.account.id, args.ref)
       const wish = {
         ...args,
         ...alarmsIn(args),
@@ -175,7 +175,11 @@ const update = command({
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       }
-      await print(house, terminal, await updateWorkspace(house.ground, house.account.id, args.ref, wish))
+      await print(
+        context,
+        terminal,
+        await updateWorkspace(context.ground, context.account.id, args.ref, wish),
+      )
     }),
 })
 

@@ -2,12 +2,12 @@
  * NAME      alarms - workspaces of whose mail too much goes wrong
  */
 
-import type { House } from '../context.js'
+import type { CliContext } from '../context.js'
 import { collect } from '../rows.js'
 import { heldByAlarm, releaseCommand, standingAlarms } from '../workspace-alarms.js'
 import { type Finding, warn } from './finding.js'
 
-export const checkAlarms = async ({ store, account }: House): Promise<readonly Finding[]> => {
+export const checkAlarms = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
   const holds = await store.holds(account.id)
   const rows = await collect((page) => store.workspaces(account.id, page))
   return rows.flatMap((row) => {

@@ -7,7 +7,7 @@
  */
 import type { CheckedRecord } from '../../record/domain.js'
 import { lookUp } from '../../tenant/domain/check.js'
-import type { House } from '../context.js'
+import type { CliContext } from '../context.js'
 import { collect } from '../rows.js'
 import { type Finding, fail, ok, type Scene, warn } from './finding.js'
 import { checkSpf, resolverOf } from './names.js'
@@ -24,7 +24,10 @@ const judge = ({ purpose, state, name, value, seen, found }: CheckedRecord): Fin
     : warn(check, detail, remedy)
 }
 
-export const checkDomains = async ({ store, account }: House, scene: Scene): Promise<readonly Finding[]> => {
+export const checkDomains = async (
+  { store, account }: CliContext,
+  scene: Scene,
+): Promise<readonly Finding[]> => {
   const resolver = resolverOf(scene)
   const found: Finding[] = []
   for (const row of await collect((page) => store.domains(account.id, page))) {

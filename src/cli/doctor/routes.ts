@@ -8,7 +8,7 @@ import type { Trial } from '../../relay/dialogue/trial.js'
 import type { PoolRow, UpstreamRow } from '../../store/port/tenants/tenants.js'
 import { CLOCK_AHEAD_MS } from '../../store/port/upkeep.js'
 import { createWaiting } from '../../tenant/queue/waiting.js'
-import type { House } from '../context.js'
+import type { CliContext } from '../context.js'
 import { upstreamText } from '../pool.js'
 import { relayView } from '../relay-state.js'
 import { collect } from '../rows.js'
@@ -17,7 +17,7 @@ import { allUpstreams, tryAll } from '../upstream.js'
 import { type Finding, fail, ok, type Scene, warn } from './finding.js'
 
 /** Of a running daemon, which stores something each minute; otherwise the lead is the time that it was down. */
-const checkLead = async ({ store }: House, { running, now }: Scene): Promise<readonly Finding[]> => {
+const checkLead = async ({ store }: CliContext, { running, now }: Scene): Promise<readonly Finding[]> => {
   const lead = running ? await store.clockLead(now) : 0
   if (lead <= CLOCK_AHEAD_MS) return []
   const detail = `the clock is ${spanText(lead)} ahead of the last stored row, and lists do not follow it yet`
@@ -25,8 +25,8 @@ const checkLead = async ({ store }: House, { running, now }: Scene): Promise<rea
 }
 
 /** The newest mail tells whether the clock has gone back. */
-export const checkTimes = async (house: House, scene: Scene): Promise<readonly Finding[]> => {
-  const { store, account } = house
+export const checkTimes = async (context: CliContext, scene: Scene): Promise<readonly Finding[]> => {
+  const { store, account } = context
 
   const filter = { accountId: account.id, workspaceId: null, mode: null, status: null, to: null, tag: null }
   const [newest] = await collect(
@@ -34,7 +34,7 @@ export const checkTimes = async (house: House, scene: Scene): Promise<readonly F
     1,
   )
   const ahead = newest === undefined ? 0 : newest.createdAt - scene.now
-  if (ahead < 60_000) return checkLead(house, scene)
+  if (ahead < 60_000) return checkLead(context, scene)
   const detail = `the newest mail is from ${spanText(ahead)} in the future: the clock has gone back`
   return [fail('clock', detail, 'timedatectl set-ntp true', 75)]
 }
@@ -72,9 +72,9 @@ const findingOf = ({ waiting, slugs, due }: Blocked): Finding => {
 }
 
 /** Where workspaces have no way out: a failure while their mail waits for it. */
-export const checkWorkspaces = async (house: House): Promise<readonly Finding[]> => {
-  const { store, account, ground } = house
-  const view = await relayView(house)
+export const checkWorkspaces = async (context: CliContext): Promise<readonly Finding[]> => {
+  const { store, account, ground } = context
+  const view = await relayView(context)
   const why = await createWaiting({ store, clock: ground.clock, view }, account.id)
   const workspaces = await collect((page) => store.workspaces(account.id, page))
   const slugs = new Map(workspaces.map(({ id, slug }) => [id, slug]))
@@ -155,8 +155,8 @@ const judge = (trial: Trial, pool: PoolRow): Finding => {
 }
 
 /** Opens a session with each upstream; no mail is sent. */
-export const checkUpstreams = async (house: House): Promise<readonly Finding[]> => {
-  const places = (await allUpstreams(house)).filter(({ upstream }) => upstream.state !== 'paused')
-  const trials = await tryAll(house, places)
+export const checkUpstreams = async (context: CliContext): Promise<readonly Finding[]> => {
+  const places = (await allUpstreams(context)).filter(({ upstream }) => upstream.state !== 'paused')
+  const trials = await tryAll(context, places)
   return places.map(({ pool }, i) => judge(trials[i] as Trial, pool))
 }

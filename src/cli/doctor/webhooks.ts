@@ -3,7 +3,7 @@
  */
 
 import type { KnownEndpoint } from '../../store/port/hooks.js'
-import type { House } from '../context.js'
+import type { CliContext } from '../context.js'
 import { collect } from '../rows.js'
 import { ago } from '../time.js'
 import { type Finding, warn } from './finding.js'
@@ -19,7 +19,7 @@ const findingOf = ({ id, url, status, disabledReason, state }: KnownEndpoint): r
   return [warn('webhook', `${url} takes nothing${since}`, `postern webhook events ${id} --failed`)]
 }
 
-export const checkWebhooks = async ({ store, account }: House): Promise<readonly Finding[]> => {
+export const checkWebhooks = async ({ store, account }: CliContext): Promise<readonly Finding[]> => {
   const all = { accountId: account.id, workspaceId: null, mode: null }
   const rows = await collect((page) => store.endpoints(all, page))
   return rows.flatMap(findingOf)
