@@ -17,8 +17,8 @@ import { loadConfig } from '../config/load.js'
 import { command } from './command.js'
 import { badInput, type ExitCode, Refusal, usage } from './exit.js'
 import { STDIN } from './input.js'
-import { type Letter, prepareLetter } from './letter.js'
 import { asListening } from './listening.js'
+import { type Message, prepareMessage } from './message.js'
 import { readKey } from './send.js'
 import { submit } from './submit.js'
 import type { Terminal } from './terminal.js'
@@ -114,22 +114,22 @@ const untilDot = (raw: Buffer): Buffer => {
   return dot === null ? raw : raw.subarray(0, dot.index === 0 ? 0 : dot.index + 1)
 }
 
-const letterOf = (flags: SendmailFlags, config: Config, stdin: Buffer): Letter => {
+const messageOf = (flags: SendmailFlags, config: Config, stdin: Buffer): Message => {
   const qualify = qualifier(config)
-  const letter = prepareLetter(flags.ignoreDots ? stdin : untilDot(stdin), {
+  const message = prepareMessage(flags.ignoreDots ? stdin : untilDot(stdin), {
     qualify,
     sender: qualify(flags.sender || login()),
     fullName: flags.fullName,
   })
   const recipients = [
-    ...new Set([...flags.recipients.map(qualify), ...(flags.fromHeader ? letter.recipients : [])]),
+    ...new Set([...flags.recipients.map(qualify), ...(flags.fromHeader ? message.recipients : [])]),
   ]
   if (recipients.length === 0) {
     throw flags.fromHeader
       ? badInput('sendmail: no recipient in To, Cc or Bcc')
       : usage('sendmail: name a recipient, or -t')
   }
-  return { ...letter, recipients }
+  return { ...message, recipients }
 }
 
 /** Runs the shim on sendmail's own arguments. */
@@ -139,7 +139,7 @@ export const sendmail = async (words: readonly string[], terminal: Terminal): Pr
   const config = loadConfig({ file: flags.config, env: process.env })
   const named = flags.keyFile ?? process.env.POSTERN_KEY_FILE ?? null
   const key = named === null || named === '' ? null : await readKey(terminal.readInput, named)
-  const letter = letterOf(flags, config, await terminal.readInput(STDIN))
+  const message = messageOf(flags, config, await terminal.readInput(STDIN))
   const [, host, port] = /^(.*):(\d+)$/.exec(flags.server ?? '') ?? []
   if (flags.server !== null && host === undefined)
     throw usage(`sendmail: --server ${flags.server} is not HOST:PORT`)
@@ -173,7 +173,7 @@ export const sendmail = async (words: readonly string[], terminal: Terminal): Pr
       key,
       name: config.hostname,
     },
-    letter,
+    message,
   )
   return 0
 }

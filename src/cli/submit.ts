@@ -8,7 +8,7 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection'
 import { parseReply } from '../mail/reply.js'
 import { type ExitCode, Refusal } from './exit.js'
-import type { Letter } from './letter.js'
+import type { Message } from './message.js'
 
 interface SubmitTarget {
   readonly host: string
@@ -41,7 +41,7 @@ const done =
   }
 
 /** Resolves when the door has taken the message for good. Rejects with a Refusal. */
-export const submit = async (target: SubmitTarget, { sender, recipients, raw }: Letter): Promise<void> => {
+export const submit = async (target: SubmitTarget, { sender, recipients, raw }: Message): Promise<void> => {
   const connection = new SMTPConnection({
     host: target.host,
     port: target.port,

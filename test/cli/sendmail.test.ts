@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { prepareLetter } from '../../src/cli/letter.js'
+import { prepareMessage } from '../../src/cli/message.js'
 import { readFlags } from '../../src/cli/sendmail.js'
 import { BIN, cleanEnv, Postern } from '../parts/postern.js'
 import { here } from './desk.js'
@@ -45,8 +45,8 @@ t.test('messages, as programs write them', async (t) => {
     fullName: 'The Shop',
   }
   const prepare = (text: string) => {
-    const letter = prepareLetter(Buffer.from(text), options)
-    return { ...letter, text: letter.raw.toString() }
+    const message = prepareMessage(Buffer.from(text), options)
+    return { ...message, text: message.raw.toString() }
   }
   const cron = prepare('From: root (Cron Daemon)\nTo: root, ops (On Call)\nSubject: x\n\nhi\n')
   t.equal(
@@ -60,7 +60,7 @@ t.test('messages, as programs write them', async (t) => {
   t.equal(prepare('just a line\n').text, 'From: The Shop <www@gw.test>\r\n\r\njust a line\r\n')
   const bytes = Buffer.from([...Buffer.from('From: a@b.test\n\n'), 0xe9, 0x0a])
   t.same(
-    prepareLetter(bytes, options).raw,
+    prepareMessage(bytes, options).raw,
     Buffer.from([...Buffer.from('From: a@b.test\r\n\r\n'), 0xe9, 0x0d, 0x0a]),
   )
 })

@@ -1,5 +1,5 @@
 /**
- * NAME      letter - a message as programs pipe it to sendmail
+ * NAME      message - a mail as programs pipe it to sendmail
  * DESCRIPTION
  *   CRLF lines, addresses with a domain (cron writes `From: root` and `To: root`,
  *   PHP often no From at all), and the recipients that its header names. Every other octet
@@ -8,13 +8,13 @@
 import { formatMailbox, parseAddressList } from '../mail/address.js'
 import { type Field, fieldValue, type HeaderSection, scanHeader } from '../mail/header.js'
 
-export interface Letter {
+export interface Message {
   readonly sender: string
   readonly recipients: readonly string[]
   readonly raw: Buffer
 }
 
-interface LetterOptions {
+interface MessageOptions {
   readonly qualify: (address: string) => string
   readonly sender: string
   readonly fullName: string | null
@@ -51,7 +51,7 @@ const replace = (raw: Buffer, field: Field, by: Buffer): Buffer =>
   Buffer.concat([raw.subarray(0, field.start), by, raw.subarray(field.end)])
 
 /** A From that is missing is added; one without a domain gets ours. */
-const repairFrom = (raw: Buffer, { fullName, sender, qualify }: LetterOptions): Buffer => {
+const repairFrom = (raw: Buffer, { fullName, sender, qualify }: MessageOptions): Buffer => {
   const field = scanHeader(raw).fields.find(({ name }) => name === 'from')
   const text = field === undefined ? '' : fieldValue(raw, field)
   if (text.includes('@')) return raw
@@ -63,7 +63,7 @@ const repairFrom = (raw: Buffer, { fullName, sender, qualify }: LetterOptions): 
 }
 
 /** `To: root` gets our domain as well; a field that holds any whole address stays as it is. */
-const repairTo = (raw: Buffer, name: 'To' | 'Cc', { qualify }: LetterOptions): Buffer => {
+const repairTo = (raw: Buffer, name: 'To' | 'Cc', { qualify }: MessageOptions): Buffer => {
   const field = scanHeader(raw).fields.find((one) => one.name === name.toLowerCase())
   const text = field === undefined ? '' : fieldValue(raw, field)
   const bare = text.split(',').map(bareFrom)
@@ -75,7 +75,7 @@ const repairTo = (raw: Buffer, name: 'To' | 'Cc', { qualify }: LetterOptions): B
 }
 
 /** Addresses with or without a domain, one after another. */
-const addressesIn = (text: string, qualify: LetterOptions['qualify']): string[] => {
+const addressesIn = (text: string, qualify: MessageOptions['qualify']): string[] => {
   const bare = text.split(',').map(bareFrom)
   if (!text.includes('@') || bare.every((one) => one !== null)) {
     return bare.flatMap((one) => (one === null ? [] : [qualify(one.word)]))
@@ -83,7 +83,7 @@ const addressesIn = (text: string, qualify: LetterOptions['qualify']): string[] 
   return parseAddressList(text).map(({ address }) => qualify(address))
 }
 
-export const prepareLetter = (stdin: Buffer, options: LetterOptions): Letter => {
+export const prepareMessage = (stdin: Buffer, options: MessageOptions): Message => {
   const whole = repairFrom(withHeader(toCrlf(stdin)), options)
   const raw = repairTo(repairTo(whole, 'To', options), 'Cc', options)
   const named = values(raw, scanHeader(raw), 'to', 'cc', 'bcc')
