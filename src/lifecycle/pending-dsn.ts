@@ -1,5 +1,5 @@
 /**
- * NAME      owed - which report a change owes to the sender
+ * NAME      pending-dsn - which report a change owes to the sender
  * DESCRIPTION
  *   RFC 3461 sections 4.1 and 5.2: a failure is told unless NOTIFY leaves it
  *   out, a delay as well, a success only when NOTIFY asks for it. Without NOTIFY

@@ -1,5 +1,5 @@
 /**
- * NAME      fault-table - every refusal we mean
+ * NAME      table - every refusal we mean
  * DESCRIPTION
  *   A row gives a refusal its stable dotted code, its HTTP status, its SMTP
  *   reply (basic and enhanced code, RFC 5321 and 3463), its title, its cause and

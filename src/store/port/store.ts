@@ -1,5 +1,5 @@
 /**
- * NAME      port - what every store can do, in whole verbs
+ * NAME      port/store - what every store can do, in whole verbs
  * DESCRIPTION
  *   The one contract between the stages and a database. Each verb is complete
  *   and durable by itself: when its promise resolves, its effect is on disk, and

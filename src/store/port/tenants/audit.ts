@@ -1,5 +1,5 @@
 /**
- * NAME      port-audit - who changed what
+ * NAME      port/tenants/audit - who changed what
  * DESCRIPTION
  *   `by(actor)` is the same store, in which every verb that changes what people
  *   own also writes down who did it, in the same commit. What is not done by

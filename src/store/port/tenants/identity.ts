@@ -1,5 +1,5 @@
 /**
- * NAME      port-identity - the store's verbs about people, links and sessions
+ * NAME      port/tenants/identity - the store's verbs about people, links and sessions
  * DESCRIPTION
  *   A person is known by an address, and by what identity providers call him
  *   (issuer and subject). A link lets somebody in once. A session is an open

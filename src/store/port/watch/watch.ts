@@ -1,5 +1,5 @@
 /**
- * NAME      port-watch - the store's verbs for what is watched and told once
+ * NAME      port/watch - the store's verbs for what is watched and told once
  * DESCRIPTION
  *   Counts of live mail that alarms are judged by, and which upstreams were told
  *   to be down. What is judged, its event and its hold are one commit, so that
