@@ -1,5 +1,5 @@
 /**
- * NAME      incident - addresses that died together, from the command line
+ * NAME      incident - addresses that bounced for good at the same time, from the command line
  */
 import { incidentText, incident as record } from '../record/incident.js'
 import type { Decision, KnownIncident } from '../store/port/watch/incident.js'

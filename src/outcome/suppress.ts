@@ -6,8 +6,8 @@
  *   stays as it is.
  *   Only for live mail: who tests writes to `bounced@` a hundred times, and wants
  *   the same outcome each time. Only when the report names that very address: an
- *   alias or a list may have members that died, and lives on.
- *   Who is dead is listed by the store's guard, which sees whether too many die together.
+ *   alias or a list may have members that are gone, and still be good.
+ *   The verb of the store that lists a hard bounce sees whether too many bounce at the same time.
  */
 import type { Clock } from '../base/clock.js'
 import { newId } from '../base/id.js'
@@ -28,7 +28,7 @@ export interface SuppressParts {
   readonly begun?: ((incident: IncidentRow) => void) | undefined
 }
 
-/** What became of a reason to suppress; `pending`: too many died together, and a person decides. */
+/** What became of a reason to suppress; `pending`: too many bounced for good at the same time, and a person decides. */
 export type Suppression = 'added' | 'pending' | 'test_mode' | 'other_address' | 'workspace_deleted'
 
 const names = (one: string | null, ours: string): boolean =>
@@ -118,7 +118,7 @@ export interface Refusal {
   readonly upstreamId: string | null
 }
 
-/** Lists the address of this recipient, who is dead; says why where it does not. */
+/** Lists the address of this recipient after a hard bounce; says why where it does not. */
 export const suppressHardBounce = async (
   { store, clock, begun }: Omit<SuppressParts, 'store'> & { readonly store: Pick<Store, 'addHardBounce'> },
   owner: RecipientOwner,

@@ -8,7 +8,7 @@ import { toRfc3339 } from '../base/clock.js'
 import type { Notice } from './port/log.js'
 import { type SuppressionRow, suppressionList } from './port/tenants/tenants.js'
 
-/** Why it is on the list no more; `pending`: an incident has begun, and the address may live. */
+/** Why it is on the list no more; `pending`: an incident has begun, and the address may be good. */
 export type Removal = 'removed' | 'expired' | 'pending'
 
 const noticeOf = (

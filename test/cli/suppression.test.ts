@@ -126,7 +126,7 @@ t.test('exports of other providers come in as they are', async (t) => {
   }
 })
 
-t.test('addresses that died together wait for a decision', async (t) => {
+t.test('addresses that bounced at the same time wait for a decision', async (t) => {
   const desk = openDesk(t)
   await desk.json(['suppression', 'list'])
   const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })

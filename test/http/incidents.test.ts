@@ -1,4 +1,4 @@
-/** Addresses that died together: seen, accepted and dismissed, by whom they belong to. */
+/** Addresses that bounced for good at the same time: seen, accepted and dismissed, by whom they belong to. */
 import t from 'tap'
 import { openIncident, REFUSED } from '../parts/incident.js'
 import { fieldsOf, openKit } from './kit.js'

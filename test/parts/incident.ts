@@ -1,5 +1,5 @@
 /**
- * Twenty addresses of one domain that die together, straight in the store: an incident that is open.
+ * Twenty addresses of one domain that bounce for good at the same time, straight in the store: an incident that is open.
  */
 import { newId, newRecipientId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'

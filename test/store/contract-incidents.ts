@@ -1,4 +1,4 @@
-/** Addresses that die together may live; what is pending suppresses nobody, until somebody decides. */
+/** Addresses that bounce for good at the same time may be good; what is pending suppresses nobody, until somebody decides. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
@@ -110,7 +110,7 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
     t.same(await openOf(one), [])
   })
 
-  await t.test('those who die together are pending, with those before', async (t) => {
+  await t.test('those that bounce at the same time are pending, with those before', async (t) => {
     const one = await scene(store)
     await mailed(one, names(30, 'y.test', 1_000), 'accepted')
     const made = await suppressReported(one, names(30))

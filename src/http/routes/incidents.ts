@@ -1,5 +1,5 @@
 /**
- * NAME      incidents - addresses that died together, and may live
+ * NAME      incidents - addresses that bounced for good at the same time, and may still be good
  * DESCRIPTION
  *   Their suppressions are pending, and suppress nobody, until somebody accepts or dismisses the incident.
  */

@@ -7,7 +7,7 @@
  *   the null sender, through the workspace's pool: listed like any other, tagged
  *   `dsn_for` with the id of the mail that it is about, whose timeline names it.
  *   Exactly once: the transaction that changes a status notes that a report is
- *   owed, the one that accepts the report strikes it off (store/port-sender-dsns.ts).
+ *   owed, the one that accepts the report strikes it off (store/port/sender-dsns.ts).
  *   No loop: a mail from the null sender never owes one, and its refusal puts no
  *   address on a suppression list. It is not counted as a send, and goes to a
  *   suppressed address too, for it is an answer and no mailing.

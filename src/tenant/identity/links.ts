@@ -4,7 +4,7 @@
  *   44 characters, 12 public and 32 secret, of which a peppered hash is kept. A
  *   setup link is good for half an hour: for whoever runs this installation, or
  *   for a person who needs another password. An invitation is good for a week.
- *   Using one up is part of the sign-in (store/port/identity.ts).
+ *   Using one up is part of the sign-in (store/port/tenants/identity.ts).
  */
 import { Fault, invalid } from '../../base/fault.js'
 import { newId } from '../../base/id.js'

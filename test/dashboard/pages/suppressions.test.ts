@@ -65,7 +65,7 @@ t.test('a whole list is pasted; what is wrong is named by its line', async (t) =
   t.match(much.html, /at most 10,000 at once; these are 10,001/)
 })
 
-t.test('addresses that died together wait for a decision', async (t) => {
+t.test('addresses that bounced at the same time wait for a decision', async (t) => {
   const store = openSqliteStore({ dataDir: join(postern.dir, 'data'), daemon: false })
   await store.open()
   t.teardown(() => store.close())

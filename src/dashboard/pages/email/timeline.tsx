@@ -110,7 +110,8 @@ const momentOf = (visit: Visit, email: Email, event: MailEvent, before: MailEven
         {event.detail?.suppression === 'added' && <p>The address is on the suppression list since then.</p>}
         {event.detail?.suppression === 'pending' && (
           <p>
-            Too many addresses died together: whether it goes on the suppression list is for you to decide.
+            Too many addresses bounced at the same time: you decide whether this one goes on the suppression
+            list.
           </p>
         )}
         {kind === 'sender_notified' && typeof event.detail?.dsn === 'string' && (

@@ -1,5 +1,5 @@
 /**
- * NAME      incidents - addresses that died together wait for somebody who knows
+ * NAME      incidents - addresses that bounced for good at the same time wait for a decision
  */
 import type { ComponentChildren } from 'preact'
 import type { Incident } from '../../../record/incident.js'

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Accounts, workspaces, keys, credentials, pools, suppressions and the rate
  *   window: the rows and verbs behind tenant/ and
- *   relay/'s configuration. The rest of the port is in port.ts.
+ *   relay/'s configuration. The rest of the port is in port/store.ts.
  */
 import type { Mode, Page, Rows } from '../../../lifecycle/page.js'
 import type { AlarmSettings, RaisedAlarms } from '../watch/alarms.js'

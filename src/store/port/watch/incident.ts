@@ -1,7 +1,7 @@
 /**
- * NAME      incident - the store's verbs for addresses that may not be dead
+ * NAME      incident - the store's verbs for hard bounces that may be the fault of a server
  * DESCRIPTION
- *   A dead address is listed by a verb of its own, which counts who else was refused in
+ *   An address that bounced for good is listed by a verb of its own, which counts who else was refused in
  *   the same words. What looks like a fault of the server becomes an incident: its suppressions are
  *   pending, which suppresses nobody, until a person accepts or dismisses them.
  *   An incident is of one workspace, which decides for itself; what is counted is of all the

@@ -2,14 +2,14 @@
  * NAME      incidents - when refusals say more of the server than of the addresses
  * DESCRIPTION
  *   Hard bounces with one text, in ten minutes of one upstream and one domain of
- *   recipients. Living addresses do not die together: where too many do, nobody of them
+ *   recipients. Addresses do not become bad all at once: where too many bounce, none of them
  *   is suppressed before a person has looked. Pure; the store counts, and acts on it in one commit.
  */
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
 
 export const INCIDENT_WINDOW_MS = 10 * MINUTE
-/** Nobody has decided by then: the addresses live. */
+/** Nobody has decided by then: the addresses are written to again. */
 export const INCIDENT_STANDS_MS = 7 * DAY
 
 /** Fewer distinct addresses are no incident, whatever their share. */

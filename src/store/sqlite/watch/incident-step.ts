@@ -1,5 +1,5 @@
 /**
- * NAME      incident-step - the tables of addresses that may not be dead
+ * NAME      incident-step - the tables of hard bounces that may be the fault of a server
  * DESCRIPTION
  *   `hard_bounces` has who was refused in the last ten minutes, by `cause`: account, upstream, domain
  *   and text. `pending` are suppressions that wait for a decision; what asks for suppressions does not see them.

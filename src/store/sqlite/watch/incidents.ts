@@ -1,7 +1,7 @@
 /**
- * NAME      incidents - dead addresses are listed, unless too many die together
+ * NAME      incidents - hard bounces are listed, unless too many come at the same time
  * DESCRIPTION
- *   Who is refused is counted, judged (store/watch/incidents.ts) and listed in one commit, with
+ *   Who is refused is counted, judged (port/watch/incidents.ts) and listed in one commit, with
  *   the incident and its event. When an incident begins, what its window has already listed becomes
  *   pending with it, in every workspace that was met. Only a decision ends one; then the window begins anew.
  *   A decision is carried out by pages: the first of them makes it, the sweep ends what a crash left.
