@@ -150,7 +150,7 @@ const examine = async (store: Store, log: Log, now: number, retry: readonly numb
   if (faults.length > 0) throw new StoreFailed(`the store is not sound: ${faults.join('; ')}`)
   const recipients = await store.adjustTimes(now, 0, longestWaitMs(retry))
   if (recipients > 0) log.warn({ recipients }, 'clock was ahead')
-  const recovered = await store.recover(now)
+  const recovered = await store.recover('earlier', now)
   if (recovered.released > 0) log.info({ ...recovered }, 'recovered')
   return recovered.ambiguous
 }

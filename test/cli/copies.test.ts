@@ -174,7 +174,7 @@ t.test('what waits in a copy is held when it is restored, unless --send says oth
   const claimed = await withStore(desk, async (store, at) => {
     const one = await claimOne(store, at, now + 1)
     await store.settle([ofLease(one)])
-    await store.recover(now)
+    await store.recover('earlier', now)
     return one
   })
   t.equal(claimed.emailId, waiting.queued.id, 'it is sent after the copy was made')

@@ -132,7 +132,7 @@ t.test('what was under way goes on', async (t) => {
   await store.open()
   const scope = { accountId: ANSWERS.accountId, workspaceId: null, mode: null }
   const { ids } = ANSWERS
-  t.match(await store.recover(Date.now()), { ambiguous: 2 }, 'both of its recipients')
+  t.match(await store.recover('earlier', Date.now()), { ambiguous: 2 }, 'both of its recipients')
   t.match(await store.email(scope, ids.killed), { status: 'queued' })
   t.match((await store.events(ids.killed, page())).rows[0], { reason: 'ambiguous' })
   t.match(await store.email(scope, ids.later), { counts: { scheduled: 1 } })

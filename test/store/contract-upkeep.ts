@@ -58,7 +58,7 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     const at = await ground(store)
     await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
-    t.same(await store.recover(T0), { released: 0, ambiguous: 0 })
+    t.same(await store.recover('earlier', T0), { released: 0, ambiguous: 0 })
     t.match(await store.settle([ofLease(claimed)]), [{ applied: true }])
   })
 

@@ -294,7 +294,7 @@ const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {
   if (kind === 'crash') {
     await pair.close()
     await pair.open()
-    await pair.ask((store) => store.recover(world.now))
+    await pair.ask((store) => store.recover('earlier', world.now))
   } else if (kind === 'claim') {
     const pool = world.pools[c % world.pools.length] as string
     const { now } = world

@@ -117,8 +117,8 @@ for (const expected of EXPECTED) {
     for (const id of promised.accepted) t.ok(emails.some((email) => email.id === id))
     for (const id of promised.settled) t.equal(emails.find((email) => email.id === id)?.status, 'sent')
     const { ambiguous, released } = expected
-    t.same(await store.recover(Date.now()), { ambiguous, released })
-    t.same(await store.recover(Date.now()), { ambiguous: 0, released: 0 }, 'once')
+    t.same(await store.recover('earlier', Date.now()), { ambiguous, released })
+    t.same(await store.recover('earlier', Date.now()), { ambiguous: 0, released: 0 }, 'once')
     const waiting = await store.claim(await sandboxOf(store), 10, Date.now() + HOUR, Date.now())
     t.equal(waiting.length, expected.stored - expected.settled, 'nothing is stuck')
     t.ok(waiting.every((claimed) => claimed.attempts === ambiguous))
@@ -160,7 +160,7 @@ t.test('an ambiguous mail is held where the workspace says so', async (t) => {
   const dataDir = t.testdir()
   await runToDeath(dataDir, 'settle.before-commit', 'hold')
   const store = await reopen(t, dataDir)
-  t.same(await store.recover(Date.now()), { ambiguous: 1, released: 0 })
+  t.same(await store.recover('earlier', Date.now()), { ambiguous: 1, released: 0 })
   const held = (await emailsOf(store)).find((email) => email.status === 'queued')
   t.same(await timeline(store, held?.id ?? ''), ['queued', 'sent!'])
   const scope = { accountId: held?.accountId ?? '', workspaceId: null, mode: null }

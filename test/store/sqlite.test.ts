@@ -4,6 +4,7 @@
 import t from 'tap'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { contract } from './contract.js'
+import { livingContract } from './contract-living.js'
 import type { OpenStore } from './fixture.js'
 
 const opener =
@@ -17,3 +18,17 @@ const opener =
 
 t.test('daemon', (t) => contract(t, opener(true)))
 t.test('beside a daemon', (t) => contract(t, opener(false)))
+
+for (const order of [[true, false] as const, [false, true] as const]) {
+  t.test(`two at once, ${order[0] ? 'the daemon' : 'the other'} first`, (t) =>
+    livingContract(t, async (t) => {
+      const dataDir = t.testdir()
+      const [first, second] = order.map((daemon) => openSqliteStore({ dataDir, daemon }))
+      if (first === undefined || second === undefined) throw new Error('expected two')
+      t.teardown(() => Promise.all([first.close(), second.close()]))
+      await first.open()
+      await second.open()
+      return [first, second]
+    }),
+  )
+}

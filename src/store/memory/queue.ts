@@ -5,11 +5,13 @@
 import { toRfc3339 } from '../../base/clock.js'
 import type { Acceptance, Claimed, IdempotentAnswer, LeaseRef, NewEmail } from '../../lifecycle/facts.js'
 import { isAway } from '../../lifecycle/holds.js'
+import { ANSWER_KEPT_MS } from '../../lifecycle/idempotency.js'
 import { waitsSince } from '../../lifecycle/pauses.js'
 import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../lifecycle/schedule.js'
 import { aggregate, emptyCounts } from '../../mail/status.js'
 import type { EmailScope } from '../port/ledger.js'
 import type { Queue, Schedule } from '../port/queue.js'
+import type { DeadBoots } from '../port/upkeep.js'
 import { recipientsOf } from './ledger.js'
 import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'
@@ -17,7 +19,6 @@ import type { Plain } from './plain.js'
 import { pausesOf, type Recipients } from './recipients.js'
 import { type Effects, type Mail, nextOrd, type Recipient, type State } from './state.js'
 
-const ANSWER_KEPT_MS = 24 * 3600_000
 /** Larger bodies stay out of the answer. */
 const RAW_LIMIT = 64 * 1024
 
@@ -137,6 +138,7 @@ const unleased = ({ status, leaseGen }: Recipient, dueAt: number) => ({
 
 const createLeases = ({ state, boot, effects, log, people }: QueueParts) => {
   const { recipients } = state
+  const earlier = recipients.where((row) => row.boot !== null).map((row) => row.boot)
   const ours = ({ recipientId, leaseGen }: LeaseRef): Recipient | null => {
     const one = recipients.get(recipientId)
     return one !== null && one.leaseGen === leaseGen && one.boot === boot ? one : null
@@ -167,9 +169,10 @@ const createLeases = ({ state, boot, effects, log, people }: QueueParts) => {
         effects.due = true
       }
     },
-    recover(now: number) {
+    recover(dead: DeadBoots, now: number) {
       let [released, ambiguous] = [0, 0]
-      for (const one of recipients.where((row) => row.boot !== null && row.boot !== boot)) {
+      const boots = dead === 'earlier' ? earlier : dead
+      for (const one of recipients.where((row) => row.boot !== null && boots.includes(row.boot))) {
         recipients.change(one.id, unleased(one, now))
         if (!isAmbiguous(one)) {
           released++

@@ -86,13 +86,19 @@ export interface QueueDepth {
   readonly oldestDueAt: number | null
 }
 
+/**
+ * Boots by number, or `earlier`: all whose leases the store found when it was opened with the lock of
+ * its data, since nobody of then can live. Without the lock these are none.
+ */
+export type DeadBoots = 'earlier' | readonly number[]
+
 export interface Upkeep extends OrderClock {
   /** Brings the schema up to date; refuses a newer one. Idempotent. */
   migrate(): Promise<void>
   /** Integrity and durability settings; resolves with the faults found, none is good. */
   check(): Promise<readonly string[]>
-  /** Takes over the leases of dead boots. Ambiguous ones (journaled, unsettled) are counted and follow `ambiguous`. */
-  recover(now: number): Promise<{ readonly released: number; readonly ambiguous: number }>
+  /** Frees the leases of dead boots, and of no other. Ambiguous ones (journaled, unsettled) are counted and follow `ambiguous`. */
+  recover(dead: DeadBoots, now: number): Promise<{ readonly released: number; readonly ambiguous: number }>
   /** Small steps of housekeeping: retention, dead locks, old windows, unused room. Resolves with rows and files removed. */
   sweep(now: number, keep: Keep): Promise<number>
   /** An online copy, consistent and complete but for the bodies that it names as missing. */

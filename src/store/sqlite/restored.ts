@@ -41,7 +41,7 @@ export const putToRest = (path: string, { send, now, actor, copy }: Resting): Re
       db.exec('DELETE FROM links')
       context.order.begin()
       context.order.follow()
-      createLeases(context, addEvent).recover(now)
+      createLeases(context, addEvent, true).recover('earlier', now)
       const waiting = db
         .prepare<[], Holdable>('SELECT id, email_id, status, due_at FROM recipients WHERE due_at IS NOT NULL')
         .all()

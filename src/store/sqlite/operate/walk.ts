@@ -11,6 +11,7 @@ import { covers, type Scope } from '../../../lifecycle/holds.js'
 import { partOf, type Queued, type QueuePart } from '../../../lifecycle/orders.js'
 import type { Status } from '../../../mail/status.js'
 import type { QueueScope } from '../../port/operations.js'
+import { createPairs, type Pair } from '../read/depth.js'
 import type { Statements } from '../read/statements.js'
 
 export interface Found {
@@ -99,28 +100,14 @@ export const waitingOf = (sql: Statements, emailId: string): readonly Found[] =>
   )
 
 export const createWalk = (sql: Statements) => {
-  const nextPair = (place: Place, after: readonly [number, number]): readonly [number, number] | null => {
-    const due = 'SELECT pool, workspace FROM recipients WHERE due_at IS NOT NULL AND'
-    let [pool, workspace] = after
-    for (;;) {
-      const row =
-        sql(`${due} pool = ? AND workspace > ? ORDER BY workspace LIMIT 1`).get(pool, workspace) ??
-        sql(`${due} pool > ? ORDER BY pool, workspace LIMIT 1`).get(pool)
-      if (row === undefined) return null
-      pool = row.pool as number
-      workspace = row.workspace as number
-      if (place.poolId !== null && pool > place.poolId) return null
-      const wanted = place.poolId === null || place.poolId === pool
-      if (wanted && place.workspaces.has(workspace)) return [pool, workspace]
-      if (!wanted) {
-        pool = (place.poolId ?? 0) - 1
-        workspace = Number.MAX_SAFE_INTEGER
-      }
-    }
+  const pairs = createPairs(sql)
+  const nextPair = ({ poolId, workspaces }: Place, after?: Pair): Pair | null => {
+    for (const pair of pairs(poolId ?? undefined, after)) if (workspaces.has(pair[1])) return pair
+    return null
   }
 
   const waiting = (place: Place, cursor: Cursor | null, limit: number): readonly [Found[], Cursor | null] => {
-    let pair = cursor === null ? nextPair(place, [0, 0]) : ([cursor.pool, cursor.workspace] as const)
+    let pair: Pair | null = cursor === null ? nextPair(place) : [cursor.pool, cursor.workspace]
     let at: readonly [number | string, string] = cursor === null ? [-1, ''] : [cursor.at, cursor.id]
     while (pair !== null) {
       const rows = sql(

@@ -13,9 +13,9 @@ import type { Statements } from './statements.js'
 
 const STEP = 20_000
 
-type Pair = readonly [pool: number, workspace: number]
+export type Pair = readonly [pool: number, workspace: number]
 
-/** Where mail waits, by skipping from one pair to the next; of one pool, when that is named. */
+/** Where mail waits, by skipping from one pair to the next; of one pool, when that is named; `after` a pair. */
 export const createPairs = (sql: Statements) => {
   const first = (where: string, ...params: readonly unknown[]): Pair | null => {
     const row = sql(
@@ -25,13 +25,14 @@ export const createPairs = (sql: Statements) => {
   }
 
   /** In two steps: a comparison of row values would use the index for the pool alone. */
-  return function* (only?: number): Generator<Pair> {
-    let pair = only === undefined ? first('pool > ?', 0) : first('pool = ?', only)
-    while (pair !== null) {
-      yield pair
-      pair =
+  return function* (only?: number, after: Pair = [only ?? 0, 0]): Generator<Pair> {
+    for (let pair = after; ; ) {
+      const next =
         first('pool = ? AND workspace > ?', ...pair) ??
         (only === undefined ? first('pool > ?', pair[0]) : null)
+      if (next === null) return
+      yield next
+      pair = next
     }
   }
 }

@@ -9,6 +9,7 @@
  */
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
+import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
 import { observed } from '../../../lifecycle/observed.js'
 import type { Keep } from '../../port/upkeep.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
@@ -24,7 +25,6 @@ import type { Unindex } from '../search/write.js'
 import { createStatisticsSweep } from '../statistics/write.js'
 import { createIncidentSweep, type IncidentWrites } from '../watch/incidents.js'
 import type { WriteContext } from '../write/context.js'
-import { ANSWER_KEPT_MS } from '../write/idempotency.js'
 import { createReportSweep } from '../write/reports.js'
 import { createRetention } from './retention.js'
 

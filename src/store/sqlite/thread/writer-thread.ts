@@ -59,7 +59,7 @@ const run = (parent: MessagePort, settings: WriterSettings): void => {
   migrate(db, Date.now(), settings.version)
   const context = createWriteContext(db)
   const tightness = createTightness(dirname(settings.file), () => performance.now())
-  const batch = createBatch(context, createVerbs(context), {
+  const batch = createBatch(context, createVerbs(context, settings.daemon), {
     pass: createFaultPoint(settings.faultPoint),
     tightness,
     fence: createFence(context, settings.daemon, tightness.full),

@@ -9,7 +9,9 @@
  */
 
 import type { AcceptResult, IdempotentAnswer } from '../../../lifecycle/facts.js'
-import { aggregate, emptyCounts } from '../../../mail/status.js'
+import type { RecipientState } from '../../../lifecycle/recipient.js'
+import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
+import { aggregate } from '../../../mail/status.js'
 import { scopeOf } from '../log/codec.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/days.js'
@@ -23,9 +25,6 @@ import {
 } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
 import { type AddEvent, type MailPlace, plainEvent } from './events.js'
-
-/** A hot lease outlasts any SMTP transaction; it ends by settle, release or the next boot. */
-const HOT_LEASE_MS = 15 * 60_000
 
 interface NewRecipient {
   readonly id: string
@@ -126,6 +125,43 @@ export const createAccept = (
     )
   }
 
+  const holdOver = (mail: WireMail, { poolId, address }: NewRecipient, workspace: number) => {
+    const pool = context.names.pool(poolId)
+    const address_lc = address.toLowerCase()
+    return context.holds.any ? context.holds.over({ workspace, pool, email_id: mail.id, address_lc }) : null
+  }
+
+  const addRow = (
+    mail: WireMail,
+    ord: number,
+    recipient: NewRecipient,
+    number: number,
+    { status, dueAt, boot, leaseGen, reason }: RecipientState,
+    now: number,
+  ): void => {
+    sql.recipient.run(
+      recipient.id,
+      mail.id,
+      ord,
+      context.names.workspace(mail.workspaceId),
+      context.names.pool(recipient.poolId),
+      recipient.kind,
+      status,
+      mail.createdAt,
+      now,
+      dueAt,
+      boot,
+      boot === null ? null : now + FIRST_LEASE_MS,
+      leaseGen,
+      recipient.address,
+      recipient.address.toLowerCase(),
+      recipient.notify,
+      recipient.orcpt,
+      reason,
+      recipient.suppressed ? 0 : number,
+    )
+  }
+
   const addRecipient = (
     mail: WireMail,
     place: MailPlace,
@@ -134,63 +170,28 @@ export const createAccept = (
     size: number,
     now: number,
   ): void => {
+    const { id, poolId } = recipient
     const workspace = context.names.workspace(mail.workspaceId)
-    const status = recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
-    const address_lc = recipient.address.toLowerCase()
-    const hold =
-      status === 'queued' && context.holds.any
-        ? context.holds.over({
-            workspace,
-            pool: context.names.pool(recipient.poolId),
-            email_id: mail.id,
-            address_lc,
-          })
-        : null
+    const status = firstStatus(recipient, mail.scheduledAt)
+    const hold = status === 'queued' ? holdOver(mail, recipient, workspace) : null
     const hot =
-      status === 'queued' &&
-      hold === null &&
-      context.hot.admit(recipient.id, recipient.poolId, workspace, mail.raw.byteLength)
-    const dueAt = status === 'queued' ? (hot ? null : now) : status === 'scheduled' ? mail.scheduledAt : null
-    const reason = recipient.suppressed ? 'suppressed' : null
-    sql.recipient.run(
-      recipient.id,
-      mail.id,
-      place.ord,
-      workspace,
-      context.names.pool(recipient.poolId),
-      recipient.kind,
-      status,
-      mail.createdAt,
-      now,
-      dueAt,
-      hot ? context.boot : null,
-      hot ? now + HOT_LEASE_MS : null,
-      hot ? 1 : 0,
-      recipient.address,
-      address_lc,
-      recipient.notify,
-      recipient.orcpt,
-      reason,
-      recipient.suppressed ? 0 : number,
-    )
+      status === 'queued' && hold === null && context.hot.admit(id, poolId, workspace, mail.raw.byteLength)
+    const state = firstState(status, mail.scheduledAt ?? now, hot ? context.boot : null)
+    addRow(mail, place.ord, recipient, number, state, now)
     if (recipient.suppressed) {
-      const event = addEvent(plainEvent(place, recipient.id, status, 'system', now, reason))
-      owing.owe({ recipientId: recipient.id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
+      const event = addEvent(plainEvent(place, id, status, 'system', now, state.reason))
+      owing.owe({ recipientId: id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
     }
-    if (hold !== null)
-      holdRecipients.hold({ id: recipient.id, email_id: mail.id, status, due_at: dueAt }, hold, now)
+    if (hold !== null) holdRecipients.hold({ id, email_id: mail.id, status, due_at: state.dueAt }, hold, now)
     else if (hot)
       context.effects.leased.push(claimedOf(mail, recipient, size, context.names.ambiguous(workspace), now))
-    else if (dueAt !== null && context.hot.wants(recipient.poolId)) context.effects.due = true
+    else if (state.dueAt !== null && context.hot.wants(poolId)) context.effects.due = true
   }
 
   /** `size` of the body, which is not in `raw` when it stands in a file. */
   const addEmail = (mail: WireMail, size: number, now: number): void => {
-    const counts = emptyCounts()
     const recipients = recipientsOf(mail)
-    for (const recipient of recipients) {
-      counts[recipient.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled']++
-    }
+    const counts = firstCounts(recipients, mail.scheduledAt)
     const workspace = context.names.workspace(mail.workspaceId)
     const beside = size === mail.raw.byteLength ? 0 : 1
     const ord = context.order.next()

@@ -1,24 +1,22 @@
 /**
  * NAME      lease - who may send a recipient, and what is known of the attempt
  * DESCRIPTION
- *   A lease is a boot number and a generation. It ends by settle, by release,
- *   when it runs out unused, or when another boot recovers it. Once an attempt
- *   is journaled the lease no longer runs out while this boot lives: the message
- *   may be past the final dot, and sending it again is the one thing that time
- *   alone must never cause (RELAY.md G2).
+ *   lifecycle/sending/lease.ts says what a lease is. Marking, releasing and freeing what ran out are single
+ *   updates, whose conditions are those rules: they run for every mail.
  */
 
 import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
-import { AMBIGUOUS } from '../../../lifecycle/recipient.js'
-import type { Status } from '../../../mail/status.js'
+import { type OnAmbiguous, recovered } from '../../../lifecycle/sending/lease.js'
+import type { DeadBoots } from '../../port/upkeep.js'
 import type { Standing } from '../operate/holds.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
+import { STATE_COLUMNS, type StateArray, stateOf } from './settle.js'
 
 export interface Leases {
   attempting(marks: readonly AttemptMark[]): readonly boolean[]
   release(leases: readonly LeaseRef[], dueAt: number): void
-  recover(now: number): { readonly released: number; readonly ambiguous: number }
+  recover(dead: DeadBoots, now: number): { readonly released: number; readonly ambiguous: number }
   /** Remembers when the next lease may run out. */
   noteUntil(until: number): void
   /** The clock was set, and the stored ends of our leases with it. */
@@ -27,18 +25,16 @@ export interface Leases {
   reap(now: number): void
 }
 
-interface Lost {
-  readonly id: string
-  readonly email_id: string
-  readonly status: Status
-  readonly attempting: number | null
-  readonly attempt_upstream: string | null
-  readonly attempt_at: number | null
-  readonly pool: number
-  readonly ambiguous: 'retry' | 'hold'
-}
-
-const WAITING: readonly Status[] = ['queued', 'deferred']
+type Lost = [
+  id: string,
+  emailId: string,
+  upstreamId: string | null,
+  attemptAt: number | null,
+  pool: number,
+  on: OnAmbiguous,
+  ...StateArray,
+]
+const STATE = 6
 
 /** Due again where sending still makes sense; the generation moves on, so the old lease is void. */
 const FREE = `UPDATE recipients SET boot = NULL, lease_until = NULL, attempting = NULL, lease_gen = lease_gen + 1,
@@ -61,57 +57,97 @@ const prepare = (context: WriteContext) => ({
     )
     .pluck(),
   free: context.db.prepare(`${FREE} WHERE id = ?`),
-  lost: context.db.prepare<[number], Lost>(
-    `SELECT r.id, r.email_id, r.status, r.attempting, r.attempt_upstream, r.attempt_at, r.pool, w.ambiguous
-     FROM recipients r JOIN workspaces w ON w.n = r.workspace WHERE r.boot IS NOT NULL AND r.boot <> ?`,
+  boots: context.db
+    .prepare<[number], number>('SELECT DISTINCT boot FROM recipients WHERE boot IS NOT NULL AND boot <> ?')
+    .pluck(),
+  lost: context.db
+    .prepare<[number], Lost>(
+      `SELECT r.id, r.email_id, r.attempt_upstream, r.attempt_at, r.pool, w.ambiguous, ${STATE_COLUMNS}
+       FROM recipients r JOIN workspaces w ON w.n = r.workspace WHERE r.boot = ?`,
+    )
+    .raw(),
+  recovered: context.db.prepare(
+    `UPDATE recipients SET boot = NULL, lease_until = NULL, attempting = NULL, lease_gen = ?, due_at = ?, attempts = ?,
+       held = ?, held_at = CASE WHEN ? THEN ? ELSE held_at END, reason = ? WHERE id = ?`,
   ),
   standing: context.db.prepare<[string], Standing>(
     'SELECT workspace, pool, email_id, address_lc FROM recipients WHERE id = ?',
   ),
-  counted: context.db.prepare('UPDATE recipients SET attempts = max(attempts, ?) WHERE id = ?'),
-  hold: context.db.prepare(
-    `UPDATE recipients SET due_at = NULL, held = '${AMBIGUOUS}', held_at = ?, reason = '${AMBIGUOUS}' WHERE id = ?`,
-  ),
 })
 
-export const createLeases = (context: WriteContext, addEvent: AddEvent): Leases => {
-  const sql = prepare(context)
-  let earliest = Number.POSITIVE_INFINITY
+type Statements = ReturnType<typeof prepare>
 
-  const ambiguousEvent = (row: Lost, now: number): number =>
-    addEvent({
-      mail: row.email_id,
-      recipientId: row.id,
+const createRecover = (context: WriteContext, addEvent: AddEvent, sql: Statements, alone: boolean) => {
+  // whoever takes the lock of the data folder finds leases of the dead alone; what comes later may live
+  const earlier = alone ? sql.boots.all(context.boot) : []
+
+  const addAmbiguous = (row: Lost, attempt: number, now: number): number => {
+    const [recipientId, mail, upstreamId, attemptAt, pool, on] = row
+    return addEvent({
+      mail,
+      recipientId,
       status: 'sent',
       change: false,
       source: 'system',
-      occurredAt: row.attempt_at ?? now,
+      occurredAt: attemptAt ?? now,
       now,
-      attempt: row.attempting,
+      attempt,
       applied: false,
       reason: 'ambiguous',
       dedupe: null,
       more: {
         reply: null,
-        mta: { poolId: context.names.poolId(row.pool), upstreamId: row.attempt_upstream, host: null },
-        detail: { ambiguous: true, held: row.ambiguous === 'hold' },
+        mta: { poolId: context.names.poolId(pool), upstreamId, host: null },
+        detail: { ambiguous: true, held: on === 'hold' },
       },
     })
+  }
 
+  const recoverOne = (row: Lost, now: number): boolean => {
+    const { recipient, ambiguous } = recovered(stateOf(row, STATE), row[5], now)
+    const { leaseGen, dueAt, attempts, held, reason } = recipient
+    sql.recovered.run(leaseGen, dueAt, attempts, held, held === null ? 0 : 1, now, reason, row[0])
+    if (ambiguous !== null) addAmbiguous(row, ambiguous, now)
+    return ambiguous !== null
+  }
+
+  return (dead: DeadBoots, now: number) => {
+    context.pauses.note(now)
+    let released = 0
+    let ambiguous = 0
+    for (const boot of dead === 'earlier' ? earlier : dead) {
+      for (const row of sql.lost.all(boot)) {
+        if (recoverOne(row, now)) ambiguous++
+        else released++
+      }
+    }
+    if (released + ambiguous > 0) context.effects.due = true
+    return { released, ambiguous }
+  }
+}
+
+const createAttempting = (context: WriteContext, sql: Statements): Leases['attempting'] => {
   /** Somebody holds it by now: it must not begin. */
   const isHeld = (recipientId: string): boolean => {
     const standing = context.holds.any ? sql.standing.get(recipientId) : undefined
     return standing !== undefined && context.holds.over(standing) !== null
   }
+  return (marks) =>
+    marks.map(
+      ({ recipientId, leaseGen, attempt, upstreamId, at }) =>
+        !isHeld(recipientId) &&
+        sql.mark.run(attempt, upstreamId, at, recipientId, leaseGen, context.boot).changes === 1,
+    )
+}
+
+/** `alone`: nobody else of those who lease can be alive, since the lock of the data folder is ours. */
+export const createLeases = (context: WriteContext, addEvent: AddEvent, alone: boolean): Leases => {
+  const sql = prepare(context)
+  let earliest = Number.POSITIVE_INFINITY
 
   return {
-    attempting: (marks) =>
-      marks.map(
-        (mark) =>
-          !isHeld(mark.recipientId) &&
-          sql.mark.run(mark.attempt, mark.upstreamId, mark.at, mark.recipientId, mark.leaseGen, context.boot)
-            .changes === 1,
-      ),
+    attempting: createAttempting(context, sql),
+    recover: createRecover(context, addEvent, sql, alone),
 
     release(leases, dueAt) {
       for (const lease of leases) {
@@ -119,25 +155,6 @@ export const createLeases = (context: WriteContext, addEvent: AddEvent): Leases 
         context.hot.drop(lease.recipientId)
         context.effects.due = true
       }
-    },
-
-    recover(now) {
-      context.pauses.note(now)
-      let released = 0
-      let ambiguous = 0
-      for (const row of sql.lost.all(context.boot)) {
-        sql.free.run(now, row.id)
-        if (row.attempting === null || !WAITING.includes(row.status)) {
-          released++
-          continue
-        }
-        ambiguous++
-        sql.counted.run(row.attempting, row.id)
-        ambiguousEvent(row, now)
-        if (row.ambiguous === 'hold') sql.hold.run(now, row.id)
-      }
-      if (released + ambiguous > 0) context.effects.due = true
-      return { released, ambiguous }
     },
 
     noteUntil(until) {

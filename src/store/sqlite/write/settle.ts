@@ -1,7 +1,7 @@
 /**
  * NAME      settle - an outcome becomes a status and an event
  * DESCRIPTION
- *   Loads what is known, lets lifecycle/settle.ts decide, and stores what it says: recipient, counts
+ *   Loads what is known, lets lifecycle/sending/settle.ts decide, and stores what it says: recipient, counts
  *   of the mail and event together.
  */
 
@@ -13,7 +13,7 @@ import {
   type SettleEvent,
   type SettleFacts,
   settle,
-} from '../../../lifecycle/settle.js'
+} from '../../../lifecycle/sending/settle.js'
 import type { Status } from '../../../mail/status.js'
 import { scopeOf } from '../log/codec.js'
 import type { Owing } from '../owed/owe.js'
@@ -24,20 +24,14 @@ import type { AddEvent } from './events.js'
 import type { Fold } from './fold.js'
 import { createKeepReport } from './reports.js'
 
+export const STATE_COLUMNS =
+  'r.status, r.attempts, r.due_at, r.boot, r.lease_gen, r.attempting, r.held, r.deadline, r.last_response, r.reason'
+
 /** Rows come as arrays, since making twenty named properties costs more than finding the row. */
-const FIND = `SELECT r.email_id, r.workspace, r.address, r.lease_until, e.status, e.total, e.test, r.email_ord,
-    r.status, r.attempts, r.due_at, r.boot, r.lease_gen, r.attempting, r.held, r.deadline, r.last_response, r.reason
+const FIND = `SELECT r.email_id, r.workspace, r.address, r.lease_until, e.status, e.total, e.test, r.email_ord, ${STATE_COLUMNS}
   FROM recipients r JOIN emails e ON e.ord = r.email_ord WHERE r.id = ?`
 
-type Found = [
-  emailId: string,
-  workspace: number,
-  address: string,
-  leaseUntil: number | null,
-  emailStatus: Status,
-  total: number,
-  test: number,
-  emailOrd: number,
+export type StateArray = [
   status: Status,
   attempts: number,
   dueAt: number | null,
@@ -50,17 +44,31 @@ type Found = [
   reason: string | null,
 ]
 
-const recipientOf = (row: Found): RecipientState => ({
-  status: row[8],
-  attempts: row[9],
-  dueAt: row[10],
-  boot: row[11],
-  leaseGen: row[12],
-  attempting: row[13],
-  held: row[14],
-  deadline: row[15],
-  lastResponse: row[16],
-  reason: row[17],
+type Found = [
+  emailId: string,
+  workspace: number,
+  address: string,
+  leaseUntil: number | null,
+  emailStatus: Status,
+  total: number,
+  test: number,
+  emailOrd: number,
+  ...StateArray,
+]
+const STATE = 8
+
+/** Of a row in which the columns of the state begin at `from`. */
+export const stateOf = (row: readonly unknown[], from: number): RecipientState => ({
+  status: row[from] as Status,
+  attempts: row[from + 1] as number,
+  dueAt: row[from + 2] as number | null,
+  boot: row[from + 3] as number | null,
+  leaseGen: row[from + 4] as number,
+  attempting: row[from + 5] as number | null,
+  held: row[from + 6] as string | null,
+  deadline: row[from + 7] as number | null,
+  lastResponse: row[from + 8] as string | null,
+  reason: row[from + 9] as string | null,
 })
 
 const prepare = (context: WriteContext) => ({
@@ -128,7 +136,7 @@ const createWriteRecipient = (context: WriteContext, sql: Statements) => {
 }
 
 const loadFacts = (sql: Statements, fold: Fold, outcome: Outcome, row: Found): SettleFacts => {
-  const recipient = recipientOf(row)
+  const recipient = stateOf(row, STATE)
   const key = factKey(outcome, recipient)
   const [, , , , status, total, test, ord] = row
   return {

@@ -46,14 +46,15 @@ import { createAppointments } from './schedule.js'
 import { createSettle } from './settle.js'
 import { createPoolWrites, createTenantWrites } from './tenants.js'
 
-export const createVerbs = (context: WriteContext): WriterVerbs => {
+/** `alone`: with the lock of the data folder. */
+export const createVerbs = (context: WriteContext, alone = false): WriterVerbs => {
   const addEvent = createAddEvent(context)
   const addNotice = createAddNotice(context)
   const noteDay = createDayNotes(context)
   const fold = createFold(context.db)
   const owing = createOwing(context.db, addEvent)
   const holdRecipients = createHoldRecipients(context, addEvent)
-  const leases = createLeases(context, addEvent)
+  const leases = createLeases(context, addEvent, alone)
   const appointments = createAppointments(context, addEvent, fold)
   const counts = createOutcomeCounts(context.db)
   const listings = createSuppressionEvents(addNotice)

@@ -10,7 +10,7 @@
  *   A deadline marks a mail that another server reported as delayed. It outlasts
  *   our own 250 and 4xx, so that the report may come before them or after.
  */
-import { invariant } from '../base/fault/invariant.js'
+import { invariant } from '../../base/fault/invariant.js'
 import {
   type EventKind,
   isRemark,
@@ -18,11 +18,11 @@ import {
   type Observation,
   STATUSES,
   type Status,
-} from '../mail/status.js'
-import { type CountedEmail, statusAfter } from './counts.js'
-import type { Outcome } from './facts.js'
-import type { Mode } from './page.js'
-import { AMBIGUOUS, checked, isWaiting, type RecipientState } from './recipient.js'
+} from '../../mail/status.js'
+import { type CountedEmail, statusAfter } from '../counts.js'
+import type { Outcome } from '../facts.js'
+import type { Mode } from '../page.js'
+import { AMBIGUOUS, checked, isWaiting, type RecipientState } from '../recipient.js'
 
 export interface SettleFacts {
   readonly recipient: RecipientState

@@ -3,12 +3,12 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
-import { sumOf } from '../../src/lifecycle/counts.js'
-import type { Outcome } from '../../src/lifecycle/facts.js'
-import { observed } from '../../src/lifecycle/observed.js'
-import { checked, isWaiting, type RecipientState } from '../../src/lifecycle/recipient.js'
-import { factKey, type SettleFacts, settle } from '../../src/lifecycle/settle.js'
-import { emptyCounts, OBSERVATIONS, type Status } from '../../src/mail/status.js'
+import { sumOf } from '../../../src/lifecycle/counts.js'
+import type { Outcome } from '../../../src/lifecycle/facts.js'
+import { observed } from '../../../src/lifecycle/observed.js'
+import { checked, isWaiting, type RecipientState } from '../../../src/lifecycle/recipient.js'
+import { factKey, type SettleFacts, settle } from '../../../src/lifecycle/sending/settle.js'
+import { emptyCounts, OBSERVATIONS, type Status } from '../../../src/mail/status.js'
 
 const NOW = 1_000_000
 const AT = NOW - 5
@@ -85,6 +85,7 @@ t.test('our own attempt, when a report was there before', async (t) => {
   t.match(run('deferred', {}, LATER), { to: 'deferred', recipient: { deadline: LATER, boot: null } })
   t.match(run('deferred', { seen: 'rejected' }, LATER), { to: 'bounced', recipient: { deadline: null } })
   t.match(run('deferred', { deadline: 5 }, null), { to: 'sent', recipient: { deadline: null } })
+  t.equal(run('queued', {}, LATER).to, 'sent', 'only what is deferred is elsewhere')
   const again = ours({ seen: 'postponed', retryAt: LATER, deadline: 5 })
   t.match(settle(factsOf({ ...PAST, status: 'deferred', deadline: 9 }), again, NOW).recipient, {
     deadline: 9,
@@ -142,10 +143,16 @@ t.test('reports', async (t) => {
     status: 'queued',
     dueAt: NOW,
   })
-  t.match(run({ ...AT_REST, status: 'deferred', deadline: 4 }, { seen: 'dsn-delayed' }).deadline, null)
+  const known = { ...AT_REST, status: 'deferred', deadline: 4 } as const
+  t.equal(run(known, { seen: 'dsn-delayed', deadline: LATER }).deadline, null, 'the first deadline stays')
   t.match(run({ ...QUEUED, status: 'deferred' }, { seen: 'dsn-delayed', deadline: LATER }), {
     ...{ recipient: null, deadline: LATER, applied: false, event: { kind: 'deferred', applied: false } },
   })
+  const bounced = { ...AT_REST, status: 'bounced' } as const
+  t.match(run(bounced, { seen: 'dsn-failed' }), { applied: false, bounced: false, to: 'bounced' })
+  t.equal(run(bounced, { seen: 'dsn-delayed', deadline: LATER }).deadline, null)
+  const again = run({ ...QUEUED, status: 'deferred', deadline: 4 }, { seen: 'postponed', deadline: LATER })
+  t.match(again.recipient, { deadline: 4, dueAt: NOW })
   const untrusted = { seen: 'dsn-delayed', deadline: LATER, trusted: false } as const
   t.match(run({ ...QUEUED, status: 'deferred' }, untrusted), {
     ...{ recipient: null, deadline: null, event: { detail: { unapplied: 'unverified' } } },
