@@ -32,6 +32,7 @@ const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
     const store = await open(t)
     const at = await ground(store)
     t.equal(await store.alarmMark(), null)
+    t.same(await alarmedOf(store, at), {})
     const first = { from: null, to: 'a', counts: [counted(at, { tried: 100, hardBounces: 4 })], now: T0 + 1 }
     t.same(await store.foldAlarms(first), [])
     t.same(await store.foldAlarms(first), [], 'counted from another mark than the stored one: nothing')

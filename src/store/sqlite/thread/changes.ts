@@ -27,7 +27,6 @@ const OF_MAIL: ReadonlySet<Verb> = new Set<Verb>([
   'addUsed',
   'addStatistics',
   'addIndexed',
-  'foldAlarms',
   'savePosts',
   'keepPlaces',
 ])
