@@ -30,10 +30,10 @@ export class Form {
     return this.#fields.has(name)
   }
 
-  /** NaN where it is no number, so that /v1 refuses it; null where it is empty. */
-  number(name: string): number | null {
+  /** What is no number stays as it was typed, so that /v1 refuses it; null where it is empty. */
+  number(name: string): number | string | null {
     const text = this.text(name)
-    return text === null ? null : Number(text)
+    return text === null || !Number.isFinite(Number(text)) ? text : Number(text)
   }
 
   /** Text of lines or commas as a list. */

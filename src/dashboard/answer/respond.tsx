@@ -11,6 +11,7 @@ import { Layout } from '../layout.js'
 import { OpenLayout } from '../open-layout.js'
 import type { Refused, View } from '../page.js'
 import { PageContext } from '../parts/context.js'
+import { Untold } from '../parts/form.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
 import type { Theme, Visit } from '../visit.js'
 
@@ -63,26 +64,30 @@ const show = async (
   h: ResponseToolkit,
   { view, visit, refused = null }: Shown,
 ): Promise<ResponseObject> => {
+  let isTold = refused === null
+  const onTold = (): void => {
+    isTold = true
+  }
   const page = (document: VNode) =>
     renderPage(
-      <PageContext.Provider value={{ visit, refused }}>{document}</PageContext.Provider>,
+      <PageContext.Provider value={{ visit, refused, onTold }}>{document}</PageContext.Provider>,
       prefixOf(baseUrl()),
     )
   // a script that knows the rest
   if (visit.isPart && (view.status ?? 200) === 200) {
     return send(h, 200, page(<main>{view.body}</main>))
   }
-  const document = (
-    <Layout
-      {...{ visit, assets, version }}
-      title={view.title}
-      workspaces={await visit.workspaces().catch(() => [])}
-      summary={await visit.summary()}
-    >
+  const workspaces = await visit.workspaces().catch(() => [])
+  const summary = await visit.summary()
+  const document = (untold: Refused | null) => (
+    <Layout {...{ visit, assets, version, workspaces, summary }} title={view.title}>
+      {untold === null ? null : <Untold refused={untold} />}
       {view.body}
     </Layout>
   )
-  const response = send(h, view.status ?? 200, page(document))
+  let html = page(document(null))
+  if (!isTold) html = page(document(refused))
+  const response = send(h, view.status ?? 200, html)
   if (visit.notice === null) return response
   const forgotten = setCookie(cookieRules(baseUrl(), 'notice'), '', 0)
   return response.header('set-cookie', forgotten, { append: true })

@@ -12,6 +12,8 @@ import type { Visit } from '../visit.js'
 export interface Shown {
   readonly visit: Visit
   readonly refused: Refused | null
+  /** Called by the form that says why it was refused; one that is gone meanwhile cannot. */
+  readonly onTold: () => void
 }
 
 export const PageContext = createContext<Shown | null>(null)

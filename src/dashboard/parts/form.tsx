@@ -6,16 +6,40 @@
  */
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { Form } from '../form.js'
 import type { Refused } from '../page.js'
 import { useShown, useVisit } from './context.js'
 
+/**
+ * The field that a mistake stands beside: `body.alarms.complaints.rate` that of `complaints_rate`, and
+ * `body.domains[0]` that of `domains`; null where the form has none of them.
+ */
+const fieldOf = (path: string, form: Form): string | null => {
+  const names = path
+    .replace(/\[(\d+|"[^"]*")\]/g, '')
+    .split('.')
+    .slice(1)
+  const ends = names.map((_, at) => names.slice(at).join('_'))
+  return [...ends, ...names.toReversed()].find((name) => form.has(name)) ?? null
+}
+
 /** The mistakes that no field of the form shows. */
 const rest = ({ problem, form }: Refused): readonly string[] => {
-  const unseen = (problem.errors ?? []).filter(({ field }) => !form.has(field.replace(/^\w+\./, '')))
+  const unseen = (problem.errors ?? []).filter(({ field }) => fieldOf(field, form) === null)
   if (problem.errors?.length && unseen.length === 0) return []
   if (unseen.length > 0) return unseen.map(({ message }) => message)
   return [problem.detail ?? problem.title]
 }
+
+/** Why a form was not taken that is gone meanwhile, and what was typed as a reason. */
+export const Untold = ({ refused: { problem, form } }: { readonly refused: Refused }) => (
+  <div class="note bad" role="alert">
+    {(problem.errors ?? [{ message: problem.detail ?? problem.title }]).map(({ message }) => (
+      <p>{message}</p>
+    ))}
+    {form.text('reason') === null ? null : <p>You wrote: {form.text('reason')}</p>}
+  </div>
+)
 
 /** Why the form was not taken. */
 const FormProblem = ({ refused }: { readonly refused: Refused }) => {
@@ -52,13 +76,17 @@ interface FormProps {
   readonly id?: string
 }
 
-const PostForm = ({ children, class: name = 'form', id, ...own }: FormProps & OwnForm) => (
-  <form method="post" action={useVisit().here({})} id={id} class={name}>
-    <FormMarks action={own.action} />
-    {own.refused === null ? null : <FormProblem refused={own.refused} />}
-    <FormContext.Provider value={own}>{children}</FormContext.Provider>
-  </form>
-)
+const PostForm = ({ children, class: name = 'form', id, ...own }: FormProps & OwnForm) => {
+  const { visit, onTold } = useShown()
+  if (own.refused !== null) onTold()
+  return (
+    <form method="post" action={visit.here({})} id={id} class={name}>
+      <FormMarks action={own.action} />
+      {own.refused === null ? null : <FormProblem refused={own.refused} />}
+      <FormContext.Provider value={own}>{children}</FormContext.Provider>
+    </form>
+  )
+}
 
 /** Of this form of the page. */
 export const useOwnRefusal = (action: string): Refused | null => {
@@ -113,7 +141,7 @@ interface FieldProps {
 const useField = (name: string, value: FieldProps['value']) => {
   const { action, refused } = useContext(FormContext)
   const id = `${action}-${name}`
-  const wrong = refused?.problem.errors?.find(({ field }) => field.replace(/^\w+\./, '') === name)?.message
+  const wrong = refused?.problem.errors?.find(({ field }) => fieldOf(field, refused.form) === name)?.message
   return {
     /** With what is wrong, so that who hears the page hears it there. */
     marks: {
@@ -173,6 +201,19 @@ export const Choice = ({ name, label, hint, options, value }: ChoiceProps) => {
   )
 }
 
+interface FoldProps {
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+/** Fields that few need; open once the form was refused, since a mistake may stand in them. */
+export const FoldedFields = ({ title, children }: FoldProps) => (
+  <details class="fold" open={useContext(FormContext).refused !== null}>
+    <summary>{title}</summary>
+    <div class="form">{children}</div>
+  </details>
+)
+
 interface CheckProps {
   readonly name: string
   readonly value?: string
@@ -182,11 +223,14 @@ interface CheckProps {
 
 export const Check = ({ name, value = 'on', label, on = false }: CheckProps) => {
   const { refused } = useContext(FormContext)
+  const { says } = useField(name, null)
   const checked = refused === null ? on : refused.form.all(name).includes(value)
   return (
     <label>
       <input type="checkbox" {...{ name, value, checked }} />
       {label}
+      {/* once, where several have the name */}
+      {refused?.form.all(name)[0] === value ? says : null}
     </label>
   )
 }

@@ -26,12 +26,13 @@ const ALL = '*'
 
 const bodyOf = (form: Form, now: number) => {
   const workspace = form.text('workspace_id')
-  const days = form.number('expires_at')
+  const days = form.text('expires_at')
+  const isOffered = days !== null && ENDS.some(([one]) => one === days)
   return {
     name: form.text('name') ?? '',
     mode: form.text('mode'),
     ...(workspace === ALL ? { scope: 'platform' } : { scope: 'workspace', workspace_id: workspace }),
-    expires_at: days === null ? null : new Date(now + days * DAY_MS).toISOString(),
+    expires_at: isOffered ? new Date(now + Number(days) * DAY_MS).toISOString() : days,
     rate_limit_per_minute: form.number('rate_limit_per_minute'),
   }
 }

@@ -1,12 +1,10 @@
 /**
  * NAME      member-form - the fields of an upstream, and what they become
  * DESCRIPTION
- *   A password goes in and never comes out: an empty login keeps the one that there is. Mistakes of /v1 name a member
- *   by its place in the list; here they stand beside the field.
+ *   A password goes in and never comes out: an empty login keeps the one that there is.
  */
-import { AskError } from '../../ask.js'
 import type { Form } from '../../form.js'
-import { Check, Choice, Field } from '../../parts/form.js'
+import { Check, Choice, Field, FoldedFields } from '../../parts/form.js'
 import type { Pool } from './state.js'
 import { type Member, TLS_WORDS } from './upstream.js'
 
@@ -17,65 +15,59 @@ interface Props {
 }
 
 const TokenFields = ({ member }: Props) => (
-  <details class="fold">
-    <summary>Tokens in place of a password (Microsoft 365, Gmail)</summary>
-    <div class="form">
-      <p class="hint">
-        {member?.has_oauth
-          ? 'It signs in with tokens. Empty fields keep them; a password ends them.'
-          : 'Asked for at an OAuth 2.0 token endpoint, for the user above.'}
-      </p>
-      <div class="row">
-        <Field name="token_url" label="Token endpoint" placeholder="https://" />
-        <Field name="client_id" label="Client id" autocomplete="off" />
-        <Field name="scope" label="Scope" />
-      </div>
-      <div class="row">
-        <Field name="client_secret" label="Client secret" type="password" autocomplete="new-password" />
-        <Field name="refresh_token" label="Refresh token" type="password" autocomplete="new-password" />
-      </div>
-      <Choice
-        name="auth_mechanism"
-        label="Sign in by"
-        value={member?.auth_mechanism ?? ''}
-        options={[['', 'what is offered and fits'], ...MECHANISMS.map((one) => [one, one] as const)]}
-      />
+  <FoldedFields title="Tokens in place of a password (Microsoft 365, Gmail)">
+    <p class="hint">
+      {member?.has_oauth
+        ? 'It signs in with tokens. Empty fields keep them; a password ends them.'
+        : 'Asked for at an OAuth 2.0 token endpoint, for the user above.'}
+    </p>
+    <div class="row">
+      <Field name="token_url" label="Token endpoint" placeholder="https://" />
+      <Field name="client_id" label="Client id" autocomplete="off" />
+      <Field name="scope" label="Scope" />
     </div>
-  </details>
+    <div class="row">
+      <Field name="client_secret" label="Client secret" type="password" autocomplete="new-password" />
+      <Field name="refresh_token" label="Refresh token" type="password" autocomplete="new-password" />
+    </div>
+    <Choice
+      name="auth_mechanism"
+      label="Sign in by"
+      value={member?.auth_mechanism ?? ''}
+      options={[['', 'what is offered and fits'], ...MECHANISMS.map((one) => [one, one] as const)]}
+    />
+  </FoldedFields>
 )
 
 const LimitFields = ({ member }: Props) => (
-  <details class="fold">
-    <summary>Share, limits and certificate</summary>
-    <div class="form">
-      <div class="row">
-        <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
-        <Field name="priority" label="Priority" value={member?.priority} placeholder="0" />
-      </div>
-      <p class="hint">The lowest priority that takes mail is used; weight shares it out within.</p>
-      <div class="row">
-        <Field
-          name="max_connections"
-          label="Connections, at most"
-          value={member?.max_connections}
-          placeholder="10"
-        />
-        <Field
-          name="messages_per_connection"
-          label="Mails per connection"
-          value={member?.messages_per_connection}
-          placeholder="100"
-        />
-        <Field name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
-      </div>
-      <Field
-        name="fingerprint"
-        label="Pinned certificate (SHA-256)"
-        value={member?.fingerprint}
-        hint="In hex. It takes the place of chain and name."
-      />
+  <FoldedFields title="Share, limits and certificate">
+    <div class="row">
+      <Field name="weight" label="Weight" value={member?.weight} placeholder="1" />
+      <Field name="priority" label="Priority" value={member?.priority} placeholder="0" />
     </div>
-  </details>
+    <p class="hint">The lowest priority that takes mail is used; weight shares it out within.</p>
+    <div class="row">
+      <Field
+        name="max_connections"
+        label="Connections, at most"
+        value={member?.max_connections}
+        placeholder="10"
+      />
+      <Field
+        name="messages_per_connection"
+        label="Mails per connection"
+        value={member?.messages_per_connection}
+        placeholder="100"
+      />
+      <Field name="rate" label="Mails per second" value={member?.rate} placeholder="any" />
+    </div>
+    <Field
+      name="fingerprint"
+      label="Pinned certificate (SHA-256)"
+      value={member?.fingerprint}
+      hint="In hex. It takes the place of chain and name."
+    />
+  </FoldedFields>
 )
 
 export const MemberFields = ({ member }: Props) => {
@@ -149,17 +141,3 @@ export const memberOf = (form: Form) => ({
 
 /** What names a member and changes nothing of it. */
 export const kept = ({ id, host, port, state }: Pool['members'][number]) => ({ id, host, port, state })
-
-/** Mistakes of the members' list, as those of the fields of the form. */
-export const besideFields = async <T,>(asking: Promise<T>): Promise<T> => {
-  try {
-    return await asking
-  } catch (error) {
-    if (!(error instanceof AskError)) throw error
-    const errors = error.problem.errors?.map((one) => ({
-      ...one,
-      field: one.field.replace(/^body\.members\[\d+\]\.(auth\.(oauth\.)?)?/, 'body.'),
-    }))
-    throw new AskError({ ...error.problem, ...(errors && { errors }) })
-  }
-}

@@ -4,7 +4,7 @@
 import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
-import { besideFields, MemberFields, memberOf } from './member-form.js'
+import { MemberFields, memberOf } from './member-form.js'
 import type { Pool } from './state.js'
 
 export const newPoolPage: Page = {
@@ -32,7 +32,7 @@ export const newPoolPage: Page = {
   actions: {
     async create(visit, form) {
       const body = { name: form.text('name'), members: [memberOf(form)] }
-      const pool = await besideFields(visit.ask<Pool>('POST', '/v1/egress-pools', { body }))
+      const pool = await visit.ask<Pool>('POST', '/v1/egress-pools', { body })
       return {
         to: visit.link(`/pools/${pool.id}`),
         notice: `The pool ${pool.name} is made. Test it, then choose it for a workspace.`,

@@ -11,7 +11,7 @@ import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit, WorkspaceName } from '../../visit.js'
 import { type History, HistoryOf, historyOf } from '../settings/history.js'
-import { besideFields, kept, MemberFields, memberOf } from './member-form.js'
+import { kept, MemberFields, memberOf } from './member-form.js'
 import { healthOf } from './pools.js'
 import { Settings } from './settings.js'
 import { type Health, type Pool, poolSentence } from './state.js'
@@ -270,9 +270,7 @@ const changeMembers = async (
 ): Promise<Pool> => {
   const path = pathOf(visit.params.id ?? '')
   const { members } = await visit.ask<Pool>('GET', path)
-  return besideFields(
-    visit.ask<Pool>('PATCH', path, { body: { members: change(members), reason: form.text('reason') } }),
-  )
+  return visit.ask<Pool>('PATCH', path, { body: { members: change(members), reason: form.text('reason') } })
 }
 
 const here = (visit: Visit): string => visit.link(`/pools/${visit.params.id}`)

@@ -138,13 +138,15 @@ const test = async (visit: Visit): Promise<Done> => {
   return { to: `${visit.link(`/webhooks/${visit.params.id ?? ''}`, { event: post.id })}`, notice }
 }
 
+const hoursAgo = ({ now }: Visit, hours: number) => new Date(now - hours * HOUR_MS).toISOString()
+
 const replay = async (visit: Visit, form: Form): Promise<Done> => {
   const since = form.text('since') ?? FAILED
   const isDry = form.raw('how') === 'count'
   const which =
     since === FAILED
       ? { failed: true }
-      : { since: new Date(visit.now - Number(since) * HOUR_MS).toISOString() }
+      : { since: SINCE.some(([one]) => one === since) ? hoursAgo(visit, Number(since)) : since }
   const { matched, capped } = await visit.ask<{ matched: number; capped: boolean }>(
     'POST',
     pathOf(visit, '/replay'),

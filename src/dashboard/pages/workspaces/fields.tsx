@@ -20,7 +20,7 @@ const ALARM_NAMES = Object.keys(ALARM_WORDS) as readonly Alarm[]
 const alarmIn = (form: Form, alarm: Alarm) => {
   if (form.has(`${alarm}_off`)) return 'off'
   const rate = form.number(`${alarm}_rate`)
-  return { rate: rate === null ? null : rate / 100, at_least: form.number(`${alarm}_at_least`) }
+  return { rate: typeof rate === 'number' ? rate / 100 : rate, at_least: form.number(`${alarm}_at_least`) }
 }
 
 /** A kind without a count suppresses nobody. */
