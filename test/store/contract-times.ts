@@ -91,6 +91,15 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
     t.equal(await dueOf(store, at, mail), T0 + 2 * DAY + 60_000)
   })
 
+  await t.test('a lease that was written by the new clock runs out by it', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    const mail = await accepted(store, at)
+    await claimOne(store, at, T0)
+    await store.adjustTimes(T0 + 1_000, 2 * DAY, LONGEST)
+    t.match(await claim(store, at, T0 + 2 * HOUR), [{ emailId: mail.id }])
+  })
+
   await t.test('deadlines can be left alone', async (t) => {
     const store = await open(t)
     const at = await ground(store)

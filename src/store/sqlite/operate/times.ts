@@ -45,7 +45,7 @@ export const createTimes = (context: WriteContext, leases: Pick<Leases, 'moved'>
       moved = shift.run({ now, by }).changes
       pauses.run({ by })
       atStep.run({ now, latest })
-      leases.moved(by)
+      leases.moved()
     }
     if (moved > 0) context.effects.due = true
     return moved

@@ -20,7 +20,7 @@ export interface Leases {
   /** Remembers when the next lease may run out. */
   noteUntil(until: number): void
   /** The clock was set, and the stored ends of our leases with it. */
-  moved(by: number): void
+  moved(): void
   /** Frees unused leases that ran out; nearly always a comparison and nothing more. */
   reap(now: number): void
 }
@@ -161,8 +161,9 @@ export const createLeases = (context: WriteContext, addEvent: AddEvent, alone: b
       if (until < earliest) earliest = until
     },
 
-    moved(by) {
-      earliest += by
+    moved() {
+      // not all of them were: the next claim looks
+      earliest = Number.NEGATIVE_INFINITY
     },
 
     reap(now) {
