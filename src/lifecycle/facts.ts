@@ -99,12 +99,12 @@ export interface IdempotentAnswer {
 export interface Acceptance {
   readonly mails: readonly NewEmail[]
   readonly idempotency: IdempotentAnswer | null
-  /** The report that the first of the mails is: paid with it, or nothing is stored. */
-  readonly pays?: DsnPayment | null
+  /** The pending DSN that the first of the mails is: pending no more with it, or nothing is stored. */
+  readonly dsn?: SentDsn | null
   readonly now: number
 }
 
-/** `lock_lost`: another request holds or finished this idempotency key, or paid; nothing was stored. */
+/** `lock_lost`: another request holds or finished this idempotency key, or sent the DSN; nothing was stored. */
 export type AcceptResult = 'accepted' | 'lock_lost'
 
 export interface IdempotencyClaim {
@@ -204,7 +204,7 @@ export interface Settled {
   readonly to: Status
   readonly emailStatus: Status
 }
-export interface DsnPayment {
+export interface SentDsn {
   readonly emailId: string
   readonly action: Action
   readonly recipientIds: readonly string[]

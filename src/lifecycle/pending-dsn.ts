@@ -1,15 +1,17 @@
 /**
- * NAME      pending-dsn - which report a change owes to the sender
+ * NAME      pending-dsn - whether the sender of a mail hears of a change
  * DESCRIPTION
  *   RFC 3461 sections 4.1 and 5.2: a failure is told unless NOTIFY leaves it
  *   out, a delay as well, a success only when NOTIFY asks for it. Without NOTIFY
  *   failures and delays are told. A delay is worth a mail only once it is long; a report
  *   of delay from an upstream is about a long one already. What an upstream took
  *   without a promise to report on it is `relayed` (section 5.2.3).
- *   What an operator purges is told to nobody: whoever does that means silence.
+ *   Nobody hears of what an operator purges, of mail that came over HTTP or from the null
+ *   sender, or twice of the same: an event with `toldKey` says that it was told.
  */
 import type { Action } from '../mail/report/report.js'
 import type { Observation } from '../mail/status.js'
+import type { Outcome } from './facts.js'
 
 /** How long a mail waits before its sender hears that it does, in milliseconds. */
 const TELL_DELAY_AFTER_MS = 4 * 3_600_000
@@ -34,21 +36,34 @@ const WISH: Record<Action, 'FAILURE' | 'DELAY' | 'SUCCESS'> = {
   expanded: 'SUCCESS',
 }
 
-export interface Change {
-  readonly seen: Observation
-  /** The client's NOTIFY, or null. */
+export type ToldOutcome = Pick<Outcome, 'seen' | 'at' | 'detail'>
+
+/** What a DSN of this would say; null, as for nearly every change: there is none, whoever the sender is. */
+export const dsnActionOf = ({ seen, detail }: ToldOutcome): Action | null =>
+  // an upstream took it that will not report its success
+  seen === 'accepted' && detail?.reports === false ? 'relayed' : (TOLD[seen] ?? null)
+
+export interface Submitted {
+  /** '' is the null sender; null: it came over HTTP. */
+  readonly mailFrom: string | null
+  /** The client's NOTIFY. */
   readonly notify: string | null
-  /** How long it has been in the queue, in milliseconds. */
-  readonly waited: number
-  /** True when an upstream took it that will not report its success. */
-  readonly untracked: boolean
+  readonly queuedAt: number
+  /** Its workspace wants that senders hear. */
+  readonly senderDsn: boolean
 }
 
-/** The report that the sender of an SMTP mail must get, or null. */
-export const owedReport = ({ seen, notify, waited, untracked }: Change): Action | null => {
-  const action = seen === 'accepted' && untracked ? 'relayed' : TOLD[seen]
-  if (action === undefined || (seen === 'postponed' && waited < TELL_DELAY_AFTER_MS)) return null
+/** Whether the sender hears of an outcome whose DSN says this. */
+export const isTold = (
+  action: Action,
+  { seen, at }: ToldOutcome,
+  { mailFrom, notify, queuedAt, senderDsn }: Submitted,
+): boolean => {
+  if (!senderDsn || mailFrom === null || mailFrom === '') return false
+  if (seen === 'postponed' && at - queuedAt < TELL_DELAY_AFTER_MS) return false
   const wish = WISH[action]
-  const wanted = notify === null ? wish !== 'SUCCESS' : notify.toUpperCase().split(',').includes(wish)
-  return wanted ? action : null
+  return notify === null ? wish !== 'SUCCESS' : notify.toUpperCase().split(',').includes(wish)
 }
+
+/** The dedupe key of the event which says that this was told. */
+export const toldKey = (recipientId: string, action: Action): string => `sender-dsn:${recipientId}:${action}`

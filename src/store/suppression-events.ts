@@ -5,8 +5,9 @@
  *   decides who sees the event; one for test mail tells only those who test.
  */
 import { toRfc3339 } from '../base/clock.js'
+import { suppressionList } from '../lifecycle/suppress.js'
 import type { Notice } from './port/log.js'
-import { type SuppressionRow, suppressionList } from './port/tenants/tenants.js'
+import type { SuppressionRow } from './port/tenants/tenants.js'
 
 /** Why it is on the list no more; `pending`: an incident has begun, and the address may be good. */
 export type Removal = 'removed' | 'expired' | 'pending'

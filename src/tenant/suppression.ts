@@ -11,8 +11,9 @@
 import { Fault, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
+import { suppressionList } from '../lifecycle/suppress.js'
 import { normalizeAddress, parseRecipient } from '../mail/address.js'
-import { type SuppressionRow, suppressionList, type WorkspaceRow } from '../store/port/tenants/tenants.js'
+import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/watch/incident.js'
 import type { TenantGround } from './principal.js'
 

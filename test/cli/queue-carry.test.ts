@@ -107,7 +107,7 @@ t.test('forgotten mail: no word to its sender, late reports change nothing, and 
   const { lot } = await here.json(['queue', 'export', join(here.dir, 'a.jsonl'), '--all', '--yes'])
   await here.json(['queue', 'forget', lot, '--yes'])
   await withStore(here, async (store) => {
-    t.same(await store.owedDsns(Date.now() + HOUR, 10), [])
+    t.same(await store.pendingDsns(Date.now() + HOUR, 10), [])
     const [settled] = await store.settle([
       report(mail.recipients[0]?.id ?? '', { seen: 'dsn-delivered', at: Date.now() }),
     ])

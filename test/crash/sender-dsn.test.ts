@@ -1,5 +1,5 @@
 /**
- * kill -9 between owing a report to a sender and paying it: after a restart the
+ * kill -9 between the change that a sender must hear of and its report: after a restart the
  * sender has one report. Only where the process died with the report on the wire
  * may a second copy come, and then its timeline admits it.
  */
@@ -22,7 +22,7 @@ const STEPS: readonly Step[] = [
 ]
 
 t.setTimeout(240_000)
-t.test('kill -9 between owing a report and paying it', { timeout: 240_000 }, async (t) => {
+t.test('kill -9 between a change and its report', { timeout: 240_000 }, async (t) => {
   const { mx, postern } = await startRelaying(t)
   await postern.json('workspace', 'update', 'default', '--sender-dsn')
   const key = await postern.key()

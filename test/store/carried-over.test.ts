@@ -136,7 +136,7 @@ t.test('what was under way goes on', async (t) => {
   t.match(await store.email(scope, ids.killed), { status: 'queued' })
   t.match((await store.events(ids.killed, page())).rows[0], { reason: 'ambiguous' })
   t.match(await store.email(scope, ids.later), { counts: { scheduled: 1 } })
-  const owed = await store.owedDsns(Date.now() + 86_400_000, 10)
+  const owed = await store.pendingDsns(Date.now() + 86_400_000, 10)
   const bounced = (await store.events(ids.smtp, page())).rows.find(
     ({ id }) => id === 'evt_01m869aav4egabgs2ycrrg564n',
   )

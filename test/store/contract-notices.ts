@@ -1,9 +1,10 @@
 /** Events without a mail: each in the commit of what it tells of, and none for what changed nothing. */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import { suppressionList } from '../../src/lifecycle/suppress.js'
 import type { LogFilter, LogRow } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
-import { type SuppressionRow, suppressionList } from '../../src/store/port/tenants/tenants.js'
+import type { SuppressionRow } from '../../src/store/port/tenants/tenants.js'
 import { addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
 
 const KEEP = { bodiesMs: 100 * HOUR, emailsMs: 100 * HOUR, deadlines: false }

@@ -1,9 +1,9 @@
 /**
- * NAME      contract-sender-dsns - what senders are owed, and paid once
+ * NAME      contract-sender-dsns - which DSNs senders get, and told once
  */
 import type { Test } from 'tap'
 import type { NewEmail, Outcome } from '../../src/lifecycle/facts.js'
-import type { OwedDsn } from '../../src/store/port/sender-dsns.js'
+import type { PendingDsn } from '../../src/store/port/sender-dsns.js'
 import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
@@ -27,16 +27,16 @@ const FAR = T0 + 1000 * HOUR
 const told = async (store: Store): Promise<Ground> =>
   addWorkspace(store, await ground(store), 'told', { senderDsn: true })
 
-const owedTo = async (store: Store, mail: NewEmail): Promise<readonly OwedDsn[]> =>
-  (await store.owedDsns(FAR, 1000)).filter(({ emailId }) => emailId === mail.id)
+const owedTo = async (store: Store, mail: NewEmail): Promise<readonly PendingDsn[]> =>
+  (await store.pendingDsns(FAR, 1000)).filter(({ emailId }) => emailId === mail.id)
 
 const fromSmtp = (store: Store, at: Ground, over: Partial<NewEmail> = {}): Promise<NewEmail> =>
   accepted(store, at, { source: 'smtp', mailFrom: 'app@acme.test', ...over })
 
-const paying = (at: Ground, { emailId, action, recipients }: OwedDsn) => {
+const paying = (at: Ground, { emailId, action, recipients }: PendingDsn) => {
   const mail = mailFor(at, { source: 'system', mailFrom: '', recipients: [toOne('app@acme.test')] })
-  const pays = { emailId, action, recipientIds: recipients.map(({ recipientId }) => recipientId) }
-  return { mails: [mail], idempotency: null, pays, now: T0 + HOUR }
+  const dsn = { emailId, action, recipientIds: recipients.map(({ recipientId }) => recipientId) }
+  return { mails: [mail], idempotency: null, dsn, now: T0 + HOUR }
 }
 
 /** The only recipient of a fresh mail, refused, or whatever `over` says of its attempt. */
@@ -74,7 +74,7 @@ const noted = async (t: Test, store: Store): Promise<void> => {
       createdAt: T0,
       recipients: [{ address: 'ana@example.com', dsn, reply: NO, mta, occurredAt: T0 + 5, queuedAt: T0 }],
     })
-    t.same(await store.owedDsns(T0 + 4, 1000), [], 'young ones wait for others')
+    t.same(await store.pendingDsns(T0 + 4, 1000), [], 'young ones wait for others')
   })
 
   await t.test(
@@ -162,7 +162,7 @@ const paid = async (t: Test, store: Store): Promise<void> => {
     if (claimed !== undefined) await store.settle([ofLease(claimed, refused)])
     t.same(
       await store
-        .owedDsns(FAR, 1000)
+        .pendingDsns(FAR, 1000)
         .then((all) => all.filter(({ workspaceId }) => workspaceId === at.workspace.id)),
       [],
       'its own refusal owes nothing',

@@ -3,14 +3,14 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import { suppressionList } from '../../src/lifecycle/suppress.js'
 import type { Store } from '../../src/store/port/store.js'
-import {
-  type CredentialRow,
-  type KeyRow,
-  type PoolRow,
-  type SuppressionRow,
-  suppressionList,
-  type UpstreamRow,
+import type {
+  CredentialRow,
+  KeyRow,
+  PoolRow,
+  SuppressionRow,
+  UpstreamRow,
 } from '../../src/store/port/tenants/tenants.js'
 import { eventually } from '../parts/eventually.js'
 import {

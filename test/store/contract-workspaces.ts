@@ -184,7 +184,7 @@ const deletedTests = async (t: Test, store: Store): Promise<void> => {
     if (unbegun !== undefined && unbegun.workspaceId === at.workspace.id)
       t.same(await store.attempting([{ ...unbegun, attempt: 1, upstreamId: 'up_1', at: T0 }]), [false])
     t.same(
-      (await store.owedDsns(T0 + 99 * HOUR, 100)).filter(({ emailId }) => ids.includes(emailId)),
+      (await store.pendingDsns(T0 + 99 * HOUR, 100)).filter(({ emailId }) => ids.includes(emailId)),
       [],
       'nobody is told',
     )

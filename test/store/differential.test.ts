@@ -269,7 +269,7 @@ const dump =
       ],
       [await store.depth({ accountId, workspaceId: null }), await store.heldDepth()].map(inOrder),
       await store.queueCount({ ...scope, poolId: null, domain: null, emailId: null }),
-      await store.owedDsns(START + 9999 * HOUR, 100),
+      await store.pendingDsns(START + 9999 * HOUR, 100),
       (await store.suppressions(grounds[0]?.workspace.id ?? '', null, all)).rows.map(({ email }) => email),
       (await store.workspaces(accountId, all)).rows,
     ]

@@ -1,20 +1,18 @@
 /**
  * NAME      pending-dsns - reports that submitting senders are to get
  */
-import type { DsnPayment, Outcome } from '../../lifecycle/facts.js'
-import { owedReport } from '../../lifecycle/pending-dsn.js'
+import type { SentDsn } from '../../lifecycle/facts.js'
+import { dsnActionOf, isTold, type ToldOutcome, toldKey } from '../../lifecycle/pending-dsn.js'
 import type { Action } from '../../mail/report/report.js'
 import type { SenderDsns } from '../port/sender-dsns.js'
 import type { Log } from './log.js'
 import type { Plain } from './plain.js'
 import type { State } from './state.js'
 
-const toldKey = (recipientId: string, action: Action): string => `sender-dsn:${recipientId}:${action}`
-
 export interface PendingDsns extends Plain<SenderDsns> {
-  owe(change: Pick<Outcome, 'recipientId' | 'seen' | 'at' | 'detail'>, emailId: string, eventId: string): void
+  add(change: ToldOutcome & { readonly recipientId: string }, emailId: string, eventId: string): void
   /** False when not all of it is pending any more; nothing has changed then. */
-  pay(payment: DsnPayment, dsnId: string, now: number): boolean
+  sent(sent: SentDsn, dsnId: string, now: number): boolean
 }
 
 export const createPendingDsns = (state: State, log: Pick<Log, 'add' | 'has'>): PendingDsns => {
@@ -22,22 +20,23 @@ export const createPendingDsns = (state: State, log: Pick<Log, 'add' | 'has'>): 
   const keyOf = (emailId: string, action: Action, recipientId: string): string =>
     `${emailId} ${action} ${recipientId}`
   return {
-    owe({ recipientId, seen, at, detail }, emailId, eventId) {
+    add(change, emailId, eventId) {
+      const { recipientId, at } = change
       const [one, mail] = [recipients.get(recipientId), mails.get(emailId)]
-      const asked = state.workspaces.get(mail?.workspaceId ?? '')?.senderDsn ?? false
-      if (one === null || mail === null || !mail.mailFrom || !asked) return
-      const untracked = detail?.reports === false
-      const action = owedReport({
-        seen,
+      const action = dsnActionOf(change)
+      if (one === null || mail === null || action === null) return
+      const submitted = {
+        mailFrom: mail.mailFrom ?? null,
         notify: one.dsn?.notify ?? null,
-        waited: at - one.queuedAt,
-        untracked,
-      })
-      if (action === null || log.has(toldKey(recipientId, action))) return
+        queuedAt: one.queuedAt,
+        senderDsn: state.workspaces.get(mail.workspaceId)?.senderDsn ?? false,
+      }
+      if (!isTold(action, change, submitted)) return
+      if (log.has(toldKey(recipientId, action))) return
       const key = keyOf(emailId, action, recipientId)
       if (pending.get(key) === null) pending.add(key, { emailId, action, recipientId, eventId, at })
     },
-    pay({ emailId, action, recipientIds }, dsnId, now) {
+    sent({ emailId, action, recipientIds }, dsnId, now) {
       const mail = mails.get(emailId)
       const keys = recipientIds.map((id) => keyOf(emailId, action, id))
       if (mail === null || keys.some((key) => pending.get(key) === null)) return false
@@ -50,7 +49,7 @@ export const createPendingDsns = (state: State, log: Pick<Log, 'add' | 'has'>): 
       }
       return true
     },
-    owedDsns(before, limit) {
+    pendingDsns(before, limit) {
       const groups = new Map<string, ReturnType<typeof pending.where>>()
       for (const row of pending.where(() => true)) {
         const key = `${row.emailId} ${row.action}`

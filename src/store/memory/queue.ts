@@ -99,7 +99,7 @@ const createAccept = (
     if (one.suppressed) {
       const said = { recipientId: one.id, source: 'system', occurredAt: now, reason: 'suppressed' } as const
       const event = log.add(stored, status, said)
-      pending.owe({ recipientId: one.id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
+      pending.add({ recipientId: one.id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
       return
     }
     log.add(stored, status, { recipientId: one.id, source: mail.source, occurredAt: mail.createdAt }, n)
@@ -122,9 +122,9 @@ const createAccept = (
     for (const [i, one] of recipients.entries()) addRecipient(mail, stored, one, i + 1, now)
   }
 
-  return ({ mails, idempotency, pays, now }: Acceptance) => {
+  return ({ mails, idempotency, dsn, now }: Acceptance) => {
     if (idempotency !== null && !isAnswered(idempotency, now)) return 'lock_lost'
-    if (pays && !pending.pay(pays, mails[0]?.id ?? '', now)) return 'lock_lost'
+    if (dsn && !pending.sent(dsn, mails[0]?.id ?? '', now)) return 'lock_lost'
     for (const mail of mails) addMail(mail, now)
     return 'accepted'
   }

@@ -6,14 +6,13 @@ import type { EventSource } from '../../lifecycle/event.js'
 import { MAX_REPORTS } from '../../lifecycle/event.js'
 import type { Outcome, Settled } from '../../lifecycle/facts.js'
 import { covers, holdBack, setFree } from '../../lifecycle/holds.js'
-import { observed } from '../../lifecycle/observed.js'
 import type { Pause } from '../../lifecycle/pauses.js'
 import { leaveSchedule } from '../../lifecycle/schedule.js'
 import { factKey, settle } from '../../lifecycle/sending/settle.js'
+import { endSuppressed, isSuppressing, listsAgainst } from '../../lifecycle/suppress.js'
 import { normalizeAddress } from '../../mail/address.js'
 import { aggregate, type OrderKind, type Status } from '../../mail/status.js'
 import type { HoldRow } from '../port/operations.js'
-import { suppressionList } from '../port/tenants/tenants.js'
 import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'
 import type { Effects, Mail, Recipient, State } from './state.js'
@@ -50,7 +49,7 @@ export const createRecipients = (
   state: State,
   effects: Effects,
   log: Log,
-  pending: Pick<PendingDsns, 'owe'>,
+  pending: Pick<PendingDsns, 'add'>,
 ): Recipients => {
   const { recipients, mails, workspaces, holds } = state
 
@@ -109,7 +108,7 @@ export const createRecipients = (
       const said = { source, occurredAt: at, createdAt: now, attempt, reason, reply, mta, ...rest }
       const eventId = log.add(mail, kind, { recipientId: one.id, ...said })
       keepReport(outcome, mail.id, now, event.applied)
-      if (applied) pending.owe(outcome, mail.id, eventId)
+      if (applied) pending.add(outcome, mail.id, eventId)
     }
     const settled = settledOf(one, mail, { applied, to, emailStatus })
     if (applied) effects.settled.push(settled)
@@ -155,19 +154,13 @@ export const createRecipients = (
       }
     },
     endSuppressed(one, now) {
-      const { source, ignoreSuppressions, mode, workspaceId, accountId } = mailOf(one)
-      if (source === 'system' || ignoreSuppressions === true) return false
-      const lists = [suppressionList(workspaceId, mode), ...(mode === 'live' ? [accountId] : [])]
+      const mail = mailOf(one)
+      const lists = listsAgainst({ ...mail, ignoresSuppressions: mail.ignoreSuppressions === true })
       const email = normalizeAddress(one.address.toLowerCase())
-      const [listed] = state.suppressions.where(
-        (row) =>
-          row.email === email &&
-          lists.includes(row.workspaceId) &&
-          (row.expiresAt === null || row.expiresAt > now),
-      )
-      if (listed === undefined) return false
-      const outcome = { recipientId: one.id, seen: 'suppressed', at: now, source: 'system' } as const
-      return settleOne(observed({ ...outcome, reason: 'suppressed' }))?.applied ?? false
+      const isListed = state.suppressions
+        .where((row) => row.email === email && lists.includes(row.workspaceId))
+        .some(({ expiresAt }) => isSuppressing(expiresAt, now))
+      return isListed && (settleOne(endSuppressed(one.id, now))?.applied ?? false)
     },
   }
 }

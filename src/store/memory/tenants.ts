@@ -1,8 +1,10 @@
 /**
  * NAME      tenants - who is who, and what is suppressed
  */
+
 import type { Page, Rows } from '../../lifecycle/page.js'
 import { isPaused } from '../../lifecycle/pauses.js'
+import { countSends } from '../../lifecycle/rate.js'
 import { numbered } from '../built-in.js'
 import type { Notice } from '../port/log.js'
 import type { Domains } from '../port/tenants/domains.js'
@@ -242,8 +244,7 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
     consume(bucket, window, n, limit) {
       const key = `${bucket} ${window}`
       const before = windows.get(key)?.used ?? 0
-      const allowed = before + n <= limit
-      const used = allowed ? before + n : before
+      const { allowed, used } = countSends(before, n, limit)
       if (n > 0 && allowed && !windows.change(key, { used })) windows.add(key, { used })
       return { allowed, used }
     },

@@ -1,7 +1,7 @@
 /**
  * NAME      upkeep - what is old goes
  */
-import { observed } from '../../lifecycle/observed.js'
+import { expiry, isAged, isOpen, isOverdue } from '../../lifecycle/retention.js'
 import type { Keep, Upkeep } from '../port/upkeep.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import type { Plain } from './plain.js'
@@ -16,16 +16,11 @@ export const createUpkeep = ({
   people,
 }: QueueParts): Pick<Plain<Upkeep>, 'check' | 'sweep' | 'load' | 'clockLead' | 'followClock'> => {
   const { mails, recipients, events, reports, pending } = state
-  const isOpen = ({ counts }: Mail): boolean => counts.scheduled + counts.queued + counts.deferred > 0
-
   const expire = (now: number): number => {
-    const overdue = recipients.where(({ deadline }) => deadline !== null && deadline <= now)
-    for (const { id: recipientId } of overdue) {
-      const reply = { code: 550, enhanced: '4.4.7', text: 'no final report arrived in time' }
-      people.settle(
-        observed({ recipientId, seen: 'expired', at: now, source: 'system', reply, reason: 'lifetime' }),
-      )
-      recipients.change(recipientId, { deadline: null })
+    const overdue = recipients.where(({ deadline }) => isOverdue(deadline, now))
+    for (const { id } of overdue) {
+      people.settle(expiry(id, now))
+      recipients.change(id, { deadline: null })
     }
     return overdue.length
   }
@@ -40,10 +35,11 @@ export const createUpkeep = ({
   }
 
   const retain = (now: number, { bodiesMs, emailsMs }: Keep): number => {
-    const old = mails.where((mail) => !isOpen(mail))
-    const bodies = old.filter((mail) => mail.raw !== null && mail.createdAt < now - bodiesMs)
+    const aged = (before: number) =>
+      mails.where((mail) => isAged({ createdAt: mail.createdAt, isOpen: isOpen(mail.counts) }, before))
+    const bodies = aged(now - bodiesMs).filter(({ raw }) => raw !== null)
     for (const { id } of bodies) mails.change(id, { raw: null, content: null })
-    const gone = old.filter(({ createdAt }) => createdAt < now - emailsMs)
+    const gone = aged(now - emailsMs)
     for (const mail of gone) dropMail(mail)
     return bodies.length + gone.length
   }

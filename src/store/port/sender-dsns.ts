@@ -1,19 +1,18 @@
 /**
- * NAME      port/sender-dsns - reports that we owe to submitting senders
+ * NAME      port/sender-dsns - DSNs that are pending to submitting senders
  * DESCRIPTION
- *   A DSN is owed from the very transaction that changes a status (`settle`, or
- *   `accept` for a suppressed recipient), and paid in the one that accepts the
- *   DSN as a mail (`Acceptance.pays`): so it is made once, whatever crashes
- *   between. Nothing is owed for a mail of a workspace without `senderDsn`, for
- *   one from the null sender, or twice for the same recipient and action.
+ *   A DSN is pending from the very transaction that changes a status (`settle`, or
+ *   `accept` for a suppressed recipient) to the one that accepts the DSN as a mail
+ *   (`Acceptance.dsn`): so it is made once, whatever crashes between. Whether there
+ *   is one is the law's to say (lifecycle/pending-dsn.ts).
  */
 
 import type { Mode } from '../../lifecycle/page.js'
 import type { Reply } from '../../mail/reply.js'
 import type { Action } from '../../mail/report/report.js'
 
-/** What happened to one recipient: the event that made us owe the report. */
-export interface OwedRecipient {
+/** What happened to one recipient: the event that the DSN tells. */
+export interface PendingDsnRecipient {
   readonly recipientId: string
   readonly address: string
   /** What the client asked (RFC 3461), as received. */
@@ -26,8 +25,8 @@ export interface OwedRecipient {
   readonly queuedAt: number
 }
 
-/** One report: an email, an action, and the recipients to which it happened at about the same time. */
-export interface OwedDsn {
+/** One DSN: an email, an action, and the recipients to which it happened at about the same time. */
+export interface PendingDsn {
   readonly emailId: string
   readonly accountId: string
   readonly workspaceId: string
@@ -42,10 +41,10 @@ export interface OwedDsn {
   readonly createdAt: number
   readonly size: number
   readonly requireTls: boolean
-  readonly recipients: readonly OwedRecipient[]
+  readonly recipients: readonly PendingDsnRecipient[]
 }
 
 export interface SenderDsns {
   /** Those to which nothing was added since `before`: recipients that fail together share a report. */
-  owedDsns(before: number, limit: number): Promise<readonly OwedDsn[]>
+  pendingDsns(before: number, limit: number): Promise<readonly PendingDsn[]>
 }

@@ -159,7 +159,7 @@ export const VERBS = {
   carryIn: 'write',
 
   // SenderDsns
-  owedDsns: 'read',
+  pendingDsns: 'read',
 
   // Statistics
   addStatistics: 'write',

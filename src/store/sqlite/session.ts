@@ -12,6 +12,7 @@ import { createAuditReads } from './audit/reads.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
+import { createDsnReads } from './dsn/reads.js'
 import { createHookReads } from './hooks/reads.js'
 import { createIdentityReads } from './identity/reads.js'
 import { createJobReads } from './jobs/jobs.js'
@@ -20,7 +21,6 @@ import { createLogReads } from './log/reads.js'
 import { copyBefore, versionIn } from './migrate/before.js'
 import { createDomainReads } from './operate/domains.js'
 import { createQueueReads } from './operate/queue-reads.js'
-import { createOwedReads } from './owed/owed.js'
 import type { FaultPoint } from './protocol.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
@@ -64,7 +64,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createQueueReads(sql),
     ...createDomainReads(sql),
     ...createCarryReads(sql),
-    ...createOwedReads(sql),
+    ...createDsnReads(sql),
     ...createHookReads(sql),
     ...createStatisticsReads(sql),
     ...createSearchReads(sql),

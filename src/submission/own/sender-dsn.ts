@@ -7,12 +7,12 @@
  *   the null sender, through the workspace's pool: listed like any other, tagged
  *   `dsn_for` with the id of the mail that it is about, whose timeline names it.
  *   Exactly once: the transaction that changes a status notes that a report is
- *   owed, the one that accepts the report strikes it off (store/port/sender-dsns.ts).
- *   No loop: a mail from the null sender never owes one, and its refusal puts no
+ *   pending, the one that accepts the report strikes it off (store/port/sender-dsns.ts).
+ *   No loop: a mail from the null sender never has one, and its refusal puts no
  *   address on a suppression list. It is not counted as a send, and goes to a
  *   suppressed address too, for it is an answer and no mailing.
  * NOTES
- *   What is owed is looked up every two seconds, in a table that is nearly always
+ *   What is pending is looked up every two seconds, in a table that is nearly always
  *   empty; recipients of one mail that fail in the same moment share a report.
  */
 import type { Clock } from '../../base/clock.js'
@@ -24,7 +24,7 @@ import type { NewEmail } from '../../lifecycle/facts.js'
 import { isAscii } from '../../mail/address.js'
 import { type DsnRecipient, dsnSubject, writeDsn } from '../../mail/dsn/write.js'
 import type { Queue } from '../../store/port/queue.js'
-import type { OwedDsn, OwedRecipient, SenderDsns } from '../../store/port/sender-dsns.js'
+import type { PendingDsn, PendingDsnRecipient, SenderDsns } from '../../store/port/sender-dsns.js'
 import type { Tenants } from '../../store/port/tenants/tenants.js'
 import { createRoute, type Route, routed } from '../route.js'
 
@@ -47,46 +47,50 @@ const DSN_TAG = 'dsn_for'
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
-const causeOf = ({ reason, detail }: OwedRecipient): string | null =>
+const causeOf = ({ reason, detail }: PendingDsnRecipient): string | null =>
   reason === 'suppressed'
     ? 'The address is on the suppression list: mail to it failed before, or its owner complained'
     : (textOf(detail?.error) ?? textOf(detail?.diagnostic))
 
-const toRecipient = (owed: OwedDsn, one: OwedRecipient, lifetime: number): DsnRecipient => ({
+const toRecipient = (pending: PendingDsn, one: PendingDsnRecipient, lifetime: number): DsnRecipient => ({
   address: one.address,
   orcpt: one.dsn.orcpt,
   reply: one.reply,
   cause: causeOf(one),
   remoteMta: textOf(one.detail?.remote_mta) ?? one.mta?.host ?? null,
   lastAttempt: one.occurredAt,
-  retryUntil: owed.action === 'delayed' ? one.queuedAt + lifetime : null,
+  retryUntil: pending.action === 'delayed' ? one.queuedAt + lifetime : null,
 })
 
-const toEmail = async (parts: SenderDsnParts, route: Route, owed: OwedDsn): Promise<NewEmail | null> => {
+const toEmail = async (
+  parts: SenderDsnParts,
+  route: Route,
+  pending: PendingDsn,
+): Promise<NewEmail | null> => {
   const { store, config, clock } = parts
-  const workspace = await store.workspace(owed.accountId, owed.workspaceId)
+  const workspace = await store.workspace(pending.accountId, pending.workspaceId)
   if (workspace === null) return null
   const now = clock.now()
   const id = newId('em', now)
   const messageId = `<${id}@${config.hostname}>`
   // what may not travel without TLS is not sent around whole (RFC 8689, section 5)
-  const mayBeWhole = owed.ret === 'FULL' && !owed.requireTls && owed.size <= LARGEST_RETURNED
-  const whole = owed.action === 'failed' && mayBeWhole
-  const { subject } = owed
+  const mayBeWhole = pending.ret === 'FULL' && !pending.requireTls && pending.size <= LARGEST_RETURNED
+  const whole = pending.action === 'failed' && mayBeWhole
+  const { subject } = pending
   const raw = writeDsn({
     messageId,
     hostname: config.hostname,
     now,
-    action: owed.action,
-    sender: owed.mailFrom,
-    envid: owed.envid,
-    arrivedAt: owed.createdAt,
-    recipients: owed.recipients.map((one) => toRecipient(owed, one, config.relay.lifetime)),
-    original: { messageId: owed.messageId, subject, raw: await store.body(owed.emailId), whole },
+    action: pending.action,
+    sender: pending.mailFrom,
+    envid: pending.envid,
+    arrivedAt: pending.createdAt,
+    recipients: pending.recipients.map((one) => toRecipient(pending, one, config.relay.lifetime)),
+    original: { messageId: pending.messageId, subject, raw: await store.body(pending.emailId), whole },
   })
   const recipient = {
     id: newRecipientId(now),
-    address: owed.mailFrom,
+    address: pending.mailFrom,
     kind: 'to',
     suppressed: false,
     // a report on a report is nobody's wish (RFC 3461, section 6.2)
@@ -94,53 +98,53 @@ const toEmail = async (parts: SenderDsnParts, route: Route, owed: OwedDsn): Prom
   } as const
   return {
     id,
-    accountId: owed.accountId,
-    workspaceId: owed.workspaceId,
-    mode: owed.mode,
+    accountId: pending.accountId,
+    workspaceId: pending.workspaceId,
+    mode: pending.mode,
     source: 'system',
     from: `Mail Delivery System <MAILER-DAEMON@${config.hostname}>`,
-    to: [owed.mailFrom],
+    to: [pending.mailFrom],
     cc: [],
     bcc: [],
     replyTo: [],
-    subject: dsnSubject(owed.action, subject),
-    tags: [{ name: DSN_TAG, value: owed.emailId }],
+    subject: dsnSubject(pending.action, subject),
+    tags: [{ name: DSN_TAG, value: pending.emailId }],
     attachments: [],
     messageId,
     scheduledAt: null,
     createdAt: now,
-    ...routed(await route(workspace, owed.mode), [recipient]),
+    ...routed(await route(workspace, pending.mode), [recipient]),
     raw,
-    needsSmtpUtf8: !isAscii(owed.mailFrom),
+    needsSmtpUtf8: !isAscii(pending.mailFrom),
     content: null,
     envid: null,
     ret: null,
     mailFrom: '',
-    requireTls: owed.requireTls,
+    requireTls: pending.requireTls,
   }
 }
 
-/** Writes one report and pays for it; what another process paid meanwhile is left alone. */
-const pay = async (parts: SenderDsnParts, route: Route, owed: OwedDsn): Promise<void> => {
+/** Writes one DSN and accepts it; what another process sent meanwhile is left alone. */
+const send = async (parts: SenderDsnParts, route: Route, pending: PendingDsn): Promise<void> => {
   const { store, clock, log } = parts
-  const mail = await toEmail(parts, route, owed)
+  const mail = await toEmail(parts, route, pending)
   if (mail === null) return
-  const { emailId, action } = owed
-  const pays = { emailId, action, recipientIds: owed.recipients.map(({ recipientId }) => recipientId) }
-  const result = await store.accept({ mails: [mail], idempotency: null, pays, now: clock.now() })
+  const { emailId, action } = pending
+  const dsn = { emailId, action, recipientIds: pending.recipients.map(({ recipientId }) => recipientId) }
+  const result = await store.accept({ mails: [mail], idempotency: null, dsn, now: clock.now() })
   if (result === 'accepted') log.info({ event: 'sender_dsn', email: emailId, action, dsn: mail.id })
 }
 
-/** Looks for what is owed until there is no more. */
-const payOwed = async (parts: SenderDsnParts, route: Route, before: number): Promise<void> => {
+/** Looks for what is pending until there is no more. */
+const sendPending = async (parts: SenderDsnParts, route: Route, before: number): Promise<void> => {
   const tried = new Set<string>()
   for (;;) {
-    const owed = parts.accepting() ? await parts.store.owedDsns(before, AT_ONCE) : []
-    const fresh = owed.filter(({ emailId, action }) => !tried.has(`${emailId} ${action}`))
+    const pending = parts.accepting() ? await parts.store.pendingDsns(before, AT_ONCE) : []
+    const fresh = pending.filter(({ emailId, action }) => !tried.has(`${emailId} ${action}`))
     if (fresh.length === 0) return
     for (const one of fresh) {
       tried.add(`${one.emailId} ${one.action}`)
-      await pay(parts, route, one)
+      await send(parts, route, one)
     }
   }
 }
@@ -151,7 +155,7 @@ export const createSenderDsns = (parts: SenderDsnParts): Service => {
   let timer: NodeJS.Timeout | null = null
   let round: Promise<void> | null = null
   const look = (): void => {
-    round ??= payOwed(parts, route, clock.now() - every)
+    round ??= sendPending(parts, route, clock.now() - every)
       .catch((error: Error) => log.error({ event: 'sender_dsn_failed', error: error.message }))
       .finally(() => {
         round = null

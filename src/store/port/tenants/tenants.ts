@@ -6,6 +6,7 @@
  *   relay/'s configuration. The rest of the port is in port/store.ts.
  */
 import type { Mode, Page, Rows } from '../../../lifecycle/page.js'
+import type { WindowCount } from '../../../lifecycle/rate.js'
 import type { AlarmSettings, RaisedAlarms } from '../watch/alarms.js'
 import type { SoftLimits } from '../watch/soft-bounces.js'
 import type { DomainRoute, Routing } from './routes.js'
@@ -160,14 +161,6 @@ export interface KnownPool extends PoolRow {
   readonly follows: string | null
 }
 
-/**
- * Whose list a suppression stands on. Live and test mail have lists of their own, so that
- * nothing done in a test silences anyone; the account's own id names the list that holds
- * for the live mail of all its workspaces.
- */
-export const suppressionList = (workspaceId: string, mode: Mode): string =>
-  mode === 'live' ? workspaceId : `${workspaceId}/test`
-
 /** `soft_bounce`: it is not dead, and its workspace wants no more of it. */
 export const SUPPRESSION_ORIGINS = ['manual', 'bounce', 'soft_bounce', 'complaint', 'import'] as const
 
@@ -184,13 +177,6 @@ export interface SuppressionRow {
   readonly reason: string | null
   readonly expiresAt: number | null
   readonly createdAt: number
-}
-
-export interface WindowCount {
-  /** True when the whole of `n` fitted; a refused request leaves the count as it was. */
-  readonly allowed: boolean
-  /** Used in this window, after this call. */
-  readonly used: number
 }
 
 export type Written = 'done' | 'not_unique'

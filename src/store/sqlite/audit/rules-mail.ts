@@ -2,11 +2,11 @@
  * NAME      rules-mail - what is done to mail that waits, and to suppressions
  */
 
+import { suppressionList } from '../../../lifecycle/suppress.js'
 import type { EmailScope } from '../../port/ledger.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import type { AuditDetail } from '../../port/tenants/audit.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import { suppressionList } from '../../port/tenants/tenants.js'
 import type { Row } from '../connect.js'
 import { LOTS } from '../schema/lots.js'
 import { INCIDENTS } from '../watch/incident-step.js'

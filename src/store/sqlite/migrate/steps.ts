@@ -16,13 +16,13 @@
 import { LINE_ENDINGS_STEP } from '../audit/line-endings-step.js'
 import { AUDIT_STEP } from '../audit/step.js'
 import type { Db } from '../connect.js'
+import { SENDER_DSNS_STEP } from '../dsn/step.js'
 import { HOOKS_STEP } from '../hooks/tables.js'
 import { IDENTITY_STEP } from '../identity/step.js'
 import { JOBS_STEP } from '../jobs/jobs.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
 import { REST_STEP } from '../operate/pauses.js'
 import { QUEUE_ORDERS_STEP, SUSPENDED_STEP } from '../operate/suspend-step.js'
-import { OWED_STEP } from '../owed/step.js'
 import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { DOMAINS_STEP } from '../schema/domains.js'
 import { LOTS_STEP } from '../schema/lots.js'
@@ -281,7 +281,7 @@ export const STEPS: readonly Step[] = [
   LISTS,
   DOMAINS_STEP,
   PEPPER_STEP,
-  OWED_STEP,
+  SENDER_DSNS_STEP,
   KEEPING_STEP,
   REQUIRE_TLS_STEP,
   LOTS_STEP,

@@ -10,7 +10,7 @@
  * NOTES
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
-import { suppressionList } from '../../port/tenants/tenants.js'
+import { suppressionList } from '../../../lifecycle/suppress.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'

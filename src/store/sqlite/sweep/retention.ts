@@ -6,6 +6,7 @@
  *   where old rows can stand, so what is young is not looked at. Mail that is
  *   under way stays, whatever its age.
  */
+import { isAged } from '../../../lifecycle/retention.js'
 import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../order/days.js'
 import { dayStart } from '../order/ord.js'
 import type { Unindex } from '../search/write.js'
@@ -37,6 +38,7 @@ export interface Dropped {
   readonly again: boolean
 }
 
+/** As isOpen of the law. */
 const OPEN = '(scheduled + queued + deferred > 0) AS open'
 
 const prepare = ({ db }: WriteContext) => ({
@@ -76,7 +78,8 @@ const prepare = ({ db }: WriteContext) => ({
 /** Places to go over, and what to do there. */
 interface Stretch extends Range {
   page(from: number, to: number): readonly Aged[]
-  isOld(row: Aged): boolean
+  /** What was created earlier is old. */
+  readonly before: number
   drop(row: Aged): void
   /** No row of it is left to look at. */
   done(): void
@@ -89,8 +92,9 @@ const createWalk = (begin: () => Stretch[]) => {
   return (): { readonly removed: number; readonly again: boolean } => {
     if (left.length === 0) left = begin()
     for (let stretch = left[0]; stretch !== undefined; stretch = left[0]) {
+      const { before } = stretch
       const rows = stretch.page(Math.max(from, stretch.from), stretch.to)
-      const old = rows.filter((row) => row.open === 0 && stretch?.isOld(row))
+      const old = rows.filter((row) => isAged({ createdAt: row.created_at, isOpen: row.open === 1 }, before))
       for (const row of old) stretch.drop(row)
       from = (rows.at(-1)?.at ?? 0) + 1
       if (rows.length < STEP) {
@@ -115,7 +119,7 @@ export const createRetention = (context: WriteContext, unindex: Unindex) => {
   const bodyStretches = (before: number): Stretch[] => {
     const common = {
       page: (from: number, to: number) => sql.bodies.all(from, to),
-      isOld: (row: Aged) => row.created_at < before,
+      before,
       drop: (row: Aged) => dropBody(row.body, row.id),
     }
     const carried = sql.carried.all().filter((one) => one.created_from < before)
@@ -148,7 +152,7 @@ export const createRetention = (context: WriteContext, unindex: Unindex) => {
       return {
         ...range,
         page: (from: number, to: number) => sql.emails.all(from, to),
-        isOld: (row: Aged) => row.created_at < before,
+        before,
         drop: dropEmail,
         done: () => {
           sql.forgetDay.run(day.day, end, start, end)

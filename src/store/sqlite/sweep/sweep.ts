@@ -4,13 +4,12 @@
  *   Each step is one verb among others and looks at a page of rows, so a purge
  *   never holds the writer for long; the caller repeats while there is more.
  *   The caller unlinks body files when the step that dropped their rows is
- *   committed. A mail deferred by a report whose deadline passed has expired
- *   (4.4.7): some MTAs never report the end.
+ *   committed.
  */
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
-import { observed } from '../../../lifecycle/observed.js'
+import { expiry, logFloor, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import { createAuditSweep } from '../audit/write.js'
@@ -29,7 +28,6 @@ import { createReportSweep } from '../write/reports.js'
 import { createRetention } from './retention.js'
 
 const STEP = 200
-const WINDOW_KEPT_MS = 3600_000
 
 const prepare = (context: WriteContext) => {
   const { db } = context
@@ -55,16 +53,6 @@ const prepare = (context: WriteContext) => {
     unlist: db.prepare('DELETE FROM suppressions WHERE id = ?'),
   }
 }
-
-const expiry = (recipientId: string, now: number): Outcome =>
-  observed({
-    recipientId,
-    seen: 'expired',
-    at: now,
-    source: 'system',
-    reply: { code: 550, enhanced: '4.4.7', text: 'no final report arrived in time' },
-    reason: 'lifetime',
-  })
 
 export const createSweepStep = (
   context: WriteContext,
@@ -103,7 +91,7 @@ export const createSweepStep = (
 
   /** Marks below the new floor are too old; what has no mail goes. */
   const raiseFloor = (now: number, logMs: number): number => {
-    const floor = ordAt(Math.min(now, timeOf(sql.last.get() ?? 0)) - logMs)
+    const floor = ordAt(logFloor(now, timeOf(sql.last.get() ?? 0), logMs))
     sql.floor.run(floor)
     return sql.notices.run(floor).changes
   }

@@ -8,7 +8,8 @@
  *   are written within a second. A bucket seen for the first time starts from
  *   what the disk remembers.
  */
-import type { WindowCount } from '../../port/tenants/tenants.js'
+
+import { countSends, type WindowCount } from '../../../lifecycle/rate.js'
 import type { Used } from '../protocol.js'
 
 export interface Window {
@@ -66,13 +67,12 @@ export const createWindow = (
   return {
     consume(bucket, window, n, limit) {
       const counts = countsOf(bucket, window)
-      const before = counts.get(window) ?? 0
-      const allowed = before + n <= limit
-      const used = allowed ? before + n : before
-      if (!allowed || n === 0) return { allowed, used }
-      counts.set(window, used)
-      grant(bucket, window, n)
-      return { allowed, used }
+      const count = countSends(counts.get(window) ?? 0, n, limit)
+      if (count.allowed && n > 0) {
+        counts.set(window, count.used)
+        grant(bucket, window, n)
+      }
+      return count
     },
     flush,
   }

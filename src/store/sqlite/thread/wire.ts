@@ -9,10 +9,10 @@
 import type {
   Acceptance,
   Claimed,
-  DsnPayment,
   DsnRequest,
   IdempotentAnswer,
   NewEmail,
+  SentDsn,
 } from '../../../lifecycle/facts.js'
 
 /** Above this a body is not copied into the shared buffer. */
@@ -75,7 +75,7 @@ const RAW = 17
 export interface WireAcceptance {
   readonly mails: readonly MailArray[]
   readonly idempotency: IdempotentAnswer | null
-  readonly pays: DsnPayment | null
+  readonly dsn: SentDsn | null
   readonly now: number
   /** Mails whose bodies are in files already, and come with empty bytes: their sizes by id. */
   readonly beside?: Readonly<Record<string, number>>
@@ -163,7 +163,7 @@ export const toWire = (batch: Acceptance, beside?: Readonly<Record<string, numbe
     toMailArray(beside?.[mail.id] === undefined ? mail : { ...mail, raw: NOTHING }),
   ),
   idempotency: batch.idempotency,
-  pays: batch.pays ?? null,
+  dsn: batch.dsn ?? null,
   now: batch.now,
   ...(beside && { beside }),
 })

@@ -12,10 +12,10 @@ import type { AcceptResult, IdempotentAnswer } from '../../../lifecycle/facts.js
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { aggregate } from '../../../mail/status.js'
+import type { PendingDsns } from '../dsn/pending.js'
 import { scopeOf } from '../log/codec.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/days.js'
-import type { Owing } from '../owed/owe.js'
 import {
   type ClaimedArray,
   fromMailArray,
@@ -112,7 +112,7 @@ export const createAccept = (
   context: WriteContext,
   addEvent: AddEvent,
   holdRecipients: HoldRecipients,
-  owing: Owing,
+  dsns: PendingDsns,
   noteDay: NoteDay,
 ) => {
   const sql = prepare(context)
@@ -180,7 +180,7 @@ export const createAccept = (
     addRow(mail, place.ord, recipient, number, state, now)
     if (recipient.suppressed) {
       const event = addEvent(plainEvent(place, id, status, 'system', now, state.reason))
-      owing.owe({ recipientId: id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
+      dsns.add({ recipientId: id, seen: 'suppressed', at: now, detail: null }, mail.id, event)
     }
     if (hold !== null) holdRecipients.hold({ id, email_id: mail.id, status, due_at: state.dueAt }, hold, now)
     else if (hot)
@@ -232,7 +232,7 @@ export const createAccept = (
   return (batch: WireAcceptance): AcceptResult => {
     if (batch.idempotency !== null && !answered(batch.idempotency, batch.now)) return 'lock_lost'
     const [first] = batch.mails
-    if (batch.pays !== null && !owing.pay(batch.pays, first?.[0] ?? '', batch.now)) return 'lock_lost'
+    if (batch.dsn !== null && !dsns.sent(batch.dsn, first?.[0] ?? '', batch.now)) return 'lock_lost'
     for (const flat of batch.mails) {
       const mail = fromMailArray(flat)
       addEmail(mail, batch.beside?.[mail.id] ?? mail.raw.byteLength, batch.now)

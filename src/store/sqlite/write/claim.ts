@@ -9,7 +9,7 @@
  */
 import { circle, type Drawn, deal } from '../../../lifecycle/sending/claim.js'
 import type { Status } from '../../../mail/status.js'
-import type { Silence } from '../operate/end-suppressed.js'
+import type { EndSuppressed } from '../operate/end-suppressed.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { Pauses } from '../operate/pauses.js'
 import { createPairs } from '../read/depth.js'
@@ -79,7 +79,7 @@ export const createClaim = (
   leases: Leases,
   appointments: Appointments,
   holdRecipients: HoldRecipients,
-  endSuppressed: Silence,
+  endSuppressed: EndSuppressed,
 ) => {
   const sql = prepare(context)
   const pairs = createPairs(createStatements(context.db))

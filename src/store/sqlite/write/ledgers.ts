@@ -9,7 +9,9 @@
  *   adds here what it granted, a process without a daemon counts here directly.
  */
 
-import type { Rates, SuppressionRow, Suppressions, WindowCount } from '../../port/tenants/tenants.js'
+import { countSends } from '../../../lifecycle/rate.js'
+import { isSuppressing } from '../../../lifecycle/suppress.js'
+import type { Rates, SuppressionRow, Suppressions } from '../../port/tenants/tenants.js'
 import type { Writes } from '../../port/verbs.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Db, Row } from '../connect.js'
@@ -39,7 +41,7 @@ export const createSuppressionWrites = (
   return {
     addSuppression(row) {
       const held = found(row.workspaceId, row.email)
-      if (held !== null && (held.expiresAt === null || held.expiresAt > row.createdAt)) return held
+      if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
       if (held !== null) {
         remove.run(held.id)
         tell.removed(held, 'expired', row.createdAt)
@@ -71,11 +73,10 @@ export const createWindowWrites = (db: Db, now: () => number): Writes<Rates> & P
      ON CONFLICT (bucket, span) DO UPDATE SET used = used + excluded.used`,
   )
   return {
-    consume(bucket, window, n, limit): WindowCount {
-      const before = used.get(bucket, window) ?? 0
-      const allowed = before + n <= limit
-      if (allowed && n > 0) add.run(bucket, window, n, now())
-      return { allowed, used: allowed ? before + n : before }
+    consume(bucket, window, n, limit) {
+      const count = countSends(used.get(bucket, window) ?? 0, n, limit)
+      if (count.allowed && n > 0) add.run(bucket, window, n, now())
+      return count
     },
     addUsed(granted) {
       for (const [bucket, window, n] of granted) add.run(bucket, window, n, now())

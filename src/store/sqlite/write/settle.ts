@@ -15,8 +15,8 @@ import {
   settle,
 } from '../../../lifecycle/sending/settle.js'
 import type { Status } from '../../../mail/status.js'
+import type { PendingDsns } from '../dsn/pending.js'
 import { scopeOf } from '../log/codec.js'
-import type { Owing } from '../owed/owe.js'
 import type { OutcomeCounts } from '../watch/outcome-counts.js'
 import type { Bounced } from '../watch/soft-bounces.js'
 import type { WriteContext } from './context.js'
@@ -87,7 +87,7 @@ type Statements = ReturnType<typeof prepare>
 export interface SettleParts {
   readonly addEvent: AddEvent
   readonly fold: Fold
-  readonly owing: Owing
+  readonly dsns: PendingDsns
   readonly counts: Pick<OutcomeCounts, 'note'>
   readonly softBounce: (outcome: Outcome, row: Bounced, now: number) => void
   readonly now: () => number
@@ -148,7 +148,7 @@ const loadFacts = (sql: Statements, fold: Fold, outcome: Outcome, row: Found): S
 }
 
 const createApply = (context: WriteContext, sql: Statements, parts: SettleParts) => {
-  const { addEvent, fold, owing, counts, softBounce } = parts
+  const { addEvent, fold, dsns, counts, softBounce } = parts
   const keepReport = createKeepReport(context.db)
   const writeRecipient = createWriteRecipient(context, sql)
 
@@ -181,7 +181,7 @@ const createApply = (context: WriteContext, sql: Statements, parts: SettleParts)
       more: { reply, mta, detail: event.detail },
     })
     if (outcome.report !== undefined) keepReport(ord, outcome.report, now, event.applied)
-    if (changes.applied) owing.owe(outcome, emailId, place)
+    if (changes.applied) dsns.add(outcome, emailId, place)
     if (changes.counted) counts.note(outcome, address)
     if (changes.bounced) softBounce(outcome, { email_id: emailId, workspace, address }, outcome.at)
   }

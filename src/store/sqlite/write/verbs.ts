@@ -10,6 +10,7 @@ import { createSuppressionEvents } from '../../suppression-events.js'
 import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
+import { createPendingDsns } from '../dsn/pending.js'
 import { createEndpointWrites } from '../hooks/endpoints.js'
 import { createPostWrites } from '../hooks/posts.js'
 import { createIdentityWrites } from '../identity/write.js'
@@ -23,7 +24,6 @@ import { createOrders, movingOrder } from '../operate/orders.js'
 import { createSuspend } from '../operate/suspend.js'
 import { createTimes } from '../operate/times.js'
 import { createDayNotes } from '../order/days.js'
-import { createOwing } from '../owed/owe.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
 import { createSearchWrites, createUnindex } from '../search/write.js'
@@ -52,7 +52,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const addNotice = createAddNotice(context)
   const noteDay = createDayNotes(context)
   const fold = createFold(context.db)
-  const owing = createOwing(context.db, addEvent)
+  const dsns = createPendingDsns(context.db, addEvent)
   const holdRecipients = createHoldRecipients(context, addEvent)
   const leases = createLeases(context, addEvent, alone)
   const appointments = createAppointments(context, addEvent, fold)
@@ -61,13 +61,13 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const lists = createSuppressionWrites(context, listings, systemClock.now)
   const { addSuppression } = lists
   const softBounce = createSoftBounces(context, addSuppression)
-  const settle = createSettle(context, { addEvent, fold, owing, counts, softBounce, now: systemClock.now })
+  const settle = createSettle(context, { addEvent, fold, dsns, counts, softBounce, now: systemClock.now })
   const unindex = createUnindex(context.db)
   const orders = createOrders(context, holdRecipients, settle, unindex)
   const incidents = createIncidentWrites(context, { counts, tell: listings, addSuppression, addNotice })
   const tenants = createTenantWrites(context)
   return {
-    accept: createAccept(context, addEvent, holdRecipients, owing, noteDay),
+    accept: createAccept(context, addEvent, holdRecipients, dsns, noteDay),
     claim: createClaim(
       context,
       leases,

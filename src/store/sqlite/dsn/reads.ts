@@ -1,16 +1,16 @@
 /**
- * NAME      owed - reading the reports that senders are owed
+ * NAME      reads - DSNs that are pending
  * DESCRIPTION
  *   The table holds seconds' worth of rows, in the order in which they are
  *   grouped: a report is one email and one action.
  */
 import type { Action } from '../../../mail/report/report.js'
-import type { OwedDsn, OwedRecipient } from '../../port/sender-dsns.js'
+import type { PendingDsn, PendingDsnRecipient } from '../../port/sender-dsns.js'
 import type { Row } from '../connect.js'
 import { createUnpackMore, type More } from '../log/codec.js'
 import type { Statements } from '../read/statements.js'
 
-const toRecipient = (row: Row, unpackMore: (text: string | null) => More): OwedRecipient => ({
+const toRecipient = (row: Row, unpackMore: (text: string | null) => More): PendingDsnRecipient => ({
   recipientId: row.id as string,
   address: row.address as string,
   dsn: { notify: row.notify as string | null, orcpt: row.orcpt as string | null },
@@ -20,8 +20,8 @@ const toRecipient = (row: Row, unpackMore: (text: string | null) => More): OwedR
   ...unpackMore(row.more as string | null),
 })
 
-export const createOwedReads = (sql: Statements) => ({
-  owedDsns(before: number, limit: number): readonly OwedDsn[] {
+export const createDsnReads = (sql: Statements) => ({
+  pendingDsns(before: number, limit: number): readonly PendingDsn[] {
     const unpackMore = createUnpackMore(sql)
     return sql(
       `SELECT o.action, e.id, e.test, e.mail_from, e.envid, e.ret, e.message_id, e.subject, e.created_at, e.size, e.require_tls,

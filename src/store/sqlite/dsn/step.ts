@@ -1,11 +1,11 @@
 /**
- * NAME      step - who submitted a mail, and what reports its sender is owed
+ * NAME      step - who submitted a mail, and the DSNs that are pending to its sender
  * DESCRIPTION
  *   `mail_from` is what an SMTP client said at MAIL; '' is the null sender of
  *   our own reports; null is mail of the API. A row of `owed_dsns` lives from the
- *   settlement that owes a report to the acceptance that pays it, seconds.
+ *   settlement of which the sender must hear to the acceptance of the DSN, seconds.
  */
-export const OWED_STEP = `
+export const SENDER_DSNS_STEP = `
 ALTER TABLE emails ADD COLUMN mail_from TEXT;
 CREATE TABLE owed_dsns (
   email_id TEXT NOT NULL,

@@ -1,0 +1,73 @@
+/**
+ * NAME      pending - DSNs to senders, from the change to the mail that tells it
+ * DESCRIPTION
+ *   `add` runs inside the verb that writes an event, `sent` inside the one that accepts
+ *   the DSN as a mail; each is one transaction with what it goes with. The timeline's
+ *   event of the second has a dedupe key for each recipient and action, which is how we
+ *   know later what was told already.
+ */
+
+import type { SentDsn } from '../../../lifecycle/facts.js'
+import { dsnActionOf, isTold, type ToldOutcome, toldKey } from '../../../lifecycle/pending-dsn.js'
+import type { Db } from '../connect.js'
+import { NOTHING } from '../log/codec.js'
+import type { AddEvent } from '../write/events.js'
+
+type SubmittedArray = [mailFrom: string | null, notify: string | null, queuedAt: number, senderDsn: number]
+
+export interface PendingDsns {
+  /** Notes what the sender must hear of this change, if anything. */
+  add(change: ToldOutcome & { readonly recipientId: string }, emailId: string, event: number): void
+  /** False when not all of it was pending any more; nothing has changed then. */
+  sent(sent: SentDsn, dsnId: string, now: number): boolean
+}
+
+export const createPendingDsns = (db: Db, addEvent: AddEvent): PendingDsns => {
+  const submitted = db
+    .prepare<[string], SubmittedArray>(
+      `SELECT e.mail_from, r.notify, r.queued_at, w.sender_dsn FROM recipients r
+         JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`,
+    )
+    .raw()
+  const known = db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck()
+  const insert = db.prepare('INSERT OR IGNORE INTO owed_dsns VALUES (?, ?, ?, ?, ?)')
+  const pending = db
+    .prepare<[string, string, string], number>(
+      'SELECT 1 FROM owed_dsns WHERE email_id = ? AND action = ? AND recipient_id = ?',
+    )
+    .pluck()
+  const remove = db.prepare('DELETE FROM owed_dsns WHERE email_id = ? AND action = ? AND recipient_id = ?')
+
+  return {
+    add(change, emailId, event) {
+      const action = dsnActionOf(change)
+      const row = action === null ? undefined : submitted.get(change.recipientId)
+      if (action === null || row === undefined) return
+      const [mailFrom, notify, queuedAt, senderDsn] = row
+      if (!isTold(action, change, { mailFrom, notify, queuedAt, senderDsn: senderDsn === 1 })) return
+      if (known.get(toldKey(change.recipientId, action)) !== undefined) return
+      insert.run(emailId, action, change.recipientId, event, change.at)
+    },
+    sent({ emailId, action, recipientIds }, dsnId, now) {
+      if (recipientIds.some((id) => pending.get(emailId, action, id) === undefined)) return false
+      for (const recipientId of recipientIds) {
+        remove.run(emailId, action, recipientId)
+        addEvent({
+          mail: emailId,
+          recipientId,
+          status: 'sender_notified',
+          change: false,
+          source: 'system',
+          occurredAt: now,
+          now,
+          attempt: null,
+          applied: true,
+          reason: null,
+          dedupe: toldKey(recipientId, action),
+          more: { ...NOTHING, detail: { action, dsn: dsnId } },
+        })
+      }
+      return true
+    },
+  }
+}
