@@ -24,7 +24,7 @@ const BACK: readonly (readonly [from: string, to: string])[] = [
   ['store/sqlite/operate/erase.ts', 'store/sqlite/write/reports.ts'],
   ['store/sqlite/operate/hold-recipient.ts', 'store/sqlite/write/events.ts'],
   ['store/sqlite/operate/times.ts', 'store/sqlite/write/lease.ts'],
-  ['store/sqlite/owed/owe.ts', 'store/sqlite/write/events.ts'],
+  ['store/sqlite/dsn/pending.ts', 'store/sqlite/write/events.ts'],
 ]
 
 const files = (dir: string): string[] =>

@@ -87,6 +87,13 @@ t.test('what came after the order is not purged', async (t) => {
   }
 })
 
+t.test('what needs no route goes without one, and what needs one does not', async (t) => {
+  t.equal(effectOf(IN.waiting, { action: 'hold', now: NOW }), 'hold')
+  t.equal(effectOf(IN.leased, { action: 'purge', now: NOW }), 'end')
+  t.equal(effectOf(IN.leased, { action: 'reroute', now: NOW }), null)
+  t.equal(effectOf({ ...WAITING, isSandbox: true }, { action: 'purge', now: NOW }), 'end', 'unless told so')
+})
+
 t.test('release', async (t) => {
   const release = (over: Partial<OrderFacts<string>>, terms: Partial<OrderTerms<string>> = {}) =>
     effectOf({ ...IN.held, ...over }, { action: 'release', now: NOW, ...terms })

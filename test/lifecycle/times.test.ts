@@ -94,6 +94,7 @@ t.test('at a start', async (t) => {
     heldAt: NOW,
     updatedAt: NOW,
   })
+  t.equal(adjustTimes({ ...WAITS, updatedAt: NOW, dueAt: NOW - 5 }, start).dueAt, NOW - 5, 'written just now')
   t.equal(adjustTimes({ ...future, dueAt: NOW + 4_000 }, start).dueAt, NOW, 'it was due when it was written')
   t.equal(adjustTimes({ ...future, dueAt: NOW + 60_000 }, start).dueAt, NOW + LONGEST)
 })
