@@ -1,11 +1,12 @@
 /**
  * NAME      operations - what is done to the queue by whoever runs it
  */
-import { covers } from '../../lifecycle/holds.js'
+
 import { observed } from '../../lifecycle/observed.js'
-import { effectOf, stateOf } from '../../lifecycle/orders.js'
-import { moved } from '../../lifecycle/pauses.js'
-import { adjustTimes } from '../../lifecycle/times.js'
+import { covers } from '../../lifecycle/waiting/holds.js'
+import { effectOf, stateOf } from '../../lifecycle/waiting/orders.js'
+import { moved } from '../../lifecycle/waiting/pauses.js'
+import { adjustTimes } from '../../lifecycle/waiting/times.js'
 import { domainOf } from '../../mail/address.js'
 import {
   AGE_EDGES,

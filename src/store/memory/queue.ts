@@ -4,10 +4,10 @@
 
 import { toRfc3339 } from '../../base/clock.js'
 import type { Acceptance, Claimed, IdempotentAnswer, LeaseRef, NewEmail } from '../../lifecycle/facts.js'
-import { isAway } from '../../lifecycle/holds.js'
 import { ANSWER_KEPT_MS } from '../../lifecycle/idempotency.js'
-import { waitsSince } from '../../lifecycle/pauses.js'
-import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../lifecycle/schedule.js'
+import { isAway } from '../../lifecycle/waiting/holds.js'
+import { waitsSince } from '../../lifecycle/waiting/pauses.js'
+import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../lifecycle/waiting/schedule.js'
 import { aggregate, emptyCounts } from '../../mail/status.js'
 import type { EmailScope } from '../port/ledger.js'
 import type { Queue, Schedule } from '../port/queue.js'

@@ -3,8 +3,8 @@
  */
 
 import type { Page, Rows } from '../../lifecycle/page.js'
-import { isPaused } from '../../lifecycle/pauses.js'
 import { countSends } from '../../lifecycle/rate.js'
+import { isPaused } from '../../lifecycle/waiting/pauses.js'
 import { numbered } from '../built-in.js'
 import type { Notice } from '../port/log.js'
 import type { Domains } from '../port/tenants/domains.js'

@@ -9,8 +9,8 @@
  *   depth holds nobody up; cut off in the middle, the same order finishes the rest.
  */
 
-import type { Scope } from '../../lifecycle/holds.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
+import type { Scope } from '../../lifecycle/waiting/holds.js'
 import type { Status } from '../../mail/status.js'
 import type { Routing } from './tenants/routes.js'
 

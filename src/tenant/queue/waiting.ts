@@ -8,8 +8,8 @@
  *   words; `more` and `remedy` are for those who may mend it.
  */
 import type { Clock } from '../../base/clock.js'
-import { isAway } from '../../lifecycle/holds.js'
 import { AMBIGUOUS } from '../../lifecycle/recipient.js'
+import { isAway } from '../../lifecycle/waiting/holds.js'
 import { WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
 import type { HoldRow, Operations, QueueEntry } from '../../store/port/operations.js'

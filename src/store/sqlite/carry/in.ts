@@ -8,7 +8,7 @@
  *   Any other mail, and each event, gets a place of its own here.
  */
 
-import { isAway } from '../../../lifecycle/holds.js'
+import { isAway } from '../../../lifecycle/waiting/holds.js'
 import type { Fields } from '../../port/carry.js'
 import { type CarriedMail, type CarryResult, type CarryTarget, EXPORTED, MOVED } from '../../port/carry.js'
 import { createAddCarried } from '../log/carried.js'

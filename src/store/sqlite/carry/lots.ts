@@ -8,8 +8,8 @@
  */
 import { Fault } from '../../../base/fault.js'
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
-import { isAway } from '../../../lifecycle/holds.js'
 import { observed } from '../../../lifecycle/observed.js'
+import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { type LotRow, type LotState, MOVED } from '../../port/carry.js'
 import type { QueueScope } from '../../port/operations.js'
 import type { Holdable, HoldRecipients } from '../operate/hold-recipient.js'

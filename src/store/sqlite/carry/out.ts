@@ -2,7 +2,7 @@
  * NAME      out - exported mail, as it will be carried
  */
 
-import { isAway } from '../../../lifecycle/holds.js'
+import { isAway } from '../../../lifecycle/waiting/holds.js'
 import type { CarriedMail, Fields } from '../../port/carry.js'
 import { EXPORTED, type LotRow } from '../../port/carry.js'
 import type { Row } from '../connect.js'

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Writes what the law says of a hold, with the event that tells it.
  */
-import { type Freed, holdBack, setFree } from '../../../lifecycle/holds.js'
+import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
 import type { OrderKind, Status } from '../../../mail/status.js'
 import { NOTHING } from '../log/codec.js'
 import type { WriteContext } from '../write/context.js'

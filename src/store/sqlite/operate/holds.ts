@@ -6,7 +6,7 @@
  *   table that is nearly always empty. They are asked wherever mail could leave: when it
  *   is accepted hot, when it is claimed, and before its DATA.
  */
-import { covers, type Scope } from '../../../lifecycle/holds.js'
+import { covers, type Scope } from '../../../lifecycle/waiting/holds.js'
 import type { Db } from '../connect.js'
 
 /** By the numbers of this database. */

@@ -11,8 +11,8 @@
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { observed } from '../../../lifecycle/observed.js'
-import { effectOf, type OrderEffect, partsOf, stateOf } from '../../../lifecycle/orders.js'
-import { moved } from '../../../lifecycle/pauses.js'
+import { effectOf, type OrderEffect, partsOf, stateOf } from '../../../lifecycle/waiting/orders.js'
+import { moved } from '../../../lifecycle/waiting/pauses.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
 import type { MovingMail } from '../../port/tenants/tenants.js'

@@ -6,7 +6,7 @@
  * NOTES
  *   Pauses that ended long ago are forgotten: a mail as old has come to its end.
  */
-import { type Pause, waitsSince } from '../../../lifecycle/pauses.js'
+import { type Pause, waitsSince } from '../../../lifecycle/waiting/pauses.js'
 import type { Db } from '../connect.js'
 
 /**

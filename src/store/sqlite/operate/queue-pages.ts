@@ -11,8 +11,8 @@
  *   it moved ahead. `older` means onward, as in every list.
  */
 import { setImmediate } from 'node:timers/promises'
-import { partOf, type QueuePart } from '../../../lifecycle/orders.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
+import { partOf, type QueuePart } from '../../../lifecycle/waiting/orders.js'
 import type { QueueFilter, QueueState } from '../../port/operations.js'
 import type { Statements } from '../read/statements.js'
 import { FOUND, type Found, isWithin, type Place, placeOf, queuedOf, waitingOf } from './walk.js'

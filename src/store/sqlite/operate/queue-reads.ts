@@ -5,8 +5,8 @@
  *   what is shown is what would be changed.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { QueuePart } from '../../../lifecycle/orders.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { QueuePart } from '../../../lifecycle/waiting/orders.js'
 import type {
   HeldDepth,
   HoldRow,

@@ -6,7 +6,7 @@
  *   One verb and no small steps: a row that is written in between would be moved by
  *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
  */
-import { SEEN_WITHIN_MS } from '../../../lifecycle/times.js'
+import { SEEN_WITHIN_MS } from '../../../lifecycle/waiting/times.js'
 import type { WriteContext } from '../write/context.js'
 import type { Leases } from '../write/lease.js'
 

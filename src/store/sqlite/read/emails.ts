@@ -9,7 +9,7 @@
  */
 
 import type { Mode, Page, Rows } from '../../../lifecycle/page.js'
-import { isVisible } from '../../../lifecycle/schedule.js'
+import { isVisible } from '../../../lifecycle/waiting/schedule.js'
 import { wireAddress } from '../../../mail/address.js'
 import { STATUSES, type Status } from '../../../mail/status.js'
 import type {

@@ -7,8 +7,8 @@
  *   to where the index was at the beginning.
  */
 import { setImmediate } from 'node:timers/promises'
-import { isAway } from '../../../lifecycle/holds.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
+import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
 import { needsRecipients, type Sought } from '../../../mail/query/query.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'

@@ -10,7 +10,7 @@ import {
   leaveSchedule,
   mayReschedule,
   rescheduled,
-} from '../../../lifecycle/schedule.js'
+} from '../../../lifecycle/waiting/schedule.js'
 import type { Status } from '../../../mail/status.js'
 import type { EmailScope } from '../../port/ledger.js'
 import type { RescheduleResult } from '../../port/queue.js'

@@ -5,8 +5,8 @@
  *   one step, so client and relay compare and set the same fact and exactly one of them wins. What has
  *   left with a lot has its appointment in another store.
  */
-import { type Counts, nextStatus, type Status } from '../mail/status.js'
-import type { Mode } from './page.js'
+import { type Counts, nextStatus, type Status } from '../../mail/status.js'
+import type { Mode } from '../page.js'
 
 /** Whose mails are seen; null: of all workspaces, of both modes. */
 export interface Viewer {

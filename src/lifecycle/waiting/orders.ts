@@ -6,7 +6,7 @@
  *   held only when its time has come, so that the recipients of a mail leave `scheduled` together. What
  *   has left with a lot ends only with its workspace.
  */
-import type { Status } from '../mail/status.js'
+import type { Status } from '../../mail/status.js'
 import { isAway } from './holds.js'
 
 /** `discard`: its workspace was deleted. */

@@ -7,7 +7,7 @@
  *   away. Then no mail waits longer than it was told to when its row was written, nor longer than the
  *   longest wait there is. The time of a scheduled mail is its appointment: it is never moved.
  */
-import type { Status } from '../mail/status.js'
+import type { Status } from '../../mail/status.js'
 
 /** Rows that say they were written within so many milliseconds were written by the new clock. */
 export const SEEN_WITHIN_MS = 2_000

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { adjustTimes, SEEN_WITHIN_MS, type Times } from '../../src/lifecycle/times.js'
-import { STATUSES } from '../../src/mail/status.js'
+import { adjustTimes, SEEN_WITHIN_MS, type Times } from '../../../src/lifecycle/waiting/times.js'
+import { STATUSES } from '../../../src/mail/status.js'
 
 const NOW = 1_000_000
 const LONGEST = 8_000
