@@ -43,7 +43,7 @@ t.test('with scripts off', async (t) => {
     t.equal(await statusWith(secret), 200)
     await page.goto(`/keys?prefix=${secret.slice(0, 21)}`)
     t.notMatch(await page.content(), secret.slice(22), 'the secret is shown once')
-    await act(page, 'Revoke')
+    await act(page, 'Revoke', 'It stood in a log')
     t.equal(await statusWith(secret), 401)
   })
 
