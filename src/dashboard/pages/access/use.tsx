@@ -41,7 +41,7 @@ interface RevokeProps {
 }
 
 export const RevokeVerb = ({ row, name, follows, children }: RevokeProps) => (
-  <Verb action="revoke" label="Revoke" harm tiny about={{ id: row.id, name }}>
+  <Verb action="revoke" label="Revoke" reason="optional" harm tiny about={{ id: row.id, name }}>
     <p>
       {row.last_used_at === null ? (
         'Never used. '
