@@ -8,7 +8,11 @@ const ROOT = join(import.meta.dirname, '..', '..', '..')
 const [, after = ''] = readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n## Settings\n')
 const table = after.split('\n## ')[0]?.match(/^\|.*(?:\n\|.*)*/m)?.[0] ?? ''
 
-t.equal(table, settingsTable(), 'postern config reference --markdown')
+t.equal(
+  table,
+  settingsTable(),
+  'the table in README.md is what `postern config reference --markdown` prints: paste it',
+)
 for (const { key, description } of settings()) {
   t.match(description, /^\S.{9,}[^.\s]$/, `${key} is described, without a full stop`)
 }

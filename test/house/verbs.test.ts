@@ -11,8 +11,6 @@ const CONTRACT = join(import.meta.dirname, '..', '..', '..', 'test', 'store')
 t.test('the contract calls every verb of the port', async (t) => {
   const files = readdirSync(CONTRACT).filter((name) => /^contract.*\.ts$/.test(name))
   const text = files.map((name) => readFileSync(join(CONTRACT, name), 'utf8')).join('\n')
-  t.same(
-    Object.keys(VERBS).filter((name) => !new RegExp(`\\.${name}\\(`).test(text)),
-    [],
-  )
+  for (const name of Object.keys(VERBS))
+    t.ok(new RegExp(`\\.${name}\\(`).test(text), `${name} has a case in one of test/store/contract-*.ts`)
 })

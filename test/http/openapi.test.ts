@@ -61,7 +61,7 @@ t.test('every operation is described, and shown by an example that its schemas h
     for (const [place, type, body] of bodies) {
       const pointer = ['paths', path, method.toLowerCase(), ...place, 'content', type, 'schema']
       const valid = validator(...pointer)
-      t.not(body?.example, undefined, `${id} ${place.join(' ')}`)
+      t.not(body?.example, undefined, `${id} ${place.join(' ')} has an example in http/openapi/examples*.ts`)
       t.ok(valid(body?.example), `${id} ${place.join(' ')}: ${JSON.stringify(valid.errors)}`)
     }
   }

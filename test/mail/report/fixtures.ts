@@ -34,6 +34,18 @@ const inFolder = (folder: string): Fixture[] =>
     JSON.parse(readFileSync(join(FIXTURES, folder, 'expected.json'), 'utf8')) as Record<string, Expected>,
   ).map(([file, expected]) => ({ name: `${folder}/${file}`, raw: fixtureRaw(folder, file), expected }))
 
+/** Mails beside an expected.json that does not know them. */
+export const forgottenFixtures = (): string[] =>
+  readdirSync(FIXTURES, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name: folder }) => {
+      const known = new Set(inFolder(folder).map(({ name }) => name))
+      return readdirSync(join(FIXTURES, folder))
+        .filter((file) => file.endsWith('.eml'))
+        .map((file) => `${folder}/${file}`)
+        .filter((name) => !known.has(name))
+    })
+
 export const allFixtures = (): Fixture[] =>
   readdirSync(FIXTURES, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -1,10 +1,11 @@
 /** Every mail of test/fixtures says what its expected.json says, with LF and with CRLF. */
 import t from 'tap'
 import { readReport } from '../../../src/mail/report/read-report.js'
-import { allFixtures, fixtureRaw, said } from './fixtures.js'
+import { allFixtures, fixtureRaw, forgottenFixtures, said } from './fixtures.js'
 
 const fixtures = allFixtures()
 t.ok(fixtures.length > 80, 'the fixtures are where this test looks for them')
+t.same(forgottenFixtures(), [], 'each .eml has its entry in the expected.json of its folder')
 
 t.test('each fixture is read as expected', async (t) => {
   for (const { name, raw, expected } of fixtures) {
