@@ -4,11 +4,14 @@
 
 import { toRfc3339 } from '../../base/clock.js'
 import type { Acceptance, Claimed, IdempotentAnswer, LeaseRef, NewEmail } from '../../lifecycle/facts.js'
-import { ANSWER_KEPT_MS } from '../../lifecycle/idempotency.js'
+import { isLockedBy, keyState } from '../../lifecycle/idempotency.js'
+import { firstCounts, firstState, firstStatus } from '../../lifecycle/sending/accept.js'
+import { circle, deal } from '../../lifecycle/sending/claim.js'
+import { attempting, freed, hasRunOut, isLeasedTo, leased, recovered } from '../../lifecycle/sending/lease.js'
 import { isAway } from '../../lifecycle/waiting/holds.js'
 import { waitsSince } from '../../lifecycle/waiting/pauses.js'
 import { cancelAnswer, isVisible, mayReschedule, rescheduled } from '../../lifecycle/waiting/schedule.js'
-import { aggregate, emptyCounts } from '../../mail/status.js'
+import { aggregate } from '../../mail/status.js'
 import type { EmailScope } from '../port/ledger.js'
 import type { Queue, Schedule } from '../port/queue.js'
 import type { DeadBoots } from '../port/upkeep.js'
@@ -37,30 +40,24 @@ const keyOf = ({ workspaceId, mode, key }: Pick<IdempotentAnswer, 'workspaceId' 
 const createIdempotency = ({ idempotency }: State) => {
   const verbs: Pick<Plain<Queue>, 'claimKey' | 'releaseKey'> = {
     claimKey(claim) {
-      const { fingerprint, token, lockedUntil, now } = claim
-      const held = idempotency.get(keyOf(claim))
-      if (held !== null) {
-        const isDone = held.completedAt !== null
-        const isOver = isDone ? now - (held.completedAt ?? 0) > ANSWER_KEPT_MS : held.lockedUntil <= now
-        if (!isOver && held.fingerprint !== fingerprint) return { state: 'mismatch' }
-        if (!isOver && isDone) return { state: 'done', status: held.status ?? 0, body: held.body ?? '' }
-        if (!isOver) return { state: 'in_progress' }
-        idempotency.delete(keyOf(claim))
-      }
+      const { fingerprint, token, lockedUntil } = claim
+      const found = keyState(idempotency.get(keyOf(claim)), claim)
+      if (found.state !== 'claimed') return found
+      idempotency.delete(keyOf(claim))
       const row = { fingerprint, token, lockedUntil, completedAt: null, status: null, body: null }
       idempotency.add(keyOf(claim), row)
-      return { state: 'claimed' }
+      return found
     },
     releaseKey(claim) {
       const held = idempotency.get(keyOf(claim))
-      if (held?.token === claim.token && held.completedAt === null) idempotency.delete(keyOf(claim))
+      if (held !== null && isLockedBy(held, claim.token)) idempotency.delete(keyOf(claim))
     },
   }
   return {
     ...verbs,
     answered(answer: IdempotentAnswer, now: number): boolean {
       const held = idempotency.get(keyOf(answer))
-      if (held?.token !== answer.token || held.completedAt !== null) return false
+      if (held === null || !isLockedBy(held, answer.token)) return false
       const { status, body } = answer
       return idempotency.change(keyOf(answer), { completedAt: now, status, body })
     },
@@ -78,22 +75,13 @@ const createAccept = (
     n: number,
     now: number,
   ) => {
-    const status = one.suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled'
-    const dueAt = status === 'queued' ? now : status === 'scheduled' ? mail.scheduledAt : null
+    const status = firstStatus(one, mail.scheduledAt)
     const dsn = one.dsn?.notify == null && one.dsn?.orcpt == null ? null : one.dsn
     const row: Recipient = {
       ...{ id: one.id, emailId: mail.id, workspaceId: mail.workspaceId, poolId: one.poolId ?? mail.poolId },
-      ...{ address: one.address, kind: one.kind, dsn, status, dueAt, queuedAt: now },
-      ...{
-        attempts: 0,
-        updatedAt: mail.createdAt,
-        boot: null,
-        leaseUntil: null,
-        leaseGen: 0,
-        attempting: null,
-      },
-      ...{ attemptUpstream: null, attemptAt: null, deadline: null, lastResponse: null },
-      ...{ reason: one.suppressed ? 'suppressed' : null, held: null, heldAt: null, heldDue: null },
+      ...{ address: one.address, kind: one.kind, dsn, queuedAt: now, updatedAt: mail.createdAt },
+      ...firstState(status, mail.scheduledAt ?? now, null),
+      ...{ leaseUntil: null, attemptUpstream: null, attemptAt: null, heldAt: null, heldDue: null },
     }
     state.recipients.add(one.id, row)
     if (one.suppressed) {
@@ -110,9 +98,7 @@ const createAccept = (
 
   const addMail = (mail: NewEmail, now: number): void => {
     const { recipients, raw, content, ...facts } = mail
-    const counts = emptyCounts()
-    for (const { suppressed } of recipients)
-      counts[suppressed ? 'bounced' : mail.scheduledAt === null ? 'queued' : 'scheduled']++
+    const counts = firstCounts(recipients, mail.scheduledAt)
     const stored: Mail = {
       ...{ ...facts, counts, status: aggregate(counts), updatedAt: mail.createdAt, size: raw.byteLength },
       raw: Uint8Array.from(raw),
@@ -130,21 +116,13 @@ const createAccept = (
   }
 }
 
-/** What of it is left when its lease ends unused. */
-const unleased = ({ status, leaseGen }: Recipient, dueAt: number) => ({
-  ...{ boot: null, leaseUntil: null, attempting: null, leaseGen: leaseGen + 1 },
-  dueAt: status === 'queued' || status === 'deferred' ? dueAt : null,
-})
-
 const createLeases = ({ state, boot, effects, log, people }: QueueParts) => {
   const { recipients } = state
   const earlier = recipients.where((row) => row.boot !== null).map((row) => row.boot)
-  const ours = ({ recipientId, leaseGen }: LeaseRef): Recipient | null => {
-    const one = recipients.get(recipientId)
-    return one !== null && one.leaseGen === leaseGen && one.boot === boot ? one : null
+  const ours = (lease: LeaseRef): Recipient | null => {
+    const one = recipients.get(lease.recipientId)
+    return one !== null && isLeasedTo(one, lease, boot) ? one : null
   }
-  const isAmbiguous = (one: Recipient): boolean =>
-    one.attempting !== null && (one.status === 'queued' || one.status === 'deferred')
   const noteAmbiguous = (one: Recipient, held: boolean, now: number): void => {
     log.add(people.mailOf(one), 'sent', {
       ...{ recipientId: one.id, source: 'system', occurredAt: one.attemptAt ?? now, createdAt: now },
@@ -158,14 +136,14 @@ const createLeases = ({ state, boot, effects, log, people }: QueueParts) => {
       marks.map((mark) => {
         const one = ours(mark)
         if (one === null || people.holdOver(one) !== null) return false
-        const { attempt, upstreamId, at } = mark
-        return recipients.change(one.id, { attempting: attempt, attemptUpstream: upstreamId, attemptAt: at })
+        const { attempt, upstreamId: attemptUpstream, at: attemptAt } = mark
+        return recipients.change(one.id, { ...attempting(one, attempt), attemptUpstream, attemptAt })
       }),
     release(leases, dueAt) {
       for (const lease of leases) {
         const one = ours(lease)
         if (one === null) continue
-        recipients.change(one.id, unleased(one, dueAt))
+        recipients.change(one.id, { ...freed(one, dueAt), leaseUntil: null })
         effects.due = true
       }
     },
@@ -173,29 +151,30 @@ const createLeases = ({ state, boot, effects, log, people }: QueueParts) => {
       let [released, ambiguous] = [0, 0]
       const boots = dead === 'earlier' ? earlier : dead
       for (const one of recipients.where((row) => row.boot !== null && boots.includes(row.boot))) {
-        recipients.change(one.id, unleased(one, now))
-        if (!isAmbiguous(one)) {
+        const on = state.workspaces.get(one.workspaceId)?.ambiguous ?? 'retry'
+        const after = recovered(one, on, now)
+        const { held } = after.recipient
+        const heldAt = held === null ? one.heldAt : now
+        recipients.change(one.id, { ...after.recipient, leaseUntil: null, heldAt })
+        if (after.ambiguous === null) {
           released++
-          continue
+        } else {
+          ambiguous++
+          noteAmbiguous(one, held !== null, now)
         }
-        ambiguous++
-        recipients.change(one.id, { attempts: Math.max(one.attempts, one.attempting ?? 0) })
-        const isHeld = state.workspaces.get(one.workspaceId)?.ambiguous === 'hold'
-        noteAmbiguous(one, isHeld, now)
-        const held = { dueAt: null, held: 'ambiguous', heldAt: now, reason: 'ambiguous' }
-        if (isHeld) recipients.change(one.id, held)
       }
       if (released + ambiguous > 0) effects.due = true
       return { released, ambiguous }
     },
     reap(now: number): void {
-      for (const one of recipients.where((row) => row.boot === boot && row.attempting === null))
-        if ((one.leaseUntil ?? now + 1) <= now) recipients.change(one.id, unleased(one, now))
+      for (const one of recipients.where((row) => row.boot === boot))
+        if (hasRunOut(one, one.leaseUntil as number, now))
+          recipients.change(one.id, { ...freed(one, now), leaseUntil: null })
     },
   } satisfies Pick<Plain<Queue>, 'attempting' | 'release'> & Record<string, unknown>
 }
 
-const createClaim = ({ state, boot, people }: QueueParts, reap: (now: number) => void) => {
+const createClaim = ({ state, boot, effects, people }: QueueParts, reap: (now: number) => void) => {
   const { recipients, workspaces } = state
   /** Per pool, the place of the workspace served last. */
   const served = new Map<string, number>()
@@ -218,56 +197,43 @@ const createClaim = ({ state, boot, people }: QueueParts, reap: (now: number) =>
     }
   }
 
+  const dueIn = (poolId: string, now: number): Recipient[] =>
+    recipients
+      .where((row) => row.poolId === poolId && row.dueAt !== null && row.dueAt <= now)
+      .sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0))
+
+  const isStopped = (one: Recipient, now: number): boolean => {
+    const hold = people.holdOver(one)
+    if (hold !== null) people.hold(one, hold, now)
+    return hold !== null || people.endSuppressed(one, now)
+  }
+
+  const draw = (poolId: string, workspace: number, wanted: number, now: number) => {
+    const found = dueIn(poolId, now)
+      .filter(({ workspaceId }) => workspaceOrd(workspaceId) === workspace)
+      .slice(0, wanted)
+    for (const { status, emailId } of found)
+      if (status === 'scheduled') people.leaveSchedule(emailId, 'due', 'system', now)
+    served.set(poolId, workspace)
+    const queued = found.map(({ id }) => recipients.get(id) as Recipient)
+    return { found: found.length, free: queued.filter((one) => !isStopped(one, now)) }
+  }
+
   return (poolId: string, limit: number, leaseUntil: number, now: number): Claimed[] => {
     reap(now)
-    const due = (workspaceId: string | null): Recipient[] =>
-      recipients
-        .where(
-          (row) =>
-            row.poolId === poolId &&
-            (workspaceId === null || row.workspaceId === workspaceId) &&
-            row.dueAt !== null &&
-            row.dueAt <= now,
-        )
-        .sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0))
-    const start = served.get(poolId) ?? 0
-    const turn = (id: string): number => (workspaceOrd(id) > start ? 0 : 1)
-    let waiting = [...new Set(due(null).map((row) => row.workspaceId))]
-      .sort((a, b) => turn(a) - turn(b) || workspaceOrd(a) - workspaceOrd(b))
-      .slice(0, limit)
-    const claimed: Recipient[] = []
-    while (waiting.length > 0 && claimed.length < limit) {
-      let left = limit - claimed.length
-      const share = Math.ceil(left / waiting.length)
-      const hands: Recipient[][] = []
-      const more: string[] = []
-      for (const workspaceId of waiting) {
-        const wanted = Math.min(share, left)
-        if (wanted === 0) break
-        const hand = due(workspaceId).slice(0, wanted)
-        for (const { status, emailId } of hand)
-          if (status === 'scheduled') people.leaveSchedule(emailId, 'due', 'system', now)
-        const free = hand
-          .map(({ id }) => recipients.get(id) as Recipient)
-          .filter((one) => {
-            const hold = people.holdOver(one)
-            if (hold !== null) people.hold(one, hold, now)
-            return hold === null && !people.endSuppressed(one, now)
-          })
-        hands.push(free)
-        left -= free.length
-        served.set(poolId, workspaceOrd(workspaceId))
-        if (hand.length === wanted) more.push(workspaceId)
-      }
-      for (let i = 0; hands.some((hand) => i < hand.length); i++)
-        for (const one of hands.flatMap((hand) => hand[i] ?? [])) {
-          const leased = { dueAt: null, boot, leaseUntil, leaseGen: one.leaseGen + 1 }
-          recipients.change(one.id, leased)
-          claimed.push(recipients.get(one.id) as Recipient)
-        }
-      waiting = more
-    }
-    return claimed.map((one) => claimedOf(one, now))
+    const ords = [...new Set(dueIn(poolId, now).map(({ workspaceId }) => workspaceOrd(workspaceId)))]
+    ords.sort((a, b) => a - b)
+    const turns = [...circle(served.get(poolId) ?? 0, (last) => ords.filter((ord) => ord > last))]
+    const claimed: Claimed[] = []
+    const stopped = deal<Recipient>(turns.slice(0, limit), limit, {
+      draw: (workspace, wanted) => draw(poolId, workspace, wanted, now),
+      take: (one) => {
+        recipients.change(one.id, { ...leased(one, boot), leaseUntil })
+        claimed.push(claimedOf(recipients.get(one.id) as Recipient, now))
+      },
+    })
+    if (stopped) effects.due = true
+    return claimed
   }
 }
 

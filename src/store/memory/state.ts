@@ -8,7 +8,9 @@
 import type { Clock } from '../../base/clock.js'
 import type { EventRow } from '../../lifecycle/event.js'
 import type { DsnRequest, EmailFacts, NewEmail, RecipientKind, Settled } from '../../lifecycle/facts.js'
+import type { KeyRow as IdempotencyRow } from '../../lifecycle/idempotency.js'
 import type { Mode } from '../../lifecycle/page.js'
+import type { RecipientState } from '../../lifecycle/recipient.js'
 import type { Action } from '../../mail/report/report.js'
 import type { Counts, Status } from '../../mail/status.js'
 import type { LogRow } from '../port/log.js'
@@ -94,7 +96,7 @@ export interface Mail extends EmailFacts, Omit<NewEmail, 'recipients' | 'raw' | 
   readonly content: string | null
 }
 
-export interface Recipient {
+export interface Recipient extends RecipientState {
   readonly id: string
   readonly emailId: string
   readonly workspaceId: string
@@ -102,22 +104,11 @@ export interface Recipient {
   readonly address: string
   readonly kind: RecipientKind
   readonly dsn: DsnRequest | null
-  readonly status: Status
-  readonly attempts: number
   readonly updatedAt: number
   readonly queuedAt: number
-  readonly dueAt: number | null
-  readonly boot: number | null
   readonly leaseUntil: number | null
-  readonly leaseGen: number
-  /** The attempt that is journaled. */
-  readonly attempting: number | null
   readonly attemptUpstream: string | null
   readonly attemptAt: number | null
-  readonly deadline: number | null
-  readonly lastResponse: string | null
-  readonly reason: string | null
-  readonly held: string | null
   readonly heldAt: number | null
   readonly heldDue: number | null
 }
@@ -159,15 +150,6 @@ export interface PendingRow {
   /** What happened. */
   readonly eventId: string
   readonly at: number
-}
-
-export interface IdempotencyRow {
-  readonly fingerprint: string
-  readonly token: string
-  readonly lockedUntil: number
-  readonly completedAt: number | null
-  readonly status: number | null
-  readonly body: string | null
 }
 
 export interface State {

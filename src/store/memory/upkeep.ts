@@ -1,14 +1,13 @@
 /**
  * NAME      upkeep - what is old goes
  */
-import { expiry, isAged, isOpen, isOverdue } from '../../lifecycle/retention.js'
+import { ANSWER_KEPT_MS } from '../../lifecycle/idempotency.js'
+import { expiry, isAged, isOpen, isOverdue, logFloor } from '../../lifecycle/retention.js'
 import type { Keep, Upkeep } from '../port/upkeep.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
 import type { Mail } from './state.js'
-
-const ANSWER_KEPT_MS = 24 * 3600_000
 
 export const createUpkeep = ({
   state,
@@ -45,7 +44,7 @@ export const createUpkeep = ({
   }
 
   const raiseFloor = (now: number, logMs: number): number => {
-    state.floor = Math.max(state.floor, Math.min(now * 1000, state.last) - logMs * 1000)
+    state.floor = Math.max(state.floor, logFloor(now * 1000, state.last, logMs * 1000))
     const old = events.all().filter(({ ord, row }) => row.emailId === null && ord < state.floor)
     for (const { row } of old) events.delete(row.id)
     return old.length
