@@ -12,6 +12,9 @@ t.test('a workspace and its life', async (t) => {
   const form = await browser.visit('/workspaces/new')
   const wrong = await browser.submit(form, 'create', { name: 'Shop', slug: 'Not a slug' })
   t.match(wrong.html, /id="create-slug-wrong"/)
+  const half = await browser.submit(form, 'create', { name: 'Shop', mailbox_full_days: 'x' })
+  t.match(half.html, /id="create-mailbox_full_bounces-wrong"/, 'days without a count are not dropped')
+  t.match(half.html, /id="create-mailbox_full_days-wrong"/)
   const made = await browser.send(form, 'create', { name: 'Shop EU', line_endings: 'normalize' })
   t.match(made.html, 'Shop EU sends.')
 

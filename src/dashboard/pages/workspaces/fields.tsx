@@ -23,12 +23,12 @@ const alarmIn = (form: Form, alarm: Alarm) => {
   return { rate: typeof rate === 'number' ? rate / 100 : rate, at_least: form.number(`${alarm}_at_least`) }
 }
 
-/** A kind without a count suppresses nobody. */
+/** A kind of which nothing is typed suppresses nobody; one of which half is typed is refused by /v1. */
 const softIn = (form: Form) =>
   Object.fromEntries(
     SOFT_WORDS.flatMap(([kind]) => {
-      const bounces = form.number(`${kind}_bounces`)
-      return bounces === null ? [] : [[kind, { bounces, days: form.number(`${kind}_days`) ?? 0 }]]
+      const [bounces, days] = [form.number(`${kind}_bounces`), form.number(`${kind}_days`)]
+      return bounces === null && days === null ? [] : [[kind, { bounces, days }]]
     }),
   )
 
