@@ -213,7 +213,8 @@ export const updateWorkspace = async (
   const change: WorkspaceChange = {
     ...changeOf(wish, old.alarms),
     ...routes,
-    ...(to === from ? {} : { poolId: to }),
+    // named again, it finishes a move that was cut off
+    ...(wish.pool !== undefined && { poolId: to }),
   }
   // mail that waits goes where new mail will go
   const after = { poolId: to, routes: old.routes, ...routes }

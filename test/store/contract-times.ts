@@ -100,6 +100,21 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
     t.match(await claim(store, at, T0 + 2 * HOUR), [{ emailId: mail.id }])
   })
 
+  await t.test('what it only brings nearer counts and wakes, too', async (t) => {
+    const store = await open(t)
+    const at = await ground(store)
+    await deferred(store, at, T0 + DAY)
+    const mail = await deferred(store, at, T0 + DAY)
+    let woken = 0
+    t.teardown(store.onDue(() => void woken++))
+    // both were written by the new clock
+    t.equal(await store.adjustTimes(T0 + 1_000, HOUR, 2 * DAY), 0)
+    t.equal(woken, 0)
+    t.equal(await store.adjustTimes(T0 + 1_000, HOUR, LONGEST), 2)
+    t.equal(await dueOf(store, at, mail), T0 + 1_000 + LONGEST)
+    t.ok(woken > 0)
+  })
+
   await t.test('deadlines can be left alone', async (t) => {
     const store = await open(t)
     const at = await ground(store)

@@ -113,3 +113,15 @@ t.test('moved twice: what the first move left goes where the second leads', asyn
   t.equal(await store.updateWorkspace(workspace.id, { poolId: first.id }, moving), 'done')
   t.equal((await store.claim(first.id, 1000, T0 + HOUR, T0)).length, MAILS)
 })
+
+t.test('the same move given again finishes it at once', async (t) => {
+  const store = await reopen(t, await runToDeath(t, 'move', 'updateWorkspace.after-commit', 1))
+  const { scope } = await queueOf(store)
+  const workspace = await store.workspace(scope.accountId, 'default')
+  const second = await store.pool(scope.accountId, 'second')
+  if (workspace === null || second === null) throw new Error('no pool')
+  t.equal(await store.updateWorkspace(workspace.id, { name: 'Other' }), 'done')
+  t.same(await store.claim(second.id, 1000, T0 + HOUR, T0), [], 'another change does not concern it')
+  t.equal(await store.updateWorkspace(workspace.id, { poolId: second.id }), 'done')
+  t.equal((await store.claim(second.id, 1000, T0 + HOUR, T0)).length, MAILS)
+})

@@ -272,8 +272,7 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
           { ...one, isLeased: one.boot !== null },
           { now, by, longestWait },
         )
-        if (by !== 0) shifted += after.queuedAt === one.queuedAt && after.updatedAt === one.updatedAt ? 0 : 1
-        else if (JSON.stringify(after) !== JSON.stringify(one)) shifted++
+        if (JSON.stringify(after) !== JSON.stringify(one)) shifted++
         recipients.change(one.id, after)
       }
       for (const row of state.pauses.where(() => by !== 0))

@@ -126,8 +126,10 @@ const workspaceSteps: Steps<
     const order = asOrder(current)
     const { client } = order()
     const written = await client.call('updateWorkspace', id, change, moving)
-    // an earlier move that was cut off comes first: from where it leads to, mail goes on
-    const open = moving === undefined ? [] : await current().client.call('openOrders', id)
+    // an earlier move that was cut off comes first: from where it leads to, mail goes on; the same order
+    // given again moves nothing more, and finishes it
+    const isOrder = moving !== undefined || change.poolId !== undefined || change.routes !== undefined
+    const open = isOrder ? await current().client.call('openOrders', id) : []
     for (const n of open) await finish(client, n)
     return written
   },

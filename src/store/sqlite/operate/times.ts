@@ -1,7 +1,7 @@
 /**
  * NAME      times - moving what waits, when the wall clock was set
  * DESCRIPTION
- *   What lifecycle/times.ts says of a row, for all rows in three statements.
+ *   What lifecycle/times.ts says of a row, for all rows in a few statements.
  * NOTES
  *   One verb and no small steps: a row that is written in between would be moved by
  *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.
@@ -19,9 +19,12 @@ const WAITING = `status IN ('queued', 'deferred') AND id IN (
 const told = (column: string): string =>
   `CASE WHEN updated_at > @now THEN @now + max(0, ${column} - updated_at) ELSE ${column} END`
 
+/** Written by the new clock, so the step is not theirs. */
+const SEEN = `(updated_at > @now - ${SEEN_WITHIN_MS} AND updated_at <= @now)`
+
 const SHIFT = `UPDATE recipients SET due_at = due_at + @by, held_due = held_due + @by, held_at = held_at + @by, lease_until = lease_until + @by,
     queued_at = queued_at + @by, deadline = deadline + @by, updated_at = updated_at + @by
-  WHERE ${WAITING} AND NOT (updated_at > @now - ${SEEN_WITHIN_MS} AND updated_at <= @now)`
+  WHERE ${WAITING} AND NOT ${SEEN}`
 
 const PAUSES = 'UPDATE pauses SET resumed_at = resumed_at + @by, paused_at = paused_at + @by'
 
@@ -34,6 +37,8 @@ export const createTimes = (context: WriteContext, leases: Pick<Leases, 'moved'>
   const shift = context.db.prepare(SHIFT)
   const pauses = context.db.prepare(PAUSES)
   const atStep = context.db.prepare(clamp((column) => column))
+  // before the others have moved, so that each row counts once
+  const seen = context.db.prepare(`${clamp((column) => column)} AND ${SEEN}`)
   const atStart = context.db.prepare(clamp(told))
 
   /** How many recipients were moved. */
@@ -42,7 +47,7 @@ export const createTimes = (context: WriteContext, leases: Pick<Leases, 'moved'>
     let moved = 0
     if (by === 0) moved = atStart.run({ now, latest }).changes
     else {
-      moved = shift.run({ now, by }).changes
+      moved = seen.run({ now, latest }).changes + shift.run({ now, by }).changes
       pauses.run({ by })
       atStep.run({ now, latest })
       leases.moved()
