@@ -127,13 +127,15 @@ const browsers = async (
     alone.push(await accept(gateway.url, key, count, FULL))
     const streams = await Promise.all(tokens.map((token) => open(false, `${gateway.url}/live`, token)))
     for (const stream of streams) stream.on('error', () => {}).resume()
-    let asked = 0
+    const looks: Promise<unknown>[] = []
     const asking = setInterval(() => {
-      const token = tokens[asked++ % tokens.length] ?? ''
-      void look(agent, `${gateway.url}/emails`, token, { 'x-postern-part': 'main' })
+      const token = tokens[looks.length % tokens.length] ?? ''
+      looks.push(look(agent, `${gateway.url}/emails`, token, { 'x-postern-part': 'main' }))
     }, ASKED_EVERY_MS / tokens.length)
     watched.push(await accept(gateway.url, key, count, FULL))
     clearInterval(asking)
+    // who leaves in the middle of an answer makes it an error
+    await Promise.all(looks)
     for (const stream of streams) stream.destroy()
   }
   agent.destroy()
