@@ -36,6 +36,19 @@ t.test('forms that are refused', async (t) => {
     t.match((await at('/webhooks/new', 'create', headers)).html, /id="create-headers-wrong">/)
   })
 
+  await t.test('each mistake is shown, also where no field is that has it', async (t) => {
+    const hook = { endpoint: 'https://hooks.shop.example/mail' }
+    const forged = await at('/webhooks/new', 'create', { ...hook, events: 'email.nope' })
+    t.match(forged, { status: 422, html: /id="create-events-wrong">[^<]*email\.nope[^<]* is no type/ })
+    t.equal(forged.html.split('id="create-events-wrong"').length, 2, 'once')
+    const both = await at('/webhooks/new', 'create', { ...hook, events: ['email.nope', 'email.neither'] })
+    t.match(both.html, /id="create-events-wrong">[^<]*email\.nope[^<]*email\.neither/, 'two of one field')
+    const bare = await browser.visit('/webhooks/new')
+    const hidden = await browser.submit(bare, 'create', { ...hook, events: [], mode: 'maybe' })
+    t.match(hidden.html, /id="create-mode-wrong">/)
+    t.match(hidden.html, /role="alert"><p>[^<]*events/, 'no box was ticked')
+  })
+
   await t.test('a choice that is not offered is refused', async (t) => {
     const key = await at('/keys/new', 'create', { name: 'shop', expires_at: 'soon' })
     t.match(key, { status: 422, html: /id="create-expires_at-wrong">/ })

@@ -23,32 +23,24 @@ const fieldOf = (path: string, form: Form): string | null => {
   return [...ends, ...names.toReversed()].find((name) => form.has(name)) ?? null
 }
 
-/** The mistakes that no field of the form shows. */
-const rest = ({ problem, form }: Refused): readonly string[] => {
-  const unseen = (problem.errors ?? []).filter(({ field }) => fieldOf(field, form) === null)
-  if (problem.errors?.length && unseen.length === 0) return []
-  if (unseen.length > 0) return unseen.map(({ message }) => message)
-  return [problem.detail ?? problem.title]
+interface Mistake {
+  readonly field: string
+  readonly message: string
 }
 
-/** Why a form was not taken that is gone meanwhile, and what was typed as a reason. */
-export const Untold = ({ refused: { problem, form } }: { readonly refused: Refused }) => (
-  <div class="note bad" role="alert">
-    {(problem.errors ?? [{ message: problem.detail ?? problem.title }]).map(({ message }) => (
-      <p>{message}</p>
-    ))}
-    {form.text('reason') === null ? null : <p>You wrote: {form.text('reason')}</p>}
-  </div>
-)
+/** All that was wrong, as lines. */
+const mistakesOf = ({ problem }: Refused): readonly Mistake[] =>
+  problem.errors?.length ? problem.errors : [{ field: '', message: problem.detail ?? problem.title }]
 
-/** Why the form was not taken. */
-const FormProblem = ({ refused }: { readonly refused: Refused }) => {
-  const said = rest(refused)
-  return said.length === 0 ? null : (
+/** Why a form was not taken that is gone meanwhile, and what was typed as a reason. */
+export const Untold = ({ refused }: { readonly refused: Refused }) => {
+  const reason = refused.form.text('reason')
+  return (
     <div class="note bad" role="alert">
-      {said.map((line) => (
-        <p>{line}</p>
+      {mistakesOf(refused).map(({ message }) => (
+        <p>{message}</p>
       ))}
+      {reason === null ? null : <p>You wrote: {reason}</p>}
     </div>
   )
 }
@@ -67,7 +59,22 @@ interface OwnForm {
   readonly refused: Refused | null
 }
 
-const FormContext = createContext<OwnForm>({ action: 'f', refused: null })
+/** With the mistakes that no field has shown so far: each field takes its own away. */
+const FormContext = createContext<OwnForm & { readonly unseen: Set<Mistake> }>({
+  ...{ action: 'f', refused: null, unseen: new Set() },
+})
+
+/** Stands below the fields, so that it knows what none of them has shown; the style puts it above them. */
+const Unseen = () => {
+  const { unseen } = useContext(FormContext)
+  return unseen.size === 0 ? null : (
+    <div class="note bad unseen" role="alert">
+      {[...unseen].map(({ message }) => (
+        <p>{message}</p>
+      ))}
+    </div>
+  )
+}
 
 interface FormProps {
   readonly action: string
@@ -78,12 +85,15 @@ interface FormProps {
 
 const PostForm = ({ children, class: name = 'form', id, ...own }: FormProps & OwnForm) => {
   const { visit, onTold } = useShown()
+  const unseen = new Set(own.refused === null ? [] : mistakesOf(own.refused))
   if (own.refused !== null) onTold()
   return (
     <form method="post" action={visit.here({})} id={id} class={name}>
       <FormMarks action={own.action} />
-      {own.refused === null ? null : <FormProblem refused={own.refused} />}
-      <FormContext.Provider value={own}>{children}</FormContext.Provider>
+      <FormContext.Provider value={{ ...own, unseen }}>
+        {children}
+        <Unseen />
+      </FormContext.Provider>
     </form>
   )
 }
@@ -139,9 +149,11 @@ interface FieldProps {
 
 /** Of a field of this form: its id, what was typed when it was refused, and what was wrong with it. */
 const useField = (name: string, value: FieldProps['value']) => {
-  const { action, refused } = useContext(FormContext)
+  const { action, refused, unseen } = useContext(FormContext)
   const id = `${action}-${name}`
-  const wrong = refused?.problem.errors?.find(({ field }) => fieldOf(field, refused.form) === name)?.message
+  const own = [...unseen].filter(({ field }) => refused !== null && fieldOf(field, refused.form) === name)
+  for (const one of own) unseen.delete(one)
+  const wrong = own.length === 0 ? undefined : [...new Set(own.map(({ message }) => message))].join('; ')
   return {
     /** With what is wrong, so that who hears the page hears it there. */
     marks: {
@@ -223,14 +235,14 @@ interface CheckProps {
 
 export const Check = ({ name, value = 'on', label, on = false }: CheckProps) => {
   const { refused } = useContext(FormContext)
+  // where several have the name, the first of them says it
   const { says } = useField(name, null)
   const checked = refused === null ? on : refused.form.all(name).includes(value)
   return (
     <label>
       <input type="checkbox" {...{ name, value, checked }} />
       {label}
-      {/* once, where several have the name */}
-      {refused?.form.all(name)[0] === value ? says : null}
+      {says}
     </label>
   )
 }

@@ -28,6 +28,7 @@ label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); 
 .wrong { color: var(--bad); font-weight: 500; }
 .form { display: grid; gap: var(--s4); max-width: 40rem; }
 .form > * { min-width: 0; }
+.form > .unseen { order: -1; }
 .form .row, .form-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(12rem, 100%), 1fr)); gap: var(--s4); align-items: start; }
 .checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(14rem, 100%), 1fr)); gap: var(--s1) var(--s4); margin-top: var(--s1); }
 .seg { display: inline-flex; flex: none; max-width: 100%; overflow-x: auto; border: 1px solid var(--edge); border-radius: var(--r2); background: var(--paper); scrollbar-width: none; }
