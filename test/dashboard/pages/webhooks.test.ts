@@ -52,6 +52,8 @@ t.test('an endpoint and its life', async (t) => {
   t.match(full.html, 'webhook-signature: v1,')
   t.match(full.html, '&quot;type&quot;: &quot;email.delivered&quot;')
 
+  t.match(failed.html, /next <time/, 'a post that is tried again by itself')
+
   answer = 200
   const again = await browser.send(failed, 'again', {}, { event })
   t.match(again.html, 'It is posted again.')

@@ -83,7 +83,7 @@ export const webhookPage: Page = {
             <Verbs row={row} />
           </header>
           {event === null ? null : <PostInFull visit={visit} {...event} />}
-          <Posts {...{ visit, list }} />
+          <Posts {...{ visit, list }} endpoint={row} />
           <Section title="Facts">
             <WebhookFacts {...{ row, workspaces }} />
           </Section>

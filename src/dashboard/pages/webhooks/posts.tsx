@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Answers are text of a stranger, and shown as such. Whoever may not see bodies gets neither them nor what was posted.
  */
-import type { WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
+import type { Webhook, WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import { figure } from '../../parts/figure.js'
 import { Verb } from '../../parts/form.js'
 import { Choices, Code, Section } from '../../parts/page-parts.js'
@@ -46,7 +46,21 @@ const Said = ({ row }: { readonly row: WebhookEvent }) => (
 
 const KIND = { event: '', replay: 'replayed', test: 'a test' } as const
 
-const columns = (visit: Visit): readonly Column<WebhookEvent>[] => [
+/** When it is posted next. While its endpoint fails, only the endpoint's own time counts. */
+const Next = ({ visit, endpoint, row }: { visit: Visit; endpoint: Webhook; row: WebhookEvent }) => {
+  const { state, next_try_at } = endpoint.health
+  if (row.next_attempt_at === null) return null
+  if (state === 'disabled') return <span class="sub">waits until the endpoint is on again</span>
+  const at = state === 'failing' ? next_try_at : row.next_attempt_at
+  const when = at === null || Date.parse(at) <= visit.now ? 'now' : <Time at={at} />
+  return (
+    <span class="sub">
+      {state === 'failing' ? 'waits for the endpoint, which is tried again' : 'next'} {when}
+    </span>
+  )
+}
+
+const columns = (visit: Visit, endpoint: Webhook): readonly Column<WebhookEvent>[] => [
   { head: 'Answer', cell: (row) => <Answer row={row} /> },
   {
     head: 'Event',
@@ -70,11 +84,7 @@ const columns = (visit: Visit): readonly Column<WebhookEvent>[] => [
     cell: (row) => (
       <>
         <Time at={row.updated_at} />
-        {row.next_attempt_at === null ? null : (
-          <span class="sub">
-            next <Time at={row.next_attempt_at} />
-          </span>
-        )}
+        <Next {...{ visit, endpoint, row }} />
       </>
     ),
   },
@@ -92,10 +102,11 @@ const columns = (visit: Visit): readonly Column<WebhookEvent>[] => [
 
 interface PostsProps {
   readonly visit: Visit
+  readonly endpoint: Webhook
   readonly list: List<WebhookEvent>
 }
 
-export const Posts = ({ visit, list }: PostsProps) => {
+export const Posts = ({ visit, endpoint, list }: PostsProps) => {
   const failed = visit.query('failed') === 'true'
   return (
     <Section
@@ -118,7 +129,7 @@ export const Posts = ({ visit, list }: PostsProps) => {
             : 'Nothing was posted in the last four days. A test event shows whether it would arrive.'}
         </p>
       ) : (
-        <Table caption="Posts, newest first" rows={list.data} columns={columns(visit)} />
+        <Table caption="Posts, newest first" rows={list.data} columns={columns(visit, endpoint)} />
       )}
       <Pager list={list} />
     </Section>
