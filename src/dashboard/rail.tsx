@@ -54,20 +54,22 @@ const RAIL: readonly (readonly [
 
 const OWNERS: ReadonlySet<string> = new Set(['/settings/people', '/settings/audit'])
 
-/** What is said beside a link, where there is something to say. */
-const FIGURES: Readonly<Record<string, readonly [member: keyof Summary, words: string]>> = {
-  '/queue': ['waiting', 'waiting'],
-  '/pools': ['pools_down', 'down'],
-  '/webhooks': ['webhooks_failing', 'failing'],
+/** What is said beside a link, where there is something to say: the first that is not zero. */
+const FIGURES: Readonly<Record<string, readonly (readonly [member: keyof Summary, words: string])[]>> = {
+  '/queue': [
+    ['waiting', 'waiting'],
+    ['held', 'held'],
+  ],
+  '/pools': [['pools_down', 'down']],
+  '/webhooks': [['webhooks_failing', 'failing']],
 }
 
 const Figure = ({ path, summary }: { readonly path: string; readonly summary: Summary | null }) => {
-  const [member, words] = FIGURES[path] ?? []
-  const n = member === undefined ? 0 : (summary?.[member] ?? 0)
-  if (n === 0) return null
+  const [member, words] = FIGURES[path]?.find(([one]) => (summary?.[one] ?? 0) > 0) ?? []
+  if (member === undefined) return null
   return (
-    <span class={member === 'waiting' ? 'n' : 'n warn'}>
-      {figure(n)} {words}
+    <span class={path === '/queue' ? 'n' : 'n warn'}>
+      {figure(summary?.[member] ?? 0)} {words}
     </span>
   )
 }

@@ -46,6 +46,7 @@ export interface WorkspaceName {
 /** The answer of GET /v1/summary. */
 export interface Summary {
   readonly waiting: number
+  readonly held: number
   readonly pools_down: number
   readonly webhooks_failing: number
 }

@@ -262,7 +262,7 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
   placeHold: { request: { ...named, reason: hold.reason }, answer: { ...hold, matched, changed: 41 } },
   listHolds: { answer: list(hold) },
   liftHold: { request: { reason: 'the price is right' }, answer: { ...removed(hold), changed: 41 } },
-  getSummary: { answer: { object: 'summary', waiting: 41, pools_down: 1, webhooks_failing: 0 } },
+  getSummary: { answer: { object: 'summary', waiting: 41, held: 0, pools_down: 1, webhooks_failing: 0 } },
   getInstallation: {
     answer: {
       object: 'installation',

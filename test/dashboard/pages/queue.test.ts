@@ -52,6 +52,7 @@ t.test('what waits, where, why, and an order that tells first what it meets', as
   t.match(refused.html, /must say why/)
   const held = await browser.send(looked, 'order', { reason: 'they asked us to <stop>' })
   t.match(held.html, /Held: 1 recipient, and what comes later/)
+  t.match(held.html, /Queue <span class="n">1 waiting<\/span>/, 'what is held is not counted as waiting')
   t.match(held.html, /they asked us to &lt;stop>/)
 
   const [, id = ''] = /hold=(hold_[0-9a-z]+)/.exec(held.html) ?? []

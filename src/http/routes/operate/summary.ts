@@ -45,11 +45,12 @@ export const summary = (ground: Ground): readonly Endpoint[] => [
         poolsDown(ground, scope.accountId),
         ground.store.endpoints(scope, ALL),
       ])
-      const waiting = depths.reduce((n, one) => n + one.due + one.leased + one.waiting + one.held, 0)
+      const waiting = depths.reduce((n, one) => n + one.due + one.leased + one.waiting, 0)
+      const held = depths.reduce((n, one) => n + one.held, 0)
       const failing = hooks.rows.filter(
         ({ status, state }) => status === 'enabled' && state.health === 'failing',
       )
-      const body = { object: 'summary', waiting, pools_down: down, webhooks_failing: failing.length }
+      const body = { object: 'summary', waiting, held, pools_down: down, webhooks_failing: failing.length }
       return { status: 200, body }
     },
   }),

@@ -29,7 +29,8 @@ const figure = () => Joi.number().integer().min(0).required()
 
 export const summary = Joi.object({
   object: Joi.string().valid('summary').required(),
-  waiting: figure().description('Recipients in the queue: due now or later, under way, or held'),
+  waiting: figure().description('Recipients in the queue that nobody holds: due now or later, or under way'),
+  held: figure().description('Recipients in the queue that are held'),
   pools_down: figure(),
   webhooks_failing: figure(),
 }).meta({ name: 'Summary' })
