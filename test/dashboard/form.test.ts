@@ -7,7 +7,7 @@ t.test('forms that are refused', async (t) => {
   const postern = await new Postern().start()
   t.teardown(() => postern.remove())
   const browser = await signedIn(postern)
-  const at = async (path: string, action: string, fields: Record<string, string>) =>
+  const at = async (path: string, action: string, fields: Record<string, string | string[]>) =>
     browser.submit(await browser.visit(path), action, fields)
 
   await t.test('what is no number is not taken as nothing', async (t) => {

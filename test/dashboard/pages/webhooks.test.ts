@@ -67,8 +67,13 @@ t.test('an endpoint and its life', async (t) => {
   t.match((await browser.send(await browser.visit(path), 'disable')).html, /is off: somebody switched it off/)
   t.match((await browser.send(await browser.visit(path), 'enable')).html, 'It is on again.')
   const edit = await browser.visit(`${path}/edit`)
-  const changed = await browser.send(edit, 'change', { events: ['*'], fields: 'thin' })
+  const changed = await browser.send(edit, 'change', { events: ['*'], fields: 'thin', max_in_flight: '1' })
   t.match(changed.html, 'without subject, addresses and tags')
+  answer = 503
+  await postern.api('POST', '/v1/emails', key, { from: 'a@b.test', to: 'delivered@c.test', text: 'x' })
+  await eventually('its posts wait for the endpoint', async () =>
+    (await browser.visit(path)).html.includes('waits for the endpoint, which is tried again <time'),
+  )
 
   const page = await browser.visit(path)
   t.match((await browser.submit(page, 'delete', { confirm: 'x' })).html, 'must be the host')
