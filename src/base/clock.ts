@@ -60,3 +60,5 @@ export const steadyClock = (clock: Clock, stepped: (by: number) => void = () => 
 
 /** RFC 3339 in UTC with milliseconds, the only form of time on our wire. */
 export const toRfc3339 = (epochMs: number): string => new Date(epochMs).toISOString()
+
+export const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))

@@ -5,8 +5,9 @@
  *   number and skipped, the others are stored. ^C leaves what was stored, and the
  *   same file can be given again: what is there is left as it is.
  */
-import { credential as credentialRecord } from '../http/render.js'
+
 import { readCsvLines } from '../record/csv.js'
+import { credentialRecord } from '../record/tenants/access.js'
 import { type Imported, type ImportLine, importCredentials } from '../tenant/credential/import.js'
 import { command } from './command.js'
 import { asOneOrder, withContext } from './context.js'

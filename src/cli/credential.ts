@@ -6,8 +6,8 @@
  */
 
 import { Fault } from '../base/fault.js'
-import { credential as credentialRecord } from '../http/render.js'
 import { removed } from '../record/removed.js'
+import { credentialRecord } from '../record/tenants/access.js'
 import { createCredential, loginText, revokeCredential } from '../tenant/credential.js'
 import { command, type Subject, WHY } from './command.js'
 import { readSecretFile, withContext } from './context.js'

@@ -7,9 +7,9 @@
  */
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { isId } from '../base/id.js'
-import { email as emailRecord, emailSummary, listedEmail } from '../http/render.js'
 import type { Page, Rows } from '../lifecycle/page.js'
 import { readContent } from '../record/content.js'
+import { emailRecord, emailSummary, listedEmail } from '../record/email.js'
 import { event as eventRecord } from '../record/event.js'
 import { lastWordsOf } from '../record/last-words.js'
 import { waitingInFull } from '../record/waiting.js'

@@ -6,7 +6,7 @@
  *   a new mail of them, which a running daemon picks up.
  */
 import { Fault } from '../base/fault.js'
-import { acceptedEmail } from '../http/render.js'
+import { acceptedRecord } from '../record/email.js'
 import type { EmailRecord } from '../store/port/ledger.js'
 import { nullWhenMissing } from '../store/port/upkeep.js'
 import { createSubmission } from '../submission/submission.js'
@@ -79,7 +79,7 @@ export const resend = command({
       )
       const [made] = records
       if (made === undefined) throw new Error('nothing was made')
-      terminal.data(acceptedEmail(made), () => {
+      terminal.data(acceptedRecord(made), () => {
         const all = made.recipients.map(({ address, status }) => `${address} ${status}`)
         return `${made.id} is ${record.id} sent again, to ${all.join(', ')}`
       })

@@ -6,10 +6,10 @@
  */
 
 import { Fault } from '../base/fault.js'
-import { apiKey, createdKey } from '../http/render.js'
 import { removed } from '../record/removed.js'
+import { createdKeyRecord, keyPrefix, keyRecord } from '../record/tenants/access.js'
 import type { KeyRow } from '../store/port/tenants/tenants.js'
-import { createKey, keyPrefix, revokeKey } from '../tenant/key.js'
+import { createKey, revokeKey } from '../tenant/key.js'
 import { command, type Subject, WHY } from './command.js'
 import { withContext } from './context.js'
 import { badInput, usage } from './exit.js'
@@ -33,7 +33,7 @@ const list = command({
   run: (args, terminal) =>
     withContext(args, async ({ store, account }) => {
       const rows = await collect((page) => store.keys(account.id, page))
-      terminal.data(rows.map(apiKey), (paint) => keyTable(paint, rows))
+      terminal.data(rows.map(keyRecord), (paint) => keyTable(paint, rows))
     }),
 })
 
@@ -65,7 +65,7 @@ const create = command({
         expiresAt,
         rateLimitPerMinute: args.rateLimit ?? null,
       })
-      terminal.data(createdKey(row, secret), () => secret)
+      terminal.data(createdKeyRecord(row, secret), () => secret)
       terminal.say(`${row.id}: a ${row.mode} key, shown this once; keep it where only its user can read it`)
     })
   },
@@ -81,7 +81,7 @@ const revoke = command({
     withContext(args, async ({ store, ground, account }) => {
       const row = await store.key(account.id, args.id)
       if (row === null) throw new Fault('api_key.not_found')
-      if (args.dryRun) return terminal.data(apiKey(row), () => `would revoke ${row.id} (${row.name})`)
+      if (args.dryRun) return terminal.data(keyRecord(row), () => `would revoke ${row.id} (${row.name})`)
       await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
       await revokeKey(ground, account.id, args.id)
       terminal.data(removed('api_key', args.id), () => `revoked ${args.id}`)

@@ -5,8 +5,8 @@
  *   whole new list. Passwords are named as files in the URL, never written in it.
  */
 
-import { pool as poolRecord } from '../http/render.js'
 import { removed } from '../record/removed.js'
+import { poolRecord } from '../record/tenants/pool.js'
 import { leaderOf } from '../store/following.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { createPool, deletePool, findPool, updatePool } from '../tenant/pool.js'

@@ -6,8 +6,8 @@
  *   goes to stdout.
  */
 import { toRfc3339 } from '../base/clock.js'
-import { openSession } from '../record/identity.js'
 import { removed } from '../record/removed.js'
+import { openSession } from '../record/tenants/identity.js'
 import { findPerson } from '../tenant/identity/people.js'
 import { createSession, revokeSession } from '../tenant/session.js'
 import { command, type Subject } from './command.js'

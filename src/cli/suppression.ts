@@ -5,11 +5,15 @@
  */
 
 import { Fault } from '../base/fault.js'
-import { suppression as suppressionRecord } from '../http/render.js'
 import { parseRecipient } from '../mail/address.js'
 import { guarded, writeCsv } from '../record/csv.js'
 import { removed } from '../record/removed.js'
-import { type ListLine, readSuppressionList, SUPPRESSION_COLUMNS } from '../record/suppression-list.js'
+import { suppressionRecord } from '../record/tenants/suppression.js'
+import {
+  type ListLine,
+  readSuppressionList,
+  SUPPRESSION_COLUMNS,
+} from '../record/tenants/suppression-list.js'
 import { SUPPRESSION_ORIGINS, type SuppressionRow } from '../store/port/tenants/tenants.js'
 import {
   addSuppression,

@@ -4,7 +4,7 @@
  *   A line for each recipient whose status changes, with its way so far; with
  *   --json the record of its mail. What changed the log of events tells.
  */
-import { emailSummary } from '../http/render.js'
+import { emailSummary } from '../record/email.js'
 import type { EmailFilter, EmailRecord } from '../store/port/ledger.js'
 import type { LogRow } from '../store/port/log.js'
 import type { Store } from '../store/port/store.js'

@@ -6,9 +6,8 @@
  */
 
 import type { EventRow } from '../lifecycle/event.js'
-import type { Waiting } from '../record/waiting.js'
+import type { MailWaiting, Waiting } from '../record/waiting.js'
 import type { EmailRecord, RecipientRow } from '../store/port/ledger.js'
-import type { MailWaiting } from '../tenant/queue/waiting.js'
 import { clean, type Paint, paintStatus } from './terminal.js'
 
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 23)

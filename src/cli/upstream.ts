@@ -9,7 +9,8 @@
  *   without a daemon it shows what is configured.
  */
 import { diallerOf } from '../base/dial/settings.js'
-import { type Trial, trialRecord, tryUpstream } from '../relay/dialogue/trial.js'
+import { upstreamRecord } from '../record/tenants/pool.js'
+import { type Trial, trialRecord, tryUpstream } from '../relay/watch/trial.js'
 import type { KnownPool, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { findPool, updatePool } from '../tenant/pool.js'
 import { LOGIN_WORDS, parseUpstream } from '../tenant/upstream.js'
@@ -17,7 +18,6 @@ import { command, type Subject, WHY } from './command.js'
 import { type CliContext, readPasswordFile, withContext } from './context.js'
 import { badInput } from './exit.js'
 import { upstreamText } from './pool.js'
-import { upstreamRecord } from './record.js'
 import { type Live, relayState } from './relay-state.js'
 import { collect } from './rows.js'
 import { type Paint, table, tableOf } from './terminal.js'

@@ -6,8 +6,8 @@
  *   argument. Another password ends all sessions of the person.
  */
 import { ROLES, type Role } from '../config/identity.js'
-import { link as linkRecord, person, personInFull } from '../record/identity.js'
 import { removed } from '../record/removed.js'
+import { link as linkRecord, person, personInFull } from '../record/tenants/identity.js'
 import type { UserRow } from '../store/port/tenants/identity.js'
 import { createLink, linkUrl, revokeInvitation } from '../tenant/identity/links.js'
 import { changePerson, createPerson, findPerson } from '../tenant/identity/people.js'

@@ -6,8 +6,8 @@
  *   --dry-run only looks.
  */
 
-import { workspace as workspaceRecord } from '../http/render.js'
 import { removed } from '../record/removed.js'
+import { workspaceRecord } from '../record/tenants/workspace.js'
 import type { QueueCount, QueueScope } from '../store/port/operations.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import { queueMatches } from '../tenant/queue/orders.js'

@@ -2,7 +2,7 @@
  * NAME      workspace - sending tenants, from the command line
  */
 
-import { workspace as workspaceRecord } from '../http/render.js'
+import { workspaceRecord } from '../record/tenants/workspace.js'
 import { leaderOf } from '../store/following.js'
 import type { KnownPool, WorkspaceRow } from '../store/port/tenants/tenants.js'
 import { createWorkspace, findWorkspace, updateWorkspace } from '../tenant/workspace.js'

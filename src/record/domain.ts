@@ -4,7 +4,7 @@
  *   With the DNS records that are to be published, and after a check with what DNS
  *   says of each. The private halves of its keys are in no record.
  */
-import { toRfc3339 } from '../base/clock.js'
+import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { DkimKeyRow, DomainRow } from '../store/port/tenants/domains.js'
 
 export interface DnsRecord {
@@ -35,8 +35,6 @@ export const dnsRecords = (row: DomainRow): readonly DnsRecord[] => [
   })),
   { purpose: 'dmarc', type: 'TXT', name: `_dmarc.${row.name}`, value: 'v=DMARC1; p=none', state: null },
 ]
-
-const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
 
 export const domain = (
   row: DomainRow,

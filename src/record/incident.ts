@@ -1,8 +1,8 @@
 /**
  * NAME      incident - hard bounces that say more of a server than of the addresses, as the wire has them
  */
-import { toRfc3339 } from '../base/clock.js'
-import type { KnownIncident } from '../store/port/watch/incident.js'
+import { timeOrNull, toRfc3339 } from '../base/clock.js'
+import type { KnownIncident } from '../store/port/tenants/incident.js'
 
 export const incident = (row: KnownIncident) => ({
   id: row.id,
@@ -17,7 +17,7 @@ export const incident = (row: KnownIncident) => ({
   pending: row.pending,
   decision: row.decision,
   created_at: toRfc3339(row.createdAt),
-  decided_at: row.decidedAt === null ? null : toRfc3339(row.decidedAt),
+  decided_at: timeOrNull(row.decidedAt),
 })
 
 /** Why it was opened, in words. */

@@ -1,10 +1,8 @@
 /**
  * NAME      job - what is done to many mails at once, as every door shows it
  */
-import { toRfc3339 } from '../base/clock.js'
+import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { JobAction, JobRow } from '../store/port/jobs.js'
-
-const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
 
 export const job = (row: JobRow) => ({
   id: row.id,

@@ -4,7 +4,7 @@
  *   A scope has the same members in a request, in a hold and in the record of an
  *   order, so that what was read may be sent.
  */
-import { toRfc3339 } from '../base/clock.js'
+import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import {
   AGE_NAMES,
   type HoldRow,
@@ -15,8 +15,6 @@ import {
 } from '../store/port/operations.js'
 import type { QueueDepth } from '../store/port/upkeep.js'
 import type { ShowWaiting, Waiting } from './waiting.js'
-
-const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
 
 const scope = ({ workspaceId, poolId, domain, emailId }: QueueScope) => ({
   workspace_id: workspaceId,

@@ -4,7 +4,7 @@
  *   Who may mend it, or must find who may, is told what there is to know and which
  *   command mends it; the owner of a workspace, in words that name nothing of others.
  */
-import { toRfc3339 } from '../base/clock.js'
+import { timeOrNull } from '../base/clock.js'
 
 /** The first that is true is the one that is told. */
 export const WAITING_REASONS = [
@@ -32,6 +32,13 @@ export interface Waiting {
   readonly until: number | null
 }
 
+/** Of one mail: why each of its recipients waits, and the first of these reasons. */
+export interface MailWaiting {
+  readonly first: Waiting | null
+  /** By recipient id; those that wait for nothing that we know are not there. */
+  readonly recipients: ReadonlyMap<string, Waiting>
+}
+
 export type ShowWaiting = (waiting: Waiting | null) => {
   readonly reason: string
   readonly detail: string
@@ -41,7 +48,7 @@ export type ShowWaiting = (waiting: Waiting | null) => {
 const shown = ({ reason, until }: Waiting, parts: readonly (string | null)[]) => ({
   reason,
   detail: parts.filter((part) => part !== null).join('; '),
-  until: until === null ? null : toRfc3339(until),
+  until: timeOrNull(until),
 })
 
 export const waitingInFull: ShowWaiting = (waiting) =>

@@ -5,10 +5,8 @@
  *   who made or rotated it is given it beside the record. Of the customer's own
  *   headers only the names are shown.
  */
-import { toRfc3339 } from '../base/clock.js'
+import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { KnownEndpoint, ListedPost } from '../store/port/hooks.js'
-
-const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
 
 /** How an endpoint does, in one word. */
 const healthOf = ({ status, state }: KnownEndpoint): 'disabled' | 'healthy' | 'failing' =>

@@ -4,7 +4,7 @@
  *   Whoever changes a list tells it here, in the same commit. Whose list it is
  *   decides who sees the event; one for test mail tells only those who test.
  */
-import { toRfc3339 } from '../base/clock.js'
+import { timeOrNull } from '../base/clock.js'
 import { suppressionList } from '../lifecycle/suppress.js'
 import type { Notice } from './port/log.js'
 import type { SuppressionRow } from './port/tenants/tenants.js'
@@ -47,7 +47,7 @@ export interface SuppressionEvents {
 /** `addNotice` writes in the commit that runs. */
 export const createSuppressionEvents = (addNotice: (notice: Notice) => unknown): SuppressionEvents => ({
   added(row, now) {
-    const expires = row.expiresAt === null ? null : toRfc3339(row.expiresAt)
+    const expires = timeOrNull(row.expiresAt)
     addNotice(noticeOf('suppression.added', row, now, { expires_at: expires }))
   },
   removed: (row, why, now) => void addNotice(noticeOf('suppression.removed', row, now, { cause: why })),

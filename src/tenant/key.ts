@@ -28,9 +28,6 @@ export interface NewKey {
   readonly rateLimitPerMinute?: number | null | undefined
 }
 
-/** The public part of a key, safe to show: `svc_live_` and the lookup id. */
-export const keyPrefix = (row: Pick<KeyRow, 'mode' | 'lookup'>): string => `svc_${row.mode}_${row.lookup}`
-
 /** True when the text has the shape of a key, real or not. */
 export const looksLikeKey = (text: string): boolean => SHAPE.test(text)
 

@@ -14,8 +14,8 @@ import type { Mode } from '../lifecycle/page.js'
 import type { Acted } from '../store/port/store.js'
 import type { Actor } from '../store/port/tenants/audit.js'
 import type { Identity, UserRow } from '../store/port/tenants/identity.js'
+import type { Incidents } from '../store/port/tenants/incident.js'
 import type { KeyScope, Tenants, WorkspaceRow } from '../store/port/tenants/tenants.js'
-import type { Incidents } from '../store/port/watch/incident.js'
 
 export interface Principal {
   readonly accountId: string

@@ -13,8 +13,13 @@ import { newId } from '../base/id.js'
 import type { Mode } from '../lifecycle/page.js'
 import { suppressionList } from '../lifecycle/suppress.js'
 import { normalizeAddress, parseRecipient } from '../mail/address.js'
+import type {
+  Decision,
+  Incidents,
+  KnownIncident,
+  PendingSuppression,
+} from '../store/port/tenants/incident.js'
 import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants/tenants.js'
-import type { Decision, Incidents, KnownIncident, PendingSuppression } from '../store/port/watch/incident.js'
 import type { TenantGround } from './principal.js'
 
 export interface NewSuppression {
@@ -39,10 +44,6 @@ export const listOfWorkspace = (
 
 /** The list that holds for all workspaces. */
 export const listOfAccount = (accountId: string): Place => ({ accountId, id: accountId })
-
-/** True for a row that counts in every workspace of its account. */
-export const isAccountWide = ({ workspaceId, accountId }: SuppressionRow): boolean =>
-  workspaceId === accountId
 
 /** What adding to a list needs. */
 export interface SuppressGround extends Pick<TenantGround, 'clock'> {

@@ -64,6 +64,7 @@ const HOME: Record<string, readonly string[]> = {
   'prom-client': ['http'],
 }
 
+const DOORS: ReadonlySet<string> = new Set(['http', 'smtp'])
 const ENGINES: ReadonlySet<string> = new Set(['sqlite', 'memory', 'postgres'])
 
 const files = (dir: string): string[] =>
@@ -107,6 +108,9 @@ t.test('imports go down, or stay in their own folder', async (t) => {
       if (!((FLOOR[other] ?? 99) < (FLOOR[room] ?? -1))) {
         t.fail(`${relative(ROOT, file)} imports ${relative(ROOT, target)}, which is not below it`)
       }
+      // what two doors show is made in record/
+      if (room === 'cli' && DOORS.has(other))
+        t.fail(`${relative(ROOT, file)} imports ${relative(ROOT, target)}, which is another door`)
     }
   }
 })

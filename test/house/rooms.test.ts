@@ -14,9 +14,6 @@ const MOST_LINES = 50
 
 /** Imports that go back up, from and to; `*` is any file. */
 const BACK: readonly (readonly [from: string, to: string])[] = [
-  ['http/shapes/common.ts', 'http/openapi/description.ts'],
-  ['relay/dialogue/trial.ts', 'relay/oauth/tokens.ts'],
-  ['store/port/watch/incident.ts', 'store/port/tenants/tenants.ts'],
   ['*', 'store/sqlite/write/context.ts'],
   ['store/sqlite/write/verbs.ts', '*'],
   ['*', 'store/sqlite/thread/wire.ts'],

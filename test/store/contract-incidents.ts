@@ -2,10 +2,10 @@
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
+import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/lifecycle/incident.js'
 import { observed } from '../../src/lifecycle/observed.js'
 import type { Store } from '../../src/store/port/store.js'
-import type { AddedHardBounce, HardBounce } from '../../src/store/port/watch/incident.js'
-import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/store/port/watch/incidents.js'
+import type { AddedHardBounce, HardBounce } from '../../src/store/port/tenants/incident.js'
 import {
   addWorkspace,
   type Ground,

@@ -2,8 +2,8 @@
  * NAME      store - how the writer of the store is doing, as metrics
  */
 
+import type { Incidents } from '../../store/port/tenants/incident.js'
 import { CLOCK_AHEAD_MS, type Distribution, type WriterLoad } from '../../store/port/upkeep.js'
-import type { Incidents } from '../../store/port/watch/incident.js'
 import { gauge, type Metric } from '../metrics.js'
 
 const histogram = (name: string, help: string, { bounds, counts, sum }: Distribution): Metric => {

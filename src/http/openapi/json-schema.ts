@@ -7,7 +7,7 @@
  *   field is optional, and nowhere else.
  */
 import type Joi from 'joi'
-import type { Description } from './description.js'
+import type { Description } from '../shapes/description.js'
 
 export type JsonSchema = { readonly [keyword: string]: unknown }
 

@@ -6,10 +6,10 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
+import { createdKeyRecord, keyRecord } from '../../record/tenants/access.js'
 import { checkNewKey } from '../../tenant/key.js'
 import { type Endpoint, endpoint } from '../endpoint.js'
 import { type Ground, listing, removing } from '../ground.js'
-import * as render from '../render.js'
 import * as shapes from '../shapes/api-key.js'
 import { whyBody } from '../shapes/common.js'
 import { readTime } from '../wire/time.js'
@@ -53,7 +53,7 @@ const create = (ground: Ground): Endpoint =>
       if (errors.length > 0) throw invalid(errors)
       const { row, secret } = await ground.tenants.createKey(principal.accountId, wish)
       const headers = { location: `/v1/api-keys/${row.id}` }
-      return { status: 201, body: render.createdKey(row, secret), headers }
+      return { status: 201, body: createdKeyRecord(row, secret), headers }
     },
   })
 
@@ -70,7 +70,7 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     rows: ({ principal, query: { prefix = null } }) => ({
       filters: { prefix },
       fetch: (page) => ground.store.keys(principal.accountId, page, prefix?.slice(9) ?? null),
-      render: render.apiKey,
+      render: keyRecord,
     }),
   }),
   removing({

@@ -4,10 +4,11 @@
  *   For people only, like keys. Removing one is immediate: an open SMTP session is
  *   refused at its next mail.
  */
+
+import { credentialRecord } from '../../record/tenants/access.js'
 import { checkNewCredential } from '../../tenant/credential.js'
 import { type Endpoint, endpoint } from '../endpoint.js'
 import { type Ground, listing, removing } from '../ground.js'
-import * as render from '../render.js'
 import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/credential.js'
 import { camel } from '../wire/camel.js'
@@ -34,7 +35,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
         ...camel(body),
         workspace: body.workspace_id,
       })
-      return { status: 201, body: render.credential(row) }
+      return { status: 201, body: credentialRecord(row) }
     },
   }),
   listing(ground, {
@@ -46,7 +47,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     of: shapes.credential,
     rows: ({ principal }) => ({
       fetch: (page) => ground.store.credentials(principal.accountId, page),
-      render: render.credential,
+      render: credentialRecord,
     }),
   }),
   removing({

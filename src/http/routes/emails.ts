@@ -12,6 +12,7 @@ import { parseQuery } from '../../mail/query/parse.js'
 import type { Query } from '../../mail/query/query.js'
 import type { Status } from '../../mail/status.js'
 import { NO_CONTENT, readContent } from '../../record/content.js'
+import { acceptedRecord, emailRecord, listedEmail } from '../../record/email.js'
 import { lastWordsOf } from '../../record/last-words.js'
 import { waitingInFull, waitingInShort } from '../../record/waiting.js'
 import { dayIn, zoneNamed } from '../../statistics/zone.js'
@@ -25,7 +26,6 @@ import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { asSeenBy, type Ground, listAnswer } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { contentOf, readLarge } from '../large.js'
-import * as render from '../render.js'
 import { listOf } from '../shapes/common.js'
 import * as shapes from '../shapes/email.js'
 import { readTime } from '../wire/time.js'
@@ -59,7 +59,7 @@ export const fullEmail = async (ground: Ground, call: Call, record: EmailRecord,
     withContent && mayRead
       ? await readContent(ground.store, record, (raw) => contentOf(ground, raw))
       : NO_CONTENT
-  const full = asSeenBy(ground, call)(render.email(record, content, of(record.id), show))
+  const full = asSeenBy(ground, call)(emailRecord(record, content, of(record.id), show))
   return mayRead ? full : { ...full, attachments: null }
 }
 
@@ -102,7 +102,7 @@ const send = (ground: Ground): Endpoint =>
       const answer = await ground.submission.submit(call.principal, call.workspace, draft, {
         idempotency,
         trace: call.trace,
-        render: (records) => ({ status: 202, body: JSON.stringify(records.map(render.acceptedEmail)[0]) }),
+        render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),
       })
       const id = answer.records[0]?.id ?? (JSON.parse(answer.body) as { id: string }).id
       return {
@@ -256,7 +256,7 @@ const list = (ground: Ground): Endpoint =>
           }))
           return { ...found, rows }
         },
-        render: (row) => asSeenBy(ground, call)(render.listedEmail(row, row.waiting, row.words, row.show)),
+        render: (row) => asSeenBy(ground, call)(listedEmail(row, row.waiting, row.words, row.show)),
       })
     },
   })

@@ -4,7 +4,7 @@
  *   Their suppressions are pending, and suppress nobody, until somebody accepts or dismisses the incident.
  */
 import * as record from '../../record/incident.js'
-import type { Decision, KnownIncident } from '../../store/port/watch/incident.js'
+import type { Decision, KnownIncident } from '../../store/port/tenants/incident.js'
 import { decideIncident, findIncident } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, listing } from '../ground.js'

@@ -6,12 +6,12 @@
  */
 import { Fault } from '../../base/fault.js'
 import { readKept } from '../../outcome/kept-report.js'
+import { acceptedRecord } from '../../record/email.js'
 import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { requireSession } from '../../tenant/principal.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
-import * as render from '../render.js'
 import { acceptedEmail } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
 import { findEmail } from './emails.js'
@@ -112,7 +112,7 @@ const resending = (ground: Ground): readonly Endpoint[] => [
       const answer = await ground.submission.resend(wish, {
         idempotency: await idempotencyOf(call, record.id),
         trace: call.trace,
-        render: (records) => ({ status: 202, body: JSON.stringify(records.map(render.acceptedEmail)[0]) }),
+        render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),
       })
       const { id } = answer.records[0] ?? (JSON.parse(answer.body) as { id: string })
       return {

@@ -7,14 +7,15 @@
 
 import { toRfc3339 } from '../../base/clock.js'
 import { type FieldError, invalid } from '../../base/fault.js'
-import { trialRecord, tryUpstream } from '../../relay/dialogue/trial.js'
+import { poolRecord } from '../../record/tenants/pool.js'
+import { trialRecord, tryUpstream } from '../../relay/watch/trial.js'
 import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port/tenants/tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, listing, removing } from '../ground.js'
-import * as render from '../render.js'
+import { liveUpstream } from '../live-upstream.js'
 import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/pool.js'
 import { notAsRead } from '../shapes/read-back.js'
@@ -40,7 +41,7 @@ const mend = (body: shapes.PoolChange): shapes.PoolChange => {
 
 /** What of the sent record contradicts the stored one. A member may also say what it is about to become. */
 const contradictions = (sent: shapes.PoolChange, old: KnownPool): readonly FieldError[] => {
-  const record = render.pool(old)
+  const record = poolRecord(old)
   const errors = [...notAsRead(sent, shapes.READ_POOL, [record])]
   for (const [i, member] of (sent.members ?? []).entries()) {
     const { id, host, port } = member
@@ -69,7 +70,7 @@ const health = async ({ store, relay }: Ground, pool: KnownPool) => {
   const seen = new Map((relay?.upstreams() ?? []).map((one) => [one.upstreamId, one]))
   const leader = await leaderOf(store, pool)
   const members = (leader ?? pool).upstreams.map(({ id, host, port, tls, state }) => {
-    return { id, host, port, tls, state, ...render.liveUpstream(seen.get(id)) }
+    return { id, host, port, tls, state, ...liveUpstream(seen.get(id)) }
   })
   const usable = members.filter(({ breaker, state }) => breaker !== 'open' && state === 'active').length
   const none = usable === 0 && pool.kind === 'relay'
@@ -104,7 +105,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     alsoWrong: ({ body }) => wrongWithPool(wishOf(mend(body))),
     async handle({ principal, body }) {
       const row = await ground.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
-      return { status: 201, body: render.pool(row), headers: { location: `/v1/egress-pools/${row.id}` } }
+      return { status: 201, body: poolRecord(row), headers: { location: `/v1/egress-pools/${row.id}` } }
     },
   }),
   endpoint({
@@ -129,7 +130,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
       if (wrong.length > 0) throw invalid(wrong)
       const row = await ground.tenants.updatePool(accountId, old.id, wishOf(call.body))
       ground.relay?.reload()
-      return { status: 200, body: render.pool(row) }
+      return { status: 200, body: poolRecord(row) }
     },
   }),
 ]
@@ -191,7 +192,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     of: shapes.pool,
     rows: ({ principal }) => ({
       fetch: (page) => ground.store.pools(principal.accountId, page),
-      render: render.pool,
+      render: poolRecord,
     }),
   }),
   endpoint({
@@ -205,7 +206,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     faults: ['egress_pool.not_found'],
     async handle(call) {
       const row = await ground.tenants.findPool(call.principal.accountId, param(call, 'id'))
-      return { status: 200, body: render.pool(row) }
+      return { status: 200, body: poolRecord(row) }
     },
   }),
   endpoint({

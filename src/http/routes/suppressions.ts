@@ -9,13 +9,13 @@
 import { type FieldError, invalid } from '../../base/fault.js'
 import { parseRecipient } from '../../mail/address.js'
 import { removed } from '../../record/removed.js'
+import { suppressionRecord } from '../../record/tenants/suppression.js'
+import type { PendingSuppression } from '../../store/port/tenants/incident.js'
 import type { SuppressionRow } from '../../store/port/tenants/tenants.js'
-import type { PendingSuppression } from '../../store/port/watch/incident.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, listAnswer, removing } from '../ground.js'
-import * as render from '../render.js'
 import { listOf, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/suppression.js'
 import { readTime } from '../wire/time.js'
@@ -87,7 +87,7 @@ const add = (ground: Ground): Endpoint =>
       const wish = { ...readWish(call, call.body, errors), email }
       if (errors.length > 0) throw invalid(errors)
       const { row, added } = await ground.tenants.suppress(listFor(call, scope, 'body.scope'), wish)
-      return { status: added ? 201 : 200, body: render.suppression(row) }
+      return { status: added ? 201 : 200, body: suppressionRecord(row) }
     },
   })
 
@@ -130,7 +130,7 @@ const list = (ground: Ground): Endpoint =>
           status === null
             ? store.suppressions(workspaceId, origin, page)
             : store.pendingSuppressions(workspaceId, page),
-        render: render.suppression,
+        render: suppressionRecord,
       })
     },
   })
@@ -150,7 +150,7 @@ const one = (ground: Ground): readonly Endpoint[] => [
       const ref = param(call, 'ref')
       const { id } = await listWith(ground, call, ref)
       const row = await ground.tenants.findSuppression(id, ref)
-      return { status: 200, body: render.suppression(row) }
+      return { status: 200, body: suppressionRecord(row) }
     },
   }),
   removing({
@@ -202,7 +202,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
           ground.tenants.addSuppression(place, { email, reason }, `body.emails[${i}]`),
         ),
       )
-      return { status: 200, body: { object: 'list', data: rows.map(render.suppression) } }
+      return { status: 200, body: { object: 'list', data: rows.map(suppressionRecord) } }
     },
   }),
   endpoint({

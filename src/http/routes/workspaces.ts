@@ -5,11 +5,11 @@
  */
 
 import { type FieldError, invalid } from '../../base/fault.js'
+import { workspaceRecord } from '../../record/tenants/workspace.js'
 import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
 import { type Ground, listing, removing } from '../ground.js'
-import * as render from '../render.js'
 import { notAsRead } from '../shapes/read-back.js'
 import * as shapes from '../shapes/workspace.js'
 import { camel } from '../wire/camel.js'
@@ -26,7 +26,7 @@ const wrongWithChange = async (
   body: shapes.WorkspaceChange,
   old: WorkspaceRow,
 ): Promise<readonly FieldError[]> => [
-  ...notAsRead(body, shapes.READ_WORKSPACE, [render.workspace(old)]),
+  ...notAsRead(body, shapes.READ_WORKSPACE, [workspaceRecord(old)]),
   ...(await tenants.wrongWithWorkspace(old.accountId, wishOf(body), old.id)),
 ]
 
@@ -56,7 +56,7 @@ const creation = (ground: Ground): readonly Endpoint[] => [
     async handle({ principal, body }) {
       const wish = { ...wishOf(body), name: body.name }
       const row = await ground.tenants.createWorkspace(principal.accountId, wish)
-      return { status: 201, body: render.workspace(row), headers: { location: `/v1/workspaces/${row.id}` } }
+      return { status: 201, body: workspaceRecord(row), headers: { location: `/v1/workspaces/${row.id}` } }
     },
   }),
 ]
@@ -72,7 +72,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     of: shapes.workspace,
     rows: ({ principal: { accountId, workspaceId, scope } }) => ({
       fetch: (page) => ground.store.workspaces(accountId, page, workspaceId),
-      render: (row) => render.workspace(row, scope),
+      render: (row) => workspaceRecord(row, scope),
     }),
   }),
   endpoint({
@@ -87,7 +87,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     faults: ['workspace.not_found'],
     async handle(call) {
       const row = await ground.tenants.workspaceForSend(call.principal, param(call, 'id'))
-      return { status: 200, body: render.workspace(row, call.principal.scope) }
+      return { status: 200, body: workspaceRecord(row, call.principal.scope) }
     },
   }),
 ]
@@ -115,7 +115,7 @@ const changing = (ground: Ground): readonly Endpoint[] => [
       const wrong = await wrongWithChange(ground, call.body, old)
       if (wrong.length > 0) throw invalid(wrong)
       const row = await ground.tenants.updateWorkspace(accountId, old.id, wishOf(call.body))
-      return { status: 200, body: render.workspace(row) }
+      return { status: 200, body: workspaceRecord(row) }
     },
   }),
 ]

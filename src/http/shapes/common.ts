@@ -7,7 +7,7 @@
  *   several SDKs send every field that they know.
  */
 import Joi from 'joi'
-import type { Description, Meta } from '../openapi/description.js'
+import type { Description, Meta } from './description.js'
 
 /** The type of what a schema lets through, so that nobody writes it a second time. */
 export type TypeOf<S> = S extends Joi.AnySchema<infer T> ? T : never

@@ -22,9 +22,9 @@ import type { Statistics } from './statistics.js'
 import type { Actor, Audit } from './tenants/audit.js'
 import type { Domains } from './tenants/domains.js'
 import type { Identity } from './tenants/identity.js'
+import type { Incidents } from './tenants/incident.js'
 import type { Tenants } from './tenants/tenants.js'
 import type { Lifecycle, Upkeep } from './upkeep.js'
-import type { Incidents } from './watch/incident.js'
 import type { Watch } from './watch/watch.js'
 
 /** A part of the store, and the same part as somebody. */

@@ -10,7 +10,7 @@
 import type { Clock } from '../../base/clock.js'
 import { AMBIGUOUS } from '../../lifecycle/recipient.js'
 import { isAway } from '../../lifecycle/waiting/holds.js'
-import { WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
+import { type MailWaiting, WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
 import type { HoldRow, Operations, QueueEntry } from '../../store/port/operations.js'
 import { isRoutedTo } from '../../store/port/tenants/routes.js'
@@ -262,13 +262,6 @@ const ANYTHING: Omit<Waiter, 'workspaceId' | 'poolId'> = {
   held: null,
   underWay: false,
   attempting: false,
-}
-
-/** Of one mail: why each of its recipients waits, and the first of these reasons. */
-export interface MailWaiting {
-  readonly first: Waiting | null
-  /** By recipient id; those that wait for nothing that we know are not there. */
-  readonly recipients: ReadonlyMap<string, Waiting>
 }
 
 const NOTHING: MailWaiting = { first: null, recipients: new Map() }

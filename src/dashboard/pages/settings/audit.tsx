@@ -6,7 +6,7 @@
  */
 
 import { Readable } from 'node:stream'
-import type { AuditEntry } from '../../../record/identity.js'
+import type { AuditEntry } from '../../../record/tenants/identity.js'
 import type { Query } from '../../ask.js'
 import type { Page, RawRoute } from '../../page.js'
 import { Filters, Select, Word } from '../../parts/filters.js'

@@ -4,7 +4,7 @@
  *   Each entry is a sentence; what exactly changed lies in a fold. The audit is for owners: on the pages of others there
  *   is no history.
  */
-import type { AuditEntry } from '../../../record/identity.js'
+import type { AuditEntry } from '../../../record/tenants/identity.js'
 import { Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'

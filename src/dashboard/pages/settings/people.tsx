@@ -1,7 +1,7 @@
 /**
  * NAME      people - who works here, and who is invited
  */
-import type { Link, Person } from '../../../record/identity.js'
+import type { Link, Person } from '../../../record/tenants/identity.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Code, Head, Note, Section } from '../../parts/page-parts.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      person - one person: role, ways to sign in, in or out
  */
-import type { Person, PersonInFull } from '../../../record/identity.js'
+import type { Person, PersonInFull } from '../../../record/tenants/identity.js'
 import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send, Verb } from '../../parts/form.js'
 import { Facts, Head, Section } from '../../parts/page-parts.js'

@@ -1,7 +1,7 @@
 /**
  * NAME      record - people, links, sessions and the audit as /v1 tells of them
  */
-import type { Person } from '../../../record/identity.js'
+import type { Person } from '../../../record/tenants/identity.js'
 import type { Role } from '../../visit.js'
 
 export interface MadeLink {

@@ -1,7 +1,7 @@
 /**
  * NAME      sentence - an entry of the audit as somebody would say it
  */
-import type { AuditEntry } from '../../../record/identity.js'
+import type { AuditEntry } from '../../../record/tenants/identity.js'
 import type { Visit } from '../../visit.js'
 
 /** What actions begin with, as people call it. */

@@ -2,7 +2,7 @@
  * NAME      audit - who changed what
  */
 import { type FieldError, invalid } from '../../../base/fault.js'
-import { auditEntry } from '../../../record/identity.js'
+import { auditEntry } from '../../../record/tenants/identity.js'
 import type { AuditFilter } from '../../../store/port/tenants/audit.js'
 import type { Endpoint } from '../../endpoint.js'
 import { type Ground, listing } from '../../ground.js'

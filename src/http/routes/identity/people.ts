@@ -5,7 +5,7 @@
  *   is his own. The address of a link is in the answer that makes it, and nowhere else.
  */
 import { Fault } from '../../../base/fault.js'
-import { link, person, personInFull } from '../../../record/identity.js'
+import { link, person, personInFull } from '../../../record/tenants/identity.js'
 import type { UserRow } from '../../../store/port/tenants/identity.js'
 import { linkUrl } from '../../../tenant/identity/links.js'
 import { checkNewPerson } from '../../../tenant/identity/people.js'

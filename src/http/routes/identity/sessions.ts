@@ -4,10 +4,10 @@
  *   An owner sees and ends all sessions, others their own. One of nobody in
  *   particular sees itself, unless its role is that of an owner.
  */
-import { toRfc3339 } from '../../../base/clock.js'
+import { timeOrNull } from '../../../base/clock.js'
 import { Fault, invalid } from '../../../base/fault.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import { openSession } from '../../../record/identity.js'
+import { openSession } from '../../../record/tenants/identity.js'
 import type { SessionRow, UserRow } from '../../../store/port/tenants/identity.js'
 import { checkOwnSettings, mayResetPassword } from '../../../tenant/identity/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../../tenant/principal.js'
@@ -34,7 +34,7 @@ const whoAmI = async ({ store, config, clock }: Ground, principal: Principal, pe
     scope,
     workspace_id: workspaceId,
     mode: visibleMode(principal),
-    expires_at: endsAt === null ? null : toRfc3339(endsAt),
+    expires_at: timeOrNull(endsAt),
     limits: { rate_limit_per_minute: limitPerMinute },
   }
 }

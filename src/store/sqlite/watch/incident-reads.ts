@@ -2,7 +2,7 @@
  * NAME      incident-reads - incidents, and the suppressions that wait for them
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import type { KnownIncident, PendingSuppression } from '../../port/watch/incident.js'
+import type { KnownIncident, PendingSuppression } from '../../port/tenants/incident.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { INCIDENTS, PENDING } from './incident-step.js'

@@ -5,7 +5,7 @@
  *   and text. `pending` are suppressions that wait for a decision; what asks for suppressions does not see them.
  *   `living` is null until it was asked.
  */
-import type { IncidentRow, PendingSuppression } from '../../port/watch/incident.js'
+import type { IncidentRow, PendingSuppression } from '../../port/tenants/incident.js'
 import { table } from '../schema/record.js'
 
 export const INCIDENTS_STEP = `

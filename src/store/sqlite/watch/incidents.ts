@@ -1,23 +1,12 @@
 /**
  * NAME      incidents - hard bounces are listed, unless too many come at the same time
  * DESCRIPTION
- *   Who is refused is counted, judged (port/watch/incidents.ts) and listed in one commit, with
+ *   Who is refused is counted, judged (lifecycle/incident.ts) and listed in one commit, with
  *   the incident and its event. When an incident begins, what its window has already listed becomes
  *   pending with it, in every workspace that was met. Only a decision ends one; then the window begins anew.
  *   A decision is carried out by pages: the first of them makes it, the sweep ends what a crash left.
  */
 import { newId } from '../../../base/id.js'
-import type { Notice } from '../../port/log.js'
-import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import type { Writes } from '../../port/verbs.js'
-import type {
-  AddedHardBounce,
-  Decision,
-  HardBounce,
-  IncidentRow,
-  Incidents,
-  PendingSuppression,
-} from '../../port/watch/incident.js'
 import {
   INCIDENT_STANDS_MS,
   INCIDENT_WINDOW_MS,
@@ -26,7 +15,18 @@ import {
   LIVING_WITHIN_MS,
   MOST_LIVING,
   type Refusals,
-} from '../../port/watch/incidents.js'
+} from '../../../lifecycle/incident.js'
+import type { Notice } from '../../port/log.js'
+import type {
+  AddedHardBounce,
+  Decision,
+  HardBounce,
+  IncidentRow,
+  Incidents,
+  PendingSuppression,
+} from '../../port/tenants/incident.js'
+import type { SuppressionRow } from '../../port/tenants/tenants.js'
+import type { Writes } from '../../port/verbs.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { kindOf } from '../log/codec.js'

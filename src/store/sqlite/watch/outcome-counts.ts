@@ -10,7 +10,7 @@
  *   A rollback leaves a count too high by its batch, which hides nothing for long.
  */
 import type { Outcome } from '../../../lifecycle/facts.js'
-import { INCIDENT_WINDOW_MS } from '../../port/watch/incidents.js'
+import { INCIDENT_WINDOW_MS } from '../../../lifecycle/incident.js'
 import type { Db } from '../connect.js'
 import { kindOf } from '../log/codec.js'
 import { ordAt } from '../order/ord.js'

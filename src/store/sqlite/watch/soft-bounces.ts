@@ -6,9 +6,9 @@
  */
 import { newId } from '../../../base/id.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
+import { LIVING_AFTER_MS } from '../../../lifecycle/incident.js'
 import { normalizeAddress } from '../../../mail/address.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import { LIVING_AFTER_MS } from '../../port/watch/incidents.js'
 import type { SoftLimits } from '../../port/watch/soft-bounces.js'
 import type { WriteContext } from '../write/context.js'
 

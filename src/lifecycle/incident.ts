@@ -1,5 +1,5 @@
 /**
- * NAME      incidents - when refusals say more of the server than of the addresses
+ * NAME      incident - when refusals say more of the server than of the addresses
  * DESCRIPTION
  *   Hard bounces with one text, in ten minutes of one upstream and one domain of
  *   recipients. Addresses do not become bad all at once: where too many bounce, none of them

@@ -4,7 +4,7 @@
  *   email, reason, origin, created_at, expires_at; only the first column is needed, and a header line names the others,
  *   also in the words that other providers use in their exports. Nothing is judged here.
  */
-import { readCsvLines, unguarded } from './csv.js'
+import { readCsvLines, unguarded } from '../csv.js'
 
 export const SUPPRESSION_COLUMNS = ['email', 'reason', 'origin', 'created_at', 'expires_at'] as const
 

@@ -8,7 +8,7 @@
  *   workspaces of the account, since they share the server.
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import type { SuppressionRow } from '../tenants/tenants.js'
+import type { SuppressionRow } from './tenants.js'
 
 export interface HardBounce {
   /** As it is listed. */

@@ -3,11 +3,9 @@
  * DESCRIPTION
  *   No hash, no secret. A link's address is told once, beside its record.
  */
-import { toRfc3339 } from '../base/clock.js'
-import type { AuditRow } from '../store/port/tenants/audit.js'
-import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../store/port/tenants/identity.js'
-
-const timeOrNull = (at: number | null): string | null => (at === null ? null : toRfc3339(at))
+import { timeOrNull, toRfc3339 } from '../../base/clock.js'
+import type { AuditRow } from '../../store/port/tenants/audit.js'
+import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../../store/port/tenants/identity.js'
 
 export const person = (row: UserRow) => ({
   id: row.id,

@@ -10,11 +10,17 @@ import { seal, unseal } from '../../base/secret.js'
 import type { PoolRow, Tenants, UpstreamRow } from '../../store/port/tenants/tenants.js'
 import { UPSTREAM_SEAL } from '../../tenant/pool.js'
 import type { TenantGround } from '../../tenant/principal.js'
+import { chooseMechanism, type Login } from '../dialogue/login.js'
+import type { Offers } from '../dialogue/offers.js'
+import {
+  openSession,
+  type Patience,
+  SetupFailure,
+  type SetupStage,
+  type Target,
+} from '../dialogue/session.js'
+import { answersTls, USE_SMTPS } from '../dialogue/tls-words.js'
 import { createTokens } from '../oauth/tokens.js'
-import { chooseMechanism, type Login } from './login.js'
-import type { Offers } from './offers.js'
-import { openSession, type Patience, SetupFailure, type SetupStage, type Target } from './session.js'
-import { answersTls, USE_SMTPS } from './tls-words.js'
 
 export interface Trial {
   readonly pool: string
