@@ -17,6 +17,7 @@ import { createTimelineIds } from '../log/reads.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/days.js'
 import { createStatements } from '../read/statements.js'
+import { readLists } from '../schema/lists.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
 import { LOCAL } from './out.js'
@@ -124,8 +125,7 @@ export const createCarryIn = (
   const tag = db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)')
 
   const addTags = (workspace: number, ord: number, email: Fields): void => {
-    const { tags = [] } = JSON.parse(String(email.lists)) as { tags?: { name: string; value: string }[] }
-    for (const { name, value } of tags) tag.run(workspace, name, value, ord)
+    for (const { name, value } of readLists(email.lists).tags) tag.run(workspace, name, value, ord)
   }
 
   /** Its number; 0 when it is gone. */

@@ -8,6 +8,7 @@ import { EXPORTED, type LotRow } from '../../port/carry.js'
 import type { Row } from '../connect.js'
 import { createTimelineFields } from '../log/reads.js'
 import type { Statements } from '../read/statements.js'
+import { readLists } from '../schema/lists.js'
 import { LOTS } from '../schema/lots.js'
 
 const STEP = 500
@@ -65,7 +66,8 @@ export const createCarryReads = (sql: Statements) => {
         id: emailId,
         workspace: sql('SELECT slug FROM workspaces WHERE n = ?').get(email.workspace)?.slug as string,
         pool: sql('SELECT name FROM pools WHERE n = ?').get(email.pool)?.name as string,
-        email: fieldsOf(email),
+        // an older store expects all of them
+        email: { ...fieldsOf(email), lists: JSON.stringify(readLists(email.lists)) },
         recipients: sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id')
           .all(emailId)
           .map(recipientOf),

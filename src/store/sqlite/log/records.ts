@@ -5,10 +5,11 @@
  *   follower may read thousands of records a second, so each is written down field
  *   by field: copying objects into one another costs several times as much.
  */
-import type { EventRow, Tag } from '../../../lifecycle/event.js'
+import type { EventRow } from '../../../lifecycle/event.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
 import type { Row } from '../connect.js'
 import type { Statements } from '../read/statements.js'
+import { readLists } from '../schema/lists.js'
 import { createUnpackMore, type More, readFlags, typeOf } from './codec.js'
 import { firstId, storedId } from './event-id.js'
 import { above, type Found, markOf } from './places.js'
@@ -33,7 +34,7 @@ const MAIL = `SELECT e.id, e.workspace, e.test, e.source, e.scheduled_at, e.send
 const readMail = (sql: Statements, ord: number): Mail | null => {
   const row = sql(MAIL).get(ord)
   if (row === undefined) return null
-  const { to, tags } = JSON.parse(row.lists as string) as { to: string[]; tags: Tag[] }
+  const { to, tags } = readLists(row.lists)
   return {
     told: {
       id: row.id as string,

@@ -15,6 +15,7 @@ import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
 import { scopeOf } from '../log/codec.js'
+import { NO_LISTS } from '../schema/lists.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
 import { createEraseCounted } from '../statistics/erase.js'
@@ -55,7 +56,6 @@ interface Place {
 }
 
 const START: Place = { test: 0, ord: -1, open: false }
-const NOBODY = JSON.stringify({ to: [], cc: [], bcc: [], replyTo: [], tags: [], attachments: [] })
 
 const prepare = ({ db }: WriteContext) => ({
   find: db.prepare<[string, string], { is_default: number }>(
@@ -96,7 +96,7 @@ const prepare = ({ db }: WriteContext) => ({
     .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
     .pluck(),
   email: db.prepare(
-    `UPDATE emails SET subject = '', sender = '', message_id = '', mail_from = NULL, envid = NULL, lists = '${NOBODY}' WHERE ord = ?`,
+    `UPDATE emails SET subject = '', sender = '', message_id = '', mail_from = NULL, envid = NULL, lists = '${NO_LISTS}' WHERE ord = ?`,
   ),
   eraseOf: [
     "UPDATE recipients SET address = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_id = ?",

@@ -23,6 +23,7 @@ import type {
 } from '../../port/ledger.js'
 import type { Row } from '../connect.js'
 import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
+import { readLists } from '../schema/lists.js'
 import { FOREIGN_MESSAGE_ID } from './message-ids.js'
 import { type Branch, type List, listOfBranches, pageOf } from './pages.js'
 import type { Statements } from './statements.js'
@@ -30,11 +31,6 @@ import type { Statements } from './statements.js'
 export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
 
 export const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
-
-type Lists = Pick<
-  EmailRow,
-  'to' | 'cc' | 'bcc' | 'replyTo' | 'tags' | 'attachments' | 'resentFrom' | 'submittedBy'
->
 
 export const toEmail = (row: Row): EmailRow => ({
   id: row.id as string,
@@ -44,7 +40,7 @@ export const toEmail = (row: Row): EmailRow => ({
   source: row.source as EmailRow['source'],
   from: row.sender as string,
   subject: row.subject as string,
-  ...(JSON.parse(row.lists as string) as Lists),
+  ...readLists(row.lists),
   messageId: row.message_id as string,
   scheduledAt: row.scheduled_at as number | null,
   createdAt: row.created_at as number,

@@ -11,6 +11,7 @@
 import { domainOf } from '../../../mail/address.js'
 import { senderOf } from '../../../mail/query/matches.js'
 import { fold, piecesOf, wordsOf } from '../../../mail/query/words.js'
+import { readLists } from '../schema/lists.js'
 
 /** Anything that would part a token in two. */
 const SEPARATORS = /[\x00-\x2a\x2c\x2f\x3b\x3c\x3e\x3f\x5b-\x5e\x60\x7b-\x7f]/g
@@ -44,13 +45,6 @@ export interface Facts {
   readonly addresses: readonly string[]
 }
 
-interface Lists {
-  readonly tags: readonly { readonly name: string; readonly value: string }[]
-  readonly attachments: readonly unknown[]
-  readonly resentFrom?: string | null
-  readonly submittedBy?: string | null
-}
-
 export const TOKENS = {
   word: (piece: string) => token('s', piece),
   wordStart: (word: string) => startSought('s', 't', word, WORD_CUTS),
@@ -71,7 +65,7 @@ export const TOKENS = {
 
 /** What a mail is found by, but for whose it is. */
 export const tokensOf = ({ sender, subject, lists, addresses }: Facts): string => {
-  const { tags, attachments, resentFrom, submittedBy } = JSON.parse(lists) as Lists
+  const { tags, attachments, resentFrom, submittedBy } = readLists(lists)
   const tokens = new Set<string>()
   for (const word of wordsOf(subject)) {
     for (const piece of piecesOf(word)) tokens.add(TOKENS.word(piece))

@@ -14,6 +14,7 @@ import type {
   NewEmail,
   SentDsn,
 } from '../../../lifecycle/facts.js'
+import { packLists } from '../schema/lists.js'
 
 /** Above this a body is not copied into the shared buffer. */
 const OWN_BUFFER = 64 * 1024
@@ -37,7 +38,7 @@ export interface WireMail {
   readonly envid: string | null
   readonly ret: string | null
   readonly content: string | null
-  /** JSON of to, cc, bcc, replyTo, tags, attachments and what is rare: stored as it is. */
+  /** Its JSON (schema/lists.ts), stored as it is. */
   readonly lists: string
   /** name, value; repeated. */
   readonly tags: readonly string[]
@@ -81,20 +82,6 @@ export interface WireAcceptance {
   readonly beside?: Readonly<Record<string, number>>
 }
 
-const listsOf = (mail: NewEmail): string =>
-  JSON.stringify({
-    to: mail.to,
-    cc: mail.cc,
-    bcc: mail.bcc,
-    replyTo: mail.replyTo,
-    tags: mail.tags,
-    attachments: mail.attachments,
-    ...(mail.ignoreSuppressions === true && { insists: true }),
-    ...(mail.trace != null && { trace: mail.trace }),
-    ...(mail.resentFrom != null && { resentFrom: mail.resentFrom }),
-    ...(mail.submittedBy != null && { submittedBy: mail.submittedBy }),
-  })
-
 const recipientsOf = (mail: NewEmail): WireRecipients => {
   const flat: (string | boolean | null)[] = []
   for (const one of mail.recipients) {
@@ -119,7 +106,7 @@ const toMailArray = (mail: NewEmail): MailArray => [
   mail.envid,
   mail.ret,
   mail.content,
-  listsOf(mail),
+  packLists(mail),
   mail.tags.flatMap((tag) => [tag.name, tag.value]),
   recipientsOf(mail),
   mail.raw,

@@ -76,7 +76,7 @@ const prepare = (context: WriteContext) => ({
   known: context.db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck(),
   update: context.db.prepare(
     `UPDATE recipients SET status = ?, attempts = ?, updated_at = ?, due_at = ?, boot = ?,
-       lease_until = ?, lease_gen = ?, attempting = ?, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
+       lease_until = ?, lease_gen = ?, attempting = ?, attempt_upstream = CASE WHEN ? THEN attempt_upstream END, deadline = ?, last_response = ?, reason = ? WHERE id = ?`,
   ),
   held: context.db.prepare('UPDATE recipients SET held = ?, held_at = ?, held_due = NULL WHERE id = ?'),
   note: context.db.prepare('UPDATE recipients SET deadline = ? WHERE id = ?'),
@@ -123,6 +123,7 @@ const createWriteRecipient = (context: WriteContext, sql: Statements) => {
       after.boot === null ? null : leaseUntil,
       after.leaseGen,
       after.attempting,
+      after.attempting === null ? 0 : 1, // no longer needed, and long
       after.deadline,
       after.lastResponse,
       after.reason,
