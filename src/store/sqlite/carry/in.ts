@@ -18,6 +18,7 @@ import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/days.js'
 import { createStatements } from '../read/statements.js'
 import { readLists } from '../schema/lists.js'
+import { shortAddress, shortMessageId } from '../schema/short.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
 import { LOCAL } from './out.js'
@@ -28,7 +29,16 @@ export interface CarryWrites {
 }
 
 /** Given here, whatever the file says. */
-const PLACED: ReadonlySet<string> = new Set(['ord', 'email_ord', 'workspace', 'pool', 'body'])
+const PLACED: ReadonlySet<string> = new Set([
+  'ord',
+  'email_ord',
+  'workspace',
+  'pool',
+  'body',
+  'message',
+  'message_host',
+  'written',
+])
 
 type Table = 'emails' | 'recipients'
 
@@ -152,9 +162,16 @@ export const createCarryIn = (
     const kept = here.bodyOf(mail.id)
     const known = timelineIds(mail.id)
     const ord = placeOf(mail)
-    insert('emails', { ...mail.email, ord, workspace, pool, body: kept ?? addBody(mail, ord, size) })
+    insert('emails', {
+      ...mail.email,
+      ...shortMessageId(mail.id, String(mail.email.message_id)),
+      ...{ ord, workspace, pool, body: kept ?? addBody(mail, ord, size) },
+    })
     addTags(workspace, ord, mail.email)
-    for (const one of mail.recipients) insert('recipients', { ...one, email_ord: ord, workspace, pool })
+    for (const one of mail.recipients) {
+      const { written } = shortAddress(String(one.address))
+      insert('recipients', { ...one, written, email_ord: ord, workspace, pool })
+    }
     unindex.restore(ord)
     // events that both stores have are one
     addCarried(

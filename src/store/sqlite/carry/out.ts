@@ -24,10 +24,17 @@ export const LOCAL: ReadonlySet<string> = new Set([
   'lease_until',
   'attempt_upstream',
   'first',
+  // made of the fields that are carried
+  'message',
+  'message_host',
+  'written',
 ])
 
 const fieldsOf = (row: Row): Fields =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !LOCAL.has(name))) as Fields
+
+/** An older store expects all of the lists. */
+const emailOf = (row: Row): Fields => ({ ...fieldsOf(row), lists: JSON.stringify(readLists(row.lists)) })
 
 const recipientOf = (row: Row): Fields => {
   const fields = fieldsOf(row)
@@ -66,8 +73,7 @@ export const createCarryReads = (sql: Statements) => {
         id: emailId,
         workspace: sql('SELECT slug FROM workspaces WHERE n = ?').get(email.workspace)?.slug as string,
         pool: sql('SELECT name FROM pools WHERE n = ?').get(email.pool)?.name as string,
-        // an older store expects all of them
-        email: { ...fieldsOf(email), lists: JSON.stringify(readLists(email.lists)) },
+        email: emailOf(email),
         recipients: sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id')
           .all(emailId)
           .map(recipientOf),

@@ -7,7 +7,7 @@
 import type { EventRow, EventSource } from '../../../lifecycle/event.js'
 import type { Fields } from '../../port/carry.js'
 import type { WriteContext } from '../write/context.js'
-import { createMtaNumber, flagsOf, kindOf, type More, NOTHING, packMore } from './codec.js'
+import { createNumbers, flagsOf, kindOf, type More, NOTHING, packMore } from './codec.js'
 import { carriedType, createChanges } from './step.js'
 
 const moreOf = ({ reply, mta, detail }: EventRow): string | null =>
@@ -35,7 +35,7 @@ export const createAddCarried = (context: WriteContext) => {
     `INSERT OR IGNORE INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more, id)
      VALUES (?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  const mtaNumber = createMtaNumber(context)
+  const numbers = createNumbers(context)
   return (ord: number, events: readonly Fields[]): void => {
     const changes = createChanges()
     for (const event of events) {
@@ -55,7 +55,7 @@ export const createAddCarried = (context: WriteContext) => {
         event.attempt ?? null,
         event.reason ?? null,
         event.dedupe ?? null,
-        packMore(more, mtaNumber),
+        packMore(more, numbers),
         event.id,
       )
     }

@@ -1,12 +1,14 @@
 /**
  * NAME      codec - an event as it is stored
  * DESCRIPTION
- *   An event costs a few octets: its type and source are numbers, when it was
- *   written is a difference, and a server that was tried, which stands in nearly
- *   every event, is a row of `mtas`. What nothing searches by is one JSON array:
- *   reply, server, detail. Of an event without a mail it is an object: account, data.
+ *   An event costs a few octets: its type and source are numbers, and when it was
+ *   written is a difference. What is the same in nearly every event is stored once: a
+ *   server that was tried is a row of `mtas`, the detail of an attempt but for how long it
+ *   took one of `attempt_details`. What nothing searches by is one JSON array: reply,
+ *   server, detail. Of an event without a mail it is an object: account, data.
  */
 
+import type { RunResult } from 'better-sqlite3'
 import type { EventSource, MtaRef } from '../../../lifecycle/event.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
@@ -48,38 +50,71 @@ export const NOTHING: More = { reply: null, mta: null, detail: null }
 type Packed = [
   reply: [code: number, enhanced: string | null, text: string] | 0,
   mta: [poolId: string, upstreamId: string | null, host: string | null] | number,
-  detail: Outcome['detail'] | 0,
+  detail: Outcome['detail'] | [shape: number, ms: number] | 0,
 ]
 
-/** The number of a server that was tried; 0 for one that is written out. */
-export type MtaNumber = (mta: MtaRef) => number
+/** The numbers of what is stored once; 0 for what is written out. */
+export interface Numbers {
+  /** Of a server that was tried. */
+  mta(mta: MtaRef): number
+  /** Of the detail of an attempt that took no time. */
+  detail(shape: string): number
+}
 
-export const createMtaNumber = ({ db, onRollback }: Pick<WriteContext, 'db' | 'onRollback'>): MtaNumber => {
-  const find = db
-    .prepare<[string, string, string | null], number>(
-      'SELECT n FROM mtas WHERE pool_id = ? AND upstream_id = ? AND host IS ?',
-    )
-    .pluck()
-  const add = db.prepare('INSERT INTO mtas (pool_id, upstream_id, host) VALUES (?, ?, ?)')
+export const createNumbers = ({ db, onRollback }: Pick<WriteContext, 'db' | 'onRollback'>): Numbers => {
+  const sql = {
+    mta: db
+      .prepare<[string, string, string | null], number>(
+        'SELECT n FROM mtas WHERE pool_id = ? AND upstream_id = ? AND host IS ?',
+      )
+      .pluck(),
+    addMta: db.prepare('INSERT INTO mtas (pool_id, upstream_id, host) VALUES (?, ?, ?)'),
+    detail: db.prepare<[string], number>('SELECT n FROM attempt_details WHERE detail = ?').pluck(),
+    addDetail: db.prepare('INSERT INTO attempt_details (detail) VALUES (?)'),
+  }
   const known = new Map<string, number>()
   onRollback(() => known.clear())
-  return ({ poolId, upstreamId, host }) => {
-    // servers that others name are as many as they like
-    if (upstreamId === null) return 0
-    const key = `${poolId} ${upstreamId} ${host}`
-    let n = known.get(key) ?? find.get(poolId, upstreamId, host)
-    if (n === undefined) n = Number(add.run(poolId, upstreamId, host).lastInsertRowid)
+  const numberOf = (key: string, find: () => number | undefined, add: () => RunResult): number => {
+    const n = known.get(key) ?? find() ?? Number(add().lastInsertRowid)
     known.set(key, n)
     return n
   }
+  return {
+    // servers that others name are as many as they like
+    mta: ({ poolId, upstreamId, host }) =>
+      upstreamId === null
+        ? 0
+        : numberOf(
+            `${poolId} ${upstreamId} ${host}`,
+            () => sql.mta.get(poolId, upstreamId, host),
+            () => sql.addMta.run(poolId, upstreamId, host),
+          ),
+    detail: (shape) =>
+      numberOf(
+        shape,
+        () => sql.detail.get(shape),
+        () => sql.addDetail.run(shape),
+      ),
+  }
 }
 
-export const packMore = ({ reply, mta, detail }: More, mtaNumber: MtaNumber): string | null => {
+/** Their values are few. */
+const REPEATED = new Set(['stage', 'port', 'tls', 'class', 'fault', 'reports', 'ambiguous', 'ms'])
+
+const packDetail = (detail: Outcome['detail'], numbers: Numbers): Packed[2] => {
+  if (detail === null) return 0
+  const { ms } = detail
+  if (typeof ms !== 'number' || !Object.keys(detail).every((name) => REPEATED.has(name))) return detail
+  const n = numbers.detail(JSON.stringify({ ...detail, ms: 0 }))
+  return n === 0 ? detail : [n, ms]
+}
+
+export const packMore = ({ reply, mta, detail }: More, numbers: Numbers): string | null => {
   if (reply === null && mta === null && detail === null) return null
   const packed: Packed = [
     reply === null ? 0 : [reply.code, reply.enhanced, reply.text],
-    mta === null ? 0 : mtaNumber(mta) || [mta.poolId, mta.upstreamId, mta.host],
-    detail ?? 0,
+    mta === null ? 0 : numbers.mta(mta) || [mta.poolId, mta.upstreamId, mta.host],
+    packDetail(detail, numbers),
   ]
   return JSON.stringify(packed)
 }
@@ -96,19 +131,34 @@ const readMta = (sql: Statements, n: number): MtaRef => {
   }
 }
 
-/** Reads each server once. */
+const readDetail = (sql: Statements, n: number): NonNullable<Outcome['detail']> =>
+  JSON.parse(sql('SELECT detail FROM attempt_details WHERE n = ?').get(n)?.detail as string)
+
+const memory = <T>(read: (n: number) => T): ((n: number) => T) => {
+  const known = new Map<number, T>()
+  return (n) => {
+    const value = known.get(n) ?? read(n)
+    known.set(n, value)
+    return value
+  }
+}
+
+/** Reads what is stored once only once. */
 export const createUnpackMore = (sql: Statements): ((text: string | null) => More) => {
-  const servers = new Map<number, MtaRef>()
+  const server = memory((n) => readMta(sql, n))
+  const shape = memory((n) => readDetail(sql, n))
   const toMta = (packed: Packed[1]): MtaRef | null => {
     if (packed === 0) return null
-    if (typeof packed !== 'number') return { poolId: packed[0], upstreamId: packed[1], host: packed[2] }
-    const mta = servers.get(packed) ?? readMta(sql, packed)
-    servers.set(packed, mta)
-    return mta
+    if (typeof packed === 'number') return server(packed)
+    return { poolId: packed[0], upstreamId: packed[1], host: packed[2] }
+  }
+  const toDetail = (packed: Packed[2]): Outcome['detail'] => {
+    if (packed === 0) return null
+    return Array.isArray(packed) ? { ...shape(packed[0]), ms: packed[1] } : packed
   }
   return (text) => {
     if (text === null) return NOTHING
     const [reply, mta, detail] = JSON.parse(text) as Packed
-    return { reply: toReply(reply), mta: toMta(mta), detail: detail === 0 ? null : detail }
+    return { reply: toReply(reply), mta: toMta(mta), detail: toDetail(detail) }
   }
 }

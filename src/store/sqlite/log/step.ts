@@ -14,7 +14,7 @@ import type { EventSource } from '../../../lifecycle/event.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
 import type { Db } from '../connect.js'
-import { flagsOf, kindOf, type More, NOTHING, packMore } from './codec.js'
+import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from './codec.js'
 
 const BEFORE = `
 ALTER TABLE recipients ADD COLUMN first INTEGER NOT NULL DEFAULT 0;
@@ -137,6 +137,13 @@ export const LOG_STEP = (db: Db): void => {
   const readMore = createReadMore()
   const numbers = new Map<string, number>()
   const servers: [string, string, string | null][] = []
+  const mta: Numbers['mta'] = ({ poolId, upstreamId, host }) => {
+    if (upstreamId === null) return 0
+    const key = `${poolId} ${upstreamId} ${host}`
+    const known = numbers.get(key) ?? servers.push([poolId, upstreamId, host])
+    numbers.set(key, known)
+    return known
+  }
   db.exec(BEFORE)
   db.function('next_place', places.next)
   db.function('place_of', places.of)
@@ -153,15 +160,7 @@ export const LOG_STEP = (db: Db): void => {
       return flagsOf(source as EventSource, applied === 1, change)
     },
   )
-  db.function('packed', (more: unknown) =>
-    packMore(readMore(more), ({ poolId, upstreamId, host }) => {
-      if (upstreamId === null) return 0
-      const key = `${poolId} ${upstreamId} ${host}`
-      const known = numbers.get(key) ?? servers.push([poolId, upstreamId, host])
-      numbers.set(key, known)
-      return known
-    }),
-  )
+  db.function('packed', (more: unknown) => packMore(readMore(more), { mta, detail: () => 0 }))
   db.exec(COPY)
   const add = db.prepare('INSERT INTO mtas (n, pool_id, upstream_id, host) VALUES (?, ?, ?, ?)')
   for (const [i, server] of servers.entries()) add.run(i + 1, ...server)

@@ -27,6 +27,7 @@ import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { DOMAINS_STEP } from '../schema/domains.js'
 import { LOTS_STEP } from '../schema/lots.js'
 import { HOLDS_STEP, OPERATIONS } from '../schema/operations.js'
+import { SHORT_STEP } from '../schema/short.js'
 import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
 import { CHANGES_STEP } from '../thread/changes.js'
@@ -309,4 +310,5 @@ export const STEPS: readonly Step[] = [
   ROUTES_STEP,
   CHANGES_STEP,
   QUEUE_ORDERS_STEP,
+  SHORT_STEP,
 ]

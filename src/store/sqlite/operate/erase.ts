@@ -96,10 +96,10 @@ const prepare = ({ db }: WriteContext) => ({
     .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
     .pluck(),
   email: db.prepare(
-    `UPDATE emails SET subject = '', sender = '', message_id = '', mail_from = NULL, envid = NULL, lists = '${NO_LISTS}' WHERE ord = ?`,
+    `UPDATE emails SET subject = '', sender = '', message = '', message_host = NULL, mail_from = NULL, envid = NULL, lists = '${NO_LISTS}' WHERE ord = ?`,
   ),
   eraseOf: [
-    "UPDATE recipients SET address = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_id = ?",
+    "UPDATE recipients SET written = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_id = ?",
     'DELETE FROM owed_dsns WHERE email_id = ?',
   ].map((text) => db.prepare(text)),
   events: db.prepare('UPDATE events SET more = NULL WHERE email = ?'),

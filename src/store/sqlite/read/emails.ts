@@ -24,7 +24,7 @@ import type {
 import type { Row } from '../connect.js'
 import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
 import { readLists } from '../schema/lists.js'
-import { FOREIGN_MESSAGE_ID } from './message-ids.js'
+import { FOREIGN_MESSAGE_ID } from '../schema/short.js'
 import { type Branch, type List, listOfBranches, pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
@@ -134,7 +134,7 @@ export const ordsOfMessage = (sql: Statements, messageId: string, limit: number)
   const mine = own === undefined ? undefined : sql('SELECT ord FROM emails WHERE id = ?').get(own)
   if (mine !== undefined) return [mine.ord as number]
   return sql(
-    `SELECT ord FROM emails WHERE message_id = ? AND ${FOREIGN_MESSAGE_ID} ORDER BY ord DESC LIMIT ? + 0`,
+    `SELECT ord FROM emails WHERE message = ? AND ${FOREIGN_MESSAGE_ID} ORDER BY ord DESC LIMIT ? + 0`,
   )
     .all(messageId, limit)
     .map((row) => row.ord as number)

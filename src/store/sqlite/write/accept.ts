@@ -16,6 +16,7 @@ import type { PendingDsns } from '../dsn/pending.js'
 import { scopeOf } from '../log/codec.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/days.js'
+import { shortAddress, shortMessageId } from '../schema/short.js'
 import {
   type ClaimedArray,
   fromMailArray,
@@ -91,15 +92,15 @@ const prepare = (context: WriteContext) => ({
   ),
   email: context.db.prepare(
     `INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
-       pool, body, size, source, utf8, envid, ret, message_id, sender, subject, lists, mail_from, require_tls)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       pool, body, size, source, utf8, envid, ret, message, message_host, sender, subject, lists, mail_from, require_tls)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   tag: context.db.prepare(
     'INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)',
   ),
   recipient: context.db.prepare(
     `INSERT INTO recipients (id, email_id, email_ord, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
-       lease_gen, address, address_lc, notify, orcpt, reason, first)
+       lease_gen, written, address_lc, notify, orcpt, reason, first)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   answer: context.db.prepare(
@@ -139,6 +140,7 @@ export const createAccept = (
     { status, dueAt, boot, leaseGen, reason }: RecipientState,
     now: number,
   ): void => {
+    const { written, address_lc } = shortAddress(recipient.address)
     sql.recipient.run(
       recipient.id,
       mail.id,
@@ -153,8 +155,8 @@ export const createAccept = (
       boot,
       boot === null ? null : now + FIRST_LEASE_MS,
       leaseGen,
-      recipient.address,
-      recipient.address.toLowerCase(),
+      written,
+      address_lc,
       recipient.notify,
       recipient.orcpt,
       reason,
@@ -195,6 +197,7 @@ export const createAccept = (
     const workspace = context.names.workspace(mail.workspaceId)
     const beside = size === mail.raw.byteLength ? 0 : 1
     const ord = context.order.next()
+    const { message, message_host } = shortMessageId(mail.id, mail.messageId)
     noteDay(ord, mail.createdAt)
     sql.body.run(ord, mail.id, mail.createdAt, mail.content, mail.raw, beside)
     sql.email.run(
@@ -217,7 +220,8 @@ export const createAccept = (
       mail.needsSmtpUtf8 ? 1 : 0,
       mail.envid,
       mail.ret,
-      mail.messageId,
+      message,
+      message_host,
       mail.from,
       mail.subject,
       mail.lists,

@@ -8,7 +8,7 @@
 import type { EventSource } from '../../../lifecycle/event.js'
 import type { EventKind } from '../../../mail/status.js'
 import type { Notice } from '../../port/log.js'
-import { createMtaNumber, flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../log/codec.js'
+import { createNumbers, flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../log/codec.js'
 import type { WriteContext } from './context.js'
 
 /** A mail as the log knows it. */
@@ -49,7 +49,7 @@ export const createAddEvent = (context: Pick<WriteContext, 'db' | 'order' | 'onR
   const find = db.prepare<[string], MailPlace>(
     'SELECT ord, workspace * 2 + test AS scope FROM emails WHERE id = ?',
   )
-  const mtaNumber = createMtaNumber(context)
+  const numbers = createNumbers(context)
   const placeOf = (id: string): MailPlace => {
     const mail = find.get(id)
     if (mail === undefined) throw new Error(`no email ${id}`)
@@ -70,7 +70,7 @@ export const createAddEvent = (context: Pick<WriteContext, 'db' | 'order' | 'onR
       draft.attempt,
       draft.reason,
       draft.dedupe,
-      packMore(draft.more, mtaNumber),
+      packMore(draft.more, numbers),
     )
     return ord
   }

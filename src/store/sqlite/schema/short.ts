@@ -1,0 +1,37 @@
+/**
+ * NAME      short - what of a mail can be made of its other columns
+ * DESCRIPTION
+ *   A Message-ID that we gave is the id of its mail and the name of this host; an
+ *   address is stored as it was written only where that differs from `address_lc`. The
+ *   whole texts are columns that SQLite makes when they are read. Rows from before
+ *   stay as they are.
+ */
+
+/** Word for word in the index and in each query, or SQLite would not use it. */
+export const FOREIGN_MESSAGE_ID = 'message_host IS NULL AND substr(message, 2, 29) <> id'
+
+export const SHORT_STEP = `
+ALTER TABLE emails RENAME COLUMN message_id TO message;
+ALTER TABLE emails ADD COLUMN message_host TEXT;
+ALTER TABLE emails ADD COLUMN message_id TEXT
+  AS (CASE WHEN message_host IS NULL THEN message ELSE '<' || id || '@' || message_host || '>' END);
+DROP INDEX emails_message;
+CREATE INDEX emails_message ON emails (message) WHERE ${FOREIGN_MESSAGE_ID};
+
+ALTER TABLE recipients RENAME COLUMN address TO written;
+ALTER TABLE recipients ADD COLUMN address TEXT AS (CASE written WHEN '' THEN address_lc ELSE written END);
+
+CREATE TABLE attempt_details (n INTEGER PRIMARY KEY, detail TEXT NOT NULL UNIQUE); -- JSON, with ms: 0
+`
+
+export const shortMessageId = (id: string, messageId: string) => {
+  const start = `<${id}@`
+  return messageId.startsWith(start) && messageId.endsWith('>')
+    ? { message: '', message_host: messageId.slice(start.length, -1) }
+    : { message: messageId, message_host: null }
+}
+
+export const shortAddress = (address: string) => {
+  const address_lc = address.toLowerCase()
+  return { written: address === address_lc ? '' : address, address_lc }
+}
