@@ -14,8 +14,8 @@ import type { MailWaiting, ShowWaiting, Waiting } from './waiting.js'
 const countsOf = ({ scheduled, ...rest }: EmailRow['counts']) =>
   scheduled === 0 ? rest : { scheduled, ...rest }
 
+/** After its id. A spread that comes first makes V8 a hundred times slower with the members after it. */
 const heading = (row: EmailRow) => ({
-  id: row.id,
   object: 'email' as const,
   status: row.status,
   last_event: eventName(row.status),
@@ -40,6 +40,7 @@ const passage = (row: EmailRow) => ({
 })
 
 export const emailSummary = (row: EmailRow) => ({
+  id: row.id,
   ...heading(row),
   ...passage(row),
   counts: countsOf(row.counts),
@@ -51,7 +52,10 @@ export const listedEmail = (
   words: LastWords | undefined,
   show: ShowWaiting,
 ) => ({
-  ...emailSummary(row),
+  id: row.id,
+  ...heading(row),
+  ...passage(row),
+  counts: countsOf(row.counts),
   ...(words !== undefined && {
     last_response: words.lastResponse,
     ...(words.reason !== null && { reason: words.reason }),
@@ -70,6 +74,7 @@ const recipient = (row: RecipientRow) => ({
 })
 
 export const acceptedRecord = (row: EmailRecord) => ({
+  id: row.id,
   ...heading(row),
   attachments: row.attachments,
   ...passage(row),

@@ -351,7 +351,7 @@ export class Session<Who> {
   ): Promise<void> {
     if (body.oversized) throw this.tooBig()
     if (body.crowdedOut) throw new Refusal(SAY.full)
-    this.ok(await this.rules.message({ ...envelope, headroom: body.headroom }, body.bytes(), this.visit))
+    this.ok(await this.rules.message({ headroom: body.headroom, ...envelope }, body.bytes(), this.visit))
   }
 
   private tooBig(): Fault {

@@ -119,7 +119,7 @@ export const readParties = (
   const [from = null] = given === null ? [] : readList([given], `${at}.from`, errors)
   if (given === null) errors.push({ field: `${at}.from`, kind: 'missing', message: '"from" is required' })
   const recipients = readRecipients(draft, most, at, errors)
-  return { from, ...recipients, replyTo: readList(draft.replyTo, `${at}.reply_to`, errors) }
+  return { from, replyTo: readList(draft.replyTo, `${at}.reply_to`, errors), ...recipients }
 }
 
 /** A recipient as the store takes it. */

@@ -51,7 +51,8 @@ const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
   const place = { workspaceId: workspace.id, mode: principal.mode }
   const { hostname, limits } = config
   return once(store, job.idempotency, place, clock.now, async (ticket) => {
-    await demandActive(ground, workspace)
+    // without a key that was asked just now
+    if (ticket !== null) await demandActive(ground, workspace)
     const now = clock.now()
     const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
     const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))

@@ -190,7 +190,7 @@ const checkMime = (draft: Draft, mime: string, rules: Rules, at: string): Verdic
   const finished = readMime(mime, rules, `${at}.raw`, errors)
   if (errors.length > 0 || finished === null) return { checked: null, errors }
   const { tags, ignoreSuppressions = false } = draft
-  return { checked: { ...recipients, finished, tags, scheduledAt, ignoreSuppressions }, errors: null }
+  return { checked: { finished, tags, scheduledAt, ignoreSuppressions, ...recipients }, errors: null }
 }
 
 /** Checks a draft that is to be composed. `at` is where it stands in the request: `body`, or `body[3]` in a batch. */
@@ -207,15 +207,15 @@ export const checkDraft = (draft: Draft, rules: Rules, at = 'body'): Verdict => 
   const { subject, html, text, ignoreSuppressions = false } = draft
   return {
     checked: {
-      ...parties,
-      from,
       subject,
       html,
       text,
-      ...takeControls(draft),
       attachments,
       scheduledAt,
       ignoreSuppressions,
+      ...takeControls(draft),
+      ...parties,
+      from,
     },
     errors: null,
   }

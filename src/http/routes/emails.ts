@@ -251,8 +251,10 @@ const list = (ground: Ground): Endpoint =>
             lastWordsOf(ground.store, found.rows),
           ])
           const rows = found.rows.map((row) => ({
+            waiting: of(row.id).first,
+            words: words.get(row.id),
+            show,
             ...row,
-            ...{ waiting: of(row.id).first, words: words.get(row.id), show },
           }))
           return { ...found, rows }
         },

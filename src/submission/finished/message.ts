@@ -17,7 +17,7 @@ import { receivedLine } from '../../mail/received.js'
 import type { Submitted } from '../../mail/submitted.js'
 import type { Login } from '../../tenant/principal.js'
 import { newRecipient } from '../addresses.js'
-import { submitterOf, toRecord } from '../composed.js'
+import { submitterOf } from '../composed.js'
 import {
   demandAccepting,
   demandActive,
@@ -86,7 +86,7 @@ const read = (
     const detail = errors.map(({ message: text }) => text).join('; ')
     throw new Fault('validation.request_invalid', { ...invalid(errors).options, detail })
   }
-  return { ...finished, scheduledAt }
+  return { scheduledAt, ...finished }
 }
 
 interface Listed {
@@ -228,7 +228,7 @@ export const submitMessage = async (
       idempotency: ticket === null ? null : { ...ticket, ...done },
       now,
     })
-    return result === 'lock_lost' ? null : { ...done, replayed: false, records: [toRecord(mail)] }
+    return result === 'lock_lost' ? null : { replayed: false, records: [], ...done }
   })
   return { id: answer.body, replayed: answer.replayed }
 }
