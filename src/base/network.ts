@@ -84,6 +84,3 @@ export const isPrivateRange = (range: Range): boolean =>
 /** True for `localhost` and loopback addresses. */
 export const isLoopback = (host: string): boolean =>
   host === 'localhost' || (isIP(host) !== 0 && LOOPBACK.check(host, isIPv4(host) ? 'ipv4' : 'ipv6'))
-
-/** True when the address lies in the range. */
-export const inRange = (ip: string, cidr: string): boolean => rangesOf([cidr])(ip)

@@ -14,7 +14,7 @@ import { diallerOf } from '../base/dial/settings.js'
 import { Budget } from '../base/host/budget.js'
 import { contextsOf, type FindContext, type NamedPair } from '../base/host/server-names.js'
 import { type Listen, plainListen } from '../base/listen.js'
-import { inRange, plainAddress } from '../base/network.js'
+import { plainAddress, rangesOf } from '../base/network.js'
 import type { Spans } from '../base/observe/trace.js'
 import type { Service } from '../base/service.js'
 import type { Config, ListenAddress } from '../config/config.js'
@@ -96,19 +96,20 @@ export interface Http extends Service {
 const STOP_MS = 10_000
 
 /** The caller's address: the last one in X-Forwarded-For that no trusted proxy of ours added. */
-export const addressOf =
-  (trusted: readonly string[]) =>
-  (request: Request): string => {
+export const addressOf = (trusted: readonly string[]) => {
+  const isTrusted = rangesOf(trusted)
+  return (request: Request): string => {
     let address = plainAddress(request.info.remoteAddress ?? '')
     if (trusted.length === 0) return address
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',')
-    while (trusted.some((range) => inRange(address, range))) {
+    while (isTrusted(address)) {
       const hop = hops.pop()?.trim()
       if (!hop) break
       address = plainAddress(hop)
     }
     return address
   }
+}
 
 /** The whole contract, in the order of the document. */
 export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpoint[] =>

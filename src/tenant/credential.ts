@@ -11,7 +11,7 @@
 import { LRUCache } from 'lru-cache'
 import { Fault, type FieldError, invalid } from '../base/fault.js'
 import { newId } from '../base/id.js'
-import { inRange, isPrivateRange, parseRange } from '../base/network.js'
+import { isPrivateRange, parseRange, rangesOf } from '../base/network.js'
 import { keyedHash } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { CredentialRow } from '../store/port/tenants/tenants.js'
@@ -152,6 +152,15 @@ export const createPasswordProof = ({ store, pepper }: TenantGround): VerifyPass
   }
 }
 
+/** Made once for each row that the store remembers. */
+const rangeOfRow = new WeakMap<CredentialRow, (ip: string) => boolean>()
+
+const holds = (row: CredentialRow, ip: string): boolean => {
+  const known = rangeOfRow.get(row) ?? rangesOf(row.cidr === null ? [] : [row.cidr])
+  rangeOfRow.set(row, known)
+  return known(ip)
+}
+
 /** The narrowest range credential that holds this address, or null. */
 export const credentialOfAddress = async (
   { store }: TenantGround,
@@ -160,7 +169,7 @@ export const credentialOfAddress = async (
   let best: CredentialRow | null = null
   const width = (row: CredentialRow) => parseRange(row.cidr ?? '')?.prefix ?? -1
   for (const row of await store.credentialsByRange()) {
-    if (row.cidr === null || !inRange(ip, row.cidr)) continue
+    if (!holds(row, ip)) continue
     if (best === null || width(row) > width(best)) best = row
   }
   return best
