@@ -8,7 +8,7 @@
  *   A recipient id is the short form (16 characters, 48 + 32 bits), because it
  *   travels inside a return path, where an address has only 64 octets.
  */
-import { randomFillSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
@@ -76,6 +76,16 @@ export const fromBase32 = (text: string): Uint8Array | null => {
   return bytes
 }
 
+let random = Buffer.alloc(0)
+
+/** Randomness is drawn for many ids at once: each draw costs as much as the rest of an id. */
+const randomOctets = (size: number): Buffer => {
+  if (random.length < size) random = randomBytes(4096)
+  const taken = random.subarray(0, size)
+  random = random.subarray(size)
+  return taken
+}
+
 /** One generator of rising ids: `size` bytes in all, the first six hold the time. */
 const rising = (size: number) => {
   const bytes = new Uint8Array(size)
@@ -89,7 +99,7 @@ const rising = (size: number) => {
       bytes[3] = (now >>> 16) & 255
       bytes[4] = (now >>> 8) & 255
       bytes[5] = now & 255
-      randomFillSync(bytes, 6)
+      bytes.set(randomOctets(size - 6), 6)
       bytes[6]! &= 127 // room to count up without touching the time
     } else {
       let i = size - 1

@@ -26,7 +26,7 @@ import {
 import type { Tenancy } from '../tenant/tenants.js'
 import type { WindowState } from '../tenant/window.js'
 import { type Endpoint, headerValue, headerValues } from './endpoint.js'
-import { checkDeclared, collect, isHeavy, parseJson, tooMany, weigh } from './wire/body.js'
+import { checkDeclared, collect, parseJson, tooMany, weigh, weighLight } from './wire/body.js'
 
 /** What a request learns about itself on its way. */
 declare module '@hapi/hapi' {
@@ -159,20 +159,18 @@ const mostOf = ({ large }: Endpoint, maxBody: number): number =>
 /** More attachments than this take long to compose, however small they are. */
 const MANY_FILES = 50
 
-const filesIn = (value: unknown): number =>
-  [value].flat().reduce((sum: number, one) => {
-    const { attachments } = (one ?? {}) as { readonly attachments?: unknown }
-    return sum + (Array.isArray(attachments) ? attachments.length : 0)
-  }, 0)
-
 /** A message of so many letters of base64 takes long to read, however plain its JSON is. */
 const LONG_MESSAGE = 64 * 1024
 
-const hasLongMessage = (value: unknown): boolean =>
-  [value].flat().some((one) => {
-    const { raw } = (one ?? {}) as { readonly raw?: unknown }
-    return typeof raw === 'string' && raw.length > LONG_MESSAGE
-  })
+const takesLong = (value: unknown): boolean => {
+  let files = 0
+  for (const one of Array.isArray(value) ? value : [value]) {
+    const { attachments, raw } = (one ?? {}) as { readonly attachments?: unknown; readonly raw?: unknown }
+    if (typeof raw === 'string' && raw.length > LONG_MESSAGE) return true
+    if (Array.isArray(attachments)) files += attachments.length
+  }
+  return files > MANY_FILES
+}
 
 /** The body as a JSON value, or its octets when a thread must read it; neither when there was none. hapi has made a stream of it, already unpacked. */
 export const readBody = async (
@@ -186,15 +184,16 @@ export const readBody = async (
   const bytes = await collect(source as Readable, mostOf(endpoint, maxBody), (size) => {
     if (share && !share.cover(size)) throw full()
   })
-  if (!endpoint.large && weigh(bytes).values > MOST_VALUES_ELSEWHERE) {
-    throw tooMany(MOST_VALUES_ELSEWHERE, 'values')
-  }
-  if (endpoint.large && isHeavy(bytes)) {
+  const weight = endpoint.large ? weighLight(bytes) : weigh(bytes)
+  if (weight === null) {
     request.app.large = bytes
     return
   }
-  const value = parseJson(bytes)
-  if (endpoint.large && (filesIn(value) > MANY_FILES || hasLongMessage(value))) {
+  if (!endpoint.large && weight.values > MOST_VALUES_ELSEWHERE) {
+    throw tooMany(MOST_VALUES_ELSEWHERE, 'values')
+  }
+  const value = parseJson(bytes, weight)
+  if (endpoint.large && takesLong(value)) {
     request.app.large = bytes
     return
   }

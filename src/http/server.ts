@@ -50,6 +50,9 @@ export interface Site {
 /** hapi would fold them, and a proxy's rule about paths could be walked round. */
 const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i
 
+/** Most base URLs have none, and a URL is dear to read for every request. */
+const HAS_PATH = /^\w+:\/\/[^/]+\/./
+
 const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) => {
   request.app.id = newRequestId()
   request.app.address = ground.addressOf(request)
@@ -73,7 +76,8 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
     throw new Fault('request.coding_unsupported')
   }
   // behind a proxy that hands on the path of base_url
-  const prefix = new URL(ground.baseUrl()).pathname.replace(/\/+$/, '')
+  const baseUrl = ground.baseUrl()
+  const prefix = HAS_PATH.test(baseUrl) ? new URL(baseUrl).pathname.replace(/\/+$/, '') : ''
   if (prefix !== '' && request.path.startsWith(`${prefix}/`)) {
     request.setUrl(request.url.pathname.slice(prefix.length) + request.url.search)
   }
@@ -95,8 +99,8 @@ const checkFields = async (
   const { body, large } = request.app
   const query = endpoint.query && check<unknown>('query', endpoint.query, { ...request.query })
   const checked = endpoint.body && large === null ? check<unknown>('body', endpoint.body, body) : undefined
-  const wrong = [query, checked].flatMap((one) => (one?.errors ? [one] : []))
-  if (wrong.length > 0) {
+  if (query?.errors || checked?.errors) {
+    const wrong = [query, checked].flatMap((one) => (one?.errors ? [one] : []))
     const errors = wrong.flatMap((one) => one.errors)
     const told = new Set(errors.map(({ field }) => field))
     const left = { query: leftOf(query), body: leftOf(checked) }
@@ -141,26 +145,43 @@ const wantsHtml = ({ raw }: Request): boolean => {
   return weight('text/html') > Math.max(weight('application/json'), weight('application/problem+json'))
 }
 
-const handler = (endpoint: Endpoint, site: Site | null) => async (request: Request, h: ResponseToolkit) => {
-  if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
-  const caller = {
-    principal: request.app.principal as Call['principal'],
-    workspace: request.app.workspace,
-    params: request.params as Record<string, string>,
+/** What the gate leaves to the time after authentication: the body, and then the workspace. */
+const takeBody = async (ground: ServerGround, endpoint: Endpoint, request: Request): Promise<void> => {
+  await readBody(ground, endpoint, request)
+  const { principal, large } = request.app
+  if (principal === null) return
+  try {
+    request.app.workspace = await workspaceOf(ground, endpoint, principal, request)
+  } catch (fault) {
+    // what is no JSON is that before all else
+    if (large) await ground.demandJson(large)
+    throw fault
   }
-  const call: Call = {
-    ...caller,
-    requestId: request.app.id,
-    trace: request.app.span?.traceparent ?? null,
-    sent: request.app.body,
-    large: request.app.large,
-    req: request.raw.req,
-    request,
-    ...(await checkFields(endpoint, request, caller)),
-  }
-  const { span } = request.app
-  return toResponse(h, await (span ? span.run(() => endpoint.handle(call)) : endpoint.handle(call)))
 }
+
+const handler =
+  (ground: ServerGround, endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
+    const { site } = ground
+    if (endpoint.access !== 'public') await takeBody(ground, endpoint, request)
+    if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
+    const caller = {
+      principal: request.app.principal as Call['principal'],
+      workspace: request.app.workspace,
+      params: request.params as Record<string, string>,
+    }
+    const call: Call = {
+      requestId: request.app.id,
+      trace: request.app.span?.traceparent ?? null,
+      sent: request.app.body,
+      large: request.app.large,
+      req: request.raw.req,
+      request,
+      ...caller,
+      ...(await checkFields(endpoint, request, caller)),
+    }
+    const { span } = request.app
+    return toResponse(h, await (span ? span.run(() => endpoint.handle(call)) : endpoint.handle(call)))
+  }
 
 /** A person's browser at an address that is not the API's. */
 const isPage = ({ method, path, headers }: Request): boolean =>
@@ -212,7 +233,7 @@ const logRequest = (log: Log) => (request: Request) => {
 const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE']
 
 /** Paths with their methods, and an answer for all other methods. */
-const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[], site: Site | null): void => {
+const addRoutes = (ground: ServerGround, server: hapi.Server, endpoints: readonly Endpoint[]): void => {
   const byPath = new Map<string, string[]>()
   for (const endpoint of endpoints) {
     const { method, path } = endpoint
@@ -221,7 +242,7 @@ const addRoutes = (server: hapi.Server, endpoints: readonly Endpoint[], site: Si
     server.route({
       method,
       path,
-      handler: handler(endpoint, site),
+      handler: handler(ground, endpoint),
       options: { auth: endpoint.access === 'public' ? false : 'bearer', app: { endpoint } },
     })
   }
@@ -287,22 +308,9 @@ export const createServer = async (
   }))
   server.auth.strategy('bearer', 'bearer')
   server.ext('onRequest', begin(ground))
-  server.ext('onCredentials', async (request, h) => {
-    const endpoint = endpointOf(request)
-    await readBody(ground, endpoint, request)
-    const { principal, large } = request.app
-    if (principal) {
-      request.app.workspace = await workspaceOf(ground, endpoint, principal, request).catch(async (fault) => {
-        // what is no JSON is that before all else
-        if (large) await ground.demandJson(large)
-        throw fault
-      })
-    }
-    return h.continue
-  })
   server.ext('onPreResponse', finish(ground))
   server.events.on('response', logRequest(ground.log))
-  addRoutes(server, endpoints, ground.site)
+  addRoutes(ground, server, endpoints)
   if (ground.site) await server.register(ground.site.plugin)
   return server
 }

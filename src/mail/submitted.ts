@@ -93,16 +93,14 @@ const scanLineEnds = (raw: Buffer): LineEnds => {
   let hasBareCr = false
   let hasBareLf = false
   let hasNul = false
-  let last = 0x20
   for (let i = 0; i < raw.length; i++) {
     const octet = raw[i]!
-    if (octet === LF) {
-      if (last !== CR) hasBareLf = true
-    } else if (last === CR) hasBareCr = true
-    if (octet === 0) hasNul = true
-    last = octet
+    if (octet > CR) continue
+    if (octet === LF && raw[i - 1] !== CR) hasBareLf = true
+    else if (octet === CR && raw[i + 1] !== LF) hasBareCr = true
+    else if (octet === 0) hasNul = true
   }
-  return { hasBareCr: hasBareCr || last === CR, hasBareLf, hasNul }
+  return { hasBareCr, hasBareLf, hasNul }
 }
 
 const leaves = (name: string): boolean => !REMOVED.has(name) && !isControlHeader(name)

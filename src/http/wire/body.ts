@@ -107,8 +107,11 @@ export interface Weight {
 const LONGEST = 256 * 1024
 const MOST_VALUES = 2_000
 
-export const isHeavy = (bytes: Uint8Array): boolean =>
-  bytes.length > LONGEST || weigh(bytes).values > MOST_VALUES
+/** null for such a body, which is weighed no further. */
+export const weighLight = (bytes: Uint8Array): Weight | null => {
+  const weight = bytes.length > LONGEST ? null : weigh(bytes)
+  return weight === null || weight.values > MOST_VALUES ? null : weight
+}
 
 /** A look at the octets before anybody reads them as JSON. It ends at the first level too deep. */
 export const weigh = (bytes: Uint8Array): Weight => {
@@ -167,9 +170,8 @@ export const tooMany = (most: number, what: string): Fault =>
   invalid([{ field: 'body', kind: 'too_many', message: `must have at most ${most} ${what}` }])
 
 /** The value, undefined for no bytes; throws request.body_malformed, or that there is too much in it. */
-export const parseJson = (bytes: Uint8Array): unknown => {
+export const parseJson = (bytes: Uint8Array, { parts, tooDeep }: Weight = weigh(bytes)): unknown => {
   if (bytes.length === 0) return undefined
-  const { parts, tooDeep } = weigh(bytes)
   if (tooDeep) throw malformed(`The body is nested deeper than ${DEEPEST} levels`)
   if (parts > MOST_PARTS) throw tooMany(MOST_PARTS, 'texts, lists and objects')
   const text = read(() => utf8.decode(bytes), 'The body is not well-formed UTF-8')
