@@ -76,12 +76,13 @@ export const mistake = (field: string, message: string): AskError =>
 
 /** With its `?`, or nothing. Members that are null, undefined or empty are left out. */
 export const queryText = (query: Query): string => {
-  const text = new URLSearchParams()
+  let text: URLSearchParams | null = null
   for (const [name, value] of Object.entries(query)) {
-    if (value !== null && value !== undefined && value !== '') text.append(name, String(value))
+    if (value === null || value === undefined || value === '') continue
+    text ??= new URLSearchParams()
+    text.append(name, String(value))
   }
-  const said = text.toString()
-  return said === '' ? '' : `?${said}`
+  return text === null ? '' : `?${text}`
 }
 
 /** The body of a 2xx as JSON; anything else is an AskError. */

@@ -104,6 +104,7 @@ export class Visit {
   readonly #parts: VisitParts
   #workspaces: Promise<readonly WorkspaceName[]> | null = null
   #summary: Promise<Summary | null> | null = null
+  #self: string | null = null
   readonly now = Date.now()
 
   constructor(parts: VisitParts) {
@@ -241,6 +242,12 @@ export class Visit {
     const { scope, defaultMode } = this.#parts
     const mode = scope.mode === defaultMode ? null : scope.mode
     return path + queryText({ workspace: scope.workspace, mode, ...query })
+  }
+
+  /** Where the forms of this page are sent. */
+  get self(): string {
+    this.#self ??= this.here({})
+    return this.#self
   }
 
   /** This very page with some parameters changed; `cursor` never stays. */

@@ -10,9 +10,8 @@ import { cookieRules, setCookie } from '../cookie.js'
 import { Layout } from '../layout.js'
 import { OpenLayout } from '../open-layout.js'
 import type { Refused, View } from '../page.js'
-import { PageContext } from '../parts/context.js'
 import { Untold } from '../parts/form.js'
-import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
+import { PAGE_HEADERS, prefixOf, renderPage } from '../render/render.js'
 import type { Theme, Visit } from '../visit.js'
 
 export interface ResponseGround {
@@ -39,7 +38,8 @@ export type Answer = Shown | Onward
 const YEAR_S = 31_536_000
 
 const send = (h: ResponseToolkit, status: number, html: string): ResponseObject => {
-  const response = h.response(html).code(status)
+  // octets, since a text would be counted first and then written again
+  const response = h.response(Buffer.from(html)).code(status)
   for (const [name, value] of Object.entries(PAGE_HEADERS)) response.header(name, value)
   return response
 }
@@ -68,11 +68,7 @@ const show = async (
   const onTold = (): void => {
     isTold = true
   }
-  const page = (document: VNode) =>
-    renderPage(
-      <PageContext.Provider value={{ visit, refused, onTold }}>{document}</PageContext.Provider>,
-      prefixOf(baseUrl()),
-    )
+  const page = (document: VNode) => renderPage(document, prefixOf(baseUrl()), { visit, refused, onTold })
   // a script that knows the rest
   if (visit.isPart && (view.status ?? 200) === 200) {
     return send(h, 200, page(<main>{view.body}</main>))

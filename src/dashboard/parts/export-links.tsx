@@ -2,7 +2,7 @@
  * NAME      export-links - what a page shows, all of it, as a file
  */
 import type { Query } from '../ask.js'
-import { useVisit } from './context.js'
+import { useVisit } from '../render/context.js'
 
 interface ExportLinksProps {
   readonly path: string

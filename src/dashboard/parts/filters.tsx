@@ -2,7 +2,7 @@
  * NAME      filters - fields that narrow a list; they stand in its address
  */
 import type { ComponentChildren } from 'preact'
-import { useVisit } from './context.js'
+import { useVisit } from '../render/context.js'
 import { Hidden, type Options } from './form.js'
 
 interface FiltersProps {

@@ -8,7 +8,8 @@ import { type ComponentChildren, createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Form } from '../form.js'
 import type { Refused } from '../page.js'
-import { useShown, useVisit } from './context.js'
+import { useShown, useVisit } from '../render/context.js'
+import { attrs, html, isText } from '../render/markup.js'
 
 /**
  * The field that a mistake stands beside: `body.alarms.complaints.rate` that of `complaints_rate`, and
@@ -46,12 +47,8 @@ export const Untold = ({ refused }: { readonly refused: Refused }) => {
 }
 
 /** What makes a form ours: its action and the token of the session. */
-export const FormMarks = ({ action }: { readonly action: string }) => (
-  <>
-    <input type="hidden" name="_form" value={useVisit().formToken} />
-    <input type="hidden" name="_action" value={action} />
-  </>
-)
+export const FormMarks = ({ action }: { readonly action: string }) =>
+  Hidden({ of: { _form: useVisit().formToken, _action: action } })
 
 interface OwnForm {
   readonly action: string
@@ -59,10 +56,12 @@ interface OwnForm {
   readonly refused: Refused | null
 }
 
-/** With the mistakes that no field has shown so far: each field takes its own away. */
-const FormContext = createContext<OwnForm & { readonly unseen: Set<Mistake> }>({
-  ...{ action: 'f', refused: null, unseen: new Set() },
-})
+interface FieldsForm extends OwnForm {
+  /** The mistakes that no field has shown so far: each field takes its own away. */
+  readonly unseen: Set<Mistake>
+}
+
+const FormContext = createContext<FieldsForm>({ action: 'f', refused: null, unseen: new Set() })
 
 /** Stands below the fields, so that it knows what none of them has shown; the style puts it above them. */
 const Unseen = () => {
@@ -87,15 +86,18 @@ const PostForm = ({ children, class: name = 'form', id, ...own }: FormProps & Ow
   const { visit, onTold } = useShown()
   const unseen = new Set(own.refused === null ? [] : mistakesOf(own.refused))
   if (own.refused !== null) onTold()
-  return (
-    <form method="post" action={visit.here({})} id={id} class={name}>
-      <FormMarks action={own.action} />
+  const marks = FormMarks(own)
+  // what is text by now asks for no form
+  const fields =
+    own.refused === null && isText(children) ? (
+      children
+    ) : (
       <FormContext.Provider value={{ ...own, unseen }}>
         {children}
         <Unseen />
       </FormContext.Provider>
-    </form>
-  )
+    )
+  return html`<form method="post" action="${visit.self}"${attrs({ id })} class="${name}">${marks}${fields}</form>`
 }
 
 /** Of this form of the page. */
@@ -116,14 +118,8 @@ interface SendProps {
 }
 
 /** Below the fields. */
-export const Send = ({ children, plain = false, harm = false, disabled, beside }: SendProps) => (
-  <div class="actions">
-    <button type="submit" class={harm ? 'b harm' : plain ? 'b' : 'b main'} disabled={disabled}>
-      {children}
-    </button>
-    {beside}
-  </div>
-)
+export const Send = ({ children, plain = false, harm = false, disabled, beside }: SendProps) =>
+  html`<div class="actions"><button type="submit" class="${harm ? 'b harm' : plain ? 'b' : 'b main'}"${attrs({ disabled })}>${children}</button>${beside}</div>`
 
 /** The way back. */
 export const Leave = ({ to, children = 'Leave it' }: { readonly to: string; readonly children?: string }) => (
@@ -148,8 +144,7 @@ interface FieldProps {
 }
 
 /** Of a field of this form: its id, what was typed when it was refused, and what was wrong with it. */
-const useField = (name: string, value: FieldProps['value']) => {
-  const { action, refused, unseen } = useContext(FormContext)
+const fieldIn = ({ action, refused, unseen }: FieldsForm, name: string, value: FieldProps['value']) => {
   const id = `${action}-${name}`
   const own = [...unseen].filter(({ field }) => refused !== null && fieldOf(field, refused.form) === name)
   for (const one of own) unseen.delete(one)
@@ -158,7 +153,7 @@ const useField = (name: string, value: FieldProps['value']) => {
     /** With what is wrong, so that who hears the page hears it there. */
     marks: {
       ...{ id, name },
-      ...(wrong !== undefined && { 'aria-invalid': true, 'aria-describedby': `${id}-wrong` }),
+      ...(wrong !== undefined && { 'aria-invalid': 'true' as const, 'aria-describedby': `${id}-wrong` }),
     },
     typed: refused?.form.has(name) ? refused.form.raw(name) : String(value ?? ''),
     says:
@@ -170,24 +165,19 @@ const useField = (name: string, value: FieldProps['value']) => {
   }
 }
 
-export const Field = (props: FieldProps) => {
-  const { name, label, hint, value, type = 'text', rows, ...more } = props
-  const { marks, typed, says } = useField(name, value)
-  return (
-    <label for={marks.id}>
-      {label}
-      {rows === undefined ? (
-        <input type={type} value={type === 'password' ? '' : typed} {...marks} {...more} />
-      ) : (
-        <textarea rows={rows} {...marks} {...more}>
-          {typed}
-        </textarea>
-      )}
-      {says}
-      {hint === undefined ? null : <span class="hint">{hint}</span>}
-    </label>
-  )
+const textField = (own: FieldsForm, props: FieldProps) => {
+  const { name, label, hint, value, type = 'text', rows, maxLength: maxlength, ...more } = props
+  const { marks, typed, says } = fieldIn(own, name, value)
+  const known = { ...marks, ...more, maxlength }
+  const field =
+    rows === undefined
+      ? html`<input${attrs({ type, value: type === 'password' ? '' : typed, ...known })}/>`
+      : html`<textarea${attrs({ rows, ...known })}>${typed}</textarea>`
+  const help = hint === undefined ? null : html`<span class="hint">${hint}</span>`
+  return html`<label for="${marks.id}">${label}${field}${says}${help}</label>`
 }
+
+export const Field = (props: FieldProps) => textField(useContext(FormContext), props)
 
 export type Options = readonly (readonly [value: string, label: string])[]
 
@@ -196,7 +186,7 @@ interface ChoiceProps extends Pick<FieldProps, 'name' | 'label' | 'hint' | 'valu
 }
 
 export const Choice = ({ name, label, hint, options, value }: ChoiceProps) => {
-  const { marks, typed, says } = useField(name, value)
+  const { marks, typed, says } = fieldIn(useContext(FormContext), name, value)
   return (
     <label for={marks.id}>
       {label}
@@ -234,9 +224,10 @@ interface CheckProps {
 }
 
 export const Check = ({ name, value = 'on', label, on = false }: CheckProps) => {
-  const { refused } = useContext(FormContext)
+  const own = useContext(FormContext)
+  const { refused } = own
   // where several have the name, the first of them says it
-  const { says } = useField(name, null)
+  const { says } = fieldIn(own, name, null)
   const checked = refused === null ? on : refused.form.all(name).includes(value)
   return (
     <label>
@@ -247,13 +238,10 @@ export const Check = ({ name, value = 'on', label, on = false }: CheckProps) => 
   )
 }
 
-export const Hidden = ({ of }: { readonly of: Readonly<Record<string, string | null | undefined>> }) => (
-  <>
-    {Object.entries(of).map(([name, value]) =>
-      value == null ? null : <input type="hidden" name={name} value={value} />,
-    )}
-  </>
-)
+export const Hidden = ({ of }: { readonly of: Readonly<Record<string, string | null | undefined>> }) =>
+  html`${Object.entries(of).map(([name, value]) =>
+    value == null ? null : html`<input type="hidden" name="${name}" value="${value}"/>`,
+  )}`
 
 interface VerbProps {
   readonly action: string
@@ -272,31 +260,25 @@ interface VerbProps {
   readonly beside?: ComponentChildren
 }
 
+const Reason = ({ action, refused, required }: OwnForm & { readonly required: boolean }) => {
+  const field = { name: 'reason', label: 'Reason', hint: 'Stands in the audit.', required, maxLength: 200 }
+  if (refused !== null) return <Field {...field} />
+  return textField({ action, refused, unseen: new Set() }, field)
+}
+
 /** A button that says what will happen, and asks for a reason, before it acts. */
 export const Verb = (props: VerbProps) => {
   const { action, label, children, does = label, harm = false, reason = 'required', about = {} } = props
   const own = useOwnRefusal(action)
   const same = Object.entries(about).every(([name, value]) => own?.form.raw(name) === value)
   const refused = same ? own : null
-  return (
-    <details class="verb" name="verb" open={refused !== null}>
-      <summary class={`b${harm ? ' harm' : ''}${props.tiny ? ' tiny' : ''}`}>{label}</summary>
-      <PostForm {...{ action, refused }}>
-        <Hidden of={about} />
-        <div>{children}</div>
-        {reason === 'none' ? null : (
-          <Field
-            name="reason"
-            label="Reason"
-            hint="Stands in the audit."
-            required={reason === 'required'}
-            maxLength={200}
-          />
-        )}
-        <Send harm={harm} beside={props.beside}>
-          {does}
-        </Send>
-      </PostForm>
-    </details>
-  )
+  const fields = [
+    Hidden({ of: about }),
+    html`<div>${children}</div>`,
+    reason === 'none' ? null : Reason({ action, refused, required: reason === 'required' }),
+    Send({ harm, beside: props.beside, children: does }),
+  ]
+  const form = PostForm({ action, refused, children: html`${fields}` })
+  const look = `b${harm ? ' harm' : ''}${props.tiny ? ' tiny' : ''}`
+  return html`<details class="verb" name="verb"${attrs({ open: refused !== null })}><summary class="${look}">${label}</summary>${form}</details>`
 }

@@ -5,7 +5,7 @@
  *   something has happened, and takes over what stands in these places.
  */
 import type { ComponentChildren } from 'preact'
-import { useVisit } from './context.js'
+import { useVisit } from '../render/context.js'
 
 /**
  * The state in a word, and a pause that lasts. `table` is the id of a table whose rows have ids of their own: new ones

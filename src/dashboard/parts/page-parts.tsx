@@ -2,12 +2,11 @@
  * NAME      page-parts - what most pages are put together from
  */
 import type { ComponentChildren } from 'preact'
-import { useContext } from 'preact/hooks'
-import { PageContext } from './context.js'
+import { visitIfAny } from '../render/context.js'
 import { Icon } from './status.js'
 
 /** A path of ours; outside of a session, as it stands. */
-const useLink = (path: string): string => useContext(PageContext)?.visit.link(path) ?? path
+const useLink = (path: string): string => visitIfAny()?.link(path) ?? path
 
 /** Where the page belongs to: the list, and what it is there. */
 export type Above = readonly [path: string, text: ComponentChildren, here?: ComponentChildren]
@@ -28,8 +27,7 @@ const Make = ({ by: [path, text] }: { readonly by: Maker }) => (
   </a>
 )
 
-const useMaker = (make: Maker | null): Maker | null =>
-  useContext(PageContext)?.visit.may('member') ? make : null
+const useMaker = (make: Maker | null): Maker | null => (visitIfAny()?.may('member') ? make : null)
 
 interface HeadProps {
   /** Of a page that has a state: the state, as a sentence. */

@@ -2,7 +2,7 @@
  * NAME      pager - to older and newer rows
  */
 import type { Query } from '../ask.js'
-import { useVisit } from './context.js'
+import { useVisit } from '../render/context.js'
 import type { List } from './table.js'
 
 interface PagerProps {

@@ -2,6 +2,7 @@
  * NAME      status - a word, a shape and, where somebody should care, a hue
  */
 import type { ComponentChildren } from 'preact'
+import { html } from '../render/markup.js'
 
 export type Tone = '' | 'ok' | 'wait' | 'bad'
 
@@ -27,11 +28,8 @@ export const SHAPES: Readonly<Record<Tone, string>> = {
 export const word = (status: string): string => status.charAt(0).toUpperCase() + status.slice(1)
 
 /** A symbol of the page's sprite. */
-export const Icon = ({ name, tone = '' }: { readonly name: string; readonly tone?: string }) => (
-  <svg class={`ic ${tone}`.trim()} aria-hidden="true">
-    <use href={`#${name}`} />
-  </svg>
-)
+export const Icon = ({ name, tone = '' }: { readonly name: string; readonly tone?: string }) =>
+  html`<svg class="${`ic ${tone}`.trim()}" aria-hidden="true"><use href="#${name}"></use></svg>`
 
 interface StateProps {
   readonly tone: Tone
@@ -41,15 +39,8 @@ interface StateProps {
   readonly children: ComponentChildren
 }
 
-export const State = ({ tone, icon = SHAPES[tone], hue = '', children }: StateProps) => (
-  <span class={`st ${tone}`.trim()}>
-    <Icon name={icon} tone={hue} />
-    {children}
-  </span>
-)
+export const State = ({ tone, icon = SHAPES[tone], hue = '', children }: StateProps) =>
+  html`<span class="${`st ${tone}`.trim()}">${Icon({ name: icon, tone: hue })}${children}</span>`
 
-export const Status = ({ status }: { readonly status: string }) => (
-  <State tone={toneOf(status)} icon={status}>
-    {word(status)}
-  </State>
-)
+export const Status = ({ status }: { readonly status: string }) =>
+  State({ tone: toneOf(status), icon: status, children: word(status) })

@@ -5,9 +5,9 @@
  *   out: a changed `display` would take the table's meaning away.
  */
 import type { ComponentChildren } from 'preact'
-import { useContext } from 'preact/hooks'
+import { visitIfAny } from '../render/context.js'
+import { attrs, html } from '../render/markup.js'
 import type { Role } from '../visit.js'
-import { PageContext } from './context.js'
 
 export interface Column<Row> {
   readonly head: string
@@ -36,9 +36,12 @@ interface TableProps<Row> {
 
 export const Table = <Row,>(props: TableProps<Row>) => {
   const { rows, caption, href, look = 'stack', none } = props
-  const visit = useContext(PageContext)?.visit
+  const visit = visitIfAny()
   const columns = props.columns.filter(({ role }) => role === undefined || visit?.may(role))
   if (rows.length === 0 && none !== undefined) return <>{none}</>
+  const begins = columns.map(
+    ({ head, kind }) => html`<td role="cell"${attrs({ class: kind })} data-l="${head}">`,
+  )
   return (
     <table class={`t ${look}`} role="table">
       <caption class="hid">{caption}</caption>
@@ -54,15 +57,11 @@ export const Table = <Row,>(props: TableProps<Row>) => {
       <tbody role="rowgroup">
         {rows.map((row) => {
           const to = href?.(row) ?? null
-          return (
-            <tr role="row">
-              {columns.map(({ head, cell, kind }, at) => (
-                <td role="cell" class={kind} data-l={head}>
-                  {at === 0 && to !== null ? <a href={to}>{cell(row)}</a> : cell(row)}
-                </td>
-              ))}
-            </tr>
-          )
+          const cells = columns.map(({ cell }, at) => {
+            const content = at === 0 && to !== null ? html`<a href="${to}">${cell(row)}</a>` : cell(row)
+            return html`${begins[at]}${content}</td>`
+          })
+          return html`<tr role="row">${cells}</tr>`
         })}
       </tbody>
     </table>

@@ -5,7 +5,8 @@
  *   relative goes on counting where scripts run.
  */
 import { nearWords, spanWords } from '../client/span.js'
-import { useVisit } from './context.js'
+import { useVisit } from '../render/context.js'
+import { html } from '../render/markup.js'
 
 export { spanWords }
 
@@ -62,17 +63,11 @@ interface TimeProps {
 
 export const Time = ({ at, none = 'never', exact = false }: TimeProps) => {
   const visit = useVisit()
-  if (!at) return <span class="faint">{none}</span>
+  if (!at) return html`<span class="faint">${none}</span>`
   const ms = Date.parse(at)
   const shown = exactTime(ms, visit.zone)
   const near = nearWords(visit.now - ms)
-  return exact ? (
-    <time datetime={at} title={near}>
-      {shown}
-    </time>
-  ) : (
-    <time datetime={at} title={shown} data-near="">
-      {near}
-    </time>
-  )
+  return exact
+    ? html`<time datetime="${at}" title="${near}">${shown}</time>`
+    : html`<time datetime="${at}" title="${shown}" data-near="">${near}</time>`
 }

@@ -5,7 +5,7 @@
  *   came, and what they mean.
  */
 import type { ComponentChildren } from 'preact'
-import { useVisit } from './context.js'
+import { useVisit } from '../render/context.js'
 import { Icon } from './status.js'
 import { clockTime, exactTime } from './time.js'
 

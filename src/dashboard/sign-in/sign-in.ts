@@ -8,7 +8,7 @@
 import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hapi/hapi'
 import { cookieRules, readCookie, setCookie } from '../cookie.js'
 import { Form, formPayload } from '../form.js'
-import { PAGE_HEADERS, prefixOf, renderPage } from '../render.js'
+import { PAGE_HEADERS, prefixOf, renderPage } from '../render/render.js'
 import type { Asked, Reply } from './exchange.js'
 import { message, type SignInGround } from './ground.js'
 import { showInvitation, showSetup, useInvitation, useSetup } from './link.js'

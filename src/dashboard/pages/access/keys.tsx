@@ -11,6 +11,7 @@ import { Code, Empty, Head, Note } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { type WorkspaceName, workspacesOf } from './names.js'
 import { LastUse, RevokeVerb, unusedSince } from './use.js'
@@ -79,33 +80,31 @@ const isOver = (row: KeyRow, now: number): boolean =>
   row.expires_at !== null && Date.parse(row.expires_at) <= now
 
 const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly Column<KeyRow>[] => [
-  { head: 'Name', cell: (row) => <strong dir="auto">{row.name}</strong> },
-  { head: 'Begins with', cell: (row) => <code class="nb">{row.prefix}</code> },
-  { head: 'Sends for', kind: 'name', cell: (row) => <SendsFor {...{ visit, workspaces, row }} /> },
+  { head: 'Name', cell: (row) => html`<strong dir="auto">${row.name}</strong>` },
+  { head: 'Begins with', cell: (row) => html`<code class="nb">${row.prefix}</code>` },
+  { head: 'Sends for', kind: 'name', cell: (row) => SendsFor({ visit, workspaces, row }) },
   {
     head: 'Sends a minute',
     kind: 'num',
-    cell: (row) => row.rate_limit_per_minute ?? <span class="faint">as configured</span>,
+    cell: (row) => row.rate_limit_per_minute ?? html`<span class="faint">as configured</span>`,
   },
-  { head: 'Made', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
+  { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
   {
     head: 'Ends',
     cell: (row) =>
-      isOver(row, visit.now) ? <span class="st wait">Expired</span> : <Time at={row.expires_at} />,
+      isOver(row, visit.now) ? html`<span class="st wait">Expired</span>` : Time({ at: row.expires_at }),
   },
-  { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
+  { head: 'Last used', cell: (row) => LastUse({ visit, row }) },
   {
     role: 'member',
     head: '',
-    cell: (row) => (
-      <RevokeVerb
-        {...{ row }}
-        name={row.name}
-        follows={`The next request with ${row.name} is refused, and an open SMTP session at its next mail.`}
-      >
-        {row.scope === 'platform' ? <p>It is a platform key: every workspace is concerned.</p> : null}
-      </RevokeVerb>
-    ),
+    cell: (row) =>
+      RevokeVerb({
+        ...{ row, name: row.name },
+        follows: `The next request with ${row.name} is refused, and an open SMTP session at its next mail.`,
+        children:
+          row.scope === 'platform' && html`<p>It is a platform key: every workspace is concerned.</p>`,
+      }),
   },
 ]
 

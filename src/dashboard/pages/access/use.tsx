@@ -4,6 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import { Verb } from '../../parts/form.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 
 interface Used {
@@ -18,17 +19,11 @@ export const unusedSince = ({ created_at, last_used_at }: Used, now: number): bo
   now - Date.parse(last_used_at ?? created_at) >= LONG_MS
 
 export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: Used & { id: string } }) => {
-  const time = <Time at={row.last_used_at} />
-  return (
-    <>
-      {unusedSince(row, visit.now) ? <span class="st wait">{time}</span> : time}
-      {row.last_used_at === null ? null : (
-        <a class="sub" href={visit.link('/emails', { q: `key:${row.id}` })}>
-          its mails
-        </a>
-      )}
-    </>
-  )
+  const time = Time({ at: row.last_used_at })
+  const mails = visit.link('/emails', { q: `key:${row.id}` })
+  return html`${unusedSince(row, visit.now) ? html`<span class="st wait">${time}</span>` : time}${
+    row.last_used_at !== null && html`<a class="sub" href="${mails}">its mails</a>`
+  }`
 }
 
 interface RevokeProps {
@@ -40,19 +35,12 @@ interface RevokeProps {
   readonly children?: ComponentChildren
 }
 
-export const RevokeVerb = ({ row, name, follows, children }: RevokeProps) => (
-  <Verb action="revoke" label="Revoke" reason="optional" harm tiny about={{ id: row.id, name }}>
-    <p>
-      {row.last_used_at === null ? (
-        'Never used. '
-      ) : (
-        <>
-          Last used <Time at={row.last_used_at} />.{' '}
-        </>
-      )}
-      {follows}
-    </p>
-    {children}
-    <p>It cannot be undone.</p>
-  </Verb>
-)
+export const RevokeVerb = ({ row, name, follows, children }: RevokeProps) => {
+  const at = row.last_used_at
+  const used = at === null ? 'Never used. ' : html`Last used ${Time({ at })}. `
+  return Verb({
+    ...{ action: 'revoke', label: 'Revoke', reason: 'optional', harm: true, tiny: true },
+    about: { id: row.id, name },
+    children: html`<p>${used}${follows}</p>${children}<p>It cannot be undone.</p>`,
+  })
+}

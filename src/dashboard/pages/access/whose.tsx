@@ -2,6 +2,7 @@
  * NAME      whose - for which workspace and mode a key or login sends
  */
 import { Choice } from '../../parts/form.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, slugOf, type WorkspaceName, workspaceOptions } from './names.js'
 
@@ -41,10 +42,7 @@ interface SendsForProps {
 /** As a cell of a table. */
 export const SendsFor = ({ visit, workspaces, row }: SendsForProps) => {
   const slug = slugOf(workspaces, row.workspace_id)
-  return (
-    <>
-      {slug === null ? 'every workspace' : <a href={visit.link(`/workspaces/${slug}`)}>{slug}</a>}
-      {row.mode === 'test' ? ', test mail' : ''}
-    </>
-  )
+  const whose =
+    slug === null ? 'every workspace' : html`<a href="${visit.link(`/workspaces/${slug}`)}">${slug}</a>`
+  return html`${whose}${row.mode === 'test' && ', test mail'}`
 }

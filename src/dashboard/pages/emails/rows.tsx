@@ -4,11 +4,13 @@
  *   Status, to whom, subject, and how it ended: the reply in the row of what bounced or is deferred, and why it waits in
  *   the row of what waits. The whole row is the link of its subject.
  */
+import type { ComponentChildren } from 'preact'
 import { reasonWords } from '../../mail/meaning.js'
 import { type EmailRow, subjectOf } from '../../mail/record.js'
 import { briefWaiting, sinceAccepted } from '../../mail/verdict.js'
 import { Status } from '../../parts/status.js'
 import { plainTime, Time } from '../../parts/time.js'
+import { attrs, html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 
 const countsOf = ({ counts }: EmailRow): string =>
@@ -50,63 +52,39 @@ interface Props {
 const To = ({ row }: { readonly row: EmailRow }) => {
   const [first = row.cc[0] ?? row.bcc[0] ?? ''] = row.to
   const others = total(row) - 1
-  return (
-    <span class="pair" title={row.to.join(', ').slice(0, 1_000)}>
-      <span class="one" dir="auto">
-        {first}
-      </span>
-      {others > 0 ? <span class="more nb">+ {others}</span> : null}
-    </span>
-  )
+  const more = others > 0 ? html`<span class="more nb">+ ${others}</span>` : null
+  return html`<span class="pair" title="${row.to.join(', ').slice(0, 1_000)}"><span class="one" dir="auto">${first}</span>${more}</span>`
+}
+
+const Tick = ({ row, form }: { readonly row: EmailRow; readonly form: string | null }) =>
+  form === null
+    ? null
+    : html`<td role="cell" class="tick"><input type="checkbox" name="id" value="${row.id}" form="${form}" aria-label="Choose ${subjectOf(row)}"/></td>`
+
+const Tag = ({ row: { tags } }: { readonly row: EmailRow }) => {
+  const [tag] = tags
+  return tag && html`<span class="tag" title="${tag.name}:${tag.value}">${tag.value}</span>`
 }
 
 const Row = ({ visit, row, workspaces, form }: Omit<Props, 'rows'> & { readonly row: EmailRow }) => {
   const outcome = outcomeOf(row)
   const subject = subjectOf(row)
-  const [tag] = row.tags
-  return (
-    <tr role="row" id={row.id} class={toneOf(row)}>
-      {form === null ? null : (
-        <td role="cell" class="tick">
-          <input type="checkbox" name="id" value={row.id} form={form} aria-label={`Choose ${subject}`} />
-        </td>
-      )}
-      <td role="cell" class="c-st">
-        <Status status={row.status} />
-      </td>
-      <td role="cell" class="c-to">
-        <To row={row} />
-      </td>
-      <td role="cell" class="c-subj">
-        <a class="one" dir="auto" title={subject} href={visit.link(`/emails/${row.id}`)}>
-          {subject}
-        </a>
-      </td>
-      <td role="cell" class="c-out" title={outcome.slice(0, 500)}>
-        <span class="one">
-          <bdi>{outcome.slice(0, 300)}</bdi>
-        </span>
-      </td>
-      <td role="cell" class="c-tag">
-        {tag === undefined ? null : (
-          <span class="tag" title={`${tag.name}:${tag.value}`}>
-            {tag.value}
-          </span>
-        )}
-      </td>
-      {workspaces === null ? null : (
-        <td role="cell" class="c-ws">
-          <span class="one">{workspaces.get(row.workspace_id) ?? row.workspace_id}</span>
-        </td>
-      )}
-      <td role="cell" class="c-when">
-        <Time at={row.created_at} />
-      </td>
-      <td role="cell" class="c-exact mono">
-        {plainTime(Date.parse(row.created_at), visit.zone)}
-      </td>
-    </tr>
-  )
+  const to = visit.link(`/emails/${row.id}`)
+  const cell = (name: string, content: ComponentChildren) =>
+    html`<td role="cell" class="${name}">${content}</td>`
+  const cells = [
+    Tick({ row, form }),
+    cell('c-st', Status(row)),
+    cell('c-to', To({ row })),
+    cell('c-subj', html`<a class="one" dir="auto" title="${subject}" href="${to}">${subject}</a>`),
+    html`<td role="cell" class="c-out" title="${outcome.slice(0, 500)}"><span class="one"><bdi>${outcome.slice(0, 300)}</bdi></span></td>`,
+    cell('c-tag', Tag({ row })),
+    workspaces &&
+      cell('c-ws', html`<span class="one">${workspaces.get(row.workspace_id) ?? row.workspace_id}</span>`),
+    cell('c-when', Time({ at: row.created_at })),
+    cell('c-exact mono', plainTime(Date.parse(row.created_at), visit.zone)),
+  ]
+  return html`<tr role="row" id="${row.id}"${attrs({ class: toneOf(row) })}>${cells}</tr>`
 }
 
 const HEADS = [
@@ -138,10 +116,6 @@ export const Mails = (props: Props) => (
         )}
       </tr>
     </thead>
-    <tbody role="rowgroup">
-      {props.rows.map((row) => (
-        <Row {...props} row={row} />
-      ))}
-    </tbody>
+    <tbody role="rowgroup">{props.rows.map((row) => Row({ ...props, row }))}</tbody>
   </table>
 )

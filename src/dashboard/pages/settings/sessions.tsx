@@ -8,6 +8,7 @@ import { Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 
 const HOW: Readonly<Record<string, string>> = {
   local: 'with a password',
@@ -30,46 +31,30 @@ const deviceOf = (agent: string | null): string | null => {
 const columns = (): readonly Column<OpenSession>[] => [
   {
     head: 'Who',
-    cell: (row) => (
-      <>
-        <strong dir="auto">{whose(row)}</strong>
-        {row.current ? <span class="sub">this very session</span> : null}
-      </>
-    ),
+    cell: (row) =>
+      html`<strong dir="auto">${whose(row)}</strong>${row.current && html`<span class="sub">this very session</span>`}`,
   },
   { head: 'Role', cell: (row) => row.role },
   { head: 'Signed in', cell: (row) => HOW[row.provider] ?? `through ${row.provider}` },
   {
     head: 'From',
     kind: 'grow',
-    cell: (row) => (
-      <>
-        {row.address ?? ''}
-        {row.user_agent === null ? null : (
-          <span class="sub" title={row.user_agent} dir="auto">
-            {deviceOf(row.user_agent)}
-          </span>
-        )}
-      </>
-    ),
+    cell: ({ address, user_agent: agent }) =>
+      html`${address}${
+        agent !== null && html`<span class="sub" title="${agent}" dir="auto">${deviceOf(agent)}</span>`
+      }`,
   },
-  { head: 'Since', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
-  { head: 'Last seen', cell: (row) => <Time at={row.last_seen_at} /> },
-  { head: 'Ends', kind: 'opt', cell: (row) => <Time at={row.expires_at} /> },
+  { head: 'Since', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
+  { head: 'Last seen', cell: (row) => Time({ at: row.last_seen_at }) },
+  { head: 'Ends', kind: 'opt', cell: (row) => Time({ at: row.expires_at }) },
   {
     head: '',
-    cell: (row) => (
-      <Verb
-        action="end"
-        label="Sign out"
-        reason="none"
-        harm
-        tiny
-        about={{ id: row.id, current: row.current ? '1' : '' }}
-      >
-        <p>{row.current ? 'You are signed out here.' : `${whose(row)} must sign in again there.`}</p>
-      </Verb>
-    ),
+    cell: (row) =>
+      Verb({
+        ...{ action: 'end', label: 'Sign out', reason: 'none', harm: true, tiny: true },
+        about: { id: row.id, current: row.current ? '1' : '' },
+        children: html`<p>${row.current ? 'You are signed out here.' : `${whose(row)} must sign in again there.`}</p>`,
+      }),
   },
 ]
 

@@ -1,7 +1,7 @@
 /**
  * NAME      axis - the times below a chart, and its table
  */
-import { useVisit } from '../context.js'
+import { useVisit } from '../../render/context.js'
 import { dayOf, exactTime, minuteTime } from '../time.js'
 
 const TICKS = [6, 7, 5, 4, 8, 3] as const

@@ -7,14 +7,15 @@
  */
 import type { VNode } from 'preact'
 import { renderToString } from 'preact-render-to-string'
+import { type Shown, whileShown } from './context.js'
 
 const OWN_PATH = / (href|action|src|formaction|data-path)="\/(?!\/)/g
 
 /** The path of base_url without its last slash: '' or '/mail'. */
 export const prefixOf = (baseUrl: string): string => new URL(baseUrl).pathname.replace(/\/+$/, '')
 
-export const renderPage = (document: VNode, prefix: string): string => {
-  const html = `<!doctype html>${renderToString(document)}`
+export const renderPage = (document: VNode, prefix: string, shown: Shown | null = null): string => {
+  const html = whileShown(shown, () => `<!doctype html>${renderToString(document)}`)
   return prefix === '' ? html : html.replace(OWN_PATH, (_all, name: string) => ` ${name}="${prefix}/`)
 }
 
