@@ -31,14 +31,13 @@ label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); 
 .form > .unseen { order: -1; }
 .form .row, .form-row { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(12rem, 100%), 1fr)); gap: var(--s4); align-items: start; }
 .checks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(14rem, 100%), 1fr)); gap: var(--s1) var(--s4); margin-top: var(--s1); }
-.seg { display: inline-flex; flex: none; max-width: 100%; overflow-x: auto; border: 1px solid var(--edge); border-radius: var(--r2); background: var(--paper); scrollbar-width: none; }
-.seg :is(a, button) { flex: none; padding: calc(.375rem - 1px) var(--s3); border: 0; background: none; color: var(--ink-2); line-height: 1.25rem; text-decoration: none; cursor: pointer; }
-.seg :is(a, button) + :is(a, button) { border-inline-start: 1px solid var(--line); }
+.seg { display: inline-flex; flex: none; flex-wrap: wrap; gap: 1px; max-width: 100%; overflow: hidden; border: 1px solid var(--edge); border-radius: var(--r2); background: var(--line); }
+.seg :is(a, button) { flex: 1 0 auto; padding: calc(.375rem - 1px) var(--s3); border: 0; background: var(--paper); text-align: center; color: var(--ink-2); line-height: 1.25rem; text-decoration: none; cursor: pointer; }
 .seg :is(a, button):hover { background: var(--sunk); }
 .seg :is([aria-current], [aria-pressed=true]) { background: var(--sunk); color: var(--ink); font-weight: 600; }
 .seg :is(a, button):focus-visible, .tabs a:focus-visible { outline-offset: -2px; }
 .mode .test[aria-current] { background: var(--wait-wash); color: var(--wait); }
-.tabs { display: flex; gap: 0 var(--s4); overflow-x: auto; border-bottom: 1px solid var(--line); scrollbar-width: none; }
+.tabs { display: flex; flex-wrap: wrap; gap: 0 var(--s4); border-bottom: 1px solid var(--line); }
 .tabs a { flex: none; margin-bottom: -1px; padding: var(--s2) 0; border-bottom: 2px solid transparent; color: var(--ink-2); text-decoration: none; }
 .tabs a:hover { color: var(--ink); }
 .tabs a[aria-current] { border-color: var(--accent); color: var(--ink); font-weight: 600; }
@@ -54,9 +53,9 @@ label > input:is([type=checkbox], [type=radio]) { margin-inline-end: var(--s2); 
 .bulk > .note { order: 1; }
 .bulk { position: sticky; bottom: 0; z-index: 10; display: flex; flex-wrap: wrap; align-items: center; gap: var(--s2) var(--s4); padding: var(--s2) 0; border-top: 1px solid var(--line); background: var(--paper); }
 @media (width < 40rem) {
-  .filters label { flex-wrap: wrap; }
-  .narrow > .filters { flex-wrap: nowrap; overflow-x: auto; margin-inline: calc(-1 * var(--s4)); padding: 2px var(--s4); scrollbar-width: none; }
-  .narrow > .filters > * { flex: none; }
+  form.filters label { display: block; flex: 1 1 9rem; }
+  form.filters label:has([type=search]) { flex-basis: 100%; }
+  form.filters label > :is(input:not([type=checkbox], [type=radio]), select) { width: 100%; max-width: none; }
 }
 @media (pointer: coarse) {
   .b, input:not([type=checkbox], [type=radio]), select { min-height: 2.5rem; }

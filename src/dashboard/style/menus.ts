@@ -18,7 +18,6 @@ export const MENUS = `
 .menu form .b { width: 100%; }
 .menu .seg { margin: 0; }
 .menu .seg button { display: inline-block; width: auto; border-radius: 0; }
-.menu .seg button + button { border-inline-start: 1px solid var(--line); }
 .menu .seg button[aria-pressed=true] { background: var(--sunk); }
 .who > summary { justify-content: center; flex: none; width: 2rem; padding: 0; border-radius: 50%; font-size: .75rem; }
 .who > summary::after { content: none; }

@@ -11,8 +11,7 @@ export const MAILS = `
 .live-state[data-state=wait] { color: var(--wait); }
 .live-state button { color: var(--ink); }
 .narrow { margin-bottom: var(--s3); }
-.narrow .filters input { width: 9rem; }
-.narrow .filters [type=search] { width: 14rem; }
+@media (width >= 40rem) { .narrow .filters [type=search] { width: 14rem; } }
 .narrow > .fold { margin-bottom: var(--s2); }
 .terms { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr)); gap: var(--s2) var(--s5); padding: var(--s2) 0 var(--s3); }
 .fresh { display: block; width: 100%; margin-bottom: var(--s2); border-color: var(--accent); background: var(--accent-wash); color: var(--accent); }
