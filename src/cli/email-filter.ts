@@ -4,6 +4,7 @@
 import { parseTime } from '../base/time/iso.js'
 import { parseQuery } from '../mail/query/parse.js'
 import type { Query } from '../mail/query/query.js'
+import { readTag } from '../mail/query/tag.js'
 import { STATUSES } from '../mail/status.js'
 import { dayIn } from '../statistics/zone.js'
 import type { EmailFilter } from '../store/port/ledger.js'
@@ -26,8 +27,9 @@ export const FILTERS = {
 type FilterArgs = OptionArgs<typeof FILTERS>
 
 export const filterOf = async ({ ground, account }: CliContext, args: FilterArgs): Promise<EmailFilter> => {
-  const [, name, value] = /^([^:]+):(.*)$/.exec(args.tag ?? '') ?? []
-  if (args.tag !== undefined && name === undefined) throw badInput(`--tag: ${args.tag} is not name:value`)
+  const { name, value } = readTag(args.tag ?? '')
+  if (args.tag !== undefined && (name === '' || value === null))
+    throw badInput(`--tag: ${args.tag} is not name:value`)
   const workspace =
     args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
   return {
@@ -36,7 +38,7 @@ export const filterOf = async ({ ground, account }: CliContext, args: FilterArgs
     mode: args.mode ?? null,
     status: args.status ?? null,
     to: args.to ?? null,
-    tag: name === undefined ? null : { name, value: value ?? '' },
+    tag: args.tag === undefined ? null : { name, value: value ?? '' },
     createdAfter: readPast('since', args.since),
     createdBefore: readPast('until', args.until),
   }

@@ -38,16 +38,18 @@ const waitingFor = async (context: CliContext, rows: readonly EmailRow[]) => {
   return waitingOf({ store, clock: ground.clock, view: await relayView(context) }, account.id, rows)
 }
 
-/** Searched where there is something to search for. */
-const pageOf = (
+/** Searched where there is something to search for; what it names in vain is said. */
+const pageOf = async (
   { store }: CliContext,
   filter: EmailFilter,
-  q: string | undefined,
+  { q, terminal }: { readonly q: string | undefined; readonly terminal: Terminal },
   page: Page,
-): Promise<Rows<EmailRow>> =>
-  q === undefined
-    ? store.emails(filter, page)
-    : store.searchEmails({ ...filter, query: queryOf(q), subjects: true }, page)
+): Promise<Rows<EmailRow>> => {
+  if (q === undefined) return store.emails(filter, page)
+  const found = await store.searchEmails({ ...filter, query: queryOf(q), subjects: true }, page)
+  for (const { field, value } of found.unknown) terminal.say(`there is no ${field} ${value}`)
+  return found
+}
 
 const list = command({
   usage: 'list',
@@ -67,7 +69,7 @@ const list = command({
   run: (args, terminal) =>
     withContext(args, async (context) => {
       const filter = await filterOf(context, args)
-      const rows = await collect((page) => pageOf(context, filter, args.q, page), args.limit)
+      const rows = await collect((page) => pageOf(context, filter, { q: args.q, terminal }, page), args.limit)
       const waiting = await waitingFor(context, rows)
       const words = await lastWordsOf(context.store, rows)
       const records = rows.map((row) =>

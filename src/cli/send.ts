@@ -6,6 +6,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { readTag } from '../mail/query/tag.js'
 import { apiBase, callApi } from './api.js'
 import { command } from './command.js'
 import { configOf } from './context.js'
@@ -28,9 +29,9 @@ export const readKey = async (
 }
 
 const tagOf = (text: string) => {
-  const [, name, value] = /^([^:=]+)[:=](.*)$/.exec(text) ?? []
-  if (name === undefined) throw badInput(`--tag: ${text} is not name:value`)
-  return { name, value: value ?? '' }
+  const { name, value } = readTag(text)
+  if (name === '' || value === null) throw badInput(`--tag: ${text} is not name:value`)
+  return { name, value }
 }
 
 const attachmentOf = async (file: string) => ({

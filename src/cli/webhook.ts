@@ -6,6 +6,7 @@
  *   the process list.
  */
 import { parseDuration } from '../config/units.js'
+import { readTag } from '../mail/query/tag.js'
 import { removed } from '../record/removed.js'
 import { webhook as webhookRecord } from '../record/webhook.js'
 import type { KnownEndpoint } from '../store/port/hooks.js'
@@ -60,18 +61,13 @@ const within = (name: string, value: number, most: number): number => {
   throw usage(`--${name}: ${value} is no whole number from 1 to ${most}`)
 }
 
-const tagOf = (text: string): EndpointWish['tags'][number] => {
-  const at = text.indexOf('=')
-  return at < 0 ? { name: text, value: null } : { name: text.slice(0, at), value: text.slice(at + 1) }
-}
-
 /** An option given empty takes back what was: `--domain ''`. */
 const some = (list: readonly string[]): readonly string[] => list.filter((one) => one !== '')
 
 const wishOf = async (args: OptionArgs<typeof WISH>, terminal: Terminal): Promise<Partial<EndpointWish>> => ({
   ...(args.header !== undefined && { headers: await readHeaders(args.header, terminal) }),
   ...(args.domain !== undefined && { domains: some(args.domain) }),
-  ...(args.tag !== undefined && { tags: some(args.tag).map(tagOf) }),
+  ...(args.tag !== undefined && { tags: some(args.tag).map(readTag) }),
   ...(args.fields !== undefined && { fields: args.fields === 'thin' ? 'thin' : 'full' }),
   ...(args.maxInFlight !== undefined && { maxInFlight: within('max-in-flight', args.maxInFlight, 32) }),
   ...(args.rate !== undefined && { replayRate: within('rate', args.rate, 1000) }),

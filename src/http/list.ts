@@ -31,6 +31,8 @@ export interface ListRequest<Row> {
   readonly bound: readonly string[]
   readonly fetch: (page: Page) => Promise<Rows<Row>>
   readonly render: (row: Row) => unknown
+  /** What stands beside the rows; asked when they are there. */
+  readonly beside?: () => object
 }
 
 export interface Envelope {
@@ -105,5 +107,6 @@ export const listPage = async <Row>(codec: CursorCodec, list: ListRequest<Row>):
       next_cursor: write(next),
       prev_cursor: write(prev),
     },
+    ...list.beside?.(),
   }
 }

@@ -95,6 +95,7 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
     ['from:help@acme.test', ['Password reset']],
     ['tag:kind', ['Your receipt 4711']],
     ['tag:kind:receipt', ['Your receipt 4711']],
+    ['tag:kind=receipt', ['Your receipt 4711']],
     ['tag:kind:other', []],
     ['has:attachment', ['Password reset']],
     ['password -has:attachments', ['Reset your password']],
@@ -128,6 +129,31 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
     'Your receipt 4711',
   ])
   t.same(await found(store, searchFor(at, 'password', { createdBefore: T0 - DAY })), ['Reset your password'])
+}
+
+const unknownContract = async (t: Test, store: Store): Promise<void> => {
+  const at = await ground(store)
+  await accepted(store, at, { tags: [{ name: 'kind', value: 'Receipt' }], submittedBy: 'key_gone' })
+  const other = await ground(store)
+  await accepted(store, other, { tags: [{ name: 'theirs', value: 'x' }] })
+  await index(store)
+  const cases: readonly (readonly [string, readonly string[]])[] = [
+    ['key:nope -key:neither', ['nope', 'neither']],
+    ['key:key_gone', []],
+    ['pool:sandbox pool:nope', ['nope']],
+    ['tag:kind tag:kind=receipt', []],
+    ['tag:theirs tag:kind:other', ['theirs', 'kind:other']],
+    ['reason:mailbox_full -reason:mailbox_ful', ['mailbox_ful']],
+    ['nobody@nowhere.test status:bounced is:held', []],
+  ]
+  for (const [q, unknown] of cases) {
+    const found = await store.searchEmails(searchFor(at, q), page({ limit: 1 }))
+    t.same(
+      found.unknown.map(({ value }) => value),
+      unknown,
+      q,
+    )
+  }
 }
 
 const scopeContract = async (t: Test, store: Store): Promise<void> => {
@@ -282,6 +308,7 @@ const movedContract = async (t: Test, store: Store): Promise<void> => {
 
 export const searchContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await t.test('every term', (t) => termsContract(t, store))
+  await t.test('what a query names in vain', (t) => unknownContract(t, store))
   await t.test('of whom', (t) => scopeContract(t, store))
   await t.test('what became of it', (t) => stateContract(t, store))
   await t.test('pages', (t) => pagesContract(t, store))

@@ -9,7 +9,8 @@ import { parseTime } from '../../base/time/iso.js'
 import type { Tag } from '../../lifecycle/event.js'
 import type { Page, Rows } from '../../lifecycle/page.js'
 import { parseQuery } from '../../mail/query/parse.js'
-import type { Query } from '../../mail/query/query.js'
+import { type Query, type Term, termText } from '../../mail/query/query.js'
+import { readTag } from '../../mail/query/tag.js'
 import type { Status } from '../../mail/status.js'
 import { NO_CONTENT, readContent } from '../../record/content.js'
 import { acceptedRecord, emailRecord, listedEmail } from '../../record/email.js'
@@ -17,6 +18,7 @@ import { lastWordsOf } from '../../record/last-words.js'
 import { waitingInFull, waitingInShort } from '../../record/waiting.js'
 import { dayIn, zoneNamed } from '../../statistics/zone.js'
 import type { EmailFilter, EmailRecord, EmailRow, EmailScope } from '../../store/port/ledger.js'
+import type { Found } from '../../store/port/search.js'
 import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { rulesOf } from '../../submission/submit.js'
 import { readMode, seesBodies, seesSubjects, visibleMode } from '../../tenant/principal.js'
@@ -26,7 +28,6 @@ import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
 import { asSeenBy, type Ground, listAnswer } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { contentOf, readLarge } from '../large.js'
-import { listOf } from '../shapes/common.js'
 import * as shapes from '../shapes/email.js'
 import { readTime } from '../wire/time.js'
 
@@ -132,10 +133,10 @@ const get = (ground: Ground): Endpoint =>
     }),
   })
 
-const readTag = (text: string | undefined): Tag | null => {
+const tagOf = (text: string | undefined): Tag | null => {
   if (text === undefined) return null
-  const at = text.indexOf(':')
-  return { name: text.slice(0, at), value: text.slice(at + 1) }
+  const { name, value } = readTag(text)
+  return { name, value: value ?? '' }
 }
 
 const readFilter = (
@@ -148,7 +149,7 @@ const readFilter = (
   mode: readMode(principal, query.mode, errors),
   status: (query.status as Status | undefined) ?? null,
   to: query.to?.toLowerCase() ?? null,
-  tag: readTag(query.tag),
+  tag: tagOf(query.tag),
   createdAfter: readTime('query.created_after', query.created_after, errors),
   createdBefore: readTime('query.created_before', query.created_before, errors),
 })
@@ -204,7 +205,7 @@ const pageOfMails = (
   { principal }: Pick<Call, 'principal'>,
   { filter, query }: Asked,
   page: Page,
-): Promise<Rows<EmailRow>> =>
+): Promise<Rows<EmailRow> & Partial<Found<EmailRow>>> =>
   query === null
     ? store.emails(filter, page)
     : store.searchEmails(
@@ -228,7 +229,7 @@ const list = (ground: Ground): Endpoint =>
     workspace: 'optional',
     query: shapes.emailQuery,
     files: ['csv', 'ndjson'],
-    answers: { 200: listOf(shapes.emailSummary) },
+    answers: { 200: shapes.emailList },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'],
     alsoWrong({ query }, _, call) {
       const errors: FieldError[] = []
@@ -241,11 +242,13 @@ const list = (ground: Ground): Endpoint =>
       if (errors.length > 0) throw invalid(errors)
       const { accountId: _, tag, ...rest } = asked.filter
       const searched = asked.query && { q: call.query.q ?? null, tz: call.query.tz ?? null }
+      let unknown: readonly Term[] = []
       return listAnswer(ground, 'emails', call, COLUMNS, {
         query: call.query,
         filters: { ...rest, tag: tag && `${tag.name}:${tag.value}`, ...searched },
         fetch: async (page) => {
           const found = await pageOfMails(ground, call, asked, page)
+          unknown = found.unknown ?? unknown
           const [{ of, show }, words] = await Promise.all([
             waitingFor(ground, call, found.rows),
             lastWordsOf(ground.store, found.rows),
@@ -259,6 +262,7 @@ const list = (ground: Ground): Endpoint =>
           return { ...found, rows }
         },
         render: (row) => asSeenBy(ground, call)(listedEmail(row, row.waiting, row.words, row.show)),
+        beside: () => (unknown.length === 0 ? {} : { unknown: unknown.map(termText) }),
       })
     },
   })

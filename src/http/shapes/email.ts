@@ -11,6 +11,7 @@ import type { WireDraft } from '../../submission/draft.js'
 import {
   fileQuery,
   id,
+  listOf,
   need,
   nullable,
   object,
@@ -132,9 +133,9 @@ export const emailFilters = {
   status: oneOf(...STATUSES),
   to: Joi.string().max(320),
   tag: Joi.string()
-    .pattern(/^[^:]+:/)
+    .pattern(/^[^:=]+[:=]/)
     .max(600)
-    .description('name:value')
+    .description('name:value, or name=value')
     .meta({ must: 'must be name:value' }),
   created_after: timestamp(),
   created_before: timestamp(),
@@ -237,6 +238,13 @@ export const emailSummary = Joi.object({
   reason: Joi.string().description('Why, as the record of that recipient has it'),
   waiting,
 }).meta({ name: 'EmailSummary', short: 'Email' })
+export const emailList = listOf(emailSummary).append({
+  unknown: Joi.array()
+    .items(Joi.string())
+    .description(
+      'Terms of `q` that name a key, a pool, a tag or a reason which there is not, such as `key:nope`; absent where all are known, and on all pages but the first',
+    ),
+})
 export const acceptedEmail = Joi.object(accepted).meta({ name: 'AcceptedEmail' })
 export const email = Joi.object({
   ...accepted,

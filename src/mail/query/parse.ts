@@ -8,6 +8,7 @@
  */
 import { STATUSES } from '../status.js'
 import type { Field, Query, Term } from './query.js'
+import { readTag, tagText } from './tag.js'
 
 export const MOST_TERMS = 16
 export const MOST_CHARACTERS = 256
@@ -156,6 +157,8 @@ const termOf = ({ negated, name, value, isQuoted, isLast }: Written): Term | Wri
       return { field, value: oneOf('has', lower.replace(/s$/, ''), HAS), negated, open }
     case 'message-id':
       return { field, value: `<${value.replace(/^<|>$/g, '')}>`, negated, open }
+    case 'tag':
+      return { field, value: tagText(readTag(value)), negated, open }
     default:
       return { field, value, negated, open }
   }

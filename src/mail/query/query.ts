@@ -30,6 +30,8 @@ export interface Term {
   readonly open: boolean
 }
 
+export const termText = ({ field, value }: Term): string => `${field}:${value}`
+
 export interface Query {
   /** All of them hold. */
   readonly terms: readonly Term[]

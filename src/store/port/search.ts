@@ -11,13 +11,18 @@
  */
 
 import type { Page, Rows } from '../../lifecycle/page.js'
-import type { Query } from '../../mail/query/query.js'
+import type { Query, Term } from '../../mail/query/query.js'
 
 /** What is looked for, beside the filters of a list. */
 export interface SearchFor {
   readonly query: Query
   /** False: the caller does not see subjects, and does not find by them. */
   readonly subjects: boolean
+}
+
+export interface Found<Row> extends Rows<Row> {
+  /** Of the first page: terms, negated ones too, whose key, pool, tag or reason there is not. */
+  readonly unknown: readonly Term[]
 }
 
 /** Of mails as a list has them. */
@@ -27,5 +32,5 @@ export interface Search<Filter, Row> {
   /** When the oldest mail was accepted that is not in the index yet; null when all are. */
   notIndexedSince(): Promise<number | null>
   /** As `emails`, of mail in the index. The count is null where it would take too long. */
-  searchEmails(filter: Filter & SearchFor, page: Page): Promise<Rows<Row>>
+  searchEmails(filter: Filter & SearchFor, page: Page): Promise<Found<Row>>
 }

@@ -132,3 +132,12 @@ t.test('a mail that is not there says since when it may be gone', async (t) => {
   t.match(html, /retention\.emails/)
   t.equal((await browser.visit('/emails/none')).status, 404)
 })
+
+t.test('what a search names in vain is said', async (t) => {
+  const seen = await browser.visit('/emails?q=key%3Anope+-pool%3Aeu%3C')
+  t.match(seen.html, 'No key or credential is called “nope”. No pool is called “eu&lt;”.')
+  const known = await browser.visit('/emails?mode=test&q=tag%3Akind%3Dx')
+  t.notMatch(known.html, 'No mail has the tag')
+  t.match(known.html, 'Your &lt;b>parcel')
+  t.match((await browser.visit('/emails?mode=test&tag=kind%3Dx')).html, 'Your &lt;b>parcel')
+})

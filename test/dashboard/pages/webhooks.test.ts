@@ -67,7 +67,11 @@ t.test('an endpoint and its life', async (t) => {
   t.match((await browser.send(await browser.visit(path), 'disable')).html, /is off: somebody switched it off/)
   t.match((await browser.send(await browser.visit(path), 'enable')).html, 'It is on again.')
   const edit = await browser.visit(`${path}/edit`)
-  const changed = await browser.send(edit, 'change', { events: ['*'], fields: 'thin', max_in_flight: '1' })
+  const changed = await browser.send(edit, 'change', {
+    ...{ events: ['*'], fields: 'thin', max_in_flight: '1', tags: 'kind=receipt\norder : 12=3\nvip' },
+  })
+  t.match(changed.html, 'kind:receipt, order:12=3, vip')
+  await browser.send(edit, 'change', { events: ['*'], fields: 'thin', max_in_flight: '1' })
   t.match(changed.html, 'without subject, addresses and tags')
   answer = 503
   await postern.api('POST', '/v1/emails', key, { from: 'a@b.test', to: 'delivered@c.test', text: 'x' })

@@ -32,7 +32,7 @@ const NOTHING: List<EmailRow> = {
 }
 
 export interface Found {
-  readonly list: List<EmailRow>
+  readonly list: List<EmailRow> & { readonly unknown?: readonly string[] }
   /** What is wrong with the search text. */
   readonly problem: Problem | null
 }
@@ -125,7 +125,7 @@ const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
           title="Emails"
           {...(visit.query('cursor') === null && { actions: <LiveState table="mails" /> })}
         />
-        <FilterForm {...{ visit, filter, problem }} />
+        <FilterForm {...{ visit, filter, problem }} unknown={list.unknown ?? []} />
         {nothing && problem === null ? <NoMail {...{ visit, filter }} /> : null}
         {nothing ? null : (
           <>

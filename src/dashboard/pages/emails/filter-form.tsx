@@ -2,6 +2,7 @@
  * NAME      filter-form - the fields that narrow a list of mails, and what is set
  */
 
+import { readTag } from '../../../mail/query/tag.js'
 import type { Problem } from '../../ask.js'
 import { Filters, Select, Word } from '../../parts/filters.js'
 import { word } from '../../parts/status.js'
@@ -94,13 +95,32 @@ const Wrong = ({ problem }: { readonly problem: Problem | null }) =>
     </p>
   )
 
+/** What terms name that there is not, such as `key:nope`. */
+const UNKNOWN: Readonly<Record<string, (name: string) => string>> = {
+  key: (name) => `No key or credential is called “${name}”.`,
+  pool: (name) => `No pool is called “${name}”.`,
+  tag: (name) => `No mail has the tag “${name}”.`,
+  reason: (name) => `No mail has “${name}” as its reason.`,
+}
+
+const Unknown = ({ terms }: { readonly terms: readonly string[] }) =>
+  terms.length === 0 ? null : (
+    <p class="wrong" role="status">
+      {terms
+        .map((term) => readTag(term))
+        .map(({ name, value }) => UNKNOWN[name]?.(value ?? '') ?? `There is no ${value}.`)
+        .join(' ')}
+    </p>
+  )
+
 interface Props {
   readonly visit: Visit
   readonly filter: Filter
+  readonly unknown: readonly string[]
   readonly problem: Problem | null
 }
 
-export const FilterForm = ({ visit, filter, problem }: Props) => (
+export const FilterForm = ({ visit, filter, unknown, problem }: Props) => (
   <div class="narrow noprint">
     <Filters
       path="/emails"
@@ -134,6 +154,7 @@ export const FilterForm = ({ visit, filter, problem }: Props) => (
       <Word name="domain" label="To domain" placeholder="example.com" />
     </Filters>
     <Wrong problem={problem} />
+    <Unknown terms={unknown} />
     <TermsHelp />
     <Chips {...{ visit, filter }} />
   </div>

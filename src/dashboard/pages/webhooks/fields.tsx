@@ -3,6 +3,7 @@
  */
 
 import { CHANGE_TYPES } from '../../../mail/event-type.js'
+import { readTag, tagText } from '../../../mail/query/tag.js'
 import type { Webhook } from '../../../record/webhook.js'
 import type { Form } from '../../form.js'
 import { Check, Choice, Field } from '../../parts/form.js'
@@ -15,11 +16,15 @@ const GROUPS: readonly (readonly [title: string, types: readonly string[]])[] = 
 /** What somebody wants to know who does not say more. */
 const USUAL = ['email.delivered', 'email.bounced', 'email.complained']
 
-const pairsOf = (lines: readonly string[], between: string): readonly (readonly [string, string | null])[] =>
-  lines.map((line) => {
-    const at = line.indexOf(between)
-    return at === -1 ? [line, null] : [line.slice(0, at).trim(), line.slice(at + between.length).trim()]
-  })
+const headerOf = (line: string): readonly [name: string, value: string] => {
+  const at = line.indexOf(':')
+  return at === -1 ? [line, ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+}
+
+const tagOf = (line: string) => {
+  const { name, value } = readTag(line)
+  return { name: name.trim(), value: value?.trim() ?? null }
+}
 
 const linesOf = (form: Form, name: string): readonly string[] =>
   form
@@ -35,9 +40,9 @@ export const bodyOf = (form: Form) => {
     endpoint: form.text('endpoint') ?? '',
     events: form.all('events'),
     domains: form.list('domains'),
-    tags: pairsOf(linesOf(form, 'tags'), '=').map(([name, value]) => ({ name, value })),
+    tags: linesOf(form, 'tags').map(tagOf),
     ...((headers.length > 0 || form.has('no_headers')) && {
-      headers: Object.fromEntries(pairsOf(headers, ':').map(([name, value]) => [name, value ?? ''])),
+      headers: Object.fromEntries(headers.map(headerOf)),
     }),
     fields: form.text('fields'),
     max_in_flight: form.number('max_in_flight'),
@@ -80,8 +85,8 @@ const Filters = ({ row }: FieldsProps) => (
       name="tags"
       label="Only mail with one of these tags"
       rows={2}
-      value={row?.tags.map(({ name, value }) => (value === null ? name : `${name}=${value}`)).join('\n')}
-      hint="A name, or name=value, one a line."
+      value={row?.tags.map(tagText).join('\n')}
+      hint="A name, or name:value, one a line."
     />
   </>
 )

@@ -1,6 +1,7 @@
 /**
  * NAME      one - an endpoint: how it does, and what it was told
  */
+import { tagText } from '../../../mail/query/tag.js'
 import type { WebhookAttempt, WebhookEvent } from '../../../record/webhook.js'
 import type { Page } from '../../page.js'
 import { Crumb, Facts, Section } from '../../parts/page-parts.js'
@@ -27,12 +28,7 @@ const WebhookFacts = ({ row, workspaces }: { row: ShownWebhook; workspaces: read
         `${slugOf(workspaces, row.workspace_id) ?? 'the whole account'}${row.mode === 'test' ? ', test mail' : ''}`,
       ],
       row.domains.length === 0 ? null : ['Only from', row.domains.join(', ')],
-      row.tags.length === 0
-        ? null
-        : [
-            'Only tagged',
-            row.tags.map(({ name, value }) => (value === null ? name : `${name}=${value}`)).join(', '),
-          ],
+      row.tags.length === 0 ? null : ['Only tagged', row.tags.map(tagText).join(', ')],
       row.header_names.length === 0 ? null : ['Header fields', row.header_names.join(', ')],
       ['Posted', row.fields === 'thin' ? 'without subject, addresses and tags' : 'all fields'],
       ['At the same time', `${row.max_in_flight}`],

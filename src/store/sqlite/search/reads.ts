@@ -7,11 +7,12 @@
  *   to where the index was at the beginning.
  */
 import { setImmediate } from 'node:timers/promises'
-import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { Page } from '../../../lifecycle/page.js'
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
 import { needsRecipients, type Sought } from '../../../mail/query/query.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
+import type { Found } from '../../port/search.js'
 import type { Row } from '../connect.js'
 import type { Range } from '../order/days.js'
 import { TOP } from '../order/ord.js'
@@ -22,6 +23,7 @@ import { keysCalled } from './keys.js'
 import type { Direction } from './leads.js'
 import { planOf } from './plan.js'
 import { tokensOf } from './tokens.js'
+import { unknownIn } from './unknown.js'
 import type { IndexedMail } from './write.js'
 
 /** How long a page looks, and how long it looks for what surrounds it. */
@@ -91,7 +93,7 @@ const createJudge = (sql: Statements, filter: SearchFilter) => {
   }
 }
 
-interface Found {
+interface Looked {
   readonly mails: readonly { readonly ord: number; readonly mail: EmailRow }[]
   /** Where looking ended before all was seen; null when all of it was. */
   readonly stoppedAt: number | null
@@ -136,7 +138,7 @@ export const createSearchReads = (sql: Statements) => {
         if (performance.now() > until) return { mails, stoppedAt: seen(left) }
         await setImmediate()
       }
-    return { mails, stoppedAt: null } satisfies Found
+    return { mails, stoppedAt: null } satisfies Looked
   }
 
   /** Whether there is something, or may be. */
@@ -148,7 +150,7 @@ export const createSearchReads = (sql: Statements) => {
 
   const total = async (
     filter: SearchFilter,
-    found: Found,
+    found: Looked,
     top: number,
     most: number,
   ): Promise<number | null> => {
@@ -157,7 +159,7 @@ export const createSearchReads = (sql: Statements) => {
     return all.stoppedAt === null || all.mails.length >= most ? all.mails.length : null
   }
 
-  const searchEmails = async (filter: SearchFilter, page: Page): Promise<Rows<EmailRow>> => {
+  const searchEmails = async (filter: SearchFilter, page: Page): Promise<Found<EmailRow>> => {
     const top = place() + 1
     const isOlder = page.direction === 'older'
     const boundary = Math.min(boundaryOf(sql, IDS, page), isOlder ? top : TOP)
@@ -168,11 +170,12 @@ export const createSearchReads = (sql: Statements) => {
     // a row more than the page shows is the first of the next one
     const last = found.mails.length > page.limit ? shown.at(-1)?.ord : undefined
     const rows = shown.map(({ mail }) => mail)
+    const unknown = isOlder && page.anchor === null ? unknownIn(sql, filter) : []
     if (isOlder) {
       const older = last ?? found.stoppedAt ?? shown.at(-1)?.ord ?? 0
       const newer = page.anchor === null ? top : (shown[0]?.ord ?? boundary - 1) + 1
       return {
-        rows,
+        ...{ rows, unknown },
         hasOlder: isMore,
         hasNewer: page.anchor !== null && (await mayBe(filter, 'newer', { from: newer, to: top })),
         older: markOf(older),
@@ -183,7 +186,7 @@ export const createSearchReads = (sql: Statements) => {
     const newer = last === undefined ? (found.stoppedAt ?? Math.max(top, boundary)) : last + 1
     const older = shown[0]?.ord ?? boundary
     return {
-      rows: rows.reverse(),
+      ...{ rows: rows.reverse(), unknown },
       hasOlder: await mayBe(filter, 'older', { from: 0, to: older }),
       hasNewer: isMore,
       older: markOf(older),
