@@ -13,6 +13,7 @@ export const credentialTable = tableOf<CredentialRow>([
   ['mode', 'mode'],
   ['imported', ({ imported }) => (imported ? 'yes' : 'no')],
   ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
+  ['from', 'lastUsedFrom'],
 ])
 
 export const WORKSPACE = {

@@ -24,6 +24,7 @@ const keyTable = tableOf<KeyRow>([
   ['scope', 'scope'],
   ['workspace', 'workspaceId'],
   ['last used', ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : ago(lastUsedAt))],
+  ['from', 'lastUsedFrom'],
   ['expires', ({ expiresAt }) => (expiresAt === null ? 'never' : new Date(expiresAt).toISOString())],
 ])
 

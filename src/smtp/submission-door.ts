@@ -137,7 +137,7 @@ const submissionRules = (
   },
   async certified(visit) {
     if (!listener.client_certificates || visit.certificate === null) return
-    const login = await tenants.authenticateCertificate(visit.certificate)
+    const login = await tenants.authenticateCertificate(visit.certificate, visit.ip)
     if (login !== null) visit.who = countedIn(logins, login, visit, log, clock)
   },
   async authenticate({ user, password }, visit) {

@@ -23,7 +23,7 @@ export interface Authenticate {
   /** The range credential of this client address, or null. */
   range(ip: string): Promise<Login | null>
   /** The credential of this client certificate, by its SHA-256 in hex, or null. */
-  certificate(fingerprint: string): Promise<Login | null>
+  certificate(fingerprint: string, ip: string): Promise<Login | null>
   /** Whether what opened an SMTP session is still good now. */
   stillValid(principal: Principal): Promise<boolean>
 }
@@ -109,17 +109,17 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
     return REFUSED()
   }
 
-  const byKey = async (text: string): Promise<Principal | null> => {
+  const byKey = async (text: string, ip: string | null): Promise<Principal | null> => {
     const row = await verifyKey(ground, text)
     if (row === null) return null
-    noteUse(ground, 'key', row, clock.now())
+    noteUse(ground, 'key', row, clock.now(), ip)
     return ofKey(row, perMinute)
   }
 
-  const loginOf = async (row: CredentialRow): Promise<Login> => {
+  const loginOf = async (row: CredentialRow, ip: string): Promise<Login> => {
     const workspace = await store.workspace(row.accountId, row.workspaceId)
     if (workspace === null) throw REFUSED()
-    noteUse(ground, 'credential', row, clock.now())
+    noteUse(ground, 'credential', row, clock.now(), ip)
     return { ...ofCredential(row, perMinute), workspace }
   }
 
@@ -129,7 +129,7 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
         const live = await verifySession(ground, token)
         if (live !== null) return ofSession(live, perMinute)
       } else {
-        const principal = await byKey(token)
+        const principal = await byKey(token, ip ?? null)
         if (principal !== null) return principal
       }
       throw refuse(ip)
@@ -137,23 +137,23 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
 
     async password(username, password, ip) {
       if (looksLikeKey(password)) {
-        const principal = await byKey(password)
+        const principal = await byKey(password, ip)
         if (principal === null) throw refuse(ip)
         return { ...principal, workspace: await chooseWorkspace(ground, principal, username) }
       }
       const row = await provePassword(username, password, () => failures.check(ip))
       if (row === null) throw refuse(ip)
-      return loginOf(row)
+      return loginOf(row, ip)
     },
 
     async range(ip) {
       const row = await credentialOfAddress(ground, ip)
-      return row === null ? null : loginOf(row)
+      return row === null ? null : loginOf(row, ip)
     },
 
-    async certificate(fingerprint) {
+    async certificate(fingerprint, ip) {
       const row = await store.credentialByCertificate(fingerprint)
-      return row === null ? null : loginOf(row)
+      return row === null ? null : loginOf(row, ip)
     },
 
     async stillValid(principal) {

@@ -103,6 +103,7 @@ export const createCredential = async (
     imported: false,
     createdAt: now,
     lastUsedAt: null,
+    lastUsedFrom: null,
   }
   if ((await store.createCredential(row)) === 'not_unique') {
     if (row.certificateFingerprint !== null) {

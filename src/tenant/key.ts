@@ -81,6 +81,7 @@ export const createKey = async (
     hash: hashKey(ground.pepper, secret),
     createdAt: now,
     lastUsedAt: null,
+    lastUsedFrom: null,
     expiresAt: wish.expiresAt ?? null,
     rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
   }

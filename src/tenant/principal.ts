@@ -123,6 +123,7 @@ export const noteUse = (
   kind: 'key' | 'credential' | 'session',
   row: { readonly id: string; readonly lastUsedAt: number | null },
   now: number,
+  from: string | null,
 ): void => {
-  if (row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS) store.touch(kind, row.id, now)
+  if (row.lastUsedAt === null || now - row.lastUsedAt >= TOUCH_EVERY_MS) store.touch(kind, row.id, now, from)
 }

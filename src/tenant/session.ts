@@ -106,7 +106,7 @@ export const verifySession = async (ground: TenantGround, token: string): Promis
   if (row === null || !same || isOver(row, now)) return null
   const user = row.userId === null ? null : await ground.store.user(row.accountId, row.userId)
   if (row.userId !== null && (user === null || user.disabledAt !== null)) return null
-  noteUse(ground, 'session', { id: row.id, lastUsedAt: row.lastSeenAt }, now)
+  noteUse(ground, 'session', { id: row.id, lastUsedAt: row.lastSeenAt }, now, null)
   return { row, user }
 }
 

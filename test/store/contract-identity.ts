@@ -205,7 +205,7 @@ const sessionTests = async (t: Test, store: Store, open: OpenStore): Promise<voi
     t.same(await store.sessionByLookup(one.lookup), one)
     t.same(await store.session(at.accountId, one.id), one)
     t.equal(await store.session('acct_x', one.id), null)
-    store.touch('session', one.id, T0 + 7)
+    store.touch('session', one.id, T0 + 7, null)
     await eventually(
       'it was seen',
       async () => (await store.session(at.accountId, one.id))?.lastSeenAt === T0 + 7,

@@ -36,6 +36,7 @@ const keyFor = (at: Ground, over: Partial<KeyRow> = {}): KeyRow => ({
   hash: new Uint8Array(32).fill(7),
   createdAt: T0,
   lastUsedAt: null,
+  lastUsedFrom: null,
   expiresAt: null,
   rateLimitPerMinute: 5,
   ...over,
@@ -53,6 +54,7 @@ export const credentialFor = (at: Ground, over: Partial<CredentialRow> = {}): Cr
   imported: true,
   createdAt: T0,
   lastUsedAt: null,
+  lastUsedFrom: null,
   ...over,
 })
 
@@ -327,8 +329,24 @@ export const tenantsContract = async (t: Test, store: Store, open: OpenStore): P
     const at = await ground(store)
     const key = keyFor(at)
     await store.createKey(key)
-    for (let i = 0; i < 1000; i++) store.touch('key', key.id, T0 + i)
-    const lastUsedAt = async () => (await store.key(at.accountId, key.id))?.lastUsedAt
-    t.equal(await eventually('it is kept', lastUsedAt), T0 + 999)
+    for (let i = 0; i < 1000; i++) store.touch('key', key.id, T0 + i, `192.0.2.${i % 7}`)
+    const used = async () => {
+      const { lastUsedAt = null, lastUsedFrom } = (await store.key(at.accountId, key.id)) ?? {}
+      return lastUsedAt === null ? null : { lastUsedAt, lastUsedFrom }
+    }
+    const last = { lastUsedAt: T0 + 999, lastUsedFrom: '192.0.2.5' }
+    t.same(await eventually('it is kept', used), last)
+    store.touch('key', key.id, T0 + 1_001, null)
+    store.touch('session', 'ses_none', T0, '192.0.2.9')
+    await eventually('the latest counts', async () => (await used())?.lastUsedAt === T0 + 1_001)
+    store.touch('key', key.id, T0 + 5, '192.0.2.6')
+    const credential = credentialFor(at)
+    await store.createCredential(credential)
+    store.touch('credential', credential.id, T0 + 7, '192.0.2.7')
+    await eventually(
+      'a credential too',
+      async () => (await store.credential(credential.id))?.lastUsedFrom === '192.0.2.7',
+    )
+    t.same(await used(), { lastUsedAt: T0 + 1_001, lastUsedFrom: null }, 'an older use changes nothing')
   })
 }

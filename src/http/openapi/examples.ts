@@ -181,6 +181,7 @@ const key = {
   prefix: 'svc_live_7Qm2xK9aB3dE',
   created_at: MADE,
   last_used_at: null,
+  last_used_from: null,
   expires_at: null,
   rate_limit_per_minute: null,
 }
@@ -196,6 +197,7 @@ const credential = {
   imported: false,
   created_at: MADE,
   last_used_at: null,
+  last_used_from: null,
 }
 
 const suppression = {

@@ -46,6 +46,7 @@ const fields = {
   prefix: Joi.string().required(),
   created_at: time(),
   last_used_at: nullable(Joi.string()),
+  last_used_from: nullable(Joi.string()).description('The address of that use'),
   expires_at: nullable(Joi.string()),
   rate_limit_per_minute: nullable(Joi.number().integer()),
 }

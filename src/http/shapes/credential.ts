@@ -27,4 +27,5 @@ export const credential = Joi.object({
   imported: Joi.boolean().required(),
   created_at: time(),
   last_used_at: nullable(Joi.string()),
+  last_used_from: nullable(Joi.string()).description('The address of that use'),
 }).meta({ name: 'Credential' })

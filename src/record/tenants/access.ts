@@ -20,6 +20,7 @@ const keyHead = (row: KeyRow) => ({
 const keyTimes = (row: KeyRow) => ({
   created_at: toRfc3339(row.createdAt),
   last_used_at: timeOrNull(row.lastUsedAt),
+  last_used_from: row.lastUsedFrom,
   expires_at: timeOrNull(row.expiresAt),
   rate_limit_per_minute: row.rateLimitPerMinute,
 })
@@ -44,4 +45,5 @@ export const credentialRecord = (row: CredentialRow) => ({
   imported: row.imported,
   created_at: toRfc3339(row.createdAt),
   last_used_at: timeOrNull(row.lastUsedAt),
+  last_used_from: row.lastUsedFrom,
 })

@@ -300,10 +300,9 @@ export const createTenants = (state: State, addNotice: (notice: Notice) => unkno
       )[0] ?? null,
     workspaces: (accountId, page, only = null) =>
       listed(workspaces, (row) => row.accountId === accountId && (only === null || row.id === only), page),
-    touch(kind, id, at) {
+    touch(kind, id, at, from) {
       const table = kind === 'key' ? keys : kind === 'credential' ? credentials : null
-      const lastUsedAt = Math.max(table?.get(id)?.lastUsedAt ?? 0, at)
-      table?.change(id, { lastUsedAt })
+      if ((table?.get(id)?.lastUsedAt ?? 0) <= at) table?.change(id, { lastUsedAt: at, lastUsedFrom: from })
     },
   }
 }

@@ -59,7 +59,12 @@ type InnerVerbs = Inner &
 export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs
 
-export type Touch = readonly [kind: 'key' | 'credential' | 'session', id: string, at: number]
+export type Touch = readonly [
+  kind: 'key' | 'credential' | 'session',
+  id: string,
+  at: number,
+  from: string | null,
+]
 export type Used = readonly [bucket: string, window: number, n: number]
 
 /** `acting` where somebody does it. */

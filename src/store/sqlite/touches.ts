@@ -1,5 +1,5 @@
 /**
- * NAME      touches - when a key was last used, cheaply
+ * NAME      touches - when a key was last used and from where, cheaply
  * DESCRIPTION
  *   Uses are gathered for a second and written together, the latest per key.
  *   What a crash loses is at most that second of a best-effort fact.
@@ -9,7 +9,7 @@ import type { Touch } from './protocol.js'
 const GATHER_MS = 1000
 
 export interface Touches {
-  touch(kind: Touch[0], id: string, at: number): void
+  touch(...touch: Touch): void
   flush(): void
 }
 
@@ -25,8 +25,8 @@ export const createTouches = (write: (touched: readonly Touch[]) => void): Touch
     write(touched)
   }
   return {
-    touch(kind, id, at) {
-      gathered.set(id, [kind, id, at])
+    touch(...touch) {
+      gathered.set(touch[1], touch)
       timer ??= setTimeout(flush, GATHER_MS).unref()
     },
     flush,

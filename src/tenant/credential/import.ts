@@ -97,7 +97,7 @@ export const importCredentials = async (
     return {
       ...{ id, accountId, workspaceId: workspace.id, mode, username: line.username },
       ...{ hash: await hashImported(pepper, id, line.password), cidr: null, certificateFingerprint: null },
-      ...{ imported: true, createdAt: clock.now(), lastUsedAt: null },
+      ...{ imported: true, createdAt: clock.now(), lastUsedAt: null, lastUsedFrom: null },
     }
   }
   for (let from = 0; from < lines.length && !signal.aborted; from += CHUNK) {

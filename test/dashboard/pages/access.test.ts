@@ -1,6 +1,7 @@
 /** Keys and logins by hand: made, shown once, found by their beginning, revoked. */
 import t from 'tap'
 import { signedIn } from '../../parts/browser.js'
+import { eventually } from '../../parts/eventually.js'
 import { Postern } from '../../parts/postern.js'
 
 const postern = await new Postern().start()
@@ -30,7 +31,10 @@ t.test('a key is made, shown once with ready lines, and dies when it is revoked'
   t.notMatch(made.html, 'shop <b>')
   t.equal((await postern.api('GET', '/v1/session', secret)).status, 200)
 
-  const list = await browser.visit('/keys')
+  const list = await eventually('where it was used from is seen', async () => {
+    const seen = await browser.visit('/keys')
+    return seen.html.includes('from 127.0.0.1') && seen
+  })
   t.match(list.html, secret.slice(0, 21))
   t.notMatch(list.html, secret)
   const [, id = ''] = /name="id" value="(key_\w+)"/.exec(list.html) ?? []
@@ -38,6 +42,7 @@ t.test('a key is made, shown once with ready lines, and dies when it is revoked'
   t.match(after.html, 'is revoked: its next request is refused.')
   t.equal((await postern.api('GET', '/v1/session', secret)).status, 401)
   t.match((await browser.visit(`/settings/audit?target=${id}`)).html, 'it was in a chat')
+  t.match(after.html, /History.*it was in a chat/s)
 })
 
 t.test('a mistake stands beside its field, and what was typed is still there', async (t) => {
@@ -73,6 +78,7 @@ t.test('a login without a password gets one, shown once; a range needs none', as
   const [, id = ''] = /name="id" value="(cred_\w+)"/.exec(ranged.html) ?? []
   const after = await browser.send(ranged, 'revoke', {}, { id })
   t.match(after.html, 'is revoked.')
+  t.match(after.html, /History.*192\.168\.7\.0/s)
   const shown = { certificate_fingerprint: 'AB:'.repeat(31).concat('AB'), workspace_id: 'default' }
   t.match((await browser.send(form, 'certificate', shown)).html, 'Who shows that certificate may send now.')
   const wrong = await browser.submit(form, 'range', { cidr: '8.8.8.0/24', workspace_id: 'default' })

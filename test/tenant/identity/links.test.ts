@@ -59,7 +59,7 @@ t.test('a session of a person ends when it is idle, and at its last hour', async
   await store.open()
   clock.pass(12 * hour - 1)
   t.match(await tenants.authenticateBearer(token), { via: 'session' }, 'it was seen meanwhile')
-  store.touch('session', row.id, clock.now())
+  store.touch('session', row.id, clock.now(), null)
   await store.close()
   await store.open()
   clock.pass(12 * hour)

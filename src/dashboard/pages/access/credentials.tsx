@@ -7,10 +7,13 @@ import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
+import { HistoryOf, historyOf } from '../settings/history.js'
 import { type WorkspaceName, workspacesOf } from './names.js'
 import { bestListener, type Installation } from './samples.js'
 import { LastUse, RevokeVerb } from './use.js'
 import { SendsFor } from './whose.js'
+
+const ABOUT = { action: 'credential' }
 
 export interface CredentialRow {
   readonly id: string
@@ -22,6 +25,7 @@ export interface CredentialRow {
   readonly imported: boolean
   readonly created_at: string
   readonly last_used_at: string | null
+  readonly last_used_from: string | null
 }
 
 const loginOf = ({ username, cidr, certificate_fingerprint }: CredentialRow): string =>
@@ -97,12 +101,13 @@ const Teach = () => (
 export const credentialsPage: Page = {
   path: '/credentials',
   async view(visit) {
-    const [list, workspaces, at] = await Promise.all([
+    const [list, workspaces, at, history] = await Promise.all([
       visit.ask<List<CredentialRow>>('GET', '/v1/credentials', {
         query: { limit: 100, cursor: visit.query('cursor') },
       }),
       workspacesOf(visit),
       visit.ask<Installation>('GET', '/v1/installation'),
+      historyOf(visit, ABOUT),
     ])
     const isEmpty = list.data.length === 0 && visit.query('cursor') === null
     return {
@@ -125,6 +130,7 @@ export const credentialsPage: Page = {
             />
           )}
           <Pager list={list} />
+          <HistoryOf visit={visit} about={ABOUT} history={history} />
           {isEmpty ? null : (
             <details class="fold">
               <summary>Bring the names and passwords that programs have already</summary>

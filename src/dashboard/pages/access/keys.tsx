@@ -13,6 +13,7 @@ import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
+import { HistoryOf, historyOf } from '../settings/history.js'
 import { type WorkspaceName, workspacesOf } from './names.js'
 import { LastUse, RevokeVerb, unusedSince } from './use.js'
 import { SendsFor } from './whose.js'
@@ -26,10 +27,12 @@ export interface KeyRow {
   readonly prefix: string
   readonly created_at: string
   readonly last_used_at: string | null
+  readonly last_used_from: string | null
   readonly expires_at: string | null
   readonly rate_limit_per_minute: number | null
 }
 
+const ABOUT = { action: 'api_key' }
 const PREFIX_LENGTH = 21
 const WHOLE_PREFIX = /^svc_(?:live|test)_[0-9A-Za-z]{12}$/
 
@@ -153,7 +156,11 @@ export const keysPage: Page = {
   path: '/keys',
   async view(visit) {
     const wanted = wantedOf(visit)
-    const [list, workspaces] = await Promise.all([rowsFor(visit, wanted), workspacesOf(visit)])
+    const [list, workspaces, history] = await Promise.all([
+      rowsFor(visit, wanted),
+      workspacesOf(visit),
+      wanted.kind === 'all' ? historyOf(visit, ABOUT) : null,
+    ])
     const rows = list?.data ?? []
     const isEmpty = wanted.kind === 'all' && rows.length === 0 && visit.query('cursor') === null
     return {
@@ -172,6 +179,7 @@ export const keysPage: Page = {
             <Table caption="API keys, newest first" rows={rows} columns={columns(visit, workspaces)} />
           )}
           {list === null ? null : <Pager list={list} />}
+          <HistoryOf visit={visit} about={ABOUT} history={history} />
         </>
       ),
     }

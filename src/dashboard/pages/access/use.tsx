@@ -10,6 +10,7 @@ import type { Visit } from '../../visit.js'
 interface Used {
   readonly created_at: string
   readonly last_used_at: string | null
+  readonly last_used_from: string | null
 }
 
 const LONG_MS = 90 * 86_400_000
@@ -21,8 +22,11 @@ export const unusedSince = ({ created_at, last_used_at }: Used, now: number): bo
 export const LastUse = ({ visit, row }: { readonly visit: Visit; readonly row: Used & { id: string } }) => {
   const time = Time({ at: row.last_used_at })
   const mails = visit.link('/emails', { q: `key:${row.id}` })
+  const history = visit.link('/settings/audit', { target: row.id })
   return html`${unusedSince(row, visit.now) ? html`<span class="st wait">${time}</span>` : time}${
-    row.last_used_at !== null && html`<a class="sub" href="${mails}">its mails</a>`
+    row.last_used_from !== null && html`<span class="sub">from ${row.last_used_from}</span>`
+  }${row.last_used_at !== null && html`<a class="sub" href="${mails}">its mails</a>`}${
+    visit.may('owner') && html`<a class="sub" href="${history}">its history</a>`
   }`
 }
 

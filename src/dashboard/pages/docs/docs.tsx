@@ -6,9 +6,8 @@
  */
 import type { Page, RawRoute } from '../../page.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
-import { Table } from '../../parts/table.js'
-import type { Visit } from '../../visit.js'
 import { Find } from './find.js'
+import { Operations } from './operations.js'
 import { type Operation, referenceFor } from './reference.js'
 
 const textOf = ({ parameters, twin, errors, ...one }: Operation): string =>
@@ -44,37 +43,6 @@ const Begin = ({ baseUrl }: { readonly baseUrl: string }) => (
   </Section>
 )
 
-interface OperationsProps {
-  readonly visit: Visit
-  readonly name: string
-  readonly operations: readonly Operation[]
-}
-
-const Operations = ({ visit, name, operations }: OperationsProps) => (
-  <Table
-    caption={`Operations: ${name}`}
-    rows={operations}
-    href={({ id }) => visit.link(`/docs/${id}`)}
-    columns={[
-      { head: 'Operation', kind: 'grow', cell: ({ summary }) => summary },
-      {
-        head: 'Request',
-        cell: ({ method, path }) => (
-          <code>
-            {method} {path}
-          </code>
-        ),
-      },
-      {
-        head: 'Command',
-        kind: 'opt',
-        cell: ({ twin }) =>
-          twin.command === undefined ? <span class="faint">none</span> : <code>{twin.command}</code>,
-      },
-    ]}
-  />
-)
-
 export const docsPage: Page = {
   path: '/docs',
   async view(visit) {
@@ -103,7 +71,7 @@ export const docsPage: Page = {
           ) : null}
           {groups.map(({ name, operations }) => (
             <Section title={name}>
-              <Operations {...{ visit, name, operations }} />
+              <Operations caption={`Operations: ${name}`} {...{ visit, operations }} />
             </Section>
           ))}
         </>

@@ -9,6 +9,7 @@ import type { OpenPage, Reader, View } from '../../page.js'
 import { Code, Empty, Facts, Head, Section } from '../../parts/page-parts.js'
 import { Table } from '../../parts/table.js'
 import { Find } from './find.js'
+import { Operations } from './operations.js'
 import { type Operation, referenceFor } from './reference.js'
 import { Words } from './words.js'
 
@@ -89,7 +90,7 @@ const exampleOf = ({ code, type, title, status }: ErrorEntry): string => {
   return JSON.stringify(problem, null, 2)
 }
 
-const Operations = ({ operations, reader }: { operations: readonly Operation[] | null; reader: Reader }) => {
+const Answerers = ({ operations, reader }: { operations: readonly Operation[] | null; reader: Reader }) => {
   const { visit } = reader
   if (operations === null || visit === null) {
     return (
@@ -103,22 +104,7 @@ const Operations = ({ operations, reader }: { operations: readonly Operation[] |
   if (operations.length === 0) return null
   return (
     <Section title="Who answers it">
-      <Table
-        caption="Operations that answer this error"
-        rows={operations}
-        href={({ id }) => visit.link(`/docs/${id}`)}
-        columns={[
-          { head: 'Operation', kind: 'grow', cell: ({ summary }) => summary },
-          {
-            head: 'Request',
-            cell: ({ method, path }) => (
-              <code>
-                {method} {path}
-              </code>
-            ),
-          },
-        ]}
-      />
+      <Operations caption="Operations that answer this error" {...{ visit, operations }} />
     </Section>
   )
 }
@@ -174,7 +160,7 @@ export const errorPage: OpenPage = {
           <Section title="As a program sees it">
             <Code label="application/problem+json" text={exampleOf(entry)} />
           </Section>
-          <Operations operations={operations} reader={reader} />
+          <Answerers operations={operations} reader={reader} />
         </>
       ),
     }

@@ -42,7 +42,7 @@ const see = async (visit: Visit): Promise<Seen> => {
     healthOf(visit, id),
     visit.workspaces<Workspace>(),
     visit.ask<List<Pool>>('GET', '/v1/egress-pools', { query }),
-    found.then((one) => historyOf(visit, one.id)),
+    found.then((one) => historyOf(visit, { target: one.id })),
   ])
   const names = new Map(pools.data.map((one) => [one.id, one.name]))
   const users = workspaces.flatMap(({ slug, egress_pool_id }) => (egress_pool_id === pool.id ? [slug] : []))
@@ -250,7 +250,7 @@ const viewOf = (seen: Seen, trials: readonly Trial[] | null): View => {
         <Upstreams {...seen} />
         <About {...seen} />
         <Saving {...seen} />
-        <HistoryOf visit={visit} id={pool.id} history={seen.history} />
+        <HistoryOf visit={visit} about={{ target: pool.id }} history={seen.history} />
       </>
     ),
   }

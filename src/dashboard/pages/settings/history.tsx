@@ -68,27 +68,28 @@ const SHOWN = 10
 
 export type History = List<AuditEntry> | null
 
+/** Of one thing by its id, or of all of a kind. */
+type About = { readonly target: string } | { readonly action: string }
+
 /** What was changed about it; null for who may not know. */
-export const historyOf = async (visit: Visit, id: string): Promise<History> =>
+export const historyOf = async (visit: Visit, about: About): Promise<History> =>
   visit.may('owner')
-    ? visit.ask<List<AuditEntry>>('GET', '/v1/audit', { query: { target: id, limit: SHOWN } })
+    ? visit.ask<List<AuditEntry>>('GET', '/v1/audit', { query: { ...about, limit: SHOWN } })
     : null
 
-export const HistoryOf = ({
-  visit,
-  id,
-  history,
-}: {
+interface HistoryProps {
   readonly visit: Visit
-  readonly id: string
+  readonly about: About
   readonly history: History
-}) =>
+}
+
+export const HistoryOf = ({ visit, about, history }: HistoryProps) =>
   history === null || history.data.length === 0 ? null : (
     <Section
       title="History"
       actions={
         history.pagination.next_cursor === null ? undefined : (
-          <a href={visit.link('/settings/audit', { target: id })}>All of it</a>
+          <a href={visit.link('/settings/audit', { ...about })}>All of it</a>
         )
       }
     >

@@ -61,7 +61,7 @@ export const webhookPage: Page = {
       visit.ask<List<WebhookEvent>>('GET', pathOf(visit, '/events'), { query, scoped: false }),
       eventOf(visit),
       workspacesOf(visit),
-      historyOf(visit, visit.params.id ?? ''),
+      historyOf(visit, { target: visit.params.id ?? '' }),
     ])
     const [tone, icon] = SHAPES[stateOf(row)]
     const cause = list.data.find((post) => post.kind !== 'test' && post.cause !== null)?.cause ?? null
@@ -83,7 +83,7 @@ export const webhookPage: Page = {
           <Section title="Facts">
             <WebhookFacts {...{ row, workspaces }} />
           </Section>
-          <HistoryOf visit={visit} id={row.id} history={history} />
+          <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
         </>
       ),
     }

@@ -139,7 +139,7 @@ export const workspacePage: Page = {
   async view(visit) {
     const row = await visit.ask<WorkspaceRow>('GET', pathOf(visit), { scoped: false })
     const [history, ...pools] = await Promise.all([
-      historyOf(visit, row.id),
+      historyOf(visit, { target: row.id }),
       ...poolsOf(row).map((id) => visit.find<PoolName>(`/v1/egress-pools/${id}`, { scoped: false })),
     ])
     return {
@@ -178,7 +178,7 @@ export const workspacePage: Page = {
               ])}
             />
           </Section>
-          <HistoryOf visit={visit} id={row.id} history={history} />
+          <HistoryOf visit={visit} about={{ target: row.id }} history={history} />
         </>
       ),
     }

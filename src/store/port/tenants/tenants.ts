@@ -73,6 +73,8 @@ export interface KeyRow {
   readonly hash: Uint8Array
   readonly createdAt: number
   readonly lastUsedAt: number | null
+  /** The address of that use; null where it is not known. */
+  readonly lastUsedFrom: string | null
   readonly expiresAt: number | null
   readonly rateLimitPerMinute: number | null
 }
@@ -92,6 +94,8 @@ export interface CredentialRow {
   readonly imported: boolean
   readonly createdAt: number
   readonly lastUsedAt: number | null
+  /** The address of that use; null where it is not known. */
+  readonly lastUsedFrom: string | null
 }
 
 export type UpstreamTls = 'none' | 'opportunistic' | 'required' | 'verify' | 'implicit'
@@ -245,7 +249,7 @@ export interface Keys {
   /** Removes a key for good; false when there was none. */
   revokeKey(accountId: string, id: string): Promise<boolean>
   /** Best effort, coalesced: never waits for the disk. */
-  touch(kind: 'key' | 'credential' | 'session', id: string, at: number): void
+  touch(kind: 'key' | 'credential' | 'session', id: string, at: number, from: string | null): void
 }
 
 export interface Credentials {

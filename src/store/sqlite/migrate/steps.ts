@@ -267,6 +267,11 @@ CREATE UNIQUE INDEX credentials_certificate ON credentials (certificate_fingerpr
   WHERE certificate_fingerprint IS NOT NULL;
 `
 
+const LAST_USED_FROM_STEP = `
+ALTER TABLE keys ADD COLUMN last_used_from TEXT;
+ALTER TABLE credentials ADD COLUMN last_used_from TEXT;
+`
+
 /** SQL text, or what does more than SQL can. */
 export type Step = string | ((db: Db, now: number) => void)
 
@@ -311,4 +316,5 @@ export const STEPS: readonly Step[] = [
   CHANGES_STEP,
   QUEUE_ORDERS_STEP,
   SHORT_STEP,
+  LAST_USED_FROM_STEP,
 ]

@@ -51,6 +51,7 @@ export const KEYS = table<KeyRow>('keys', {
   hash: 'plain',
   createdAt: 'plain',
   lastUsedAt: 'plain',
+  lastUsedFrom: 'plain',
   expiresAt: 'plain',
   rateLimitPerMinute: 'plain',
 })
@@ -67,6 +68,7 @@ export const CREDENTIALS = table<CredentialRow>('credentials', {
   imported: 'bool',
   createdAt: 'plain',
   lastUsedAt: 'plain',
+  lastUsedFrom: 'plain',
 })
 
 export const POOLS = table<PoolRow>('pools', {

@@ -77,11 +77,13 @@ export const createTenantWrites = (context: WriteContext): RowWrites => {
     pool: inserter(context, POOLS),
   }
   const touch = {
-    key: db.prepare('UPDATE keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?'),
-    credential: db.prepare(
-      'UPDATE credentials SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?',
+    key: db.prepare(
+      'UPDATE keys SET last_used_at = @at, last_used_from = @from WHERE id = @id AND coalesce(last_used_at, 0) <= @at',
     ),
-    session: db.prepare('UPDATE sessions SET last_seen_at = max(last_seen_at, ?) WHERE id = ?'),
+    credential: db.prepare(
+      'UPDATE credentials SET last_used_at = @at, last_used_from = @from WHERE id = @id AND coalesce(last_used_at, 0) <= @at',
+    ),
+    session: db.prepare('UPDATE sessions SET last_seen_at = max(last_seen_at, @at) WHERE id = @id'),
   }
   const revoke = {
     key: db.prepare('DELETE FROM keys WHERE account_id = ? AND id = ?'),
@@ -112,7 +114,8 @@ export const createTenantWrites = (context: WriteContext): RowWrites => {
     },
     revokeKey: (accountId, id) => revoke.key.run(accountId, id).changes === 1,
     touchAll(touched) {
-      for (const [kind, id, at] of touched) touch[kind].run(at, id)
+      for (const [kind, id, at, from] of touched)
+        touch[kind].run({ id, at, ...(kind !== 'session' && { from }) })
     },
     createCredential: (credential: CredentialRow) => unlessTaken(() => add.credential(credential)),
     importCredentials(credentials) {
