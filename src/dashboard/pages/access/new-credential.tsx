@@ -9,11 +9,11 @@ import type { Done, Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Head, Section } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
+import { shownOnce } from '../shown-once.js'
 import type { CredentialRow } from './credentials.js'
 import { type WorkspaceName, workspacesOf } from './names.js'
 import { firstMail } from './new-key.js'
 import { type Installation, loginSamples } from './samples.js'
-import { shownOnce } from './shown-once.js'
 import { Whose } from './whose.js'
 
 const MADE_LENGTH = 24

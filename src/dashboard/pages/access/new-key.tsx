@@ -6,10 +6,10 @@ import type { Page } from '../../page.js'
 import { ActionForm, Choice, Field, Send } from '../../parts/form.js'
 import { Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
+import { shownOnce } from '../shown-once.js'
 import type { KeyRow } from './keys.js'
 import { slugOf, type WorkspaceName, workspacesOf } from './names.js'
 import { type Installation, keySamples, type Sender } from './samples.js'
-import { shownOnce } from './shown-once.js'
 import { Whose } from './whose.js'
 
 const DAY_MS = 86_400_000

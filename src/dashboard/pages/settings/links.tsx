@@ -4,7 +4,7 @@
 import type { Form } from '../../form.js'
 import type { Done } from '../../page.js'
 import type { Visit } from '../../visit.js'
-import { shownOnce } from '../access/shown-once.js'
+import { shownOnce } from '../shown-once.js'
 import type { MadeLink } from './record.js'
 
 const shown = (visit: Visit, made: MadeLink, title: string, says: string): Done => ({

@@ -8,7 +8,7 @@ import { ActionForm, Choice, Send } from '../../parts/form.js'
 import { Code, Head } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import { workspaceOptions, workspacesOf } from '../access/names.js'
-import { shownOnce } from '../access/shown-once.js'
+import { shownOnce } from '../shown-once.js'
 import { bodyOf, EndpointFields } from './fields.js'
 import { hostOf, nameOf } from './record.js'
 

@@ -3,9 +3,9 @@
  * DESCRIPTION
  *   The secret, ready lines to use it, and the way on. Nothing here is kept: once the page is left, the secret is gone.
  */
-import type { View } from '../../page.js'
-import { Code, Head, Note, type Sample, Samples, Section } from '../../parts/page-parts.js'
-import type { Visit } from '../../visit.js'
+import type { View } from '../page.js'
+import { Code, Head, Note, type Sample, Samples, Section } from '../parts/page-parts.js'
+import type { Visit } from '../visit.js'
 
 interface ShownOnceProps {
   readonly visit: Visit
