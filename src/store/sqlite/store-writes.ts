@@ -6,6 +6,8 @@
  *   touch() never waits.
  */
 
+import { setTimeout } from 'node:timers/promises'
+import { systemClock } from '../../base/clock.js'
 import type { QueueOrder } from '../port/operations.js'
 import type { Store } from '../port/store.js'
 import { type NamesOf, verbsOf } from '../port/verbs.js'
@@ -169,10 +171,13 @@ const sweepSteps = (current: () => Verbs, cutOff = createCutOff()): Pick<Store, 
     let removed = 0
     const steps = async (step: () => Promise<Swept>): Promise<void> => {
       for (let again = true; again; ) {
+        const began = systemClock.tick()
         const swept = await step()
         removed += swept.removed
         await bodyStore.drop(swept.files)
         again = swept.again
+        // most of the writer's time is for mail
+        if (again) await setTimeout(2 * (systemClock.tick() - began))
       }
     }
     await steps(() => client.call('sweepStep', now, keep))
