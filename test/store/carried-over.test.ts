@@ -20,7 +20,7 @@ const GONE: Readonly<Record<string, readonly string[]>> = {
   owed_dsns: ['event_id'],
   workspaces: ['pool_id', 'line_endings'],
   emails: ['pool'],
-  recipients: ['pool'],
+  recipients: ['pool', 'email_id'],
 }
 
 /** Each table's rows as text, sorted, by the columns that 0.1.0 had. */

@@ -142,8 +142,8 @@ t.test('reads', async (t) => {
   const pages = createQueuePages(sql)
   // a range of the queue is read only where there is something in it
   const waits = writer.prepare(
-    `INSERT INTO recipients (id, email_id, workspace, pool, kind, status, updated_at, queued_at, due_at, held, written, address_lc, email_ord)
-     SELECT ?, 'em_0', w.n, p.n, 'to', 'queued', 0, 0, ?, ?, 'a@b.c', 'a@b.c', 1 FROM workspaces w, pools p LIMIT 1`,
+    `INSERT INTO recipients (id, workspace, pool, kind, status, updated_at, queued_at, due_at, held, written, address_lc, email_ord)
+     SELECT ?, w.n, p.n, 'to', 'queued', 0, 0, ?, ?, 'a@b.c', 'a@b.c', 1 FROM workspaces w, pools p LIMIT 1`,
   )
   waits.run('1', 1, null)
   waits.run('2', null, 'hold_0')

@@ -13,6 +13,7 @@ import { createWriteEntry } from './audit/write.js'
 import type { Db } from './connect.js'
 import { Database } from './driver.js'
 import { createHoldRecipients, type Holdable } from './operate/hold-recipient.js'
+import { EMAIL_ID } from './schema/short.js'
 import { createWriteContext } from './write/context.js'
 import { createAddEvent } from './write/events.js'
 import { createLeases } from './write/lease.js'
@@ -43,7 +44,9 @@ export const putToRest = (path: string, { send, now, actor, copy }: Resting): Re
       context.order.follow()
       createLeases(context, addEvent, true).recover('earlier', now)
       const waiting = db
-        .prepare<[], Holdable>('SELECT id, email_id, status, due_at FROM recipients WHERE due_at IS NOT NULL')
+        .prepare<[], Holdable>(
+          `SELECT id, ${EMAIL_ID}, status, due_at FROM recipients WHERE due_at IS NOT NULL`,
+        )
         .all()
       const held = send ? [] : waiting
       for (const one of held) holdRecipients.hold(one, { id: RESTORED, reason: RESTORED }, now)

@@ -85,7 +85,7 @@ const createHere = ({ db }: WriteContext, unindex: Pick<Unindex, 'remove'>) => {
       'SELECT b.n FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?',
     )
     .pluck()
-  const removeRecipients = db.prepare('DELETE FROM recipients WHERE email_id = ?')
+  const removeRecipients = db.prepare('DELETE FROM recipients WHERE email_ord = ?')
   const ordOf = db.prepare<[string], number>('SELECT ord FROM emails WHERE id = ?').pluck()
   const remove = db.prepare('DELETE FROM emails WHERE ord = ?')
   const hasLeft = (id: string): boolean => {
@@ -111,7 +111,7 @@ const createHere = ({ db }: WriteContext, unindex: Pick<Unindex, 'remove'>) => {
       const ord = ordOf.get(id)
       if (ord === undefined) return undefined
       unindex.remove(ord)
-      removeRecipients.run(id)
+      removeRecipients.run(ord)
       remove.run(ord)
       return ord
     },

@@ -17,6 +17,7 @@ import type { Progress } from '../operate/orders.js'
 import { type Cursor, createWalk } from '../operate/walk.js'
 import { createStatements } from '../read/statements.js'
 import { LOTS } from '../schema/lots.js'
+import { EMAIL_ID, OF_EMAIL } from '../schema/short.js'
 import type { WriteContext } from '../write/context.js'
 
 const STEP = 500
@@ -53,10 +54,10 @@ export const createLots = (
   const state = db.prepare<[string], LotState>('SELECT state FROM lots WHERE id = ?').pluck()
   const turn = db.prepare('UPDATE lots SET state = ? WHERE id = ?')
   const siblings = db.prepare<[string], Sibling>(
-    'SELECT id, email_id, status, due_at, boot, held FROM recipients WHERE email_id = ?',
+    `SELECT id, ${EMAIL_ID}, status, due_at, boot, held FROM recipients WHERE ${OF_EMAIL}`,
   )
   const away = db.prepare<[string], Sibling>(
-    `SELECT id, email_id, status, due_at, boot, held FROM recipients WHERE held = ? LIMIT ${STEP}`,
+    `SELECT id, ${EMAIL_ID}, status, due_at, boot, held FROM recipients WHERE held = ? LIMIT ${STEP}`,
   )
 
   /** A mail leaves whole or not at all: none of its recipients may be under way, held, or with another lot. */

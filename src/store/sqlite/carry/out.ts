@@ -10,6 +10,7 @@ import { createTimelineFields } from '../log/reads.js'
 import type { Statements } from '../read/statements.js'
 import { readLists } from '../schema/lists.js'
 import { LOTS } from '../schema/lots.js'
+import { EMAIL_ID, OF_EMAIL } from '../schema/short.js'
 
 const STEP = 500
 
@@ -59,7 +60,7 @@ export const createCarryReads = (sql: Statements) => {
 
     exported(lot: string, after: string): { readonly ids: readonly string[]; readonly next: string | null } {
       const rows = sql(
-        'SELECT id, email_id FROM recipients WHERE held = ? AND id > ? ORDER BY id LIMIT ? + 0',
+        `SELECT id, ${EMAIL_ID} FROM recipients WHERE held = ? AND id > ? ORDER BY id LIMIT ? + 0`,
       ).all(lot, after, STEP)
       const ids = new Set(rows.map((row) => row.email_id as string))
       return { ids: [...ids], next: (rows.at(-1)?.id as string | undefined) ?? null }
@@ -74,7 +75,7 @@ export const createCarryReads = (sql: Statements) => {
         workspace: sql('SELECT slug FROM workspaces WHERE n = ?').get(email.workspace)?.slug as string,
         pool: sql('SELECT name FROM pools WHERE n = ?').get(email.pool)?.name as string,
         email: emailOf(email),
-        recipients: sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id')
+        recipients: sql(`SELECT *, ${EMAIL_ID} FROM recipients WHERE ${OF_EMAIL} ORDER BY id`)
           .all(emailId)
           .map(recipientOf),
         events: timelineFields(emailId),

@@ -26,7 +26,7 @@ export const createPendingDsns = (db: Db, addEvent: AddEvent): PendingDsns => {
   const submitted = db
     .prepare<[string], SubmittedArray>(
       `SELECT e.mail_from, r.notify, r.queued_at, w.sender_dsn FROM recipients r
-         JOIN emails e ON e.id = r.email_id JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`,
+         JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace WHERE r.id = ?`,
     )
     .raw()
   const known = db.prepare<[string], number>('SELECT 1 FROM events WHERE dedupe = ?').pluck()

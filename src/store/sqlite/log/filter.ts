@@ -107,7 +107,7 @@ const ofMail: Narrowing = (sql, filter, stored, first, ranges) => {
             firstSource(
               sql,
               part(
-                'emails e CROSS JOIN recipients r ON r.email_id = e.id',
+                'emails e CROSS JOIN recipients r ON r.email_ord = e.ord',
                 address === null ? mail(first) : mail(first).and('r.address_lc = ?', address),
               ),
               ranges,
@@ -193,7 +193,7 @@ const byScope = (
   )
   if (first === null) return events
   const isScheduled = filter.types?.includes('email.queued') === false
-  const from = `emails e${isScheduled ? ' INDEXED BY emails_scheduled' : ''} CROSS JOIN recipients r ON r.email_id = e.id`
+  const from = `emails e${isScheduled ? ' INDEXED BY emails_scheduled' : ''} CROSS JOIN recipients r ON r.email_ord = e.ord`
   const mails = workspaces.flatMap((workspace) =>
     testsOf(filter).map((test) => {
       const clauses = first.and('e.workspace = ? AND e.test = ?', workspace, test ? 1 : 0)

@@ -39,7 +39,11 @@ const isThere = <T>(row: T | null): row is T & NonNullable<T> => row !== null
 /** All of it, of whoever: for those who follow the whole log. */
 const wholeLog = (sql: Statements): readonly [Source, Source] => [
   storedSource(sql, { from: 'events v', where: [], params: [] }),
-  firstSource(sql, { from: 'emails e CROSS JOIN recipients r ON r.email_id = e.id', where: [], params: [] }),
+  firstSource(sql, {
+    from: 'emails e CROSS JOIN recipients r ON r.email_ord = e.ord',
+    where: [],
+    params: [],
+  }),
 ]
 
 /** Some types of what is stored, of whoever. */
@@ -51,7 +55,7 @@ const someTypes = (sql: Statements, { types }: WholeLog): readonly Source[] => [
 const mailSources = (sql: Statements, ord: number) => [
   storedSource(sql, { from: 'events v', where: ['v.email = ?'], params: [ord] }),
   firstSource(sql, {
-    from: 'emails e CROSS JOIN recipients r ON r.email_id = e.id',
+    from: 'emails e CROSS JOIN recipients r ON r.email_ord = e.ord',
     where: ['e.ord = ?'],
     params: [ord],
   }),

@@ -36,8 +36,8 @@ const prepare = (db: Db) => ({
   add: db.prepare(POOLS.insert),
   give: db.prepare('UPDATE workspaces SET pool_id = ? WHERE n = ?'),
   mails: db.prepare(
-    `UPDATE emails SET pool = ? WHERE pool = ? AND id IN
-       (SELECT email_id FROM recipients WHERE pool = ? AND workspace = ? AND ${WAITS})`,
+    `UPDATE emails SET pool = ? WHERE pool = ? AND ord IN
+       (SELECT email_ord FROM recipients WHERE pool = ? AND workspace = ? AND ${WAITS})`,
   ),
   recipients: db.prepare(`UPDATE recipients SET pool = ? WHERE pool = ? AND workspace = ? AND ${WAITS}`),
 })

@@ -27,7 +27,7 @@ import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { DOMAINS_STEP } from '../schema/domains.js'
 import { LOTS_STEP } from '../schema/lots.js'
 import { HOLDS_STEP, OPERATIONS } from '../schema/operations.js'
-import { SHORT_STEP } from '../schema/short.js'
+import { RECIPIENTS_STEP, SHORT_STEP } from '../schema/short.js'
 import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
 import { CHANGES_STEP } from '../thread/changes.js'
@@ -317,4 +317,5 @@ export const STEPS: readonly Step[] = [
   QUEUE_ORDERS_STEP,
   SHORT_STEP,
   LAST_USED_FROM_STEP,
+  RECIPIENTS_STEP,
 ]

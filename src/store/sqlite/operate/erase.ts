@@ -98,10 +98,10 @@ const prepare = ({ db }: WriteContext) => ({
   email: db.prepare(
     `UPDATE emails SET subject = '', sender = '', message = '', message_host = NULL, mail_from = NULL, envid = NULL, lists = '${NO_LISTS}' WHERE ord = ?`,
   ),
-  eraseOf: [
-    "UPDATE recipients SET written = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_id = ?",
-    'DELETE FROM owed_dsns WHERE email_id = ?',
-  ].map((text) => db.prepare(text)),
+  recipients: db.prepare(
+    "UPDATE recipients SET written = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_ord = ?",
+  ),
+  owed: db.prepare('DELETE FROM owed_dsns WHERE email_id = ?'),
   events: db.prepare('UPDATE events SET more = NULL WHERE email = ?'),
   reports: db.prepare(DROP_REPORTS),
   /** They name addresses. */
@@ -150,7 +150,8 @@ export const createErase = (
       sql.email.run(ord)
       sql.events.run(ord)
       sql.reports.run(ord)
-      for (const statement of sql.eraseOf) statement.run(emailId)
+      sql.recipients.run(ord)
+      sql.owed.run(emailId)
     }
     const open = place.open || rows.some((row) => row.open !== 0)
     const last = rows.at(-1)

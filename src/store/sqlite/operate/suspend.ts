@@ -8,6 +8,7 @@
  */
 import type { Status } from '../../../mail/status.js'
 import type { HoldRow } from '../../port/operations.js'
+import { EMAIL_ID } from '../schema/short.js'
 import type { WriteContext } from '../write/context.js'
 import type { HoldRecipients } from './hold-recipient.js'
 import type { BegunOrder, Orders } from './orders.js'
@@ -52,7 +53,7 @@ export const createSuspend = (
     'UPDATE workspaces SET suspended_at = NULL, suspended_reason = NULL WHERE id = ? AND deleted_at IS NULL',
   )
   const resting = db.prepare<[string], Resting>(
-    `SELECT id, email_id, status FROM recipients WHERE held = ? LIMIT ${STEP}`,
+    `SELECT id, ${EMAIL_ID}, status FROM recipients WHERE held = ? LIMIT ${STEP}`,
   )
   const done = db.prepare('DELETE FROM resumes WHERE workspace_id = ?')
   const accountOf = db.prepare<[string], string>('SELECT account_id FROM workspaces WHERE id = ?').pluck()

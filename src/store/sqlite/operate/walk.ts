@@ -13,6 +13,7 @@ import type { Status } from '../../../mail/status.js'
 import type { QueueScope } from '../../port/operations.js'
 import { createPairs, type Pair } from '../read/depth.js'
 import type { Statements } from '../read/statements.js'
+import { EMAIL_ID, OF_EMAIL } from '../schema/short.js'
 
 export interface Found {
   readonly id: string
@@ -32,8 +33,8 @@ export interface Found {
   readonly last_response: string | null
 }
 
-export const FOUND =
-  'id, email_id, email_ord, workspace, pool, status, attempts, queued_at, due_at, boot, attempting, held, address, address_lc, last_response'
+export const FOUND = `id, ${EMAIL_ID}, email_ord, workspace, pool, status, attempts, queued_at, due_at, boot, attempting, held,
+  address, address_lc, last_response`
 
 export interface Cursor {
   readonly part: QueuePart
@@ -95,7 +96,7 @@ export const queuedOf = ({ status, due_at, held, boot, attempting }: Found): Que
 
 /** What waits of one mail, whoever's it is. */
 export const waitingOf = (sql: Statements, emailId: string): readonly Found[] =>
-  (sql(`SELECT ${FOUND} FROM recipients WHERE email_id = ?`).all(emailId) as unknown as Found[]).filter(
+  (sql(`SELECT ${FOUND} FROM recipients WHERE ${OF_EMAIL}`).all(emailId) as unknown as Found[]).filter(
     (row) => partOf(queuedOf(row)) !== null,
   )
 

@@ -179,7 +179,7 @@ export const createEmailReads = (sql: Statements) => {
       const row = byId(id)
       if (row === undefined || !isVisible(scope, toEmail(row))) return null
       const pool = sql('SELECT id FROM pools WHERE n = ?').get(row.pool)
-      const recipients = sql('SELECT * FROM recipients WHERE email_id = ? ORDER BY id').all(id)
+      const recipients = sql('SELECT * FROM recipients WHERE email_ord = ? ORDER BY id').all(row.ord)
       return {
         ...toEmail(row),
         recipients: recipients.map(toRecipient),
@@ -210,8 +210,8 @@ export const createEmailReads = (sql: Statements) => {
     lastWords: (emailIds: readonly string[]): readonly LastWords[] =>
       emailIds.flatMap((emailId) => {
         const row = sql(
-          `SELECT r.last_response, r.reason FROM recipients r JOIN emails e ON e.ord = r.email_ord
-           WHERE r.email_id = ? AND r.status = e.status AND r.status IN ('bounced', 'deferred') LIMIT 1`,
+          `SELECT r.last_response, r.reason FROM emails e JOIN recipients r ON r.email_ord = e.ord
+           WHERE e.id = ? AND r.status = e.status AND r.status IN ('bounced', 'deferred') LIMIT 1`,
         ).get(emailId)
         if (row === undefined) return []
         return [
@@ -221,7 +221,7 @@ export const createEmailReads = (sql: Statements) => {
 
     recipient(recipientId: string): RecipientOwner | null {
       const row = sql(
-        `SELECT r.id, r.email_id, r.address, r.orcpt, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, w.deleted_at, p.id AS pool_id,
+        `SELECT r.id, e.id AS email_id, r.address, r.orcpt, r.status, r.attempts, r.attempting, w.account_id, w.id AS workspace_id, w.deleted_at, p.id AS pool_id,
            e.test, e.message_id, e.envid, e.created_at
          FROM recipients r JOIN emails e ON e.ord = r.email_ord JOIN workspaces w ON w.n = r.workspace
            JOIN pools p ON p.n = r.pool WHERE r.id = ?`,

@@ -24,6 +24,19 @@ ALTER TABLE recipients ADD COLUMN address TEXT AS (CASE written WHEN '' THEN add
 CREATE TABLE attempt_details (n INTEGER PRIMARY KEY, detail TEXT NOT NULL UNIQUE); -- JSON, with ms: 0
 `
 
+/** In a SELECT of recipients: whose they are. */
+export const EMAIL_ID = '(SELECT e.id FROM emails e WHERE e.ord = email_ord) AS email_id'
+
+/** In a condition on recipients: those of one mail. */
+export const OF_EMAIL = 'email_ord = (SELECT ord FROM emails WHERE id = ?)'
+
+/** A recipient is told its mail by the place alone. */
+export const RECIPIENTS_STEP = `
+DROP INDEX recipients_email;
+ALTER TABLE recipients DROP COLUMN email_id;
+CREATE INDEX recipients_email ON recipients (email_ord, first); -- in the order of their first events
+`
+
 export const shortMessageId = (id: string, messageId: string) => {
   const start = `<${id}@`
   return messageId.startsWith(start) && messageId.endsWith('>')

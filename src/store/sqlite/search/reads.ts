@@ -19,6 +19,7 @@ import { TOP } from '../order/ord.js'
 import { addressLc, EMAIL, rangesFor, toEmail } from '../read/emails.js'
 import { boundaryOf, markOf } from '../read/marks.js'
 import type { Statements } from '../read/statements.js'
+import { OF_EMAIL } from '../schema/short.js'
 import { keysCalled } from './keys.js'
 import type { Direction } from './leads.js'
 import { planOf } from './plan.js'
@@ -60,7 +61,7 @@ const createJudge = (sql: Statements, filter: SearchFilter) => {
   const soughtOf = (mail: EmailRow, pool: unknown): Sought => {
     const named = asksPool ? sql('SELECT id, name FROM pools WHERE n = ?').get(pool) : undefined
     const recipients = asksRecipients
-      ? sql('SELECT address_lc, reason, held FROM recipients WHERE email_id = ?').all(mail.id)
+      ? sql(`SELECT address_lc, reason, held FROM recipients WHERE ${OF_EMAIL}`).all(mail.id)
       : []
     return {
       id: mail.id,
@@ -212,11 +213,11 @@ export const createSearchReads = (sql: Statements) => {
     } {
       const from = place()
       const rows = sql(
-        'SELECT ord, id, sender, subject, lists FROM emails WHERE ord > ? ORDER BY ord LIMIT ? + 0',
+        'SELECT ord, sender, subject, lists FROM emails WHERE ord > ? ORDER BY ord LIMIT ? + 0',
       ).all(from, limit)
-      const addresses = (id: unknown): string[] =>
-        sql('SELECT address_lc FROM recipients WHERE email_id = ?')
-          .all(id)
+      const addresses = (ord: unknown): string[] =>
+        sql('SELECT address_lc FROM recipients WHERE email_ord = ?')
+          .all(ord)
           .map((row) => row.address_lc as string)
       const mails = rows.map((row): IndexedMail => {
         const facts = {
@@ -224,7 +225,7 @@ export const createSearchReads = (sql: Statements) => {
           subject: row.subject as string,
           lists: row.lists as string,
         }
-        return [row.ord as number, tokensOf({ ...facts, addresses: addresses(row.id) })]
+        return [row.ord as number, tokensOf({ ...facts, addresses: addresses(row.ord) })]
       })
       return { from, to: mails.at(-1)?.[0] ?? from, mails }
     },

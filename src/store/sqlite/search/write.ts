@@ -18,18 +18,18 @@ export interface SearchWrites {
   addIndexed(from: number, to: number, mails: readonly IndexedMail[]): boolean
 }
 
-const OWNER = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.id, e.sender, e.subject, e.lists
+const OWNER = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.ord, e.sender, e.subject, e.lists
   FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.ord = ? AND e.message_id <> ''`
 
 interface Row extends Owner, Omit<Facts, 'addresses'> {
-  readonly id: string
+  readonly ord: number
 }
 
 const prepare = (db: Db) => ({
   place: db.prepare<[], number>('SELECT place FROM search_state').pluck(),
   move: db.prepare('UPDATE search_state SET place = ?'),
   find: db.prepare<[number], Row>(OWNER),
-  addresses: db.prepare<[string], string>('SELECT address_lc FROM recipients WHERE email_id = ?').pluck(),
+  addresses: db.prepare<[number], string>('SELECT address_lc FROM recipients WHERE email_ord = ?').pluck(),
   add: db.prepare('INSERT INTO search (rowid, tokens) VALUES (?, ?)'),
   remove: db.prepare("INSERT INTO search (search, rowid, tokens) VALUES ('delete', ?, ?)"),
   lastSpan: db.prepare<[], { first: number; mails: number }>(
@@ -84,7 +84,7 @@ export const createUnindex = (db: Db): Unindex => {
   const indexed = (ord: number): Row | undefined =>
     ord <= (sql.place.get() ?? 0) ? sql.find.get(ord) : undefined
   const tokensAt = (row: Row): string =>
-    `${ownerTokens(row)} ${tokensOf({ ...row, addresses: sql.addresses.all(row.id) })}`
+    `${ownerTokens(row)} ${tokensOf({ ...row, addresses: sql.addresses.all(row.ord) })}`
   return {
     remove(ord) {
       const row = indexed(ord)

@@ -73,9 +73,8 @@ const prepare = ({ db }: WriteContext) => ({
   dropEvents: db.prepare('DELETE FROM events WHERE email = ?'),
   dropReports: db.prepare(DROP_REPORTS),
   dropEmail: db.prepare('DELETE FROM emails WHERE ord = ?'),
-  dropOf: ['DELETE FROM owed_dsns WHERE email_id = ?', 'DELETE FROM recipients WHERE email_id = ?'].map(
-    (text) => db.prepare(text),
-  ),
+  dropRecipients: db.prepare('DELETE FROM recipients WHERE email_ord = ?'),
+  dropOwed: db.prepare('DELETE FROM owed_dsns WHERE email_id = ?'),
 })
 
 /** Places to go over, and what to do there. */
@@ -154,7 +153,8 @@ export const createRetention = (
     sql.dropTags.run(row.at)
     sql.dropEvents.run(row.at)
     sql.dropReports.run(row.at)
-    for (const statement of sql.dropOf) statement.run(row.id)
+    sql.dropRecipients.run(row.at)
+    sql.dropOwed.run(row.id)
     sql.dropEmail.run(row.at)
   }
 

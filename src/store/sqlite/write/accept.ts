@@ -99,9 +99,9 @@ const prepare = (context: WriteContext) => ({
     'INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)',
   ),
   recipient: context.db.prepare(
-    `INSERT INTO recipients (id, email_id, email_ord, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
+    `INSERT INTO recipients (id, email_ord, workspace, pool, kind, status, updated_at, queued_at, due_at, boot, lease_until,
        lease_gen, written, address_lc, notify, orcpt, reason, first)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   answer: context.db.prepare(
     `UPDATE idempotency SET status = ?, body = ?, completed_at = ?
@@ -143,7 +143,6 @@ export const createAccept = (
     const { written, address_lc } = shortAddress(recipient.address)
     sql.recipient.run(
       recipient.id,
-      mail.id,
       ord,
       context.names.workspace(mail.workspaceId),
       context.names.pool(recipient.poolId),

@@ -14,6 +14,7 @@ import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { Pauses } from '../operate/pauses.js'
 import { createPairs } from '../read/depth.js'
 import { createStatements } from '../read/statements.js'
+import { EMAIL_ID } from '../schema/short.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
 import type { Leases } from './lease.js'
@@ -31,7 +32,7 @@ interface Candidate {
 }
 
 /** In the order of ClaimedArray; workspace and pool still as numbers. */
-const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address, r.notify, r.orcpt, e.envid, e.ret,
+const CLAIMED = `SELECT r.id, e.id, r.workspace, r.pool, e.test, r.address, r.notify, r.orcpt, e.envid, e.ret,
     e.message_id, e.sender, e.utf8, r.attempts, e.created_at, r.queued_at, r.lease_gen, e.size,
     CASE WHEN e.size <= ${RAW_LIMIT} THEN (SELECT raw FROM bodies WHERE n = e.body AND email_id = e.id) END, w.ambiguous,
     e.mail_from = '', e.require_tls, CASE WHEN r.held IS NULL THEN r.held_at END
@@ -39,7 +40,7 @@ const CLAIMED = `SELECT r.id, r.email_id, r.workspace, r.pool, e.test, r.address
 
 const prepare = (context: WriteContext) => ({
   due: context.db.prepare<[number, number, number, number], Candidate>(
-    `SELECT id, email_id, status, due_at, address_lc FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
+    `SELECT id, ${EMAIL_ID}, status, due_at, address_lc FROM recipients WHERE pool = ? AND workspace = ? AND due_at <= ?
      ORDER BY due_at LIMIT ? + 0`,
   ),
   lease: context.db.prepare(

@@ -9,6 +9,7 @@ import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
 import { type OnAmbiguous, recovered } from '../../../lifecycle/sending/lease.js'
 import type { DeadBoots } from '../../port/upkeep.js'
 import type { Standing } from '../operate/holds.js'
+import { EMAIL_ID } from '../schema/short.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
 import { STATE_COLUMNS, type StateArray, stateOf } from './settle.js'
@@ -62,7 +63,7 @@ const prepare = (context: WriteContext) => ({
     .pluck(),
   lost: context.db
     .prepare<[number], Lost>(
-      `SELECT r.id, r.email_id, r.attempt_upstream, r.attempt_at, r.pool, w.ambiguous, ${STATE_COLUMNS}
+      `SELECT r.id, ${EMAIL_ID}, r.attempt_upstream, r.attempt_at, r.pool, w.ambiguous, ${STATE_COLUMNS}
        FROM recipients r JOIN workspaces w ON w.n = r.workspace WHERE r.boot = ?`,
     )
     .raw(),
@@ -71,7 +72,7 @@ const prepare = (context: WriteContext) => ({
        held = ?, held_at = CASE WHEN ? THEN ? ELSE held_at END, reason = ? WHERE id = ?`,
   ),
   standing: context.db.prepare<[string], Standing>(
-    'SELECT workspace, pool, email_id, address_lc FROM recipients WHERE id = ?',
+    `SELECT workspace, pool, ${EMAIL_ID}, address_lc FROM recipients WHERE id = ?`,
   ),
 })
 

@@ -16,6 +16,7 @@ import type { EmailScope } from '../../port/ledger.js'
 import type { RescheduleResult } from '../../port/queue.js'
 import type { Row } from '../connect.js'
 import { NOTHING, scopeOf } from '../log/codec.js'
+import { OF_EMAIL } from '../schema/short.js'
 import type { WriteContext } from './context.js'
 import { type AddEvent, type MailPlace, plainEvent } from './events.js'
 import type { Fold } from './fold.js'
@@ -44,7 +45,7 @@ const prepare = (context: WriteContext) => ({
   ),
   waiting: context.db.prepare<[string], Waiting>(
     `SELECT id, address, due_at AS dueAt, held, held_due AS heldDue FROM recipients
-     WHERE email_id = ? AND status = 'scheduled'`,
+     WHERE ${OF_EMAIL} AND status = 'scheduled'`,
   ),
   write: context.db.prepare(
     `UPDATE recipients SET status = ?, queued_at = coalesce(?, queued_at), due_at = ?, held = ?, held_due = ?, updated_at = ?
@@ -53,7 +54,7 @@ const prepare = (context: WriteContext) => ({
   // its appointment is another store's
   away: context.db
     .prepare<[string], number>(
-      "SELECT 1 FROM recipients WHERE email_id = ? AND status = 'scheduled' AND substr(held, 1, 4) = 'lot_'",
+      `SELECT 1 FROM recipients WHERE ${OF_EMAIL} AND status = 'scheduled' AND substr(held, 1, 4) = 'lot_'`,
     )
     .pluck(),
   moveEmail: context.db.prepare('UPDATE emails SET scheduled_at = ?, updated_at = ? WHERE id = ?'),

@@ -28,7 +28,7 @@ export const STATE_COLUMNS =
   'r.status, r.attempts, r.due_at, r.boot, r.lease_gen, r.attempting, r.held, r.deadline, r.last_response, r.reason'
 
 /** Rows come as arrays, since making twenty named properties costs more than finding the row. */
-const FIND = `SELECT r.email_id, r.workspace, r.address, r.lease_until, e.status, e.total, e.test, r.email_ord, ${STATE_COLUMNS}
+const FIND = `SELECT e.id, r.workspace, r.address, r.lease_until, e.status, e.total, e.test, r.email_ord, ${STATE_COLUMNS}
   FROM recipients r JOIN emails e ON e.ord = r.email_ord WHERE r.id = ?`
 
 export type StateArray = [
