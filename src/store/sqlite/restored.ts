@@ -30,6 +30,8 @@ const skipPosts = (db: Db, now: number): void => {
   ).run(now)
 }
 
+const WAITING = `SELECT id, ${EMAIL_ID}, status, due_at FROM recipients WHERE due_at IS NOT NULL`
+
 /** Makes the database file at `path` safe to start on, and writes down who did it. */
 export const putToRest = (path: string, { send, now, actor, copy }: Resting): Restored => {
   const db = new Database(path)
@@ -43,11 +45,7 @@ export const putToRest = (path: string, { send, now, actor, copy }: Resting): Re
       context.order.begin()
       context.order.follow()
       createLeases(context, addEvent, true).recover('earlier', now)
-      const waiting = db
-        .prepare<[], Holdable>(
-          `SELECT id, ${EMAIL_ID}, status, due_at FROM recipients WHERE due_at IS NOT NULL`,
-        )
-        .all()
+      const waiting = db.prepare<[], Holdable>(WAITING).all()
       const held = send ? [] : waiting
       for (const one of held) holdRecipients.hold(one, { id: RESTORED, reason: RESTORED }, now)
       if (!send) skipPosts(db, now)
