@@ -389,7 +389,7 @@ const reload = async (options: DaemonOptions, parts: Parts, notifier: Notifier):
     state.rules = rules
     state.certificate = certificate
     state.inForce = marksAfter(state.inForce, marks)
-    relay.useRules(rules)
+    relay.renew(rules)
     log.info({ changed: now, certificate_expires: new Date(certificate.expiresAt).toISOString() }, 'reloaded')
     if (restart.length > 0) log.warn({ keys: restart }, 'these settings take effect after a restart')
   } catch (error) {

@@ -27,9 +27,9 @@ export const randomText = (length: number): string => {
 
 /** HMAC-SHA-256 over a purpose and the parts, each preceded by its length so that no two inputs collide. */
 export const keyedHash = (key: Uint8Array, purpose: string, ...parts: readonly string[]): Buffer => {
-  const mac = createHmac('sha256', key)
-  for (const part of [purpose, ...parts]) mac.update(`${Buffer.byteLength(part)}:`).update(part)
-  return mac.digest()
+  let text = ''
+  for (const part of [purpose, ...parts]) text += `${Buffer.byteLength(part)}:${part}`
+  return createHmac('sha256', key).update(text).digest()
 }
 
 /** Constant-time equality; different lengths are simply unequal. */

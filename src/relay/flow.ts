@@ -153,7 +153,7 @@ export class Flow {
         this.#giveBackAll(poolId, lane)
         this.#lanes.drop(poolId)
       } else if (this.#lanes.hasMail(poolId) && !pumped.has(pool)) {
-        for (const one of pool.sharing()) pumped.add(one)
+        for (const one of pool.sharing) pumped.add(one)
         this.pump(pool)
       }
     }
@@ -220,13 +220,13 @@ export class Flow {
   /** A pool may carry mail again, and so may those that follow it. */
   resume(pool: Pool): void {
     this.announce()
-    for (const one of pool.sharing()) void this.#claim(one).catch(() => {})
+    for (const one of pool.sharing) void this.#claim(one).catch(() => {})
   }
 
   /** Starts as many mails as there is room for, of all the pools with these upstreams. */
   pump(pool: Pool): void {
     if (this.#stopping) return
-    const waiting = [...pool.sharing()].filter(({ row }) => this.#lanes.hasMail(row.id))
+    const waiting = pool.sharing.filter(({ row }) => this.#lanes.hasMail(row.id))
     for (const one of waiting) this.#again(one)
     while (waiting.some(({ row }) => this.#lanes.hasMail(row.id))) {
       const choice = this.#bytes > MOST_BYTES ? 'busy' : pool.choose(this.#parts.random)
@@ -336,7 +336,8 @@ export class Flow {
     const { settings, random, steadySince, journal, log } = this.#parts
     this.#around.crash('relay.before-settle')
     const pool = this.#parts.pools.get(end.claimed.poolId)?.row
-    const outcome = recorded(end, { ...settings, random, steadySince }, this.stats, pool, log)
+    const plan = { ...settings, random, steadySince }
+    const outcome = recorded(end, plan, this.stats, pool, settings.quiet === true ? null : log)
     journal.settle(outcome)
     // where our own report is refused, no address of a mailing has died
     if (isDead(outcome) && end.claimed.nullSender !== true)

@@ -57,20 +57,22 @@ const factsOf = (end: AttemptEnd, pool: Pick<PoolRow, 'name'> | undefined): LogL
   }
 }
 
-/** Counts an attempt, logs it, and gives the outcome to write down. */
+/** Counts an attempt, logs it where that is wanted, and gives the outcome to write down. */
 export const recorded = (
   end: AttemptEnd,
   plan: RetryPlan,
   stats: RelayStats,
   pool: Pick<PoolRow, 'name'> | undefined,
-  log: LogFact,
+  log: LogFact | null,
 ): Outcome => {
   const outcome = fromAttempt(end, plan)
   const { seen, retryAt } = outcome
   if (seen === 'accepted' || seen === 'postponed' || seen === 'rejected' || seen === 'expired') stats[seen]++
   if (end.detail?.ambiguous === true) stats.ambiguous++
-  const retry_s = retryAt === null ? null : Math.max(0, Math.round((retryAt - end.at) / 1_000))
-  log('info', 'attempted', { ...factsOf(end, pool), seen, retry_s })
+  if (log !== null) {
+    const retry_s = retryAt === null ? null : Math.max(0, Math.round((retryAt - end.at) / 1_000))
+    log('info', 'attempted', { ...factsOf(end, pool), seen, retry_s })
+  }
   return outcome
 }
 

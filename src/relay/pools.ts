@@ -28,7 +28,8 @@ export class Pool {
   /** Its own. */
   members: readonly Upstream[] = []
   #leader: Pool | null = null
-  readonly #followers = new Set<Pool>()
+  /** All that use its own members, itself the first. */
+  #users: readonly Pool[] = [this]
 
   constructor(row: PoolRow) {
     this.row = row
@@ -36,10 +37,11 @@ export class Pool {
 
   /** From now on it uses the upstreams of `leader`, or its own. */
   follow(leader: Pool | null): void {
-    if (leader !== this.#leader && this.#leader !== null) this.#leader.#followers.delete(this)
+    const before = this.#leader
+    if (before !== null) before.#users = before.#users.filter((one) => one !== this)
     this.#leader = leader
     if (leader === null) return
-    leader.#followers.add(this)
+    leader.#users = [...leader.#users, this]
     this.row = led(this.row, leader.row)
   }
 
@@ -53,9 +55,8 @@ export class Pool {
   }
 
   /** All that use the same upstreams, this one among them. */
-  *sharing(): Iterable<Pool> {
-    yield this.leader
-    yield* this.leader.#followers
+  get sharing(): readonly Pool[] {
+    return this.leader.#users
   }
 
   choose(random: () => number, tried: ReadonlySet<string> = NOTHING_TRIED): Choice {

@@ -86,8 +86,8 @@ export interface Relay extends Service {
   reload(): void
   /** Upstreams that are avoided are tried now instead of after their pause. */
   wake(): void
-  /** A site's own rules have changed; the next reply is judged by these. */
-  useRules(rules: readonly Rule[]): void
+  /** Settings were read anew: the next reply is judged by these rules, and told as the log wants it now. */
+  renew(rules: readonly Rule[]): void
   /** The sandbox listens there from now on. */
   useSandbox(address: { readonly host: string; readonly port: number }): void
   /** Resolves, with the reason, when the thread has died unasked. */
@@ -95,6 +95,8 @@ export interface Relay extends Service {
 }
 
 const STALE_MS = 5_000
+
+const isQuiet = (log: Log): boolean => !log.isLevelEnabled('info')
 
 const settingsOf = (parts: RelayParts): RelaySettings => ({
   hostname: parts.config.hostname,
@@ -114,6 +116,7 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   dial: parts.dial ?? { allow: [], proxy: null, ownPorts: [] },
   crashAt: parts.crashAt ?? null,
   traced: parts.attempted !== undefined,
+  quiet: isQuiet(parts.log),
 })
 
 export const createRelay = (parts: RelayParts): Relay => {
@@ -218,7 +221,7 @@ export const createRelay = (parts: RelayParts): Relay => {
     },
     reload: () => order({ say: 'reload' }),
     wake: () => order({ say: 'wake' }),
-    useRules: (rules) => order({ say: 'rules', rules }),
+    renew: (rules) => order({ say: 'renewed', rules, quiet: isQuiet(parts.log) }),
     useSandbox(address) {
       sandbox = address
       order({ say: 'sandbox', address })

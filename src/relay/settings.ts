@@ -57,6 +57,8 @@ export interface RelaySettings {
   readonly dial: DialSettings
   /** Somebody makes spans: each attempt is told. */
   readonly traced: boolean
+  /** The log leaves out what is only `info`: then it is not made. */
+  readonly quiet: boolean
 }
 
 export interface RelayStats {
@@ -106,7 +108,7 @@ export type ToWorker =
   | { readonly say: 'stop' }
   | { readonly say: 'reload' }
   | { readonly say: 'wake' }
-  | { readonly say: 'rules'; readonly rules: readonly Rule[] }
+  | { readonly say: 'renewed'; readonly rules: readonly Rule[]; readonly quiet: boolean }
   | { readonly say: 'sandbox'; readonly address: { readonly host: string; readonly port: number } }
 
 export interface LogLine {

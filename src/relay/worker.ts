@@ -28,6 +28,8 @@ import { Watchdog } from './watch/watchdog.js'
 
 const { settings, queue: queuePort } = workerData as WorkerStart
 const port = parentPort as MessagePort
+/** A reload may change some of them: they are asked each time. */
+const live: { rules: readonly Rule[]; quiet: boolean } & RelaySettings = { ...settings }
 const SWEEP_MS = 250
 const RELOAD_MS = 1_000
 const SOON_MS = 20
@@ -45,6 +47,7 @@ const tellLines = (): void => {
 }
 /** The lines of one turn cross the threads together. */
 const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void => {
+  if (level === 'info' && live.quiet) return
   if (lines.push({ level, fact, fields }) === 1) setImmediate(tellLines)
 }
 
@@ -95,8 +98,6 @@ const signing = new Signing(
 
 const subject = ({ recipientId, workspaceId, address }: Claimed) => ({ recipientId, workspaceId, address })
 const { keys, bounceDomain } = settings
-/** A reload may change the rules; they are asked at each reply. */
-const live: { rules: readonly Rule[] } & RelaySettings = { ...settings }
 const flow = new Flow({
   queue,
   pools,
@@ -204,7 +205,7 @@ const reloading = setInterval(() => {
 port.on('message', (message: ToWorker) => {
   if (message.say === 'reload') void reload().then(() => flow.look())
   else if (message.say === 'wake') for (const { breaker } of pools.upstreams()) breaker.wake()
-  else if (message.say === 'rules') live.rules = message.rules
+  else if (message.say === 'renewed') Object.assign(live, { rules: message.rules, quiet: message.quiet })
   else if (message.say === 'sandbox') {
     sandboxAddress = message.address
     void reload().then(() => flow.look())

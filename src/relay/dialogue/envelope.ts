@@ -47,7 +47,8 @@ const CONTROL = /[\x00-\x1f\x7f]/
 const QUOTED = /^"(?:[^"\\]|\\.)*"/
 
 /** True for what could end a command or its path early; inside a quoted local part a space or bracket can not. */
-const isUnsafe = (path: string): boolean => CONTROL.test(path) || /[ <>]/.test(path.replace(QUOTED, ''))
+const isUnsafe = (path: string): boolean =>
+  CONTROL.test(path) || /[ <>]/.test(path.startsWith('"') ? path.replace(QUOTED, '') : path)
 
 /** True for an address that any upstream can be given, whatever it offers. */
 export const isPlain = (address: string): boolean =>

@@ -15,6 +15,7 @@ const CR = 13
 const LF = 10
 const DOT = 46
 const LONGEST_REPLY = 64 * 1024
+const NOT_ASCII = /[\x80-\xff]/
 
 /** True when all lines bear the same code (RFC 5321, 4.2.1): what else could be believed? */
 const agrees = (lines: string): boolean => {
@@ -29,6 +30,7 @@ const agrees = (lines: string): boolean => {
 export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buffer) => void) => {
   let rest = ''
   let lines = ''
+  const isLast = (line: string): boolean => line[3] !== '-' || !/^\d{3}-/.test(line)
   return (chunk) => {
     // latin1 keeps each byte apart, so that a character split between chunks survives
     rest += chunk.toString('latin1')
@@ -39,8 +41,8 @@ export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buf
       end = rest.indexOf('\n')
       if (line.trim() === '') continue
       lines += line
-      if (/^\d{3}-/.test(line)) continue
-      const text = Buffer.from(lines, 'latin1').toString('utf8')
+      if (!isLast(line)) continue
+      const text = NOT_ASCII.test(lines) ? Buffer.from(lines, 'latin1').toString('utf8') : lines
       const said = agrees(lines) ? parseReply(text) : null
       lines = ''
       onReply(said ?? { code: 0, enhanced: null, text: text.trim().slice(0, 200) })

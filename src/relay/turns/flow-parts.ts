@@ -29,7 +29,7 @@ export interface FlowParts {
   readonly pools: Pools
   readonly journal: Journal
   readonly settings: Pick<RelaySettings, 'retry' | 'lifetime' | 'poll' | 'drain'> &
-    Partial<Pick<RelaySettings, 'rules'>>
+    Partial<Pick<RelaySettings, 'rules' | 'quiet'>>
   readonly around: Omit<Surroundings, 'queue' | 'journal' | 'stopping' | 'stopped'>
   readonly random: () => number
   /** When the wall clock was last set, or the start, on the tick clock. */

@@ -82,7 +82,7 @@ export class Lanes {
   /** How many of the pools that use this one's upstreams have mail at hand, itself counted. */
   #busy(pool: Pool): number {
     let busy = 1
-    for (const { row } of pool.sharing()) {
+    for (const { row } of pool.sharing) {
       if (row.id !== pool.row.id && (this.#lanes.get(row.id)?.backlog.size ?? 0) > 0) busy++
     }
     return busy
@@ -98,7 +98,7 @@ export class Lanes {
 
   /** The pools with these upstreams that left mail in the store, and have room for it now. */
   hungry(pool: Pool): Pool[] {
-    return [...pool.sharing()].filter((one) => {
+    return pool.sharing.filter((one) => {
       const lane = this.#lanes.get(one.row.id)
       if (lane === undefined || !(lane.more || lane.missed)) return false
       return lane.backlog.size < Math.ceil(pool.capacity / this.#busy(one))
@@ -111,7 +111,7 @@ export class Lanes {
     for (;;) {
       let first: Pool | null = null
       let earliest = Number.POSITIVE_INFINITY
-      for (const one of pool.sharing()) {
+      for (const one of pool.sharing) {
         if (nothing.has(one) || !this.hasMail(one.row.id)) continue
         const served = this.#served.get(this.of(one.row.id).backlog.first ?? one.row.id) ?? 0
         if (served >= earliest) continue
