@@ -30,3 +30,8 @@ t.test('no two lists of parts have one hash, nor have two purposes', async (t) =
   t.equal(hash('p', 'ab'), hash('p', 'ab'))
   t.not(hash('p', 'ab'), keyedHash(Buffer.alloc(32, 2), 'p', 'ab').toString('hex'))
 })
+
+t.test('a hash stays what it is: it stands in databases and in return paths', async (t) => {
+  const hash = keyedHash(Buffer.alloc(32, 1), 'purpose', 'a', '', 'ü')
+  t.equal(hash.toString('hex'), '3cd30014baccdb8cf14631c0fc92d8aabc3f884079fc283f32e35f1644bb8d21')
+})

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { silentLog } from '../../src/base/log.js'
+import { createLog, type Log, silentLog } from '../../src/base/log.js'
 import { deriveKeys, readReturnPath, verifyReturnPath } from '../../src/mail/return-path.js'
 import { createRelay } from '../../src/relay/relay.js'
 import type { Store } from '../../src/store/port/store.js'
@@ -13,7 +13,7 @@ import { UpstreamServer } from './upstream-server.js'
 const pepper = randomBytes(32)
 const keys = deriveKeys(pepper)
 
-const relayOf = (store: Store) =>
+const relayOf = (store: Store, log: Log = silentLog()) =>
   createRelay({
     queuePort: () => shareSqliteStore(store),
     config: {
@@ -23,7 +23,7 @@ const relayOf = (store: Store) =>
     },
     keys,
     pepper,
-    log: silentLog(),
+    log,
   })
 
 t.test('fresh mail and mail from before the start both go out, once', async (t) => {
@@ -74,4 +74,33 @@ t.test('a pool made later is picked up without a restart', async (t) => {
   await untilStatus(store, mail, 'sent')
   t.equal(server.received.length, 1)
   await relay.stop()
+})
+
+t.test('attempts are told at the level of the log, also of one that was changed', async (t) => {
+  const server = new UpstreamServer()
+  const port = await server.listen()
+  t.teardown(() => server.close())
+  const store = await openStore(t, [poolRow([upstreamRow(port)])])
+  const lines: string[] = []
+  const log = createLog('warn', { write: (line: string) => void lines.push(line) })
+  const relay = relayOf(store, log)
+  await relay.start()
+  const send = async (): Promise<void> => {
+    const mail = newEmail('pool_test', ['you@example.com'])
+    await accept(store, mail)
+    await untilStatus(store, mail, 'sent')
+  }
+  await send()
+  log.level = 'info'
+  relay.renew([])
+  // the order and the mail come by different ways
+  for (let i = 0; i < 50 && lines.length === 0; i++) await send()
+  t.match(JSON.parse(lines[0] ?? '{}'), {
+    level: 'info',
+    msg: 'attempted',
+    domain: 'example.com',
+    seen: 'accepted',
+  })
+  await relay.stop()
+  t.ok(relay.stats().attempts > lines.length, 'the first is not among them')
 })
