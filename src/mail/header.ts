@@ -157,6 +157,7 @@ const FEW_OCTETS = 16 * 1024
 
 /** True when the header section has more octets or fields than that; told without reading further. */
 export const isHeaderTooLarge = (raw: Buffer): boolean => {
+  if (raw.length <= FEW_OCTETS) return false
   const head = raw.subarray(0, MOST_HEADER_OCTETS + 3)
   const ends = ['\n\r\n', '\n\n'].map((end) => head.indexOf(end)).filter((at) => at >= 0)
   const size = ends.length > 0 ? Math.min(...ends) + 1 : head.length

@@ -48,8 +48,11 @@ export const authorise = async (
     : workspaceForSend({ store }, principal, workspace)
 
 /** Throws workspace.suspended, as it stands now; the answer to a key that was used before is given all the same. */
-export const demandActive = async ({ store }: SubmissionGround, workspace: WorkspaceRow): Promise<void> => {
-  const current = await store.workspace(workspace.accountId, workspace.id)
+export const demandActive = async ({ store }: SubmissionGround, workspace: WorkspaceRow): Promise<void> =>
+  demandOpen(await store.workspace(workspace.accountId, workspace.id))
+
+/** The same of a row that was read just now. */
+export const demandOpen = (current: WorkspaceRow | null): void => {
   if (current === null) throw new Fault('workspace.not_found')
   if (current.suspendedAt !== null) throw new Fault('workspace.suspended')
 }

@@ -120,7 +120,7 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
     const workspace = await store.workspace(row.accountId, row.workspaceId)
     if (workspace === null) throw REFUSED()
     noteUse(ground, 'credential', row, clock.now(), ip)
-    return { ...ofCredential(row, perMinute), workspace }
+    return { workspace, ...ofCredential(row, perMinute) }
   }
 
   return {
@@ -139,7 +139,7 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
       if (looksLikeKey(password)) {
         const principal = await byKey(password, ip)
         if (principal === null) throw refuse(ip)
-        return { ...principal, workspace: await chooseWorkspace(ground, principal, username) }
+        return { workspace: await chooseWorkspace(ground, principal, username), ...principal }
       }
       const row = await provePassword(username, password, () => failures.check(ip))
       if (row === null) throw refuse(ip)

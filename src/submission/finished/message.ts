@@ -21,6 +21,7 @@ import { submitterOf } from '../composed.js'
 import {
   demandAccepting,
   demandActive,
+  demandOpen,
   demandSender,
   demandSize,
   type SubmissionGround,
@@ -160,7 +161,10 @@ const toEmail = async (
     createdAt: now,
     ...routed(await ground.route(workspace, mode), recipients),
     ...octetsOf(parts, {
-      ...{ id, hostname, now, receivedLine: line },
+      id,
+      hostname,
+      now,
+      receivedLine: line,
       // a key may have the work done again, and then the message must be as it was
       headroom: submitted.idempotencyKey === null && parts.raw === message.raw ? (message.headroom ?? 0) : 0,
     }),
@@ -212,7 +216,8 @@ export const submitMessage = async (
           ),
         }
   const answer = await once(store, wish, { workspaceId: workspace.id, mode }, clock.now, async (ticket) => {
-    await demandActive(ground, workspace)
+    if (ticket === null) demandOpen(current)
+    else await demandActive(ground, workspace)
     const minded = parts.submitted.ignoreSuppressions ? [] : listed
     const suppressed = await suppressedOf(
       ground,
