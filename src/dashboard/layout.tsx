@@ -10,7 +10,7 @@ import { FormMarks, Hidden } from './parts/form.js'
 import { Sprite } from './parts/sprite.js'
 import { Icon } from './parts/status.js'
 import { Rail } from './rail.js'
-import type { Summary, Theme, Visit, WorkspaceName } from './visit.js'
+import type { PageOfWorkspaces, Summary, Theme, Visit } from './visit.js'
 
 interface DocumentProps {
   readonly title: string
@@ -40,8 +40,14 @@ export const Document = ({ title, assets, theme = 'system', children }: Document
   </html>
 )
 
-const WorkspaceSwitch = ({ visit, names }: { visit: Visit; names: readonly WorkspaceName[] }) => {
+interface SwitchProps {
+  readonly visit: Visit
+  readonly workspaces: PageOfWorkspaces | null
+}
+
+const WorkspaceSwitch = ({ visit, workspaces }: SwitchProps) => {
   const { workspace } = visit.scope
+  const names = workspaces?.data ?? []
   const shown = names.find(({ id, slug }) => id === workspace || slug === workspace)?.slug ?? workspace
   return (
     <details class="switch" name="bar">
@@ -58,6 +64,9 @@ const WorkspaceSwitch = ({ visit, names }: { visit: Visit; names: readonly Works
             {slug}
           </a>
         ))}
+        {workspaces?.pagination.next_cursor == null ? null : (
+          <a href={visit.link('/workspaces')}>More workspaces</a>
+        )}
       </div>
     </details>
   )
@@ -144,7 +153,7 @@ const KeyHelp = () => (
 
 interface LayoutProps extends DocumentProps {
   readonly visit: Visit
-  readonly workspaces: readonly WorkspaceName[]
+  readonly workspaces: PageOfWorkspaces | null
   readonly version: string
   readonly summary: Summary | null
 }
@@ -163,7 +172,7 @@ export const Layout = ({ title, assets, visit, workspaces, version, summary, chi
           <Icon name="gate" />
           <span>Postern</span>
         </a>
-        <WorkspaceSwitch visit={visit} names={workspaces} />
+        <WorkspaceSwitch {...{ visit, workspaces }} />
         <ModeSwitch visit={visit} />
         <form class="find" role="search" action="/emails">
           <Hidden of={{ workspace: visit.scope.workspace, mode: visit.scope.mode }} />

@@ -51,7 +51,7 @@ export interface Summary {
   readonly webhooks_failing: number
 }
 
-interface PageOfWorkspaces {
+export interface PageOfWorkspaces {
   readonly data: readonly WorkspaceName[]
   readonly pagination: { readonly next_cursor: string | null }
 }
@@ -102,6 +102,7 @@ const RANK: Readonly<Record<Role, number>> = { viewer: 0, member: 1, owner: 2 }
 
 export class Visit {
   readonly #parts: VisitParts
+  #newest: Promise<PageOfWorkspaces> | null = null
   #workspaces: Promise<readonly WorkspaceName[]> | null = null
   #summary: Promise<Summary | null> | null = null
   #self: string | null = null
@@ -213,21 +214,29 @@ export class Visit {
     }
   }
 
-  async #askWorkspaces(): Promise<readonly WorkspaceName[]> {
-    const found: WorkspaceName[] = []
-    let cursor: string | null = null
-    do {
-      const query: Query = { limit: 100, cursor }
-      const page: PageOfWorkspaces = await this.ask('GET', '/v1/workspaces', { query, scoped: false })
+  #askWorkspaces(cursor: string | null): Promise<PageOfWorkspaces> {
+    return this.ask('GET', '/v1/workspaces', { query: { limit: 100, cursor }, scoped: false })
+  }
+
+  /** The newest hundred that the person may see: asked once, for the page and for what stands around it. */
+  newestWorkspaces(): Promise<PageOfWorkspaces> {
+    this.#newest ??= this.#askWorkspaces(null)
+    return this.#newest
+  }
+
+  async #allWorkspaces(): Promise<readonly WorkspaceName[]> {
+    let page = await this.newestWorkspaces()
+    const found = [...page.data]
+    while (page.pagination.next_cursor !== null && found.length < MOST_WORKSPACES) {
+      page = await this.#askWorkspaces(page.pagination.next_cursor)
       found.push(...page.data)
-      cursor = page.pagination.next_cursor
-    } while (cursor !== null && found.length < MOST_WORKSPACES)
+    }
     return found
   }
 
-  /** Those that the person may see: asked once, for the page and for what stands around it. */
+  /** Those that the person may see: asked once. */
   workspaces<T extends WorkspaceName>(): Promise<readonly T[]> {
-    this.#workspaces ??= this.#askWorkspaces()
+    this.#workspaces ??= this.#allWorkspaces()
     return this.#workspaces as Promise<readonly T[]>
   }
 

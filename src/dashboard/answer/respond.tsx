@@ -73,7 +73,7 @@ const show = async (
   if (visit.isPart && (view.status ?? 200) === 200) {
     return send(h, 200, page(<main>{view.body}</main>))
   }
-  const workspaces = await visit.workspaces().catch(() => [])
+  const workspaces = await visit.newestWorkspaces().catch(() => null)
   const summary = await visit.summary()
   const document = (untold: Refused | null) => (
     <Layout {...{ visit, assets, version, workspaces, summary }} title={view.title}>

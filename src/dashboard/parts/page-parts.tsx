@@ -3,6 +3,7 @@
  */
 import type { ComponentChildren } from 'preact'
 import { visitIfAny } from '../render/context.js'
+import { html } from '../render/markup.js'
 import { Icon } from './status.js'
 
 /** A path of ours; outside of a session, as it stands. */
@@ -123,11 +124,7 @@ export const Copy = ({ text }: { readonly text: string }) => (
 
 /** What a machine or a stranger said, as it came. */
 export const Reply = ({ text, clamp = false }: { readonly text: string | null; readonly clamp?: boolean }) =>
-  text === null ? null : (
-    <span class={clamp ? 'reply clamp' : 'reply'} dir="auto">
-      {text}
-    </span>
-  )
+  text === null ? null : html`<span class="${clamp ? 'reply clamp' : 'reply'}" dir="auto">${text}</span>`
 
 /** The same in several languages, one of them open. */
 export const Samples = ({ name, samples }: { name: string; samples: readonly Sample[] }) => (

@@ -59,7 +59,7 @@ const columns = (visit: Visit, workspaces: readonly WorkspaceName[]): readonly C
     head: 'Sends for',
     cell: (row) => <SendsFor {...{ visit, workspaces, row }} />,
   },
-  { head: 'Made', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
+  { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
   { head: 'Last used', cell: (row) => <LastUse visit={visit} row={row} /> },
   {
     role: 'member',

@@ -1,6 +1,7 @@
 /**
  * NAME      domains - the domains whose mail is signed
  */
+
 import type { Page } from '../../page.js'
 import { ActionForm, Field, Send } from '../../parts/form.js'
 import { Code, Empty, Head, Section } from '../../parts/page-parts.js'
@@ -8,6 +9,7 @@ import { Pager } from '../../parts/pager.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { type Domain, stateOf } from './state.js'
 
@@ -28,11 +30,7 @@ const COLUMNS: readonly Column<Domain>[] = [
     kind: 'grow',
     cell: (row) => {
       const { tone, title } = stateOf(row)
-      return (
-        <span class="say">
-          <Icon name={SHAPES[tone]} tone={tone} /> {title}
-        </span>
-      )
+      return html`<span class="say">${Icon({ name: SHAPES[tone], tone })} ${title}</span>`
     },
   },
   {
@@ -44,7 +42,7 @@ const COLUMNS: readonly Column<Domain>[] = [
         .map(({ algorithm }) => algorithm)
         .join(' and '),
   },
-  { head: 'Checked', cell: (row) => <Time at={row.checked_at} /> },
+  { head: 'Checked', cell: (row) => Time({ at: row.checked_at }) },
 ]
 
 const Add = ({ visit }: { readonly visit: Visit }) => (

@@ -217,7 +217,7 @@ const Events = ({ events }: { readonly events: readonly MailEvent[] }) => (
     caption="Events, newest first"
     rows={events}
     columns={[
-      { head: 'When', cell: (event) => <Time at={event.occurred_at} /> },
+      { head: 'When', cell: (event) => Time({ at: event.occurred_at }) },
       { head: 'Type', cell: (event) => <code>{event.type}</code> },
       { head: 'Recipient', cell: (event) => <bdi>{event.recipient ?? 'all'}</bdi> },
       {

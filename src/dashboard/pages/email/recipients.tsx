@@ -104,7 +104,7 @@ export const Recipients = ({ visit, email, events }: Props) => {
             { head: 'Kind', kind: 'opt', cell: (one) => one.kind },
             { head: 'Attempts', kind: 'num', cell: (one) => one.attempts },
             { head: 'After', kind: 'num', cell: (one) => sinceAccepted(email, one.updated_at) },
-            { head: 'At', kind: 'opt', cell: (one) => <Time at={one.updated_at} /> },
+            { head: 'At', kind: 'opt', cell: (one) => Time({ at: one.updated_at }) },
           ]}
         />
       )}

@@ -15,7 +15,7 @@ import { LiveState } from '../../parts/live.js'
 import { Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import type { List } from '../../parts/table.js'
-import type { Visit } from '../../visit.js'
+import type { Visit, WorkspaceName } from '../../visit.js'
 import { inboxView } from '../inbox/inbox.js'
 import { BULK_ACTIONS, BULK_FORM, BulkBar } from './bulk.js'
 import { apiQuery, type Filter, filterOf, isNarrowed, SPANS } from './filter.js'
@@ -56,11 +56,19 @@ const findMails = async (visit: Visit, filter: Filter, limit = 50): Promise<Foun
   }
 }
 
-/** Names where mails of several workspaces stand in one list. */
-const workspaceNames = async (visit: Visit): Promise<ReadonlyMap<string, string> | null> => {
+/** Names where mails of several workspaces stand in one list; what is no more has none. */
+const workspaceNames = async (
+  visit: Visit,
+  rows: readonly EmailRow[],
+): Promise<ReadonlyMap<string, string> | null> => {
   if (visit.scope.workspace !== null) return null
-  const workspaces = await visit.workspaces()
-  return workspaces.length < 2 ? null : new Map(workspaces.map(({ id, slug }) => [id, slug]))
+  const { data } = await visit.newestWorkspaces()
+  if (data.length < 2) return null
+  const names = new Map(data.map(({ id, slug }) => [id, slug]))
+  const older = new Set(rows.map((row) => row.workspace_id).filter((id) => !names.has(id)))
+  const asking = [...older].map((id) => visit.find<WorkspaceName>(`/v1/workspaces/${id}`, { scoped: false }))
+  for (const one of await Promise.all(asking)) if (one !== null) names.set(one.id, one.slug)
+  return names
 }
 
 const howMany = ({ list }: Found): string => {
@@ -111,8 +119,10 @@ const isInbox = (visit: Visit, filter: Filter): boolean =>
 
 const view = async (visit: Visit, refused: Refused | null): Promise<View> => {
   const filter = filterOf(visit)
-  const [found, workspaces] = await Promise.all([findMails(visit, filter), workspaceNames(visit)])
+  void visit.newestWorkspaces().catch(() => null)
+  const found = await findMails(visit, filter)
   const { list, problem } = found
+  const workspaces = await workspaceNames(visit, list.data)
   const nothing = list.data.length === 0
   if (nothing && !isNarrowed(filter) && problem === null && (await hasNone(visit))) return emptyView(visit)
   if (!nothing && isInbox(visit, filter)) return inboxView(visit, list.data)

@@ -91,7 +91,7 @@ export const jobsPage: Page = {
               { head: 'What', cell: ({ action }) => action },
               { head: 'State', cell: (job) => sentence(job) },
               { head: 'Reason', kind: 'grow', cell: ({ reason }) => <bdi>{reason}</bdi> },
-              { head: 'Began', cell: ({ created_at }) => <Time at={created_at} /> },
+              { head: 'Began', cell: ({ created_at: at }) => Time({ at }) },
             ]}
             none={
               <Empty title="None">

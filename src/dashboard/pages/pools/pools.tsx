@@ -8,6 +8,7 @@ import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { Icon, SHAPES } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { type Health, type Pool, poolSentence } from './state.js'
 
@@ -36,11 +37,8 @@ const columns = (visit: Visit): readonly Column<Row>[] => [
   {
     head: 'State',
     kind: 'grow',
-    cell: ({ said }) => (
-      <span class="say" dir="auto">
-        <Icon name={SHAPES[said.tone]} tone={said.tone} /> {said.text}
-      </span>
-    ),
+    cell: ({ said: { tone, text } }) =>
+      html`<span class="say" dir="auto">${Icon({ name: SHAPES[tone], tone })} ${text}</span>`,
   },
   { head: 'Upstreams', kind: 'num', cell: ({ seen }) => seen?.members.length ?? '' },
   {

@@ -10,6 +10,7 @@ import { Choices, Empty, Head, Reply } from '../../parts/page-parts.js'
 import { Status } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { actLink } from './links.js'
 import { anyOf, type Places, placesOf } from './places.js'
@@ -24,50 +25,40 @@ const STATES = [
 
 const next = (row: Entry, visit: Visit) => {
   if (row.under_way) return 'under way'
-  if (row.due_at === null) return <span class="st wait">held</span>
-  return Date.parse(row.due_at) <= visit.now ? 'now' : <Time at={row.due_at} />
+  if (row.due_at === null) return html`<span class="st wait">held</span>`
+  return Date.parse(row.due_at) <= visit.now ? 'now' : Time({ at: row.due_at })
 }
 
 const columns = (visit: Visit, places: Places): readonly Column<Entry>[] => [
-  { head: 'Recipient', cell: (row) => <span dir="auto">{row.address}</span> },
-  { head: 'Status', cell: (row) => <Status status={row.status} /> },
+  { head: 'Recipient', cell: (row) => html`<span dir="auto">${row.address}</span>` },
+  { head: 'Status', cell: (row) => Status(row) },
   {
     head: 'Why it waits',
     kind: 'grow',
-    cell: (row) => (
-      <>
-        {row.waiting === null ? null : <span class="say">{sentence(briefWaiting(row.waiting))}</span>}
-        <Reply text={row.last_response} clamp />
-      </>
-    ),
+    cell: ({ waiting, last_response: text }) => {
+      const why = waiting && html`<span class="say">${sentence(briefWaiting(waiting))}</span>`
+      return html`${why}${Reply({ text, clamp: true })}`
+    },
   },
   { head: 'Tries', kind: 'num', cell: (row) => row.attempts },
   { head: 'Next', cell: (row) => next(row, visit) },
   {
     head: 'Pool',
     kind: 'opt',
-    cell: (row) => (
-      <>
-        {places.pool(row.egress_pool_id)}
-        {visit.scope.workspace === null ? (
-          <span class="sub">{places.workspace(row.workspace_id)}</span>
-        ) : null}
-      </>
-    ),
+    cell: (row) => {
+      const whose = html`<span class="sub">${places.workspace(row.workspace_id)}</span>`
+      return html`${places.pool(row.egress_pool_id)}${visit.scope.workspace === null && whose}`
+    },
   },
   {
     role: 'member',
     head: '',
     kind: 'act',
-    cell: (row) =>
-      row.under_way ? null : (
-        <a
-          class="b tiny"
-          href={actLink(visit, row.due_at === null ? 'release' : 'retry', { email_id: row.email_id })}
-        >
-          {row.due_at === null ? 'Release' : 'Retry'}
-        </a>
-      ),
+    cell: ({ under_way, due_at, email_id }) => {
+      if (under_way) return null
+      const [verb, does] = due_at === null ? (['release', 'Release'] as const) : (['retry', 'Retry'] as const)
+      return html`<a class="b tiny" href="${actLink(visit, verb, { email_id })}">${does}</a>`
+    },
   },
 ]
 

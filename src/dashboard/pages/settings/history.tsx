@@ -8,25 +8,17 @@ import type { AuditEntry } from '../../../record/tenants/identity.js'
 import { Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { didWhat, linkOf, valueWords } from './sentence.js'
 
 const Detail = ({ entry }: { readonly entry: AuditEntry }) => {
   const members = Object.entries(entry.detail)
   if (members.length === 0) return null
-  return (
-    <details class="fold">
-      <summary>what exactly</summary>
-      <dl class="facts">
-        {members.map(([name, value]) => (
-          <div>
-            <dt>{name}</dt>
-            <dd dir="auto">{valueWords(value)}</dd>
-          </div>
-        ))}
-      </dl>
-    </details>
+  const facts = members.map(
+    ([name, value]) => html`<div><dt>${name}</dt><dd dir="auto">${valueWords(value)}</dd></div>`,
   )
+  return html`<details class="fold"><summary>what exactly</summary><dl class="facts">${facts}</dl></details>`
 }
 
 const Sentence = ({ visit, entry }: { readonly visit: Visit; readonly entry: AuditEntry }) => {
@@ -34,20 +26,12 @@ const Sentence = ({ visit, entry }: { readonly visit: Visit; readonly entry: Aud
   const href = linkOf(visit, target)
   const what = didWhat(entry)
   const { reason } = entry.detail
-  return (
-    <>
-      <a href={visit.link('/settings/audit', { actor: actor.id })} dir="auto">
-        {actor.name ?? actor.id}
-      </a>{' '}
-      {what.did} {href === null ? <span dir="auto">{what.whom}</span> : <a href={href}>{what.whom}</a>}
-      {typeof reason === 'string' ? (
-        <span class="sub" dir="auto">
-          {reason}
-        </span>
-      ) : null}
-      <Detail entry={entry} />
-    </>
-  )
+  const theirs = visit.link('/settings/audit', { actor: actor.id })
+  const who = html`<a href="${theirs}" dir="auto">${actor.name ?? actor.id}</a>`
+  const whom =
+    href === null ? html`<span dir="auto">${what.whom}</span>` : html`<a href="${href}">${what.whom}</a>`
+  const why = typeof reason === 'string' && html`<span class="sub" dir="auto">${reason}</span>`
+  return html`${who} ${what.did} ${whom}${why}${Detail({ entry })}`
 }
 
 export const Entries = ({ visit, rows }: { readonly visit: Visit; readonly rows: readonly AuditEntry[] }) => (
@@ -55,8 +39,8 @@ export const Entries = ({ visit, rows }: { readonly visit: Visit; readonly rows:
     caption="Changes, newest first"
     rows={rows}
     columns={[
-      { head: 'When', kind: 'solo', cell: (row) => <Time at={row.created_at} /> },
-      { head: 'What', kind: 'grow', cell: (row) => <Sentence visit={visit} entry={row} /> },
+      { head: 'When', kind: 'solo', cell: (row) => Time({ at: row.created_at }) },
+      { head: 'What', kind: 'grow', cell: (row) => Sentence({ visit, entry: row }) },
       { head: 'By way of', cell: ({ actor }) => actor.kind },
       { head: 'From', cell: ({ actor }) => actor.address ?? '' },
     ]}

@@ -9,11 +9,12 @@ import { Pager } from '../../parts/pager.js'
 import { State } from '../../parts/status.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import { invite } from './links.js'
 import { nameOf, ROLE_OPTIONS } from './record.js'
 
 const columns = (): readonly Column<Person>[] => [
-  { head: 'Person', kind: 'grow', cell: (row) => <span dir="auto">{nameOf(row)}</span> },
+  { head: 'Person', kind: 'grow', cell: (row) => html`<span dir="auto">${nameOf(row)}</span>` },
   { head: 'Address', kind: 'name', cell: (row) => row.email },
   {
     head: 'Role',
@@ -21,16 +22,9 @@ const columns = (): readonly Column<Person>[] => [
   },
   {
     head: 'State',
-    cell: (row) =>
-      row.disabled ? (
-        <State tone="" icon="canceled">
-          Disabled
-        </State>
-      ) : (
-        ''
-      ),
+    cell: (row) => (row.disabled ? State({ tone: '', icon: 'canceled', children: 'Disabled' }) : ''),
   },
-  { head: 'Last signed in', cell: (row) => <Time at={row.last_sign_in_at} /> },
+  { head: 'Last signed in', cell: (row) => Time({ at: row.last_sign_in_at }) },
 ]
 
 const Invitations = ({ rows }: { readonly rows: readonly Link[] }) => (
@@ -43,7 +37,7 @@ const Invitations = ({ rows }: { readonly rows: readonly Link[] }) => (
       { head: 'By', cell: (row) => row.created_by },
       {
         head: 'Ends',
-        cell: (row) => (row.state === 'open' ? <Time at={row.expires_at} /> : row.state),
+        cell: (row) => (row.state === 'open' ? Time({ at: row.expires_at }) : row.state),
       },
       {
         head: '',

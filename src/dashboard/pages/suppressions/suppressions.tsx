@@ -17,6 +17,7 @@ import { Choices, Code, Empty, Head, Section } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import type { Visit } from '../../visit.js'
 import { chosenWorkspace, within, workspacesOf } from '../access/names.js'
 import { ImportForm, importList, wrongItems } from './import.js'
@@ -55,41 +56,32 @@ const listQuery = (visit: Visit): Query => ({
 })
 
 const columns = (visit: Visit): readonly Column<Suppression>[] => [
-  { head: 'Address', cell: (row) => <span dir="auto">{row.email}</span> },
+  { head: 'Address', cell: (row) => html`<span dir="auto">${row.email}</span>` },
   { head: 'Because', cell: (row) => originText(row.origin) },
   {
     head: 'Reason',
     kind: 'grow',
-    cell: (row) => (
-      <>
-        {row.reason === undefined ? null : (
-          <span
-            class={row.origin === 'manual' || reasonWords(row.reason) !== null ? 'say' : 'reply clamp'}
-            dir="auto"
-          >
-            {reasonWords(row.reason) ?? row.reason}
-          </span>
-        )}
-        {row.source_id?.startsWith('em_') ? (
-          <a class="sub" href={visit.link(`/emails/${row.source_id}`)}>
-            the mail that told
-          </a>
-        ) : null}
-      </>
-    ),
+    cell: ({ origin, reason, source_id: source }) => {
+      const words = reason === undefined ? null : reasonWords(reason)
+      const look = origin === 'manual' || words !== null ? 'say' : 'reply clamp'
+      const why = reason !== undefined && html`<span class="${look}" dir="auto">${words ?? reason}</span>`
+      const told = source?.startsWith('em_')
+        ? html`<a class="sub" href="${visit.link(`/emails/${source}`)}">the mail that told</a>`
+        : null
+      return html`${why}${told}`
+    },
   },
-  { head: 'Since', cell: (row) => <Time at={row.created_at} /> },
-  { head: 'Ends', kind: 'opt', cell: (row) => <Time at={row.expires_at} none="never" /> },
+  { head: 'Since', cell: (row) => Time({ at: row.created_at }) },
+  { head: 'Ends', kind: 'opt', cell: (row) => Time({ at: row.expires_at }) },
   {
     role: 'member',
     head: '',
     kind: 'act',
-    cell: (row) => (
-      <Verb action="remove" label="Remove" about={{ email: row.email }} tiny>
-        {row.email} is written to again. What was suppressed meanwhile was not kept: send it again from its
-        page.
-      </Verb>
-    ),
+    cell: ({ email }) =>
+      Verb({
+        ...{ action: 'remove', label: 'Remove', about: { email }, tiny: true },
+        children: `${email} is written to again. What was suppressed meanwhile was not kept: send it again from its page.`,
+      }),
   },
 ]
 

@@ -9,6 +9,7 @@ import { Code, Empty, Head } from '../../parts/page-parts.js'
 import { Pager } from '../../parts/pager.js'
 import { type Column, type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
+import { html } from '../../render/markup.js'
 import { slugOf, type WorkspaceName, workspacesOf } from '../access/names.js'
 import { Health, nameOf } from './record.js'
 
@@ -19,9 +20,9 @@ const eventsIn = ({ events }: Webhook): string => {
 }
 
 const columns = (workspaces: readonly WorkspaceName[]): readonly Column<Webhook>[] => [
-  { head: 'Endpoint', kind: 'grow', cell: (row) => <span class="mono">{nameOf(row)}</span> },
-  { head: 'Health', cell: (row) => <Health row={row} /> },
-  { head: 'Told of', cell: (row) => <span title={row.events.join(', ')}>{eventsIn(row)}</span> },
+  { head: 'Endpoint', kind: 'grow', cell: (row) => html`<span class="mono">${nameOf(row)}</span>` },
+  { head: 'Health', cell: (row) => Health({ row }) },
+  { head: 'Told of', cell: (row) => html`<span title="${row.events.join(', ')}">${eventsIn(row)}</span>` },
   {
     head: 'Of',
     cell: (row) =>
@@ -30,7 +31,7 @@ const columns = (workspaces: readonly WorkspaceName[]): readonly Column<Webhook>
   { head: 'Waiting', kind: 'num', cell: (row) => figure(row.waiting) },
   {
     head: 'Last taken',
-    cell: (row) => <Time at={row.health.last_succeeded_at} />,
+    cell: (row) => Time({ at: row.health.last_succeeded_at }),
   },
 ]
 

@@ -173,7 +173,7 @@ export const PostInFull = ({
           { head: 'Answer', cell: ({ http_status_code: code }) => (code === 0 ? 'none' : code) },
           { head: 'Cause', kind: 'grow', cell: ({ cause }) => cause ?? '' },
           { head: 'Took', kind: 'num', cell: (row) => `${figure(row.duration_ms)} ms` },
-          { head: 'When', cell: (row) => <Time at={row.sent_at} /> },
+          { head: 'When', cell: (row) => Time({ at: row.sent_at }) },
         ]}
       />
     )}

@@ -37,11 +37,7 @@ export const stateOf = ({ health }: Webhook): keyof typeof SHAPES =>
 
 export const Health = ({ row }: { readonly row: Webhook }) => {
   const [hue, icon, text] = SHAPES[stateOf(row)]
-  return (
-    <State tone={hue === 'ok' ? '' : hue} {...{ icon, hue }}>
-      {text}
-    </State>
-  )
+  return State({ tone: hue === 'ok' ? '' : hue, icon, hue, children: text })
 }
 
 const OFF_BECAUSE = {

@@ -26,7 +26,7 @@ const columns = (visit: Visit): readonly Column<WorkspaceRow>[] => [
     head: 'Mails',
     cell: (row) => <a href={visit.link('/emails', { workspace: row.slug })}>its mails</a>,
   },
-  { head: 'Made', kind: 'opt', cell: (row) => <Time at={row.created_at} /> },
+  { head: 'Made', kind: 'opt', cell: (row) => Time({ at: row.created_at }) },
 ]
 
 const sentence = (rows: readonly WorkspaceRow[]): string => {
