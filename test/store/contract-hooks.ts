@@ -129,6 +129,14 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
     t.same(await list(shop.workspace.id, null), [live.id, test.id])
     t.same(await list(shop.workspace.id, 'test'), [test.id])
     t.same(await list(null, 'live'), [live.id, whole.id])
+    const { accountId } = at
+    const failing = async () =>
+      (await store.endpoints({ accountId, workspaceId: null, mode: null, failing: true }, page())).rows
+    t.same(await failing(), [])
+    for (const { id } of [test, live]) await keep(store, id, [], { health: 'failing' })
+    await store.disableEndpoint(accountId, live.id, 'gone', T0)
+    t.match(await failing(), [{ id: test.id, state: { health: 'failing' } }], 'not what is switched off')
+    t.equal((await failing()).length, 1)
   })
 
   await t.test('a change leaves the place and what waits', async (t) => {

@@ -186,6 +186,8 @@ export interface EndpointFilter {
   /** null: all of the account, also those that belong to no workspace. */
   readonly workspaceId: string | null
   readonly mode: Mode | null
+  /** Those alone that are switched on and fail. */
+  readonly failing?: boolean
 }
 
 export interface FailedPosts {

@@ -43,14 +43,12 @@ export const summary = (ground: Ground): readonly Endpoint[] => [
       const [depths, down, hooks] = await Promise.all([
         queueDepths(ground.store, scope),
         poolsDown(ground, scope.accountId),
-        ground.store.endpoints(scope, ALL),
+        ground.store.endpoints({ ...scope, failing: true }, ALL),
       ])
       const waiting = depths.reduce((n, one) => n + one.due + one.leased + one.waiting, 0)
       const held = depths.reduce((n, one) => n + one.held, 0)
-      const failing = hooks.rows.filter(
-        ({ status, state }) => status === 'enabled' && state.health === 'failing',
-      )
-      const body = { object: 'summary', waiting, held, pools_down: down, webhooks_failing: failing.length }
+      const failing = hooks.rows.length
+      const body = { object: 'summary', waiting, held, pools_down: down, webhooks_failing: failing }
       return { status: 200, body }
     },
   }),

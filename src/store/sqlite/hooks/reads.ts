@@ -12,7 +12,11 @@ import { PLACES, POSTS, REPLAYS, WEBHOOKS } from './tables.js'
 
 const KNOWN = `SELECT ${WEBHOOKS.columns}, ${PLACES.columns},
     (SELECT count(*) FROM posts p WHERE p.endpoint_id = webhooks.id AND p.due_at IS NOT NULL) AS waiting
-  FROM webhooks JOIN webhook_places ON endpoint_id = id`
+  FROM webhooks JOIN webhook_places ON endpoint_id = id WHERE deleted_at IS NULL AND `
+/** Made once: putting it together would cost more than the read. */
+const BY_ID = `${KNOWN}id = ?`
+
+const FAILING = `AND status = 'enabled' AND id IN (SELECT endpoint_id FROM webhook_places WHERE health = 'failing')`
 
 const known = (row: Row): KnownEndpoint => ({
   ...WEBHOOKS.decode(row),
@@ -22,7 +26,7 @@ const known = (row: Row): KnownEndpoint => ({
 
 export const createHookReads = (sql: Statements) => {
   const all = (where: string, ...params: readonly unknown[]): KnownEndpoint[] =>
-    sql(`${KNOWN} WHERE deleted_at IS NULL AND ${where}`)
+    sql(KNOWN + where)
       .all(...params)
       .map(known)
   const posts = (where: string, ...params: readonly unknown[]): PostRow[] =>
@@ -33,11 +37,15 @@ export const createHookReads = (sql: Statements) => {
     ...createPostList(sql),
     endpoint: (accountId: string, id: string): KnownEndpoint | null =>
       all('account_id = ? AND id = ?', accountId, id)[0] ?? null,
-    endpoints({ accountId, workspaceId, mode }: EndpointFilter, page: Page): Rows<KnownEndpoint> {
+    endpoints({ accountId, workspaceId, mode, failing }: EndpointFilter, page: Page): Rows<KnownEndpoint> {
       const where =
         'account_id = ? AND deleted_at IS NULL AND (? IS NULL OR workspace_id = ?) AND (? IS NULL OR mode = ?)'
-      const list = listOf('webhooks', where, [accountId, workspaceId, workspaceId, mode, mode])
-      return pageOf(sql, list, page, (id) => all('id = ?', id)[0] ?? null)
+      const params = [accountId, workspaceId, workspaceId, mode, mode]
+      const list = listOf('webhooks', failing ? `${where} ${FAILING}` : where, params)
+      return pageOf(sql, list, page, (id) => {
+        const row = sql(BY_ID).get(id)
+        return row === undefined ? null : known(row)
+      })
     },
     post: (endpointId: string, id: string): PostRow | null =>
       posts('endpoint_id = ? AND id = ?', endpointId, id)[0] ?? null,

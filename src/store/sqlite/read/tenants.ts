@@ -38,7 +38,7 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
   const one = <T>(table: Readable<T>, where: string, ...params: readonly unknown[]): T | null =>
     reader(table, where)(...params)
   const list = <T>(table: Readable<T>, where: string, params: readonly unknown[], page: Page): Rows<T> =>
-    pageOf(sql, listOf(table.name, where, params), page, (id: string) => one(table, 'id = ?', id))
+    pageOf(sql, listOf(table.name, where, params), page, reader(table, 'id = ?'))
 
   const workspaceById = reader(WORKSPACES, 'id = ? AND account_id = ? AND deleted_at IS NULL')
   const workspaceBySlug = reader(WORKSPACES, 'slug = ? AND account_id = ? AND deleted_at IS NULL')

@@ -35,15 +35,17 @@ const inward = (kind: Kind, value: unknown): unknown =>
 export const table = <T>(name: string, fields: Readonly<Record<keyof T & string, Kind>>): Table<T> => {
   const entries = Object.entries(fields) as [keyof T & string, Kind][]
   const columns = entries.map(([field]) => toColumn(field))
+  const read = entries.map(([field, kind]) => ({ field, kind, column: toColumn(field) }))
   return {
     name,
     columns: columns.join(', '),
     insert: `INSERT INTO ${name} (${columns.join(', ')}, ord) VALUES (${columns.map(() => '?').join(', ')}, ?)`,
     encode: (row) => entries.map(([field, kind]) => outward(kind, row[field])),
-    decode: (row) =>
-      Object.fromEntries(
-        entries.map(([field, kind], i) => [field, inward(kind, row[columns[i] as string])]),
-      ) as T,
+    decode: (row) => {
+      const found: Record<string, unknown> = {}
+      for (const { field, kind, column } of read) found[field] = inward(kind, row[column])
+      return found as T
+    },
     change: (part) => {
       const changed = entries.filter(([field]) => part[field] !== undefined)
       return {
