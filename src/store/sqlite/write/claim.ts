@@ -106,7 +106,8 @@ export const createClaim = (
     const due = sql.due.all(pool, workspace, now, wanted)
     for (const { status, email_id } of due) if (status === 'scheduled') appointments.fallDue(email_id, now)
     served.set(pool, workspace)
-    const free = due.filter((one) => !isHeld(one, workspace, pool, now) && !endSuppressed(one, now))
+    const isEnded = endSuppressed(workspace)
+    const free = due.filter((one) => !isHeld(one, workspace, pool, now) && !isEnded(one, now))
     return { found: due.length, free }
   }
 
