@@ -26,6 +26,8 @@ interface Aged {
   readonly body: number
   readonly created_at: number
   readonly open: number
+  /** It may have tags. */
+  readonly tagged: number
 }
 
 interface CarriedBodies {
@@ -56,7 +58,7 @@ const prepare = ({ db }: WriteContext) => ({
     'DELETE FROM carried_bodies WHERE first = ? AND NOT EXISTS (SELECT 1 FROM bodies WHERE n >= ? AND n <= ?)',
   ),
   bodies: db.prepare<[number, number], Aged>(
-    `SELECT b.n AS at, b.n AS body, e.id, b.created_at, ${OPEN} FROM bodies b CROSS JOIN emails e ON e.id = b.email_id
+    `SELECT b.n AS at, b.n AS body, e.id, b.created_at, 0 AS tagged, ${OPEN} FROM bodies b CROSS JOIN emails e ON e.id = b.email_id
      WHERE b.n >= ? AND b.n < ? ORDER BY b.n LIMIT ${STEP}`,
   ),
   // the number of a body from before may be given to a later mail's: the mail must agree
@@ -64,7 +66,7 @@ const prepare = ({ db }: WriteContext) => ({
     .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
     .pluck(),
   emails: db.prepare<[number, number], Aged>(
-    `SELECT ord AS at, id, created_at, body, ${OPEN} FROM emails WHERE ord >= ? AND ord < ? ORDER BY ord LIMIT ${STEP}`,
+    `SELECT ord AS at, id, created_at, body, instr(lists, '"tags"') > 0 AS tagged, ${OPEN} FROM emails WHERE ord >= ? AND ord < ? ORDER BY ord LIMIT ${STEP}`,
   ),
   dropTags: db.prepare(
     `DELETE FROM tags WHERE (workspace, name, value, email_ord) IN (SELECT e.workspace, json_extract(t.value, '$.name'),
@@ -150,7 +152,7 @@ export const createRetention = (
   const dropEmail = (row: Aged): void => {
     dropBody(row.body, row.id)
     unindex.remove(row.at)
-    sql.dropTags.run(row.at)
+    if (row.tagged === 1) sql.dropTags.run(row.at)
     sql.dropEvents.run(row.at)
     sql.dropReports.run(row.at)
     sql.dropRecipients.run(row.at)

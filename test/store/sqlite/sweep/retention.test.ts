@@ -29,11 +29,18 @@ t.test('a step takes a short time, whatever a mail costs', async (t) => {
   context.order.begin()
   verbs.createAccount({ id: accountId, name: 'test', createdAt: T0 }, beginning)
   const poolId = db.prepare('SELECT id FROM pools WHERE account_id = ?').pluck().get(accountId) as string
-  const mails = Array.from({ length: MAILS }, () =>
-    mailFor({ accountId, workspace, poolId }, { recipients: [toOne('a@b.test', { suppressed: true })] }),
+  const mails = Array.from({ length: MAILS }, (_, i) =>
+    mailFor(
+      { accountId, workspace, poolId },
+      {
+        recipients: [toOne('a@b.test', { suppressed: true })],
+        tags: i % 3 === 0 ? [{ name: 'kind', value: 'receipt' }] : [],
+      },
+    ),
   )
   verbs.accept(toWire({ mails, idempotency: null, now: T0 }))
   context.order.keep()
+  t.equal(db.prepare('SELECT count(*) FROM tags').pluck().get(), 3)
 
   let passed = 0
   // three looks at the clock are a step: at its begin, and after two mails
@@ -50,7 +57,6 @@ t.test('a step takes a short time, whatever a mail costs', async (t) => {
     2 * MAILS,
     'their bodies, then the mails',
   )
-  t.equal(db.prepare('SELECT count(*) FROM emails').pluck().get(), 0)
-  t.equal(db.prepare('SELECT count(*) FROM bodies').pluck().get(), 0)
-  t.equal(db.prepare('SELECT count(*) FROM recipients').pluck().get(), 0)
+  for (const table of ['emails', 'bodies', 'recipients', 'tags', 'events'])
+    t.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
 })
