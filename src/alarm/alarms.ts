@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
-import type { Service } from '../base/service.js'
+import { repeated, type Service } from '../base/service.js'
 import type { EventLog, LogRow } from '../store/port/log.js'
 import { alarmText } from '../store/port/watch/alarms.js'
 import type { AlarmTurn, Watch } from '../store/port/watch/watch.js'
@@ -34,37 +34,27 @@ interface Read {
   readonly isEnd: boolean
 }
 
+/** What comes after `from`, as much as one commit counts. */
+const readFrom = async (store: AlarmsParts['store'], from: string): Promise<Read> => {
+  const rows: LogRow[] = []
+  let mark = from
+  for (let n = 0; n < MOST / PAGE; n++) {
+    const found = await store.follow(COUNTED, mark, PAGE)
+    if (found === 'gone') {
+      mark = (await store.logEnds()).oldest
+      continue
+    }
+    rows.push(...found.rows)
+    mark = found.mark
+    if (found.isEnd) return { rows, mark, isEnd: true }
+  }
+  return { rows, mark, isEnd: false }
+}
+
 export const createAlarms = ({ store, clock, log }: AlarmsParts): Service => {
-  let running: Promise<void> | null = null
-  let stopping = false
-  let wake: () => void = () => {}
   /** On the tick clock. */
   let foldedAt = Number.NEGATIVE_INFINITY
-
-  const pause = (ms: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-
-  const read = async (from: string): Promise<Read> => {
-    const rows: LogRow[] = []
-    let mark = from
-    for (let n = 0; n < MOST / PAGE; n++) {
-      const found = await store.follow(COUNTED, mark, PAGE)
-      if (found === 'gone') {
-        mark = (await store.logEnds()).oldest
-        continue
-      }
-      rows.push(...found.rows)
-      mark = found.mark
-      if (found.isEnd) return { rows, mark, isEnd: true }
-    }
-    return { rows, mark, isEnd: false }
-  }
+  let isFailing = false
 
   const tell = ({ workspaceId: workspace, alarm, raised, hold }: AlarmTurn): void => {
     if (raised === null) log.info({ workspace, alarm }, 'alarm over')
@@ -77,7 +67,8 @@ export const createAlarms = ({ store, clock, log }: AlarmsParts): Service => {
     const { newest } = await store.logEnds()
     const isIdle = clock.tick() - foldedAt >= IDLE_MS
     if (from === newest && !isIdle) return false
-    const { rows, mark, isEnd } = from === null ? { rows: [], mark: newest, isEnd: true } : await read(from)
+    const { rows, mark, isEnd } =
+      from === null ? { rows: [], mark: newest, isEnd: true } : await readFrom(store, from)
     // of a backlog each part is judged by its own time
     const now = isEnd ? clock.now() : (rows.at(-1)?.createdAt ?? clock.now())
     const turns = await store.foldAlarms({ from, to: mark, counts: tally(rows), now })
@@ -86,32 +77,18 @@ export const createAlarms = ({ store, clock, log }: AlarmsParts): Service => {
     return !isEnd
   }
 
-  const run = async (): Promise<void> => {
-    let isFailing = false
-    while (!stopping) {
-      try {
-        const more = await step()
-        isFailing = false
-        if (!more) await pause(clock.tick() - foldedAt < REST_MS ? REST_MS : LOOK_MS)
-      } catch (error) {
-        if (!isFailing && !stopping) log.error({ error: (error as Error).message }, 'alarms not judged')
-        isFailing = true
-        await pause(REST_MS)
-      }
-    }
+  const turn = async (): Promise<number> => {
+    const more = await step()
+    isFailing = false
+    if (more) return 0
+    return clock.tick() - foldedAt < REST_MS ? REST_MS : LOOK_MS
   }
 
-  return {
-    name: 'alarms',
-    async start() {
-      stopping = false
-      running ??= run()
+  return repeated('alarms', turn, {
+    restMs: REST_MS,
+    told({ message }) {
+      if (!isFailing) log.error({ error: message }, 'alarms not judged')
+      isFailing = true
     },
-    async stop() {
-      stopping = true
-      wake()
-      await running
-      running = null
-    },
-  }
+  })
 }

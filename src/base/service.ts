@@ -53,13 +53,14 @@ export const besides = (service: Service, before: () => void): readonly [Service
 }
 
 /**
- * Does the same again and again until it is stopped. `turn` tells how long to rest before the next one, 0 for not at all;
- * what it throws goes to `failed`, unless it was stopped meanwhile.
+ * Does the same again and again until it is stopped, first after `firstMs`. `turn` tells how long to rest before the
+ * next one, 0 for not at all; what it throws goes to `failed`, unless it was stopped meanwhile.
  */
 export const repeated = (
   name: string,
   turn: (isStopping: () => boolean) => Promise<number>,
   failed: { readonly restMs: number; readonly told: (error: Error) => void },
+  firstMs = 0,
 ): Service => {
   let running: Promise<void> | null = null
   let isStopping = false
@@ -81,6 +82,7 @@ export const repeated = (
     }
   }
   const run = async (): Promise<void> => {
+    if (firstMs > 0) await rest(firstMs)
     while (!isStopping) {
       const ms = await taken()
       if (ms > 0 && !isStopping) await rest(ms)

@@ -9,7 +9,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.js'
-import type { Ports } from '../daemon.js'
+import type { Ports } from '../daemon/daemon.js'
 
 const fileIn = ({ data_dir }: Pick<Config, 'data_dir'>): string => join(data_dir, 'listening.json')
 

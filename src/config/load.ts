@@ -2,7 +2,7 @@
  * NAME      load - from file, environment and flags to one frozen Config
  * DESCRIPTION
  *   Flags win over the environment, that over the file, that over the defaults.
- *   The environment is handed in: only daemon.ts and cli/ look at the real one.
+ *   The environment is handed in: only daemon/ and cli/ look at the real one.
  *   Throws ConfigError with every mistake. Relative paths in the file are taken
  *   from the folder of the file, so that every command finds the same data
  *   wherever it is called from.

@@ -6,15 +6,19 @@
  *   no mail waits for it. One that does not stop when told is ended.
  */
 import type { MessagePort, Worker } from 'node:worker_threads'
-import { startThread } from '../base/host/thread.js'
+import { startThread, stopThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
-import type { FollowerStart, FromFollowers, ToFollowers } from './settings.js'
+import type { FollowerStart, FromFollowers } from './settings.js'
 
 const AGAIN_MS = 5_000
 /** Longer than it needs to store where it is; what comes after it, the relay, must not wait for ever. */
 const HALT_MS = 10_000
+const LATE = {
+  ms: HALT_MS,
+  why: `still at work after ${HALT_MS / 1000} s; the next start goes on where it was`,
+}
 
 export interface FollowerParts {
   /** A fresh port to the store, given away to the thread. */
@@ -29,11 +33,6 @@ export const createFollowers = ({ storePort, config, pepper, log }: FollowerPart
   let again: NodeJS.Timeout | null = null
   let isStopping = false
 
-  const hear = (message: FromFollowers): void => {
-    if (message.say !== 'log') return
-    for (const { level, fields, text } of message.lines) log[level](fields, text)
-  }
-
   /** Resolves when it is ready, or has died. */
   const launch = (): Promise<void> =>
     new Promise((resolve) => {
@@ -47,7 +46,8 @@ export const createFollowers = ({ storePort, config, pepper, log }: FollowerPart
       worker = started
       started.on('message', (message: FromFollowers) => {
         if (message.say === 'ready') resolve()
-        else hear(message)
+        else if (message.say === 'log')
+          for (const { level, fields, text } of message.lines) log[level](fields, text)
       })
       started.on('error', (error) => log.error({ error: error.message }, 'followers failed'))
       started.on('exit', () => {
@@ -55,23 +55,6 @@ export const createFollowers = ({ storePort, config, pepper, log }: FollowerPart
         resolve()
         if (!isStopping) again = setTimeout(() => void launch(), AGAIN_MS).unref()
       })
-    })
-
-  const halt = (running: Worker): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        reject(new Error(`still at work after ${HALT_MS / 1000} s; the next start goes on where it was`))
-        void running.terminate()
-      }, HALT_MS)
-      running.once('exit', () => {
-        clearTimeout(late)
-        resolve()
-      })
-      running.on('message', (message: FromFollowers) => {
-        if (message.say === 'stopped') void running.terminate()
-      })
-      const order: ToFollowers = { say: 'stop' }
-      running.postMessage(order)
     })
 
   return {
@@ -82,7 +65,7 @@ export const createFollowers = ({ storePort, config, pepper, log }: FollowerPart
     async stop() {
       isStopping = true
       if (again !== null) clearTimeout(again)
-      if (worker !== null) await halt(worker)
+      if (worker !== null) await stopThread(worker, LATE)
     },
   }
 }

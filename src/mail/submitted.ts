@@ -110,28 +110,27 @@ const hasHighOctet = (raw: Buffer, start: number, end: number): boolean => {
   return false
 }
 
-/** Reads the header section of a submitted message. */
-export const readSubmitted = (message: Uint8Array, loopToken: string | null = null): Submitted => {
-  const raw = asBuffer(message)
-  const section = scanHeader(raw)
+/** The first field of each name, and which of those that may stand once stand again. */
+const firstFields = (fields: readonly Field[]) => {
   const first = new Map<string, Field>()
   const repeated = new Set<string>()
+  for (const field of fields) {
+    const { name } = field
+    if (name === 'received') continue
+    if (!first.has(name)) first.set(name, field)
+    else if (ONCE.has(name)) repeated.add(name)
+  }
+  return { first, repeated: [...repeated] }
+}
+
+/** What the fields say that speak to the gateway. */
+const readControls = (raw: Buffer, fields: readonly Field[]) => {
   const tags: HeaderTag[] = []
   const wishes: string[] = []
   const keys = new Set<string>()
-  let received = 0
   let scheduledAt: Submitted['scheduledAt'] = null
-  let loops = 0
-  for (const field of section.fields) {
+  for (const field of fields) {
     const { name } = field
-    if (name === 'received') {
-      received++
-      if (loopToken !== null && fieldValue(raw, field).includes(loopToken)) loops++
-    } else if (first.has(name)) {
-      if (ONCE.has(name)) repeated.add(name)
-    } else {
-      first.set(name, field)
-    }
     if (!isControlHeader(name)) continue
     const value = decodeWords(fromRaw(fieldValue(raw, field)))
     if (IDEMPOTENCY_FIELDS.includes(name)) keys.add(value)
@@ -141,6 +140,16 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     const text = scheduleIn(name, value)
     if (text !== null && scheduledAt?.field !== SCHEDULE_FIELD) scheduledAt = { field: name, text }
   }
+  const idempotencyKey = keys.size > 1 ? '' : (keys.values().next().value ?? null)
+  return { tags, unheeded: wishes, idempotencyKey, scheduledAt }
+}
+
+/** Reads the header section of a submitted message. */
+export const readSubmitted = (message: Uint8Array, loopToken: string | null = null): Submitted => {
+  const raw = asBuffer(message)
+  const section = scanHeader(raw)
+  const { first, repeated } = firstFields(section.fields)
+  const traces = section.fields.filter(({ name }) => name === 'received')
   const textOf = (name: string): string => {
     const field = first.get(name)
     return field === undefined ? '' : fromRaw(fieldValue(raw, field))
@@ -157,14 +166,11 @@ export const readSubmitted = (message: Uint8Array, loopToken: string | null = nu
     subject: decodeWords(textOf('subject')),
     messageId: textOf('message-id') || null,
     date: textOf('date') || null,
-    tags,
-    unheeded: wishes,
-    idempotencyKey: keys.size > 1 ? '' : (keys.values().next().value ?? null),
-    scheduledAt,
+    ...readControls(raw, section.fields),
     ignoreSuppressions: /^\s*(?:true|yes|1)\s*$/i.test(textOf(IGNORE_SUPPRESSIONS_FIELD)),
-    received,
-    loops,
-    repeated: [...repeated],
+    received: traces.length,
+    loops: loopToken === null ? 0 : traces.filter((one) => fieldValue(raw, one).includes(loopToken)).length,
+    repeated,
     ...scanLineEnds(raw),
     needsSmtpUtf8:
       hasHighOctet(raw, 0, section.end) &&

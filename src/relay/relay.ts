@@ -10,7 +10,7 @@
 import type { MessagePort, Worker } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
 import type { DialSettings } from '../base/dial/settings.js'
-import { startThread } from '../base/host/thread.js'
+import { startThread, stopThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
@@ -119,12 +119,32 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   quiet: isQuiet(parts.log),
 })
 
+/** What the thread tells once a second. */
+type Told = Omit<Extract<FromWorker, { say: 'stats' }>, 'say'>
+
+const outagesOf = ({ outages: store, log }: RelayParts): Outages | null =>
+  store === undefined
+    ? null
+    : new Outages({
+        ...{ store, now: systemClock.now, tick: systemClock.tick },
+        failed: (error) => log.error({ error: error.message }, 'outages not told'),
+      })
+
+/** What the thread tells and this room does not keep. */
+const passOn = (message: FromWorker, { log, rotated, attempted, onDead }: RelayParts): void => {
+  if (message.say === 'log') {
+    for (const { level, fact, fields } of message.lines) log[level](fields, fact)
+  } else if (message.say === 'rotated') {
+    rotated?.(message.was, message.is).catch((error: Error) =>
+      log.error({ error: error.message }, 'refresh token not stored'),
+    )
+  } else if (message.say === 'attempts') attempted?.(message.attempts)
+  else if (message.say === 'dead') onDead?.(message.recipientId, message.refusal)
+}
+
 export const createRelay = (parts: RelayParts): Relay => {
   let worker: Worker | null = null
-  let stats = emptyStats()
-  let upstreams: readonly UpstreamHealth[] = []
-  let pools: readonly PoolHealth[] = []
-  let throttled: readonly SlowDomain[] = []
+  let told: Told = { stats: emptyStats(), upstreams: [], pools: [], throttled: [] }
   let toldAt = Number.NEGATIVE_INFINITY
   let sandbox = parts.sandboxAddress ?? null
   let stopping = false
@@ -133,20 +153,7 @@ export const createRelay = (parts: RelayParts): Relay => {
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
   })
-  const outages =
-    parts.outages === undefined
-      ? null
-      : new Outages({
-          store: parts.outages,
-          now: systemClock.now,
-          tick: systemClock.tick,
-          failed: (error) => parts.log.error({ error: error.message }, 'outages not told'),
-        })
-  const rotated = (was: string, is: string): void => {
-    parts
-      .rotated?.(was, is)
-      .catch((error: Error) => parts.log.error({ error: error.message }, 'refresh token not stored'))
-  }
+  const outages = outagesOf(parts)
   const order = (message: ToWorker): void => worker?.postMessage(message)
 
   const launch = (): Promise<void> =>
@@ -161,19 +168,11 @@ export const createRelay = (parts: RelayParts): Relay => {
       worker = started
       started.on('message', (message: FromWorker) => {
         if (message.say === 'ready') resolve()
-        else if (message.say === 'log') {
-          for (const { level, fact, fields } of message.lines) parts.log[level](fields, fact)
-        } else if (message.say === 'rotated') rotated(message.was, message.is)
-        else if (message.say === 'attempts') parts.attempted?.(message.attempts)
-        else if (message.say === 'dead') parts.onDead?.(message.recipientId, message.refusal)
         else if (message.say === 'stats') {
-          stats = message.stats
-          upstreams = message.upstreams
-          pools = message.pools
-          throttled = message.throttled
+          told = message
           toldAt = performance.now()
-          void outages?.look(upstreams)
-        }
+          void outages?.look(told.upstreams)
+        } else passOn(message, parts)
       })
       started.on('error', (error) => {
         parts.log.error({ error: error.message }, 'relay thread failed')
@@ -188,16 +187,6 @@ export const createRelay = (parts: RelayParts): Relay => {
       })
     })
 
-  const halt = (running: Worker): Promise<void> =>
-    new Promise((resolve) => {
-      if (gone) return resolve()
-      running.once('exit', () => resolve())
-      running.on('message', (message: FromWorker) => {
-        if (message.say === 'stopped') void running.terminate()
-      })
-      order({ say: 'stop' })
-    })
-
   return {
     name: 'relay',
     failed,
@@ -208,16 +197,16 @@ export const createRelay = (parts: RelayParts): Relay => {
       const running = worker
       if (running === null || stopping) return
       stopping = true
-      await halt(running)
+      if (!gone) await stopThread(running)
       worker = null
     },
-    stats: () => ({ ...stats }),
-    upstreams: () => upstreams,
-    pools: () => pools,
+    stats: () => ({ ...told.stats }),
+    upstreams: () => told.upstreams,
+    pools: () => told.pools,
     view() {
       if (performance.now() - toldAt > STALE_MS) return null
-      const known = new Map(upstreams.map((one) => [one.upstreamId, one]))
-      return { upstreams: known, throttled, captures: parts.capture ?? false }
+      const known = new Map(told.upstreams.map((one) => [one.upstreamId, one]))
+      return { upstreams: known, throttled: told.throttled, captures: parts.capture ?? false }
     },
     reload: () => order({ say: 'reload' }),
     wake: () => order({ say: 'wake' }),

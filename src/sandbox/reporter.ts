@@ -44,19 +44,29 @@ const isWanted = ({ kind }: Report, { notify }: Received): boolean => {
   return word === undefined || (notify ?? DEFAULT_NOTIFY).includes(word)
 }
 
+/** Timers that end together. */
+const createTimers = () => {
+  const timers = new Set<NodeJS.Timeout>()
+  return {
+    after(ms: number, act: () => void): void {
+      const timer = setTimeout(() => {
+        timers.delete(timer)
+        act()
+      }, ms)
+      timers.add(timer)
+    },
+    end(): void {
+      for (const timer of timers) clearTimeout(timer)
+      timers.clear()
+    },
+  }
+}
+
 export const createReporter = (options: ReporterOptions, pace: number): Reporter => {
   const { hostname, bounceAddress, log, clock = systemClock } = options
-  const timers = new Set<NodeJS.Timeout>()
+  const timers = createTimers()
   let stopped = false
-
-  const after = (ms: number, act: () => void): void => {
-    const timer = setTimeout(() => {
-      timers.delete(timer)
-      act()
-    }, ms)
-    timers.add(timer)
-  }
-  const wait = (ms: number): Promise<void> => new Promise((resolve) => after(ms, resolve))
+  const wait = (ms: number): Promise<void> => new Promise((resolve) => timers.after(ms, resolve))
 
   const send = async (to: string, raw: Buffer): Promise<void> => {
     for (const pause of [...RETRY, null]) {
@@ -85,7 +95,7 @@ export const createReporter = (options: ReporterOptions, pace: number): Reporter
   return {
     after: (ms, act) => {
       if (ms === 0) act()
-      else after(ms, act)
+      else timers.after(ms, act)
     },
     play(mail, steps) {
       if (mail.sender === '') return
@@ -93,8 +103,7 @@ export const createReporter = (options: ReporterOptions, pace: number): Reporter
     },
     stop() {
       stopped = true
-      for (const timer of timers) clearTimeout(timer)
-      timers.clear()
+      timers.end()
     },
   }
 }

@@ -40,23 +40,27 @@ export interface Sandbox extends Service {
 const LARGEST = 50 * 1024 * 1024
 const MOST_REMEMBERED = 10_000
 
+const SETTINGS = {
+  banner: 'Postern sandbox',
+  disabledCommands: ['AUTH', 'STARTTLS'],
+  authOptional: true,
+  // whoever the doors take as a recipient is one here
+  lenientAddressParsing: true,
+  disableReverseLookup: true,
+  hideDSN: false,
+  hideENHANCEDSTATUSCODES: false,
+  logger: false,
+  size: LARGEST,
+  rejectOversized: true,
+  closeTimeout: 1000,
+}
+
 export const createSandbox = (options: SandboxOptions): Sandbox => {
   const pace = options.pace ?? 1500
   const reporter = createReporter(options, pace)
   const server = new PromptServer({
     name: options.hostname,
-    banner: 'Postern sandbox',
-    disabledCommands: ['AUTH', 'STARTTLS'],
-    authOptional: true,
-    // whoever the doors take as a recipient is one here
-    lenientAddressParsing: true,
-    disableReverseLookup: true,
-    hideDSN: false,
-    hideENHANCEDSTATUSCODES: false,
-    logger: false,
-    size: LARGEST,
-    rejectOversized: true,
-    closeTimeout: 1000,
+    ...SETTINGS,
     onConnect: (_session, callback) => callback(),
     onMailFrom: (_address, _session, callback) => callback(),
     onRcptTo: refusals(),

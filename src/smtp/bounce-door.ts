@@ -58,35 +58,38 @@ const MOST_RECIPIENTS = 100
 const GRACE = 10_000
 const INNER = { host: '127.0.0.1', port: 0, proxy_protocol: false, trusted_proxies: [] }
 
+const addressOf = (server: DoorServer<never> | undefined): ListenAddress => {
+  if (server === undefined) throw new Error('the bounce door is closed')
+  return server.address
+}
+
+const serverOf = (
+  {
+    config: { limits },
+    certificate,
+    listen,
+    clock,
+    log,
+  }: BounceDoorOptions & { certificate: Certificate | null; listen: Listen },
+  rules: Rules<never>,
+  { host, port, proxy_protocol, trusted_proxies }: typeof INNER | Config['bounce'],
+): DoorServer<never> =>
+  new DoorServer<never>({
+    ...{ host, port, proxy_protocol, trusted_proxies, listen, certificate, rules, clock, log },
+    key: 'bounce',
+    tls: certificate === null ? 'none' : 'starttls',
+    versions: VERSIONS.any,
+    client_certificates: false,
+    connections: limits.connections,
+    idle: limits.idle,
+    addresses: new Tally(limits.connections_per_address),
+    isExempt: async () => false,
+  })
+
 export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
-  const { config, clock, log } = options
-  const { connections, connections_per_address, idle } = config.limits
+  const { config, listen = plainListen } = options
   let servers: DoorServer<never>[] = []
   let certificate = options.certificate ?? null
-  const build = (rules: Rules<never>, at: typeof INNER | Config['bounce'], listen: Listen) =>
-    new DoorServer<never>({
-      host: at.host,
-      port: at.port,
-      proxy_protocol: at.proxy_protocol,
-      trusted_proxies: at.trusted_proxies,
-      listen,
-      key: 'bounce',
-      tls: certificate === null ? 'none' : 'starttls',
-      versions: VERSIONS.any,
-      certificate,
-      client_certificates: false,
-      connections,
-      idle,
-      addresses: new Tally(connections_per_address),
-      isExempt: async () => false,
-      rules,
-      clock,
-      log,
-    })
-  const addressOf = (server: DoorServer<never> | undefined): ListenAddress => {
-    if (server === undefined) throw new Error('the bounce door is closed')
-    return server.address
-  }
   return {
     name: 'bounce-door',
     get address() {
@@ -98,8 +101,9 @@ export const createBounceDoor = (options: BounceDoorOptions): BounceDoor => {
     async start() {
       if (servers.length > 0) return
       const rules = bounceRules(options)
-      const fresh = [build(rules, config.bounce, options.listen ?? plainListen)]
-      if (config.bounce.proxy_protocol) fresh.push(build(rules, INNER, plainListen))
+      const fresh = [serverOf({ ...options, certificate, listen }, rules, config.bounce)]
+      if (config.bounce.proxy_protocol)
+        fresh.push(serverOf({ ...options, certificate, listen: plainListen }, rules, INNER))
       for (const server of fresh) {
         await server.open()
         servers.push(server)

@@ -1,7 +1,7 @@
 /**
  * NAME      ports - what the doors ask of the stages below
  * DESCRIPTION
- *   The few verbs of tenant/, submission/ and outcome/ that SMTP needs. daemon.ts
+ *   The few verbs of tenant/, submission/ and outcome/ that SMTP needs. daemon/
  *   hands in the real ones; most tests hand in plain objects.
  */
 import type { Recorded } from '../outcome/report.js'

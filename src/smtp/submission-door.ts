@@ -118,6 +118,17 @@ export const createSubmissionDoor = (options: DoorOptions): SubmissionDoor => {
   }
 }
 
+const submit = async (
+  submission: DoorOptions['submission'],
+  spans: DoorOptions['spans'],
+  login: Login,
+  message: ReturnType<typeof enveloped>,
+): Promise<string> => {
+  if (!spans) return (await submission.submitMessage(login, message)).id
+  const once = (trace: string | null) => submission.submitMessage(login, { ...message, trace })
+  return (await traced(spans, login, message, once)).id
+}
+
 const submissionRules = (
   { config, tenants, submission, clock, log, spans, memory }: DoorOptions & { readonly memory: Budget },
   listener: SubmissionListener,
@@ -162,12 +173,7 @@ const submissionRules = (
   },
   recipient() {},
   async message(envelope, raw, visit) {
-    const { login } = visitorOf(visit)
-    const message = enveloped(envelope, raw, visit)
-    const submit = (trace: string | null) => submission.submitMessage(login, { ...message, trace })
-    const { id } = await (spans
-      ? traced(spans, login, message, submit)
-      : submission.submitMessage(login, message))
+    const id = await submit(submission, spans, visitorOf(visit).login, enveloped(envelope, raw, visit))
     log.debug({ event: 'smtp_accepted', email_id: id, bytes: raw.length })
     return `250 2.6.0 Ok: queued as ${id}`
   },

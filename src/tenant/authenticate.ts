@@ -97,31 +97,35 @@ const chooseWorkspace = async (
   return own
 }
 
+/** The principal of a key that is good now, whose use is noted. */
+const byKey = async (ground: TenantGround, text: string, ip: string | null): Promise<Principal | null> => {
+  const row = await verifyKey(ground, text)
+  if (row === null) return null
+  noteUse(ground, 'key', row, ground.clock.now(), ip)
+  return ofKey(row, ground.perMinute)
+}
+
+const loginOf = async (ground: TenantGround, row: CredentialRow, ip: string): Promise<Login> => {
+  const workspace = await ground.store.workspace(row.accountId, row.workspaceId)
+  if (workspace === null) throw REFUSED()
+  noteUse(ground, 'credential', row, ground.clock.now(), ip)
+  return { workspace, ...ofCredential(row, ground.perMinute) }
+}
+
+/** Counts a failure against its address; throws when there were too many. */
+const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
+  if (ip !== undefined) {
+    failures.check(ip)
+    failures.count(ip)
+  }
+  return REFUSED()
+}
+
 export const createAuthenticate = (ground: TenantGround, failures: Failures): Authenticate => {
   const { store, clock, perMinute } = ground
   const provePassword = createPasswordProof(ground)
 
-  const refuse = (ip: string | undefined): Fault => {
-    if (ip !== undefined) {
-      failures.check(ip)
-      failures.count(ip)
-    }
-    return REFUSED()
-  }
-
-  const byKey = async (text: string, ip: string | null): Promise<Principal | null> => {
-    const row = await verifyKey(ground, text)
-    if (row === null) return null
-    noteUse(ground, 'key', row, clock.now(), ip)
-    return ofKey(row, perMinute)
-  }
-
-  const loginOf = async (row: CredentialRow, ip: string): Promise<Login> => {
-    const workspace = await store.workspace(row.accountId, row.workspaceId)
-    if (workspace === null) throw REFUSED()
-    noteUse(ground, 'credential', row, clock.now(), ip)
-    return { workspace, ...ofCredential(row, perMinute) }
-  }
+  const refuse = (ip: string | undefined): Fault => refusalOf(failures, ip)
 
   return {
     async bearer(token, ip) {
@@ -129,7 +133,7 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
         const live = await verifySession(ground, token)
         if (live !== null) return ofSession(live, perMinute)
       } else {
-        const principal = await byKey(token, ip ?? null)
+        const principal = await byKey(ground, token, ip ?? null)
         if (principal !== null) return principal
       }
       throw refuse(ip)
@@ -137,31 +141,29 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
 
     async password(username, password, ip) {
       if (looksLikeKey(password)) {
-        const principal = await byKey(password, ip)
+        const principal = await byKey(ground, password, ip)
         if (principal === null) throw refuse(ip)
         return { workspace: await chooseWorkspace(ground, principal, username), ...principal }
       }
       const row = await provePassword(username, password, () => failures.check(ip))
-      if (row === null) throw refuse(ip)
-      return loginOf(row, ip)
+      if (row !== null) return loginOf(ground, row, ip)
+      throw refuse(ip)
     },
 
     async range(ip) {
       const row = await credentialOfAddress(ground, ip)
-      return row === null ? null : loginOf(row, ip)
+      return row === null ? null : loginOf(ground, row, ip)
     },
 
     async certificate(fingerprint, ip) {
       const row = await store.credentialByCertificate(fingerprint)
-      return row === null ? null : loginOf(row, ip)
+      return row === null ? null : loginOf(ground, row, ip)
     },
 
-    async stillValid(principal) {
-      if (principal.via === 'key') {
-        const row = await store.key(principal.accountId, principal.id)
-        return row !== null && isCurrent(row, clock.now())
-      }
-      return principal.via === 'credential' && (await store.credential(principal.id)) !== null
+    async stillValid({ via, id, accountId }) {
+      if (via !== 'key') return via === 'credential' && (await store.credential(id)) !== null
+      const row = await store.key(accountId, id)
+      return row !== null && isCurrent(row, clock.now())
     },
   }
 }

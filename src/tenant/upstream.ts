@@ -166,6 +166,27 @@ const loginOf = async (
   return { user, pass, oauth }
 }
 
+/** What a URL may not say, whatever its values mean. */
+const checkUrl = (url: URL, query: Query, tls: string | undefined, wrong: Wrong): void => {
+  if (url.password !== '') {
+    wrong('', 'forbidden', 'must not hold a password: put it in a file and add ?password_file=PATH')
+  }
+  if (url.pathname.length > 1) wrong('', 'format', 'must have no path')
+  for (const name of Object.keys(query)) {
+    if (!KNOWN.includes(name)) wrong(name, 'unknown', `is not known; known are ${KNOWN.join(', ')}`)
+  }
+  if (tls !== undefined && !TLS_MODES.includes(tls as UpstreamTls)) {
+    wrong('tls', 'format', `must be one of ${TLS_MODES.join(', ')}`)
+  }
+  for (const name of Object.keys(NUMBERS)) {
+    if (query[name] !== undefined && !/^\d+(\.\d+)?$/.test(query[name]))
+      wrong(name, 'type', 'must be a number')
+  }
+  const orphan = LOGIN_WORDS.find((word) => query[word] !== undefined)
+  if (orphan !== undefined && url.username === '')
+    wrong(orphan, 'forbidden', 'needs a user name: smtp://user@host')
+}
+
 /** Reads an upstream URL. `readSecret` fetches the content of a password file. */
 export const parseUpstream = async (
   text: string,
@@ -181,25 +202,9 @@ export const parseUpstream = async (
       { field: at, kind: 'format', message: 'must look like smtp://user@host:587?tls=required' },
     ])
   }
-  if (url.password !== '') {
-    wrong('', 'forbidden', 'must not hold a password: put it in a file and add ?password_file=PATH')
-  }
-  if (url.pathname.length > 1) wrong('', 'format', 'must have no path')
   const query = Object.fromEntries(url.searchParams)
-  for (const name of Object.keys(query)) {
-    if (!KNOWN.includes(name)) wrong(name, 'unknown', `is not known; known are ${KNOWN.join(', ')}`)
-  }
   const tls = query.tls ?? (url.protocol === 'smtps:' ? 'implicit' : undefined)
-  if (tls !== undefined && !TLS_MODES.includes(tls as UpstreamTls)) {
-    wrong('tls', 'format', `must be one of ${TLS_MODES.join(', ')}`)
-  }
-  for (const name of Object.keys(NUMBERS)) {
-    if (query[name] !== undefined && !/^\d+(\.\d+)?$/.test(query[name]))
-      wrong(name, 'type', 'must be a number')
-  }
-  const orphan = LOGIN_WORDS.find((word) => query[word] !== undefined)
-  if (orphan !== undefined && url.username === '')
-    wrong(orphan, 'forbidden', 'needs a user name: smtp://user@host')
+  checkUrl(url, query, tls, wrong)
   if (errors.length > 0) throw invalid(errors)
   const number = (name: string): number | undefined =>
     query[name] === undefined ? undefined : Number(query[name])

@@ -31,7 +31,7 @@ const FLOOR: Record<string, number> = {
   dashboard: 5,
   smtp: 5,
   followers: 4.5,
-  'daemon.ts': 6,
+  daemon: 6,
   cli: 7,
 }
 

@@ -159,6 +159,13 @@ const createDispatcher = async (options: DialOptions, resolve: Resolve, timeout:
     : new Agent({ ...common, connect: connectWith(buildConnector, resolve, tls) })
 }
 
+/** Throws when it may not be called; a proxy looks up names by itself, so only addresses are judged there. */
+const judge = async (url: URL, resolve: Resolve, isProxied: boolean): Promise<void> => {
+  if (!isProxied || isIP(hostOf(url)) !== 0) {
+    await resolve(hostOf(url), portOf(url), url.protocol === 'https:')
+  } else if (url.protocol === 'http:') throw forbidden(hostOf(url), 'an address that is called by https only')
+}
+
 export const createDialler = (options: DialOptions): Dialler => {
   const timeout = options.timeoutMs ?? TIMEOUT_MS
   const resolve = createResolve(createJudge(options), options.lookup ?? systemLookup)
@@ -166,19 +173,12 @@ export const createDialler = (options: DialOptions): Dialler => {
   let dispatcher: Promise<Dispatcher> | null = null
   let isClosed = false
 
-  const judged = async (url: URL): Promise<void> => {
-    if (!isProxied || isIP(hostOf(url)) !== 0) {
-      await resolve(hostOf(url), portOf(url), url.protocol === 'https:')
-    } else if (url.protocol === 'http:')
-      throw forbidden(hostOf(url), 'an address that is called by https only')
-  }
-
   return {
     async refusal(text) {
       const url = readTarget(text)
       if (typeof url === 'string') return url
       try {
-        await within(LOOKUP_MS, judged(url))
+        await within(LOOKUP_MS, judge(url, resolve, isProxied))
         return null
       } catch (error) {
         return error instanceof DialError ? error.message : null
@@ -188,30 +188,22 @@ export const createDialler = (options: DialOptions): Dialler => {
     async request({ url: text, method, headers, body, signal }) {
       const url = readTarget(text)
       if (typeof url === 'string') throw new DialError('forbidden', url)
-      if (isProxied) await judged(url)
+      if (isProxied) await judge(url, resolve, isProxied)
       if (isClosed) throw new DialError('stopped', 'this server is stopping')
       dispatcher ??= createDispatcher(options, resolve, timeout)
       const over = AbortSignal.timeout(timeout)
       let status: number | null = null
       try {
-        const answer = await (await dispatcher).request({
-          origin: url.origin,
-          path: `${url.pathname}${url.search}`,
-          method,
-          headers,
-          body,
-          signal: signal === undefined ? over : AbortSignal.any([over, signal]),
-        })
+        const { origin, pathname, search } = url
+        const until = signal === undefined ? over : AbortSignal.any([over, signal])
+        const target = { origin, path: `${pathname}${search}`, method, headers, body, signal: until }
+        const answer = await (await dispatcher).request(target)
         status = answer.statusCode
         return { status, headers: headersOf(answer.headers), body: await readBody(answer.body) }
       } catch (error) {
-        throw causeOf(error, {
-          host: hostOf(url),
-          status,
-          seconds: timeout / 1000,
-          isLate: over.aborted,
-          isStopped: isClosed || signal?.aborted === true,
-        })
+        const isStopped = isClosed || signal?.aborted === true
+        const [host, seconds] = [hostOf(url), timeout / 1000]
+        throw causeOf(error, { host, status, seconds, isLate: over.aborted, isStopped })
       }
     },
 

@@ -23,3 +23,25 @@ export const startThread = (file: URL, options: WorkerOptions): Worker =>
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 4, ...options.resourceLimits },
   })
+
+/** Tells a thread to stop and ends it when it says that it has; rejects with `late` when it has not within that time. */
+export const stopThread = (
+  thread: Worker,
+  late: { readonly ms: number; readonly why: string } | null = null,
+): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer =
+      late &&
+      setTimeout(() => {
+        reject(new Error(late.why))
+        void thread.terminate()
+      }, late.ms)
+    thread.once('exit', () => {
+      if (timer !== null) clearTimeout(timer)
+      resolve()
+    })
+    thread.on('message', ({ say }: { readonly say: string }) => {
+      if (say === 'stopped') void thread.terminate()
+    })
+    thread.postMessage({ say: 'stop' })
+  })

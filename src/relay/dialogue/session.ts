@@ -250,20 +250,16 @@ const logIn = (
     })
   })
 
-const open = async (
+const connectionTo = async (
   target: Target,
   hostname: string,
   timeouts: SetupTimeouts,
   ignoreTls: boolean,
-  patience: Patience,
-): Promise<Session> => {
-  let tls: Awaited<ReturnType<typeof tlsOptions>>
-  try {
-    tls = await tlsOptions(target)
-  } catch (error) {
-    throw new SetupFailure('tls', `certificate file: ${(error as Error).message}`, null)
-  }
-  const connection = new SMTPConnection({
+): Promise<SMTPConnection> => {
+  const tls = await tlsOptions(target).catch((error: Error) => {
+    throw new SetupFailure('tls', `certificate file: ${error.message}`, null)
+  })
+  return new SMTPConnection({
     host: target.host,
     port: target.port,
     name: hostname,
@@ -277,6 +273,16 @@ const open = async (
     socketTimeout: timeouts.greeting + 4 * LOOK_MS,
     tls,
   })
+}
+
+const open = async (
+  target: Target,
+  hostname: string,
+  timeouts: SetupTimeouts,
+  ignoreTls: boolean,
+  patience: Patience,
+): Promise<Session> => {
+  const connection = await connectionTo(target, hostname, timeouts, ignoreTls)
   return new Promise<Session>((resolve, reject) => {
     let loggingIn = false
     let offers: Offers | null = null

@@ -117,6 +117,23 @@ const listRecipients = (message: EnvelopedMessage, { to, cc }: Submitted): reado
   return [...listed.values()]
 }
 
+const traceOf = (
+  { received: { ip, hello, protocol, tls } }: EnvelopedMessage,
+  recipients: readonly NewRecipient[],
+  at: { readonly id: string; readonly host: string; readonly now: number },
+): string =>
+  receivedLine({
+    id: at.id,
+    host: at.host,
+    now: at.now,
+    helo: hello,
+    ip,
+    tls: tls !== null,
+    authenticated: protocol.endsWith('A'),
+    smtpUtf8: protocol.startsWith('UTF8'),
+    recipients: recipients.map(({ address }) => address),
+  })
+
 const toEmail = async (
   ground: SubmissionGround,
   login: Login,
@@ -129,19 +146,7 @@ const toEmail = async (
   const { workspace, mode } = login
   const { submitted } = parts
   const { hostname } = ground.config
-  const { ip, hello, protocol, tls } = message.received
   const id = newId('em', now)
-  const line = receivedLine({
-    helo: hello,
-    ip,
-    host: hostname,
-    id,
-    tls: tls !== null,
-    authenticated: protocol.endsWith('A'),
-    smtpUtf8: protocol.startsWith('UTF8'),
-    recipients: recipients.map(({ address }) => address),
-    now,
-  })
   const textsOf = (wanted: RecipientKind) =>
     listed.filter(({ kind }) => kind === wanted).map(({ text }) => text)
   return {
@@ -164,7 +169,7 @@ const toEmail = async (
       id,
       hostname,
       now,
-      receivedLine: line,
+      receivedLine: traceOf(message, recipients, { id, host: hostname, now }),
       // a key may have the work done again, and then the message must be as it was
       headroom: submitted.idempotencyKey === null && parts.raw === message.raw ? (message.headroom ?? 0) : 0,
     }),
@@ -193,7 +198,7 @@ export const submitMessage = async (
   const { poolId, routes } = current ?? session.workspace
   const workspace = { ...session.workspace, poolId, routes }
   const login: Login = { ...session, workspace }
-  const { mode } = login
+  const place = { workspaceId: workspace.id, mode: login.mode }
   const now = clock.now()
   const parts = read(ground, login, message, now)
   for (const { address } of parts.authors) await demandSender(ground, workspace, address)
@@ -204,27 +209,17 @@ export const submitMessage = async (
       { field: 'body.to', kind: 'too_many', message: `1 to ${most} recipients, found ${listed.length}` },
     ])
   }
-  const key = parts.submitted.idempotencyKey
+  const normals = listed.map(({ normal }) => normal)
+  const { idempotencyKey: key, ignoreSuppressions } = parts.submitted
   const wish =
     key === null
       ? null
-      : {
-          key: checkIdempotencyKey(key),
-          fingerprint: await submissionFingerprint(
-            parts.raw,
-            listed.map(({ normal }) => normal),
-          ),
-        }
-  const answer = await once(store, wish, { workspaceId: workspace.id, mode }, clock.now, async (ticket) => {
+      : { key: checkIdempotencyKey(key), fingerprint: await submissionFingerprint(parts.raw, normals) }
+  const answer = await once(store, wish, place, clock.now, async (ticket) => {
     if (ticket === null) demandOpen(current)
     else await demandActive(ground, workspace)
-    const minded = parts.submitted.ignoreSuppressions ? [] : listed
-    const suppressed = await suppressedOf(
-      ground,
-      { workspaceId: workspace.id, mode },
-      minded.map(({ normal }) => normal),
-      now,
-    )
+    const asked = ignoreSuppressions ? [] : normals
+    const suppressed = await suppressedOf(ground, place, asked, now)
     const recipients = listed.map((one) => newRecipient(one, newRecipientId(now), suppressed, one.dsn))
     const mail = await toEmail(ground, login, message, parts, recipients, listed, now)
     const done = { status: 250, body: mail.id }

@@ -10,18 +10,18 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../base/clock.js'
-import { newId, newRecipientId } from '../../base/id.js'
+import { newId } from '../../base/id.js'
 import type { Log } from '../../base/log.js'
-import type { Service } from '../../base/service.js'
+import { repeated, type Service } from '../../base/service.js'
 import type { Config } from '../../config/config.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
-import { isAscii, parseAddress } from '../../mail/address.js'
+import { parseAddress } from '../../mail/address.js'
 import { composeMessage } from '../../mail/compose.js'
 import type { EventLog, LogRow } from '../../store/port/log.js'
 import type { Queue } from '../../store/port/queue.js'
 import type { Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
-import { routed } from '../route.js'
 import { defaultWorkspace } from './default-workspace.js'
+import { ownMail } from './own-mail.js'
 
 export interface NoticeMailParts {
   readonly store: Pick<EventLog, 'follow' | 'logEnds'> &
@@ -96,49 +96,15 @@ const toEmail = async (parts: NoticeMailParts, row: LogRow, workspace: Workspace
   const to = webhook.notify.flatMap((text) => parseAddress(text) ?? [])
   const subject = `Webhook ${HEADLINES[row.type]}: ${row.data?.endpoint}`
   const parsed = { html: null, text: textOf(row, workspace), headers: { 'Auto-Submitted': 'auto-generated' } }
-  const raw = await composeMessage({
-    messageId,
-    date: now,
-    from: sender,
-    to,
-    cc: [],
-    replyTo: [],
-    subject,
-    attachments: [],
-    ...parsed,
-  })
+  const addressed = { messageId, date: now, from: sender, to, cc: [], replyTo: [], subject, attachments: [] }
   return {
-    id,
-    accountId: workspace.accountId,
-    workspaceId: workspace.id,
-    mode: 'live',
-    source: 'system',
-    from,
-    to: to.map(({ address }) => address),
-    cc: [],
-    bcc: [],
-    replyTo: [],
-    subject,
-    tags: [{ name: 'webhook', value: String(row.data?.webhook_id) }],
-    attachments: [],
-    messageId,
-    scheduledAt: null,
-    createdAt: now,
-    ...routed(
-      workspace,
-      to.map(({ address }) => ({
-        id: newRecipientId(now),
-        address,
-        kind: 'to',
-        suppressed: false,
-        dsn: null,
-      })),
-    ),
-    raw,
-    needsSmtpUtf8: !to.every(({ address }) => isAscii(address)),
+    ...ownMail({
+      ...{ id, messageId, workspace, now, routing: workspace, from, subject },
+      recipients: to.map(({ address }) => ({ address, kind: 'to', dsn: null })),
+      tag: { name: 'webhook', value: String(row.data?.webhook_id) },
+      raw: await composeMessage({ ...addressed, ...parsed }),
+    }),
     content: JSON.stringify(parsed),
-    envid: null,
-    ret: null,
   }
 }
 
@@ -165,12 +131,10 @@ const send = async (parts: NoticeMailParts, row: LogRow): Promise<void> => {
 }
 
 export const createNoticeMails = (parts: NoticeMailParts): Service => {
-  const { store, clock, log, config } = parts
+  const { store, clock, log } = parts
   let mark: string | null = null
-  let timer: NodeJS.Timeout | null = null
-  let round: Promise<void> | null = null
 
-  const readOn = async (): Promise<void> => {
+  const turn = async (): Promise<number> => {
     for (let isEnd = false; !isEnd && parts.accepting(); ) {
       const read = await store.follow({ types: TYPES }, mark, STEP)
       if (read === 'gone') {
@@ -181,25 +145,8 @@ export const createNoticeMails = (parts: NoticeMailParts): Service => {
       mark = read.mark
       isEnd = read.isEnd
     }
+    return LOOK_MS
   }
-
-  const look = (): void => {
-    round ??= readOn()
-      .catch((error: Error) => log.error({ event: 'notice_mail_failed', error: error.message }))
-      .finally(() => {
-        round = null
-      })
-  }
-
-  return {
-    name: 'notice-mail',
-    async start() {
-      if (config.webhook.notify.length > 0) timer ??= setInterval(look, LOOK_MS).unref()
-    },
-    async stop() {
-      if (timer !== null) clearInterval(timer)
-      timer = null
-      await round
-    },
-  }
+  const told = ({ message }: Error): void => log.error({ event: 'notice_mail_failed', error: message })
+  return repeated('notice-mail', turn, { restMs: LOOK_MS, told }, LOOK_MS)
 }

@@ -1,12 +1,43 @@
 /**
- * NAME      own-mail - the services that write mail by themselves
+ * NAME      own-mail - a mail that we write ourselves, as the store takes it
+ * DESCRIPTION
+ *   No key or credential submits it, so it is of nobody's rate and no suppression is looked up when it is made.
  */
-import type { Service } from '../../base/service.js'
-import { createNoticeMails, type NoticeMailParts } from './notice-mail.js'
-import { createSenderDsns, type SenderDsnParts } from './sender-dsn.js'
+import { newRecipientId } from '../../base/id.js'
+import type { NewEmail, NewRecipient } from '../../lifecycle/facts.js'
+import { isAscii } from '../../mail/address.js'
+import type { Routing } from '../../store/port/tenants/routes.js'
+import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
+import { routed } from '../route.js'
 
-/** Reports to senders, and notices to the owners of endpoints. */
-export const createOwnMails = (parts: SenderDsnParts & NoticeMailParts): readonly Service[] => [
-  createSenderDsns(parts),
-  createNoticeMails(parts),
-]
+export interface OwnMail extends Pick<NewEmail, 'id' | 'messageId' | 'from' | 'subject' | 'raw'> {
+  readonly workspace: Pick<WorkspaceRow, 'id' | 'accountId'>
+  readonly routing: Routing
+  readonly recipients: readonly Pick<NewRecipient, 'address' | 'kind' | 'dsn'>[]
+  readonly tag: NewEmail['tags'][number]
+  readonly now: number
+}
+
+export const ownMail = ({ workspace, routing, recipients, tag, now, ...mail }: OwnMail): NewEmail => ({
+  ...mail,
+  accountId: workspace.accountId,
+  workspaceId: workspace.id,
+  mode: 'live',
+  source: 'system',
+  to: recipients.map(({ address }) => address),
+  cc: [],
+  bcc: [],
+  replyTo: [],
+  tags: [tag],
+  attachments: [],
+  scheduledAt: null,
+  createdAt: now,
+  ...routed(
+    routing,
+    recipients.map((one) => ({ ...one, id: newRecipientId(now), suppressed: false })),
+  ),
+  needsSmtpUtf8: !recipients.every(({ address }) => isAscii(address)),
+  content: null,
+  envid: null,
+  ret: null,
+})

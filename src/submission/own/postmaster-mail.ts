@@ -11,18 +11,18 @@
  */
 import type { Clock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
-import { newId, newRecipientId } from '../../base/id.js'
+import { newId } from '../../base/id.js'
 import type { Log } from '../../base/log.js'
 import type { Config } from '../../config/config.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
-import { isAscii, parseAddress } from '../../mail/address.js'
+import { parseAddress } from '../../mail/address.js'
 import { asBuffer, fieldValue, isHeaderTooLarge } from '../../mail/header.js'
 import { formatDate, receivedLine } from '../../mail/received.js'
 import { prepareForRelay, readSubmitted, type Submitted } from '../../mail/submitted.js'
 import type { Queue } from '../../store/port/queue.js'
 import type { Tenants, WorkspaceRow } from '../../store/port/tenants/tenants.js'
-import { routed } from '../route.js'
 import { defaultWorkspace } from './default-workspace.js'
+import { ownMail } from './own-mail.js'
 
 export interface MailToPostmaster {
   /** `postmaster@`, `abuse@` or `fbl@` the bounce domain, as the envelope has it. */
@@ -77,37 +77,15 @@ const toEmail = (
     receivedLine: `Delivered-To: ${to}\r\n${received}`,
     normalize: true,
   })
-  return {
-    id,
-    accountId: workspace.accountId,
-    workspaceId: workspace.id,
-    mode: 'live',
-    source: 'system',
-    from: '<>',
-    to: [address],
-    cc: [],
-    bcc: [],
-    replyTo: [],
-    subject: submitted.subject,
-    tags: [{ name: 'mail_to', value: to.slice(0, to.indexOf('@')).toLowerCase() }],
-    attachments: [],
-    messageId,
-    scheduledAt: null,
-    createdAt: now,
-    ...routed(workspace, [
-      {
-        id: newRecipientId(now),
-        address,
-        kind: 'bcc',
-        suppressed: false,
-        dsn: { notify: 'NEVER', orcpt: null },
-      },
-    ]),
+  const own = ownMail({
+    ...{ id, messageId, workspace, now, routing: workspace, from: '<>', subject: submitted.subject },
+    recipients: [{ address, kind: 'bcc', dsn: { notify: 'NEVER', orcpt: null } }],
+    tag: { name: 'mail_to', value: to.slice(0, to.indexOf('@')).toLowerCase() },
     raw: octets,
-    needsSmtpUtf8: submitted.needsSmtpUtf8 || !isAscii(address),
-    content: null,
-    envid: null,
-    ret: null,
+  })
+  return {
+    ...own,
+    needsSmtpUtf8: submitted.needsSmtpUtf8 || own.needsSmtpUtf8,
     mailFrom: '',
     ignoreSuppressions: true,
   }

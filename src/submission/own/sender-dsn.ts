@@ -16,17 +16,17 @@
  *   empty; recipients of one mail that fail in the same moment share a report.
  */
 import type { Clock } from '../../base/clock.js'
-import { newId, newRecipientId } from '../../base/id.js'
+import { newId } from '../../base/id.js'
 import type { Log } from '../../base/log.js'
-import type { Service } from '../../base/service.js'
+import { repeated, type Service } from '../../base/service.js'
 import type { Config } from '../../config/config.js'
 import type { NewEmail } from '../../lifecycle/facts.js'
-import { isAscii } from '../../mail/address.js'
 import { type DsnRecipient, dsnSubject, writeDsn } from '../../mail/dsn/write.js'
 import type { Queue } from '../../store/port/queue.js'
 import type { PendingDsn, PendingDsnRecipient, SenderDsns } from '../../store/port/sender-dsns.js'
 import type { Tenants } from '../../store/port/tenants/tenants.js'
-import { createRoute, type Route, routed } from '../route.js'
+import { createRoute, type Route } from '../route.js'
+import { ownMail } from './own-mail.js'
 
 export interface SenderDsnParts {
   readonly store: SenderDsns & Pick<Queue, 'accept' | 'body'> & Pick<Tenants, 'workspace' | 'pool'>
@@ -62,22 +62,18 @@ const toRecipient = (pending: PendingDsn, one: PendingDsnRecipient, lifetime: nu
   retryUntil: pending.action === 'delayed' ? one.queuedAt + lifetime : null,
 })
 
-const toEmail = async (
-  parts: SenderDsnParts,
-  route: Route,
+/** The report's octets. */
+const reportOf = async (
+  { store, config }: SenderDsnParts,
   pending: PendingDsn,
-): Promise<NewEmail | null> => {
-  const { store, config, clock } = parts
-  const workspace = await store.workspace(pending.accountId, pending.workspaceId)
-  if (workspace === null) return null
-  const now = clock.now()
-  const id = newId('em', now)
-  const messageId = `<${id}@${config.hostname}>`
+  messageId: string,
+  now: number,
+): Promise<Uint8Array> => {
   // what may not travel without TLS is not sent around whole (RFC 8689, section 5)
   const mayBeWhole = pending.ret === 'FULL' && !pending.requireTls && pending.size <= LARGEST_RETURNED
   const whole = pending.action === 'failed' && mayBeWhole
   const { subject } = pending
-  const raw = writeDsn({
+  return writeDsn({
     messageId,
     hostname: config.hostname,
     now,
@@ -88,39 +84,32 @@ const toEmail = async (
     recipients: pending.recipients.map((one) => toRecipient(pending, one, config.relay.lifetime)),
     original: { messageId: pending.messageId, subject, raw: await store.body(pending.emailId), whole },
   })
-  const recipient = {
-    id: newRecipientId(now),
-    address: pending.mailFrom,
-    kind: 'to',
-    suppressed: false,
-    // a report on a report is nobody's wish (RFC 3461, section 6.2)
-    dsn: { notify: 'NEVER', orcpt: null },
-  } as const
+}
+
+const toEmail = async (
+  parts: SenderDsnParts,
+  route: Route,
+  pending: PendingDsn,
+): Promise<NewEmail | null> => {
+  const { accountId, workspaceId, mode, action, mailFrom, requireTls } = pending
+  const { hostname } = parts.config
+  const workspace = await parts.store.workspace(accountId, workspaceId)
+  if (workspace === null) return null
+  const now = parts.clock.now()
+  const id = newId('em', now)
+  const messageId = `<${id}@${hostname}>`
   return {
-    id,
-    accountId: pending.accountId,
-    workspaceId: pending.workspaceId,
-    mode: pending.mode,
-    source: 'system',
-    from: `Mail Delivery System <MAILER-DAEMON@${config.hostname}>`,
-    to: [pending.mailFrom],
-    cc: [],
-    bcc: [],
-    replyTo: [],
-    subject: dsnSubject(pending.action, subject),
-    tags: [{ name: DSN_TAG, value: pending.emailId }],
-    attachments: [],
-    messageId,
-    scheduledAt: null,
-    createdAt: now,
-    ...routed(await route(workspace, pending.mode), [recipient]),
-    raw,
-    needsSmtpUtf8: !isAscii(pending.mailFrom),
-    content: null,
-    envid: null,
-    ret: null,
-    mailFrom: '',
-    requireTls: pending.requireTls,
+    ...ownMail({
+      ...{ id, messageId, workspace, now },
+      routing: await route(workspace, mode),
+      // a report on a report is nobody's wish (RFC 3461, section 6.2)
+      recipients: [{ address: mailFrom, kind: 'to', dsn: { notify: 'NEVER', orcpt: null } }],
+      from: `Mail Delivery System <MAILER-DAEMON@${hostname}>`,
+      subject: dsnSubject(action, pending.subject),
+      tag: { name: DSN_TAG, value: pending.emailId },
+      raw: await reportOf(parts, pending, messageId, now),
+    }),
+    ...{ mode, mailFrom: '', requireTls },
   }
 }
 
@@ -152,24 +141,10 @@ const sendPending = async (parts: SenderDsnParts, route: Route, before: number):
 export const createSenderDsns = (parts: SenderDsnParts): Service => {
   const { clock, log, every = EVERY_MS } = parts
   const route = createRoute(parts.store)
-  let timer: NodeJS.Timeout | null = null
-  let round: Promise<void> | null = null
-  const look = (): void => {
-    round ??= sendPending(parts, route, clock.now() - every)
-      .catch((error: Error) => log.error({ event: 'sender_dsn_failed', error: error.message }))
-      .finally(() => {
-        round = null
-      })
+  const turn = async (): Promise<number> => {
+    await sendPending(parts, route, clock.now() - every)
+    return every
   }
-  return {
-    name: 'sender-dsn',
-    async start() {
-      timer ??= setInterval(look, every).unref()
-    },
-    async stop() {
-      if (timer !== null) clearInterval(timer)
-      timer = null
-      await round
-    },
-  }
+  const told = ({ message }: Error): void => log.error({ event: 'sender_dsn_failed', error: message })
+  return repeated('sender-dsn', turn, { restMs: every, told }, every)
 }

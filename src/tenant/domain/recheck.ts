@@ -39,20 +39,19 @@ export const nextCheckAt = (row: DomainRow, every: number): number => {
   return checkedAt + Math.min(every, Math.max(soon, (checkedAt - since) / 4))
 }
 
+/** `missedAt`: when a look missed the records of a verified domain, which another one has to confirm. */
+const isDue = (row: DomainRow, missedAt: number | undefined, every: number, now: number): boolean => {
+  if (missedAt !== undefined) return now - missedAt >= Math.min(CONFIRM_MS, every) || missedAt > now
+  // a check from the future was made by a clock that was wrong
+  return now >= nextCheckAt(row, every) || (row.checkedAt ?? 0) > now
+}
+
 export const createDomainRecheck = (ground: DomainGround, parts: RecheckParts): Service => {
   const { lookup, every, log } = parts
-  const confirm = Math.min(CONFIRM_MS, every)
   /** Verified domains whose records one look has missed, and when. */
   const missed = new Map<string, number>()
   let timer: NodeJS.Timeout | null = null
   let isLooking = false
-
-  const isDue = (row: DomainRow, now: number): boolean => {
-    const missedAt = missed.get(row.id)
-    if (missedAt !== undefined) return now - missedAt >= confirm || missedAt > now
-    // a check from the future was made by a clock that was wrong
-    return now >= nextCheckAt(row, every) || (row.checkedAt ?? 0) > now
-  }
 
   const look = async (row: DomainRow): Promise<void> => {
     const records = await lookUp(row, lookup)
@@ -76,7 +75,7 @@ export const createDomainRecheck = (ground: DomainGround, parts: RecheckParts): 
       const now = ground.clock.now()
       const all = await ground.store.allDomains()
       for (const id of missed.keys()) if (!all.some((row) => row.id === id)) missed.delete(id)
-      const due = all.filter((row) => isDue(row, now))
+      const due = all.filter((row) => isDue(row, missed.get(row.id), every, now))
       for (const row of due.slice(0, MOST)) if (timer !== null) await look(row)
     } catch (error) {
       if (timer !== null) log.error({ error: (error as Error).message }, 'domains not checked')

@@ -25,41 +25,42 @@ export interface Reading {
   look(posters: readonly Poster[]): Promise<boolean>
 }
 
+/** What it had not read is gone: it goes on from what is left, and its owner is told. */
+const skipLost = async (ground: Ground, poster: Poster): Promise<void> => {
+  const { oldest } = await ground.store.logEnds()
+  const since = ground.signMark(oldest, poster.endpoint.accountId)
+  poster.jump(oldest)
+  await tell(ground, 'webhook.exhausted', poster.endpoint, { count: null, since })
+}
+
+/** One reading for all that are at the end of the log, from `head` on; where the next one begins. */
+const readHead = async (
+  { store }: Ground,
+  head: string | null,
+  posters: readonly Poster[],
+): Promise<{ readonly head: string | null; readonly isMore: boolean }> => {
+  const present = posters.filter(({ isAtHead }) => isAtHead)
+  if (present.length === 0 || head === null) return { head: null, isMore: false }
+  const read = await store.follow(null, head, AT_HEAD)
+  if (read === 'gone') {
+    // not while somebody follows it; whoever does finds its own way
+    for (const poster of present) poster.isAtHead = false
+    return { head: null, isMore: true }
+  }
+  for (const poster of present) poster.offer(read.rows, read.mark, read.isEnd)
+  return { head: read.mark, isMore: !read.isEnd }
+}
+
 export const createReading = (ground: Ground): Reading => {
-  const { store, clock, signMark } = ground
+  const { store, clock } = ground
   let head: string | null = null
   let next = 0
-
-  const readHead = async (posters: readonly Poster[]): Promise<boolean> => {
-    const present = posters.filter(({ isAtHead }) => isAtHead)
-    if (present.length === 0 || head === null) {
-      head = null
-      return false
-    }
-    const read = await store.follow(null, head, AT_HEAD)
-    if (read === 'gone') {
-      // not while somebody follows it; whoever does finds its own way
-      head = null
-      for (const poster of present) poster.isAtHead = false
-      return true
-    }
-    head = read.mark
-    for (const poster of present) poster.offer(read.rows, read.mark, read.isEnd)
-    return !read.isEnd
-  }
-
-  const skipLost = async (poster: Poster): Promise<void> => {
-    const { oldest } = await store.logEnds()
-    const since = signMark(oldest, poster.endpoint.accountId)
-    poster.jump(oldest)
-    await tell(ground, 'webhook.exhausted', poster.endpoint, { count: null, since })
-  }
 
   /** One reading of one that is behind; true when it is still. */
   const readOn = async (poster: Poster): Promise<boolean> => {
     const read = await store.follow(filterOf(poster.endpoint), poster.readMark, Math.min(poster.room, BEHIND))
     if (read === 'gone') {
-      await skipLost(poster)
+      await skipLost(ground, poster)
       return true
     }
     poster.offer(read.rows, read.mark, read.isEnd)
@@ -71,7 +72,9 @@ export const createReading = (ground: Ground): Reading => {
 
   return {
     async look(posters) {
-      let isMore = await readHead(posters)
+      const read = await readHead(ground, head, posters)
+      head = read.head
+      let { isMore } = read
       const behind = posters.filter(({ isAtHead, room }) => !isAtHead && room > 0)
       const end = clock.tick() + SHARE_MS
       for (let n = 0; n < behind.length; n++) {

@@ -1,0 +1,299 @@
+/**
+ * NAME      build - the wiring
+ * DESCRIPTION
+ *   The only file that knows every folder: it makes each part of the daemon and hands it what it needs of the others.
+ */
+import { systemClock } from '../base/clock.js'
+import { readCrashPoint } from '../base/crash-point.js'
+import { dialSettings } from '../base/dial/settings.js'
+import type { DiskWatch } from '../base/disk.js'
+import { Budget } from '../base/host/budget.js'
+import type { Notifier } from '../base/host/systemd.js'
+import type { Listen } from '../base/listen.js'
+import type { Log } from '../base/log.js'
+import { findSpans } from '../base/observe/trace.js'
+import { besides, type Service } from '../base/service.js'
+import type { Config } from '../config/config.js'
+import { type Marks, marksOf } from '../config/reload.js'
+import { createSite } from '../dashboard/lazy.js'
+import { createFollowers } from '../followers/followers.js'
+import { createHttp, type Http } from '../http/http.js'
+import { relayState } from '../http/live-upstream.js'
+import { createManagement, type Management } from '../http/management.js'
+import { certificateMetric } from '../http/measure/certificate.js'
+import { diskMetric, diskText, watchDisk } from '../http/measure/disk.js'
+import { FlowMetrics } from '../http/measure/flow.js'
+import { relayMetrics } from '../http/measure/relay.js'
+import { ReportMetrics } from '../http/measure/reports.js'
+import { statisticsMetrics } from '../http/measure/statistics.js'
+import { clockMetric, incidentMetrics, writerMetrics } from '../http/measure/store.js'
+import { askThrough } from '../http/wire/inject.js'
+import { type Certificate, loadCertificate } from '../keys/certificate.js'
+import { loadPepper } from '../keys/pepper.js'
+import { returnPathKeys } from '../keys/return-path.js'
+import type { Rule } from '../mail/report/category.js'
+import { createIntake } from '../outcome/intake.js'
+import { rulesIn } from '../outcome/rules.js'
+import { logIncident, suppressLater } from '../outcome/suppress.js'
+import { createRelay, type Relay } from '../relay/relay.js'
+import type { CrashPoint } from '../relay/settings.js'
+import { attemptSpans } from '../relay/span.js'
+import { createSandbox } from '../sandbox/sandbox.js'
+import { type BounceDoor, createBounceDoor } from '../smtp/bounce-door.js'
+import { createSubmissionDoor, type SubmissionDoor } from '../smtp/submission-door.js'
+import { shareStore } from '../store/open.js'
+import type { Store } from '../store/port/store.js'
+import { createUpkeep } from '../store/upkeep.js'
+import { createJobRunner } from '../submission/bulk/runner.js'
+import { createNoticeMails } from '../submission/own/notice-mail.js'
+import { createToPostmaster } from '../submission/own/postmaster-mail.js'
+import { createSenderDsns } from '../submission/own/sender-dsn.js'
+import { createSubmission } from '../submission/submission.js'
+import { ensureAccount } from '../tenant/account.js'
+import { txtLookup } from '../tenant/domain/check.js'
+import { createSenderAllowed } from '../tenant/domain/domain.js'
+import { createDomainRecheck } from '../tenant/domain/recheck.js'
+import type { TenantGround } from '../tenant/principal.js'
+import { createTenants } from '../tenant/tenants.js'
+
+export interface DaemonOptions {
+  readonly config: Config
+  readonly log: Log
+  readonly version: string
+  /** `dev` sends every mail to the sandbox, whatever its pool. */
+  readonly mode: 'serve' | 'dev'
+  /** Reads the configuration again for SIGHUP; throws when it is bad. */
+  readonly reload: (() => Config) | null
+  /** Where lifecycle is reported; by default nowhere. */
+  readonly notifier?: Notifier
+  /** How listeners get their sockets; by default they are bound. */
+  readonly listen?: Listen | undefined
+}
+
+/** What is true of the daemon at the moment; every part that asks gets the same answer. */
+export interface State {
+  /** Replaced by SIGHUP; only the settings that reload.ts calls live are read from here. */
+  config: Config
+  /** What `bounce.rules_file` holds; read again by SIGHUP. */
+  rules: readonly Rule[]
+  certificate: Certificate
+  /** The settings that are in force, wherever a restart would change them. */
+  inForce: Marks
+  phase: 'starting' | 'running' | 'draining'
+}
+
+export interface Parts {
+  readonly store: Store
+  readonly ground: TenantGround
+  readonly state: State
+  readonly relay: Relay
+  readonly http: Http
+  readonly door: SubmissionDoor
+  readonly bounce: BounceDoor
+  readonly management: Management
+  /** In the order of starting. */
+  readonly services: readonly Service[]
+}
+
+interface Observed {
+  readonly disk: DiskWatch
+  readonly flow: FlowMetrics
+  readonly relay: Relay
+  readonly reported: ReportMetrics
+  /** Attempts of the last run whose end nobody knows. */
+  readonly ambiguous: number
+}
+
+/** Health and metrics; it also logs what became of mail. */
+const observe = (store: Store, options: DaemonOptions, state: State, observed: Observed): Management => {
+  const { config, log, listen } = options
+  const { disk, flow, relay, ambiguous, reported } = observed
+  store.onSettled((settled) => {
+    flow.note(settled, systemClock.now())
+    for (const { emailId: email, recipientId: recipient, from, to, applied } of settled)
+      if (applied && options.mode === 'serve') log.info({ email, recipient, from, to }, 'settled')
+  })
+  return createManagement({
+    config,
+    store,
+    listen,
+    draining: () => state.phase === 'draining',
+    checks: {
+      migrations: () => 'ok', // open() migrated, or refused
+      listeners: () => (state.phase === 'starting' ? 'starting: not all of them are open yet' : 'ok'),
+      disk: () => (disk.isLow ? diskText(state.config, disk.free ?? 0) : 'ok'),
+    },
+    status: () => ({
+      certificate: { fingerprint: state.certificate.fingerprint, expires_at: state.certificate.expiresAt },
+      // of dev they are its own
+      settings: options.mode === 'serve' ? state.inForce : null,
+    }),
+    wake: relay.wake,
+    upstreams: () => relayState(relay.upstreams(), relay.view(), systemClock.now()),
+    metrics: async () => [
+      clockMetric(await store.clockLead(systemClock.now())),
+      ...(await statisticsMetrics(store, systemClock.now())),
+      ...(await incidentMetrics(store)),
+      ...flow.metrics(),
+      ...reported.metrics(),
+      ...relayMetrics(relay, ambiguous),
+      ...writerMetrics(store.load()),
+      diskMetric(disk),
+      certificateMetric(state.certificate.expiresAt),
+    ],
+  })
+}
+
+const groundOf = (store: Store, config: Config, pepper: Buffer): TenantGround => ({
+  store,
+  pepper,
+  clock: systemClock,
+  perMinute: config.rate_limit.per_minute,
+  authFailures: config.rate_limit.auth_failures,
+  sessions: config.identity.session,
+})
+
+/** What the parts share. */
+const shareParts = async (store: Store, options: DaemonOptions) => {
+  const { config, log, listen } = options
+  const clock = systemClock
+  const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
+  const ground = groundOf(store, config, pepper)
+  const { id: accountId } = await ensureAccount(ground)
+  const certificate = await loadCertificate(config)
+  const rules = rulesIn(config.bounce.rules_file)
+  const state: State = { config, rules, certificate, inForce: marksOf(config), phase: 'starting' }
+  const disk = watchDisk(() => state.config, log)
+  const spans = await findSpans(options.version)
+  // draining is the doors' business: they take nothing new, and what is coming in is finished
+  let broken = false
+  void store.broken.then(() => {
+    broken = true
+  })
+  return {
+    ...{ store, options, config, log, clock, pepper, ground, accountId, certificate, state, disk, spans },
+    accepting: (): boolean => !disk.isLow && !broken,
+    keys: returnPathKeys(config.data_dir, pepper),
+    begun: logIncident(log),
+    /** For whatever takes mail in. */
+    doors: { config, clock, log, listen, spans, memory: new Budget(config.limits.memory) },
+  }
+}
+
+type Shared = Awaited<ReturnType<typeof shareParts>>
+
+const buildBounceDoor = (shared: Shared, reported: ReportMetrics): BounceDoor => {
+  const { store, config, clock, log, keys, state, begun, doors, accountId, accepting, certificate } = shared
+  const { lifetime } = config.relay
+  const intake = createIntake(
+    { store, keys, clock, rules: () => state.rules, lifetime, domain: config.bounce.domain, begun },
+    (made) => {
+      reported.note(made)
+      const { kind, tier, emailId: email, recipientId: recipient, status, suppressed, did } = made
+      log.info({ kind, tier, email, recipient, status, suppressed, did }, 'report')
+    },
+  )
+  const toPostmaster = createToPostmaster({ ...doors, store, accountId, accepting })
+  return createBounceDoor({ ...doors, ...intake, certificate, toPostmaster })
+}
+
+const buildRelay = ({
+  store,
+  options,
+  config,
+  clock,
+  log,
+  keys,
+  pepper,
+  state,
+  spans,
+  begun,
+}: Shared): Relay =>
+  createRelay({
+    queuePort: () => shareStore(store),
+    config,
+    log,
+    keys,
+    pepper,
+    rules: state.rules,
+    ...{ dial: dialSettings(config), rotated: store.rotateToken },
+    capture: options.mode === 'dev',
+    outages: options.mode === 'serve' ? store : undefined,
+    crashAt: (readCrashPoint(process.env.POSTERN_CRASH_AT)?.name ?? null) as CrashPoint | null,
+    attempted: spans === null ? undefined : attemptSpans(spans, (emailId) => store.trace(emailId)),
+    onDead: suppressLater({ store, clock, begun, log }),
+  })
+
+const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
+  const { store, options, config, clock, log, pepper, ground, accountId, certificate, doors } = shared
+  const { accepting, spans } = shared
+  const tenants = createTenants(ground)
+  const submission = createSubmission({
+    ...{ store, config, clock, accepting, spans },
+    senderAllowed: createSenderAllowed(store),
+    accepted: (mails) => flow.accepted(mails),
+  })
+  const door = createSubmissionDoor({ ...doors, certificate, tenants, submission })
+  const tls = config.http.tls ? certificate : null
+  const site = createSite({
+    ask: askThrough((request) => http.inject(request)),
+    follow: (session, { after, address }) => http.follow(session, after, address),
+    baseUrl: () => http.baseUrl,
+    addressOf: ({ app }) => app.address,
+    ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
+    ...{ tenant: ground, accountId, identity: config.identity, isTls: tls !== null },
+    provePerson: tenants.provePerson,
+  })
+  const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })
+  return { submission, door, http }
+}
+
+/** What works on the store by itself, beside the mail that comes and goes. */
+const buildFollowers = ({ store, config, clock, log, pepper, state, accepting }: Shared) => {
+  const own = { store, config, clock, log, accepting }
+  return {
+    upkeep: createUpkeep({
+      ...{ store, retention: () => state.config.retention, log, clock, retry: config.relay.retry },
+    }),
+    own: [
+      createFollowers({ storePort: () => shareStore(store), config, pepper, log }),
+      createSenderDsns(own),
+      ...(config.webhook.notify.length > 0 ? [createNoticeMails(own)] : []),
+    ],
+  }
+}
+
+/** `ambiguous`: attempts of the last run whose end nobody knows. */
+export const build = async (store: Store, options: DaemonOptions, ambiguous: number): Promise<Parts> => {
+  const shared = await shareParts(store, options)
+  const { config, clock, log, ground, state, disk } = shared
+  const flow = new FlowMetrics()
+  const reported = new ReportMetrics()
+  const bounce = buildBounceDoor(shared, reported)
+  const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.innerAddress })
+  const relay = buildRelay(shared)
+  const { submission, door, http } = buildDoors(shared, relay, flow)
+  const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
+  // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
+  const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
+  const { recheck: every, resolver } = config.domains
+  const recheck = createDomainRecheck({ ...ground, store }, { lookup: txtLookup(resolver), every, log })
+  const { upkeep, own } = buildFollowers(shared)
+  const services = [
+    // first up and last gone, so that it can tell
+    management,
+    disk,
+    upkeep,
+    bounce,
+    sandbox,
+    launching,
+    ...own,
+    createJobRunner({ store, submission, clock, log }),
+    // of dev nothing leaves the machine
+    ...(options.mode === 'serve' ? [recheck] : []),
+    door,
+    http,
+    launched,
+  ]
+  return { store, ground, state, relay, http, door, bounce, management, services }
+}
