@@ -8,12 +8,13 @@ export const PRINT = `
   @page { margin: 16mm 14mm; }
   body { font-size: 9.5pt; line-height: 13pt; }
   .app, .mail { display: block; }
-  .bar, .rail, .actions, .tabs, .crumb, .skip, .view, .filters, .pager, .foot, .bulk, .live-state, .fresh, .noprint { display: none !important; }
+  .bar, .rail, .actions, .tabs, .skip, .view, .filters, .pager, .foot, .bulk, .live-state, .fresh, .noprint { display: none !important; }
   main { max-width: none; padding: 0; }
   details::details-content { content-visibility: visible !important; height: auto !important; }
   .rcpt, .tl > li, .note, tr { break-inside: avoid; }
   h2, h3, .rcpt > summary { break-after: avoid; }
-  .rcpt > summary::before { content: none !important; }
+  /* its place in the grid stays */
+  .rcpt > summary::before { visibility: hidden; }
   .pre, .st, .note { background: none !important; }
   .pre, .note { border: 1px solid #bbb; }
   .st { padding-inline: 0 !important; }

@@ -85,6 +85,7 @@ t.test('a viewer gets what /v1 gives to viewers; a stranger is asked who it is',
     'refused on sending',
   )
   t.equal((await viewer.request('GET', '/live')).status, 403, 'events tell subjects')
+  t.notMatch((await viewer.visit('/')).html, /data-(live|refresh)/, 'and no page asks for them')
   t.equal((await postern.api('GET', '/v1/events/stream', token)).status, 403)
   const order = { action: 'cancel', q: 'subject:secret', reason: 'why' }
   const job = await postern.api('POST', '/v1/emails/bulk', session, order)
