@@ -11,7 +11,7 @@ import { Postern } from '../parts/postern.js'
 import { accept } from './events.js'
 import { atMost } from './goals.js'
 import { percentile as at, median, now, sleep } from './load.js'
-import { fill, swell } from './pages.js'
+import { fill, swell } from './stored/pages.js'
 
 const VIEWS = 200
 const BROWSERS = 50

@@ -26,7 +26,13 @@ const ask = (
   })
 
 /** Mails a second; no more than `pace` of them. */
-export const accept = async (url: string, key: string, count: number, pace: number): Promise<number> => {
+export const accept = async (
+  url: string,
+  key: string,
+  count: number,
+  pace: number,
+  took: (ms: number) => void = () => {},
+): Promise<number> => {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
   const began = now()
   let next = 0
@@ -41,7 +47,9 @@ export const accept = async (url: string, key: string, count: number, pace: numb
         subject: `Receipt ${n}`,
         text: 'Thank you.',
       }
+      const asked = now()
       const answer = await ask(agent, `${url}/v1/emails`, key, JSON.stringify(mail))
+      took(now() - asked)
       answer.resume()
       if (answer.statusCode !== 202) throw new Error(`${url} answered ${answer.statusCode}`)
     }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|memory|fleet|attack|events|dashboard
+ * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard
  *                    --rows 100000 --queued 20000 --further 100000]`
  * Postern beside Postfix (mail) and beside a bare hapi route (HTTP), interleaved
  * in one run on one machine, with fresh instances for every figure. Quote the
@@ -16,7 +16,8 @@ import { httpBench } from './http.js'
 import { mailBench } from './mail.js'
 import { memoryBench } from './memory.js'
 import { numberOf, readOptions } from './options.js'
-import { pagesBench } from './pages.js'
+import { keptBench } from './stored/kept.js'
+import { pagesBench } from './stored/pages.js'
 
 const options = readOptions(process.argv.slice(2))
 const runs = numberOf(options, 'runs', 3)
@@ -33,6 +34,7 @@ if (wanted('events')) await eventsBench(runs, count)
 if (wanted('dashboard')) await dashboardBench(runs, count, numberOf(options, 'rows', 100_000))
 if (wanted('attack')) await attackBench(runs, count)
 if (wanted('pages')) await pagesBench(numberOf(options, 'rows', 100_000))
+if (wanted('kept')) await keptBench(count * 5)
 if (why === null && wanted('memory')) {
   const further = options.further === undefined ? 0 : numberOf(options, 'further', 100_000)
   await memoryBench(numberOf(options, 'queued', 20_000), further)

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import t from 'tap'
-import { fill } from '../../bench/pages.js'
+import { fill } from '../../bench/stored/pages.js'
 import { signedIn } from '../../parts/browser.js'
 import { Postern } from '../../parts/postern.js'
 

@@ -2,18 +2,22 @@
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import type { Database as Connection } from 'better-sqlite3'
-import { newId, newRecipientId } from '../../src/base/id.js'
-import { Database } from '../../src/store/sqlite/driver.js'
-import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { Postern } from '../parts/postern.js'
-import { mailFor, toOne } from '../store/fixture.js'
-import { atMost } from './goals.js'
-import { now, percentile } from './load.js'
+import { newId, newRecipientId } from '../../../src/base/id.js'
+import { Database } from '../../../src/store/sqlite/driver.js'
+import { openSqliteStore } from '../../../src/store/sqlite/open.js'
+import { after, dayStart } from '../../../src/store/sqlite/order/ord.js'
+import { Postern } from '../../parts/postern.js'
+import { mailFor, toOne } from '../../store/fixture.js'
+import { atMost } from '../goals.js'
+import { now, percentile } from '../load.js'
 
 const FEW = 1_000
 const AT_ONCE = 200
 const REQUESTS = 500
-const LATER = 365 * 86_400_000
+const DAY = 86_400_000
+const LATER = 365 * DAY
+/** Less than mail is kept by default. */
+const SPAN = 80 * DAY
 
 /** Adds scheduled mails, which lie still, to a daemon that is stopped. */
 export const fill = async (postern: Postern, count: number): Promise<void> => {
@@ -41,14 +45,16 @@ export const fill = async (postern: Postern, count: number): Promise<void> => {
 type Row = Record<string, unknown>
 
 const inserter = (db: Connection, table: string, row: Row): ((changed: Row) => unknown) => {
-  const names = Object.keys(row)
+  // columns that SQLite makes are hidden ones
+  const columns = db.pragma(`table_xinfo(${table})`) as { name: string; hidden: number }[]
+  const names = columns.filter(({ hidden }) => hidden === 0).map(({ name }) => name)
   const sql = db.prepare(
     `INSERT INTO ${table} (${names.join()}) VALUES (${names.map((name) => `@${name}`).join()})`,
   )
   return (changed) => sql.run({ ...row, ...changed })
 }
 
-/** Many more like the newest, older than all: rows of the lists and of the queue, without bodies and events. */
+/** Many more like the newest, over the days before: rows of the lists and of the queue, without bodies and events. */
 export const swell = (postern: Postern, count: number): void => {
   const db = new Database(join(postern.dir, 'data', 'postern.db'))
   db.pragma('synchronous = OFF')
@@ -57,15 +63,16 @@ export const swell = (postern: Postern, count: number): void => {
   const recipient = db.prepare('SELECT * FROM recipients WHERE email_id = ?').get(email.id) as Row
   const addEmail = inserter(db, 'emails', { ...email, status: 'delivered', scheduled: 0, delivered: 1 })
   const addRecipient = inserter(db, 'recipients', { ...recipient, status: 'delivered', due_at: null })
-  let at = Date.now() - LATER
+  const began = Date.now() - SPAN
   let ord = 1
   for (let made = 0; made < count; ) {
     db.transaction(() => {
       for (const end = Math.min(count, made + 100_000); made < end; made++) {
-        if (made % 100 === 0) at += 1
+        const at = began + Math.floor((made / count) * (SPAN - DAY))
+        ord = after(ord, at)
         const id = newId('em', at)
         const address = `u${made % 100_000}@dest.test`
-        addEmail({ ord: ++ord, id, created_at: at, updated_at: at, message_id: `<${id}@x.test>` })
+        addEmail({ ord, id, created_at: at, updated_at: at, message: `<${id}@x.test>` })
         addRecipient({
           id: newRecipientId(at),
           email_id: id,
@@ -77,6 +84,7 @@ export const swell = (postern: Postern, count: number): void => {
       }
     })()
   }
+  db.exec(`INSERT OR IGNORE INTO email_days SELECT DISTINCT ord / ${dayStart(1)}, 1024, 1024 FROM emails`)
   db.pragma('wal_checkpoint(TRUNCATE)')
   db.close()
 }
@@ -96,9 +104,11 @@ interface Side {
   readonly key: string
   readonly agent: Agent
   readonly deep: string
+  /** When a day began that has mail. */
+  readonly day: number
 }
 
-const open = async (postern: Postern): Promise<Side> => {
+const open = async (postern: Postern, day: number): Promise<Side> => {
   await postern.start()
   const key = await postern.key()
   let cursor = ''
@@ -112,6 +122,7 @@ const open = async (postern: Postern): Promise<Side> => {
     key,
     agent: new Agent({ keepAlive: true, maxSockets: 1 }),
     deep: `?limit=100&cursor=${cursor}`,
+    day,
   }
 }
 
@@ -134,11 +145,15 @@ const measure = async (
   return times
 }
 
+const timeText = (at: number): string => new Date(at).toISOString()
+
 const PAGES: readonly (readonly [name: string, query: (side: Side) => string])[] = [
   ['first page', () => ''],
   ['page behind a cursor', ({ deep }) => deep],
   ['status=scheduled', () => '?status=scheduled'],
   ['to=', () => '?to=u77@dest.test'],
+  ['the last day', () => `?created_after=${timeText(Date.now() - DAY / 2)}`],
+  ['a day with mail', ({ day }) => `?created_after=${timeText(day)}&created_before=${timeText(day + DAY)}`],
 ]
 
 export const pagesBench = async (rows: number): Promise<void> => {
@@ -153,7 +168,7 @@ export const pagesBench = async (rows: number): Promise<void> => {
   console.log(
     `\nGET /v1/emails, medians of ${REQUESTS} (${rows} rows made in ${Math.round((now() - began) / 1e3)} s)`,
   )
-  const sides = [await open(both[0]), await open(both[1])]
+  const sides = [await open(both[0], Date.now() - DAY / 2), await open(both[1], Date.now() - SPAN / 2)]
   for (const [name, query] of PAGES) {
     const [few = [], many = []] = await measure(sides, query)
     const ratio = percentile(many, 0.5) / percentile(few, 0.5)
