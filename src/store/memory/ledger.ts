@@ -7,7 +7,7 @@ import type { Plain } from './plain.js'
 import type { Mail, Recipient, State } from './state.js'
 import { listed } from './tenants.js'
 
-const rowOf = (mail: Mail): EmailRow => {
+export const rowOf = (mail: Mail): EmailRow => {
   const { id, accountId, workspaceId, mode, source, from, to, cc, bcc, replyTo, subject, tags } = mail
   const { attachments, messageId, scheduledAt, createdAt, updatedAt, status, counts, resentFrom } = mail
   return {
@@ -25,7 +25,7 @@ const recipientRow = (row: Recipient): EmailRecord['recipients'][number] => {
 export const recipientsOf = ({ recipients }: State, emailId: string): Recipient[] =>
   recipients.where((row) => row.emailId === emailId).sort((a, b) => (a.id < b.id ? -1 : 1))
 
-const createMatches = (state: State) => {
+export const createMatches = (state: State) => {
   const isTo = (mail: Mail, address: string): boolean =>
     recipientsOf(state, mail.id).some((one) => one.address.toLowerCase() === plainAddress(address))
   return ({ accountId, workspaceId, mode, status, to, tag, createdAfter, createdBefore }: EmailFilter) =>

@@ -13,7 +13,7 @@ import { newId } from '../../base/id.js'
 import type { Settled } from '../../lifecycle/facts.js'
 import { beginningOf } from '../built-in.js'
 import type { Store } from '../port/store.js'
-import { VERBS } from '../port/verbs.js'
+import type { Lifecycle } from '../port/upkeep.js'
 import { createLedger } from './ledger.js'
 import { createLog } from './log.js'
 import { createOperations } from './operations.js'
@@ -22,6 +22,17 @@ import type { Plain } from './plain.js'
 import { createQueue } from './queue.js'
 import { createRecipients } from './recipients.js'
 import { createState, type Effects, type State, whole } from './state.js'
+import { type Acting, createAudited, createAuditReads } from './subjects/audit.js'
+import { createCarry } from './subjects/carry.js'
+import { createErase } from './subjects/erase.js'
+import { createHooks } from './subjects/hooks.js'
+import { createIdentity } from './subjects/identity.js'
+import { createIncidents } from './subjects/incidents.js'
+import { createJobs } from './subjects/jobs.js'
+import { createSearch } from './subjects/search.js'
+import { createSoftBounces } from './subjects/soft-bounces.js'
+import { createStatistics } from './subjects/statistics.js'
+import { createWatch } from './subjects/watch.js'
 import { createTenants } from './tenants.js'
 import { createUpkeep } from './upkeep.js'
 
@@ -44,6 +55,9 @@ const createListeners = <Told>() => {
   return { listen, tell: (told: Told) => [...listeners].forEach((listener) => void listener(told)) }
 }
 
+/** What open() makes of its own. */
+type Elsewhere = 'onDue' | 'onSettled' | 'onLeased' | 'ready' | 'migrate'
+
 /** There is no file of it. */
 const WITHOUT = {
   backup() {
@@ -55,19 +69,34 @@ export const openMemoryStore = (state: State): Store => {
   let isOpen = false
   const due = createListeners<void>()
   const settled = createListeners<readonly Settled[]>()
-  const effects: Effects = { due: false, settled: [] }
+  const effects: Effects = { due: false, settled: [], changed: 0 }
   const log = createLog(state)
   const pending = createPendingDsns(state, log)
-  const people = createRecipients(state, effects, log, pending)
+  const tenants = createTenants(state, log.addNotice)
+  const softBounce = createSoftBounces(state, tenants.addSuppression)
+  const people = createRecipients(state, effects, log, pending, softBounce)
   const parts = { state, boot: ++state.boots, effects, log, people, pending }
-  const verbs: Partial<Plain<Store>> = {
+  const { inScope, ...operations } = createOperations(parts)
+  const { erase, ...deleting } = createErase(parts, operations.operate)
+  const { sweepIncidents, ...incidents } = createIncidents(state, log.addNotice, tenants.addSuppression)
+  const verbs: Plain<Omit<Store, keyof Lifecycle | Elsewhere | 'by'>> = {
     ...log,
     ...pending,
     ...createQueue(parts),
-    ...createOperations(parts),
-    ...createUpkeep(parts),
+    ...operations,
+    ...deleting,
+    ...createUpkeep(parts, [erase, sweepIncidents]),
     ...createLedger(state, log),
-    ...createTenants(state, log.addNotice),
+    ...tenants,
+    ...createAuditReads(state),
+    ...createIdentity(state),
+    ...createJobs(state),
+    ...createStatistics(state),
+    ...createSearch(state),
+    ...createWatch(state, log.addNotice),
+    ...incidents,
+    ...createHooks(state, log.addNotice),
+    ...createCarry(parts, inScope),
     ...WITHOUT,
   }
   /** Whole, and told of only when it is done. */
@@ -75,41 +104,39 @@ export const openMemoryStore = (state: State): Store => {
     if (!isOpen) throw new OutageError('the store is not open')
     effects.due = false
     effects.settled = []
+    effects.changed = 0
     const answer = whole(state, () => verb(...args))
     const told = effects.settled
     if (effects.due) due.tell()
     if (told.length > 0) settled.tell(told)
     return answer
   }
-  const promised = Object.fromEntries(
-    Object.keys(VERBS).map((name) => [
-      name,
-      async (...args: never[]) => {
-        const verb = verbs[name as keyof Store]
-        if (verb === undefined) throw new Error(`the model does not have ${name} yet`)
-        return run(verb as never, args)
-      },
-    ]),
-  )
   const open = async (): Promise<void> => {
     isOpen = true
   }
-  const store = {
-    ...promised,
-    isMark: log.isMark,
-    load: verbs.load,
-    touch: (...args: Parameters<Store['touch']>) => void run(verbs.touch as never, args as never),
-    onDue: due.listen,
-    onSettled: settled.listen,
-    onLeased: () => () => {},
-    ready: () => {},
-    open,
-    migrate: open,
-    async close() {
-      isOpen = false
-    },
-    broken: new Promise<Error>(() => {}),
-    by: () => store,
-  } as unknown as Store
-  return store
+  const audited = createAudited(state, effects)
+  const actingAs = (acting: Acting | null): Store => {
+    const promised = Object.entries(verbs).map(([name, verb]) => [
+      name,
+      async (...args: never[]) => run(() => audited(name, args, acting, verb as never), args),
+    ])
+    return {
+      ...Object.fromEntries(promised),
+      isMark: log.isMark,
+      load: verbs.load,
+      touch: (...args: Parameters<Store['touch']>) => void run(verbs.touch as never, args as never),
+      onDue: due.listen,
+      onSettled: settled.listen,
+      onLeased: () => () => {},
+      ready: () => {},
+      open,
+      migrate: open,
+      async close() {
+        isOpen = false
+      },
+      broken: new Promise<Error>(() => {}),
+      by: (actor: Acting['actor'], entry: string | null = null) => actingAs({ actor, entry }),
+    } as unknown as Store
+  }
+  return actingAs(null)
 }

@@ -24,7 +24,7 @@ import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
 import { type Key, pageOfQueue } from './queue-list.js'
 import { pausesOf } from './recipients.js'
-import type { Recipient } from './state.js'
+import { anyWorkspace, type Recipient, workspaceOrd } from './state.js'
 import { listed, notePauses } from './tenants.js'
 
 const queued = (one: Recipient) => ({
@@ -66,13 +66,12 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
       .sort(
         (a, b) =>
           pools.ordOf(a.poolId) - pools.ordOf(b.poolId) ||
-          workspaces.ordOf(a.workspaceId) - workspaces.ordOf(b.workspaceId) ||
+          workspaceOrd(state, a.workspaceId) - workspaceOrd(state, b.workspaceId) ||
           (a.dueAt ?? 0) - (b.dueAt ?? 0) ||
           (a.id < b.id ? -1 : 1),
       )
   const isStanding = (held: string | null): boolean =>
-    held !== null &&
-    (holds.get(held) !== null || (workspaces.get(held) ?? state.deleted.get(held))?.suspendedAt != null)
+    held !== null && (holds.get(held) !== null || anyWorkspace(state, held)?.suspendedAt != null)
 
   const end = (one: Recipient, { action, reason, now }: QueueOrder): boolean => {
     const base = { recipientId: one.id, at: now, source: 'operator' } as const
@@ -135,7 +134,9 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
       }
     // of a hold that is lifted alone, what it keeps is found wherever it is of the mail
     const meant = hold === null ? scope : { ...scope, emailId: null }
-    return inScope(meant).filter((one) => apply(recipients.get(one.id) as Recipient, order)).length
+    const { length } = inScope(meant).filter((one) => apply(recipients.get(one.id) as Recipient, order))
+    effects.changed += length
+    return length
   }
 
   const rest = (
@@ -145,6 +146,7 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
   ): number => {
     const resting = inScope(scope).filter((one) => stateOf(queued(one)) === 'waiting')
     for (const one of resting) people.hold(one, hold, now)
+    effects.changed += resting.length
     return resting.length
   }
 
@@ -312,8 +314,9 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
       const resting = recipients.where((one) => one.held === id)
       const reason = 'the workspace is no longer suspended'
       for (const one of resting) people.free(one, { action: 'resumed', did: 'released', reason, now })
+      effects.changed += resting.length
       return resting.length
     },
   }
-  return { ...operations, ...suspending, ...times, depth }
+  return { ...operations, ...suspending, ...times, depth, inScope }
 }

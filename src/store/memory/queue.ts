@@ -20,7 +20,7 @@ import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'
 import type { Plain } from './plain.js'
 import { pausesOf, type Recipients } from './recipients.js'
-import { type Effects, type Mail, nextOrd, type Recipient, type State } from './state.js'
+import { type Effects, type Mail, nextOrd, type Recipient, type State, workspaceOrd } from './state.js'
 
 /** Larger bodies stay out of the answer. */
 const RAW_LIMIT = 64 * 1024
@@ -40,11 +40,19 @@ const keyOf = ({ workspaceId, mode, key }: Pick<IdempotentAnswer, 'workspaceId' 
 const createIdempotency = ({ idempotency }: State) => {
   const verbs: Pick<Plain<Queue>, 'claimKey' | 'releaseKey'> = {
     claimKey(claim) {
-      const { fingerprint, token, lockedUntil } = claim
+      const { workspaceId, fingerprint, token, lockedUntil } = claim
       const found = keyState(idempotency.get(keyOf(claim)), claim)
       if (found.state !== 'claimed') return found
       idempotency.delete(keyOf(claim))
-      const row = { fingerprint, token, lockedUntil, completedAt: null, status: null, body: null }
+      const row = {
+        workspaceId,
+        fingerprint,
+        token,
+        lockedUntil,
+        completedAt: null,
+        status: null,
+        body: null,
+      }
       idempotency.add(keyOf(claim), row)
       return found
     },
@@ -176,9 +184,9 @@ const createLeases = ({ state, boot, effects, log, people }: QueueParts) => {
 
 const createClaim = ({ state, boot, effects, people }: QueueParts, reap: (now: number) => void) => {
   const { recipients, workspaces } = state
+  const ordOf = (id: string): number => workspaceOrd(state, id)
   /** Per pool, the place of the workspace served last. */
   const served = new Map<string, number>()
-  const workspaceOrd = (id: string): number => workspaces.ordOf(id) || state.deleted.ordOf(id)
 
   const claimedOf = (one: Recipient, now: number): Claimed => {
     const mail = people.mailOf(one)
@@ -210,7 +218,7 @@ const createClaim = ({ state, boot, effects, people }: QueueParts, reap: (now: n
 
   const draw = (poolId: string, workspace: number, wanted: number, now: number) => {
     const found = dueIn(poolId, now)
-      .filter(({ workspaceId }) => workspaceOrd(workspaceId) === workspace)
+      .filter(({ workspaceId }) => ordOf(workspaceId) === workspace)
       .slice(0, wanted)
     for (const { status, emailId } of found)
       if (status === 'scheduled') people.leaveSchedule(emailId, 'due', 'system', now)
@@ -221,7 +229,7 @@ const createClaim = ({ state, boot, effects, people }: QueueParts, reap: (now: n
 
   return (poolId: string, limit: number, leaseUntil: number, now: number): Claimed[] => {
     reap(now)
-    const ords = [...new Set(dueIn(poolId, now).map(({ workspaceId }) => workspaceOrd(workspaceId)))]
+    const ords = [...new Set(dueIn(poolId, now).map(({ workspaceId }) => ordOf(workspaceId)))]
     ords.sort((a, b) => a - b)
     const turns = [...circle(served.get(poolId) ?? 0, (last) => ords.filter((ord) => ord > last))]
     const claimed: Claimed[] = []

@@ -10,12 +10,13 @@ import { endSuppressed, isSuppressing, listsAgainst } from '../../lifecycle/supp
 import { covers, holdBack, setFree } from '../../lifecycle/waiting/holds.js'
 import type { Pause } from '../../lifecycle/waiting/pauses.js'
 import { leaveSchedule } from '../../lifecycle/waiting/schedule.js'
-import { normalizeAddress } from '../../mail/address.js'
+import { domainOf, normalizeAddress } from '../../mail/address.js'
 import { aggregate, type OrderKind, type Status } from '../../mail/status.js'
 import type { HoldRow } from '../port/operations.js'
+import { isAnswer } from '../rules/bounces.js'
 import type { Log } from './log.js'
 import type { PendingDsns } from './pending-dsns.js'
-import type { Effects, Mail, Recipient, State } from './state.js'
+import { anyWorkspace, type Effects, type Mail, nextOrd, type Recipient, type State } from './state.js'
 
 export interface Note {
   readonly action: string
@@ -50,8 +51,9 @@ export const createRecipients = (
   effects: Effects,
   log: Log,
   pending: Pick<PendingDsns, 'add'>,
+  softBounce: (outcome: Outcome, one: Recipient, now: number) => void,
 ): Recipients => {
-  const { recipients, mails, workspaces, holds } = state
+  const { recipients, mails, holds } = state
 
   const mailOf = ({ emailId }: Recipient): Mail => {
     const mail = mails.get(emailId)
@@ -93,7 +95,8 @@ export const createRecipients = (
     const total = Object.values(mail.counts).reduce((sum, n) => sum + n, 0)
     const email = { status: mail.status, total, counts: mail.counts }
     const facts = { recipient: one, email, mode: mail.mode, known: key !== null && log.has(key) }
-    const { recipient, writtenAt, deadline, event, applied, to, emailStatus } = settle(facts, outcome, now)
+    const changes = settle(facts, outcome, now)
+    const { recipient, writtenAt, deadline, event, applied, to, emailStatus } = changes
     if (recipient !== null) {
       const held = recipient.held === one.held ? {} : { heldAt: now, heldDue: null }
       const leaseUntil = recipient.boot === null ? null : one.leaseUntil
@@ -110,6 +113,11 @@ export const createRecipients = (
       keepReport(outcome, mail.id, now, event.applied)
       if (applied) pending.add(outcome, mail.id, eventId)
     }
+    if (changes.counted && isAnswer(outcome)) {
+      const said = { upstreamId: outcome.mta?.upstreamId ?? '', domain: domainOf(one.address.toLowerCase()) }
+      state.answers.add(String(nextOrd(state)), { ...said, at: outcome.at })
+    }
+    if (changes.bounced) softBounce(outcome, one, outcome.at)
     const settled = settledOf(one, mail, { applied, to, emailStatus })
     if (applied) effects.settled.push(settled)
     return settled
@@ -126,7 +134,7 @@ export const createRecipients = (
     settle: settleOne,
     note,
     holdOver(one) {
-      const workspace = workspaces.get(one.workspaceId) ?? state.deleted.get(one.workspaceId)
+      const workspace = anyWorkspace(state, one.workspaceId)
       if (workspace !== null && workspace.suspendedAt !== null)
         return { id: workspace.id, reason: workspace.suspendedReason ?? 'the workspace is suspended' }
       const { accountId } = mailOf(one)

@@ -13,9 +13,16 @@ import type { Mode } from '../../lifecycle/page.js'
 import type { RecipientState } from '../../lifecycle/recipient.js'
 import type { Action } from '../../mail/report/report.js'
 import type { Counts, Status } from '../../mail/status.js'
+import type { LotRow } from '../port/carry.js'
+import type { EndpointRow, EndpointState, ListedPost, ReplayRow } from '../port/hooks.js'
+import type { JobRow } from '../port/jobs.js'
 import type { LogRow } from '../port/log.js'
 import type { HoldRow } from '../port/operations.js'
+import type { StatisticsRow } from '../port/statistics.js'
+import type { AuditRow } from '../port/tenants/audit.js'
 import type { DomainRow } from '../port/tenants/domains.js'
+import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../port/tenants/identity.js'
+import type { IncidentRow, PendingSuppression } from '../port/tenants/incident.js'
 import type {
   AccountRow,
   CredentialRow,
@@ -24,6 +31,7 @@ import type {
   SuppressionRow,
   WorkspaceRow,
 } from '../port/tenants/tenants.js'
+import type { AlarmCount, Outage } from '../port/watch/watch.js'
 
 export interface Placed<Row> {
   readonly ord: number
@@ -53,14 +61,23 @@ export class Table<Row> {
       .map(({ row }) => row)
       .filter(wanted)
   }
-  keys(wanted: (row: Row) => boolean): string[] {
-    return [...this.#rows].flatMap(([key, { row }]) => (wanted(row) ? key : []))
+  /** Removes these; how many. */
+  drop(wanted: (row: Row) => boolean): number {
+    const keys = [...this.#rows].flatMap(([key, { row }]) => (wanted(row) ? key : []))
+    return keys.filter((key) => this.delete(key)).length
+  }
+  entries(): readonly (readonly [key: string, row: Row])[] {
+    return [...this.#rows].map(([key, { row }]) => [key, row])
   }
   /** A new row, at the next place or at one that it shares. */
   add(key: string, row: Row, ord = nextOrd(this.state)): number {
     if (this.#rows.has(key)) throw new Error(`there is a row ${key} already`)
     this.#put(key, { ord, row })
     return ord
+  }
+  /** In place of what is there. */
+  put(key: string, row: Row): void {
+    this.#put(key, { ord: this.ordOf(key) || nextOrd(this.state), row })
   }
   /** False when it is not there. */
   change(key: string, change: Partial<Row>): boolean {
@@ -142,6 +159,26 @@ export interface PauseRow {
   readonly to: number | null
 }
 
+/** Who was refused for good, and why. */
+export interface HardBounced {
+  readonly key: string
+  readonly cause: string
+  readonly email: string
+  readonly list: string
+  readonly recipientId: string
+  readonly at: number
+  readonly takenAt: number
+  /** Null: nobody asked yet. */
+  readonly living: boolean | null
+}
+
+/** What an upstream said of a recipient, whatever it was. */
+export interface Answer {
+  readonly upstreamId: string
+  readonly domain: string
+  readonly at: number
+}
+
 /** A report that a sender is to get. */
 export interface PendingRow {
   readonly emailId: string
@@ -159,7 +196,6 @@ export interface State {
   /** Where the log begins that can be followed. */
   floor: number
   boots: number
-  pepperMark: string | null
   /** How to take back what the running verb did. */
   readonly undo: (() => void)[]
   readonly accounts: Table<AccountRow>
@@ -173,17 +209,47 @@ export interface State {
   readonly windows: Table<{ readonly used: number }>
   readonly domains: Table<DomainRow>
   readonly holds: Table<HoldRow>
-  readonly idempotency: Table<IdempotencyRow>
+  readonly idempotency: Table<IdempotencyRow & { readonly workspaceId: string }>
   readonly mails: Table<Mail>
   readonly recipients: Table<Recipient>
   readonly events: Table<Logged>
   readonly reports: Table<Report>
   readonly pauses: Table<PauseRow>
   readonly pending: Table<PendingRow>
+  readonly users: Table<UserRow>
+  readonly identities: Table<IdentityRow>
+  readonly links: Table<LinkRow>
+  readonly sessions: Table<SessionRow>
+  readonly remembered: Table<{ readonly until: number }>
+  readonly jobs: Table<JobRow>
+  readonly statistics: Table<StatisticsRow>
+  readonly alarmCounts: Table<AlarmCount>
+  readonly outages: Table<Outage>
+  readonly hardBounces: Table<HardBounced>
+  readonly answers: Table<Answer>
+  readonly incidents: Table<IncidentRow & { readonly cause: string }>
+  readonly pendingSuppressions: Table<PendingSuppression>
+  readonly endpoints: Table<EndpointRow>
+  readonly places: Table<EndpointState>
+  readonly posts: Table<ListedPost>
+  readonly replays: Table<ReplayRow>
+  readonly lots: Table<LotRow>
+  readonly audit: Table<AuditRow>
+  /** How far somebody is who goes on from there, and the mark of the pepper. */
+  readonly marks: Table<string>
 }
+
+/** Also one that was deleted. */
+export const anyWorkspace = ({ workspaces, deleted }: State, id: string): WorkspaceRow | null =>
+  workspaces.get(id) ?? deleted.get(id)
+
+export const workspaceOrd = ({ workspaces, deleted }: State, id: string): number =>
+  workspaces.ordOf(id) || deleted.ordOf(id)
 
 /** What others are told once the verb is done. */
 export interface Effects {
+  /** Recipients that an order of it changed. */
+  changed: number
   due: boolean
   settled: Settled[]
 }
@@ -197,29 +263,17 @@ export const nextOrd = (state: Pick<State, 'last' | 'undo' | 'clock'>): number =
   return state.last
 }
 
+const TABLES = [
+  ...(['accounts', 'workspaces', 'deleted', 'keys', 'credentials', 'pools', 'suppressions'] as const),
+  ...(['windows', 'domains', 'holds', 'idempotency', 'mails', 'recipients', 'events', 'reports'] as const),
+  ...(['pauses', 'pending', 'users', 'identities', 'links', 'sessions', 'remembered', 'jobs'] as const),
+  ...(['statistics', 'alarmCounts', 'outages', 'hardBounces', 'answers', 'incidents'] as const),
+  ...(['pendingSuppressions', 'endpoints', 'places', 'posts', 'replays', 'lots', 'audit', 'marks'] as const),
+] satisfies readonly (keyof State)[]
+
 export const createState = (clock: Clock): State => {
-  const base = { clock, last: 0, floor: 0, boots: 0, pepperMark: null, undo: [] }
-  const state = base as unknown as State
-  const table = <Row>(): Table<Row> => new Table<Row>(state)
-  return Object.assign(state, {
-    accounts: table(),
-    workspaces: table(),
-    deleted: table(),
-    keys: table(),
-    credentials: table(),
-    pools: table(),
-    suppressions: table(),
-    windows: table(),
-    domains: table(),
-    holds: table(),
-    idempotency: table(),
-    mails: table(),
-    recipients: table(),
-    events: table(),
-    reports: table(),
-    pauses: table(),
-    pending: table(),
-  })
+  const state = { clock, last: 0, floor: 0, boots: 0, undo: [] } as unknown as State
+  return Object.assign(state, Object.fromEntries(TABLES.map((name) => [name, new Table(state)])))
 }
 
 /** All of it or nothing. */

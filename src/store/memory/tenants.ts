@@ -4,12 +4,13 @@
 
 import type { Page, Rows } from '../../lifecycle/page.js'
 import { countSends } from '../../lifecycle/rate.js'
+import { isSuppressing } from '../../lifecycle/suppress.js'
 import { isPaused } from '../../lifecycle/waiting/pauses.js'
 import { numbered } from '../built-in.js'
 import type { Notice } from '../port/log.js'
 import type { Domains } from '../port/tenants/domains.js'
 import { isRoutedTo } from '../port/tenants/routes.js'
-import type { KnownPool, PoolRow, Tenants, Written } from '../port/tenants/tenants.js'
+import type { KnownPool, PoolRow, SuppressionRow, Tenants, Written } from '../port/tenants/tenants.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import { pageOf } from './pages.js'
 import type { Plain } from './plain.js'
@@ -34,16 +35,16 @@ export const listed = <Row extends object>(
     ({ row }) => row,
   )
 
-const owned = <Row extends Owned>(table: Table<Row>, accountId: string, id: string): Row | null => {
+export const owned = <Row extends Owned>(table: Table<Row>, accountId: string, id: string): Row | null => {
   const row = table.get(id)
   return row?.accountId === accountId ? row : null
 }
 
-const removed = <Row extends Owned>(table: Table<Row>, accountId: string, id: string): boolean =>
+export const removed = <Row extends Owned>(table: Table<Row>, accountId: string, id: string): boolean =>
   owned(table, accountId, id) !== null && table.delete(id)
 
 /** Adds a row unless `isTaken` of one that is there. */
-const addUnless = <Row extends Owned>(
+export const addUnless = <Row extends Owned>(
   table: Table<Row>,
   row: Row,
   isTaken: (other: Row) => boolean,
@@ -208,22 +209,33 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
   const tell = createSuppressionEvents(addNotice)
   const found = (list: string, ref: string) =>
     suppressions.where((row) => row.workspaceId === list && (row.id === ref || row.email === ref))[0] ?? null
+  /** What an incident keeps waiting. */
+  const forgive = (list: string, ref: string): SuppressionRow | null => {
+    const waiting = state.pendingSuppressions.where(
+      (row) => row.workspaceId === list && (row.id === ref || row.email === ref),
+    )[0]
+    if (waiting === undefined) return null
+    state.pendingSuppressions.delete(waiting.id)
+    const { incidentId, ...row } = waiting
+    return row
+  }
   return {
     suppression: found,
     addSuppression(row) {
       const held = found(row.workspaceId, row.email)
-      if (held !== null && (held.expiresAt === null || held.expiresAt > row.createdAt)) return held
+      if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
       if (held !== null) {
         suppressions.delete(held.id)
         tell.removed(held, 'expired', row.createdAt)
       }
+      forgive(row.workspaceId, row.email)
       suppressions.add(row.id, row)
       tell.added(row, row.createdAt)
       return row
     },
     removeSuppression(list, ref) {
       const held = found(list, ref)
-      if (held === null) return null
+      if (held === null) return forgive(list, ref)
       suppressions.delete(held.id)
       tell.removed(held, 'removed', state.clock.now())
       return held
@@ -237,7 +249,7 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
     suppressed(list, emails, now) {
       const lists = [list, state.workspaces.get(list)?.accountId]
       const rows = suppressions.where(
-        (row) => lists.includes(row.workspaceId) && (row.expiresAt === null || row.expiresAt > now),
+        (row) => lists.includes(row.workspaceId) && isSuppressing(row.expiresAt, now),
       )
       return emails.filter((email) => rows.some((row) => row.email === email))
     },
@@ -277,7 +289,7 @@ const createDomains = (state: State, addNotice: (notice: Notice) => unknown): Pl
 }
 
 export const createTenants = (state: State, addNotice: (notice: Notice) => unknown): TenantVerbs => {
-  const { accounts, workspaces, keys, credentials } = state
+  const { accounts, workspaces, keys, credentials, sessions } = state
   return {
     ...createPools(state),
     ...createCredentials(state),
@@ -290,10 +302,8 @@ export const createTenants = (state: State, addNotice: (notice: Notice) => unkno
       for (const pool of pools) state.pools.add(pool.id, pool)
       workspaces.add(workspace.id, workspace)
     },
-    pepperMark: () => state.pepperMark,
-    setPepperMark(mark) {
-      state.pepperMark = mark
-    },
+    pepperMark: () => state.marks.get('pepper'),
+    setPepperMark: (mark) => state.marks.put('pepper', mark),
     workspace: (accountId, ref) =>
       workspaces.where(
         (row) => row.accountId === accountId && (ref.startsWith('ws_') ? row.id : row.slug) === ref,
@@ -301,8 +311,10 @@ export const createTenants = (state: State, addNotice: (notice: Notice) => unkno
     workspaces: (accountId, page, only = null) =>
       listed(workspaces, (row) => row.accountId === accountId && (only === null || row.id === only), page),
     touch(kind, id, at, from) {
-      const table = kind === 'key' ? keys : kind === 'credential' ? credentials : null
-      if ((table?.get(id)?.lastUsedAt ?? 0) <= at) table?.change(id, { lastUsedAt: at, lastUsedFrom: from })
+      if (kind === 'session')
+        return void sessions.change(id, { lastSeenAt: Math.max(sessions.get(id)?.lastSeenAt ?? 0, at) })
+      const table = kind === 'key' ? keys : credentials
+      if ((table.get(id)?.lastUsedAt ?? 0) <= at) table.change(id, { lastUsedAt: at, lastUsedFrom: from })
     },
   }
 }

@@ -8,12 +8,19 @@ import { createSuppressionEvents } from '../suppression-events.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
 import type { Mail } from './state.js'
+import { sweepAudit } from './subjects/audit.js'
+import { sweepPosts } from './subjects/hooks.js'
+import { sweepIdentity } from './subjects/identity.js'
+import { sweepJobs } from './subjects/jobs.js'
+import { sweepStatistics } from './subjects/statistics.js'
 
-export const createUpkeep = ({
-  state,
-  log,
-  people,
-}: QueueParts): Pick<Plain<Upkeep>, 'check' | 'sweep' | 'load' | 'clockLead' | 'followClock'> => {
+const SWEEPS = [sweepAudit, sweepIdentity, sweepJobs, sweepStatistics, sweepPosts]
+
+/** `more`: what else goes; each answers how many rows. */
+export const createUpkeep = (
+  { state, log, people }: QueueParts,
+  more: readonly ((now: number) => number)[],
+): Pick<Plain<Upkeep>, 'check' | 'sweep' | 'load' | 'clockLead' | 'followClock'> => {
   const { mails, recipients, events, reports, pending } = state
   const expire = (now: number): number => {
     const overdue = recipients.where(({ deadline }) => isOverdue(deadline, now))
@@ -25,11 +32,8 @@ export const createUpkeep = ({
   }
 
   const dropMail = ({ id }: Mail): void => {
-    for (const { row } of events.all()) if (row.emailId === id) events.delete(row.id)
-    for (const row of reports.where(({ emailId }) => emailId === id)) reports.delete(`${id} ${row.name}`)
-    for (const row of pending.where(({ emailId }) => emailId === id))
-      pending.delete(`${id} ${row.action} ${row.recipientId}`)
-    for (const row of recipients.where(({ emailId }) => emailId === id)) recipients.delete(row.id)
+    const isOf = ({ emailId }: { readonly emailId: string | null }): boolean => emailId === id
+    for (const table of [events, reports, pending, recipients]) table.drop(isOf)
     mails.delete(id)
   }
 
@@ -51,18 +55,16 @@ export const createUpkeep = ({
   }
 
   const forget = (now: number, { reportsMs }: Keep): number => {
-    const kept = reports.where(({ at }) => reportsMs !== undefined && at < now - reportsMs)
-    for (const row of kept) reports.delete(`${row.emailId} ${row.name}`)
+    const kept = reports.drop(({ at }) => reportsMs !== undefined && at < now - reportsMs)
     const lapsed = state.suppressions.where(({ expiresAt }) => expiresAt !== null && expiresAt < now)
     for (const row of lapsed) {
       state.suppressions.delete(row.id)
       createSuppressionEvents(log.addNotice).removed(row, 'expired', now)
     }
-    const keys = state.idempotency.keys(
+    const keys = state.idempotency.drop(
       ({ completedAt, lockedUntil }) => (completedAt ?? lockedUntil) < now - ANSWER_KEPT_MS,
     )
-    for (const key of keys) state.idempotency.delete(key)
-    return kept.length + lapsed.length + keys.length
+    return kept + lapsed.length + keys
   }
 
   return {
@@ -70,7 +72,9 @@ export const createUpkeep = ({
     sweep(now, keep) {
       const overdue = keep.deadlines === false ? 0 : expire(now)
       const old = retain(now, keep)
-      return overdue + old + (keep.logMs === undefined ? 0 : raiseFloor(now, keep.logMs)) + forget(now, keep)
+      const others = SWEEPS.map((sweep) => sweep(state, now)).concat(more.map((sweep) => sweep(now)))
+      const below = keep.logMs === undefined ? 0 : raiseFloor(now, keep.logMs)
+      return others.reduce((sum, n) => sum + n, overdue + old + below + forget(now, keep))
     },
     load: () => ({
       verbsPerCommit: { bounds: [], counts: [0], sum: 0 },

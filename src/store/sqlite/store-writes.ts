@@ -11,6 +11,7 @@ import { systemClock } from '../../base/clock.js'
 import type { QueueOrder } from '../port/operations.js'
 import type { Store } from '../port/store.js'
 import { type NamesOf, verbsOf } from '../port/verbs.js'
+import { ENDABLE } from '../rules/carry.js'
 import type { Progress } from './operate/orders.js'
 import type { Swept } from './protocol.js'
 import type { Verbs } from './session.js'
@@ -92,11 +93,6 @@ const operationSteps: Steps<'hold' | 'operate' | 'indexMails' | 'decideIncident'
   },
   operate: (order) => operate(current, order),
 })
-
-const ENDABLE = {
-  taken_back: ['marking', 'exported', 'taken_back'],
-  forgotten: ['exported', 'forgotten'],
-} as const
 
 const carrySteps: Steps<'markLot' | 'closeLot' | 'endLot' | 'carryIn'> = (current) => ({
   markLot: (id, scope, reason, now) =>

@@ -6,20 +6,14 @@
  */
 import { newId } from '../../../base/id.js'
 import { AUDIT_KEPT_MS } from '../../port/tenants/audit.js'
+import { countOf, type Entry, type Rules } from '../../rules/audit/entry.js'
+import { RULES } from '../../rules/audit/rules.js'
 import type { Verb } from '../protocol.js'
 import type { WriteContext } from '../write/context.js'
 import type { Acting } from './acting.js'
-import { createLook, type Entry, type Rules } from './entry.js'
-import { RULES } from './rules.js'
+import { createLook } from './look.js'
 
 type AnyRules = Readonly<Record<string, (...args: unknown[]) => (result: unknown) => Entry | null>>
-
-/** How many things a call changed. */
-const countOf = (result: unknown): number => {
-  if (typeof result === 'number') return result
-  const { changed } = (result ?? {}) as { readonly changed?: unknown }
-  return typeof changed === 'number' ? changed : 1
-}
 
 export type Audited = <T>(verb: Verb, args: readonly unknown[], acting: Acting, run: () => T) => T
 

@@ -8,9 +8,9 @@
  *   Any other mail, and each event, gets a place of its own here.
  */
 
-import { isAway } from '../../../lifecycle/waiting/holds.js'
 import type { Fields } from '../../port/carry.js'
-import { type CarriedMail, type CarryResult, type CarryTarget, EXPORTED, MOVED } from '../../port/carry.js'
+import { type CarriedMail, type CarryResult, type CarryTarget, EXPORTED } from '../../port/carry.js'
+import { comesBack } from '../../rules/carry.js'
 import { createAddCarried } from '../log/carried.js'
 import { kindOf } from '../log/codec.js'
 import { createTimelineIds } from '../log/reads.js'
@@ -88,23 +88,14 @@ const createHere = ({ db }: WriteContext, unindex: Pick<Unindex, 'remove'>) => {
   const removeRecipients = db.prepare('DELETE FROM recipients WHERE email_ord = ?')
   const ordOf = db.prepare<[string], number>('SELECT ord FROM emails WHERE id = ?').pluck()
   const remove = db.prepare('DELETE FROM emails WHERE ord = ?')
-  const hasLeft = (id: string): boolean => {
-    const row = recipient.get(id)
-    return row !== undefined && (isAway(row.held) || (row.status === 'canceled' && row.reason === MOVED))
-  }
   return {
     isKnown: (id: string): boolean => isKnown.get(id) !== undefined,
-    /** All that its file wants sent has left from here, and the file is another store's, and was not taken before. */
-    comesBack: ({ id, recipients }: CarriedMail, lot: string | null): boolean => {
-      const exported = recipients.filter(({ held }) => held === EXPORTED)
-      return (
-        lot !== null &&
-        isOwnLot.get(lot) === undefined &&
-        cameWith.get(lot, id) === undefined &&
-        exported.length > 0 &&
-        exported.every((one) => hasLeft(String(one.id)))
-      )
-    },
+    /** The file is another store's, was not taken before, and all that it wants sent has left from here. */
+    comesBack: ({ id, recipients }: CarriedMail, lot: string | null): boolean =>
+      lot !== null &&
+      isOwnLot.get(lot) === undefined &&
+      cameWith.get(lot, id) === undefined &&
+      comesBack(recipients, (one) => recipient.get(one) ?? null),
     bodyOf: (id: string): number | undefined => bodyOf.get(id),
     /** Its place. */
     remove: (id: string): number | undefined => {

@@ -12,6 +12,7 @@ import { observed } from '../../../lifecycle/observed.js'
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { type LotRow, type LotState, MOVED } from '../../port/carry.js'
 import type { QueueScope } from '../../port/operations.js'
+import { mayLeave } from '../../rules/carry.js'
 import type { Holdable, HoldRecipients } from '../operate/hold-recipient.js'
 import type { Progress } from '../operate/orders.js'
 import { type Cursor, createWalk } from '../operate/walk.js'
@@ -60,10 +61,10 @@ export const createLots = (
     `SELECT id, ${EMAIL_ID}, status, due_at, boot, held FROM recipients WHERE held = ? LIMIT ${STEP}`,
   )
 
-  /** A mail leaves whole or not at all: none of its recipients may be under way, held, or with another lot. */
   const takeOut = (emailId: string, lot: string, reason: string, now: number): number => {
     const all = siblings.all(emailId)
-    if (all.some(({ boot, held }) => boot !== null || (held !== null && held !== lot))) return 0
+    const leases = all.map(({ boot, held }) => ({ isLeased: boot !== null, held }))
+    if (!mayLeave(leases, lot)) return 0
     const waiting = all.filter(({ due_at }) => due_at !== null)
     for (const one of waiting) holdRecipients.hold(one, { id: lot, reason }, now)
     return waiting.length

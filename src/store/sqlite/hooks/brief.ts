@@ -5,6 +5,7 @@
  *   that begins with its place in the list.
  */
 import type { BriefPost, ListedPost } from '../../port/hooks.js'
+import { listedOf } from '../../rules/posts.js'
 
 type Stored = readonly [
   ord: number,
@@ -15,8 +16,6 @@ type Stored = readonly [
   status: number | null,
   ms: number | null,
 ]
-
-export const GIVEN_UP = 'given up unposted: the endpoint took nothing for too long'
 
 export const encodeBrief = (posts: readonly BriefPost[], next: () => number) => {
   const stored = posts.map(
@@ -38,33 +37,11 @@ export interface Placed {
   readonly post: ListedPost
 }
 
-const placed = (
-  endpointId: string,
-  failed: boolean,
-  [ord, eventId, eventType, eventAt, at, status, ms]: Stored,
-): Placed => ({
-  ord,
-  post: {
-    id: null,
-    endpointId,
-    eventId,
-    eventType,
-    eventAt,
-    kind: 'event',
-    state: failed ? 'failed' : 'succeeded',
-    attempts: failed ? 0 : 1,
-    dueAt: null,
-    tries: failed ? [] : [{ at, status, ms: ms ?? 0, cause: null }],
-    url: null,
-    headers: null,
-    status,
-    ms,
-    answer: null,
-    cause: failed ? GIVEN_UP : null,
-    createdAt: at,
-    updatedAt: at,
-  },
-})
+const placed = (endpointId: string, failed: boolean, [ord, ...stored]: Stored): Placed => {
+  const [eventId, eventType, eventAt, at, status, ms] = stored
+  const state = failed ? 'failed' : 'succeeded'
+  return { ord, post: listedOf(endpointId, { eventId, eventType, eventAt, at, status, ms, state }) }
+}
 
 /** The posts of a stored row, in their order. */
 export const decodeBrief = (endpointId: string, failed: boolean, text: string): Placed[] =>

@@ -7,9 +7,11 @@
 import type { DisabledReason, EndpointRow, Endpoints } from '../../port/hooks.js'
 import type { Notice } from '../../port/log.js'
 import type { Writes } from '../../port/verbs.js'
+import { afresh, SKIPPED } from '../../rules/posts.js'
+import type { Row } from '../connect.js'
 import { inserter } from '../order/insert.js'
 import type { WriteContext } from '../write/context.js'
-import { WEBHOOKS } from './tables.js'
+import { PLACES, WEBHOOKS } from './tables.js'
 
 /** What is left of one is no secret; its posts go with the sweep. */
 export const DELETE = `UPDATE webhooks SET deleted_at = @now, status = 'disabled', secret = '',
@@ -32,14 +34,9 @@ const prepare = ({ db }: WriteContext) => ({
   turn: db.prepare(
     'UPDATE webhooks SET status = ?, disabled_reason = ?, disabled_at = ?, updated_at = ? WHERE id = ?',
   ),
-  afresh: db.prepare(
-    `UPDATE webhook_places SET generation = generation + 1, mark = coalesce(?, mark), health = 'healthy',
-       failing_since = NULL, failures = 0, first_failed_at = NULL, last_failed_at = NULL, probes = 0, probe_at = NULL,
-       told = 0 WHERE endpoint_id = ?`,
-  ),
-  /** What is skipped is skipped whole: events that were to be tried again as well. */
+  placeOf: db.prepare<[string], Row>(`SELECT ${PLACES.columns} FROM webhook_places WHERE endpoint_id = ?`),
   cancel: db.prepare(
-    `UPDATE posts SET state = 'canceled', due_at = NULL, updated_at = ?, cause = 'enabled again from a later event'
+    `UPDATE posts SET state = 'canceled', due_at = NULL, updated_at = ?, cause = '${SKIPPED}'
      WHERE endpoint_id = ? AND due_at IS NOT NULL AND kind = 'event'`,
   ),
   raise: db.prepare('UPDATE webhook_places SET generation = generation + 1 WHERE endpoint_id = ?'),
@@ -57,6 +54,11 @@ export const createEndpointWrites = (
   const find = (accountId: string, id: string): EndpointRow | null => {
     const row = sql.find.get(accountId, id)
     return row === undefined ? null : WEBHOOKS.decode(row)
+  }
+
+  const begin = (id: string, from: string | null): void => {
+    const { set, values } = PLACES.change(afresh(PLACES.decode(sql.placeOf.get(id) as Row), from))
+    context.db.prepare(`UPDATE webhook_places SET ${set} WHERE endpoint_id = ?`).run(...values, id)
   }
 
   const tellOf = (
@@ -92,7 +94,7 @@ export const createEndpointWrites = (
       const row = find(accountId, id)
       if (row?.status !== 'disabled') return row !== null
       sql.turn.run('enabled', null, null, now, id)
-      sql.afresh.run(from, id)
+      begin(id, from)
       if (from !== null) sql.cancel.run(now, id)
       tellOf(row, 'webhook.enabled', null, now)
       return true

@@ -7,6 +7,7 @@
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { FailedPosts, ListedPost } from '../../port/hooks.js'
+import { isLost } from '../../rules/posts.js'
 import { ordAt, TOP } from '../order/ord.js'
 import { boundaryOf, markOf } from '../read/marks.js'
 import type { Statements } from '../read/statements.js'
@@ -134,10 +135,7 @@ export const createPostList = (sql: Statements) => ({
       )
       const posts = found
         .map(({ post }) => post)
-        .filter(({ kind, state, eventAt }) => {
-          const isInTime = eventAt >= (since ?? 0) && eventAt <= until
-          return kind === 'event' && state === 'failed' && isInTime
-        })
+        .filter((post) => isLost(post, since, until))
         .filter(({ eventId }) => again.get(endpointId, eventId) === undefined)
       const last = found.at(-1)
       return { posts, next: last === undefined || found.length < limit ? null : markOf(last.ord + 1) }

@@ -1,19 +1,16 @@
 /**
  * NAME      posts - writing places, posts and replays; the housekeeping of them
  * DESCRIPTION
- *   Ended posts are kept for four days, and of each endpoint the latest 5,000, so
- *   that one that refuses everything can not fill the disk. Of an endpoint that is
- *   gone nothing is stored any more.
+ *   Of an endpoint that is gone nothing is stored any more.
  */
 import type { KeptPlace, PostRow, Posts } from '../../port/hooks.js'
 import type { Writes } from '../../port/verbs.js'
+import { KEPT_ENDED, POSTS_KEPT_MS } from '../../rules/posts.js'
 import { inserter } from '../order/insert.js'
 import type { WriteContext } from '../write/context.js'
 import { encodeBrief } from './brief.js'
 import { PLACES, POSTS, REPLAYS } from './tables.js'
 
-const KEPT_MS = 4 * 86_400_000
-const KEPT_ENDED = 5_000
 const STEP = 200
 
 const prepare = ({ db }: WriteContext) => ({
@@ -119,7 +116,7 @@ export const createPostSweep = ({ db }: Pick<WriteContext, 'db'>) => {
     statements.reduce((removed, statement) => removed + statement.run(value).changes, 0)
   return (now: number): number => {
     const id = gone.get()
-    const rows = run(old, now - KEPT_MS) + (id === undefined ? 0 : run(ofGone, id))
+    const rows = run(old, now - POSTS_KEPT_MS) + (id === undefined ? 0 : run(ofGone, id))
     return rows > 0 || id === undefined ? rows : run(last, id)
   }
 }

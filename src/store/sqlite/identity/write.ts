@@ -14,6 +14,7 @@ import type {
   UserRow,
 } from '../../port/tenants/identity.js'
 import type { Writes } from '../../port/verbs.js'
+import { endsOwner, judgeSignIn, keepingOwner, locksOut } from '../../rules/people.js'
 import type { Db, Row } from '../connect.js'
 import { inserter, unlessTaken } from '../order/insert.js'
 import type { WriteContext } from '../write/context.js'
@@ -75,22 +76,18 @@ const createPeople = (context: WriteContext) => {
   }
 
   const takesLastOwner = (user: UserRow, change: UserChange): boolean =>
-    user.role === 'owner' &&
-    user.disabledAt === null &&
-    ((change.role ?? 'owner') !== 'owner' || (change.disabledAt ?? null) !== null) &&
-    sql.otherOwner.get(user.accountId, user.id) === undefined
+    endsOwner(user, change) && sql.otherOwner.get(user.accountId, user.id) === undefined
 
   const isTaken = (accountId: string, id: string, email: string | undefined): boolean =>
     email !== undefined && sql.emailTaken.get(accountId, email, id) !== undefined
 
-  const apply = ({ accountId, id, hash }: UserRow, change: UserChange, keepSession: string | null): void => {
+  const apply = (user: UserRow, change: UserChange, keepSession: string | null): void => {
+    const { accountId, id } = user
     const { set, values } = USERS.change(change)
     if (values.length > 0) db.prepare(`UPDATE users SET ${set} WHERE id = ?`).run(...values, id)
-    const isLocked = (change.disabledAt ?? null) !== null
-    if (isLocked || (change.hash !== undefined && change.hash !== hash)) {
-      sql.endLinks.run(accountId, id)
-      endSessions(accountId, { userId: id, ...(keepSession !== null && { exceptId: keepSession }) })
-    }
+    if (!locksOut(user, change)) return
+    sql.endLinks.run(accountId, id)
+    endSessions(accountId, { userId: id, ...(keepSession !== null && { exceptId: keepSession }) })
   }
 
   return { sql, find, endSessions, takesLastOwner, isTaken, apply }
@@ -103,21 +100,6 @@ const createSignIn = (context: WriteContext, { sql, find, takesLastOwner, isTake
   const addIdentity = inserter(context, IDENTITIES)
   const addSession = inserter(context, SESSIONS)
 
-  /** Who signs in: the person as he is, as he will be made, or null for nobody in particular. */
-  const wrongWith = (one: SignIn, user: UserRow | null): SignedIn => {
-    const { accountId, userId } = one.session
-    if (one.linkId !== null && sql.isOpen.get(accountId, one.linkId, one.now) === undefined) {
-      return 'link_used'
-    }
-    if (userId !== null && (user === null || user.disabledAt !== null)) return 'disabled'
-    if (userId === null) return 'done'
-    if (isTaken(accountId, userId, one.newUser?.email) || isTaken(accountId, userId, one.change?.email)) {
-      return 'not_unique'
-    }
-    const bound = one.identity && sql.boundTo.get(accountId, one.identity.issuer, one.identity.subject)
-    return bound != null && bound !== userId ? 'not_unique' : 'done'
-  }
-
   const bind = (one: IdentityRow, now: number): void => {
     const { accountId, issuer, subject, provider, byRule } = one
     const known =
@@ -125,22 +107,21 @@ const createSignIn = (context: WriteContext, { sql, find, takesLastOwner, isTake
     if (!known) addIdentity({ ...one, lastSignInAt: now })
   }
 
-  const changeOf = (user: UserRow, change: UserChange): UserChange => {
-    if (!takesLastOwner(user, change)) return change
-    const { role, disabledAt, ...rest } = change
-    return rest
-  }
-
   return (one: SignIn): SignedIn => {
     const { session, newUser, identity, change, now } = one
     const { accountId, userId } = session
     const user = newUser ?? (userId === null ? null : find(accountId, userId))
-    const wrong = wrongWith(one, user)
-    if (wrong !== 'done') return wrong
+    const refused = judgeSignIn(one, {
+      user,
+      isLinkOpen: (id) => sql.isOpen.get(accountId, id, now) !== undefined,
+      isTaken: (email) => isTaken(accountId, userId ?? '', email),
+      boundTo: ({ issuer, subject }) => sql.boundTo.get(accountId, issuer, subject) ?? null,
+    })
+    if (refused !== 'done') return refused
     if (one.linkId !== null) sql.useUp.run(now, one.linkId)
     if (newUser !== null) addUser(newUser)
     if (user !== null) {
-      if (change !== null) apply(user, changeOf(user, change), null)
+      if (change !== null) apply(user, takesLastOwner(user, change) ? keepingOwner(change) : change, null)
       if (identity !== null) bind(identity, now)
       sql.seenUser.run(now, user.id)
     }

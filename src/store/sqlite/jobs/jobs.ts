@@ -4,7 +4,8 @@
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { JobRow, Jobs } from '../../port/jobs.js'
 import type { Writes } from '../../port/verbs.js'
-import type { Db } from '../connect.js'
+import { advanced, canceled, JOBS_KEPT_MS } from '../../rules/jobs.js'
+import type { Db, Row } from '../connect.js'
 import { inserter } from '../order/insert.js'
 import { listOf, pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
@@ -38,9 +39,6 @@ CREATE INDEX jobs_account ON jobs (account_id, ord);
 CREATE INDEX jobs_running ON jobs (ord) WHERE state = 'running';
 `
 
-/** Its filter names addresses and words of subjects, so it goes when the mails of its time have gone. */
-export const JOBS_KEPT_MS = 30 * 86_400_000
-
 export const JOBS = table<JobRow>('jobs', {
   id: 'plain',
   accountId: 'plain',
@@ -66,24 +64,20 @@ export const JOBS = table<JobRow>('jobs', {
 export const createJobWrites = (context: WriteContext): Writes<Jobs> => {
   const { db } = context
   const insert = inserter(context, JOBS)
-  const advance = db.prepare(
-    `UPDATE jobs SET place = ?, done = done + ?, skipped = skipped + ?, failed = failed + ?, last_error = coalesce(?, last_error),
-       updated_at = ?, state = CASE WHEN ? = 1 AND state = 'running' THEN 'done' ELSE state END,
-       finished_at = coalesce(finished_at, CASE WHEN ? = 1 THEN ? END)
-     WHERE id = ? AND place = ? AND state <> 'done'`,
-  )
-  const cancel = db.prepare(
-    `UPDATE jobs SET state = 'canceled', updated_at = ?, finished_at = ? WHERE account_id = ? AND id = ? AND state = 'running'`,
-  )
+  const find = db.prepare<[string], Row>(`SELECT ${JOBS.columns} FROM jobs WHERE id = ?`)
+  const turn = (id: string, next: (job: JobRow) => JobRow | null): boolean => {
+    const row = find.get(id)
+    const after = row === undefined ? null : next(JOBS.decode(row))
+    if (after === null) return false
+    const { set, values } = JOBS.change(after)
+    db.prepare(`UPDATE jobs SET ${set} WHERE id = ?`).run(...values, id)
+    return true
+  }
   return {
     addJob: (row) => void insert(row),
-    advanceJob(id, from, { place, done, skipped, failed, lastError, isLast, now }) {
-      const last = isLast ? 1 : 0
-      return (
-        advance.run(place, done, skipped, failed, lastError, now, last, last, now, id, from).changes === 1
-      )
-    },
-    cancelJob: (accountId, id, now) => cancel.run(now, now, accountId, id).changes === 1,
+    advanceJob: (id, from, step) => turn(id, (job) => advanced(job, from, step)),
+    cancelJob: (accountId, id, now) =>
+      turn(id, (job) => (job.accountId === accountId ? canceled(job, now) : null)),
   }
 }
 

@@ -4,11 +4,12 @@
  *   Values of tags and recipient domains go; how many there were stays in the
  *   rows that have neither. Some hundreds of moments in one step.
  */
+
 import { DIMENSIONS, SPANS } from '../../port/statistics.js'
+import { PERSONAL } from '../../rules/busiest.js'
 import type { Db } from '../connect.js'
 
 const STEP = 300
-const PERSONAL = ['recipient_domain', 'tag'] as const
 
 /** How many moments were looked at; null when it has been through all, and starts anew. */
 export type EraseCounted = (workspace: number) => number | null

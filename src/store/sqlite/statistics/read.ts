@@ -12,7 +12,6 @@ import {
   TAG_SEPARATOR,
 } from '../../port/statistics.js'
 import type { Statements } from '../read/statements.js'
-import { decode } from './counts.js'
 
 const MINUTE = 60_000
 const PAGE = 1_000
@@ -72,7 +71,7 @@ export const createStatisticsReads = (sql: Statements) => {
           mode,
           dimension,
           value: row.value as string,
-          counts: decode(row.counts as string),
+          counts: JSON.parse(row.counts as string) as number[],
         })
       const last = found.at(-1)
       if (found.length === PAGE && last !== undefined)

@@ -4,23 +4,17 @@
  *   Rows and place are one verb, and it compares before it sets: a caller that
  *   never learned that its verb was done finds another place, and adds nothing.
  */
-import {
-  BY_MINUTE,
-  DIMENSIONS,
-  type Dimension,
-  KEPT,
-  SPANS,
-  type Span,
-  type Statistics,
-} from '../../port/statistics.js'
+
+import { DIMENSIONS, type Dimension, KEPT, SPANS, type Span, type Statistics } from '../../port/statistics.js'
 import type { Writes } from '../../port/verbs.js'
+import { added, busyOf, crowdedOut, mayCrowd, ROOM, restOf, spansOf } from '../../rules/busiest.js'
 import type { Db } from '../connect.js'
 import type { WriteContext } from '../write/context.js'
-import { crowdedOut, ROOM, restOf } from './busiest.js'
-import { added, busyOf, decode } from './counts.js'
 
 const MINUTE = 60_000
 const HOUR = 60
+
+const decode = (text: string): number[] => JSON.parse(text) as number[]
 
 /** span, at, dimension, workspace, test, value */
 type Key = [number, number, number, number, number, string]
@@ -84,8 +78,7 @@ const makeRoom = (sql: Statements, add: Add, { at, dimension, workspace, test }:
     .map(({ value, counts }) => ({ value, busy: busyOf(decode(counts)) }))
   const gone = crowdedOut(name, values)
   if (gone.length === 0) return
-  const spans = SPANS.filter((span) => span !== 1 || BY_MINUTE.includes(name))
-  for (const span of spans)
+  for (const span of spansOf(name))
     for (let start = at; start < at + HOUR; start += span)
       for (const value of gone) {
         const key: Key = [span, start, dimension, workspace, test, value]
@@ -112,7 +105,7 @@ export const createStatisticsWrites = ({
         const workspace = names.workspace(row.workspaceId)
         const test = row.mode === 'test' ? 1 : 0
         const isNew = add([row.span, at, dimension, workspace, test, row.value], row.counts)
-        if (!isNew || row.span !== HOUR || row.dimension === 'none') continue
+        if (!isNew || !mayCrowd(row)) continue
         fuller.set(`${at} ${dimension} ${workspace} ${test}`, { at, dimension, workspace, test })
       }
       for (const hour of fuller.values()) makeRoom(sql, add, hour)

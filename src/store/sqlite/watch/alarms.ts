@@ -2,35 +2,21 @@
  * NAME      alarms - counting what goes wrong, and telling each crossing once
  * DESCRIPTION
  *   A fold adds counts, moves the mark of the log up to which they are told, and
- *   judges (port/watch/alarms.ts), all in one commit with the event of an alarm
+ *   judges (rules/turns.ts), all in one commit with the event of an alarm
  *   and with its hold. So whoever dies and counts again from the stored mark
  *   counts nothing twice and tells nothing twice.
  *   Judged are the workspaces that were counted now, and those whose alarms stand,
  *   since these end by time alone.
  */
-import { newId } from '../../../base/id.js'
 import type { Notice } from '../../port/log.js'
 import type { HoldRow } from '../../port/operations.js'
 import type { WorkspaceRow } from '../../port/tenants/tenants.js'
 import type { Writes } from '../../port/verbs.js'
-import {
-  ALARM_HOLD,
-  ALARM_SPAN_MS,
-  ALARM_WINDOW_MS,
-  ALARMS,
-  type Alarm,
-  alarmText,
-  judge,
-  limitOf,
-  type Raised,
-  type Rate,
-  shareOf,
-} from '../../port/watch/alarms.js'
+import { ALARMS, type Alarm, type Rate } from '../../port/watch/alarms.js'
 import type { AlarmTurn, Watch } from '../../port/watch/watch.js'
+import { forgottenBefore, judgeWorkspace, windowOf } from '../../rules/turns.js'
 import type { Db, Row } from '../connect.js'
 import { WORKSPACES } from '../schema/tables.js'
-
-const LONGEST_MS = Math.max(...Object.values(ALARM_WINDOW_MS))
 
 export interface AlarmParts {
   readonly addHold: (hold: HoldRow) => void
@@ -81,61 +67,14 @@ export const createAlarmWrites = (
 ): Pick<Writes<Watch>, 'foldAlarms'> => {
   const sql = prepare(db)
 
-  const rateOf = (id: string, alarm: Alarm, now: number): Rate =>
-    sql.rate[alarm]?.get(id, now - ALARM_WINDOW_MS[alarm] - ALARM_SPAN_MS, now) ?? { count: 0, tried: 0 }
-
-  /** One hold is enough; a person lifts it, and no later look makes it again for the same alarm. */
-  const hold = (row: WorkspaceRow, alarm: Alarm, raised: Raised): HoldRow | null => {
-    if (row.onAlarm !== 'hold' || sql.holdOf.get(row.id) !== undefined) return null
-    const made: HoldRow = {
-      id: newId('hold', raised.since),
-      accountId: row.accountId,
-      workspaceId: row.id,
-      poolId: null,
-      domain: null,
-      emailId: null,
-      owner: 'operator',
-      reason: `${ALARM_HOLD}${alarmText(alarm, raised)}`,
-      createdAt: raised.since,
-    }
-    addHold(made)
-    return made
-  }
-
-  const tell = (row: WorkspaceRow, alarm: Alarm, raised: Raised, held: string | null): void => {
-    const limit = limitOf(row.alarms, alarm)
-    addNotice({
-      type: 'workspace.rate_alarm',
-      accountId: row.accountId,
-      workspaceId: row.id,
-      mode: 'live',
-      now: raised.since,
-      data: {
-        workspace_id: row.id,
-        alarm,
-        rate: shareOf(raised),
-        count: raised.count,
-        tried: raised.tried,
-        limit: limit === 'off' ? null : { rate: limit.rate, at_least: limit.atLeast },
-        window_seconds: ALARM_WINDOW_MS[alarm] / 1_000,
-        hold_id: held,
-      },
-    })
-  }
-
   const judgeAll = (row: WorkspaceRow, now: number): readonly AlarmTurn[] => {
-    const turns: AlarmTurn[] = []
-    const after: Partial<Record<Alarm, Raised>> = {}
-    for (const alarm of ALARMS) {
-      const before = row.alarmed[alarm] ?? null
-      const raised = judge(limitOf(row.alarms, alarm), rateOf(row.id, alarm, now), before, now)
-      if (raised !== null) after[alarm] = raised
-      if ((raised === null) === (before === null)) continue
-      const made = raised === null ? null : hold(row, alarm, raised)
-      if (raised !== null) tell(row, alarm, raised, sql.holdOf.get(row.id) ?? null)
-      turns.push({ accountId: row.accountId, workspaceId: row.id, alarm, raised, hold: made })
-    }
-    const text = JSON.stringify(after)
+    const rateOf = (alarm: Alarm): Rate =>
+      sql.rate[alarm]?.get(row.id, ...windowOf(alarm, now)) ?? { count: 0, tried: 0 }
+    const facts = { rateOf, holdId: sql.holdOf.get(row.id) ?? null }
+    const { alarmed, turns, notices } = judgeWorkspace(row, facts, now)
+    for (const { hold } of turns) if (hold !== null) addHold(hold)
+    for (const notice of notices) addNotice(notice)
+    const text = JSON.stringify(alarmed)
     if (text !== JSON.stringify(row.alarmed)) sql.keep.run(text, row.id)
     return turns
   }
@@ -149,7 +88,7 @@ export const createAlarmWrites = (
       const counted = new Set(counts.map(({ workspaceId }) => workspaceId))
       const touched = new Set([...counted, ...sql.standing.all()])
       return [...touched].flatMap((id) => {
-        sql.forget.run(id, now - LONGEST_MS - 2 * ALARM_SPAN_MS)
+        sql.forget.run(id, forgottenBefore(now))
         const row = sql.workspace.get(id)
         return row === undefined ? [] : judgeAll(WORKSPACES.decode(row), now)
       })

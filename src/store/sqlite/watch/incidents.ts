@@ -16,6 +16,7 @@ import {
   MOST_LIVING,
   type Refusals,
 } from '../../../lifecycle/incident.js'
+import { isSuppressing } from '../../../lifecycle/suppress.js'
 import type { Notice } from '../../port/log.js'
 import type {
   AddedHardBounce,
@@ -27,6 +28,7 @@ import type {
 } from '../../port/tenants/incident.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
 import type { Writes } from '../../port/verbs.js'
+import { causeOf, incidentNotice } from '../../rules/bounces.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { kindOf } from '../log/codec.js'
@@ -136,22 +138,7 @@ export const createIncidentWrites = (context: WriteContext, parts: IncidentParts
   const open = (row: IncidentRow, cause: string): void => {
     insert(row)
     sql.cause.run(cause, row.id)
-    addNotice({
-      type: 'suppression.incident',
-      accountId: row.accountId,
-      workspaceId: row.workspaceId,
-      mode: 'live',
-      now: row.createdAt,
-      data: {
-        incident_id: row.id,
-        upstream_id: row.upstreamId,
-        domain: row.domain,
-        said: row.said,
-        addresses: row.addresses,
-        delivered_before: row.living,
-        outcomes: row.outcomes,
-      },
-    })
+    addNotice(incidentNotice(row))
   }
 
   /** What is listed because of it waits from now on. */
@@ -197,14 +184,13 @@ export const createIncidentWrites = (context: WriteContext, parts: IncidentParts
     const { accountId, workspaceId: list, email, createdAt: now } = row
     const listed = sql.listed.get(list, email)
     const held = listed === undefined ? null : SUPPRESSIONS.decode(listed)
-    if (held !== null && (held.expiresAt === null || held.expiresAt > now))
-      return { row: held, as: 'listed', opened: [] }
+    if (held !== null && isSuppressing(held.expiresAt, now)) return { row: held, as: 'listed', opened: [] }
     const waiting = sql.pending.get(list, email)
     if (waiting !== undefined) return { row: PENDING.decode(waiting), as: 'pending', opened: [] }
     const taken = dead.upstreamId === null ? sql.taken.get(recipientId) : undefined
     const upstreamId = dead.upstreamId ?? taken?.upstream ?? null
     const domain = domainOf(email)
-    const cause = JSON.stringify([accountId, upstreamId, domain, said])
+    const cause = causeOf(accountId, upstreamId, domain, said)
     sql.forget.run(cause, now - INCIDENT_WINDOW_MS)
     sql.meet.run({ cause, email, list, recipient: recipientId, at: now, taken: taken?.at ?? now })
     const begun = sql.open.get(accountId, list, cause)

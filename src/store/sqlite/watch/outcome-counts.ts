@@ -11,6 +11,7 @@
  */
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { INCIDENT_WINDOW_MS } from '../../../lifecycle/incident.js'
+import { isAnswer } from '../../rules/bounces.js'
 import type { Db } from '../connect.js'
 import { kindOf } from '../log/codec.js'
 import { ordAt } from '../order/ord.js'
@@ -107,9 +108,8 @@ export const createOutcomeCounts = (db: Db): OutcomeCounts => {
   }
 
   return {
-    note({ source, seen, attempt, mta, at }, address) {
-      const isOne = seen === 'accepted' || seen === 'rejected' || (seen === 'postponed' && attempt === 1)
-      if (source === 'smtp' && isOne && mta?.upstreamId) add(mta.upstreamId, domainOf(address), at)
+    note(outcome, address) {
+      if (isAnswer(outcome)) add(outcome.mta?.upstreamId ?? '', domainOf(address), outcome.at)
     },
     since(upstreamId, domain, from, now) {
       if (!isReadBack) readBack(now)

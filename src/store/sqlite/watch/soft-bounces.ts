@@ -4,15 +4,12 @@
  *   In the commit of the bounce that is one too many, where its workspace has a limit for the kind. What is
  *   counted are the recipients of that address that are kept and bounced so, since the last one that took its mail.
  */
-import { newId } from '../../../base/id.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { LIVING_AFTER_MS } from '../../../lifecycle/incident.js'
-import { normalizeAddress } from '../../../mail/address.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
 import type { SoftLimits } from '../../port/watch/soft-bounces.js'
+import { isTooMuch, softLimitOf, softSuppression } from '../../rules/bounces.js'
 import type { WriteContext } from '../write/context.js'
-
-const DAY = 86_400_000
 
 export const SOFT_BOUNCES_STEP = `
 ALTER TABLE workspaces ADD COLUMN suppress_soft TEXT NOT NULL DEFAULT '{}'; -- JSON
@@ -40,24 +37,14 @@ export const createSoftBounces = ({ db }: WriteContext, addSuppression: (row: Su
   )
   /** Of a live recipient that has bounced just now. */
   return (outcome: Outcome, row: Bounced, now: number): void => {
-    const { reason: kind, detail } = outcome
-    if (kind === null || detail?.class !== 'soft') return
     const found = limits.get(row.workspace)
-    const limit = (JSON.parse(found?.limits ?? '{}') as SoftLimits)[kind as keyof SoftLimits]
-    if (found === undefined || limit === undefined) return
-    const { workspace, address } = row
-    const seen = count.get({
-      workspace,
-      address: address.toLowerCase(),
-      kind,
-      settled: now - LIVING_AFTER_MS,
-    })
-    if (seen === undefined || seen.bounces < limit.bounces) return
-    if (now - (seen.first ?? now) < limit.days * DAY) return
-    addSuppression({
-      ...{ id: newId('sup', now), accountId: found.account, workspaceId: found.id },
-      ...{ email: normalizeAddress(address), origin: 'soft_bounce', sourceId: row.email_id },
-      ...{ reason: kind, expiresAt: null, createdAt: now },
-    })
+    const limit = softLimitOf(outcome, JSON.parse(found?.limits ?? '{}') as SoftLimits)
+    if (found === undefined || limit === null) return
+    const { workspace, address, email_id: emailId } = row
+    const settled = now - LIVING_AFTER_MS
+    const seen = count.get({ workspace, address: address.toLowerCase(), kind: outcome.reason, settled })
+    if (seen === undefined || !isTooMuch(limit, seen, now)) return
+    const mail = { accountId: found.account, workspaceId: found.id, emailId }
+    addSuppression(softSuppression(mail, address, outcome, now))
   }
 }

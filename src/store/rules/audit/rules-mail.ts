@@ -7,31 +7,12 @@ import type { EmailScope } from '../../port/ledger.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import type { AuditDetail } from '../../port/tenants/audit.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import type { Row } from '../connect.js'
-import { LOTS } from '../schema/lots.js'
-import { INCIDENTS } from '../watch/incident-step.js'
 import type { Entry, Look, Rules } from './entry.js'
-
-interface Mail {
-  readonly scheduledAt: number | null
-  readonly isOver: boolean
-  readonly workspaceId: string
-}
-
-const MAILS = {
-  name: '(SELECT e.id, e.scheduled_at, e.scheduled, w.id AS workspace_id FROM emails e JOIN workspaces w ON w.n = e.workspace)',
-  columns: 'scheduled_at, scheduled, workspace_id',
-  decode: (row: Row): Mail => ({
-    scheduledAt: row.scheduled_at as number | null,
-    isOver: row.scheduled === 0,
-    workspaceId: String(row.workspace_id),
-  }),
-}
 
 const timeOf = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
 
 const ofMail = (look: Look, { accountId }: EmailScope, id: string, action: string) => {
-  const mail = look(MAILS, id)
+  const mail = look('mails', id)
   const entry = (detail: AuditDetail = {}): Entry => ({
     accountId,
     action: `email.${action}`,
@@ -96,7 +77,7 @@ export const MAIL_RULES: Rules = {
   },
   removeSuppression: () => (row) => (row === null ? null : ofSuppression(row, 'removed')),
   decideStep(look, accountId, id, decision) {
-    const incident = look(INCIDENTS, id)
+    const incident = look('incidents', id)
     return (step) =>
       typeof step === 'string' || incident === null
         ? null
@@ -142,7 +123,7 @@ export const MAIL_RULES: Rules = {
       object: { type: 'lot', id },
     }),
   turnLot(look, id, _from, to) {
-    const lot = look(LOTS, id)
+    const lot = look('lots', id)
     return (state) =>
       state !== to || to === 'exported' || lot === null || lot.state === to
         ? null

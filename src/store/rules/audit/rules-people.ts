@@ -6,7 +6,6 @@
  */
 import type { AuditDetail } from '../../port/tenants/audit.js'
 import type { LinkRow, UserChange, UserRow } from '../../port/tenants/identity.js'
-import { LINKS, SESSIONS, USERS } from '../identity/step.js'
 import { changed, type Entry, isEmpty, type Look, type Rules } from './entry.js'
 
 const ofUser = ({ id, accountId }: UserRow, action: string): Entry => ({
@@ -25,7 +24,7 @@ const typeOf = ({ kind }: LinkRow): string => (kind === 'setup' ? 'setup_link' :
 /** Whose it is, as people know him. */
 const ownerOf = (look: Look, userId: string | null | undefined): AuditDetail => ({
   user_id: userId ?? null,
-  user: userId == null ? null : (look(USERS, userId)?.email ?? null),
+  user: userId == null ? null : (look('users', userId)?.email ?? null),
 })
 
 const ofSession = (accountId: string, id: string | null, action: string): Entry => ({
@@ -40,7 +39,7 @@ export const PEOPLE_RULES: Rules = {
       ? null
       : { ...ofUser(user, 'created'), detail: { email: user.email, role: user.role, name: user.name } },
   updateUser(look, _accountId, id, change) {
-    const before = look(USERS, id)
+    const before = look('users', id)
     return (result) => {
       if (result !== 'done' || before === null) return null
       const detail = {
@@ -60,7 +59,7 @@ export const PEOPLE_RULES: Rules = {
     detail: { role: link.role, email: link.email, user_id: link.userId },
   }),
   revokeLink(look, accountId, id) {
-    const link = look(LINKS, id)
+    const link = look('links', id)
     return (gone) =>
       !gone || link === null
         ? null
@@ -86,7 +85,7 @@ export const PEOPLE_RULES: Rules = {
     detail: { provider: session.provider, role: session.role },
   }),
   revokeSession(look, accountId, id) {
-    const session = look(SESSIONS, id)
+    const session = look('sessions', id)
     return (gone) =>
       gone ? { ...ofSession(accountId, id, 'revoked'), detail: ownerOf(look, session?.userId) } : null
   },

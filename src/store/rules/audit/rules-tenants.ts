@@ -6,10 +6,6 @@ import type { EndpointRow } from '../../port/hooks.js'
 import type { AuditDetail } from '../../port/tenants/audit.js'
 import type { DomainRow } from '../../port/tenants/domains.js'
 import type { CredentialRow, KeyRow, PoolRow, UpstreamRow, WorkspaceRow } from '../../port/tenants/tenants.js'
-import type { Row } from '../connect.js'
-import { WEBHOOKS } from '../hooks/tables.js'
-import { DOMAINS } from '../schema/domains.js'
-import { CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'
 import { changed, type Entry, isEmpty, type Look, type Rules } from './entry.js'
 
 const ofWorkspace = (row: WorkspaceRow, action: string, detail: AuditDetail = {}): Entry => ({
@@ -34,7 +30,7 @@ const WORKSPACE_FIELDS = [
 const WORKSPACES_RULES: Rules = {
   createWorkspace: (_look, row) => about(row, () => ofWorkspace(row, 'created', { name: row.name })),
   updateWorkspace(look, id, change) {
-    const row = look(WORKSPACES, id)
+    const row = look('workspaces', id)
     return (result) => {
       if (row === null || result !== 'done') return null
       const detail = changed(row, change, WORKSPACE_FIELDS)
@@ -42,15 +38,15 @@ const WORKSPACES_RULES: Rules = {
     }
   },
   suspendWorkspace(look, id, reason) {
-    const row = look(WORKSPACES, id)
+    const row = look('workspaces', id)
     return () => row && ofWorkspace(row, 'suspended', { reason, changed: 0 })
   },
   resumeWorkspace(look, id) {
-    const row = look(WORKSPACES, id)
+    const row = look('workspaces', id)
     return about(row?.suspendedAt == null ? null : row, (one) => ofWorkspace(one, 'resumed', { changed: 0 }))
   },
   deleteWorkspace: (look, _accountId, id) =>
-    about(look(WORKSPACES, id), (row) => ofWorkspace(row, 'deleted', { name: row.name, changed: 0 })),
+    about(look('workspaces', id), (row) => ofWorkspace(row, 'deleted', { name: row.name, changed: 0 })),
 }
 
 const ofKey = (row: KeyRow, action: string): Entry => ({
@@ -111,14 +107,14 @@ const POOL_RULES: Rules = {
   createPool: (_look, row) =>
     about(row, () => ofPool(row, 'created', { members: row.upstreams.map(upstreamText) })),
   updatePool(look, row) {
-    const before = look(POOLS, row.id)
+    const before = look('pools', row.id)
     return (result) => {
       if (before === null || result !== 'done') return null
       const detail = poolDetail(before, row)
       return isEmpty(detail) ? null : ofPool(before, 'updated', detail)
     }
   },
-  deletePool: (look, _accountId, id) => about(look(POOLS, id), (row) => ofPool(row, 'deleted', {})),
+  deletePool: (look, _accountId, id) => about(look('pools', id), (row) => ofPool(row, 'deleted', {})),
 }
 
 const keysText = ({ keys }: DomainRow): readonly string[] =>
@@ -145,7 +141,7 @@ const domainDetail = (before: DomainRow, after: DomainRow): AuditDetail => {
 const DOMAIN_RULES: Rules = {
   createDomain: (_look, row) => about(row, () => ofDomain(row, 'created')),
   updateDomain(look, row) {
-    const before = look(DOMAINS, row.id)
+    const before = look('domains', row.id)
     return (result) => {
       if (before === null || !result) return null
       const detail = domainDetail(before, row)
@@ -153,7 +149,7 @@ const DOMAIN_RULES: Rules = {
       return isEmpty(detail) && !isCheck ? null : ofDomain(row, isCheck ? 'checked' : 'updated', detail)
     }
   },
-  removeDomain: (look, _accountId, id) => about(look(DOMAINS, id), (row) => ofDomain(row, 'deleted')),
+  removeDomain: (look, _accountId, id) => about(look('domains', id), (row) => ofDomain(row, 'deleted')),
 }
 
 const ofWebhook = (row: EndpointRow, action: string, detail: AuditDetail = {}): Entry => ({
@@ -170,7 +166,7 @@ const WEBHOOK_FIELDS = [
 
 /** An endpoint of that status, so that asking twice is told once. */
 const endpointIn = (look: Look, id: string, status: EndpointRow['status']): EndpointRow | null => {
-  const row = look(WEBHOOKS, id)
+  const row = look('webhooks', id)
   return row?.status === status ? row : null
 }
 
@@ -178,7 +174,7 @@ const WEBHOOK_RULES: Rules = {
   createEndpoint: (_look, row) =>
     about(row, () => ofWebhook(row, 'created', { events: row.events, mode: row.mode })),
   updateEndpoint(look, _accountId, id, change) {
-    const row = look(WEBHOOKS, id)
+    const row = look('webhooks', id)
     return (result) => {
       if (row === null || !result) return null
       const detail = {
@@ -188,32 +184,27 @@ const WEBHOOK_RULES: Rules = {
       return isEmpty(detail) ? null : ofWebhook(row, 'updated', detail)
     }
   },
-  rotateEndpoint: (look, _accountId, id) => about(look(WEBHOOKS, id), (row) => ofWebhook(row, 'rotated')),
+  rotateEndpoint: (look, _accountId, id) => about(look('webhooks', id), (row) => ofWebhook(row, 'rotated')),
   enableEndpoint: (look, _accountId, id) =>
     about(endpointIn(look, id, 'disabled'), (row) => ofWebhook(row, 'enabled')),
   disableEndpoint: (look, _accountId, id, reason) =>
     about(endpointIn(look, id, 'enabled'), (row) => ofWebhook(row, 'disabled', { reason })),
-  deleteEndpoint: (look, _accountId, id) => about(look(WEBHOOKS, id), (row) => ofWebhook(row, 'deleted')),
+  deleteEndpoint: (look, _accountId, id) => about(look('webhooks', id), (row) => ofWebhook(row, 'deleted')),
   addReplay: (look, { endpointId, failed }) =>
-    about(look(WEBHOOKS, endpointId), (row) => ofWebhook(row, 'replayed', { failed })),
+    about(look('webhooks', endpointId), (row) => ofWebhook(row, 'replayed', { failed })),
   savePosts(look, posts) {
     const [post] = posts
     if (post === undefined || post.kind === 'event') return () => null
     const action = post.kind === 'test' ? 'tested' : 'replayed'
-    return about(look(WEBHOOKS, post.endpointId), (row) => ofWebhook(row, action, { event_id: post.eventId }))
+    return about(look('webhooks', post.endpointId), (row) =>
+      ofWebhook(row, action, { event_id: post.eventId }),
+    )
   },
-}
-
-/** To which pepper the database belongs, and whose it is. */
-const PEPPER = {
-  name: "(SELECT 'pepper' AS id, mark, (SELECT id FROM accounts ORDER BY rowid LIMIT 1) AS account FROM pepper)",
-  columns: 'mark, account',
-  decode: (row: Row) => ({ mark: String(row.mark), accountId: row.account as string | null }),
 }
 
 /** The first pepper of a database is nobody's change; another one makes all secrets void. */
 const acceptedPepper: Rules['setPepperMark'] = (look, after) => {
-  const known = look(PEPPER, 'pepper')
+  const known = look('pepper', 'pepper')
   return () =>
     known === null || known.accountId === null
       ? null
@@ -229,14 +220,14 @@ export const TENANT_RULES: Rules = {
   setPepperMark: acceptedPepper,
   ...WORKSPACES_RULES,
   createKey: (_look, row) => about(row, () => ofKey(row, 'created')),
-  revokeKey: (look, _accountId, id) => about(look(KEYS, id), (row) => ofKey(row, 'revoked')),
+  revokeKey: (look, _accountId, id) => about(look('keys', id), (row) => ofKey(row, 'revoked')),
   createCredential: (_look, row) => about(row, () => ofCredential(row, 'created')),
   importCredentials:
     (_look, [first]) =>
     ({ changed: made }) =>
       first === undefined || made === 0 ? null : ofImported(first, made),
   revokeCredential: (look, _accountId, id) =>
-    about(look(CREDENTIALS, id), (row) => ofCredential(row, 'revoked')),
+    about(look('credentials', id), (row) => ofCredential(row, 'revoked')),
   ...POOL_RULES,
   ...DOMAIN_RULES,
   ...WEBHOOK_RULES,

@@ -1,12 +1,12 @@
 /**
- * NAME      busiest - how many values of a dimension are kept apart in an hour
+ * NAME      busiest - how statistics are added, and how many values of a dimension are kept apart in an hour
  * DESCRIPTION
  *   When an hour of a workspace has more values than these, the least busy tenth
  *   and what is beyond go into OTHER, in rows of all spans. Nothing is lost from
  *   sums; a value that went and comes again counts anew. Together they are at
  *   most 2,000 values an hour, workspace and mode.
  */
-import { type Dimension, OTHER, TAG_SEPARATOR } from '../../port/statistics.js'
+import { BY_MINUTE, type Dimension, OTHER, SPANS, type Span, TAG_SEPARATOR } from '../port/statistics.js'
 
 interface Room {
   readonly values: number
@@ -64,3 +64,37 @@ export const crowdedOut = (dimension: Dimension, values: readonly Busy[]): reado
   }
   return gone
 }
+
+/** In which spans there are rows of a dimension. */
+export const spansOf = (dimension: Dimension): readonly Span[] =>
+  SPANS.filter((span) => span !== 1 || BY_MINUTE.includes(dimension))
+
+/** Pairs of a counter's number and how often, of both together, in order of their numbers. */
+export const added = (a: readonly number[], b: readonly number[]): number[] => {
+  const sums = new Map<number, number>()
+  for (const counts of [a, b])
+    for (let i = 0; i < counts.length; i += 2) {
+      const key = counts[i] as number
+      sums.set(key, (sums.get(key) ?? 0) + (counts[i + 1] as number))
+    }
+  return [...sums].sort(([x], [y]) => x - y).flat()
+}
+
+/** How much a row stands for: all that it counts. */
+export const busyOf = (counts: readonly number[]): number => {
+  let sum = 0
+  for (let i = 1; i < counts.length; i += 2) sum += counts[i] as number
+  return sum
+}
+
+/** Whether a new row may have crowded others out. */
+export const mayCrowd = ({
+  span,
+  dimension,
+}: {
+  readonly span: Span
+  readonly dimension: Dimension
+}): boolean => span === 60 && dimension !== 'none'
+
+/** Dimensions whose values name people, and go with a workspace that is deleted. */
+export const PERSONAL = ['recipient_domain', 'tag'] as const satisfies readonly Dimension[]

@@ -1,0 +1,128 @@
+/**
+ * NAME      identity - people, links and sessions
+ */
+import type {
+  Identity,
+  IdentityRow,
+  SessionRow,
+  SessionsOf,
+  UserChange,
+  UserRow,
+} from '../../port/tenants/identity.js'
+import { endsOwner, judgeSignIn, keepingOwner, locksOut } from '../../rules/people.js'
+import type { Plain } from '../plain.js'
+import type { State } from '../state.js'
+import { addUnless, listed, owned, removed } from '../tenants.js'
+
+const keyOf = ({ accountId, issuer, subject }: Pick<IdentityRow, 'accountId' | 'issuer' | 'subject'>) =>
+  `${accountId} ${issuer} ${subject}`
+
+const isOf =
+  (accountId: string, of: SessionsOf) =>
+  ({ id, userId, oidc, ...row }: SessionRow): boolean =>
+    row.accountId === accountId &&
+    (of.userId === undefined || userId === of.userId) &&
+    (of.exceptId === undefined || id !== of.exceptId) &&
+    (['issuer', 'subject', 'sid'] as const).every(
+      (name) => of[name] === undefined || oidc?.[name] === of[name],
+    )
+
+const createPeople = ({ users, links, sessions }: State) => {
+  const isTaken = (accountId: string, id: string | null, email: string): boolean =>
+    users.where((row) => row.accountId === accountId && row.email === email && row.id !== id).length > 0
+  const takesLastOwner = (user: UserRow, change: UserChange): boolean =>
+    endsOwner(user, change) &&
+    users.where(
+      ({ id, accountId, role, disabledAt }) =>
+        accountId === user.accountId && id !== user.id && role === 'owner' && disabledAt === null,
+    ).length === 0
+  const apply = (user: UserRow, change: UserChange, keepSession: string | null): void => {
+    users.change(user.id, change)
+    if (!locksOut(user, change)) return
+    links.drop(({ userId, usedAt }) => userId === user.id && usedAt === null)
+    sessions.drop(({ id, userId }) => userId === user.id && id !== keepSession)
+  }
+  return { isTaken, takesLastOwner, apply }
+}
+
+const createSignIn = (state: State): Plain<Identity>['signIn'] => {
+  const { users, links, sessions, identities } = state
+  const { isTaken, takesLastOwner, apply } = createPeople(state)
+  return (one) => {
+    const { session, newUser, identity, change, linkId, instead, now } = one
+    const { accountId, userId } = session
+    const user = newUser ?? (userId === null ? null : owned(users, accountId, userId))
+    const refused = judgeSignIn(one, {
+      user,
+      isLinkOpen(id) {
+        const link = owned(links, accountId, id)
+        return link !== null && link.usedAt === null && link.expiresAt > now
+      },
+      isTaken: (email) => isTaken(accountId, userId, email),
+      boundTo: (who) => identities.get(keyOf({ ...who, accountId }))?.userId ?? null,
+    })
+    if (refused !== 'done') return refused
+    if (linkId !== null) links.change(linkId, { usedAt: now })
+    if (newUser !== null) users.add(newUser.id, newUser)
+    if (user !== null) {
+      if (change !== null) apply(user, takesLastOwner(user, change) ? keepingOwner(change) : change, null)
+      if (identity !== null) {
+        const { provider, byRule } = identity
+        if (!identities.change(keyOf(identity), { lastSignInAt: now, provider, byRule }))
+          identities.add(keyOf(identity), { ...identity, lastSignInAt: now })
+      }
+      users.change(user.id, { lastSignInAt: now })
+    }
+    if (instead !== null) removed(sessions, accountId, instead)
+    sessions.add(session.id, session)
+    return 'done'
+  }
+}
+
+export const createIdentity = (state: State): Plain<Identity> => {
+  const { users, links, sessions, identities, remembered } = state
+  const { isTaken, takesLastOwner, apply } = createPeople(state)
+  return {
+    createUser: (row) =>
+      addUnless(users, row, ({ accountId, email }) => accountId === row.accountId && email === row.email),
+    user: (accountId, ref) =>
+      users.where((row) => row.accountId === accountId && (row.id === ref || row.email === ref))[0] ?? null,
+    users: (accountId, page) => listed(users, (row) => row.accountId === accountId, page),
+    updateUser(accountId, id, change, keepSession = null) {
+      const user = owned(users, accountId, id)
+      if (user === null) return 'not_found'
+      if (takesLastOwner(user, change)) return 'last_owner'
+      if (change.email !== undefined && isTaken(accountId, id, change.email)) return 'not_unique'
+      apply(user, change, keepSession)
+      return 'done'
+    },
+    userByIdentity: (accountId, issuer, subject) =>
+      users.get(identities.get(keyOf({ accountId, issuer, subject }))?.userId ?? ''),
+    identities: (userId) => identities.where((row) => row.userId === userId),
+    createLink: (row) => void links.add(row.id, row),
+    linkByLookup: (lookup) => links.where((row) => row.lookup === lookup)[0] ?? null,
+    links: (accountId, kind, page) =>
+      listed(links, (row) => row.accountId === accountId && row.kind === kind, page),
+    revokeLink: (accountId, id) => owned(links, accountId, id)?.usedAt === null && links.delete(id),
+    signIn: createSignIn(state),
+    createSession: (row) => void sessions.add(row.id, row),
+    sessionByLookup: (lookup) => sessions.where((row) => row.lookup === lookup)[0] ?? null,
+    session: (accountId, id) => owned(sessions, accountId, id),
+    sessions: (accountId, userId, page) =>
+      listed(sessions, isOf(accountId, userId === null ? {} : { userId }), page),
+    updateSession: (accountId, id, oidc) =>
+      owned(sessions, accountId, id) !== null && sessions.change(id, { oidc }),
+    revokeSession: (accountId, id) => removed(sessions, accountId, id),
+    revokeSessions: (accountId, of) => sessions.drop(isOf(accountId, of)),
+    rememberOnce(kind, value, until) {
+      if (remembered.get(`${kind} ${value}`) !== null) return false
+      remembered.add(`${kind} ${value}`, { until })
+      return true
+    },
+  }
+}
+
+export const sweepIdentity = ({ sessions, links, remembered }: State, now: number): number =>
+  sessions.drop((row) => row.expiresAt < now || row.lastSeenAt + row.idleMs < now) +
+  links.drop(({ expiresAt }) => expiresAt < now) +
+  remembered.drop(({ until }) => until < now)

@@ -1,0 +1,69 @@
+/**
+ * NAME      search - finding mail by a query, up to where the index is
+ */
+import { isAway } from '../../../lifecycle/waiting/holds.js'
+import { matches } from '../../../mail/query/matches.js'
+import type { Sought } from '../../../mail/query/query.js'
+import type { EmailSearch, SearchFilter } from '../../port/ledger.js'
+import { createMatches, recipientsOf, rowOf } from '../ledger.js'
+import { pageOf } from '../pages.js'
+import type { Plain } from '../plain.js'
+import type { Mail, State } from '../state.js'
+
+export const createSearch = (state: State): Plain<EmailSearch> => {
+  const { mails, marks, pools, keys, credentials } = state
+  const isListed = createMatches(state)
+  const place = (): number => Number(marks.get('search') ?? 0)
+  const ahead = () => mails.all().filter(({ ord }) => ord > place())
+
+  const keysCalled = (account: string, name: string): readonly string[] =>
+    [
+      ...keys.where(
+        (row) => row.accountId === account && (row.name === name || `svc_${row.mode}_${row.lookup}` === name),
+      ),
+      ...credentials.where(
+        (row) => row.accountId === account && (row.username === name || row.cidr === name),
+      ),
+    ].map(({ id }) => id)
+
+  const soughtOf = (mail: Mail): Sought => {
+    const { id, subject, from, messageId, tags, mode, status, poolId, submittedBy = null } = mail
+    return {
+      ...{ id, subject, from, messageId, tags, mode, status, poolId },
+      poolName: pools.get(poolId)?.name ?? '',
+      isResent: mail.resentFrom != null,
+      isOfKey: (name) =>
+        submittedBy !== null && [name, ...keysCalled(mail.accountId, name)].includes(submittedBy),
+      hasAttachment: mail.attachments.length > 0,
+      recipients: recipientsOf(state, id).map(({ address, reason, held }) => ({
+        ...{ address: address.toLowerCase(), reason },
+        isHeld: held !== null && !isAway(held),
+      })),
+    }
+  }
+
+  const isFound = (filter: SearchFilter) => {
+    const { query, subjects } = filter
+    const isInList = isListed(filter)
+    return (mail: Mail): boolean =>
+      mail.messageId !== '' &&
+      isInList(mail) &&
+      (query.from === null || mail.createdAt >= query.from) &&
+      (query.before === null || mail.createdAt < query.before) &&
+      matches(query, soughtOf(mail), subjects)
+  }
+
+  return {
+    indexMails(limit) {
+      const next = ahead().slice(0, limit)
+      marks.put('search', String(next.at(-1)?.ord ?? place()))
+      return next.length
+    },
+    notIndexedSince: () => ahead()[0]?.row.createdAt ?? null,
+    searchEmails(filter, page) {
+      const found = isFound(filter)
+      const indexed = mails.all().filter(({ ord, row }) => ord <= place() && found(row))
+      return pageOf(indexed, page, ({ row }) => rowOf(row))
+    },
+  }
+}

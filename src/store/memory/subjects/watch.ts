@@ -1,0 +1,78 @@
+/**
+ * NAME      watch - counts that alarms are judged by, and upstreams that were told to be down
+ */
+import type { Notice } from '../../port/log.js'
+import type { HoldRow } from '../../port/operations.js'
+import { ALARMS, type Alarm, type Rate } from '../../port/watch/alarms.js'
+import type { AlarmCount, AlarmTurn, Watch } from '../../port/watch/watch.js'
+import { forgottenBefore, judgeWorkspace, windowOf } from '../../rules/turns.js'
+import type { Plain } from '../plain.js'
+import type { State } from '../state.js'
+
+const COUNTED = {
+  complaints: 'complaints',
+  hard_bounces: 'hardBounces',
+  deferrals: 'deferrals',
+} as const satisfies Record<Alarm, keyof AlarmCount>
+
+const isWhole = ({ poolId, domain, emailId }: HoldRow): boolean =>
+  poolId === null && domain === null && emailId === null
+
+export const createWatch = (state: State, addNotice: (notice: Notice) => unknown): Plain<Watch> => {
+  const { workspaces, holds, alarmCounts, marks, outages } = state
+  const sumOf = (rows: readonly AlarmCount[], name: 'tried' | (typeof COUNTED)[Alarm]): number =>
+    rows.reduce((sum, row) => sum + row[name], 0)
+  const rateOf = (id: string, alarm: Alarm, now: number): Rate => {
+    const [after, until] = windowOf(alarm, now)
+    const rows = alarmCounts.where(
+      ({ workspaceId, span }) => workspaceId === id && span > after && span <= until,
+    )
+    return { count: sumOf(rows, COUNTED[alarm]), tried: sumOf(rows, 'tried') }
+  }
+  const add = (count: AlarmCount): void => {
+    if (workspaces.get(count.workspaceId) === null) return
+    const key = `${count.workspaceId} ${count.span}`
+    const rows = [count, alarmCounts.get(key) ?? []].flat()
+    const [tried, complaints] = [sumOf(rows, 'tried'), sumOf(rows, 'complaints')]
+    const [hardBounces, deferrals] = [sumOf(rows, 'hardBounces'), sumOf(rows, 'deferrals')]
+    alarmCounts.put(key, { ...count, tried, complaints, hardBounces, deferrals })
+  }
+  const judgeAll = (id: string, now: number): readonly AlarmTurn[] => {
+    alarmCounts.drop(({ workspaceId, span }) => workspaceId === id && span < forgottenBefore(now))
+    const row = workspaces.get(id)
+    if (row === null) return []
+    const [hold] = holds.where((one) => one.workspaceId === id && isWhole(one))
+    const facts = { rateOf: (alarm: Alarm) => rateOf(id, alarm, now), holdId: hold?.id ?? null }
+    const { alarmed, turns, notices } = judgeWorkspace(row, facts, now)
+    for (const turn of turns) if (turn.hold !== null) holds.add(turn.hold.id, turn.hold)
+    for (const notice of notices) addNotice(notice)
+    workspaces.change(id, { alarmed })
+    return turns
+  }
+  const standing = () => workspaces.where(({ alarmed }) => Object.keys(alarmed).length > 0)
+  return {
+    foldAlarms({ from, to, counts, now }) {
+      if ((marks.get('alarms') ?? null) !== from) return []
+      marks.put('alarms', to)
+      for (const count of counts) add(count)
+      const touched = [...counts.map(({ workspaceId }) => workspaceId), ...standing().map(({ id }) => id)]
+      return [...new Set(touched)].flatMap((id) => judgeAll(id, now))
+    },
+    alarmMark: () => marks.get('alarms'),
+    standingAlarms: () =>
+      standing().flatMap(({ id, alarmed }) =>
+        ALARMS.filter((alarm) => alarm in alarmed)
+          .sort()
+          .map((alarm) => ({ workspaceId: id, alarm })),
+      ),
+    outages: () => outages.where(() => true),
+    noteOutage(upstreamId, since, notice) {
+      const isNews =
+        since === null
+          ? outages.delete(upstreamId)
+          : outages.get(upstreamId) === null && outages.add(upstreamId, { upstreamId, since }) > 0
+      if (isNews && notice !== null) addNotice(notice)
+      return isNews
+    },
+  }
+}

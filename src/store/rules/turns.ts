@@ -1,0 +1,91 @@
+/**
+ * NAME      turns - what a look at the rates of a workspace changes
+ * DESCRIPTION
+ *   Which alarms stand afterwards, and what is told and held because of those that are new. One hold is
+ *   enough; a person lifts it, and no later look makes it again for the same alarm. Pure, but for the
+ *   ids of holds.
+ */
+import { newId } from '../../base/id.js'
+import type { Notice } from '../port/log.js'
+import type { HoldRow } from '../port/operations.js'
+import type { WorkspaceRow } from '../port/tenants/tenants.js'
+import {
+  ALARM_HOLD,
+  ALARM_SPAN_MS,
+  ALARM_WINDOW_MS,
+  ALARMS,
+  type Alarm,
+  alarmText,
+  judge,
+  limitOf,
+  type Raised,
+  type RaisedAlarms,
+  type Rate,
+  shareOf,
+} from '../port/watch/alarms.js'
+import type { AlarmTurn } from '../port/watch/watch.js'
+
+/** Spans are counted that begin after the one and not after the other. */
+export const windowOf = (alarm: Alarm, now: number): readonly [after: number, until: number] => [
+  now - ALARM_WINDOW_MS[alarm] - ALARM_SPAN_MS,
+  now,
+]
+
+/** Spans that began before this are in no window any more. */
+export const forgottenBefore = (now: number): number =>
+  now - Math.max(...Object.values(ALARM_WINDOW_MS)) - 2 * ALARM_SPAN_MS
+
+export interface AlarmFacts {
+  rateOf(alarm: Alarm): Rate
+  /** The hold of the whole workspace, when there is one. */
+  readonly holdId: string | null
+}
+
+export interface Judged {
+  readonly alarmed: RaisedAlarms
+  readonly turns: readonly AlarmTurn[]
+  readonly notices: readonly Notice[]
+}
+
+const holdOf = ({ id, accountId }: WorkspaceRow, alarm: Alarm, raised: Raised): HoldRow => ({
+  ...{ id: newId('hold', raised.since), accountId, workspaceId: id },
+  ...{ poolId: null, domain: null, emailId: null, owner: 'operator' },
+  ...{ reason: `${ALARM_HOLD}${alarmText(alarm, raised)}`, createdAt: raised.since },
+})
+
+const noticeOf = (row: WorkspaceRow, alarm: Alarm, raised: Raised, holdId: string | null): Notice => {
+  const limit = limitOf(row.alarms, alarm)
+  return {
+    ...{ type: 'workspace.rate_alarm', accountId: row.accountId, workspaceId: row.id, mode: 'live' },
+    now: raised.since,
+    data: {
+      workspace_id: row.id,
+      alarm,
+      rate: shareOf(raised),
+      count: raised.count,
+      tried: raised.tried,
+      limit: limit === 'off' ? null : { rate: limit.rate, at_least: limit.atLeast },
+      window_seconds: ALARM_WINDOW_MS[alarm] / 1_000,
+      hold_id: holdId,
+    },
+  }
+}
+
+export const judgeWorkspace = (row: WorkspaceRow, facts: AlarmFacts, now: number): Judged => {
+  const alarmed: Partial<Record<Alarm, Raised>> = {}
+  const turns: AlarmTurn[] = []
+  const notices: Notice[] = []
+  let { holdId } = facts
+  for (const alarm of ALARMS) {
+    const before = row.alarmed[alarm] ?? null
+    const raised = judge(limitOf(row.alarms, alarm), facts.rateOf(alarm), before, now)
+    if (raised !== null) alarmed[alarm] = raised
+    if ((raised === null) === (before === null)) continue
+    const hold =
+      raised !== null && row.onAlarm === 'hold' && holdId === null ? holdOf(row, alarm, raised) : null
+    holdId = hold?.id ?? holdId
+    if (raised !== null) notices.push(noticeOf(row, alarm, raised, holdId))
+    turns.push({ accountId: row.accountId, workspaceId: row.id, alarm, raised, hold })
+  }
+  return { alarmed, turns, notices }
+}
