@@ -3,7 +3,8 @@
  */
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
-import type { Sought } from '../../../mail/query/query.js'
+import type { Sought, Term } from '../../../mail/query/query.js'
+import { CATEGORIES } from '../../../mail/report/category.js'
 import type { EmailSearch, SearchFilter } from '../../port/ledger.js'
 import { createMatches, recipientsOf, rowOf } from '../ledger.js'
 import { pageOf } from '../pages.js'
@@ -53,6 +54,25 @@ export const createSearch = (state: State): Plain<EmailSearch> => {
       matches(query, soughtOf(mail), subjects)
   }
 
+  /** What it names is there, or there is mail of it. */
+  const isKnown = (accountId: string, term: Term): boolean => {
+    const { field, value } = term
+    if (!['key', 'pool', 'tag', 'reason'].includes(field)) return true
+    if (field === 'key' && keysCalled(accountId, value).length > 0) return true
+    if (field === 'reason' && Object.hasOwn(CATEGORIES, value.toLowerCase())) return true
+    if (field === 'pool')
+      return (
+        pools.where((row) => row.accountId === accountId && [row.id, row.name].includes(value)).length > 0
+      )
+    const query = { terms: [{ ...term, negated: false }], from: null, before: null }
+    return mails
+      .all()
+      .some(
+        ({ ord, row }) =>
+          ord <= place() && row.accountId === accountId && matches(query, soughtOf(row), true),
+      )
+  }
+
   return {
     indexMails(limit) {
       const next = ahead().slice(0, limit)
@@ -63,7 +83,9 @@ export const createSearch = (state: State): Plain<EmailSearch> => {
     searchEmails(filter, page) {
       const found = isFound(filter)
       const indexed = mails.all().filter(({ ord, row }) => ord <= place() && found(row))
-      return pageOf(indexed, page, ({ row }) => rowOf(row))
+      const isFirst = page.direction === 'older' && page.anchor === null
+      const unknown = isFirst ? filter.query.terms.filter((term) => !isKnown(filter.accountId, term)) : []
+      return { ...pageOf(indexed, page, ({ row }) => rowOf(row)), unknown }
     },
   }
 }
