@@ -204,21 +204,25 @@ const createCredentials = (state: State) => {
   } satisfies Partial<TenantVerbs>
 }
 
+/** Takes off what an incident keeps waiting. */
+const createForgive =
+  ({ pendingSuppressions }: State) =>
+  (list: string, ref: string): SuppressionRow | null => {
+    const waiting = pendingSuppressions.where(
+      (row) => row.workspaceId === list && (row.id === ref || row.email === ref),
+    )[0]
+    if (waiting === undefined) return null
+    pendingSuppressions.delete(waiting.id)
+    const { incidentId, ...row } = waiting
+    return row
+  }
+
 const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown) => {
   const { suppressions, windows } = state
   const tell = createSuppressionEvents(addNotice)
   const found = (list: string, ref: string) =>
     suppressions.where((row) => row.workspaceId === list && (row.id === ref || row.email === ref))[0] ?? null
-  /** What an incident keeps waiting. */
-  const forgive = (list: string, ref: string): SuppressionRow | null => {
-    const waiting = state.pendingSuppressions.where(
-      (row) => row.workspaceId === list && (row.id === ref || row.email === ref),
-    )[0]
-    if (waiting === undefined) return null
-    state.pendingSuppressions.delete(waiting.id)
-    const { incidentId, ...row } = waiting
-    return row
-  }
+  const forgive = createForgive(state)
   return {
     suppression: found,
     addSuppression(row) {

@@ -37,19 +37,9 @@ const eraseMail = ({ mails, recipients, events, reports, pending }: State, id: s
     events.change(event, { reply: null, mta: null, detail: null })
 }
 
-export const createErase = (
-  { state, log }: QueueParts,
-  operate: (order: QueueOrder) => number,
-): { deleteWorkspace: Plain<Tenants>['deleteWorkspace']; erase(now: number): number } => {
-  const { workspaces, deleted, mails, suppressions, pools, statistics, idempotency, events } = state
-  const tell = createSuppressionEvents(log.addNotice)
-
-  const discard = ({ id, accountId }: WorkspaceRow, reason: string, now: number): number => {
-    const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
-    return operate({ action: 'discard', scope, to: null, reason, now })
-  }
-
-  const eraseLists = (id: string, now: number): void => {
+const createEraseLists = ({ suppressions }: State, addNotice: QueueParts['log']['addNotice']) => {
+  const tell = createSuppressionEvents(addNotice)
+  return (id: string, now: number): void => {
     const [live, test] = [suppressionList(id, 'live'), suppressionList(id, 'test')]
     for (const row of suppressions.where((one) => [live, test].includes(one.workspaceId))) {
       suppressions.delete(row.id)
@@ -62,8 +52,12 @@ export const createErase = (
       tell.added(above, now)
     }
   }
+}
 
-  const eraseOne = (row: WorkspaceRow, now: number): void => {
+const createEraseOne = (state: State, addNotice: QueueParts['log']['addNotice']) => {
+  const { workspaces, deleted, mails, pools, statistics, idempotency, events } = state
+  const eraseLists = createEraseLists(state, addNotice)
+  return (row: WorkspaceRow, now: number): void => {
     const { id, poolId } = row
     idempotency.drop((one) => one.workspaceId === id)
     eraseLists(id, now)
@@ -77,6 +71,19 @@ export const createErase = (
     const pool = pools.get(poolId)
     const isUsed = workspaces.where((one) => isRoutedTo(one, poolId)).length > 0
     if (pool?.kind === 'relay' && pool.upstreams.length === 0 && !isUsed) pools.delete(poolId)
+  }
+}
+
+export const createErase = (
+  { state, log }: QueueParts,
+  operate: (order: QueueOrder) => number,
+): { deleteWorkspace: Plain<Tenants>['deleteWorkspace']; erase(now: number): number } => {
+  const { workspaces, deleted } = state
+  const eraseOne = createEraseOne(state, log.addNotice)
+
+  const discard = ({ id, accountId }: WorkspaceRow, reason: string, now: number): number => {
+    const scope = { accountId, workspaceId: id, poolId: null, domain: null, emailId: null }
+    return operate({ action: 'discard', scope, to: null, reason, now })
   }
 
   return {

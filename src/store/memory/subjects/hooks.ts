@@ -47,13 +47,8 @@ export const dropEndpoints = (
   return gone.length > 0
 }
 
-const createEndpoints = (state: State, addNotice: (notice: Notice) => unknown) => {
+const createSwitches = (state: State, addNotice: (notice: Notice) => unknown) => {
   const { endpoints, places, posts } = state
-  const known = (row: EndpointRow): KnownEndpoint => ({
-    ...row,
-    state: places.get(row.id) as EndpointState,
-    waiting: posts.where(({ endpointId, dueAt }) => endpointId === row.id && dueAt !== null).length,
-  })
   const turn = (
     { id, accountId, workspaceId, mode, url }: EndpointRow,
     status: EndpointRow['status'],
@@ -65,6 +60,35 @@ const createEndpoints = (state: State, addNotice: (notice: Notice) => unknown) =
     const data = { webhook_id: id, endpoint: url, ...(reason !== null && { reason }) }
     addNotice({ type: `webhook.${status}`, accountId, workspaceId, mode, now, data })
   }
+  const verbs = {
+    enableEndpoint(accountId, id, from, now) {
+      const row = owned(endpoints, accountId, id)
+      if (row?.status !== 'disabled') return row !== null
+      turn(row, 'enabled', null, now)
+      places.put(id, afresh(places.get(id) as EndpointState, from))
+      for (const [key, { endpointId, dueAt, kind }] of from === null ? [] : posts.entries())
+        if (endpointId === id && dueAt !== null && kind === 'event')
+          posts.change(key, { state: 'canceled', dueAt: null, updatedAt: now, cause: SKIPPED })
+      return true
+    },
+    disableEndpoint(accountId, id, reason, now) {
+      const row = owned(endpoints, accountId, id)
+      if (row?.status !== 'enabled') return row !== null
+      turn(row, 'disabled', reason, now)
+      places.change(id, { generation: (places.get(id)?.generation ?? 0) + 1 })
+      return true
+    },
+  } satisfies Partial<Plain<Hooks>>
+  return verbs
+}
+
+const createEndpoints = (state: State) => {
+  const { endpoints, places, posts } = state
+  const known = (row: EndpointRow): KnownEndpoint => ({
+    ...row,
+    state: places.get(row.id) as EndpointState,
+    waiting: posts.where(({ endpointId, dueAt }) => endpointId === row.id && dueAt !== null).length,
+  })
   const verbs = {
     createEndpoint(row, mark) {
       endpoints.add(row.id, row)
@@ -92,23 +116,6 @@ const createEndpoints = (state: State, addNotice: (notice: Notice) => unknown) =
       const previousSecret = previousUntil === null ? null : (row?.secret ?? null)
       return row !== null && endpoints.change(id, { secret, previousSecret, previousUntil, updatedAt })
     },
-    enableEndpoint(accountId, id, from, now) {
-      const row = owned(endpoints, accountId, id)
-      if (row?.status !== 'disabled') return row !== null
-      turn(row, 'enabled', null, now)
-      places.put(id, afresh(places.get(id) as EndpointState, from))
-      for (const [key, { endpointId, dueAt, kind }] of from === null ? [] : posts.entries())
-        if (endpointId === id && dueAt !== null && kind === 'event')
-          posts.change(key, { state: 'canceled', dueAt: null, updatedAt: now, cause: SKIPPED })
-      return true
-    },
-    disableEndpoint(accountId, id, reason, now) {
-      const row = owned(endpoints, accountId, id)
-      if (row?.status !== 'enabled') return row !== null
-      turn(row, 'disabled', reason, now)
-      places.change(id, { generation: (places.get(id)?.generation ?? 0) + 1 })
-      return true
-    },
     deleteEndpoint: (accountId, id) =>
       dropEndpoints(state, (row) => row.id === id && row.accountId === accountId),
     allEndpoints: () => endpoints.where(() => true).map(known),
@@ -116,32 +123,8 @@ const createEndpoints = (state: State, addNotice: (notice: Notice) => unknown) =
   return verbs
 }
 
-const createPosts = (state: State) => {
-  const { endpoints, places, posts, replays } = state
+const createPostReads = ({ posts }: State) => {
   const ofEndpoint = (id: string) => posts.where(({ endpointId }) => endpointId === id)
-  const save = ({ id, createdAt, ...post }: PostRow): void => {
-    if (endpoints.get(post.endpointId) === null) return
-    const isKnown = (row: ListedPost): boolean =>
-      row.id !== null &&
-      row.endpointId === post.endpointId &&
-      row.eventId === post.eventId &&
-      row.kind === 'event' &&
-      post.kind === 'event'
-    const known = posts.get(id) === null ? posts.where(isKnown)[0]?.id : id
-    if (known == null) posts.add(id, { id, createdAt, ...post })
-    else posts.change(known, post)
-  }
-  const savePosts = (rows: readonly PostRow[]): void => {
-    for (const row of rows) save(row)
-    for (const endpointId of new Set(rows.map((row) => row.endpointId))) {
-      const ended = ofEndpoint(endpointId).filter(({ id, dueAt }) => id !== null && dueAt === null)
-      for (const { id } of ended.slice(0, -KEPT_ENDED)) posts.delete(id ?? '')
-    }
-  }
-  const keepBrief = (endpointId: string, post: ListedPost): void => {
-    const ord = nextOrd(state)
-    posts.add(`${endpointId} ${ord}`, post, ord)
-  }
   const verbs = {
     posts: (endpointId, failed, page) =>
       listed(posts, (row) => row.endpointId === endpointId && (!failed || row.cause !== null), page),
@@ -160,6 +143,50 @@ const createPosts = (state: State) => {
       const next = last === undefined || here.length < limit ? null : markOf({ ord: last.ord + 1 })
       return { posts: lost.map(({ row }) => row), next }
     },
+    waitingPosts: (endpointId, now, limit) =>
+      ofEndpoint(endpointId)
+        .filter(
+          (row): row is PostRow & { readonly dueAt: number } =>
+            row.dueAt !== null && (now === null || row.dueAt <= now),
+        )
+        .sort((a, b) => a.dueAt - b.dueAt)
+        .slice(0, limit),
+  } satisfies Partial<Plain<Hooks>>
+  return verbs
+}
+
+const createSavePosts = ({ endpoints, posts }: State) => {
+  const save = ({ id, createdAt, ...post }: PostRow): void => {
+    if (endpoints.get(post.endpointId) === null) return
+    const isKnown = (row: ListedPost): boolean =>
+      row.id !== null &&
+      row.endpointId === post.endpointId &&
+      row.eventId === post.eventId &&
+      row.kind === 'event' &&
+      post.kind === 'event'
+    const known = posts.get(id) === null ? posts.where(isKnown)[0]?.id : id
+    if (known == null) posts.add(id, { id, createdAt, ...post })
+    else posts.change(known, post)
+  }
+  return (rows: readonly PostRow[]): void => {
+    for (const row of rows) save(row)
+    for (const endpointId of new Set(rows.map((row) => row.endpointId))) {
+      const ended = posts.where(
+        (row) => row.endpointId === endpointId && row.id !== null && row.dueAt === null,
+      )
+      for (const { id } of ended.slice(0, -KEPT_ENDED)) posts.delete(id ?? '')
+    }
+  }
+}
+
+const createPosts = (state: State) => {
+  const { endpoints, places, posts, replays } = state
+  const savePosts = createSavePosts(state)
+  const keepBrief = (endpointId: string, post: ListedPost): void => {
+    const ord = nextOrd(state)
+    posts.add(`${endpointId} ${ord}`, post, ord)
+  }
+  const verbs = {
     savePosts,
     addReplay: (row) => void replays.add(row.id, row),
     replays: () => replays.where(() => true),
@@ -177,14 +204,6 @@ const createPosts = (state: State) => {
             keepBrief(endpointId, listedOf(endpointId, post))
       }
     },
-    waitingPosts: (endpointId, now, limit) =>
-      ofEndpoint(endpointId)
-        .filter(
-          (row): row is PostRow & { readonly dueAt: number } =>
-            row.dueAt !== null && (now === null || row.dueAt <= now),
-        )
-        .sort((a, b) => a.dueAt - b.dueAt)
-        .slice(0, limit),
     adjustPosts(now, by, longest) {
       const later = (at: number | null): number | null =>
         at === null ? null : Math.min(at + by, now + longest)
@@ -199,7 +218,9 @@ const createPosts = (state: State) => {
 }
 
 export const createHooks = (state: State, addNotice: (notice: Notice) => unknown): Plain<Hooks> => ({
-  ...createEndpoints(state, addNotice),
+  ...createEndpoints(state),
+  ...createSwitches(state, addNotice),
+  ...createPostReads(state),
   ...createPosts(state),
 })
 

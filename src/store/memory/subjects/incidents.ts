@@ -77,20 +77,12 @@ const createCounts = ({ hardBounces, recipients, mails, answers }: State) => {
   }
 }
 
-/** `add` lists an address. */
-const createAddHardBounce = (
-  state: State,
-  addNotice: (notice: Notice) => unknown,
-  add: (row: SuppressionRow) => SuppressionRow,
-): Plain<Incidents>['addHardBounce'] => {
-  const { suppressions, pendingSuppressions, incidents, hardBounces, events } = state
-  const tell = createSuppressionEvents(addNotice)
-  const count = createCounts(state)
-  const onList = (list: string) => (row: SuppressionRow, email: string) =>
-    row.workspaceId === list && row.email === email
-  const takenBy = (recipientId: string) =>
-    events.where((row) => row.recipientId === recipientId && row.type === 'email.sent').at(-1)
+const onList = (list: string) => (row: SuppressionRow, email: string) =>
+  row.workspaceId === list && row.email === email
 
+const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => {
+  const { suppressions, pendingSuppressions, incidents, hardBounces } = state
+  const tell = createSuppressionEvents(addNotice)
   /** What is listed because of it waits from now on. */
   const suspend = (incidentId: string, list: string, email: string, now: number): void => {
     const [row] = suppressions.where((one) => onList(list)(one, email))
@@ -123,6 +115,21 @@ const createAddHardBounce = (
   const openOf = (list: string, cause: string): string | undefined =>
     incidents.where((row) => row.workspaceId === list && row.cause === cause && row.decidedAt === null)[0]?.id
 
+  return { openAll, openOf }
+}
+
+/** `add` lists an address. */
+const createAddHardBounce = (
+  state: State,
+  addNotice: (notice: Notice) => unknown,
+  add: (row: SuppressionRow) => SuppressionRow,
+): Plain<Incidents>['addHardBounce'] => {
+  const { suppressions, pendingSuppressions, hardBounces, events } = state
+  const count = createCounts(state)
+  const { openAll, openOf } = createOpening(state, addNotice)
+  const takenBy = (recipientId: string) =>
+    events.where((row) => row.recipientId === recipientId && row.type === 'email.sent').at(-1)
+
   return (dead): AddedHardBounce => {
     const { row, recipientId, said } = dead
     const { accountId, workspaceId: list, email, createdAt: now } = row
@@ -151,17 +158,11 @@ const createAddHardBounce = (
   }
 }
 
-export const createIncidents = (
-  state: State,
-  addNotice: (notice: Notice) => unknown,
+const createDecide = (
+  { incidents, pendingSuppressions, hardBounces }: State,
   add: (row: SuppressionRow) => SuppressionRow,
 ) => {
-  const { incidents, pendingSuppressions, hardBounces } = state
-  const known = ({ cause, ...row }: ReturnType<typeof incidents.where>[number]) => ({
-    ...row,
-    pending: pendingSuppressions.where(({ incidentId }) => incidentId === row.id).length,
-  })
-  const decide = (id: string, decision: Decision, now: number): number => {
+  return (id: string, decision: Decision, now: number): number => {
     const { cause, workspaceId } = incidents.get(id) ?? { cause: '', workspaceId: '' }
     incidents.change(id, { decidedAt: now, decision })
     hardBounces.drop((row) => row.cause === cause && row.list === workspaceId)
@@ -172,6 +173,28 @@ export const createIncidents = (
     }
     return rows.length
   }
+}
+
+const createSweep =
+  ({ incidents, hardBounces }: State, decide: ReturnType<typeof createDecide>) =>
+  (now: number): number => {
+    hardBounces.drop(({ at }) => Math.abs(at - now) > INCIDENT_WINDOW_MS)
+    return incidents
+      .where(({ decidedAt, createdAt }) => decidedAt === null && createdAt < now - INCIDENT_STANDS_MS)
+      .reduce((changed, { id }) => changed + decide(id, 'dismissed', now) + 1, 0)
+  }
+
+export const createIncidents = (
+  state: State,
+  addNotice: (notice: Notice) => unknown,
+  add: (row: SuppressionRow) => SuppressionRow,
+) => {
+  const { incidents, pendingSuppressions } = state
+  const known = ({ cause, ...row }: ReturnType<typeof incidents.where>[number]) => ({
+    ...row,
+    pending: pendingSuppressions.where(({ incidentId }) => incidentId === row.id).length,
+  })
+  const decide = createDecide(state, add)
   const verbs: Plain<Incidents> = {
     addHardBounce: createAddHardBounce(state, addNotice, add),
     incident(accountId, id) {
@@ -204,11 +227,5 @@ export const createIncidents = (
       suppressions: pendingSuppressions.where(() => true).length,
     }),
   }
-  const sweepIncidents = (now: number): number => {
-    hardBounces.drop(({ at }) => Math.abs(at - now) > INCIDENT_WINDOW_MS)
-    return incidents
-      .where(({ decidedAt, createdAt }) => decidedAt === null && createdAt < now - INCIDENT_STANDS_MS)
-      .reduce((changed, { id }) => changed + decide(id, 'dismissed', now) + 1, 0)
-  }
-  return { ...verbs, sweepIncidents }
+  return { ...verbs, sweepIncidents: createSweep(state, decide) }
 }

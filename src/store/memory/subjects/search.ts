@@ -11,12 +11,8 @@ import { pageOf } from '../pages.js'
 import type { Plain } from '../plain.js'
 import type { Mail, State } from '../state.js'
 
-export const createSearch = (state: State): Plain<EmailSearch> => {
-  const { mails, marks, pools, keys, credentials } = state
-  const isListed = createMatches(state)
-  const place = (): number => Number(marks.get('search') ?? 0)
-  const ahead = () => mails.all().filter(({ ord }) => ord > place())
-
+const createSought = (state: State) => {
+  const { pools, keys, credentials } = state
   const keysCalled = (account: string, name: string): readonly string[] =>
     [
       ...keys.where(
@@ -43,19 +39,16 @@ export const createSearch = (state: State): Plain<EmailSearch> => {
     }
   }
 
-  const isFound = (filter: SearchFilter) => {
-    const { query, subjects } = filter
-    const isInList = isListed(filter)
-    return (mail: Mail): boolean =>
-      mail.messageId !== '' &&
-      isInList(mail) &&
-      (query.from === null || mail.createdAt >= query.from) &&
-      (query.before === null || mail.createdAt < query.before) &&
-      matches(query, soughtOf(mail), subjects)
-  }
+  return { keysCalled, soughtOf }
+}
 
+const placeIn = ({ marks }: State): number => Number(marks.get('search') ?? 0)
+
+const createKnown = (state: State) => {
+  const { mails, pools } = state
+  const { keysCalled, soughtOf } = createSought(state)
   /** What it names is there, or there is mail of it. */
-  const isKnown = (accountId: string, term: Term): boolean => {
+  return (accountId: string, term: Term): boolean => {
     const { field, value } = term
     if (!['key', 'pool', 'tag', 'reason'].includes(field)) return true
     if (field === 'key' && keysCalled(accountId, value).length > 0) return true
@@ -69,8 +62,28 @@ export const createSearch = (state: State): Plain<EmailSearch> => {
       .all()
       .some(
         ({ ord, row }) =>
-          ord <= place() && row.accountId === accountId && matches(query, soughtOf(row), true),
+          ord <= placeIn(state) && row.accountId === accountId && matches(query, soughtOf(row), true),
       )
+  }
+}
+
+export const createSearch = (state: State): Plain<EmailSearch> => {
+  const { mails, marks } = state
+  const isListed = createMatches(state)
+  const { soughtOf } = createSought(state)
+  const isKnown = createKnown(state)
+  const place = (): number => placeIn(state)
+  const ahead = () => mails.all().filter(({ ord }) => ord > place())
+
+  const isFound = (filter: SearchFilter) => {
+    const { query, subjects } = filter
+    const isInList = isListed(filter)
+    return (mail: Mail): boolean =>
+      mail.messageId !== '' &&
+      isInList(mail) &&
+      (query.from === null || mail.createdAt >= query.from) &&
+      (query.before === null || mail.createdAt < query.before) &&
+      matches(query, soughtOf(mail), subjects)
   }
 
   return {

@@ -15,8 +15,7 @@ type Row = StatisticsRow
 const keyOf = ({ span, at, workspaceId, mode, dimension, value }: Row): string =>
   JSON.stringify([span, at, workspaceId, mode, dimension, value])
 
-export const createStatistics = (state: State): Plain<Statistics> => {
-  const { statistics, marks } = state
+const createAdding = ({ statistics }: State) => {
   /** True when the row is new. */
   const add = (row: Row): boolean => {
     const key = keyOf(row)
@@ -45,6 +44,12 @@ export const createStatistics = (state: State): Plain<Statistics> => {
         add({ ...row, value: restOf(row.dimension, row.value) })
       }
   }
+  return { add, makeRoom }
+}
+
+export const createStatistics = (state: State): Plain<Statistics> => {
+  const { statistics, marks } = state
+  const { add, makeRoom } = createAdding(state)
   const placeOf = ({ at, workspaceId, value }: Row): string =>
     `${String(at).padStart(15, '0')} ${String(workspaceOrd(state, workspaceId)).padStart(17, '0')} ${value}`
   return {

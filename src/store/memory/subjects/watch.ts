@@ -18,8 +18,7 @@ const COUNTED = {
 const isWhole = ({ poolId, domain, emailId }: HoldRow): boolean =>
   poolId === null && domain === null && emailId === null
 
-export const createWatch = (state: State, addNotice: (notice: Notice) => unknown): Plain<Watch> => {
-  const { workspaces, holds, alarmCounts, marks, outages } = state
+const createCounts = ({ workspaces, alarmCounts }: State) => {
   const sumOf = (rows: readonly AlarmCount[], name: 'tried' | (typeof COUNTED)[Alarm]): number =>
     rows.reduce((sum, row) => sum + row[name], 0)
   const rateOf = (id: string, alarm: Alarm, now: number): Rate => {
@@ -37,6 +36,12 @@ export const createWatch = (state: State, addNotice: (notice: Notice) => unknown
     const [hardBounces, deferrals] = [sumOf(rows, 'hardBounces'), sumOf(rows, 'deferrals')]
     alarmCounts.put(key, { ...count, tried, complaints, hardBounces, deferrals })
   }
+  return { rateOf, add }
+}
+
+export const createWatch = (state: State, addNotice: (notice: Notice) => unknown): Plain<Watch> => {
+  const { workspaces, holds, alarmCounts, marks, outages } = state
+  const { rateOf, add } = createCounts(state)
   const judgeAll = (id: string, now: number): readonly AlarmTurn[] => {
     alarmCounts.drop(({ workspaceId, span }) => workspaceId === id && span < forgottenBefore(now))
     const row = workspaces.get(id)
