@@ -12,37 +12,39 @@ interface Template {
   readonly tpl?: readonly string[]
 }
 
-/** The text of what is nothing but text by now, or null. An object out of JSON has a constructor. */
-const textOf = (value: object): string | null => {
+/** Null where something is left for preact to render. An object out of JSON has a constructor. */
+const textOf = (value: ComponentChildren): string | null => {
+  if (value == null || typeof value === 'boolean') return ''
+  if (typeof value !== 'object') return jsxEscape(value) as string
+  if (Array.isArray(value)) {
+    let all = ''
+    for (const one of value) {
+      const text = textOf(one)
+      if (text === null) return null
+      all += text
+    }
+    return all
+  }
   if (value.constructor !== undefined) return null
   const { tpl } = (value as VNode<Template>).props ?? {}
   return tpl?.length === 1 ? (tpl[0] ?? null) : null
 }
 
 /** Nothing in it is left for preact to render. */
-export const isText = (value: ComponentChildren): boolean =>
-  typeof value !== 'object' || value === null || textOf(value) !== null
+export const isText = (value: ComponentChildren): boolean => textOf(value) !== null
 
 export const html = (texts: TemplateStringsArray, ...values: readonly ComponentChildren[]): VNode => {
   const parts: string[] = []
-  const rest: object[] = []
+  const rest: ComponentChildren[] = []
   let text = texts[0] ?? ''
-  const add = (value: ComponentChildren): void => {
-    if (value == null || typeof value === 'boolean') return
-    if (typeof value !== 'object') text += jsxEscape(value)
-    else if (Array.isArray(value)) for (const one of value) add(one)
-    else {
-      const known = textOf(value)
-      if (known !== null) text += known
-      else {
-        parts.push(text)
-        rest.push(value)
-        text = ''
-      }
-    }
-  }
   for (let i = 0; i < values.length; i++) {
-    add(values[i])
+    const known = textOf(values[i])
+    if (known !== null) text += known
+    else {
+      parts.push(text)
+      rest.push(values[i])
+      text = ''
+    }
     text += texts[i + 1]
   }
   parts.push(text)
