@@ -161,9 +161,13 @@ const createCutOff = () => {
   }
 }
 
+/** A sweep that has gone on for longer is behind: it pauses no more between its steps. */
+const GENTLE_MS = 30_000
+
 const sweepSteps = (current: () => Verbs, cutOff = createCutOff()): Pick<Store, 'sweep'> => ({
   async sweep(now, keep) {
     const { client, bodyStore, daemon } = current()
+    const start = systemClock.tick()
     let removed = 0
     const steps = async (step: () => Promise<Swept>): Promise<void> => {
       for (let again = true; again; ) {
@@ -173,7 +177,7 @@ const sweepSteps = (current: () => Verbs, cutOff = createCutOff()): Pick<Store, 
         await bodyStore.drop(swept.files)
         again = swept.again
         // most of the writer's time is for mail
-        if (again) await setTimeout(2 * (systemClock.tick() - began))
+        if (again && began - start < GENTLE_MS) await setTimeout(2 * (systemClock.tick() - began))
       }
     }
     await steps(() => client.call('sweepStep', now, keep))
