@@ -60,7 +60,7 @@ export const swell = (postern: Postern, count: number): void => {
   db.pragma('synchronous = OFF')
   db.pragma('cache_size = -400000')
   const email = db.prepare('SELECT * FROM emails ORDER BY ord DESC LIMIT 1').get() as Row
-  const recipient = db.prepare('SELECT * FROM recipients WHERE email_id = ?').get(email.id) as Row
+  const recipient = db.prepare('SELECT * FROM recipients WHERE email_ord = ?').get(email.ord) as Row
   const addEmail = inserter(db, 'emails', { ...email, status: 'delivered', scheduled: 0, delivered: 1 })
   const addRecipient = inserter(db, 'recipients', { ...recipient, status: 'delivered', due_at: null })
   const began = Date.now() - SPAN
@@ -75,7 +75,6 @@ export const swell = (postern: Postern, count: number): void => {
         addEmail({ ord, id, created_at: at, updated_at: at, message: `<${id}@x.test>` })
         addRecipient({
           id: newRecipientId(at),
-          email_id: id,
           email_ord: ord,
           address,
           address_lc: address,
