@@ -10,19 +10,11 @@ const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const two = (value: number): string => (value < 10 ? `0${value}` : `${value}`)
 
-const dateOf = (second: number): string => {
-  const date = new Date(second * 1000)
+/** `Fri, 20 Nov 2026 10:00:00 +0000`. */
+export const formatDate = (epochMs: number): string => {
+  const date = new Date(epochMs)
   const time = [date.getUTCHours(), date.getUTCMinutes(), date.getUTCSeconds()].map(two).join(':')
   return `${DAYS[date.getUTCDay()]}, ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()} ${time} +0000`
-}
-
-let last = { second: 0, text: dateOf(0) }
-
-/** `Fri, 20 Nov 2026 10:00:00 +0000`. Thousands of mails say the same second. */
-export const formatDate = (epochMs: number): string => {
-  const second = Math.floor(epochMs / 1000)
-  if (second !== last.second) last = { second, text: dateOf(second) }
-  return last.text
 }
 
 export interface Trace {
