@@ -36,7 +36,7 @@ export const startAll = async (services: readonly Service[]): Promise<void> => {
 }
 
 /** Starts a slow service without waiting for it: the first part begins, the second waits and is put where it must be there. */
-export const besides = (service: Service, before: () => void): readonly [Service, Service] => {
+export const startInBackground = (service: Service, before: () => void): readonly [Service, Service] => {
   let launch = Promise.resolve()
   return [
     {

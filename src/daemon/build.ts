@@ -12,7 +12,7 @@ import type { Notifier } from '../base/host/systemd.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { findSpans } from '../base/observe/trace.js'
-import { besides, type Service } from '../base/service.js'
+import { type Service, startInBackground } from '../base/service.js'
 import type { Config } from '../config/config.js'
 import { type Marks, marksOf } from '../config/reload.js'
 import { createSite } from '../dashboard/lazy.js'
@@ -275,7 +275,7 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const { submission, door, http } = buildDoors(shared, relay, flow)
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
-  const [launching, launched] = besides(relay, () => relay.useSandbox(sandbox.address))
+  const [launching, launched] = startInBackground(relay, () => relay.useSandbox(sandbox.address))
   const { recheck: every, resolver } = config.domains
   const recheck = createDomainRecheck({ ...ground, store }, { lookup: txtLookup(resolver), every, log })
   const { upkeep, own } = buildFollowers(shared)
