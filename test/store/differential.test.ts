@@ -23,7 +23,7 @@ const SEEDS: readonly number[] = [1, 2, 3, 4, 5, 6]
 const MOVES = [
   ...(['accept', 'accept', 'accept', 'claim', 'claim', 'claim', 'attempting', 'settle', 'settle'] as const),
   ...(['release', 'reschedule', 'cancel', 'hold', 'operate', 'suppress', 'reroute', 'suspend'] as const),
-  ...(['resume', 'sweep', 'wait', 'step', 'start', 'crash', 'key', 'pages'] as const),
+  ...(['resume', 'sweep', 'wait', 'step', 'start', 'crash', 'key', 'pages', 'log', 'recover'] as const),
 ] as const
 
 interface Move {
@@ -213,6 +213,11 @@ const verbOf = (world: World, move: Move): Verb<unknown> => {
       const token = `t${world.keys++}`
       return (store) => store.claimKey({ ...claim, token, now, lockedUntil: now + HOUR })
     }
+    case 'recover':
+      // another store that lives: nothing of it is freed
+      return (store) => store.recover('earlier', now)
+    case 'log':
+      return walkLog(viewer.accountId, 1 + (a % 4))
     case 'pages':
       return walk(viewer.accountId, 1 + (a % 4), b % 2 ? 'older' : 'newer')
     default:
@@ -234,6 +239,29 @@ const walk =
       pages.push([got.rows.map(({ id }) => id), got.hasOlder, got.hasNewer, got.total])
       if (direction === 'older' ? !got.hasOlder : !got.hasNewer) return pages
       anchor = direction === 'older' ? got.older : got.newer
+    }
+  }
+
+/** The log of the account, a page at a time; what one order tells of many it tells in an order of the engine's own. */
+const walkLog =
+  (accountId: string, limit: number): Verb<unknown> =>
+  async (store) => {
+    const none = { mode: null, types: null, emailId: null, recipient: null, change: null }
+    const filter = {
+      accountId,
+      workspaceId: null,
+      accountWide: true,
+      createdAfter: null,
+      createdBefore: null,
+    }
+    const pages: unknown[] = []
+    const seen: string[] = []
+    for (let anchor: string | null = null; ; ) {
+      const got = await store.log({ ...filter, ...none }, page({ limit, anchor, countUpTo: 5 }))
+      pages.push([got.rows.length, got.hasOlder, got.hasNewer, got.total])
+      seen.push(...got.rows.map(({ type, recipientId, change }) => `${type} ${recipientId} ${change}`))
+      if (!got.hasOlder) return [pages, seen.sort()]
+      anchor = got.older
     }
   }
 

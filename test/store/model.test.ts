@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
 import { contract } from './contract.js'
+import { livingContract } from './contract-living.js'
 
 t.test('memory', (t) =>
   contract(
@@ -16,4 +17,16 @@ t.test('memory', (t) =>
       backup: 'what is in memory has no copy',
     },
   ),
+)
+
+t.test('two on the same Maps', (t) =>
+  livingContract(t, async (t) => {
+    const state = createMemory()
+    const [one, other] = [openMemoryStore(state), openMemoryStore(state)]
+    for (const store of [one, other]) {
+      t.teardown(() => store.close())
+      await store.open()
+    }
+    return [one, other]
+  }),
 )

@@ -98,13 +98,14 @@ const createEndpoints = (state: State) => {
       const row = owned(endpoints, accountId, id)
       return row && known(row)
     },
-    endpoints({ accountId, workspaceId, mode }, page) {
+    endpoints({ accountId, workspaceId, mode, failing = false }, page) {
       const found = listed(
         endpoints,
         (row) =>
           row.accountId === accountId &&
           (workspaceId === null || row.workspaceId === workspaceId) &&
-          (mode === null || row.mode === mode),
+          (mode === null || row.mode === mode) &&
+          (!failing || (row.status === 'enabled' && places.get(row.id)?.health === 'failing')),
         page,
       )
       return { ...found, rows: found.rows.map(known) }
