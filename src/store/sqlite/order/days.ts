@@ -21,6 +21,8 @@ export interface Day {
 export interface Range {
   readonly from: number
   readonly to: number
+  /** All that stands in it was created within the times that were asked for, so that no row must be looked at. */
+  readonly isSure?: boolean
 }
 
 export const ALL_DAYS = 'SELECT day, behind, ahead FROM email_days ORDER BY day'
@@ -37,6 +39,18 @@ export const rangeOf = (
   return range.from < range.to ? range : null
 }
 
+/** The same in parts: the middle is sure, at its edges the clock may have been wrong. */
+const partsOf = (day: Day, createdAfter: number | null, createdBefore: number | null): readonly Range[] => {
+  const range = rangeOf(day, createdAfter, createdBefore)
+  if (range === null) return []
+  const from = createdAfter === null ? 0 : ordAt(createdAfter + day.behind + 1)
+  const to = createdBefore === null ? Number.POSITIVE_INFINITY : ordAt(createdBefore - day.ahead)
+  const sure = { from: Math.max(from, range.from), to: Math.min(to, range.to), isSure: true }
+  if (sure.from >= sure.to) return [range]
+  const parts = [{ from: range.from, to: sure.from }, sure, { from: sure.to, to: range.to }]
+  return parts.filter((part) => part.from < part.to)
+}
+
 /** Of all days, rising. Days without mail between two of them do not part a range. */
 export const rangesOf = (
   days: readonly Day[],
@@ -46,16 +60,13 @@ export const rangesOf = (
   const ranges: Range[] = []
   let previous: Day | null = null
   for (const day of days) {
-    const range = rangeOf(day, createdAfter, createdBefore)
-    const last = ranges.at(-1)
-    if (
-      range !== null &&
-      previous !== null &&
-      last?.to === dayStart(previous.day + 1) &&
-      range.from === dayStart(day.day)
-    ) {
-      ranges[ranges.length - 1] = { from: last.from, to: range.to }
-    } else if (range !== null) ranges.push(range)
+    for (const part of partsOf(day, createdAfter, createdBefore)) {
+      const last = ranges.at(-1)
+      const isNext =
+        previous !== null && last?.to === dayStart(previous.day + 1) && part.from === dayStart(day.day)
+      if (isNext && last?.isSure === part.isSure) ranges[ranges.length - 1] = { ...part, from: last.from }
+      else ranges.push(part)
+    }
     previous = day
   }
   return ranges

@@ -71,18 +71,19 @@ class Clauses {
   }
 }
 
-const withTimes = (clauses: Clauses, { createdAfter, createdBefore }: EmailFilter): Clauses => {
+const timesOf = ({ createdAfter, createdBefore }: EmailFilter): Clauses => {
+  const clauses = new Clauses()
   if (createdAfter !== null) clauses.add('e.created_at > ?', createdAfter)
   if (createdBefore !== null) clauses.add('e.created_at < ?', createdBefore)
   return clauses
 }
 
-const branch = (from: string, ord: string, clauses: Clauses): Branch => ({
-  from,
-  ord,
-  where: clauses.texts.join(' AND '),
-  params: clauses.params,
-})
+const whole = ({ texts, params }: Clauses) => ({ where: texts.join(' AND '), params })
+
+const branch = (from: string, ord: string, clauses: Clauses, filter: EmailFilter): Branch => {
+  const times = timesOf(filter)
+  return { from, ord, ...whole(clauses), ...(times.texts.length > 0 && { unsure: whole(times) }) }
+}
 
 /** An address as `address_lc` has it, however its domain is written. */
 export const addressLc = (address: string): string => wireAddress(address).toLowerCase()
@@ -101,8 +102,8 @@ const searched = (filter: EmailFilter, workspace: number): Branch => {
   if (filter.status !== null) clauses.add('e.status = ?', filter.status)
   const from = [...(to !== null ? ['recipients r'] : []), ...(tag !== null ? ['tags t'] : []), 'emails e']
   // CROSS JOIN keeps this order: the searched index leads.
-  const timed = withTimes(clauses.add(`e.ord = ${ord}`), filter)
-  return { ...branch(from.join(' CROSS JOIN '), ord, timed), repeats: true }
+  const joined = clauses.add(`e.ord = ${ord}`)
+  return { ...branch(from.join(' CROSS JOIN '), ord, joined, filter), repeats: true }
 }
 
 const branchesOf = (filter: EmailFilter, workspaces: readonly number[]): Branch[] => {
@@ -112,7 +113,7 @@ const branchesOf = (filter: EmailFilter, workspaces: readonly number[]): Branch[
     modes.map((test) => {
       const clauses = new Clauses().add('e.workspace = ? AND e.test = ?', n, test)
       if (filter.status !== null) clauses.add('e.status = ?', filter.status)
-      return branch('emails e', 'e.ord', withTimes(clauses, filter))
+      return branch('emails e', 'e.ord', clauses, filter)
     }),
   )
 }

@@ -23,6 +23,8 @@ export interface Branch {
   readonly key?: string
   readonly where: string
   readonly params: readonly unknown[]
+  /** What a row in a range that is not sure must fulfil, too. */
+  readonly unsure?: { readonly where: string; readonly params: readonly unknown[] }
   /** True when a place may come more than once. */
   readonly repeats?: boolean
 }
@@ -54,8 +56,14 @@ interface Place {
   readonly key?: unknown
 }
 
-const within = (branch: Branch): string =>
-  `FROM ${branch.from} WHERE ${branch.where} AND ${branch.ord} >= ? AND ${branch.ord} < ?`
+/** The rows of a branch in a range. An index that has the place and the rest answers of a sure one alone. */
+const within = ({ from, where, params, ord, unsure }: Branch, range: Range) => {
+  const more = range.isSure === true ? undefined : unsure
+  return {
+    text: `FROM ${from} WHERE ${where}${more === undefined ? '' : ` AND ${more.where}`} AND ${ord} >= ? AND ${ord} < ?`,
+    params: [...params, ...(more?.params ?? []), range.from, range.to],
+  }
+}
 
 const select = (branch: Branch): string =>
   `SELECT ${branch.repeats === true ? 'DISTINCT ' : ''}${branch.ord} AS ord${branch.key === undefined ? '' : `, ${branch.key} AS key`}`
@@ -63,8 +71,10 @@ const select = (branch: Branch): string =>
 /** The parts of the ranges that lie on one side of a boundary. */
 const cut = (ranges: readonly Range[], side: 'older' | 'newer', boundary: number): Range[] =>
   ranges
-    .map(({ from, to }) =>
-      side === 'older' ? { from, to: Math.min(to, boundary) } : { from: Math.max(from, boundary), to },
+    .map((range) =>
+      side === 'older'
+        ? { ...range, to: Math.min(range.to, boundary) }
+        : { ...range, from: Math.max(range.from, boundary) },
     )
     .filter(({ from, to }) => from < to)
 
@@ -76,37 +86,33 @@ const placesOf = (
   descending: boolean,
   limit: number,
 ): Place[] => {
-  const statement = sql(
-    `${select(branch)} ${within(branch)} ORDER BY ${branch.ord} ${descending ? 'DESC' : 'ASC'} LIMIT ? + 0`,
-  )
+  const order = `ORDER BY ${branch.ord} ${descending ? 'DESC' : 'ASC'} LIMIT ? + 0`
   const found: Place[] = []
-  for (const { from, to } of descending ? [...ranges].reverse() : ranges) {
+  for (const range of descending ? [...ranges].reverse() : ranges) {
     if (found.length >= limit) break
-    found.push(...(statement.all(...branch.params, from, to, limit - found.length) as unknown as Place[]))
+    const { text, params } = within(branch, range)
+    const rows = sql(`${select(branch)} ${text} ${order}`).all(...params, limit - found.length)
+    found.push(...(rows as unknown as Place[]))
   }
   return found
 }
 
 const exists = (sql: Statements, branches: readonly Branch[], ranges: readonly Range[]): boolean =>
   branches.some((branch) =>
-    ranges.some(
-      ({ from, to }) =>
-        sql(`SELECT 1 AS found ${within(branch)} LIMIT 1`).get(...branch.params, from, to) !== undefined,
-    ),
+    ranges.some((range) => {
+      const { text, params } = within(branch, range)
+      return sql(`SELECT 1 AS found ${text} LIMIT 1`).get(...params) !== undefined
+    }),
   )
 
 const countUpTo = (sql: Statements, { branches, ranges }: List, most: number): number => {
   let total = 0
   for (const branch of branches) {
-    for (const { from, to } of ranges) {
+    for (const range of ranges) {
       if (total >= most) return total
-      const row = sql(`SELECT count(*) AS n FROM (${select(branch)} ${within(branch)} LIMIT ? + 0)`).get(
-        ...branch.params,
-        from,
-        to,
-        most - total,
-      )
-      total += Number(row?.n ?? 0)
+      const { text, params } = within(branch, range)
+      const counted = sql(`SELECT count(*) AS n FROM (${select(branch)} ${text} LIMIT ? + 0)`)
+      total += Number(counted.get(...params, most - total)?.n ?? 0)
     }
   }
   return total
