@@ -22,7 +22,7 @@ import type { Store } from '../store/port/store.js'
 import type { Actor } from '../store/port/tenants/audit.js'
 import type { AccountRow } from '../store/port/tenants/tenants.js'
 import { ensureAccount } from '../tenant/account.js'
-import type { TenantGround } from '../tenant/principal.js'
+import type { TenantDeps } from '../tenant/principal.js'
 import type { Globals } from './command.js'
 import { Refusal } from './exit.js'
 import { versionText } from './version.js'
@@ -31,7 +31,7 @@ export interface CliContext {
   readonly config: Config
   readonly store: Store
   readonly account: AccountRow
-  readonly ground: TenantGround
+  readonly deps: TenantDeps
 }
 
 /** The effective configuration of this command line; `flags` are settings by their dotted names. */
@@ -135,7 +135,7 @@ export const withStore = async <T>(
 /** The same, whose changes are one order: they share one entry of the audit, which counts them. */
 export const asOneOrder = (context: CliContext): CliContext => {
   const store = context.store.by(cliActor(), newId('aud'))
-  return { ...context, store, ground: { ...context.ground, store } }
+  return { ...context, store, deps: { ...context.deps, store } }
 }
 
 /** The store with its first account, ready for the verbs of tenant/. */
@@ -144,7 +144,7 @@ export const withContext = async <T>(
   use: (context: CliContext) => Promise<T>,
 ): Promise<T> =>
   withStore(args, async (store, config) => {
-    const ground: TenantGround = {
+    const deps: TenantDeps = {
       store,
       pepper: pepperOf(config, false),
       clock: systemClock,
@@ -152,7 +152,7 @@ export const withContext = async <T>(
       authFailures: config.rate_limit.auth_failures,
       sessions: config.identity.session,
     }
-    return use({ config, store, ground, account: await ensureAccount(ground) })
+    return use({ config, store, deps, account: await ensureAccount(deps) })
   })
 
 /** The text of a file that holds a secret; `-` is standard input's business, not this one's. */

@@ -66,10 +66,10 @@ export const importAll = command({
   run: async (args, terminal) => {
     const lines = readLines(String(await terminal.readInput(args.file)))
     return withContext(args, async (context) => {
-      const { ground, account } = asOneOrder(context)
+      const { deps, account } = asOneOrder(context)
       const progress = tellProgress(terminal, lines.length)
       const done = await withInterrupt((signal) =>
-        importCredentials(ground, account.id, {
+        importCredentials(deps, account.id, {
           ...{
             workspace: args.workspace,
             mode: args.mode === 'test' ? 'test' : 'live',

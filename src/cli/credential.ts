@@ -56,8 +56,8 @@ const create = command({
         ? terminal.readSecret(`password of ${username}: `)
         : (await readSecretFile(args.passwordFile)).replace(/\r?\n$/, '')
     const password = username === undefined ? null : await secret()
-    await withContext(args, async ({ ground, account }) => {
-      const row = await createCredential(ground, account.id, {
+    await withContext(args, async ({ deps, account }) => {
+      const row = await createCredential(deps, account.id, {
         workspace: args.workspace,
         mode: args.mode,
         username: username ?? null,
@@ -81,13 +81,13 @@ const revoke = command({
   options: WHY,
   destroys: true,
   run: (args, terminal) =>
-    withContext(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, deps, account }) => {
       const row = await store.credential(args.id)
       if (row === null || row.accountId !== account.id) throw new Fault('credential.not_found')
       const words = `${row.id} (${loginText(row)})`
       if (args.dryRun) return terminal.data(credentialRecord(row), () => `would revoke ${words}`)
       await terminal.confirm(`revoke ${words}`, args.yes)
-      await revokeCredential(ground, account.id, row.id)
+      await revokeCredential(deps, account.id, row.id)
       terminal.data(removed('credential', row.id), () => `revoked ${row.id}`)
     }),
 })

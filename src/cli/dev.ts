@@ -18,7 +18,7 @@ import type { Store } from '../store/port/store.js'
 import { ensureAccount } from '../tenant/account.js'
 import { createLink, linkUrl } from '../tenant/identity/links.js'
 import { createKey, verifyKey } from '../tenant/key.js'
-import type { TenantGround } from '../tenant/principal.js'
+import type { TenantDeps } from '../tenant/principal.js'
 import { command, type Globals } from './command.js'
 import { configOf, devKeyFile, keepRootOut, withStore } from './context.js'
 import { chooseDevPorts } from './dev-ports.js'
@@ -46,23 +46,23 @@ const onLoopback = (config: Config): Config => ({
 })
 
 /** The key of the last time, while it still works, or a new one; in a file beside the database. */
-const devKey = async (ground: TenantGround, file: string): Promise<string> => {
+const devKey = async (deps: TenantDeps, file: string): Promise<string> => {
   try {
     const kept = readFileSync(file, 'utf8').trim()
-    if ((await verifyKey(ground, kept)) !== null) return kept
+    if ((await verifyKey(deps, kept)) !== null) return kept
   } catch {
     // the first run, or somebody removed it
   }
-  const account = await ensureAccount(ground)
-  const { secret } = await createKey(ground, account.id, { name: 'dev', mode: 'test', workspace: 'default' })
+  const account = await ensureAccount(deps)
+  const { secret } = await createKey(deps, account.id, { name: 'dev', mode: 'test', workspace: 'default' })
   writeFileSync(file, `${secret}\n`, { mode: 0o600 })
   return secret
 }
 
 /** Opens the dashboard as an owner, once. On a terminal only: what a pipe gets may be kept. */
-const signInLink = async ({ ground, ports }: Daemon): Promise<string> => {
-  const { id } = await ensureAccount(ground)
-  const { row, token } = await createLink(ground, id, { kind: 'setup', role: 'owner', createdBy: 'dev' })
+const signInLink = async ({ deps, ports }: Daemon): Promise<string> => {
+  const { id } = await ensureAccount(deps)
+  const { row, token } = await createLink(deps, id, { kind: 'setup', role: 'owner', createdBy: 'dev' })
   return linkUrl(`http://${LOOPBACK}:${ports.http}`, row, token)
 }
 
@@ -201,7 +201,7 @@ export const devCommand = command({
       mode: 'dev',
       reload: null,
     })
-    const key = await devKey(daemon.ground, file)
+    const key = await devKey(daemon.deps, file)
     endWithNpx()
     const stopWatching = watch(daemon.store, terminal.paint, (text) => terminal.write(text))
     const tail = ownCommand(args.config, 'email', 'tail')

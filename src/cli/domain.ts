@@ -10,7 +10,7 @@ import type { DomainRow } from '../store/port/tenants/domains.js'
 import { checkDomain, type DomainCheck, txtLookup } from '../tenant/domain/check.js'
 import {
   addDomain,
-  type DomainGround,
+  type DomainDeps,
   findDomain,
   RETIRED_KEPT_MS,
   removeDomain,
@@ -22,7 +22,7 @@ import { usage } from './exit.js'
 import { collect } from './rows.js'
 import { type Paint, table, tableOf } from './terminal.js'
 
-const groundOf = ({ ground, store }: CliContext): DomainGround => ({ ...ground, store })
+const depsOf = ({ deps, store }: CliContext): DomainDeps => ({ ...deps, store })
 
 /** As a zone file wants it: a string holds 255 octets at most. */
 const zoneText = (value: string): string =>
@@ -40,7 +40,7 @@ const add = command({
   options: { workspace: { type: 'string', describe: 'Only for this workspace, by id or slug' } },
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await addDomain(groundOf(context), context.account.id, args)
+      const row = await addDomain(depsOf(context), context.account.id, args)
       terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
       terminal.say(`next: publish these records, then: postern domain check ${row.name}`)
     }),
@@ -79,7 +79,7 @@ const show = command({
   positionals: REF,
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await findDomain(groundOf(context), context.account.id, args.ref)
+      const row = await findDomain(depsOf(context), context.account.id, args.ref)
       terminal.data(domainRecord(row), () => zoneLines(dnsRecords(row)))
     }),
 })
@@ -106,14 +106,14 @@ const check = command({
       const { resolver = null } = args
       if (resolver !== null && !RESOLVER.test(resolver))
         throw usage(`--resolver: ${resolver} is no address such as 127.0.0.1:53`)
-      const ground = groundOf(context)
+      const deps = depsOf(context)
       const rows =
         args.ref === undefined
           ? await collect((page) => context.store.domains(context.account.id, page))
-          : [await findDomain(ground, context.account.id, args.ref)]
+          : [await findDomain(deps, context.account.id, args.ref)]
       const lookup = txtLookup(resolver)
       const checks: DomainCheck[] = []
-      for (const row of rows) checks.push(await checkDomain(ground, row, lookup))
+      for (const row of rows) checks.push(await checkDomain(deps, row, lookup))
       const records = checks.map((one) => domainRecord(one.row, one.records))
       terminal.data(args.ref === undefined ? records : records[0], (paint) =>
         table(
@@ -137,7 +137,7 @@ const rotate = command({
   options: { now: { type: 'boolean', describe: 'Sign with them at once, published or not' } },
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await rotateKeys(groundOf(context), context.account.id, args.ref, args.now === true)
+      const row = await rotateKeys(depsOf(context), context.account.id, args.ref, args.now === true)
       const fresh = dnsRecords(row).filter(({ state }) => state === (args.now ? 'active' : 'next'))
       terminal.data(domainRecord(row), () => zoneLines(fresh))
       terminal.say(`next: publish these beside the old ones, then: postern domain check ${row.name}`)
@@ -152,11 +152,11 @@ const remove = command({
   destroys: true,
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const ground = groundOf(context)
-      const row = await findDomain(ground, context.account.id, args.ref)
+      const deps = depsOf(context)
+      const row = await findDomain(deps, context.account.id, args.ref)
       if (args.dryRun) return terminal.data(domainRecord(row), () => `would remove ${row.name} and its keys`)
       await terminal.confirm(`remove the domain ${row.name} and its keys`, args.yes)
-      await removeDomain(ground, context.account.id, row.id)
+      await removeDomain(deps, context.account.id, row.id)
       terminal.data(removed('domain', row.id), () => `removed ${row.name}`)
     }),
 })

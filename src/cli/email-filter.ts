@@ -26,12 +26,12 @@ export const FILTERS = {
 
 type FilterArgs = OptionArgs<typeof FILTERS>
 
-export const filterOf = async ({ ground, account }: CliContext, args: FilterArgs): Promise<EmailFilter> => {
+export const filterOf = async ({ deps, account }: CliContext, args: FilterArgs): Promise<EmailFilter> => {
   const { name, value } = readTag(args.tag ?? '')
   if (args.tag !== undefined && (name === '' || value === null))
     throw badInput(`--tag: ${args.tag} is not name:value`)
   const workspace =
-    args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
+    args.workspace === undefined ? null : await findWorkspace(deps, account.id, args.workspace)
   return {
     accountId: account.id,
     workspaceId: workspace?.id ?? null,

@@ -34,8 +34,8 @@ const REF = {
 
 /** Why mails wait. */
 const waitingFor = async (context: CliContext, rows: readonly EmailRow[]) => {
-  const { store, account, ground } = context
-  return waitingOf({ store, clock: ground.clock, view: await relayView(context) }, account.id, rows)
+  const { store, account, deps } = context
+  return waitingOf({ store, clock: deps.clock, view: await relayView(context) }, account.id, rows)
 }
 
 /** Searched where there is something to search for; what it names in vain is said. */

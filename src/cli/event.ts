@@ -39,9 +39,9 @@ const readTypes = (texts: readonly string[] | undefined): readonly EventType[] |
     return type
   }) ?? null
 
-const filterOf = async ({ ground, account }: CliContext, args: FilterArgs): Promise<LogFilter> => {
+const filterOf = async ({ deps, account }: CliContext, args: FilterArgs): Promise<LogFilter> => {
   const workspace =
-    args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
+    args.workspace === undefined ? null : await findWorkspace(deps, account.id, args.workspace)
   return {
     accountId: account.id,
     workspaceId: workspace?.id ?? null,
@@ -154,8 +154,8 @@ const tail = command({
   examples: [['$0 event tail --type email.bounced --type email.complained', 'bad news as it comes']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const { store, account, ground } = context
-      const marks = new MarkCodec(ground.pepper)
+      const { store, account, deps } = context
+      const marks = new MarkCodec(deps.pepper)
       const from = await beginning(context, marks, args)
       const filter = await filterOf(context, args)
       terminal.say('following; ^C ends')

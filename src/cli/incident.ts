@@ -41,9 +41,9 @@ const deciding = (verb: string, decision: Decision, summary: string, done: strin
     summary,
     positionals: { incident: { type: 'string', demandOption: true, describe: 'Its id, inc_…' } },
     run: (args, terminal) =>
-      withContext(args, async ({ ground, store, account }) => {
+      withContext(args, async ({ deps, store, account }) => {
         const find = () => findIncident(store, account.id, args.incident, null)
-        const many = await decideIncident(ground, await find(), decision)
+        const many = await decideIncident(deps, await find(), decision)
         terminal.data(record(await find()), () => `${many} addresses ${done}`)
       }),
   })

@@ -38,10 +38,10 @@ const candidates = (raw: Buffer): readonly string[] => {
   )
 }
 
-const intakeOf = ({ store, ground, config }: CliContext): Intake =>
+const intakeOf = ({ store, deps, config }: CliContext): Intake =>
   createIntake({
     store,
-    keys: returnPathKeys(config.data_dir, ground.pepper),
+    keys: returnPathKeys(config.data_dir, deps.pepper),
     clock: systemClock,
     domain: config.bounce.domain,
     lifetime: config.relay.lifetime,

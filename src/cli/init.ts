@@ -92,9 +92,9 @@ export const initCommand = command({
     writeFileSync(file, text, { flag: 'wx', mode: 0o644 })
     let pool: string | null = null
     if (members !== null) {
-      pool = await withContext({ config: file, json: false }, async ({ ground, account }) => {
-        const row = await createPool(ground, account.id, { name: 'main', members })
-        await updateWorkspace(ground, account.id, 'default', { pool: row.id })
+      pool = await withContext({ config: file, json: false }, async ({ deps, account }) => {
+        const row = await createPool(deps, account.id, { name: 'main', members })
+        await updateWorkspace(deps, account.id, 'default', { pool: row.id })
         return row.name
       })
     }

@@ -41,7 +41,7 @@ export const bulk = command({
   ],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const { store, ground, account } = context
+      const { store, deps, account } = context
       const { accountId: _, ...filter } = await filterOf(context, args)
       const isNarrow = args.q !== undefined || Object.values(filter).some((one) => one !== null)
       if (!isNarrow && args.all !== true) throw usage('say which mails: --q, a filter, or --all')
@@ -56,13 +56,13 @@ export const bulk = command({
         q: args.q ?? null,
         by: 'postern email bulk',
       }
-      const counted = await countMatched({ store, clock: ground.clock }, wish)
+      const counted = await countMatched({ store, clock: deps.clock }, wish)
       const { matched, isCapped } = counted
       const many = `${matched}${isCapped ? ' or more' : ''} mails`
       if (args.dryRun)
         return terminal.data(jobPreview(wish.action, counted), () => `would ${wish.action} ${many}`)
       await terminal.confirm(`${wish.action} ${many}`, args.yes)
-      const job = await beginJob({ store, clock: ground.clock }, wish)
+      const job = await beginJob({ store, clock: deps.clock }, wish)
       terminal.data(jobRecord(job), () => `${job.id} begins; see postern job show ${job.id}`)
     }),
 })

@@ -61,10 +61,10 @@ export const resend = command({
   ],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const { store, config, ground } = context
+      const { store, config, deps } = context
       const record = await find(context, args.id)
       const submission = createSubmission({
-        ...{ store, config, clock: ground.clock },
+        ...{ store, config, clock: deps.clock },
         senderAllowed: createSenderAllowed(store),
       })
       const { records } = await submission.resend(

@@ -57,8 +57,8 @@ const create = command({
     const expiresAt = args.expires === undefined ? null : readInstant(args.expires)
     if (Number.isNaN(expiresAt))
       throw badInput(`--expires: ${args.expires} is neither 90d nor an RFC 3339 time`)
-    await withContext(args, async ({ ground, account }) => {
-      const { row, secret } = await createKey(ground, account.id, {
+    await withContext(args, async ({ deps, account }) => {
+      const { row, secret } = await createKey(deps, account.id, {
         name: args.name,
         mode: args.mode as 'live' | 'test',
         scope: args.platform === true ? 'platform' : 'workspace',
@@ -79,12 +79,12 @@ const revoke = command({
   options: WHY,
   destroys: true,
   run: (args, terminal) =>
-    withContext(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, deps, account }) => {
       const row = await store.key(account.id, args.id)
       if (row === null) throw new Fault('api_key.not_found')
       if (args.dryRun) return terminal.data(keyRecord(row), () => `would revoke ${row.id} (${row.name})`)
       await terminal.confirm(`revoke ${row.id} (${row.name})`, args.yes)
-      await revokeKey(ground, account.id, args.id)
+      await revokeKey(deps, account.id, args.id)
       terminal.data(removed('api_key', args.id), () => `revoked ${args.id}`)
     }),
 })

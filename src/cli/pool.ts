@@ -90,7 +90,7 @@ const show = command({
   positionals: REF,
   run: (args, terminal) =>
     withContext(args, async (context) =>
-      print(context, terminal, await findPool(context.ground, context.account.id, args.ref)),
+      print(context, terminal, await findPool(context.deps, context.account.id, args.ref)),
     ),
 })
 
@@ -106,7 +106,7 @@ const create = command({
     const members = await membersOf(args.upstream)
     if (members === undefined) throw usage('pool create needs at least one --upstream URL')
     await withContext(args, async (context) => {
-      const row = await createPool(context.ground, context.account.id, { ...args, members })
+      const row = await createPool(context.deps, context.account.id, { ...args, members })
       await print(context, terminal, row)
       terminal.say(`next: postern workspace update default --pool ${row.name}`)
     })
@@ -126,7 +126,7 @@ const update = command({
       print(
         context,
         terminal,
-        await updatePool(context.ground, context.account.id, args.ref, { ...args, members }),
+        await updatePool(context.deps, context.account.id, args.ref, { ...args, members }),
       ),
     )
   },
@@ -139,11 +139,11 @@ const remove = command({
   options: WHY,
   destroys: true,
   run: (args, terminal) =>
-    withContext(args, async ({ ground, account }) => {
-      const row = await findPool(ground, account.id, args.ref)
+    withContext(args, async ({ deps, account }) => {
+      const row = await findPool(deps, account.id, args.ref)
       if (args.dryRun) return terminal.data(poolRecord(row), () => `would delete ${row.name} (${row.id})`)
       await terminal.confirm(`delete the pool ${row.name} (${row.id})`, args.yes)
-      await deletePool(ground, account.id, row.id)
+      await deletePool(deps, account.id, row.id)
       terminal.data(removed('egress_pool', row.id), () => `deleted ${row.name}`)
     }),
 })

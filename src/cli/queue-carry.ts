@@ -29,7 +29,7 @@ import {
   readQueueFile,
   writeImportNote,
 } from './queue-file.js'
-import { namesOf, queueGround, SCOPE, scopeFor, scopeText } from './queue-scope.js'
+import { namesOf, queueDeps, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { type Terminal, table } from './terminal.js'
 import { ago } from './time.js'
 
@@ -88,7 +88,7 @@ export const exportQueue = command({
       const file = resolve(args.file)
       if (existsSync(file)) throw new Refusal(73, `${file}: exists already`)
       const scope = await scopeOf(context, 'export', args)
-      const count = await queueMatches(queueGround(context), scope)
+      const count = await queueMatches(queueDeps(context), scope)
       const where = scopeText(scope, await namesOf(context))
       terminal.say(`${where}: ${count.waiting} waiting, ${count.held} held, ${count.underWay} under way`)
       for (const { id, state } of await store.lots(account.id))
@@ -110,7 +110,7 @@ export const exportQueue = command({
         terminal.say(`not exported; what is marked already: postern queue take-back ${lot.id}`)
         throw error
       })
-      const left = await queueMatches(queueGround(context), scope)
+      const left = await queueMatches(queueDeps(context), scope)
       const away = (await store.lots(account.id)).reduce((sum, { recipients }) => sum + recipients, 0)
       const held = Math.max(0, left.held - away) // what has left is held here, too
       const { waiting, underWay: under_way } = left

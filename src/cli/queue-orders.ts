@@ -13,7 +13,7 @@ import { findHold, holdQueue, orderQueue, queueMatches, releaseHold } from '../t
 import { type Consent, command, type Globals } from './command.js'
 import { type CliContext, withContext } from './context.js'
 import { usage } from './exit.js'
-import { isNamed, namesOf, queueGround, SCOPE, scopeFor, scopeText } from './queue-scope.js'
+import { isNamed, namesOf, queueDeps, SCOPE, scopeFor, scopeText } from './queue-scope.js'
 import { wakeRelay } from './relay-state.js'
 import type { Terminal } from './terminal.js'
 
@@ -54,7 +54,7 @@ const carryOut = async (
   plan: Plan,
 ): Promise<void> => {
   const { verb, scope, to } = plan
-  const count = await queueMatches(queueGround(context), scope)
+  const count = await queueMatches(queueDeps(context), scope)
   const where = scopeText(scope, await namesOf(context))
   terminal.say(`${where}: ${matchText(count)}`)
   const done = { action: verb, scope, to, count }
@@ -66,14 +66,14 @@ const carryOut = async (
     const target = to === null ? '' : ` to ${to}`
     await terminal.confirm(`${verb} ${concerned(verb, count)} of ${where}${target}`, args.yes)
   }
-  const ground = queueGround(context)
+  const deps = queueDeps(context)
   if (verb === 'hold') {
-    const { hold, changed } = await holdQueue(ground, scope, plan.reason)
+    const { hold, changed } = await holdQueue(deps, scope, plan.reason)
     terminal.data(record.placedHold(hold, count, changed), () => `${changed} ${DONE.hold}`)
     terminal.say(`it stands (${hold.id}) until: postern queue release ${hold.id}`)
     return
   }
-  const changed = await orderQueue(ground, verb, scope, plan.reason, to)
+  const changed = await orderQueue(deps, verb, scope, plan.reason, to)
   if (verb === 'retry') await wakeRelay(context)
   terminal.data(record.order({ ...done, changed, dryRun: false }), () => `${changed} ${DONE[verb]}`)
 }
@@ -124,7 +124,7 @@ export const release = command({
         const row = await findHold(context.store, accountId, id)
         return terminal.data(record.hold(row), () => `would release ${id}`)
       }
-      const changed = await releaseHold(queueGround(context), { accountId, workspaceId: null }, id, reason)
+      const changed = await releaseHold(queueDeps(context), { accountId, workspaceId: null }, id, reason)
       terminal.data({ ...removed('hold', id), changed }, () => `${changed} ${DONE.release}`)
     }),
 })

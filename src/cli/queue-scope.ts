@@ -2,7 +2,7 @@
  * NAME      queue-scope - which part of the queue a command means
  */
 import type { QueueScope } from '../store/port/operations.js'
-import type { QueueGround } from '../tenant/queue/orders.js'
+import type { QueueDeps } from '../tenant/queue/orders.js'
 import { queueScope, SCOPE_PARTS, SCOPE_WORDS, type ScopePart } from '../tenant/queue/scope.js'
 import type { CliContext } from './context.js'
 import { usage } from './exit.js'
@@ -50,10 +50,10 @@ export const scopeFor = (
   if (!isNamed(args) && !optional)
     throw usage(`queue ${verb} needs --workspace, --pool, --domain, --email or --all`)
   const operator = { accountId: context.account.id, workspaceId: null, mode: null, isWorkspace: false }
-  return queueScope(queueGround(context), operator, args)
+  return queueScope(queueDeps(context), operator, args)
 }
 
-export const queueGround = ({ store, ground }: CliContext): QueueGround => ({ store, clock: ground.clock })
+export const queueDeps = ({ store, deps }: CliContext): QueueDeps => ({ store, clock: deps.clock })
 
 export const namesOf = async ({ store, account }: CliContext): Promise<ReadonlyMap<string, string>> => {
   const pools = await collect((page) => store.pools(account.id, page))

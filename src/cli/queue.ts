@@ -19,7 +19,7 @@ import { ago, spanText } from './time.js'
 
 const whyOf = async (context: CliContext) =>
   createWaiting(
-    { store: context.store, clock: context.ground.clock, view: await relayView(context) },
+    { store: context.store, clock: context.deps.clock, view: await relayView(context) },
     context.account.id,
   )
 

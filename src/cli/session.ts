@@ -26,8 +26,8 @@ const create = command({
     const lastsMs = readSpan(args.lasts)
     if (Number.isNaN(lastsMs) || lastsMs <= 0)
       throw badInput(`--lasts: ${args.lasts} is no span such as 30m or 12h`)
-    await withContext(args, async ({ ground, account }) => {
-      const { row, token } = await createSession(ground, account.id, { lastsMs })
+    await withContext(args, async ({ deps, account }) => {
+      const { row, token } = await createSession(deps, account.id, { lastsMs })
       const record = {
         id: row.id,
         object: 'session',
@@ -46,8 +46,8 @@ const list = command({
   summary: 'Who is signed in, newest first',
   options: { user: { type: 'string', describe: 'Only this person, by id or address' } },
   run: (args, terminal) =>
-    withContext(args, async ({ store, ground, account }) => {
-      const user = args.user === undefined ? null : await findPerson(ground, account.id, args.user)
+    withContext(args, async ({ store, deps, account }) => {
+      const user = args.user === undefined ? null : await findPerson(deps, account.id, args.user)
       const rows = await collect((page) => store.sessions(account.id, user?.id ?? null, page))
       const records = await Promise.all(
         rows.map(async (row) =>
@@ -85,16 +85,16 @@ const revoke = command({
     if ([args.id, args.user, args.all || undefined].filter((one) => one !== undefined).length !== 1) {
       throw usage('session revoke needs an id, --user or --all')
     }
-    await withContext(args, async ({ store, ground, account }) => {
+    await withContext(args, async ({ store, deps, account }) => {
       const what = args.id ?? (args.user === undefined ? 'all sessions' : `the sessions of ${args.user}`)
       if (args.dryRun) return terminal.data({ would_end: what }, () => `would end ${what}`)
       await terminal.confirm(`end ${what}`, args.yes)
       if (args.id !== undefined) {
-        await revokeSession(ground, account.id, args.id)
+        await revokeSession(deps, account.id, args.id)
         terminal.data(removed('session', args.id), () => `ended ${args.id}`)
         return
       }
-      const user = args.user === undefined ? null : await findPerson(ground, account.id, args.user)
+      const user = args.user === undefined ? null : await findPerson(deps, account.id, args.user)
       const changed = await store.revokeSessions(account.id, user === null ? {} : { userId: user.id })
       terminal.data({ object: 'session', deleted: true, changed }, () => `sessions ended: ${changed}`)
     })

@@ -25,12 +25,12 @@ export const setupLinkCommand = command({
     const { out } = args
     if (!terminal.isTty && out === undefined)
       throw usage('a link that signs in is printed on a terminal only; else name a file: --out FILE')
-    await withContext(args, async ({ ground, account, config }) => {
+    await withContext(args, async ({ deps, account, config }) => {
       const createdBy = cliActor().id
       const { row, token } =
         args.user === undefined
-          ? await createLink(ground, account.id, { kind: 'setup', role: 'owner', createdBy })
-          : await createSetupLink(ground, account.id, args.user, createdBy)
+          ? await createLink(deps, account.id, { kind: 'setup', role: 'owner', createdBy })
+          : await createSetupLink(deps, account.id, args.user, createdBy)
       const base =
         config.base_url === ownUrl(config.http) ? ownUrl(asListening(config).http) : config.base_url
       const url = linkUrl(base, row, token)

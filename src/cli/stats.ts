@@ -177,10 +177,10 @@ export const statsCommand = command({
     ['$0 stats --by domain', 'where the mail of the last day went'],
   ],
   run: (args, terminal) =>
-    withContext(args, async ({ store, ground, account }) => {
+    withContext(args, async ({ store, deps, account }) => {
       if (args.limit !== undefined && !LIMIT.test(args.limit))
         throw usage(`--limit: ${args.limit} is not a number from 1 to 100`)
-      const now = ground.clock.now()
+      const now = deps.clock.now()
       const errors: FieldError[] = []
       const words = {
         from: moment(args.from, now),
@@ -194,7 +194,7 @@ export const statsCommand = command({
       const question = readQuestion(words, now, nameOf, errors)
       if (errors.length > 0) throw invalid(errors)
       const workspaceId =
-        args.workspace === undefined ? null : (await findWorkspace(ground, account.id, args.workspace)).id
+        args.workspace === undefined ? null : (await findWorkspace(deps, account.id, args.workspace)).id
       const scope = {
         accountId: account.id,
         workspaceId,

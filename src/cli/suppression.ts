@@ -42,9 +42,9 @@ const PLACE = {
 
 type PlaceArgs = OptionArgs<typeof PLACE>
 
-const placeOf = async ({ ground, account }: CliContext, args: PlaceArgs) => {
+const placeOf = async ({ deps, account }: CliContext, args: PlaceArgs) => {
   if (!args.account) {
-    const workspace = await findWorkspace(ground, account.id, args.workspace)
+    const workspace = await findWorkspace(deps, account.id, args.workspace)
     return listOfWorkspace(workspace, args.mode === 'test' ? 'test' : 'live')
   }
   if (args.mode === 'test') throw usage('--account: test mail has no list for the whole account')
@@ -104,7 +104,7 @@ const show = command({
   options: PLACE,
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await findSuppression(context.ground, (await placeOf(context, args)).id, args.ref)
+      const row = await findSuppression(context.deps, (await placeOf(context, args)).id, args.ref)
       terminal.data(suppressionRecord(row), (paint) => rowsTable(paint, [row]))
     }),
 })
@@ -128,11 +128,11 @@ const add = command({
   run: async (args, terminal) => {
     const expiresAt = instantOf(args.expires, '--expires')
     await withContext(args, async (context) => {
-      const { ground } = context
+      const { deps } = context
       const place = await placeOf(context, args)
       const rows: SuppressionRow[] = []
       for (const email of args.email) {
-        rows.push(await addSuppression(ground, place, { email, reason: args.reason, expiresAt }, email))
+        rows.push(await addSuppression(deps, place, { email, reason: args.reason, expiresAt }, email))
       }
       terminal.data(
         rows.length === 1 ? rows.map(suppressionRecord)[0] : rows.map(suppressionRecord),
@@ -150,27 +150,26 @@ const remove = command({
   destroys: true,
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const { ground } = context
+      const { deps } = context
       const place = await placeOf(context, args)
-      const row = await findSuppression(ground, place.id, args.ref)
+      const row = await findSuppression(deps, place.id, args.ref)
       if (args.dryRun)
         return terminal.data(suppressionRecord(row), () => `would remove ${row.email} (${row.origin})`)
       await terminal.confirm(`remove ${row.email} (${row.origin}) from the suppressions`, args.yes)
-      await removeSuppression(ground, place.id, row.id)
+      await removeSuppression(deps, place.id, row.id)
       terminal.data(removed('suppression', row.id), () => `removed ${row.email}`)
     }),
 })
 
 /** True when the line made a row, or would make one; false when its address is listed. */
 const takeLine = async (
-  { ground, store }: CliContext,
+  { deps, store }: CliContext,
   place: Place,
   { email, reason, expires }: ListLine,
   dry: ReadonlySet<string> | null,
 ): Promise<boolean> => {
   const expiresAt = instantOf(expires, 'expires_at')
-  if (dry === null)
-    return (await suppress(ground, place, { email, reason, expiresAt, origin: 'import' })).added
+  if (dry === null) return (await suppress(deps, place, { email, reason, expiresAt, origin: 'import' })).added
   if (parseRecipient(email) === null) throw badInput('must be an address')
   const held = await store.suppression(place.id, refOf(email))
   const counts = held !== null && (held.expiresAt === null || held.expiresAt > Date.now())

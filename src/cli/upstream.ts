@@ -40,9 +40,9 @@ export const allUpstreams = async (
 
 /** All at once. */
 export const tryAll = async (context: CliContext, places: readonly Place[]): Promise<readonly Trial[]> => {
-  const { store, config, ground } = context
+  const { store, config, deps } = context
   const dialler = diallerOf(config)
-  const parts = { store, dialler, pepper: ground.pepper, hostname: config.hostname }
+  const parts = { store, dialler, pepper: deps.pepper, hostname: config.hostname }
   try {
     return await Promise.all(places.map(({ pool, upstream }) => tryUpstream(parts, pool, upstream)))
   } finally {
@@ -235,10 +235,10 @@ const add = command({
   ],
   run: async (args, terminal) => {
     const member = await parseUpstream(withLogin(args.url, args), readPasswordFile, 'url')
-    await withContext(args, async ({ ground, account }) => {
-      const before = await findPool(ground, account.id, args.pool)
+    await withContext(args, async ({ deps, account }) => {
+      const before = await findPool(deps, account.id, args.pool)
       const kept = before.upstreams.map(({ id, host, port }) => ({ id, host, port }))
-      const pool = await updatePool(ground, account.id, before.id, { members: [...kept, member] })
+      const pool = await updatePool(deps, account.id, before.id, { members: [...kept, member] })
       const places = placesOf([pool])
       terminal.data(places.map(placeRecord), (paint) => placeTable(paint, places))
       terminal.say(`next: postern upstream test ${pool.upstreams.at(-1)?.id}`)
@@ -263,7 +263,7 @@ const change = (verb: string, state: UpstreamRow['state'], summary: string) =>
             port,
             state: chosen.includes(id) ? state : now,
           }))
-          await updatePool(context.ground, context.account.id, pool.id, { members })
+          await updatePool(context.deps, context.account.id, pool.id, { members })
         }
         const after = await named(context, args.ref, verb)
         terminal.data(after.map(placeRecord), (paint) => placeTable(paint, after))

@@ -55,8 +55,8 @@ const show = command({
   summary: 'One person, with the identity providers that know the person',
   positionals: REF,
   run: (args, terminal) =>
-    withContext(args, async ({ store, ground, account }) => {
-      const row = await findPerson(ground, account.id, args.ref)
+    withContext(args, async ({ store, deps, account }) => {
+      const row = await findPerson(deps, account.id, args.ref)
       const record = personInFull(row, await store.identities(row.id))
       terminal.data(record, (paint) =>
         fields(paint, [
@@ -84,10 +84,10 @@ const create = command({
     ['$0 user create bo@example.com && $0 setup-link --user bo@example.com', 'Bo chooses one'],
   ],
   run: (args, terminal) =>
-    withContext(args, async ({ ground, account }) => {
+    withContext(args, async ({ deps, account }) => {
       const password = args.askPassword ? await terminal.readSecret(`password of ${args.email}: `) : null
       const wish = { email: args.email, name: args.name, role: args.role as Role, password }
-      const row = await createPerson(ground, account.id, wish)
+      const row = await createPerson(deps, account.id, wish)
       terminal.data(personInFull(row, []), () => row.id)
       if (password === null) terminal.say(`next: postern setup-link --user ${row.email}`)
     }),
@@ -109,10 +109,10 @@ const update = command({
     if (args.role === undefined && args.name === undefined && disabled === undefined) {
       throw usage('user update needs --role, --name, --disable or --enable')
     }
-    await withContext(args, async ({ store, ground, account }) => {
-      const before = await findPerson(ground, account.id, args.ref)
+    await withContext(args, async ({ store, deps, account }) => {
+      const before = await findPerson(deps, account.id, args.ref)
       const change = { name: args.name, role: args.role as Role | undefined, disabled }
-      const row = await changePerson(ground, before, change)
+      const row = await changePerson(deps, before, change)
       terminal.data(personInFull(row, await store.identities(row.id)), (paint) => rowsTable(paint, [row]))
     })
   },
@@ -123,9 +123,9 @@ const password = command({
   summary: 'Set a password, from standard input or a prompt; ends all sessions of the person',
   positionals: REF,
   run: (args, terminal) =>
-    withContext(args, async ({ ground, account }) => {
-      const before = await findPerson(ground, account.id, args.ref)
-      const row = await changePerson(ground, before, {
+    withContext(args, async ({ deps, account }) => {
+      const before = await findPerson(deps, account.id, args.ref)
+      const row = await changePerson(deps, before, {
         password: await terminal.readSecret(`new password of ${before.email}: `),
       })
       terminal.data(person(row), () => `${row.email} has another password; all sessions have ended`)
@@ -138,10 +138,10 @@ const invite = command({
   positionals: { email: { type: 'string', describe: 'Whom it is for; it binds nobody' } },
   options: { role: { ...ROLE, default: 'viewer' }, ...TO_FILE },
   run: (args, terminal) =>
-    withContext(args, async ({ config, ground, account }) => {
+    withContext(args, async ({ config, deps, account }) => {
       await tellLink(terminal, args.out, async () => {
         const wish = { kind: 'invitation', role: args.role as Role, email: args.email } as const
-        const { row, token } = await createLink(ground, account.id, { ...wish, createdBy: CREATED_BY })
+        const { row, token } = await createLink(deps, account.id, { ...wish, createdBy: CREATED_BY })
         return { row, url: linkUrl(config.base_url, row, token) }
       })
     }),
@@ -163,8 +163,8 @@ const uninvite = command({
   summary: 'Take an invitation back',
   positionals: { id: { type: 'string', demandOption: true, describe: 'Its id, lnk_…' } },
   run: (args, terminal) =>
-    withContext(args, async ({ ground, account }) => {
-      await revokeInvitation(ground, account.id, args.id)
+    withContext(args, async ({ deps, account }) => {
+      await revokeInvitation(deps, account.id, args.id)
       terminal.data(removed('invitation', args.id), () => `took back ${args.id}`)
     }),
 })

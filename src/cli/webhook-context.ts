@@ -2,12 +2,12 @@
  * NAME      webhook-context - what the commands about webhooks need
  */
 import { diallerOf } from '../base/dial/settings.js'
-import type { HookGround, HookScope } from '../webhook/endpoint/ground.js'
+import type { HookDeps, HookScope } from '../webhook/endpoint/deps.js'
 import type { Globals } from './command.js'
 import { type CliContext, withContext } from './context.js'
 
 export interface WebhookContext extends CliContext {
-  readonly hooks: HookGround
+  readonly hooks: HookDeps
 }
 
 export const ENDPOINT = {
@@ -23,10 +23,10 @@ export const scopeOf = ({ account }: CliContext): HookScope => ({
 
 export const withHooks = <T>(args: Globals, use: (context: WebhookContext) => Promise<T>): Promise<T> =>
   withContext(args, async (context) => {
-    const { store, ground, config } = context
+    const { store, deps, config } = context
     const dialler = diallerOf(config)
     try {
-      return await use({ ...context, hooks: { store, pepper: ground.pepper, clock: ground.clock, dialler } })
+      return await use({ ...context, hooks: { store, pepper: deps.pepper, clock: deps.clock, dialler } })
     } finally {
       await dialler.close()
     }

@@ -86,8 +86,8 @@ export const events = command({
 })
 
 /** `2h` ago, an ISO 8601 time, or a mark of the log. */
-const sinceOf = ({ ground, store, account }: WebhookContext, text: string): ReplayWish['since'] => {
-  const mark = new MarkCodec(ground.pepper).read(text, account.id)
+const sinceOf = ({ deps, store, account }: WebhookContext, text: string): ReplayWish['since'] => {
+  const mark = new MarkCodec(deps.pepper).read(text, account.id)
   if (mark !== null && store.isMark(mark)) return { mark }
   const at = momentOf(text)
   if (at === null) throw usage(`--since: ${text} is neither 2h, nor an ISO 8601 time, nor a mark of the log`)

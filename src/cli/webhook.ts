@@ -131,9 +131,9 @@ const create = command({
   ],
   run: (args, terminal) =>
     withHooks(args, async (context) => {
-      const { ground, account, hooks } = context
+      const { deps, account, hooks } = context
       const workspace =
-        args.workspace === undefined ? null : await findWorkspace(ground, account.id, args.workspace)
+        args.workspace === undefined ? null : await findWorkspace(deps, account.id, args.workspace)
       const owner = {
         accountId: account.id,
         workspaceId: workspace?.id ?? null,

@@ -14,7 +14,7 @@ import { queueMatches } from '../tenant/queue/orders.js'
 import { deleteWorkspace, findWorkspace, resumeWorkspace, suspendWorkspace } from '../tenant/workspace.js'
 import { command } from './command.js'
 import { type CliContext, withContext } from './context.js'
-import { queueGround } from './queue-scope.js'
+import { queueDeps } from './queue-scope.js'
 import type { Terminal } from './terminal.js'
 
 export const REF = { ref: { type: 'string', demandOption: true, describe: 'Id or slug' } } as const
@@ -32,14 +32,14 @@ const countText = ({ waiting, held, underWay }: QueueCount): string =>
 
 /** The workspace; says first what waits in it. */
 const findAndCount = async (context: CliContext, terminal: Terminal, ref: string): Promise<WorkspaceRow> => {
-  const row = await findWorkspace(context.ground, context.account.id, ref)
-  terminal.say(`${row.slug}: ${countText(await queueMatches(queueGround(context), scopeOf(row)))}`)
+  const row = await findWorkspace(context.deps, context.account.id, ref)
+  terminal.say(`${row.slug}: ${countText(await queueMatches(queueDeps(context), scopeOf(row)))}`)
   return row
 }
 
 /** The row as it is by then, with what the order did. */
 const tell = async (context: CliContext, terminal: Terminal, id: string, changed: number, words: string) => {
-  const row = await findWorkspace(context.ground, context.account.id, id)
+  const row = await findWorkspace(context.deps, context.account.id, id)
   terminal.data({ ...workspaceRecord(row), changed }, () => `${row.slug}: ${changed} recipients ${words}`)
 }
 
@@ -63,7 +63,7 @@ export const suspend = command({
       if (args.dryRun)
         return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would suspend ${row.slug}`)
       await terminal.confirm(`suspend ${row.slug}; what is sent for it is refused from then on`, args.yes)
-      const changed = await suspendWorkspace(context.ground, row, args.reason)
+      const changed = await suspendWorkspace(context.deps, row, args.reason)
       await tell(context, terminal, row.id, changed, 'rest')
       terminal.say(`until: postern workspace resume ${row.slug}`)
     }),
@@ -76,10 +76,10 @@ export const resume = command({
   destroys: true,
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await findWorkspace(context.ground, context.account.id, args.ref)
+      const row = await findWorkspace(context.deps, context.account.id, args.ref)
       if (args.dryRun)
         return terminal.data({ ...workspaceRecord(row), changed: 0 }, () => `would resume ${row.slug}`)
-      await tell(context, terminal, row.id, await resumeWorkspace(context.ground, row), 'go on')
+      await tell(context, terminal, row.id, await resumeWorkspace(context.deps, row), 'go on')
     }),
 })
 
@@ -107,7 +107,7 @@ export const remove = command({
       }
       if (args.dryRun) return terminal.data(record, () => `would delete ${row.slug}`)
       await terminal.confirm(`delete ${row.slug} for good; no sender is told of what waits`, args.yes)
-      await deleteWorkspace(context.ground, row, args.reason)
+      await deleteWorkspace(context.deps, row, args.reason)
       terminal.data(record, () => `${row.slug} is deleted; the daemon erases what is left within an hour`)
     }),
 })

@@ -126,7 +126,7 @@ const showOne = command({
   positionals: REF,
   run: (args, terminal) =>
     withContext(args, async (context) =>
-      print(context, terminal, await findWorkspace(context.ground, context.account.id, args.ref)),
+      print(context, terminal, await findWorkspace(context.deps, context.account.id, args.ref)),
     ),
 })
 
@@ -138,7 +138,7 @@ const create = command({
   examples: [['$0 workspace create "Shop EU"', 'its slug and its pool will be shop-eu']],
   run: (args, terminal) =>
     withContext(args, async (context) => {
-      const row = await createWorkspace(context.ground, context.account.id, {
+      const row = await createWorkspace(context.deps, context.account.id, {
         ...args,
         ...alarmsIn(args),
         statisticsTags: tagsIn(args.statisticsTags),
@@ -165,7 +165,7 @@ const update = command({
     withContext(args, async (context) => {
       const changed = ['name', ...Object.keys(CHANGES)].some((name) => args[name as 'name'] !== undefined)
       if (!changed) throw usage('workspace update needs something to change, such as --pool')
-      const old = await findWorkspace(context.ground, context.account.id, args.ref)
+      const old = await findWorkspace(context.deps, context.account.id, args.ref)
       const wish = {
         ...args,
         ...alarmsIn(args),
@@ -175,11 +175,7 @@ const update = command({
         pool: orNull(args.pool),
         defaultFrom: orNull(args.defaultFrom),
       }
-      await print(
-        context,
-        terminal,
-        await updateWorkspace(context.ground, context.account.id, args.ref, wish),
-      )
+      await print(context, terminal, await updateWorkspace(context.deps, context.account.id, args.ref, wish))
     }),
 })
 

@@ -53,7 +53,7 @@ import { ensureAccount } from '../tenant/account.js'
 import { txtLookup } from '../tenant/domain/check.js'
 import { createSenderAllowed } from '../tenant/domain/domain.js'
 import { createDomainRecheck } from '../tenant/domain/recheck.js'
-import type { TenantGround } from '../tenant/principal.js'
+import type { TenantDeps } from '../tenant/principal.js'
 import { createTenants } from '../tenant/tenants.js'
 
 export interface DaemonOptions {
@@ -84,7 +84,7 @@ export interface State {
 
 export interface Parts {
   readonly store: Store
-  readonly ground: TenantGround
+  readonly deps: TenantDeps
   readonly state: State
   readonly relay: Relay
   readonly http: Http
@@ -144,7 +144,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
   })
 }
 
-const groundOf = (store: Store, config: Config, pepper: Buffer): TenantGround => ({
+const depsOf = (store: Store, config: Config, pepper: Buffer): TenantDeps => ({
   store,
   pepper,
   clock: systemClock,
@@ -158,8 +158,8 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
   const { config, log, listen } = options
   const clock = systemClock
   const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
-  const ground = groundOf(store, config, pepper)
-  const { id: accountId } = await ensureAccount(ground)
+  const deps = depsOf(store, config, pepper)
+  const { id: accountId } = await ensureAccount(deps)
   const certificate = await loadCertificate(config)
   const rules = rulesIn(config.bounce.rules_file)
   const state: State = { config, rules, certificate, inForce: marksOf(config), phase: 'starting' }
@@ -171,7 +171,7 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
     broken = true
   })
   return {
-    ...{ store, options, config, log, clock, pepper, ground, accountId, certificate, state, disk, spans },
+    ...{ store, options, config, log, clock, pepper, deps, accountId, certificate, state, disk, spans },
     accepting: (): boolean => !disk.isLow && !broken,
     keys: returnPathKeys(config.data_dir, pepper),
     begun: logIncident(log),
@@ -225,9 +225,9 @@ const buildRelay = ({
   })
 
 const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
-  const { store, options, config, clock, log, pepper, ground, accountId, certificate, doors } = shared
+  const { store, options, config, clock, log, pepper, deps, accountId, certificate, doors } = shared
   const { accepting, spans } = shared
-  const tenants = createTenants(ground)
+  const tenants = createTenants(deps)
   const submission = createSubmission({
     ...{ store, config, clock, accepting, spans },
     senderAllowed: createSenderAllowed(store),
@@ -241,7 +241,7 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: options.version, isDev: options.mode === 'dev' },
-    ...{ tenant: ground, accountId, identity: config.identity, isTls: tls !== null },
+    ...{ tenant: deps, accountId, identity: config.identity, isTls: tls !== null },
     provePerson: tenants.provePerson,
   })
   const http: Http = createHttp({ ...doors, store, tenants, submission, pepper, tls, relay, site, door })
@@ -266,7 +266,7 @@ const buildFollowers = ({ store, config, clock, log, pepper, state, accepting }:
 /** `ambiguous`: attempts of the last run whose end nobody knows. */
 export const build = async (store: Store, options: DaemonOptions, ambiguous: number): Promise<Parts> => {
   const shared = await shareParts(store, options)
-  const { config, clock, log, ground, state, disk } = shared
+  const { config, clock, log, deps, state, disk } = shared
   const flow = new FlowMetrics()
   const reported = new ReportMetrics()
   const bounce = buildBounceDoor(shared, reported)
@@ -277,7 +277,7 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = startInBackground(relay, () => relay.useSandbox(sandbox.address))
   const { recheck: every, resolver } = config.domains
-  const recheck = createDomainRecheck({ ...ground, store }, { lookup: txtLookup(resolver), every, log })
+  const recheck = createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log })
   const { upkeep, own } = buildFollowers(shared)
   const services = [
     // first up and last gone, so that it can tell
@@ -295,5 +295,5 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
     http,
     launched,
   ]
-  return { store, ground, state, relay, http, door, bounce, management, services }
+  return { store, deps, state, relay, http, door, bounce, management, services }
 }

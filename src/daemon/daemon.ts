@@ -19,7 +19,7 @@ import { longestWaitMs } from '../outcome/reply.js'
 import { rulesIn } from '../outcome/rules.js'
 import { openStore, placeOf } from '../store/open.js'
 import type { Store } from '../store/port/store.js'
-import type { TenantGround } from '../tenant/principal.js'
+import type { TenantDeps } from '../tenant/principal.js'
 import { build, type DaemonOptions, type Parts } from './build.js'
 
 export interface Ports {
@@ -31,7 +31,7 @@ export interface Ports {
 
 export interface Daemon {
   readonly store: Store
-  readonly ground: TenantGround
+  readonly deps: TenantDeps
   readonly ports: Ports
   /** Resolves when everything has stopped: null after a signal, the reason after a broken store or a dead relay thread. */
   readonly ended: Promise<Error | null>
@@ -81,7 +81,7 @@ const examine = async (store: Store, log: Log, now: number, retry: readonly numb
 
 /** Starts everything, says so, and answers signals until the end. */
 const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
-  const { store, ground, state, relay, http, door, bounce, management, services } = parts
+  const { store, deps, state, relay, http, door, bounce, management, services } = parts
   const { log } = options
   await startAll(services)
   state.phase = 'running'
@@ -117,7 +117,7 @@ const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
     void store.broken.then((error) => stop(new StoreFailed(`the store failed: ${error.message}`)))
     void relay.failed.then((error) => stop(new Error(`the relay thread died: ${error.message}`)))
   })
-  return { store, ground, ended, ports }
+  return { store, deps, ended, ports }
 }
 
 const statusText = ({ http, submission, bounce }: Ports): string =>

@@ -12,11 +12,11 @@ import type { Plugin, Request, ResponseObject, ResponseToolkit } from '@hapi/hap
 import type { Log } from '../base/log.js'
 import type { IdentitySettings } from '../config/identity.js'
 import type { ProvePerson } from '../tenant/identity/local.js'
-import type { TenantGround } from '../tenant/principal.js'
+import type { TenantDeps } from '../tenant/principal.js'
 import { act } from './answer/act.js'
 import { flowTo } from './answer/flow.js'
 import { createGuard, type Guard } from './answer/guard.js'
-import { type ResponseGround, respond } from './answer/respond.js'
+import { type ResponseDeps, respond } from './answer/respond.js'
 import { createVisitors } from './answer/visitor.js'
 import { type Ask, jsonOf, type Problem } from './ask.js'
 import { type Assets, loadAssets } from './assets/assets.js'
@@ -42,7 +42,7 @@ export interface DashboardOptions {
   readonly log: Log
   /** The client's address, behind proxies too. */
   readonly addressOf: (request: Request) => string
-  readonly tenant: TenantGround
+  readonly tenant: TenantDeps
   readonly accountId: string
   readonly provePerson: ProvePerson
   readonly identity: IdentitySettings
@@ -62,7 +62,7 @@ export interface Site {
 const MOST_FORM = 4 * 1024 * 1024
 const OPEN = { auth: false as const }
 
-const routesOf = (ground: ResponseGround, { guarded }: Guard, page: Page) => [
+const routesOf = (deps: ResponseDeps, { guarded }: Guard, page: Page) => [
   {
     method: 'GET' as const,
     path: page.path,
@@ -71,14 +71,14 @@ const routesOf = (ground: ResponseGround, { guarded }: Guard, page: Page) => [
       const isTheirs = visit.may(page.role ?? 'viewer')
       if (!visit.isPart) void visit.summary()
       const view = isTheirs ? await page.view(visit, null) : troubleView(notFor(page.role))
-      return respond(ground, h, { view, visit })
+      return respond(deps, h, { view, visit })
     }),
   },
   {
     method: 'POST' as const,
     path: page.path,
     options: { ...OPEN, payload: formPayload(MOST_FORM) },
-    handler: guarded(async (request, h, visit) => respond(ground, h, await act(page, request, visit))),
+    handler: guarded(async (request, h, visit) => respond(deps, h, await act(page, request, visit))),
   },
 ]
 
@@ -137,15 +137,15 @@ export const createDashboard = (options: DashboardOptions): Site => {
   const providers = createProviders(settings.oidc, tenant.clock)
   const signIn = { tenant, accountId, provePerson, settings, baseUrl, log, assets, providers }
   const visitors = createVisitors({ ...options, recheck: createRecheck(signIn) })
-  const ground = { ...options, assets, visitors }
-  const guard = createGuard(ground)
+  const deps = { ...options, assets, visitors }
+  const guard = createGuard(deps)
   const isOurs = ({ raw }: Request): boolean => isOwnOrigin(raw.req.headers, baseUrl())
   const live = liveRoute({ follow, addressOf, sessionOf: visitors.sessionOf, isOurs })
   return {
     plugin: {
       name: 'dashboard',
       register(server) {
-        for (const page of PAGES) server.route(routesOf(ground, guard, page))
+        for (const page of PAGES) server.route(routesOf(deps, guard, page))
         for (const raw of RAW_ROUTES) server.route(rawRoute(guard, raw))
         server.ext('onPreResponse', finish(guard), { sandbox: 'plugin' })
         server.route(assetRoute(assets))
@@ -156,7 +156,7 @@ export const createDashboard = (options: DashboardOptions): Site => {
     },
     page: openPage(options, guard),
     missing: guard.guarded(async (_request, h, visit) =>
-      respond(ground, h, { view: troubleView(NOT_FOUND), visit }),
+      respond(deps, h, { view: troubleView(NOT_FOUND), visit }),
     ),
   }
 }

@@ -15,7 +15,7 @@ export type Follow = (
   options: { readonly after: string | null; readonly address: string },
 ) => Promise<Readable>
 
-export interface LiveGround {
+export interface LiveDeps {
   readonly follow: Follow
   readonly addressOf: (request: Request) => string
   /** Null also for a session that has ended. */
@@ -37,8 +37,8 @@ const refusal = (h: ResponseToolkit, fault: Fault): ResponseObject => {
   return retryAfter === undefined ? response : response.header('retry-after', String(retryAfter))
 }
 
-const answer = async (ground: LiveGround, request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
-  const { follow, addressOf, sessionOf, isOurs } = ground
+const answer = async (deps: LiveDeps, request: Request, h: ResponseToolkit): Promise<ResponseObject> => {
+  const { follow, addressOf, sessionOf, isOurs } = deps
   if (!isOurs(request)) return refusal(h, new Fault('auth.scope_forbidden'))
   const session = await sessionOf(request)
   if (session === null) return refusal(h, new Fault('auth.credentials_missing'))
@@ -59,9 +59,9 @@ const answer = async (ground: LiveGround, request: Request, h: ResponseToolkit):
   }
 }
 
-export const liveRoute = (ground: LiveGround) => ({
+export const liveRoute = (deps: LiveDeps) => ({
   method: 'GET' as const,
   path: '/live',
   options: { auth: false as const },
-  handler: (request: Request, h: ResponseToolkit) => answer(ground, request, h),
+  handler: (request: Request, h: ResponseToolkit) => answer(deps, request, h),
 })

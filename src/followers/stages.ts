@@ -11,7 +11,7 @@ import type { ReachedStore } from '../store/open.js'
 import { createPosting } from '../webhook/posting.js'
 import { createIndexing } from './indexing.js'
 
-export interface FollowerGround {
+export interface FollowerDeps {
   readonly store: ReachedStore
   readonly config: Config
   readonly pepper: Uint8Array
@@ -19,7 +19,7 @@ export interface FollowerGround {
 }
 
 /** In the order of starting. */
-export const followersOf = ({ store, config, pepper, log }: FollowerGround): readonly Service[] => [
+export const followersOf = ({ store, config, pepper, log }: FollowerDeps): readonly Service[] => [
   createStatistics({ store, log }),
   createIndexing({ store, log }),
   createAlarms({ store, clock: systemClock, log }),

@@ -48,7 +48,7 @@ declare module '@hapi/hapi' {
   }
 }
 
-export interface GateGround {
+export interface GateDeps {
   readonly tenants: Tenancy
   readonly maxBody: number
   readonly memory: Budget
@@ -130,7 +130,7 @@ const full = (): Fault =>
 
 /** Before the body: who, whether, how often, how large. */
 export const admit = async (
-  { tenants, maxBody, memory, viewersSee }: GateGround,
+  { tenants, maxBody, memory, viewersSee }: GateDeps,
   endpoint: Endpoint,
   request: Request,
 ): Promise<Principal> => {
@@ -174,7 +174,7 @@ const takesLong = (value: unknown): boolean => {
 
 /** The body as a JSON value, or its octets when a thread must read it; neither when there was none. hapi has made a stream of it, already unpacked. */
 export const readBody = async (
-  { maxBody }: GateGround,
+  { maxBody }: GateDeps,
   endpoint: Endpoint,
   request: Request,
 ): Promise<void> => {
@@ -203,7 +203,7 @@ export const readBody = async (
 
 /** The workspace that this request is about; null is the whole account. */
 export const workspaceOf = async (
-  { tenants }: GateGround,
+  { tenants }: GateDeps,
   endpoint: Endpoint,
   principal: Principal,
   request: Request,

@@ -21,8 +21,8 @@ import type { Config, ListenAddress } from '../config/config.js'
 import { ownUrl } from '../config/load.js'
 import { MarkCodec } from '../record/mark.js'
 import { CursorCodec } from './cursor.js'
+import { acted, type Deps } from './deps.js'
 import type { Endpoint } from './endpoint.js'
-import { acted, type Ground } from './ground.js'
 import { demandJson } from './large.js'
 import { apiKeys } from './routes/api-keys.js'
 import { batch } from './routes/batch.js'
@@ -62,7 +62,7 @@ interface TlsFiles {
   readonly others?: readonly NamedPair[]
 }
 
-interface HttpOptions extends Omit<Ground, 'cursors' | 'marks' | 'feed' | 'slots' | 'reader' | 'dialler'> {
+interface HttpOptions extends Omit<Deps, 'cursors' | 'marks' | 'feed' | 'slots' | 'reader' | 'dialler'> {
   /** By default made from the configuration. */
   readonly dialler?: Dialler | undefined
   readonly pepper: Uint8Array
@@ -112,32 +112,32 @@ export const addressOf = (trusted: readonly string[]) => {
 }
 
 /** The whole contract, in the order of the document. */
-export const endpoints = (ground: Ground, baseUrl: () => string): readonly Endpoint[] =>
+export const endpoints = (deps: Deps, baseUrl: () => string): readonly Endpoint[] =>
   withDocument(
     [
-      ...acted(emails, ground),
-      batch(ground),
-      ...acted(emailActions, ground),
-      ...acted(keptMail, ground),
-      ...acted(jobs, ground),
-      ...acted(events, ground),
-      ...acted(workspaces, ground),
-      ...acted(apiKeys, ground),
-      ...acted(credentials, ground),
-      ...acted(suppressions, ground),
-      ...acted(incidents, ground),
-      ...acted(pools, ground),
-      ...acted(domains, ground),
-      ...acted(statistics, ground),
-      ...acted(webhooks, ground),
-      ...acted(webhookPosts, ground),
-      ...acted(queue, ground),
-      ...acted(holds, ground),
-      ...acted((one) => people(one, baseUrl), ground),
-      ...acted(sessions, ground),
-      ...audit(ground),
-      ...installation(ground, baseUrl),
-      ...summary(ground),
+      ...acted(emails, deps),
+      batch(deps),
+      ...acted(emailActions, deps),
+      ...acted(keptMail, deps),
+      ...acted(jobs, deps),
+      ...acted(events, deps),
+      ...acted(workspaces, deps),
+      ...acted(apiKeys, deps),
+      ...acted(credentials, deps),
+      ...acted(suppressions, deps),
+      ...acted(incidents, deps),
+      ...acted(pools, deps),
+      ...acted(domains, deps),
+      ...acted(statistics, deps),
+      ...acted(webhooks, deps),
+      ...acted(webhookPosts, deps),
+      ...acted(queue, deps),
+      ...acted(holds, deps),
+      ...acted((one) => people(one, baseUrl), deps),
+      ...acted(sessions, deps),
+      ...audit(deps),
+      ...installation(deps, baseUrl),
+      ...summary(deps),
       ...catalogue(baseUrl),
     ],
     baseUrl,
@@ -150,7 +150,7 @@ const baseUrlAt = ({ base_url, http }: Config, { host, port }: ListenAddress): s
 }
 
 /** What its endpoints stand on, as far as the daemon does not bring it. */
-const groundOf = (options: HttpOptions): Ground => {
+const depsOf = (options: HttpOptions): Deps => {
   const { config, log, pepper, store } = options
   const marks = new MarkCodec(pepper)
   return {
@@ -194,7 +194,7 @@ const placeOf = ({ listener }: Server): ListenAddress => {
 /** A server that listens and is not started yet. */
 const listeningServer = async (
   { config, log, tenants, ...options }: HttpOptions,
-  ground: Ground,
+  deps: Deps,
   { baseUrl, draining, ...certificates }: Now,
 ): Promise<Server> => {
   const tls = certificates.files()
@@ -210,11 +210,11 @@ const listeningServer = async (
     memory: options.memory ?? new Budget(config.limits.memory),
     viewersSee: config.identity.viewers_see,
     addressOf: addressOf(config.http.trusted_proxies),
-    demandJson: (bytes: Uint8Array) => demandJson(ground, bytes),
+    demandJson: (bytes: Uint8Array) => demandJson(deps, bytes),
     spans: options.spans ?? null,
     site: options.site ?? null,
   }
-  const fresh = await createServer(parts, endpoints(ground, baseUrl))
+  const fresh = await createServer(parts, endpoints(deps, baseUrl))
   await fresh.initialize()
   try {
     // Only now, because hapi follows the connections of a listener from its first moment.
@@ -227,8 +227,8 @@ const listeningServer = async (
 }
 
 export const createHttp = (options: HttpOptions): Http => {
-  const ground = groundOf(options)
-  const { config, reader, dialler, feed } = ground
+  const deps = depsOf(options)
+  const { config, reader, dialler, feed } = deps
   const certificates = createCertificates(options.tls ?? null)
   let isDraining = false
   let server: Server | null = null
@@ -256,12 +256,12 @@ export const createHttp = (options: HttpOptions): Http => {
     drain,
     renew: (fresh) => certificates.renew(fresh, server?.listener),
     inject: (request) => running().inject(request),
-    follow: followAs(ground),
+    follow: followAs(deps),
     async start() {
       if (server !== null) return
       isDraining = false
       feed.start()
-      const fresh = await listeningServer(options, ground, now)
+      const fresh = await listeningServer(options, deps, now)
       url = baseUrlAt(config, { ...config.http, port: placeOf(fresh).port })
       await fresh.start()
       server = fresh

@@ -8,8 +8,8 @@ import { parseContent } from '../mail/parse.js'
 import type { Content } from '../record/content.js'
 import type { IdempotencyWish } from '../submission/draft.js'
 import { rulesOf } from '../submission/submit.js'
+import type { Deps } from './deps.js'
 import type { Call } from './endpoint.js'
-import type { Ground } from './ground.js'
 import { keyOf } from './idempotency.js'
 import type { Item, Job } from './thread/job.js'
 
@@ -20,7 +20,7 @@ interface LargeSend {
 
 /** Throws the Fault to answer with. */
 export const readLarge = async (
-  { reader, config, clock }: Ground,
+  { reader, config, clock }: Deps,
   call: Call & { readonly large: Uint8Array },
   what: Job['what'],
   variant = '',
@@ -39,7 +39,7 @@ export const readLarge = async (
 const LARGE_MESSAGE = 48 * 1024
 
 /** What was written in a message. */
-export const contentOf = async ({ reader }: Pick<Ground, 'reader'>, raw: Uint8Array): Promise<Content> => {
+export const contentOf = async ({ reader }: Pick<Deps, 'reader'>, raw: Uint8Array): Promise<Content> => {
   if (raw.length <= LARGE_MESSAGE) return parseContent(raw)
   // what is given away must be nobody else's
   const { content } = await reader.read({ bytes: new Uint8Array(raw), what: 'content' })
@@ -48,7 +48,7 @@ export const contentOf = async ({ reader }: Pick<Ground, 'reader'>, raw: Uint8Ar
 }
 
 /** Octets that belong to no workspace are read all the same: what is no JSON is that before all else. */
-export const demandJson = async ({ reader, config, clock }: Ground, bytes: Uint8Array): Promise<void> => {
+export const demandJson = async ({ reader, config, clock }: Deps, bytes: Uint8Array): Promise<void> => {
   await reader.read({
     bytes,
     what: 'json',

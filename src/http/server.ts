@@ -15,13 +15,13 @@ import type { Log } from '../base/log.js'
 import type { Spans } from '../base/observe/trace.js'
 import { type Checked, check } from './check.js'
 import { type Answer, type Call, type Endpoint, headerValues, type Method } from './endpoint.js'
-import { admit, type GateGround, readBody, recognize, windowFor, workspaceOf } from './gate.js'
+import { admit, type GateDeps, readBody, recognize, windowFor, workspaceOf } from './gate.js'
 import { headersTooLarge, type Listener, MAX_TARGET } from './wire/listener.js'
 import { problemHeaders, toFault, toProblem } from './wire/problem.js'
 import { rateHeaders } from './wire/rate.js'
 import { beginSpan, endSpan } from './wire/span.js'
 
-interface ServerGround extends GateGround {
+interface ServerDeps extends GateDeps {
   /** hapi does not open it: it may be inherited. */
   readonly listener: Listener
   readonly tls: boolean
@@ -53,9 +53,9 @@ const DOT_SEGMENT = /^[^?#]*\/(?:\.|%2e){1,2}(?:[/?#]|$)/i
 /** Most base URLs have none, and a URL is dear to read for every request. */
 const HAS_PATH = /^\w+:\/\/[^/]+\/./
 
-const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) => {
+const begin = (deps: ServerDeps) => (request: Request, h: ResponseToolkit) => {
   request.app.id = newRequestId()
-  request.app.address = ground.addressOf(request)
+  request.app.address = deps.addressOf(request)
   request.app.principal = null
   request.app.window = null
   request.app.workspace = null
@@ -66,8 +66,8 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
   const { headers } = request.raw.req
   // codings have no case (RFC 9110, section 8.4.1); hapi unpacks lower-case ones only
   if (headers['content-encoding']) headers['content-encoding'] = headers['content-encoding'].toLowerCase()
-  request.app.span = ground.spans && beginSpan(ground.spans, request)
-  if (ground.draining()) {
+  request.app.span = deps.spans && beginSpan(deps.spans, request)
+  if (deps.draining()) {
     request.raw.res.setHeader('connection', 'close')
     throw new Fault('service.unavailable')
   }
@@ -76,7 +76,7 @@ const begin = (ground: ServerGround) => (request: Request, h: ResponseToolkit) =
     throw new Fault('request.coding_unsupported')
   }
   // behind a proxy that hands on the path of base_url
-  const baseUrl = ground.baseUrl()
+  const baseUrl = deps.baseUrl()
   const prefix = HAS_PATH.test(baseUrl) ? new URL(baseUrl).pathname.replace(/\/+$/, '') : ''
   if (prefix !== '' && request.path.startsWith(`${prefix}/`)) {
     request.setUrl(request.url.pathname.slice(prefix.length) + request.url.search)
@@ -146,42 +146,41 @@ const wantsHtml = ({ raw }: Request): boolean => {
 }
 
 /** What the gate leaves to the time after authentication: the body, and then the workspace. */
-const takeBody = async (ground: ServerGround, endpoint: Endpoint, request: Request): Promise<void> => {
-  await readBody(ground, endpoint, request)
+const takeBody = async (deps: ServerDeps, endpoint: Endpoint, request: Request): Promise<void> => {
+  await readBody(deps, endpoint, request)
   const { principal, large } = request.app
   if (principal === null) return
   try {
-    request.app.workspace = await workspaceOf(ground, endpoint, principal, request)
+    request.app.workspace = await workspaceOf(deps, endpoint, principal, request)
   } catch (fault) {
     // what is no JSON is that before all else
-    if (large) await ground.demandJson(large)
+    if (large) await deps.demandJson(large)
     throw fault
   }
 }
 
-const handler =
-  (ground: ServerGround, endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
-    const { site } = ground
-    if (endpoint.access !== 'public') await takeBody(ground, endpoint, request)
-    if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
-    const caller = {
-      principal: request.app.principal as Call['principal'],
-      workspace: request.app.workspace,
-      params: request.params as Record<string, string>,
-    }
-    const call: Call = {
-      requestId: request.app.id,
-      trace: request.app.span?.traceparent ?? null,
-      sent: request.app.body,
-      large: request.app.large,
-      req: request.raw.req,
-      request,
-      ...caller,
-      ...(await checkFields(endpoint, request, caller)),
-    }
-    const { span } = request.app
-    return toResponse(h, await (span ? span.run(() => endpoint.handle(call)) : endpoint.handle(call)))
+const handler = (deps: ServerDeps, endpoint: Endpoint) => async (request: Request, h: ResponseToolkit) => {
+  const { site } = deps
+  if (endpoint.access !== 'public') await takeBody(deps, endpoint, request)
+  if (site && endpoint.hasPage && wantsHtml(request)) return site.page(request, h)
+  const caller = {
+    principal: request.app.principal as Call['principal'],
+    workspace: request.app.workspace,
+    params: request.params as Record<string, string>,
   }
+  const call: Call = {
+    requestId: request.app.id,
+    trace: request.app.span?.traceparent ?? null,
+    sent: request.app.body,
+    large: request.app.large,
+    req: request.raw.req,
+    request,
+    ...caller,
+    ...(await checkFields(endpoint, request, caller)),
+  }
+  const { span } = request.app
+  return toResponse(h, await (span ? span.run(() => endpoint.handle(call)) : endpoint.handle(call)))
+}
 
 /** A person's browser at an address that is not the API's. */
 const isPage = ({ method, path, headers }: Request): boolean =>
@@ -192,25 +191,25 @@ const isUnreadable = ({ route }: Request, fault: Fault, failed: unknown): boolea
   fault.code === 'request.malformed' && !(failed instanceof Fault) && route.path === '/{p*}'
 
 /** The last word on every response that hapi makes. */
-const finish = (ground: ServerGround) => async (request: Request, h: ResponseToolkit) => {
-  if (!request.route.settings.auth) await recognize(ground.tenants, request)
-  for (const [name, value] of Object.entries(rateHeaders(await windowFor(ground.tenants, request)))) {
+const finish = (deps: ServerDeps) => async (request: Request, h: ResponseToolkit) => {
+  if (!request.route.settings.auth) await recognize(deps.tenants, request)
+  for (const [name, value] of Object.entries(rateHeaders(await windowFor(deps.tenants, request)))) {
     request.raw.res.setHeader(name, value)
   }
   const failed = request.response
   if (!('isBoom' in failed)) return h.continue
   const fault = toFault(failed)
   const isNowhere = fault.code === 'route.not_found' || isUnreadable(request, fault, failed)
-  if (ground.site && isNowhere && isPage(request)) return ground.site.missing(request, h)
+  if (deps.site && isNowhere && isPage(request)) return deps.site.missing(request, h)
   // of a store that is gone the log has heard
   const isNews = !(failed instanceof OutageError) && outageOf(failed) !== null
   if (fault.code === 'internal.unexpected' || isNews) {
-    ground.log.error({ event: 'request_failed', request_id: request.app.id, err: failed as Boom })
+    deps.log.error({ event: 'request_failed', request_id: request.app.id, err: failed as Boom })
   }
   if (request.app.span) request.app.fault = fault.code
   const instance = request.path.split('?')[0] ?? '/'
   const response = h
-    .response(JSON.stringify(toProblem(fault, ground.baseUrl(), request.app.id, instance)))
+    .response(JSON.stringify(toProblem(fault, deps.baseUrl(), request.app.id, instance)))
     .code(fault.row.http)
   for (const [name, value] of Object.entries(problemHeaders(fault))) response.header(name, value)
   return response
@@ -233,7 +232,7 @@ const logRequest = (log: Log) => (request: Request) => {
 const METHODS: readonly Method[] = ['GET', 'POST', 'PATCH', 'DELETE']
 
 /** Paths with their methods, and an answer for all other methods. */
-const addRoutes = (ground: ServerGround, server: hapi.Server, endpoints: readonly Endpoint[]): void => {
+const addRoutes = (deps: ServerDeps, server: hapi.Server, endpoints: readonly Endpoint[]): void => {
   const byPath = new Map<string, string[]>()
   for (const endpoint of endpoints) {
     const { method, path } = endpoint
@@ -242,7 +241,7 @@ const addRoutes = (ground: ServerGround, server: hapi.Server, endpoints: readonl
     server.route({
       method,
       path,
-      handler: handler(ground, endpoint),
+      handler: handler(deps, endpoint),
       options: { auth: endpoint.access === 'public' ? false : 'bearer', app: { endpoint } },
     })
   }
@@ -278,12 +277,12 @@ const endpointOf = (request: Request): Endpoint => {
 }
 
 export const createServer = async (
-  ground: ServerGround,
+  deps: ServerDeps,
   endpoints: readonly Endpoint[],
 ): Promise<hapi.Server> => {
   const server = hapi.server({
-    listener: ground.listener.server,
-    tls: ground.tls,
+    listener: deps.listener.server,
+    tls: deps.tls,
     autoListen: false,
     debug: false,
     compression: { minBytes: 4_096 },
@@ -299,18 +298,18 @@ export const createServer = async (
       response: { emptyStatusCode: 200, ranges: false },
     },
   })
-  ground.listener.take()
+  deps.listener.take()
   server.auth.scheme('bearer', () => ({
     authenticate: async (request, h) => {
-      await admit(ground, endpointOf(request), request)
+      await admit(deps, endpointOf(request), request)
       return h.authenticated({ credentials: {} })
     },
   }))
   server.auth.strategy('bearer', 'bearer')
-  server.ext('onRequest', begin(ground))
-  server.ext('onPreResponse', finish(ground))
-  server.events.on('response', logRequest(ground.log))
-  addRoutes(ground, server, endpoints)
-  if (ground.site) await server.register(ground.site.plugin)
+  server.ext('onRequest', begin(deps))
+  server.ext('onPreResponse', finish(deps))
+  server.events.on('response', logRequest(deps.log))
+  addRoutes(deps, server, endpoints)
+  if (deps.site) await server.register(deps.site.plugin)
   return server
 }

@@ -7,7 +7,7 @@
  */
 import type { Spans } from '../base/observe/trace.js'
 import type { Acceptance, AcceptResult } from '../lifecycle/facts.js'
-import type { SubmissionStore } from './ground.js'
+import type { SubmissionStore } from './deps.js'
 
 export interface Watch {
   /** null without an OpenTelemetry SDK. */

@@ -21,9 +21,9 @@ import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import { newRecipient, type Party, type Recipient } from './addresses.js'
 import { summarize } from './attachments.js'
+import { demandSize } from './deps.js'
 import type { Draft } from './draft.js'
 import { headOf, needsSmtpUtf8, octetsOf } from './finished/read.js'
-import { demandSize } from './ground.js'
 import { routed } from './route.js'
 import type { Checked, CheckedMime, Rules } from './validate.js'
 
@@ -34,7 +34,7 @@ export type BatchItem =
   | { readonly errors: readonly FieldError[]; readonly omitted?: number }
 
 /** What composing must know besides the draft. */
-export type ComposeGround = Pick<Rules, 'hostname' | 'messageSize' | 'now'>
+export type ComposeDeps = Pick<Rules, 'hostname' | 'messageSize' | 'now'>
 
 export interface Composed extends Omit<EmailFacts, 'accountId' | 'workspaceId' | 'mode' | 'source'> {
   /** The addresses alone of those who have written it, for the question whether they may send. */
@@ -57,7 +57,7 @@ const isBeyondAscii = (checked: Checked): boolean =>
   )
 
 /** What needs no composing: the message is there, and gets what it lacks. */
-const completed = (checked: CheckedMime, { hostname, now }: ComposeGround): Composed => {
+const completed = (checked: CheckedMime, { hostname, now }: ComposeDeps): Composed => {
   const { finished, to, cc, bcc, recipients, tags, scheduledAt, ignoreSuppressions } = checked
   const id = newId('em', now)
   const receivedLine = receivedOverHttp({ host: hostname, id, now })
@@ -81,9 +81,9 @@ const completed = (checked: CheckedMime, { hostname, now }: ComposeGround): Comp
 }
 
 /** Throws request.body_too_large. */
-export const compose = async (checked: Checked | CheckedMime, ground: ComposeGround): Promise<Composed> => {
-  if ('finished' in checked) return completed(checked, ground)
-  const { hostname, messageSize, now } = ground
+export const compose = async (checked: Checked | CheckedMime, deps: ComposeDeps): Promise<Composed> => {
+  if ('finished' in checked) return completed(checked, deps)
+  const { hostname, messageSize, now } = deps
   const { from, subject, html, text, headers, attachments } = checked
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`

@@ -14,10 +14,10 @@ import type { Login, Principal } from '../tenant/principal.js'
 import { workspaceForSend } from '../tenant/workspace.js'
 import { type Watch, watched } from './accepting.js'
 import type { BatchItem, Composed } from './composed.js'
+import { demandSender, type SenderAllowed, type SubmissionDeps, type SubmissionStore } from './deps.js'
 import type { Answer, BatchOptions, Draft, SubmitOptions } from './draft.js'
 import { type EnvelopedMessage, type MessageAnswer, submitMessage } from './finished/message.js'
 import { type Resend, resend } from './finished/resend.js'
-import { demandSender, type SenderAllowed, type SubmissionGround, type SubmissionStore } from './ground.js'
 import { createRoute } from './route.js'
 import { submit, submitBatch } from './submit.js'
 
@@ -63,7 +63,7 @@ const ownDomain = ({ defaultFrom }: WorkspaceRow, address: string): boolean => {
 }
 
 export const createSubmission = (parts: SubmissionParts): Submission => {
-  const ground: SubmissionGround = {
+  const deps: SubmissionDeps = {
     store: watched(parts.store, parts),
     config: parts.config,
     clock: parts.clock,
@@ -73,13 +73,13 @@ export const createSubmission = (parts: SubmissionParts): Submission => {
       ownDomain(workspace, address) || ((await parts.senderAllowed?.(workspace, address)) ?? false),
   }
   return {
-    workspaceFor: (principal, ref) => workspaceForSend(ground, principal, ref),
-    submit: (principal, workspace, draft, options) => submit(ground, principal, workspace, draft, options),
+    workspaceFor: (principal, ref) => workspaceForSend(deps, principal, ref),
+    submit: (principal, workspace, draft, options) => submit(deps, principal, workspace, draft, options),
     submitBatch: (principal, workspace, items, options) =>
-      submitBatch(ground, principal, workspace, items, options),
-    accepting: () => ground.accepting(),
-    checkSender: (workspace, address) => demandSender(ground, workspace, address),
-    submitMessage: (login, message) => submitMessage(ground, login, message),
-    resend: (wish, options) => resend(ground, wish, options),
+      submitBatch(deps, principal, workspace, items, options),
+    accepting: () => deps.accepting(),
+    checkSender: (workspace, address) => demandSender(deps, workspace, address),
+    submitMessage: (login, message) => submitMessage(deps, login, message),
+    resend: (wish, options) => resend(deps, wish, options),
   }
 }

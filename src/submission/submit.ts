@@ -10,6 +10,14 @@ import type { NewEmail } from '../lifecycle/facts.js'
 import type { WorkspaceRow } from '../store/port/tenants/tenants.js'
 import type { Principal } from '../tenant/principal.js'
 import { type BatchItem, type Composed, compose, toEmail, toRecord } from './composed.js'
+import {
+  authorise,
+  demandAccepting,
+  demandActive,
+  demandSender,
+  type SubmissionDeps,
+  suppressedOf,
+} from './deps.js'
 import type {
   Answer,
   BatchFailure,
@@ -19,14 +27,6 @@ import type {
   Render,
   SubmitOptions,
 } from './draft.js'
-import {
-  authorise,
-  demandAccepting,
-  demandActive,
-  demandSender,
-  type SubmissionGround,
-  suppressedOf,
-} from './ground.js'
 import { once } from './idempotency.js'
 import { type Checked, type CheckedMime, checkSend, type Rules } from './validate.js'
 
@@ -45,19 +45,19 @@ interface Job {
 }
 
 /** Composes and accepts checked drafts, all or none, once per idempotency key. */
-const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
-  const { store, clock, config } = ground
+const acceptAll = (deps: SubmissionDeps, job: Job): Promise<Answer> => {
+  const { store, clock, config } = deps
   const { principal, workspace, drafts } = job
   const place = { workspaceId: workspace.id, mode: principal.mode }
   const { hostname, limits } = config
   return once(store, job.idempotency, place, clock.now, async (ticket) => {
     // without a key that was asked just now
-    if (ticket !== null) await demandActive(ground, workspace)
+    if (ticket !== null) await demandActive(deps, workspace)
     const now = clock.now()
     const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
     const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
-    const suppressed = await suppressedOf(ground, place, addresses, now)
-    const routing = await ground.route(workspace, principal.mode)
+    const suppressed = await suppressedOf(deps, place, addresses, now)
+    const routing = await deps.route(workspace, principal.mode)
     const mails: NewEmail[] = []
     for (const draft of drafts) {
       const listed = draft.ignoreSuppressions ? NONE : suppressed
@@ -75,7 +75,7 @@ const acceptAll = (ground: SubmissionGround, job: Job): Promise<Answer> => {
 
 /** What a draft from this workspace must fulfil. */
 export const rulesOf = (
-  { config, clock }: Pick<SubmissionGround, 'config' | 'clock'>,
+  { config, clock }: Pick<SubmissionDeps, 'config' | 'clock'>,
   workspace: WorkspaceRow | null,
 ): Rules => ({
   hostname: config.hostname,
@@ -93,30 +93,26 @@ const sendersOf = (draft: Ready): readonly string[] => {
     : [draft.from.mailbox.address]
 }
 
-const demandSenders = async (
-  ground: SubmissionGround,
-  workspace: WorkspaceRow,
-  draft: Ready,
-): Promise<void> => {
-  for (const sender of sendersOf(draft)) await demandSender(ground, workspace, sender)
+const demandSenders = async (deps: SubmissionDeps, workspace: WorkspaceRow, draft: Ready): Promise<void> => {
+  for (const sender of sendersOf(draft)) await demandSender(deps, workspace, sender)
 }
 
 /** One draft; resolves when the mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
 export const submit = async (
-  ground: SubmissionGround,
+  deps: SubmissionDeps,
   principal: Principal,
   place: WorkspaceRow | string | null,
   draft: Draft | Composed,
   options: SubmitOptions,
 ): Promise<Answer> => {
-  demandAccepting(ground)
-  const workspace = await authorise(ground, principal, place)
-  if (options.idempotency === null) await demandActive(ground, workspace)
+  demandAccepting(deps)
+  const workspace = await authorise(deps, principal, place)
+  if (options.idempotency === null) await demandActive(deps, workspace)
   const { checked, errors } =
-    'raw' in draft ? { checked: draft, errors: null } : checkSend(draft, rulesOf(ground, workspace))
+    'raw' in draft ? { checked: draft, errors: null } : checkSend(draft, rulesOf(deps, workspace))
   if (errors !== null) throw invalid(errors)
-  await demandSenders(ground, workspace, checked)
-  return acceptAll(ground, { principal, workspace, drafts: [checked], ...options })
+  await demandSenders(deps, workspace, checked)
+  return acceptAll(deps, { principal, workspace, drafts: [checked], ...options })
 }
 
 const MOST_IN_BATCH = 100
@@ -145,8 +141,8 @@ const allInWords = (errors: readonly FieldError[], count: number): string => {
 }
 
 /** What is good in a batch and what is not, item by item. */
-const judgeAll = async (ground: SubmissionGround, workspace: WorkspaceRow, items: readonly BatchItem[]) => {
-  const rules = rulesOf(ground, workspace)
+const judgeAll = async (deps: SubmissionDeps, workspace: WorkspaceRow, items: readonly BatchItem[]) => {
+  const rules = rulesOf(deps, workspace)
   const drafts: Ready[] = []
   const errors: FieldError[] = []
   const failures: BatchFailure[] = []
@@ -164,7 +160,7 @@ const judgeAll = async (ground: SubmissionGround, workspace: WorkspaceRow, items
       continue
     }
     try {
-      await demandSenders(ground, workspace, judged.draft)
+      await demandSenders(deps, workspace, judged.draft)
       drafts.push(judged.draft)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
@@ -176,27 +172,27 @@ const judgeAll = async (ground: SubmissionGround, workspace: WorkspaceRow, items
 
 /** Up to 100 drafts, all of them, or with `permissive` the good ones; else like submit. */
 export const submitBatch = async (
-  ground: SubmissionGround,
+  deps: SubmissionDeps,
   principal: Principal,
   place: WorkspaceRow | string | null,
   items: readonly BatchItem[],
   options: BatchOptions,
 ): Promise<Answer> => {
-  demandAccepting(ground)
-  const workspace = await authorise(ground, principal, place)
-  if (options.idempotency === null) await demandActive(ground, workspace)
+  demandAccepting(deps)
+  const workspace = await authorise(deps, principal, place)
+  if (options.idempotency === null) await demandActive(deps, workspace)
   const most = Math.min(MOST_IN_BATCH, principal.limitPerMinute)
   if (items.length === 0)
     throw invalid([{ field: 'body', kind: 'empty', message: 'must hold 1 email or more' }])
   if (items.length > most) {
     throw invalid([{ field: 'body', kind: 'too_many', message: `must hold at most ${most} emails` }])
   }
-  const { drafts, errors, omitted, failures } = await judgeAll(ground, workspace, items)
+  const { drafts, errors, omitted, failures } = await judgeAll(deps, workspace, items)
   if (failures.length > 0 && !(options.permissive && drafts.length > 0)) {
     throw errors.length > 0 ? invalid(errors, omitted) : new Fault('email.sender_not_allowed')
   }
   if (drafts.length > 1) await options.charge(drafts.length - 1)
-  return acceptAll(ground, {
+  return acceptAll(deps, {
     principal,
     workspace,
     drafts,

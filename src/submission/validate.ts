@@ -19,9 +19,9 @@ import {
 } from '../mail/header.js'
 import { type Parties, type Party, type Recipients, readParties, readRecipients } from './addresses.js'
 import { decodeBase64, readAttachments } from './attachments.js'
+import { demandSize } from './deps.js'
 import type { Draft } from './draft.js'
 import { type Finished, type FinishedRules, readFinished } from './finished/read.js'
-import { demandSize } from './ground.js'
 import { readSchedule } from './schedule.js'
 
 export const MOST_TAGS = 75

@@ -11,13 +11,13 @@ import { PepperError } from '../base/secret.js'
 import { pepperMark } from '../keys/pepper.js'
 import { beginningOf } from '../store/built-in.js'
 import type { AccountRow } from '../store/port/tenants/tenants.js'
-import type { TenantGround } from './principal.js'
+import type { TenantDeps } from './principal.js'
 
 /** With its default workspace and its two pools. */
-export const createAccount = async (ground: TenantGround, name: string): Promise<AccountRow> => {
-  const now = ground.clock.now()
+export const createAccount = async (deps: TenantDeps, name: string): Promise<AccountRow> => {
+  const now = deps.clock.now()
   const account: AccountRow = { id: newId('acct', now), name, createdAt: now }
-  await ground.store.createAccount(account, beginningOf(account.id, now))
+  await deps.store.createAccount(account, beginningOf(account.id, now))
   return account
 }
 
@@ -25,7 +25,7 @@ export const createAccount = async (ground: TenantGround, name: string): Promise
  * Keys, upstream passwords and DKIM keys of a database open under one pepper only. The first that comes marks
  * it; any other is turned away, and would otherwise look like an installation whose keys are all wrong.
  */
-const checkPepper = async ({ store, pepper }: TenantGround): Promise<void> => {
+const checkPepper = async ({ store, pepper }: TenantDeps): Promise<void> => {
   const mark = pepperMark(pepper)
   const known = await store.pepperMark()
   if (known === null) await store.setPepperMark(mark)
@@ -38,8 +38,8 @@ const checkPepper = async ({ store, pepper }: TenantGround): Promise<void> => {
 }
 
 /** The first account, made if there is none: a fresh installation is ready to use. */
-export const ensureAccount = async (ground: TenantGround): Promise<AccountRow> => {
-  await checkPepper(ground)
-  const [first] = [...(await ground.store.accounts())].sort((a, b) => (a.id < b.id ? -1 : 1))
-  return first ?? createAccount(ground, 'default')
+export const ensureAccount = async (deps: TenantDeps): Promise<AccountRow> => {
+  await checkPepper(deps)
+  const [first] = [...(await deps.store.accounts())].sort((a, b) => (a.id < b.id ? -1 : 1))
+  return first ?? createAccount(deps, 'default')
 }

@@ -13,7 +13,7 @@ import type { CredentialRow, KeyRow, WorkspaceRow } from '../store/port/tenants/
 import { createPasswordProof, credentialOfAddress, loginText } from './credential.js'
 import type { Failures } from './failures.js'
 import { isCurrent, looksLikeKey, verifyKey } from './key.js'
-import { type Login, noteUse, type Principal, type TenantGround } from './principal.js'
+import { type Login, noteUse, type Principal, type TenantDeps } from './principal.js'
 import { type LiveSession, verifySession } from './session.js'
 
 export interface Authenticate {
@@ -77,7 +77,7 @@ const ofCredential = (row: CredentialRow, perMinute: number): Principal => ({
 
 /** Which workspace an SMTP login means. */
 const chooseWorkspace = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   principal: Principal,
   username: string,
 ): Promise<WorkspaceRow> => {
@@ -98,18 +98,18 @@ const chooseWorkspace = async (
 }
 
 /** The principal of a key that is good now, whose use is noted. */
-const byKey = async (ground: TenantGround, text: string, ip: string | null): Promise<Principal | null> => {
-  const row = await verifyKey(ground, text)
+const byKey = async (deps: TenantDeps, text: string, ip: string | null): Promise<Principal | null> => {
+  const row = await verifyKey(deps, text)
   if (row === null) return null
-  noteUse(ground, 'key', row, ground.clock.now(), ip)
-  return ofKey(row, ground.perMinute)
+  noteUse(deps, 'key', row, deps.clock.now(), ip)
+  return ofKey(row, deps.perMinute)
 }
 
-const loginOf = async (ground: TenantGround, row: CredentialRow, ip: string): Promise<Login> => {
-  const workspace = await ground.store.workspace(row.accountId, row.workspaceId)
+const loginOf = async (deps: TenantDeps, row: CredentialRow, ip: string): Promise<Login> => {
+  const workspace = await deps.store.workspace(row.accountId, row.workspaceId)
   if (workspace === null) throw REFUSED()
-  noteUse(ground, 'credential', row, ground.clock.now(), ip)
-  return { workspace, ...ofCredential(row, ground.perMinute) }
+  noteUse(deps, 'credential', row, deps.clock.now(), ip)
+  return { workspace, ...ofCredential(row, deps.perMinute) }
 }
 
 /** Counts a failure against its address; throws when there were too many. */
@@ -121,19 +121,19 @@ const refusalOf = (failures: Failures, ip: string | undefined): Fault => {
   return REFUSED()
 }
 
-export const createAuthenticate = (ground: TenantGround, failures: Failures): Authenticate => {
-  const { store, clock, perMinute } = ground
-  const provePassword = createPasswordProof(ground)
+export const createAuthenticate = (deps: TenantDeps, failures: Failures): Authenticate => {
+  const { store, clock, perMinute } = deps
+  const provePassword = createPasswordProof(deps)
 
   const refuse = (ip: string | undefined): Fault => refusalOf(failures, ip)
 
   return {
     async bearer(token, ip) {
       if (token.startsWith('ses_')) {
-        const live = await verifySession(ground, token)
+        const live = await verifySession(deps, token)
         if (live !== null) return ofSession(live, perMinute)
       } else {
-        const principal = await byKey(ground, token, ip ?? null)
+        const principal = await byKey(deps, token, ip ?? null)
         if (principal !== null) return principal
       }
       throw refuse(ip)
@@ -141,23 +141,23 @@ export const createAuthenticate = (ground: TenantGround, failures: Failures): Au
 
     async password(username, password, ip) {
       if (looksLikeKey(password)) {
-        const principal = await byKey(ground, password, ip)
+        const principal = await byKey(deps, password, ip)
         if (principal === null) throw refuse(ip)
-        return { workspace: await chooseWorkspace(ground, principal, username), ...principal }
+        return { workspace: await chooseWorkspace(deps, principal, username), ...principal }
       }
       const row = await provePassword(username, password, () => failures.check(ip))
-      if (row !== null) return loginOf(ground, row, ip)
+      if (row !== null) return loginOf(deps, row, ip)
       throw refuse(ip)
     },
 
     async range(ip) {
-      const row = await credentialOfAddress(ground, ip)
-      return row === null ? null : loginOf(ground, row, ip)
+      const row = await credentialOfAddress(deps, ip)
+      return row === null ? null : loginOf(deps, row, ip)
     },
 
     async certificate(fingerprint, ip) {
       const row = await store.credentialByCertificate(fingerprint)
-      return row === null ? null : loginOf(ground, row, ip)
+      return row === null ? null : loginOf(deps, row, ip)
     },
 
     async stillValid({ via, id, accountId }) {

@@ -16,7 +16,7 @@ import { keyedHash } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { CredentialRow } from '../store/port/tenants/tenants.js'
 import { hashChosen, isChosenSecret, isKeyedSecret } from './credential/secret-hash.js'
-import type { TenantGround } from './principal.js'
+import type { TenantDeps } from './principal.js'
 
 export interface NewCredential {
   /** Id or slug. */
@@ -82,7 +82,7 @@ export const checkNewCredential = (
 
 /** Throws validation.request_invalid or workspace.not_found; the password is kept as a hash only. */
 export const createCredential = async (
-  { store, clock }: TenantGround,
+  { store, clock }: TenantDeps,
   accountId: string,
   wish: NewCredential,
 ): Promise<CredentialRow> => {
@@ -118,7 +118,7 @@ export const createCredential = async (
 
 /** At once and for good; throws credential.not_found. */
 export const revokeCredential = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   accountId: string,
   id: string,
 ): Promise<void> => {
@@ -132,7 +132,7 @@ export type VerifyPassword = (
   guard: () => void,
 ) => Promise<CredentialRow | null>
 
-export const createPasswordProof = ({ store, pepper }: TenantGround): VerifyPassword => {
+export const createPasswordProof = ({ store, pepper }: TenantDeps): VerifyPassword => {
   const proofs = new LRUCache<string, true>({ max: 10_000, ttl: 3_600_000 })
   const proofOf = (row: CredentialRow, password: string): string =>
     keyedHash(pepper, 'credential-proof', row.id, row.hash ?? '', password).toString('base64')
@@ -164,7 +164,7 @@ const holds = (row: CredentialRow, ip: string): boolean => {
 
 /** The narrowest range credential that holds this address, or null. */
 export const credentialOfAddress = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   ip: string,
 ): Promise<CredentialRow | null> => {
   let best: CredentialRow | null = null

@@ -12,7 +12,7 @@ import { newId } from '../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Mode } from '../lifecycle/page.js'
 import type { KeyRow, KeyScope } from '../store/port/tenants/tenants.js'
-import type { TenantGround } from './principal.js'
+import type { TenantDeps } from './principal.js'
 
 const LOOKUP = 12
 const SECRET = 32
@@ -57,15 +57,15 @@ export const checkNewKey = (wish: Partial<NewKey>, now: number): FieldError[] =>
 
 /** Makes a key. The text is shown to its owner once and is nowhere kept. */
 export const createKey = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   wish: NewKey,
 ): Promise<{ readonly row: KeyRow; readonly secret: string }> => {
-  const now = ground.clock.now()
+  const now = deps.clock.now()
   const scope = scopeOf(wish)
   const errors = checkNewKey(wish, now)
   if (errors.length > 0) throw invalid(errors)
-  const workspace = wish.workspace ? await ground.store.workspace(accountId, wish.workspace) : null
+  const workspace = wish.workspace ? await deps.store.workspace(accountId, wish.workspace) : null
   if (wish.workspace && workspace === null) throw new Fault('workspace.not_found')
   const mode = wish.mode ?? 'live'
   const lookup = randomText(LOOKUP)
@@ -78,26 +78,26 @@ export const createKey = async (
     scope,
     workspaceId: workspace?.id ?? null,
     lookup,
-    hash: hashKey(ground.pepper, secret),
+    hash: hashKey(deps.pepper, secret),
     createdAt: now,
     lastUsedAt: null,
     lastUsedFrom: null,
     expiresAt: wish.expiresAt ?? null,
     rateLimitPerMinute: wish.rateLimitPerMinute ?? null,
   }
-  await ground.store.createKey(row)
+  await deps.store.createKey(row)
   return { row, secret }
 }
 
 const NOBODY = Buffer.alloc(32)
 
 /** The row of a key that is real and not expired, or null. */
-export const verifyKey = async (ground: TenantGround, text: string): Promise<KeyRow | null> => {
+export const verifyKey = async (deps: TenantDeps, text: string): Promise<KeyRow | null> => {
   const shape = SHAPE.exec(text)
   if (shape === null) return null
-  const row = await ground.store.keyByLookup(shape[2] ?? '')
-  const same = sameBytes(hashKey(ground.pepper, text), row?.hash ?? NOBODY)
-  return row !== null && same && row.mode === shape[1] && isCurrent(row, ground.clock.now()) ? row : null
+  const row = await deps.store.keyByLookup(shape[2] ?? '')
+  const same = sameBytes(hashKey(deps.pepper, text), row?.hash ?? NOBODY)
+  return row !== null && same && row.mode === shape[1] && isCurrent(row, deps.clock.now()) ? row : null
 }
 
 /** False once the time of a key or session has run out. */
@@ -105,6 +105,6 @@ export const isCurrent = (row: { readonly expiresAt: number | null }, now: numbe
   row.expiresAt === null || now < row.expiresAt
 
 /** At once and for good; throws api_key.not_found. */
-export const revokeKey = async ({ store }: TenantGround, accountId: string, id: string): Promise<void> => {
+export const revokeKey = async ({ store }: TenantDeps, accountId: string, id: string): Promise<void> => {
   if (!(await store.revokeKey(accountId, id))) throw new Fault('api_key.not_found')
 }

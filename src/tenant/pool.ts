@@ -14,7 +14,7 @@ import { seal } from '../base/secret.js'
 import { DEFAULT_POOL, freshPool } from '../store/built-in.js'
 import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { lacks, oauthRow } from './oauth.js'
-import type { TenantGround } from './principal.js'
+import type { TenantDeps } from './principal.js'
 import { checkMember, type Member, normalFingerprint } from './upstream.js'
 
 /** The purpose under which upstream passwords are sealed; relay/ unseals with the same. */
@@ -78,7 +78,7 @@ const loginOf = (
 }
 
 const upstreamOf = (
-  { pepper, clock }: TenantGround,
+  { pepper, clock }: TenantDeps,
   member: Member,
   old: UpstreamRow | undefined,
 ): UpstreamRow => {
@@ -109,7 +109,7 @@ const upstreamOf = (
 
 /** New members beside the old list: one that is recognised keeps its id, its state and its password. */
 const mergeMembers = (
-  ground: TenantGround,
+  deps: TenantDeps,
   members: readonly Member[],
   old: readonly UpstreamRow[],
 ): readonly UpstreamRow[] => {
@@ -120,7 +120,7 @@ const mergeMembers = (
         ? row.id === member.id
         : row.host === member.host.toLowerCase() && row.port === (member.port ?? defaultPort(member)),
     )
-    return upstreamOf(ground, member, at < 0 ? undefined : left.splice(at, 1)[0])
+    return upstreamOf(deps, member, at < 0 ? undefined : left.splice(at, 1)[0])
   })
   rows.forEach((row, i) => {
     const missing = lacks(row)
@@ -136,27 +136,27 @@ const nameTaken = () =>
 
 /** Throws validation.request_invalid, also for a name that is taken. */
 export const createPool = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   wish: PoolWish & { readonly name: string },
 ): Promise<KnownPool> => {
   demand(wish)
-  const now = ground.clock.now()
+  const now = deps.clock.now()
   const fresh = freshPool(accountId, wish.name, now)
   const row: PoolRow = {
     ...fresh,
     returnPath: wish.returnPath ?? fresh.returnPath,
     notifySuccess: wish.notifySuccess ?? fresh.notifySuccess,
     relayedMeans: wish.relayedMeans ?? fresh.relayedMeans,
-    upstreams: mergeMembers(ground, wish.members ?? [], []),
+    upstreams: mergeMembers(deps, wish.members ?? [], []),
   }
-  if ((await ground.store.createPool(row)) === 'not_unique') throw nameTaken()
-  return findPool(ground, accountId, row.id)
+  if ((await deps.store.createPool(row)) === 'not_unique') throw nameTaken()
+  return findPool(deps, accountId, row.id)
 }
 
 /** By id or name. */
 export const findPool = async (
-  { store }: Pick<TenantGround, 'store'>,
+  { store }: Pick<TenantDeps, 'store'>,
   accountId: string,
   ref: string,
 ): Promise<KnownPool> => {
@@ -170,13 +170,13 @@ const builtIn = (row: PoolRow): Fault =>
 
 /** What the wish leaves out stays; throws egress_pool.not_found, and resource.conflict for a built-in pool. */
 export const updatePool = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   ref: string,
   wish: PoolWish,
 ): Promise<KnownPool> => {
   demand(wish)
-  const old = await findPool(ground, accountId, ref)
+  const old = await findPool(deps, accountId, ref)
   const renamed = wish.name !== undefined && wish.name !== old.name
   if (old.kind === 'sandbox' || (old.name === DEFAULT_POOL && renamed)) throw builtIn(old)
   const row: PoolRow = {
@@ -185,18 +185,18 @@ export const updatePool = async (
     returnPath: wish.returnPath ?? old.returnPath,
     notifySuccess: wish.notifySuccess ?? old.notifySuccess,
     relayedMeans: wish.relayedMeans ?? old.relayedMeans,
-    upstreams: wish.members === undefined ? old.upstreams : mergeMembers(ground, wish.members, old.upstreams),
-    updatedAt: ground.clock.now(),
+    upstreams: wish.members === undefined ? old.upstreams : mergeMembers(deps, wish.members, old.upstreams),
+    updatedAt: deps.clock.now(),
   }
-  if ((await ground.store.updatePool(row)) === 'not_unique') throw nameTaken()
-  return findPool(ground, accountId, row.id)
+  if ((await deps.store.updatePool(row)) === 'not_unique') throw nameTaken()
+  return findPool(deps, accountId, row.id)
 }
 
 /** Throws resource.conflict while a workspace or mail needs it, and for a built-in pool. */
-export const deletePool = async (ground: TenantGround, accountId: string, ref: string): Promise<PoolRow> => {
-  const row = await findPool(ground, accountId, ref)
+export const deletePool = async (deps: TenantDeps, accountId: string, ref: string): Promise<PoolRow> => {
+  const row = await findPool(deps, accountId, ref)
   if (row.kind === 'sandbox' || row.name === DEFAULT_POOL) throw builtIn(row)
-  const result = await ground.store.deletePool(accountId, row.id)
+  const result = await deps.store.deletePool(accountId, row.id)
   if (result === 'not_found') throw new Fault('egress_pool.not_found')
   if (result === 'in_use') {
     throw new Fault('resource.conflict', {

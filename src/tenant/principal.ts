@@ -45,7 +45,7 @@ export interface Login extends Principal {
 export type TenantStore = Acted<Tenants & Identity & Incidents>
 
 /** What everything in this folder stands on. */
-export interface TenantGround {
+export interface TenantDeps {
   readonly store: TenantStore
   readonly pepper: Uint8Array
   readonly clock: Clock
@@ -119,7 +119,7 @@ const TOUCH_EVERY_MS = 60_000
 
 /** Notes a use, at most once a minute: exact enough for people, free for the hot path. */
 export const noteUse = (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   kind: 'key' | 'credential' | 'session',
   row: { readonly id: string; readonly lastUsedAt: number | null },
   now: number,

@@ -15,7 +15,7 @@ import { keyedHash, randomText, sameBytes } from '../base/secret.js'
 import type { Role } from '../config/identity.js'
 import type { SessionOidc, SessionRow, UserRow } from '../store/port/tenants/identity.js'
 import { isCurrent } from './key.js'
-import { noteUse, type TenantGround } from './principal.js'
+import { noteUse, type TenantDeps } from './principal.js'
 
 const SHAPE = /^ses_([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
 const NOBODY = Buffer.alloc(32)
@@ -47,11 +47,11 @@ export interface OpenedSession {
 }
 
 /** A session that is not stored yet. */
-export const newSession = (ground: TenantGround, accountId: string, wish: NewSession = {}): OpenedSession => {
-  const now = ground.clock.now()
+export const newSession = (deps: TenantDeps, accountId: string, wish: NewSession = {}): OpenedSession => {
+  const now = deps.clock.now()
   const lookup = randomText(12)
   const token = `ses_${lookup}${randomText(32)}`
-  const { idle, lifetime } = ground.sessions ?? LIMITS
+  const { idle, lifetime } = deps.sessions ?? LIMITS
   const row: SessionRow = {
     id: newId('ses', now),
     accountId,
@@ -61,7 +61,7 @@ export const newSession = (ground: TenantGround, accountId: string, wish: NewSes
     address: wish.address ?? null,
     userAgent: wish.userAgent?.slice(0, LONGEST_AGENT) ?? null,
     lookup,
-    hash: hashToken(ground.pepper, token),
+    hash: hashToken(deps.pepper, token),
     createdAt: now,
     lastSeenAt: now,
     expiresAt: now + (wish.lastsMs ?? lifetime),
@@ -73,12 +73,12 @@ export const newSession = (ground: TenantGround, accountId: string, wish: NewSes
 
 /** Opens a session of nobody in particular. */
 export const createSession = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   wish: Omit<NewSession, 'userId' | 'oidc'> = {},
 ): Promise<OpenedSession> => {
-  const made = newSession(ground, accountId, { lastsMs: LIMITS.idle, ...wish })
-  await ground.store.createSession(made.row)
+  const made = newSession(deps, accountId, { lastsMs: LIMITS.idle, ...wish })
+  await deps.store.createSession(made.row)
   return made
 }
 
@@ -97,24 +97,20 @@ const isOver = ({ lastSeenAt, idleMs, oidc, ...row }: SessionRow, now: number): 
   (oidc !== null && now - oidc.checkedAt >= PROVIDER_WORD_MS)
 
 /** A session that is real and not over, with its person; or null. */
-export const verifySession = async (ground: TenantGround, token: string): Promise<LiveSession | null> => {
+export const verifySession = async (deps: TenantDeps, token: string): Promise<LiveSession | null> => {
   const shape = SHAPE.exec(token)
   if (shape === null) return null
-  const row = await ground.store.sessionByLookup(shape[1] ?? '')
-  const same = sameBytes(hashToken(ground.pepper, token), row?.hash ?? NOBODY)
-  const now = ground.clock.now()
+  const row = await deps.store.sessionByLookup(shape[1] ?? '')
+  const same = sameBytes(hashToken(deps.pepper, token), row?.hash ?? NOBODY)
+  const now = deps.clock.now()
   if (row === null || !same || isOver(row, now)) return null
-  const user = row.userId === null ? null : await ground.store.user(row.accountId, row.userId)
+  const user = row.userId === null ? null : await deps.store.user(row.accountId, row.userId)
   if (row.userId !== null && (user === null || user.disabledAt !== null)) return null
-  noteUse(ground, 'session', { id: row.id, lastUsedAt: row.lastSeenAt }, now, null)
+  noteUse(deps, 'session', { id: row.id, lastUsedAt: row.lastSeenAt }, now, null)
   return { row, user }
 }
 
 /** At once; throws session.not_found. */
-export const revokeSession = async (
-  { store }: TenantGround,
-  accountId: string,
-  id: string,
-): Promise<void> => {
+export const revokeSession = async ({ store }: TenantDeps, accountId: string, id: string): Promise<void> => {
   if (!(await store.revokeSession(accountId, id))) throw new Fault('session.not_found')
 }

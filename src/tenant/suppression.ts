@@ -20,7 +20,7 @@ import type {
   PendingSuppression,
 } from '../store/port/tenants/incident.js'
 import type { SuppressionRow, WorkspaceRow } from '../store/port/tenants/tenants.js'
-import type { TenantGround } from './principal.js'
+import type { TenantDeps } from './principal.js'
 
 export interface NewSuppression {
   readonly email: string
@@ -46,13 +46,13 @@ export const listOfWorkspace = (
 export const listOfAccount = (accountId: string): Place => ({ accountId, id: accountId })
 
 /** What adding to a list needs. */
-export interface SuppressGround extends Pick<TenantGround, 'clock'> {
-  readonly store: Pick<TenantGround['store'], 'addSuppression'>
+export interface SuppressDeps extends Pick<TenantDeps, 'clock'> {
+  readonly store: Pick<TenantDeps['store'], 'addSuppression'>
 }
 
 /** The row of this address, and whether it was made now. */
 export const suppress = async (
-  { store, clock }: SuppressGround,
+  { store, clock }: SuppressDeps,
   workspace: Place,
   wish: NewSuppression,
   field = 'body.email',
@@ -77,11 +77,11 @@ export const suppress = async (
 
 /** An address that is listed keeps its row, which is the answer. */
 export const addSuppression = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   workspace: Place,
   wish: NewSuppression,
   field?: string,
-): Promise<SuppressionRow> => (await suppress(ground, workspace, wish, field)).row
+): Promise<SuppressionRow> => (await suppress(deps, workspace, wish, field)).row
 
 /** What names a suppression, in the form in which it is kept. */
 export const refOf = (idOrEmail: string): string =>
@@ -89,7 +89,7 @@ export const refOf = (idOrEmail: string): string =>
 
 /** By id or address; also one that is pending. */
 export const findSuppression = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   workspaceId: string,
   idOrEmail: string,
 ): Promise<SuppressionRow | PendingSuppression> => {
@@ -102,7 +102,7 @@ export const findSuppression = async (
 
 /** Throws suppression.not_found. */
 export const removeSuppression = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   workspaceId: string,
   idOrEmail: string,
 ): Promise<SuppressionRow> => {
@@ -126,7 +126,7 @@ export const findIncident = async (
 
 /** Resolves with how many suppressions it was about. Throws resource.conflict where somebody has decided otherwise. */
 export const decideIncident = async (
-  { store, clock }: Pick<TenantGround, 'clock'> & { readonly store: Pick<Incidents, 'decideIncident'> },
+  { store, clock }: Pick<TenantDeps, 'clock'> & { readonly store: Pick<Incidents, 'decideIncident'> },
   { accountId, id, decision: before }: KnownIncident,
   decision: Decision,
 ): Promise<number> => {

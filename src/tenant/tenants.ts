@@ -17,22 +17,22 @@ import { createPersonProof, deviceOf } from './identity/local.js'
 import * as people from './identity/people.js'
 import * as key from './key.js'
 import * as pool from './pool.js'
-import type { Principal, TenantGround } from './principal.js'
+import type { Principal, TenantDeps } from './principal.js'
 import * as session from './session.js'
 import * as suppression from './suppression.js'
 import * as window from './window.js'
 import * as workspace from './workspace.js'
 
-/** The verbs over one ground. */
-const verbsOf = (ground: TenantGround) => {
+/** The verbs over these deps. */
+const verbsOf = (deps: TenantDeps) => {
   const bind =
     <Rest extends unknown[], Answer>(
-      verb: (ground: TenantGround, ...rest: Rest) => Answer,
+      verb: (deps: TenantDeps, ...rest: Rest) => Answer,
     ): ((...rest: Rest) => Answer) =>
     (...rest) =>
-      verb(ground, ...rest)
+      verb(deps, ...rest)
   return {
-    ground,
+    deps,
     createAccount: bind(account.createAccount),
     ensureAccount: bind(account.ensureAccount),
     createKey: bind(key.createKey),
@@ -69,30 +69,30 @@ const verbsOf = (ground: TenantGround) => {
   }
 }
 
-export const createTenants = (ground: TenantGround) => {
-  const failures = createFailures(ground.clock, ground.authFailures)
-  const authenticate = createAuthenticate(ground, failures)
+export const createTenants = (deps: TenantDeps) => {
+  const failures = createFailures(deps.clock, deps.authFailures)
+  const authenticate = createAuthenticate(deps, failures)
   const proofs = {
     authenticateBearer: authenticate.bearer,
     authenticatePassword: authenticate.password,
     authenticateRange: authenticate.range,
     authenticateCertificate: authenticate.certificate,
     /** Whether an address has a range credential, used or not. */
-    hasRange: async (ip: string) => (await credential.credentialOfAddress(ground, ip)) !== null,
+    hasRange: async (ip: string) => (await credential.credentialOfAddress(deps, ip)) !== null,
     stillValid: authenticate.stillValid,
-    provePerson: createPersonProof(ground, failures),
-    deviceOf: (user: UserRow) => deviceOf(ground, user),
+    provePerson: createPersonProof(deps, failures),
+    deviceOf: (user: UserRow) => deviceOf(deps, user),
     failures,
     sendWindow: {
       /** Counts n sends if all of them fit. Throws nothing: ask `allowed`. */
-      consume: (principal: Principal, n: number) => window.consumeWindow(ground, principal, n),
-      peek: (principal: Principal) => window.consumeWindow(ground, principal, 0),
+      consume: (principal: Principal, n: number) => window.consumeWindow(deps, principal, n),
+      peek: (principal: Principal) => window.consumeWindow(deps, principal, 0),
       /** The refusal that belongs to a state that was not allowed. */
-      exceeded: (state: window.WindowState) => window.windowExceeded(state, ground.clock.now()),
+      exceeded: (state: window.WindowState) => window.windowExceeded(state, deps.clock.now()),
     },
   }
-  const by = (actor: Actor) => ({ ...proofs, ...verbsOf({ ...ground, store: ground.store.by(actor) }), by })
-  return { ...proofs, ...verbsOf(ground), by }
+  const by = (actor: Actor) => ({ ...proofs, ...verbsOf({ ...deps, store: deps.store.by(actor) }), by })
+  return { ...proofs, ...verbsOf(deps), by }
 }
 
 export interface Tenancy extends Readonly<Omit<ReturnType<typeof createTenants>, 'by'>> {

@@ -6,7 +6,7 @@
  *   Sending exactly at `reset` falls into the next window.
  */
 import { Fault } from '../base/fault.js'
-import type { Principal, TenantGround } from './principal.js'
+import type { Principal, TenantDeps } from './principal.js'
 
 const MINUTE = 60
 
@@ -20,7 +20,7 @@ export interface WindowState {
 
 /** Counts n sends if all of them fit; n = 0 only looks. */
 export const consumeWindow = async (
-  { store, clock }: TenantGround,
+  { store, clock }: TenantDeps,
   principal: Principal,
   n: number,
 ): Promise<WindowState> => {

@@ -13,7 +13,7 @@ import type { Tenants, WorkspaceChange, WorkspaceRow } from '../store/port/tenan
 import { ALARM_LIMITS, ALARMS, type Alarm, type AlarmSettings } from '../store/port/watch/alarms.js'
 import type { SoftLimits } from '../store/port/watch/soft-bounces.js'
 import { type DomainRouteWish, domainRoutesOf } from './domain/routes.js'
-import type { Principal, TenantGround } from './principal.js'
+import type { Principal, TenantDeps } from './principal.js'
 
 /** What is left out of a limit stays as it is in force. */
 export type AlarmsWish = Readonly<
@@ -107,7 +107,7 @@ interface Judged {
 
 /** The pools that a wish names, as ids. Adds to `errors` all that is wrong with the wish for this workspace, or for a new one. */
 const judge = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   accountId: string,
   wish: WorkspaceWish,
   id: string | null,
@@ -128,13 +128,13 @@ const judge = async (
 
 /** All that is wrong with a wish. */
 export const wrongWithWorkspace = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   wish: WorkspaceWish,
   id: string | null,
 ): Promise<readonly FieldError[]> => {
   const errors: FieldError[] = []
-  await judge(ground, accountId, wish, id, errors)
+  await judge(deps, accountId, wish, id, errors)
   return errors
 }
 
@@ -166,30 +166,30 @@ const changeOf = (wish: WorkspaceWish, before: AlarmSettings): WorkspaceChange =
 
 /** Makes a workspace. A slug that was asked for must be free; one made from the name steps aside (`shop-2`). */
 export const createWorkspace = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   wish: WorkspaceWish & { readonly name: string },
 ): Promise<WorkspaceRow> => {
   const errors: FieldError[] = []
-  const { poolId: wished, ...routes } = await judge(ground, accountId, wish, null, errors)
+  const { poolId: wished, ...routes } = await judge(deps, accountId, wish, null, errors)
   if (errors.length > 0) throw invalid(errors)
   const name = wish.name.trim()
   const first = wish.slug ?? slugify(name)
-  const now = ground.clock.now()
+  const now = deps.clock.now()
   for (let n = 1; n < 1000; n++) {
     const slug = numbered(first, n)
     const own = wished === null ? freshPool(accountId, slug, now) : undefined
     const poolId = wished ?? own?.id ?? ''
     const fresh = freshWorkspace(accountId, now, { name, slug, isDefault: false, poolId })
     const row: WorkspaceRow = { ...fresh, ...changeOf(wish, {}), ...routes, slug }
-    if ((await ground.store.createWorkspace(row, own)) === 'done') return row
+    if ((await deps.store.createWorkspace(row, own)) === 'done') return row
     if (wish.slug !== undefined) break
   }
   throw invalid([SLUG_TAKEN])
 }
 
 /** A pool that only this workspace uses; the default workspace's is the built-in one. */
-const ownPool = async ({ store, clock }: TenantGround, row: WorkspaceRow): Promise<string> => {
+const ownPool = async ({ store, clock }: TenantDeps, row: WorkspaceRow): Promise<string> => {
   const builtIn = row.isDefault ? await store.pool(row.accountId, DEFAULT_POOL) : null
   return builtIn?.id ?? store.ownPool(row.id, freshPool(row.accountId, row.slug, clock.now()))
 }
@@ -199,17 +199,17 @@ const isSame = (one: Routing, other: Routing): boolean =>
 
 /** What the wish leaves out stays; mail that waits moves along to a new pool. Throws workspace.not_found or validation.request_invalid. */
 export const updateWorkspace = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   ref: string,
   wish: WorkspaceWish,
 ): Promise<WorkspaceRow> => {
-  const old = await findWorkspace(ground, accountId, ref)
+  const old = await findWorkspace(deps, accountId, ref)
   const { id, poolId: from } = old
   const errors: FieldError[] = []
-  const { poolId: wished, ...routes } = await judge(ground, accountId, wish, id, errors)
+  const { poolId: wished, ...routes } = await judge(deps, accountId, wish, id, errors)
   if (errors.length > 0) throw invalid(errors)
-  const to = wished ?? (wish.pool === null ? await ownPool(ground, old) : from)
+  const to = wished ?? (wish.pool === null ? await ownPool(deps, old) : from)
   const change: WorkspaceChange = {
     ...changeOf(wish, old.alarms),
     ...routes,
@@ -218,24 +218,24 @@ export const updateWorkspace = async (
   }
   // mail that waits goes where new mail will go
   const after = { poolId: to, routes: old.routes, ...routes }
-  const moving = isSame(old, after) ? undefined : { accountId, from: old, to: after, now: ground.clock.now() }
-  if ((await ground.store.updateWorkspace(id, change, moving)) === 'not_unique') throw invalid([SLUG_TAKEN])
+  const moving = isSame(old, after) ? undefined : { accountId, from: old, to: after, now: deps.clock.now() }
+  if ((await deps.store.updateWorkspace(id, change, moving)) === 'not_unique') throw invalid([SLUG_TAKEN])
   if (wish.suspended !== undefined && wish.suspended !== (old.suspendedAt !== null))
     await (wish.suspended
-      ? suspendWorkspace(ground, old, wish.suspendedReason ?? null)
-      : resumeWorkspace(ground, old))
-  return findWorkspace(ground, accountId, id)
+      ? suspendWorkspace(deps, old, wish.suspendedReason ?? null)
+      : resumeWorkspace(deps, old))
+  return findWorkspace(deps, accountId, id)
 }
 
 /** Nothing is taken for it any more and what waits rests. Resolves with how many recipients came to rest. */
 export const suspendWorkspace = (
-  { store, clock }: TenantGround,
+  { store, clock }: TenantDeps,
   row: WorkspaceRow,
   reason: string | null,
 ): Promise<number> => store.suspendWorkspace(row, reason, clock.now())
 
 /** What rested goes on, with the lifetime that it had. Resolves with how many recipients. */
-export const resumeWorkspace = ({ store, clock }: TenantGround, { id }: WorkspaceRow): Promise<number> =>
+export const resumeWorkspace = ({ store, clock }: TenantDeps, { id }: WorkspaceRow): Promise<number> =>
   store.resumeWorkspace(id, clock.now())
 
 /**
@@ -243,7 +243,7 @@ export const resumeWorkspace = ({ store, clock }: TenantGround, { id }: Workspac
  * are is erased within the hour. Throws workspace.not_found, or resource.conflict for the default one.
  */
 export const deleteWorkspace = async (
-  { store, clock }: TenantGround,
+  { store, clock }: TenantDeps,
   { accountId, id, isDefault }: WorkspaceRow,
   reason: string,
 ): Promise<void> => {
@@ -269,8 +269,8 @@ export const findWorkspace = async (
 }
 
 /** The workspace that a reference means to this caller; a workspace's own caller can mean no other. */
-const reachable = async (ground: Reads, principal: Principal, ref: string): Promise<WorkspaceRow> => {
-  const row = await findWorkspace(ground, principal.accountId, ref)
+const reachable = async (deps: Reads, principal: Principal, ref: string): Promise<WorkspaceRow> => {
+  const row = await findWorkspace(deps, principal.accountId, ref)
   if (principal.workspaceId !== null && row.id !== principal.workspaceId) {
     throw new Fault('workspace.not_found')
   }
@@ -279,19 +279,19 @@ const reachable = async (ground: Reads, principal: Principal, ref: string): Prom
 
 /** Where a send goes: the caller's own workspace, or the one that X-Workspace-Id names. */
 export const workspaceForSend = async (
-  ground: Reads,
+  deps: Reads,
   principal: Principal,
   ref: string | null,
 ): Promise<WorkspaceRow> => {
   const named = ref ?? principal.workspaceId
   if (named === null) throw new Fault('validation.workspace_header_required')
-  return reachable(ground, principal, named)
+  return reachable(deps, principal, named)
 }
 
 /** What a read looks at: one workspace, or null for all of the account. */
 export const workspaceForRead = async (
-  ground: Reads,
+  deps: Reads,
   principal: Principal,
   ref: string | null,
 ): Promise<string | null> =>
-  ref === null ? principal.workspaceId : (await reachable(ground, principal, ref)).id
+  ref === null ? principal.workspaceId : (await reachable(deps, principal, ref)).id

@@ -9,12 +9,12 @@ import { eventually } from '../parts/eventually.js'
 import {
   accepted,
   addWorkspace,
-  type Ground,
-  ground,
   HOUR,
+  newAccount,
   ofLease,
   outcome,
   page,
+  type TestAccount,
   toOne,
 } from '../store/fixture.js'
 
@@ -22,7 +22,7 @@ const store = openSqliteStore({ dataDir: t.testdir(), daemon: true })
 await store.open()
 await store.migrate()
 t.teardown(() => store.close())
-const first = await ground(store)
+const first = await newAccount(store)
 
 const lines: string[] = []
 const note = (_: unknown, line?: string) => void lines.push(line ?? '')
@@ -34,7 +34,7 @@ const begin = async () => {
 
 /** So many recipients in one mail, each with the same end. */
 const send = async (
-  at: Ground,
+  at: TestAccount,
   n: number,
   end: Parameters<typeof ofLease>[1],
   mode: Mode = 'live',
@@ -61,7 +61,7 @@ const later = (text: string) =>
     retryAt: systemClock.now() + HOUR,
   }) as const
 
-const alarms = async (at: Ground) => {
+const alarms = async (at: TestAccount) => {
   const { rows } = await store.log(
     {
       accountId: at.accountId,

@@ -2,17 +2,20 @@
 import { join } from 'node:path'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { type Ground, HOUR } from '../store/fixture.js'
+import { HOUR, type TestAccount } from '../store/fixture.js'
 import type { Desk } from './desk.js'
 
-export const withStore = async <T>(desk: Desk, use: (store: Store, at: Ground) => Promise<T>): Promise<T> => {
+export const withStore = async <T>(
+  desk: Desk,
+  use: (store: Store, at: TestAccount) => Promise<T>,
+): Promise<T> => {
   const store = openSqliteStore({ dataDir: join(desk.dir, 'data'), daemon: false })
   await store.open()
   try {
     const accountId = (await store.accounts())[0]?.id ?? ''
     const workspace = await store.workspace(accountId, 'default')
     const pool = await store.pool(accountId, 'sandbox')
-    if (workspace === null || pool === null) throw new Error('no ground')
+    if (workspace === null || pool === null) throw new Error('no workspace or pool')
     return await use(store, { accountId, workspace, poolId: pool.id })
   } finally {
     await store.close()

@@ -14,7 +14,7 @@ import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createSubmission } from '../../src/submission/submission.js'
 import { createAccount } from '../../src/tenant/account.js'
-import type { TenantGround } from '../../src/tenant/principal.js'
+import type { TenantDeps } from '../../src/tenant/principal.js'
 import { createTenants } from '../../src/tenant/tenants.js'
 import { limitsWith } from '../parts/settings.js'
 import { certificate, LISTENERS } from '../smtp/doors.js'
@@ -25,28 +25,28 @@ const clock = { now: () => systemClock.now() - early, tick: () => systemClock.ti
 const HOSTNAME = 'mx.postern.test'
 const LIMITS = limitsWith({ message_size: 100_000, recipients: 5, connections: 50, idle: 5_000 })
 
-let shared: Promise<{ store: Store; ground: TenantGround; dataDir: string }> | null = null
+let shared: Promise<{ store: Store; deps: TenantDeps; dataDir: string }> | null = null
 
 const openStore = async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'postern-dialogue-'))
   const store = openSqliteStore({ dataDir, daemon: true })
   await store.open()
   await store.migrate()
-  const ground = {
+  const deps = {
     store,
     pepper: loadPepper({ data_dir: dataDir }),
     clock,
     perMinute: 600,
     authFailures: 3,
   }
-  const { id } = await createAccount(ground, 'printers')
+  const { id } = await createAccount(deps, 'printers')
   // one for all dialogues: bcrypt takes its time
-  await createTenants(ground).createCredential(id, {
+  await createTenants(deps).createCredential(id, {
     workspace: 'default',
     username: 'printer',
     password: 'old secret',
   })
-  return { store, ground, dataDir }
+  return { store, deps, dataDir }
 }
 
 /** For the end of a test file. */
@@ -84,9 +84,9 @@ const furnish = async (tenants: Tenants, account: string) => {
 
 export const openProduct = async () => {
   shared ??= openStore()
-  const { store, ground } = await shared
-  const tenants = createTenants(ground)
-  const { id: account } = await createAccount(ground, 'dialogue')
+  const { store, deps } = await shared
+  const tenants = createTenants(deps)
+  const { id: account } = await createAccount(deps, 'dialogue')
   const { words, ids } = await furnish(tenants, account)
   const stored = async () =>
     (await store.depth()).reduce((sum, { due, leased, waiting }) => sum + due + leased + waiting, 0)

@@ -1,6 +1,6 @@
 /**
  * Inside a room the arrows go one way, too: the folders of a folder import each other without a circle.
- * Files beside the folders are the ground or the roof of the room and are not counted. And a function is
+ * Files beside the folders are the floor or the roof of the room and are not counted. And a function is
  * something that one can see at once. What does not keep to it yet is listed; the lists may only shrink.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

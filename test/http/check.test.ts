@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type Joi from 'joi'
 import t from 'tap'
 import { check } from '../../src/http/check.js'
-import type { Ground } from '../../src/http/ground.js'
+import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import { type JsonSchema, toJsonSchema } from '../../src/http/openapi/json-schema.js'
@@ -13,7 +13,7 @@ import { nearly } from './arbitrary.js'
 
 const RUNS = process.env.POSTERN_FULL === undefined ? 400 : 20_000
 
-const all = endpoints({} as Ground, () => 'https://mail.test')
+const all = endpoints({} as Deps, () => 'https://mail.test')
 const { components } = openApi(all, 'https://mail.test', 'v1') as {
   components: { schemas: Record<string, JsonSchema> }
 }

@@ -11,7 +11,7 @@ import type { Budget } from '../../src/base/host/budget.js'
 import { silentLog } from '../../src/base/log.js'
 import type { Config } from '../../src/config/config.js'
 import { readConfig } from '../../src/config/load.js'
-import type { Ground } from '../../src/http/ground.js'
+import type { Deps } from '../../src/http/deps.js'
 import { createHttp, endpoints, type Http } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import { loadPepper } from '../../src/keys/pepper.js'
@@ -74,7 +74,7 @@ export interface Wish {
   readonly memory?: Budget
   readonly requestTimeoutMs?: number
   readonly trustedProxies?: readonly string[]
-  readonly lookup?: Ground['lookup']
+  readonly lookup?: Deps['lookup']
   /** Where endpoints of webhooks may lie. */
   readonly allowNetworks?: readonly string[]
   /** identity.release_to */
@@ -116,7 +116,7 @@ const resolve: Lookup = (name, _options, done) =>
   done(null, [{ address: name.startsWith('private.') ? '10.1.2.3' : '203.0.113.7', family: 4 }])
 
 const document = openApi(
-  endpoints({} as Ground, () => 'https://mail.test'),
+  endpoints({} as Deps, () => 'https://mail.test'),
   'https://mail.test',
   'v1',
 )

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { FAULTS } from '../../src/base/fault/table.js'
 import { check } from '../../src/http/check.js'
-import type { Ground } from '../../src/http/ground.js'
+import type { Deps } from '../../src/http/deps.js'
 import { endpoints } from '../../src/http/http.js'
 import { openApi } from '../../src/http/openapi/document.js'
 import type { JsonSchema } from '../../src/http/openapi/json-schema.js'
@@ -18,7 +18,7 @@ import { openKit } from './kit.js'
 const FULL = process.env.POSTERN_FULL !== undefined
 const RUNS = FULL ? 10_000 : 1_000
 if (FULL) t.setTimeout(300_000)
-const all = endpoints({} as Ground, () => 'https://mail.test')
+const all = endpoints({} as Deps, () => 'https://mail.test')
 const document = openApi(all, 'https://mail.test', 'v1')
 const { validator } = documented(document)
 

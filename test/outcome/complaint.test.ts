@@ -1,8 +1,8 @@
 /** What recipients say of our mail to their provider. */
 import t from 'tap'
 import { WORKSPACE } from '../relay/store-parts.js'
-import { eventsOf, setUp, statuses } from './ground.js'
 import { arf } from './mails.js'
+import { eventsOf, setUp, statuses } from './parts.js'
 
 t.test('complaints', async (t) => {
   for (const [type, suppressed] of [

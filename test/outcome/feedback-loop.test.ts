@@ -6,8 +6,8 @@ import t from 'tap'
 import { systemClock } from '../../src/base/clock.js'
 import { createIntake } from '../../src/outcome/intake.js'
 import { WORKSPACE } from '../relay/store-parts.js'
-import { DOMAIN, eventsOf, keys, setUp, statuses } from './ground.js'
 import { dsn, HARD } from './mails.js'
+import { DOMAIN, eventsOf, keys, setUp, statuses } from './parts.js'
 
 const FBL = `fbl@${DOMAIN}`
 

@@ -79,18 +79,18 @@ const setUp = async (t: Test) => {
   }
 }
 
-type Ground = Awaited<ReturnType<typeof setUp>>
+type Deps = Awaited<ReturnType<typeof setUp>>
 
 const UNTOUCHED = {
   states: ['a@example.com sent', 'b@example.com sent', 'q@example.com queued'],
   suppressed: [],
 }
 
-const untouched = (title: string, act: (ground: Ground, t: Test) => Promise<void>): void => {
+const untouched = (title: string, act: (deps: Deps, t: Test) => Promise<void>): void => {
   t.test(title, async (t) => {
-    const ground = await setUp(t)
-    await act(ground, t)
-    t.same(await ground.everything(), UNTOUCHED)
+    const deps = await setUp(t)
+    await act(deps, t)
+    t.same(await deps.everything(), UNTOUCHED)
   })
 }
 

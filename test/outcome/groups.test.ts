@@ -6,8 +6,8 @@ import { makeRef } from '../../src/mail/return-path.js'
 import { recordReport } from '../../src/outcome/report.js'
 import { poolRow, upstreamRow } from '../relay/parts.js'
 import { accept, newEmail, openStore, WORKSPACE } from '../relay/store-parts.js'
-import { DOMAIN, eventsOf, keys, setUp, statuses } from './ground.js'
 import { dsn, type Group, HARD } from './mails.js'
+import { DOMAIN, eventsOf, keys, setUp, statuses } from './parts.js'
 
 t.test('a report at a return path is about its recipient, whomever it names', async (t) => {
   const touched = async (t: Test, groups: readonly Group[]): Promise<string[]> => {

@@ -7,8 +7,8 @@ import { createIntake } from '../../src/outcome/intake.js'
 import { readKept } from '../../src/outcome/kept-report.js'
 import { recordReport } from '../../src/outcome/report.js'
 import { accept, newEmail, WORKSPACE } from '../relay/store-parts.js'
-import { DOMAIN, eventsOf, keys, setUp, statuses } from './ground.js'
 import { arf, dsn, type Group, HARD } from './mails.js'
+import { DOMAIN, eventsOf, keys, setUp, statuses } from './parts.js'
 
 t.test('each action, at a signed return path', async (t) => {
   for (const [action, status, expected] of [

@@ -8,7 +8,7 @@ import type { Followed } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { eventually } from '../parts/eventually.js'
-import { accepted, type Ground, ground, HOUR, T0 } from '../store/fixture.js'
+import { accepted, HOUR, newAccount, T0, type TestAccount } from '../store/fixture.js'
 
 const openStore = async (t: Test): Promise<Store> => {
   const store = openSqliteStore({ dataDir: t.testdir(), daemon: true })
@@ -17,7 +17,7 @@ const openStore = async (t: Test): Promise<Store> => {
   return store
 }
 
-const acceptedIn = async (store: Store, { accountId }: Ground): Promise<number> => {
+const acceptedIn = async (store: Store, { accountId }: TestAccount): Promise<number> => {
   const { rows } = await store.statistics(
     {
       ...{ accountId, workspaceId: null, mode: 'live', dimension: 'none', tagName: null, span: 60 },
@@ -36,7 +36,7 @@ const caughtLog = () => {
 
 t.test('from the oldest that there is, then what comes; two at once count once', async (t) => {
   const store = await openStore(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   for (let i = 0; i < 600; i++) await accepted(store, at)
   t.ok((await countedUntil(store, Date.now())) < Date.now() - HOUR, 'nothing is counted yet')
   const both = [silentLog(), silentLog()].map((log) => createStatistics({ store, log }))
@@ -53,7 +53,7 @@ t.test('from the oldest that there is, then what comes; two at once count once',
 
 t.test('where the log is gone it says so, and goes on', async (t) => {
   const store = await openStore(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const { said, log } = caughtLog()
   await accepted(store, at)
   while ((await countSome({ store, log })).more) {}
@@ -71,7 +71,7 @@ t.test('where the log is gone it says so, and goes on', async (t) => {
 
 t.test('a store that fails for a while costs no number', async (t) => {
   const store = await openStore(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const { said, log } = caughtLog()
   await accepted(store, at)
   let fails = 1

@@ -7,7 +7,16 @@ import type { Store } from '../../src/store/port/store.js'
 import { type Actor, AUDIT_KEPT_MS, type AuditFilter } from '../../src/store/port/tenants/audit.js'
 import { sessionFor, userFor } from './contract-identity.js'
 import { credentialFor } from './contract-tenants.js'
-import { accepted, addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
+import {
+  accepted,
+  addWorkspace,
+  HOUR,
+  newAccount,
+  type OpenStore,
+  page,
+  T0,
+  type TestAccount,
+} from './fixture.js'
 
 const ANA: Actor = { kind: 'person', id: 'usr_ana', name: 'ana@acme.test', address: '192.0.2.7' }
 const BO: Actor = { kind: 'cli', id: 'cli:1000', name: 'bo', address: null }
@@ -16,10 +25,10 @@ const ALL: AuditFilter = {
   ...{ action: null, actorId: null, objectId: null, workspaceId: null, since: null, until: null },
 }
 
-const entries = async (store: Store, at: Ground, over: Partial<AuditFilter> = {}) =>
+const entries = async (store: Store, at: TestAccount, over: Partial<AuditFilter> = {}) =>
   (await store.audit(at.accountId, { ...ALL, ...over }, page({ limit: 100 }))).rows
 
-const keyOf = (at: Ground) => ({
+const keyOf = (at: TestAccount) => ({
   ...({ id: newId('key'), accountId: at.accountId, name: 'ci', mode: 'live', scope: 'workspace' } as const),
   ...{ workspaceId: at.workspace.id, lookup: newId('key').slice(-12), hash: Buffer.alloc(32, 9) },
   ...{ createdAt: T0, lastUsedAt: null, lastUsedFrom: null, expiresAt: null, rateLimitPerMinute: null },
@@ -27,7 +36,7 @@ const keyOf = (at: Ground) => ({
 
 export const auditContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await t.test('a change is written down with who made it; without an actor nothing is', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const key = keyOf(at)
     await store.createKey(keyOf(at))
     t.same(await entries(store, at), [])
@@ -50,7 +59,7 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
   })
 
   await t.test('what was and what is, of fields that changed', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await store.by(ANA).updateWorkspace(at.workspace.id, { name: 'Main', senderDsn: at.workspace.senderDsn })
     t.match(await entries(store, at), [
       { action: 'workspace.updated', detail: { name: { before: at.workspace.name, after: 'Main' } } },
@@ -75,7 +84,7 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
   })
 
   await t.test('an order of many steps has one entry, with what it changed', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const many = 120
     for (let n = 0; n < many; n++) await accepted(store, at)
     const scope = { accountId: at.accountId, workspaceId: at.workspace.id }
@@ -103,7 +112,7 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
   })
 
   await t.test('calls that share an entry are one order', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const view = store.by(BO, newId('aud'))
     const row = (email: string) => ({
       ...({ id: newId('sup'), accountId: at.accountId, workspaceId: at.workspace.id, email } as const),
@@ -130,7 +139,7 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
   })
 
   await t.test('cancel and reschedule; a repeated cancel is silent', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, { scheduledAt: T0 + HOUR })
     const scope = { accountId: at.accountId, workspaceId: null, mode: null }
     await store.by(ANA).reschedule(scope, mail.id, T0 + 2 * HOUR, T0)
@@ -143,7 +152,7 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
   })
 
   await t.test('filters and pages', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     for (const actor of [ANA, BO, ANA]) await store.by(actor).createKey(keyOf(at))
     await store.by(BO).createSession(sessionFor(at))
     const count = async (over: Partial<AuditFilter>) => (await entries(store, at, over)).length
@@ -166,7 +175,7 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
 
   await t.test('kept for 400 days', async (t) => {
     const fresh = await open(t)
-    const at = await ground(fresh)
+    const at = await newAccount(fresh)
     await fresh.by(ANA).createKey(keyOf(at))
     const keep = { bodiesMs: HOUR, emailsMs: HOUR }
     await fresh.sweep(Date.now() + AUDIT_KEPT_MS - HOUR, keep)

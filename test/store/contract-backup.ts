@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Store } from '../../src/store/port/store.js'
-import { accepted, ground } from './fixture.js'
+import { accepted, newAccount } from './fixture.js'
 
 export const backupContract = async (t: Test, store: Store): Promise<void> => {
-  await accepted(store, await ground(store))
+  await accepted(store, await newAccount(store))
   const path = join(t.testdir(), 'copy.db')
   t.same(await store.backup(path), { missing: [] })
   t.ok(existsSync(path))

@@ -3,15 +3,24 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { LotRow } from '../../src/store/port/carry.js'
 import type { Store } from '../../src/store/port/store.js'
-import { accepted, type Ground, ground, HOUR, type OpenStore, scopeOf, statusOf, T0 } from './fixture.js'
+import {
+  accepted,
+  HOUR,
+  newAccount,
+  type OpenStore,
+  scopeOf,
+  statusOf,
+  T0,
+  type TestAccount,
+} from './fixture.js'
 
-const lotOf = (at: Ground): LotRow => ({
+const lotOf = (at: TestAccount): LotRow => ({
   ...{ id: newId('lot'), accountId: at.accountId, file: '/tmp/x', state: 'marking', createdAt: T0 },
 })
 
 /** A lot with one mail, marked and closed. */
 const exported = async (store: Store) => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mail = await accepted(store, at)
   const lot = lotOf(at)
   await store.addLot(lot)
@@ -34,7 +43,7 @@ export const carryContract = async (t: Test, store: Store, open: OpenStore): Pro
     t.equal(await store.closeLot(lot.id), false)
     t.equal(await store.endLot(lot.id, 'forgotten', T0), 'taken_back', 'not both')
     t.match(await store.claim(at.poolId, 10, T0 + HOUR, T0), [{ emailId: mail.id }])
-    t.equal(await store.lot((await ground(store)).accountId, lot.id), null)
+    t.equal(await store.lot((await newAccount(store)).accountId, lot.id), null)
   })
 
   await t.test('what is forgotten is canceled', async (t) => {
@@ -52,7 +61,7 @@ export const carryContract = async (t: Test, store: Store, open: OpenStore): Pro
     if (carried === null) return t.fail('the mail is there')
     t.equal(await store.carried(newId('em')), null)
     const there = await open(t)
-    const at = await ground(there)
+    const at = await newAccount(there)
     const to = { workspaceId: at.workspace.id, poolId: at.poolId, lot: lot.id }
     t.same(await there.knownEmails([mail.id]), [])
     t.equal(await there.carryIn(carried, to, T0), 'accepted')

@@ -5,9 +5,9 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { DomainRow } from '../../src/store/port/tenants/domains.js'
-import { addWorkspace, type Ground, ground, page, T0 } from './fixture.js'
+import { addWorkspace, newAccount, page, T0, type TestAccount } from './fixture.js'
 
-const domainFor = (at: Ground, name: string, over: Partial<DomainRow> = {}): DomainRow => ({
+const domainFor = (at: TestAccount, name: string, over: Partial<DomainRow> = {}): DomainRow => ({
   id: newId('dom'),
   accountId: at.accountId,
   workspaceId: null,
@@ -26,8 +26,8 @@ const domainFor = (at: Ground, name: string, over: Partial<DomainRow> = {}): Dom
 })
 
 export const domainsContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
-  const other = await ground(store)
+  const at = await newAccount(store)
+  const other = await newAccount(store)
 
   await t.test('found by id and by name, in its account alone', async (t) => {
     const row = domainFor(at, 'a.example')

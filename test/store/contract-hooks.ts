@@ -9,12 +9,12 @@ import type {
   PostRow,
 } from '../../src/store/port/hooks.js'
 import type { Store } from '../../src/store/port/store.js'
-import { addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
+import { addWorkspace, HOUR, newAccount, type OpenStore, page, T0, type TestAccount } from './fixture.js'
 
 const DAY = 24 * HOUR
 const KEEP = { bodiesMs: 1e12, emailsMs: 1e12 }
 
-export const endpointFor = (at: Ground, over: Partial<EndpointRow> = {}): EndpointRow => ({
+export const endpointFor = (at: TestAccount, over: Partial<EndpointRow> = {}): EndpointRow => ({
   id: newId('wh'),
   accountId: at.accountId,
   workspaceId: at.workspace.id,
@@ -92,7 +92,11 @@ const brief = (n: number, over: Partial<BriefPost> = {}): BriefPost[] =>
     ...over,
   }))
 
-const added = async (store: Store, at: Ground, over: Partial<EndpointRow> = {}): Promise<EndpointRow> => {
+const added = async (
+  store: Store,
+  at: TestAccount,
+  over: Partial<EndpointRow> = {},
+): Promise<EndpointRow> => {
   const row = endpointFor(at, over)
   await store.createEndpoint(row, 'm1')
   return row
@@ -105,7 +109,7 @@ const idsOf = (posts: readonly ListedPost[]): string[] => posts.map(({ eventId }
 
 const endpointTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('an endpoint is read as it was stored, at its place', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const tags = [{ name: 'kind', value: null }]
     const row = await added(store, at, { headers: 'sealed', headerNames: ['x-a'], domains: ['a.test'], tags })
     const known = { ...row, state: START, waiting: 0 }
@@ -118,7 +122,7 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('the list of an account, of a workspace, of a mode', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
     const whole = await added(store, at, { workspaceId: null })
     const test = await added(store, shop, { mode: 'test' })
@@ -140,7 +144,7 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a change leaves the place and what waits', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const { id } = await added(store, at)
     await keep(store, id, [], { mark: 'm2', failures: 3 })
     await store.savePosts([postFor(id)])
@@ -152,7 +156,7 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a rotation keeps the secret before for a while, or not', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const { id } = await added(store, at)
     const secrets = async () => {
       const row = await store.endpoint(at.accountId, id)
@@ -166,7 +170,7 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('disabling ends a generation, and enabling begins one', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const { id } = await added(store, at)
     const state = async () => (await store.endpoint(at.accountId, id))?.state
     t.notOk(await store.disableEndpoint(newId('acct'), id, 'requested', T0))
@@ -189,7 +193,7 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('enabled from a later event, what waits is skipped', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const { id } = await added(store, at)
     const [event, replay] = [postFor(id), postFor(id, { kind: 'replay' })]
     await store.savePosts([event, replay])
@@ -203,7 +207,7 @@ const endpointTests = async (t: Test, store: Store): Promise<void> => {
 
 const postTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('a post is stored, and stored over', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const post = postFor(id)
     await store.savePosts([post])
     t.same(await store.post(id, post.id), post)
@@ -214,7 +218,7 @@ const postTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('an event that is posted again after a crash keeps its one row', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const post = postFor(id)
     await store.savePosts([post])
     await store.savePosts([postFor(id, { eventId: post.eventId, attempts: 2 })])
@@ -231,7 +235,7 @@ const postTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('what waits is found in the order of its time', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const posts = [30, 10, 20].map((due) => postFor(id, { dueAt: T0 + due }))
     await store.savePosts([...posts, postFor(id, ENDED)])
     const due = async (now: number | null, limit = 10) =>
@@ -245,7 +249,7 @@ const postTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a clock that was set moves the times of a place', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const { id } = await added(store, at)
     const times = { failingSince: T0, firstFailedAt: T0, lastFailedAt: T0, lastSucceededAt: T0 }
     await keep(store, id, [], { ...times, probeAt: T0 + 10 })
@@ -276,8 +280,8 @@ const walk = async (store: Store, id: string, failed: boolean, limit: number): P
 
 const listTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('one list over posts in full and in brief', async (t) => {
-    const { id } = await added(store, await ground(store))
-    const other = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
+    const other = await added(store, await newAccount(store))
     const expected: string[] = []
     for (let round = 0; round < 4; round++) {
       const full = postFor(id, round % 2 === 0 ? {} : { cause: null, ...ENDED, state: 'succeeded' })
@@ -301,7 +305,7 @@ const listTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('following the newest end gives what is stored later, once', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     await keep(store, id, brief(3))
     let { newer } = await store.posts(id, false, page())
     const later = [...brief(5), ...brief(2, { state: 'failed' })]
@@ -318,7 +322,7 @@ const listTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('an empty list has a newest end too', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const empty = await store.posts(id, false, page({ countUpTo: 10 }))
     t.match(empty, { rows: [], hasOlder: false, hasNewer: false, total: 0 })
     await keep(store, id, brief(1))
@@ -327,7 +331,7 @@ const listTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a brief post says how it went', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     await keep(store, id, [...brief(1, { ms: 12 }), ...brief(1, { state: 'failed', status: null, ms: null })])
     const { rows } = await store.posts(id, false, page())
     t.match(rows, [
@@ -339,7 +343,7 @@ const listTests = async (t: Test, store: Store): Promise<void> => {
 
 const eventTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('all that is kept of one event', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const now = Date.now()
     const taken = brief(3, { eventAt: now })
     const lost = brief(2, { state: 'failed', eventAt: now })
@@ -361,14 +365,14 @@ const eventTests = async (t: Test, store: Store): Promise<void> => {
     t.same(await kept(two?.eventId, now), [['event', 'failed', two?.eventId]])
     t.same(await kept(one?.eventId, null), [['replay', again.state, one?.eventId]])
     t.same(await kept('evt_other', now), [])
-    const other = await added(store, await ground(store))
+    const other = await added(store, await newAccount(store))
     t.same(await store.postsOfEvent(other.id, one?.eventId ?? '', now), [])
   })
 }
 
 const replayTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('failed posts, oldest first, but for those replayed since', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const lost = brief(3, { state: 'failed', eventAt: T0 + 10 })
     await keep(store, id, [...lost, ...brief(4)])
     const ended = postFor(id, { ...ENDED, eventAt: T0 + 20 })
@@ -396,7 +400,7 @@ const replayTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a replay moves on with its posts, and ends', async (t) => {
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const row = {
       id: newId('rep'),
       endpointId: id,
@@ -430,7 +434,7 @@ const endTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('a deleted endpoint goes with all that was posted to it', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const { id } = await added(store, at)
     const stays = await added(store, at)
     for (const one of [id, stays.id]) {
@@ -448,7 +452,7 @@ const endTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('the endpoints of a deleted workspace go with it', async (t) => {
     const store = await open(t)
-    const other = await ground(store)
+    const other = await newAccount(store)
     const at = await addWorkspace(store, other, 'shop')
     const { id } = await added(store, at)
     const whole = await added(store, other, { workspaceId: null })
@@ -463,7 +467,7 @@ const endTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('what has ended is kept for four days, what waits stays', async (t) => {
     const store = await open(t)
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     await store.savePosts([postFor(id), postFor(id, ENDED)])
     await keep(store, id, brief(3))
     await store.sweep(T0 + 4 * DAY, KEEP)
@@ -476,7 +480,7 @@ const endTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('an endpoint that refuses everything keeps the latest 5,000', async (t) => {
     const store = await open(t)
-    const { id } = await added(store, await ground(store))
+    const { id } = await added(store, await newAccount(store))
     const posts = Array.from({ length: 5_800 }, () => postFor(id, ENDED))
     await store.savePosts([postFor(id), ...posts])
     const total = (await store.posts(id, false, page({ countUpTo: 10_000 }))).total ?? 0

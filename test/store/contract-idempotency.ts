@@ -4,9 +4,9 @@
 import type { Test } from 'tap'
 import type { IdempotencyClaim, IdempotentAnswer } from '../../src/lifecycle/facts.js'
 import type { Store } from '../../src/store/port/store.js'
-import { type Ground, ground, HOUR, mailFor, scopeOf, T0 } from './fixture.js'
+import { HOUR, mailFor, newAccount, scopeOf, T0, type TestAccount } from './fixture.js'
 
-const claimFor = (at: Ground, over: Partial<IdempotencyClaim> = {}): IdempotencyClaim => ({
+const claimFor = (at: TestAccount, over: Partial<IdempotencyClaim> = {}): IdempotencyClaim => ({
   workspaceId: at.workspace.id,
   mode: 'live',
   key: 'order-42',
@@ -17,7 +17,7 @@ const claimFor = (at: Ground, over: Partial<IdempotencyClaim> = {}): Idempotency
   ...over,
 })
 
-const answerFor = (at: Ground, over: Partial<IdempotentAnswer> = {}): IdempotentAnswer => ({
+const answerFor = (at: TestAccount, over: Partial<IdempotentAnswer> = {}): IdempotentAnswer => ({
   workspaceId: at.workspace.id,
   mode: 'live',
   key: 'order-42',
@@ -29,7 +29,7 @@ const answerFor = (at: Ground, over: Partial<IdempotentAnswer> = {}): Idempotent
 
 export const idempotencyContract = async (t: Test, store: Store): Promise<void> => {
   await t.test('a key is locked, answered and replayed for 24 hours', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     t.same(await store.claimKey(claimFor(at)), { state: 'claimed' })
     t.same(await store.claimKey(claimFor(at, { token: 't2' })), { state: 'in_progress' })
     t.same(await store.claimKey(claimFor(at, { token: 't2', fingerprint: 'f2' })), { state: 'mismatch' })
@@ -46,7 +46,7 @@ export const idempotencyContract = async (t: Test, store: Store): Promise<void> 
   })
 
   await t.test('a lock that ran out is taken over, and its late owner stores nothing', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await store.claimKey(claimFor(at))
     t.same(await store.claimKey(claimFor(at, { token: 't2', now: T0 + 60_000 })), { state: 'claimed' })
     const late = mailFor(at)
@@ -59,7 +59,7 @@ export const idempotencyContract = async (t: Test, store: Store): Promise<void> 
   })
 
   await t.test('a released key is free; only its holder can release it', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await store.claimKey(claimFor(at))
     await store.releaseKey(claimFor(at, { token: 'other' }))
     t.same(await store.claimKey(claimFor(at, { token: 't2' })), { state: 'in_progress' })
@@ -68,7 +68,7 @@ export const idempotencyContract = async (t: Test, store: Store): Promise<void> 
   })
 
   await t.test('of fifty equal claims one wins', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const states = await Promise.all(
       Array.from({ length: 50 }, (_, i) => store.claimKey(claimFor(at, { token: `t${i}` }))),
     )

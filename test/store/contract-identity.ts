@@ -13,11 +13,11 @@ import type {
   UserRow,
 } from '../../src/store/port/tenants/identity.js'
 import { eventually } from '../parts/eventually.js'
-import { type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
+import { HOUR, newAccount, type OpenStore, page, T0, type TestAccount } from './fixture.js'
 
 const KEEP = { bodiesMs: HOUR, emailsMs: HOUR }
 
-export const userFor = (at: Ground, over: Partial<UserRow> = {}): UserRow => ({
+export const userFor = (at: TestAccount, over: Partial<UserRow> = {}): UserRow => ({
   id: newId('usr'),
   accountId: at.accountId,
   email: 'ana@acme.test',
@@ -38,7 +38,7 @@ const identityOf = ({ accountId, id: userId }: UserRow, over: Partial<IdentityRo
   ...{ createdAt: T0, lastSignInAt: null, ...over },
 })
 
-export const linkFor = (at: Ground, over: Partial<LinkRow> = {}): LinkRow => {
+export const linkFor = (at: TestAccount, over: Partial<LinkRow> = {}): LinkRow => {
   const id = newId('lnk')
   return {
     ...{ id, accountId: at.accountId, kind: 'invitation', role: 'member', email: null, userId: null },
@@ -48,7 +48,7 @@ export const linkFor = (at: Ground, over: Partial<LinkRow> = {}): LinkRow => {
   }
 }
 
-export const sessionFor = (at: Ground, over: Partial<SessionRow> = {}): SessionRow => {
+export const sessionFor = (at: TestAccount, over: Partial<SessionRow> = {}): SessionRow => {
   const id = newId('ses')
   return {
     ...{ id, accountId: at.accountId, userId: null, role: 'owner', provider: 'local' },
@@ -65,11 +65,11 @@ const signInOf = (session: SessionRow, over: Partial<SignIn> = {}): SignIn => ({
 
 const peopleTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('people: by id and address, one for each address, changed', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const ana = userFor(at, { hash: '$2b$x', views: [{ title: 'Bounced', path: '/emails?status=bounced' }] })
     t.equal(await store.createUser(ana), 'done')
     t.equal(await store.createUser(userFor(at)), 'not_unique')
-    const other = await ground(store)
+    const other = await newAccount(store)
     t.equal(await store.createUser(userFor(other)), 'done', 'the same address in another account')
     t.same(await store.user(at.accountId, ana.id), ana)
     t.same(await store.user(at.accountId, ana.email), ana)
@@ -85,7 +85,7 @@ const peopleTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('the last enabled owner stays one, also when two ask at once', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const ana = userFor(at)
     const bo = userFor(at, { email: 'bo@acme.test' })
     await store.createUser(ana)
@@ -106,7 +106,7 @@ const peopleTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('being disabled, or another password, ends sessions in the same commit', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const ana = userFor(at)
     const bo = userFor(at, { email: 'bo@acme.test', role: 'viewer' })
     await store.createUser(ana)
@@ -129,7 +129,7 @@ const peopleTests = async (t: Test, store: Store): Promise<void> => {
 
 const signInTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('a link lets in once, and with it everything or nothing happens', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const link = linkFor(at)
     await store.createLink(link)
     const ana = userFor(at, { role: 'member' })
@@ -173,7 +173,7 @@ const signInTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a sign-in takes what the provider says, and the place of the old session', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const ana = userFor(at)
     await store.createUser(ana)
     const old = sessionFor(at, { userId: ana.id })
@@ -199,7 +199,7 @@ const OIDC: SessionOidc = {
 
 const sessionTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await t.test('sessions: found, seen, ended', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const one = sessionFor(at)
     await store.createSession(one)
     t.same(await store.sessionByLookup(one.lookup), one)
@@ -220,7 +220,7 @@ const sessionTests = async (t: Test, store: Store, open: OpenStore): Promise<voi
   })
 
   await t.test('many sessions end together, by whose they are', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const add = async (over: Partial<SessionRow>) => {
       const row = sessionFor(at, over)
       await store.createSession(row)
@@ -244,7 +244,7 @@ const sessionTests = async (t: Test, store: Store, open: OpenStore): Promise<voi
 
   await t.test('what is over goes with the sweep; a value is remembered once', async (t) => {
     const fresh = await open(t)
-    const at = await ground(fresh)
+    const at = await newAccount(fresh)
     const [old, idle, good] = [
       sessionFor(at, { expiresAt: T0 + 1 }),
       sessionFor(at, { idleMs: 1 }),

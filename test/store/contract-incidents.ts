@@ -8,13 +8,13 @@ import type { Store } from '../../src/store/port/store.js'
 import type { AddedHardBounce, HardBounce } from '../../src/store/port/tenants/incident.js'
 import {
   addWorkspace,
-  type Ground,
-  ground,
   HOUR,
   mailFor,
+  newAccount,
   type OpenStore,
   page,
   T0,
+  type TestAccount,
   toOne,
 } from './fixture.js'
 
@@ -23,13 +23,13 @@ const DAY = 24 * HOUR
 
 interface Scene {
   readonly store: Store
-  readonly at: Ground
+  readonly at: TestAccount
   readonly upstreamId: string
 }
 
 const scene = async (store: Store): Promise<Scene> => ({
   store,
-  at: await ground(store),
+  at: await newAccount(store),
   upstreamId: newId('up'),
 })
 

@@ -3,9 +3,9 @@ import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { JobRow, JobStep } from '../../src/store/port/jobs.js'
 import type { Store } from '../../src/store/port/store.js'
-import { addWorkspace, type Ground, ground, page, T0 } from './fixture.js'
+import { addWorkspace, newAccount, page, T0, type TestAccount } from './fixture.js'
 
-const jobOf = (at: Ground, over: Partial<JobRow> = {}): JobRow => ({
+const jobOf = (at: TestAccount, over: Partial<JobRow> = {}): JobRow => ({
   id: newId('job'),
   accountId: at.accountId,
   workspaceId: at.workspace.id,
@@ -33,11 +33,11 @@ const stepTo = (place: string, over: Partial<JobStep> = {}): JobStep => ({
 
 export const jobsContract = async (t: Test, store: Store): Promise<void> => {
   await t.test('a step counts once, from where the job stands', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const job = jobOf(at)
     await store.addJob(job)
     t.same(await store.job(at.accountId, job.id), job)
-    t.equal(await store.job((await ground(store)).accountId, job.id), null, 'nobody else has it')
+    t.equal(await store.job((await newAccount(store)).accountId, job.id), null, 'nobody else has it')
     t.ok((await store.runningJobs()).some(({ id }) => id === job.id))
     t.equal(await store.advanceJob(job.id, 'a', stepTo('b', { failed: 1, lastError: 'no' })), true)
     t.equal(await store.advanceJob(job.id, 'a', stepTo('b')), false, 'the same step again')
@@ -51,17 +51,17 @@ export const jobsContract = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a step that was under way when it was canceled counts', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const job = jobOf(at)
     await store.addJob(job)
-    t.equal(await store.cancelJob((await ground(store)).accountId, job.id, T0), false)
+    t.equal(await store.cancelJob((await newAccount(store)).accountId, job.id, T0), false)
     t.equal(await store.cancelJob(at.accountId, job.id, T0 + 5), true)
     t.equal(await store.advanceJob(job.id, 'a', stepTo('b', { isLast: true })), true)
     t.match(await store.job(at.accountId, job.id), { state: 'canceled', done: 1, finishedAt: T0 + 5 })
   })
 
   await t.test('lists, newest first', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const other = await addWorkspace(store, at, 'other')
     const [a, b] = [jobOf(at), jobOf(other)]
     for (const job of [a, b]) await store.addJob(job)

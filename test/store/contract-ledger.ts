@@ -13,8 +13,8 @@ import {
   addWorkspace,
   claimOne,
   filterOf,
-  ground,
   mailFor,
+  newAccount,
   ofLease,
   outcome,
   page,
@@ -25,7 +25,7 @@ import {
 
 const pagingTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('a walk meets every row once, at any limit, though all share one time', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mails = Array.from({ length: 130 }, () => mailFor(at))
     await store.accept({ mails, idempotency: null, now: T0 })
     const newest = mails.map((mail) => mail.id).reverse()
@@ -44,7 +44,7 @@ const pagingTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('newer pages are the nearest rows, newest first', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mails = Array.from({ length: 50 }, () => mailFor(at))
     await store.accept({ mails: mails.slice(0, 10), idempotency: null, now: T0 })
     const { newer: start } = await store.emails(filterOf(at), page())
@@ -79,7 +79,7 @@ const pagingTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a mark needs no row, and an empty page still knows its neighbours', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const none = await store.emails(filterOf(at), page())
     t.match(none, { rows: [], hasOlder: false, hasNewer: false })
     const newer = page({ direction: 'newer', anchor: none.newer })
@@ -96,7 +96,7 @@ const pagingTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('counts are asked for, and capped', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await store.accept({
       mails: Array.from({ length: 12 }, () => mailFor(at)),
       idempotency: null,
@@ -115,7 +115,7 @@ const filterTests = async (t: Test, store: Store): Promise<void> => {
     (await store.emails(filter, page(over))).rows.map((row) => row.id)
 
   await t.test('every filter, alone and together', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const tag = { name: 'kind', value: 'receipt' }
     const make = (over: Partial<NewEmail>) => accepted(store, at, over)
     const tagged = await make({ tags: [tag], createdAt: T0 })
@@ -147,7 +147,7 @@ const filterTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('an account sees all its workspaces in one order, and no other account', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
     const accountId = newId('acct')
     const beginning = beginningOf(accountId, T0)
@@ -181,7 +181,7 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
   await filterTests(t, store)
 
   await t.test('the timeline is paged too', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, {
       recipients: ['a', 'b', 'c'].map((name) => toOne(`${name}@x.test`)),
     })
@@ -193,7 +193,7 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a bounce finds its recipient', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, { envid: 'e1' })
     const claimed = await claimOne(store, at, T0)
     t.same(await store.recipient(claimed.recipientId), {
@@ -223,14 +223,14 @@ export const ledgerContract = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a trace is kept with its mail', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
     t.equal(await store.trace((await accepted(store, at, { trace })).id), trace)
     t.equal(await store.trace((await accepted(store, at)).id), null)
   })
 
   await t.test('operators find mail by Message-ID and by address', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const name = at.accountId.slice(-12)
     const recipients = () => [toOne(`Ana@${name}.test`)]
     const api = await accepted(store, at, { recipients: recipients() })

@@ -5,7 +5,7 @@
  */
 import type { Test } from 'tap'
 import type { Store } from '../../src/store/port/store.js'
-import { accepted, claimOne, ground, HOUR, ofLease, T0, timeline, toOne } from './fixture.js'
+import { accepted, claimOne, HOUR, newAccount, ofLease, T0, timeline, toOne } from './fixture.js'
 
 /** Both opened, and closed when the test ends. */
 export type OpenTwo = (t: Test) => Promise<readonly [Store, Store]>
@@ -13,7 +13,7 @@ export type OpenTwo = (t: Test) => Promise<readonly [Store, Store]>
 export const livingContract = async (t: Test, openTwo: OpenTwo): Promise<void> => {
   await t.test('recover takes nothing of a store that lives', async (t) => {
     const [store, other] = await openTwo(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, { recipients: [toOne('a@x.test'), toOne('b@x.test')] })
     const [first, second] = await store.claim(at.poolId, 2, T0 + HOUR, T0)
     if (first === undefined || second === undefined) throw new Error('expected two')
@@ -27,7 +27,7 @@ export const livingContract = async (t: Test, openTwo: OpenTwo): Promise<void> =
 
   await t.test('one recipient is leased to one of them', async (t) => {
     const [store, other] = await openTwo(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     await accepted(store, at)
     const claimed = await claimOne(other, at, T0)
     t.same(await store.claim(at.poolId, 9, T0 + HOUR, T0), [])

@@ -15,20 +15,20 @@ import {
   accepted,
   addWorkspace,
   claimOne,
-  type Ground,
-  ground,
   HOUR,
   mailFor,
+  newAccount,
   type OpenStore,
   ofLease,
   outcome,
   page,
   report,
   T0,
+  type TestAccount,
   toOne,
 } from './fixture.js'
 
-export const logFilter = (at: Ground, over: Partial<LogFilter> = {}): LogFilter => ({
+export const logFilter = (at: TestAccount, over: Partial<LogFilter> = {}): LogFilter => ({
   accountId: at.accountId,
   workspaceId: at.workspace.id,
   accountWide: false,
@@ -103,7 +103,7 @@ const MOVES = [
 ] as const
 type Move = (typeof MOVES)[number]
 
-const createMoves = (store: Store, at: Ground) => {
+const createMoves = (store: Store, at: TestAccount) => {
   const ids: string[] = []
   let n = 0
   const to = (over = {}) => {
@@ -184,7 +184,7 @@ type Hop = { readonly reader: number; readonly limit: number }
 /** Of all accounts. */
 const ENDS: WholeLog = { types: ['email.sent', 'email.bounced', 'email.complained'] }
 
-const readers = async (store: Store, at: Ground): Promise<Reader[]> => [
+const readers = async (store: Store, at: TestAccount): Promise<Reader[]> => [
   await follower(store, null),
   ...(await Promise.all(FILTERS.map((over) => follower(store, logFilter(at, over))))),
   ...(await Promise.all(FILTERS.map((over) => poller(store, logFilter(at, over))))),
@@ -192,7 +192,7 @@ const readers = async (store: Store, at: Ground): Promise<Reader[]> => [
 ]
 
 /** Each reader has seen what the one who reads everything has seen, and nothing else. */
-const agree = async (t: Test, store: Store, at: Ground, all: readonly Reader[]): Promise<void> => {
+const agree = async (t: Test, store: Store, at: TestAccount, all: readonly Reader[]): Promise<void> => {
   for (const reader of all) while (await reader.step(50)) {}
   const everything = (all[0]?.seen ?? []).filter((row) => row.accountId === at.accountId)
   t.equal(new Set(everything.map((row) => row.id)).size, everything.length, 'ids are unique')
@@ -228,7 +228,7 @@ const interleaved = async (t: Test, store: Store): Promise<void> => {
         { minLength: 10, maxLength: 60 },
       ),
       async (script: readonly (Move | Hop)[]) => {
-        const at = await ground(store)
+        const at = await newAccount(store)
         const all = await readers(store, at)
         const move = createMoves(store, at)
         for (const one of script) {
@@ -246,7 +246,7 @@ const kinds = (rows: readonly LogRow[]): readonly [EventType, boolean][] =>
   rows.map((row) => [row.type, row.change])
 
 const changesAndNotes = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mail = await accepted(store, at)
   const [one] = mail.recipients
   const id = one?.id ?? ''
@@ -283,7 +283,7 @@ const changesAndNotes = async (t: Test, store: Store): Promise<void> => {
 }
 
 const firstEvents = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mail = await accepted(store, at, {
     recipients: [toOne('a@x.test'), toOne('b@x.test', { suppressed: true }), toOne('c@x.test')],
     tags: [{ name: 'kind', value: 'receipt' }],
@@ -334,9 +334,9 @@ const firstEvents = async (t: Test, store: Store): Promise<void> => {
 }
 
 const whose = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const other = await addWorkspace(store, at, 'log-other')
-  const stranger = await ground(store)
+  const stranger = await newAccount(store)
   await accepted(store, at)
   await accepted(store, other, { mode: 'test' })
   await accepted(store, stranger)
@@ -370,7 +370,7 @@ const whose = async (t: Test, store: Store): Promise<void> => {
 
 const retention = async (t: Test, open: OpenStore): Promise<void> => {
   const store = await open(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const began = (await store.logEnds()).newest
   await accepted(store, at)
   await store.addNotice({
@@ -411,7 +411,7 @@ export const logContract = async (t: Test, store: Store, open: OpenStore): Promi
   })
   await t.test('how far back it can be followed', (t) => retention(t, open))
   await t.test('a thousand records of one moment', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mails = Array.from({ length: 100 }, () =>
       mailFor(at, { recipients: Array.from({ length: 10 }, (_, i) => toOne(`r${i}@x.test`)) }),
     )

@@ -5,11 +5,11 @@ import { suppressionList } from '../../src/lifecycle/suppress.js'
 import type { LogFilter, LogRow } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { SuppressionRow } from '../../src/store/port/tenants/tenants.js'
-import { addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
+import { addWorkspace, HOUR, newAccount, type OpenStore, page, T0, type TestAccount } from './fixture.js'
 
 const KEEP = { bodiesMs: 100 * HOUR, emailsMs: 100 * HOUR, deadlines: false }
 
-const everything = (at: Ground, over: Partial<LogFilter> = {}): LogFilter => ({
+const everything = (at: TestAccount, over: Partial<LogFilter> = {}): LogFilter => ({
   accountId: at.accountId,
   workspaceId: null,
   accountWide: true,
@@ -24,13 +24,17 @@ const everything = (at: Ground, over: Partial<LogFilter> = {}): LogFilter => ({
 })
 
 /** Oldest first. */
-const told = async (store: Store, at: Ground, over: Partial<LogFilter> = {}): Promise<readonly LogRow[]> =>
+const told = async (
+  store: Store,
+  at: TestAccount,
+  over: Partial<LogFilter> = {},
+): Promise<readonly LogRow[]> =>
   [...(await store.log(everything(at, over), page({ limit: 100 }))).rows].reverse()
 
-const types = async (store: Store, at: Ground, over: Partial<LogFilter> = {}) =>
+const types = async (store: Store, at: TestAccount, over: Partial<LogFilter> = {}) =>
   (await told(store, at, over)).map(({ type }) => type)
 
-const listed = (at: Ground, email: string, over: Partial<SuppressionRow> = {}): SuppressionRow => ({
+const listed = (at: TestAccount, email: string, over: Partial<SuppressionRow> = {}): SuppressionRow => ({
   id: newId('sup', T0),
   accountId: at.accountId,
   workspaceId: at.workspace.id,
@@ -45,7 +49,7 @@ const listed = (at: Ground, email: string, over: Partial<SuppressionRow> = {}): 
 
 const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await t.test('added and removed, once each', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const row = await store.addSuppression(listed(at, 'ana@x.test'))
     await store.addSuppression(listed(at, 'ana@x.test'))
     t.equal(await store.removeSuppression(at.workspace.id, 'nobody@x.test'), null)
@@ -73,7 +77,7 @@ const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise
   })
 
   await t.test('of whom: the workspace, its tests, the account', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const bounce = { origin: 'bounce', sourceId: 'em_1', reason: 'unknown_user' } as const
     await store.addSuppression(listed(at, 'a@x.test', bounce))
     await store.addSuppression(
@@ -88,12 +92,12 @@ const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise
     const mine = { workspaceId: at.workspace.id, accountWide: false, mode: 'live' } as const
     t.match(await told(store, at, mine), [{ data: { email: 'a@x.test' } }])
     t.equal((await told(store, at, mine)).length, 1)
-    t.same(await told(store, await ground(store)), [])
+    t.same(await told(store, await newAccount(store)), [])
   })
 
   await t.test('an end that was set is told when it has come', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     await store.addSuppression(listed(at, 'brief@x.test', { expiresAt: T0 + HOUR }))
     await store.sweep(T0 + HOUR - 1, KEEP)
     t.same(await types(store, at), ['suppression.added'])
@@ -114,7 +118,7 @@ const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise
 
   await t.test('a complaint that outlives its workspace moves to the list of the account', async (t) => {
     const store = await open(t)
-    const other = await ground(store)
+    const other = await newAccount(store)
     const at = await addWorkspace(store, other, 'gone')
     await store.addSuppression(listed(at, 'c@x.test', { origin: 'complaint', sourceId: 'em_1' }))
     await store.addSuppression(listed(at, 'd@x.test'))
@@ -133,7 +137,7 @@ const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise
 const watchTests = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('an alarm, with its figures, once', async (t) => {
     const store = await open(t)
-    const at = await addWorkspace(store, await ground(store), 'shop', { onAlarm: 'hold' })
+    const at = await addWorkspace(store, await newAccount(store), 'shop', { onAlarm: 'hold' })
     const count = {
       workspaceId: at.workspace.id,
       span: T0,
@@ -162,7 +166,7 @@ const watchTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('an outage and its end', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const notice = (type: 'upstream.down' | 'upstream.up') =>
       ({
         type,
@@ -182,7 +186,7 @@ const watchTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('a change of a domain, and none for one that came too late', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const row = {
       id: newId('dom'),
       accountId: at.accountId,

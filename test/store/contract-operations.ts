@@ -19,23 +19,23 @@ import {
   accepted,
   addWorkspace,
   claimOne,
-  type Ground,
-  ground,
   HOUR,
   mailFor,
+  newAccount,
   type OpenStore,
   ofLease,
   page,
   scopeOf,
   statusOf,
   T0,
+  type TestAccount,
   timeline,
   toOne,
 } from './fixture.js'
 
 const REASON = 'the template was broken'
 
-const over = (at: Ground, part: Partial<QueueScope> = {}): QueueScope => ({
+const over = (at: TestAccount, part: Partial<QueueScope> = {}): QueueScope => ({
   accountId: at.accountId,
   workspaceId: null,
   poolId: null,
@@ -44,7 +44,7 @@ const over = (at: Ground, part: Partial<QueueScope> = {}): QueueScope => ({
   ...part,
 })
 
-const ways = ({ poolId }: Ground) => ({ poolId, routes: [] })
+const ways = ({ poolId }: TestAccount) => ({ poolId, routes: [] })
 
 const order = (action: QueueAction, scope: QueueScope, more: Partial<QueueOrder> = {}): QueueOrder => ({
   action,
@@ -64,7 +64,7 @@ const holdOf = (scope: QueueScope): HoldRow => ({
 })
 
 /** A live pool, so that nothing here is the sandbox. */
-const inPool = async (store: Store, at: Ground, name: string): Promise<Ground> => {
+const inPool = async (store: Store, at: TestAccount, name: string): Promise<TestAccount> => {
   const row: PoolRow = {
     id: newId('pool'),
     accountId: at.accountId,
@@ -82,10 +82,10 @@ const inPool = async (store: Store, at: Ground, name: string): Promise<Ground> =
 }
 
 const lastEvent = async (store: Store, emailId: string) => (await store.events(emailId, page())).rows[0]
-const claim = (store: Store, at: Ground, now = T0) => store.claim(at.poolId, 50, now + HOUR, now)
+const claim = (store: Store, at: TestAccount, now = T0) => store.claim(at.poolId, 50, now + HOUR, now)
 
 export const operationsContract = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
-  const home = async () => inPool(store, await ground(store), 'main')
+  const home = async () => inPool(store, await newAccount(store), 'main')
 
   await t.test('a hold rests what waits and what comes, until it is lifted', async (t) => {
     const at = await home()
@@ -372,7 +372,7 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
 
   await t.test('many, in steps; equal due times are no trap', async (t) => {
     const own = await open(t)
-    const at = await inPool(own, await ground(own), 'main')
+    const at = await inPool(own, await newAccount(own), 'main')
     const mails = Array.from({ length: 1_300 }, () => mailFor(at))
     await own.accept({ mails, idempotency: null, now: T0 })
     const scope = over(at, { poolId: at.poolId })
@@ -459,7 +459,7 @@ export const operationsContract = async (t: Test, store: Store, open: OpenStore)
     const stranger = await home()
     const none = await store.queueEntries(over(stranger), page({ countUpTo: 9 }))
     t.match(none, { rows: [], hasOlder: false, hasNewer: false, total: 0 })
-    const test = await ground(store)
+    const test = await newAccount(store)
     await accepted(store, test, { mode: 'test' })
     t.equal((await walk(over(test), 5)).length, 1)
     t.same(await walk({ ...over(test), liveOnly: true }, 5), [], 'what is for the sandbox is not live')

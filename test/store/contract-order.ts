@@ -16,13 +16,13 @@ import {
   accepted,
   addWorkspace,
   filterOf,
-  type Ground,
-  ground,
   HOUR,
   mailFor,
+  newAccount,
   type OpenStore,
   page,
   T0,
+  type TestAccount,
   timeline,
 } from './fixture.js'
 
@@ -94,12 +94,12 @@ const walk = async (
 /** Sends mails of these sizes one after the other; each has its id before `composing` is over. */
 const send = async (
   store: Store,
-  places: readonly Ground[],
+  places: readonly TestAccount[],
   sizes: readonly number[],
   composing: (size: number) => Promise<unknown>,
 ): Promise<void> => {
   for (const [i, size] of sizes.entries()) {
-    const mail: NewEmail = mailFor(places[i % places.length] as Ground, {
+    const mail: NewEmail = mailFor(places[i % places.length] as TestAccount, {
       mode: i % 5 === 4 ? 'test' : 'live',
       raw: Buffer.alloc(size, 'x'),
       createdAt: Date.now(),
@@ -113,7 +113,7 @@ const LARGE = [300 * KB, 10_000 * KB, 700 * KB, 2_000 * KB, 300 * KB]
 const SMALL = Array.from({ length: 40 }, (_, i) => (i % 4 === 3 ? 60 * KB : KB))
 
 const together = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const shop = await addWorkspace(store, at, 'shop')
   const filter = { ...filterOf(at), workspaceId: null } // four index ranges: two workspaces, two modes
   const pollers = await Promise.all([1, 7, 100].map((limit) => createPoller(store, filter, limit)))
@@ -165,7 +165,7 @@ const together = async (t: Test, store: Store): Promise<void> => {
 }
 
 const lists = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const ids = ['c', 'a', 'b'].map((letter) => letter.repeat(26))
   for (const id of ids) {
     const row = { accountId: at.accountId, workspaceId: at.workspace.id, origin: 'manual' as const }
@@ -187,7 +187,7 @@ const lists = async (t: Test, store: Store): Promise<void> => {
 /** Mails whose clocks were wrong, among others of now. */
 const strayTests = async (t: Test, open: OpenStore): Promise<void> => {
   const store = await open(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const now = Date.now()
   const make = (offset: number) => accepted(store, at, { createdAt: now + offset, scheduledAt: null })
   const first = await make(0)
@@ -240,7 +240,7 @@ export const orderContract = async (t: Test, store: Store, open: OpenStore): Pro
   await t.test('mails from the future and from the past', (t) => strayTests(t, open))
 
   await t.test('the ids decide nothing, in a timeline neither', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const late = newId('em', T0)
     const early = await accepted(store, at)
     await accepted(store, at, { id: late, scheduledAt: T0 + HOUR })

@@ -10,9 +10,9 @@ import {
   accepted,
   addWorkspace,
   claimOne,
-  ground,
   HOUR,
   mailFor,
+  newAccount,
   type OpenStore,
   ofLease,
   page,
@@ -25,7 +25,7 @@ import {
 
 const acceptTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('an accepted mail is there, whole, with a first event for each recipient', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, {
       recipients: [toOne('ana@example.com'), toOne('Bob@Example.com', { kind: 'bcc', suppressed: true })],
       bcc: ['Bob@Example.com'],
@@ -58,7 +58,7 @@ const acceptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a body may be a view into a larger buffer, and may be large', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const raw = Buffer.alloc(300_000, 'x').subarray(1000, 201_000)
     const mail = await accepted(store, at, { raw })
     t.equal((await store.body(mail.id))?.byteLength, 200_000)
@@ -69,7 +69,7 @@ const acceptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('what requires TLS is claimed as such', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await accepted(store, at, { requireTls: true })
     t.match(await claimOne(store, at, T0), { requireTls: true })
     await accepted(store, at)
@@ -77,7 +77,7 @@ const acceptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a batch is all or nothing', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const good = mailFor(at)
     const twin = mailFor(at, { id: good.id })
     await t.rejects(store.accept({ mails: [good, twin], idempotency: null, now: T0 }))
@@ -87,7 +87,7 @@ const acceptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('many at once: one failure harms nobody else', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const first = await accepted(store, at)
     const results = await Promise.allSettled(
       Array.from({ length: 50 }, (_, i) =>
@@ -105,7 +105,7 @@ const acceptTests = async (t: Test, store: Store): Promise<void> => {
 
 const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await t.test('a claim leases: once, with everything that sending needs', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, {
       recipients: [toOne('ana@example.com', { dsn: { notify: 'FAILURE', orcpt: null } })],
       envid: 'e1',
@@ -136,7 +136,7 @@ const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void>
   })
 
   await t.test('the oldest is first, and the limit holds', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mails = []
     for (const offset of [3, 1, 2]) mails.push(await accepted(store, at, { createdAt: T0 + offset }))
     const claimed = await store.claim(at.poolId, 2, T0 + HOUR, T0 + 10)
@@ -148,7 +148,7 @@ const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void>
   })
 
   await t.test('workspaces take turns', async (t) => {
-    const noisy = await ground(store)
+    const noisy = await newAccount(store)
     const quiet = await addWorkspace(store, noisy, 'quiet')
     await store.accept({
       mails: Array.from({ length: 30 }, (_, i) => mailFor(noisy, { createdAt: T0 + i })),
@@ -169,7 +169,7 @@ const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void>
 
   await t.test('what is not due yet waits', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     t.equal(await store.nextDue(), null)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
@@ -181,7 +181,7 @@ const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void>
   })
 
   await t.test('onDue wakes', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const woken = new Promise<void>((resolve) => {
       const stop = store.onDue(() => {
         stop()
@@ -196,7 +196,7 @@ const claimTests = async (t: Test, store: Store, open: OpenStore): Promise<void>
 
 const leaseTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('an attempt is journaled by the lease holder only', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await accepted(store, at)
     const { recipientId, leaseGen } = await claimOne(store, at, T0)
     const mark = { recipientId, leaseGen, attempt: 1, upstreamId: 'up_1', at: T0 }
@@ -205,7 +205,7 @@ const leaseTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a released lease is void and the mail is due again, without a trace', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const old = await claimOne(store, at, T0)
     await store.release([old], T0 + 5)
@@ -220,7 +220,7 @@ const leaseTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('an unused lease runs out, a journaled one does not', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await accepted(store, at)
     const first = await claimOne(store, at, T0)
     t.same(await store.claim(at.poolId, 1, T0 + 3 * HOUR, T0 + HOUR - 1), [])
@@ -232,7 +232,7 @@ const leaseTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('hot mail, where the adapter has it, is leased once and can be settled', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const got: string[] = []
     const stop = store.onLeased((claimed) => got.push(...claimed.map((one) => one.recipientId)))
     const mails = await Promise.all(Array.from({ length: 20 }, () => accepted(store, at)))
@@ -249,7 +249,7 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
   const later = { scheduledAt: T0 + HOUR }
 
   await t.test('a scheduled mail is queued when its time comes', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, { ...later, recipients: [toOne('a@x.test'), toOne('b@x.test')] })
     t.equal(await statusOf(store, at, mail.id), 'scheduled')
     t.same(await store.claim(at.poolId, 10, T0 + 2 * HOUR, T0), [])
@@ -262,7 +262,7 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('it can be moved and cancelled until then', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, later)
     t.equal(await store.reschedule(scopeOf(at), mail.id, T0 + 3 * HOUR, T0 + 1), 'done')
     t.equal((await store.email(scopeOf(at), mail.id))?.scheduledAt, T0 + 3 * HOUR)
@@ -282,7 +282,7 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('who is suppressed while the mail waits is not written to any more', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const listed = (list: string, email: string, expiresAt: number | null = null) =>
       store.addSuppression({
         id: newId('sup'),
@@ -327,7 +327,7 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('of a cancel and the dispatcher exactly one wins', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     for (let i = 0; i < 10; i++) {
       const mail = await accepted(store, at, later)
       const [claimed, canceled] = await Promise.all([

@@ -8,8 +8,8 @@ import {
   accepted,
   addWorkspace,
   claimOne,
-  ground,
   HOUR,
+  newAccount,
   type OpenStore,
   ofLease,
   report,
@@ -31,7 +31,7 @@ export const reportsContract = async (t: Test, open: OpenStore): Promise<void> =
 
   await t.test('kept with its event, once, for its mail alone', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const [mail, other] = [await accepted(store, at), await accepted(store, at)]
     await store.settle([told(mail, 'one', 'as it came'), told(mail, 'one', 'again')])
     t.equal(textOf(await store.report(mail.id, 'one')), 'as it came')
@@ -50,7 +50,7 @@ export const reportsContract = async (t: Test, open: OpenStore): Promise<void> =
 
   await t.test('it goes after its time, with its mail, and with its workspace', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
     const [mail, erased] = [await accepted(store, at), await accepted(store, shop)]
     await store.settle([told(mail, 'one'), told(erased, 'two')])

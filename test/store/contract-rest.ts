@@ -5,7 +5,16 @@ import { newId } from '../../src/base/id.js'
 import type { Claimed } from '../../src/lifecycle/facts.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { PoolRow, UpstreamRow } from '../../src/store/port/tenants/tenants.js'
-import { accepted, addWorkspace, type Ground, ground, HOUR, type OpenStore, ofLease, T0 } from './fixture.js'
+import {
+  accepted,
+  addWorkspace,
+  HOUR,
+  newAccount,
+  type OpenStore,
+  ofLease,
+  T0,
+  type TestAccount,
+} from './fixture.js'
 
 const member = (state: UpstreamRow['state']): UpstreamRow => ({
   ...{
@@ -21,7 +30,7 @@ const member = (state: UpstreamRow['state']): UpstreamRow => ({
   ...{ messagesPerConnection: 1, rate: null, state },
 })
 
-const poolOf = (at: Ground, state: UpstreamRow['state'], now: number, id: string): PoolRow => ({
+const poolOf = (at: TestAccount, state: UpstreamRow['state'], now: number, id: string): PoolRow => ({
   ...{
     id,
     accountId: at.accountId,
@@ -35,7 +44,7 @@ const poolOf = (at: Ground, state: UpstreamRow['state'], now: number, id: string
 
 /** A workspace with a pool of its own that has one upstream. */
 const begin = async (store: Store) => {
-  const at = { ...(await ground(store)), poolId: newId('pool') }
+  const at = { ...(await newAccount(store)), poolId: newId('pool') }
   const pool = (state: UpstreamRow['state'], now: number) => poolOf(at, state, now, at.poolId)
   await store.createPool(pool('active', T0))
   const scope = {

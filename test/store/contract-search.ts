@@ -12,13 +12,13 @@ import {
   addWorkspace,
   claimOne,
   filterOf,
-  type Ground,
-  ground,
   HOUR,
+  newAccount,
   type OpenStore,
   ofLease,
   page,
   T0,
+  type TestAccount,
   toOne,
 } from './fixture.js'
 
@@ -28,7 +28,7 @@ const TIMES = {
   time: (text: string) => Date.parse(text),
 }
 
-export const searchFor = (at: Ground, q: string, over: Partial<SearchFilter> = {}): SearchFilter => {
+export const searchFor = (at: TestAccount, q: string, over: Partial<SearchFilter> = {}): SearchFilter => {
   const parsed = parseQuery(q, TIMES)
   if ('mistake' in parsed) throw new Error(parsed.mistake.message)
   return { ...filterOf(at), subjects: true, query: parsed.query, ...over }
@@ -42,7 +42,7 @@ const found = async (store: Store, filter: SearchFilter): Promise<readonly strin
   (await store.searchEmails(filter, page({ limit: 100 }))).rows.map(({ subject }) => subject)
 
 const termsContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const put = (subject: string, over: Partial<NewEmail> = {}) => accepted(store, at, { subject, ...over })
   await put('Your receipt 4711', { tags: [{ name: 'kind', value: 'Receipt' }] })
   await put('Größe wählen: Straße', {
@@ -132,9 +132,9 @@ const termsContract = async (t: Test, store: Store): Promise<void> => {
 }
 
 const unknownContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   await accepted(store, at, { tags: [{ name: 'kind', value: 'Receipt' }], submittedBy: 'key_gone' })
-  const other = await ground(store)
+  const other = await newAccount(store)
   await accepted(store, other, { tags: [{ name: 'theirs', value: 'x' }] })
   await index(store)
   const cases: readonly (readonly [string, readonly string[]])[] = [
@@ -157,9 +157,9 @@ const unknownContract = async (t: Test, store: Store): Promise<void> => {
 }
 
 const scopeContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const other = await addWorkspace(store, at, 'other')
-  const stranger = await ground(store)
+  const stranger = await newAccount(store)
   for (const one of [at, other, stranger])
     await accepted(store, one, { subject: `secret of ${one.workspace.slug}` })
   await index(store)
@@ -172,7 +172,7 @@ const scopeContract = async (t: Test, store: Store): Promise<void> => {
 }
 
 const stateContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   await accepted(store, at, { subject: 'bounces' })
   const claimed = await claimOne(store, at, T0 + 1)
   await store.settle([ofLease(claimed, { seen: 'rejected', reason: 'mailbox_full' })])
@@ -211,7 +211,7 @@ const walk = async (store: Store, filter: SearchFilter, limit: number): Promise<
 }
 
 const pagesContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   for (let i = 0; i < 23; i++) await accepted(store, at, { subject: `${i % 2 === 0 ? 'even' : 'odd'} n${i}` })
   await index(store)
   const odd = Array.from({ length: 11 }, (_, i) => `odd n${21 - 2 * i}`)
@@ -235,7 +235,7 @@ const pagesContract = async (t: Test, store: Store): Promise<void> => {
 
 /** Whoever polls sees each mail once, however late it comes into the index. */
 const pollContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   const seen: string[] = []
   const start = await store.searchEmails(searchFor(at, 'poll'), page())
   let anchor = start.newer
@@ -261,7 +261,7 @@ const pollContract = async (t: Test, store: Store): Promise<void> => {
 
 const placeContract = async (t: Test, open: OpenStore): Promise<void> => {
   const store = await open(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   t.equal(await store.notIndexedSince(), null)
   await accepted(store, at, { subject: 'early', createdAt: T0 })
   await accepted(store, at, { subject: 'late', createdAt: T0 + 5 })
@@ -277,7 +277,7 @@ const placeContract = async (t: Test, open: OpenStore): Promise<void> => {
 }
 
 const movedContract = async (t: Test, store: Store): Promise<void> => {
-  const at = await ground(store)
+  const at = await newAccount(store)
   await accepted(store, at, { subject: 'moves', scheduledAt: T0 + HOUR })
   const relay = (await store.allPools()).find(
     (pool) => pool.accountId === at.accountId && pool.kind === 'relay',

@@ -9,38 +9,38 @@ import {
   accepted,
   addWorkspace,
   claimOne,
-  type Ground,
-  ground,
   HOUR,
   mailFor,
+  newAccount,
   ofLease,
   outcome,
   page,
   report,
   T0,
+  type TestAccount,
   toOne,
 } from './fixture.js'
 
 const NO = { code: 550, enhanced: '5.1.1', text: 'no such user' }
 const FAR = T0 + 1000 * HOUR
 
-const told = async (store: Store): Promise<Ground> =>
-  addWorkspace(store, await ground(store), 'told', { senderDsn: true })
+const told = async (store: Store): Promise<TestAccount> =>
+  addWorkspace(store, await newAccount(store), 'told', { senderDsn: true })
 
 const owedTo = async (store: Store, mail: NewEmail): Promise<readonly PendingDsn[]> =>
   (await store.pendingDsns(FAR, 1000)).filter(({ emailId }) => emailId === mail.id)
 
-const fromSmtp = (store: Store, at: Ground, over: Partial<NewEmail> = {}): Promise<NewEmail> =>
+const fromSmtp = (store: Store, at: TestAccount, over: Partial<NewEmail> = {}): Promise<NewEmail> =>
   accepted(store, at, { source: 'smtp', mailFrom: 'app@acme.test', ...over })
 
-const paying = (at: Ground, { emailId, action, recipients }: PendingDsn) => {
+const paying = (at: TestAccount, { emailId, action, recipients }: PendingDsn) => {
   const mail = mailFor(at, { source: 'system', mailFrom: '', recipients: [toOne('app@acme.test')] })
   const dsn = { emailId, action, recipientIds: recipients.map(({ recipientId }) => recipientId) }
   return { mails: [mail], idempotency: null, dsn, now: T0 + HOUR }
 }
 
 /** The only recipient of a fresh mail, refused, or whatever `over` says of its attempt. */
-const after = async (store: Store, at: Ground, mail: Partial<NewEmail>, over: Partial<Outcome>) => {
+const after = async (store: Store, at: TestAccount, mail: Partial<NewEmail>, over: Partial<Outcome>) => {
   const sent = await fromSmtp(store, at, mail)
   await store.settle([ofLease(await claimOne(store, at, T0), over)])
   return owedTo(store, sent)
@@ -80,7 +80,7 @@ const noted = async (t: Test, store: Store): Promise<void> => {
   await t.test(
     'nothing is owed without the option, for the API, for the null sender, against NOTIFY',
     async (t) => {
-      const silent = await ground(store)
+      const silent = await newAccount(store)
       t.same(await after(store, silent, {}, refused), [])
       const at = await told(store)
       t.same(await after(store, at, { mailFrom: null }, refused), [])

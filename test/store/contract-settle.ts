@@ -10,8 +10,8 @@ import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   claimOne,
-  ground,
   HOUR,
+  newAccount,
   type OpenStore,
   ofLease,
   outcome,
@@ -29,7 +29,7 @@ const NO = { code: 550, enhanced: '5.1.1', text: 'no such user' }
 
 const attemptTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('an accepted attempt makes the mail sent and ends the lease', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     const told = new Promise<readonly Settled[]>((resolve) => store.onSettled(resolve))
@@ -67,7 +67,7 @@ const attemptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('postponed comes back, counts attempts, and can succeed', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     for (const attempt of [1, 2]) {
       const claimed = await claimOne(store, at, T0 + attempt)
@@ -81,7 +81,7 @@ const attemptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('rejected is bounced, with its reason', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at, { recipients: [toOne('a@x.test'), toOne('b@x.test')] })
     const [first, second] = await store.claim(at.poolId, 2, T0 + HOUR, T0)
     if (first === undefined || second === undefined) throw new Error('expected two')
@@ -95,7 +95,7 @@ const attemptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('settling the same attempt again changes and records nothing', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     const done = ofLease(claimed)
@@ -112,7 +112,7 @@ const attemptTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a stale lease is recorded and not applied', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const old = await claimOne(store, at, T0)
     await store.release([old], T0)
@@ -131,7 +131,7 @@ const attemptTests = async (t: Test, store: Store): Promise<void> => {
 const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void> => {
   await t.test('a report that overtakes our own 250 stands, and the lease still ends', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: T0 }])
@@ -143,7 +143,7 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
   })
 
   await t.test('a report that overtakes our lost connection leaves nothing held', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: T0 }])
@@ -155,7 +155,7 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
   })
 
   await t.test('the same report twice is one event', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.settle([ofLease(claimed)])
@@ -166,7 +166,7 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
   })
 
   await t.test('an untrusted report is an event and nothing more', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.settle([ofLease(claimed)])
@@ -177,7 +177,7 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
   })
 
   await t.test('a report that ends a waiting recipient takes it out of the queue', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.settle([ofLease(claimed, { seen: 'postponed', retryAt: T0 + 5 })])
@@ -191,7 +191,7 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
   })
 
   await t.test('a delayed mail rests, and expires when nobody reports its end', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.settle([ofLease(claimed)])
@@ -209,7 +209,7 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
   })
 
   await t.test('a delayed mail that is then delivered never expires', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.settle([ofLease(claimed)])
@@ -220,7 +220,7 @@ const reportTests = async (t: Test, store: Store, open: OpenStore): Promise<void
   })
 
   await t.test('updated_at moves only on a change', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.settle([ofLease(claimed)])
@@ -262,7 +262,7 @@ const seenIn = (
 
 const orderTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('one attempt and all that is reported of it end alike in any order', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const endOf = async (
       past: boolean,
       end: Observation,
@@ -309,7 +309,7 @@ const orderTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('what others hold stays deferred through our own 250, whichever comes first', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     for (const first of [true, false]) {
       const mail = await accepted(store, at)
       const claimed = await claimOne(store, at, T0)
@@ -325,7 +325,7 @@ const orderTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('a remark is an event of its own name, and moves nothing', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     await store.settle([ofLease(claimed)])

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { observed } from '../../src/lifecycle/observed.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { SoftLimits } from '../../src/store/port/watch/soft-bounces.js'
-import { type Ground, ground, HOUR, mailFor, T0, toOne } from './fixture.js'
+import { HOUR, mailFor, newAccount, T0, type TestAccount, toOne } from './fixture.js'
 
 const DAY = 24 * HOUR
 const ANA = 'Ana@y.test'
@@ -11,7 +11,7 @@ const ANA = 'Ana@y.test'
 /** One mail to her, sent then; how it ended. */
 const sent = async (
   store: Store,
-  at: Ground,
+  at: TestAccount,
   when: number,
   seen: 'accepted' | 'rejected',
   reason = 'mailbox_full',
@@ -29,13 +29,13 @@ const sent = async (
   )
 }
 
-const begun = async (store: Store, suppressSoft: SoftLimits): Promise<Ground> => {
-  const at = await ground(store)
+const begun = async (store: Store, suppressSoft: SoftLimits): Promise<TestAccount> => {
+  const at = await newAccount(store)
   await store.updateWorkspace(at.workspace.id, { suppressSoft })
   return at
 }
 
-const row = (store: Store, at: Ground) => store.suppression(at.workspace.id, 'ana@y.test')
+const row = (store: Store, at: TestAccount) => store.suppression(at.workspace.id, 'ana@y.test')
 
 export const softBouncesContract = async (t: Test, store: Store): Promise<void> => {
   await t.test('so many of one kind, over so many days', async (t) => {
@@ -64,7 +64,7 @@ export const softBouncesContract = async (t: Test, store: Store): Promise<void> 
   })
 
   await t.test('off unless somebody says so', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     for (const day of [0, 20, 40]) await sent(store, at, T0 + day * DAY, 'rejected')
     t.equal(await row(store, at), null)
   })

@@ -12,9 +12,9 @@ import {
   TAG_SEPARATOR,
 } from '../../src/store/port/statistics.js'
 import type { Store } from '../../src/store/port/store.js'
-import { addWorkspace, type Ground, ground, HOUR, type OpenStore, T0 } from './fixture.js'
+import { addWorkspace, HOUR, newAccount, type OpenStore, T0, type TestAccount } from './fixture.js'
 
-const row = (at: Ground, over: Partial<StatisticsRow> = {}): StatisticsRow => ({
+const row = (at: TestAccount, over: Partial<StatisticsRow> = {}): StatisticsRow => ({
   span: 60,
   at: T0,
   workspaceId: at.workspace.id,
@@ -25,7 +25,7 @@ const row = (at: Ground, over: Partial<StatisticsRow> = {}): StatisticsRow => ({
   ...over,
 })
 
-const query = (at: Ground, over: Partial<StatisticsQuery> = {}): StatisticsQuery => ({
+const query = (at: TestAccount, over: Partial<StatisticsQuery> = {}): StatisticsQuery => ({
   accountId: at.accountId,
   workspaceId: null,
   mode: 'live',
@@ -58,7 +58,7 @@ const put = async (store: Store, to: string, rows: readonly StatisticsRow[]): Pr
 const onceContract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('rows and place together, and only from the place where it stands', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     t.equal(await store.statisticsPlace(), null)
     t.equal(await store.addStatistics('1', '2', [row(at)]), false, 'another place')
     t.equal(await store.addStatistics(null, '5', [row(at, { counts: [0, 2, 7, 1] })]), true)
@@ -70,7 +70,7 @@ const onceContract = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('a verb that fails leaves neither rows nor place', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const wrong = row({ ...at, workspace: { ...at.workspace, id: newId('ws') } })
     await t.rejects(store.addStatistics(null, '1', [row(at), wrong]))
     t.equal(await store.statisticsPlace(), null)
@@ -81,8 +81,8 @@ const onceContract = async (t: Test, open: OpenStore): Promise<void> => {
 const scopeContract = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('account, workspace, mode, dimension and tag name are kept apart', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
-    const other = await ground(store)
+    const at = await newAccount(store)
+    const other = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
     const tag = (value: string): Partial<StatisticsRow> => ({ dimension: 'tag', value })
     await put(store, '1', [
@@ -110,7 +110,7 @@ const scopeContract = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('a long answer comes in pages, each row once, in order of time', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
     const rows = [at, shop].flatMap((of) =>
       Array.from({ length: 700 }, (_, i) => row(of, { dimension: 'recipient_domain', value: `d${i}.test` })),
@@ -138,7 +138,7 @@ const roomContract = async (t: Test, open: OpenStore): Promise<void> => {
     'the busiest domains of an hour stay, the rest is added up, in rows of all spans',
     async (t) => {
       const store = await open(t)
-      const at = await ground(store)
+      const at = await newAccount(store)
       const put40 = async (n: number): Promise<void> => {
         const rows = SPANS.filter((span) => span !== 1).flatMap((span) =>
           Array.from({ length: 40 }, (_, i) => {
@@ -170,7 +170,7 @@ const roomContract = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('one name of a tag does not crowd out the others', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const tag = (name: string, i: number, n: number): StatisticsRow =>
       row(at, { dimension: 'tag', value: `${name}${TAG_SEPARATOR}${i}`, counts: [0, n] })
     await put(store, '1', [
@@ -192,9 +192,9 @@ export const statisticsContract = async (t: Test, open: OpenStore): Promise<void
 
   await t.test('of a workspace that is deleted, domains and tags go, and numbers stay', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
-    const rows = (of: Ground): StatisticsRow[] =>
+    const rows = (of: TestAccount): StatisticsRow[] =>
       Array.from({ length: 400 }, (_, i) => T0 + i * HOUR).flatMap((time) => [
         row(of, { at: time }),
         row(of, { at: time, dimension: 'recipient_domain', value: 'smith.test' }),
@@ -203,7 +203,7 @@ export const statisticsContract = async (t: Test, open: OpenStore): Promise<void
     await put(store, '1', [...rows(at), ...rows(shop)])
     await store.deleteWorkspace(at.accountId, shop.workspace.id, 'left us', T0)
     await store.sweep(T0, { bodiesMs: HOUR, emailsMs: HOUR })
-    const count = async (of: Ground, over: Partial<StatisticsQuery>) =>
+    const count = async (of: TestAccount, over: Partial<StatisticsQuery>) =>
       (await all(store, query(at, { to: T0 + 400 * HOUR, workspaceId: of.workspace.id, ...over }))).length
     t.equal(await count(shop, {}), 400)
     t.equal(await count(shop, { dimension: 'recipient_domain' }), 0)
@@ -213,7 +213,7 @@ export const statisticsContract = async (t: Test, open: OpenStore): Promise<void
 
   await t.test('rows go when their span has been kept for its time', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const keep = { bodiesMs: HOUR, emailsMs: HOUR }
     await put(
       store,

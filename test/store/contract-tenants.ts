@@ -17,15 +17,15 @@ import {
   accepted,
   addWorkspace,
   claimOne,
-  type Ground,
-  ground,
+  newAccount,
   type OpenStore,
   ofLease,
   page,
   T0,
+  type TestAccount,
 } from './fixture.js'
 
-const keyFor = (at: Ground, over: Partial<KeyRow> = {}): KeyRow => ({
+const keyFor = (at: TestAccount, over: Partial<KeyRow> = {}): KeyRow => ({
   id: newId('key'),
   accountId: at.accountId,
   name: 'ci',
@@ -42,7 +42,7 @@ const keyFor = (at: Ground, over: Partial<KeyRow> = {}): KeyRow => ({
   ...over,
 })
 
-export const credentialFor = (at: Ground, over: Partial<CredentialRow> = {}): CredentialRow => ({
+export const credentialFor = (at: TestAccount, over: Partial<CredentialRow> = {}): CredentialRow => ({
   id: newId('cred'),
   accountId: at.accountId,
   workspaceId: at.workspace.id,
@@ -76,7 +76,7 @@ const upstream: UpstreamRow = {
   state: 'active',
 }
 
-export const poolFor = (at: Ground, over: Partial<PoolRow> = {}): PoolRow => ({
+export const poolFor = (at: TestAccount, over: Partial<PoolRow> = {}): PoolRow => ({
   id: newId('pool'),
   accountId: at.accountId,
   name: 'main',
@@ -92,7 +92,7 @@ export const poolFor = (at: Ground, over: Partial<PoolRow> = {}): PoolRow => ({
 
 const whoTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('accounts and workspaces', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     t.match(await store.account(at.accountId), { id: at.accountId, name: 'test' })
     t.ok((await store.accounts()).some((account) => account.id === at.accountId))
     t.equal(await store.account('acct_x'), null)
@@ -111,7 +111,7 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('keys: found by lookup, gone at once when revoked', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const key = keyFor(at)
     await store.createKey(key)
     const found = await store.keyByLookup(key.lookup)
@@ -132,7 +132,7 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('credentials: by name, by range', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
     const one = credentialFor(at)
     t.equal(await store.createCredential(one), 'done')
@@ -162,7 +162,7 @@ const whoTests = async (t: Test, store: Store): Promise<void> => {
 
 const poolTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('a pool of a workspace alone, and whom it follows', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const workspace = { ...at.workspace, id: newId('ws'), slug: 'shop', isDefault: false }
     const make = (over: object, name: string) => {
       const own = poolFor(at, { name, upstreams: [] })
@@ -199,7 +199,7 @@ const poolTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('pools: by id or name, changed, deleted when nobody needs them', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const pool = poolFor(at)
     t.equal(await store.createPool(pool), 'done')
     t.equal(await store.createPool(poolFor(at)), 'not_unique')
@@ -247,7 +247,7 @@ const poolTests = async (t: Test, store: Store): Promise<void> => {
 
 const suppressionTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('suppressions: one per address, found by id and address, expiring', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const ws = at.workspace.id
     const row = (over: Partial<SuppressionRow>): SuppressionRow => ({
       id: newId('sup'),
@@ -326,7 +326,7 @@ export const tenantsContract = async (t: Test, store: Store, open: OpenStore): P
   })
 
   await t.test('touch is gathered and kept', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const key = keyFor(at)
     await store.createKey(key)
     for (let i = 0; i < 1000; i++) store.touch('key', key.id, T0 + i, `192.0.2.${i % 7}`)

@@ -8,39 +8,39 @@ import { eventually } from '../parts/eventually.js'
 import {
   accepted,
   claimOne,
-  type Ground,
-  ground,
   HOUR,
+  newAccount,
   type OpenStore,
   ofLease,
   report,
   scopeOf,
   T0,
+  type TestAccount,
 } from './fixture.js'
 
 const DAY = 24 * HOUR
 const LONGEST = 8 * HOUR
 
-const dueOf = async (store: Store, at: Ground, mail: NewEmail): Promise<number | null | undefined> =>
+const dueOf = async (store: Store, at: TestAccount, mail: NewEmail): Promise<number | null | undefined> =>
   (await store.email(scopeOf(at), mail.id))?.recipients[0]?.dueAt
 
 const waits = (retryAt: number) => ({ seen: 'postponed', at: T0, retryAt }) as const
 
 /** A mail deferred until `retryAt`. */
-const deferred = async (store: Store, at: Ground, retryAt: number): Promise<NewEmail> => {
+const deferred = async (store: Store, at: TestAccount, retryAt: number): Promise<NewEmail> => {
   const mail = await accepted(store, at)
   await store.settle([ofLease(await claimOne(store, at, T0), waits(retryAt))])
   return mail
 }
 
-const claim = (store: Store, at: Ground, now: number): Promise<readonly Claimed[]> =>
+const claim = (store: Store, at: TestAccount, now: number): Promise<readonly Claimed[]> =>
   store.claim(at.poolId, 10, now + HOUR, now)
 
 export const timesContract = async (t: Test, open: OpenStore): Promise<void> => {
   for (const by of [HOUR, -HOUR, 2 * DAY, -2 * DAY]) {
     await t.test(`a step by ${by / HOUR} h moves what waits, and no appointment`, async (t) => {
       const store = await open(t)
-      const at = await ground(store)
+      const at = await newAccount(store)
       const mail = await deferred(store, at, T0 + 60_000)
       const scheduledAt = T0 + 20 * DAY
       const later = await accepted(store, at, { scheduledAt })
@@ -54,7 +54,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
 
   await t.test('and then back again: nothing has changed', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await deferred(store, at, T0 + 60_000)
     await store.adjustTimes(T0 + 2 * DAY, 2 * DAY, LONGEST)
     await store.adjustTimes(T0, -2 * DAY, LONGEST)
@@ -68,7 +68,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
 
   await t.test('held mail, leases and deadlines move too', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await deferred(store, at, T0 + 60_000)
     const { accountId, workspace } = at
     const scope = { accountId, workspaceId: workspace.id, poolId: null, domain: null, emailId: mail.id }
@@ -94,7 +94,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
 
   await t.test('a lease that was written by the new clock runs out by it', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     await claimOne(store, at, T0)
     await store.adjustTimes(T0 + 1_000, 2 * DAY, LONGEST)
@@ -103,7 +103,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
 
   await t.test('what it only brings nearer counts and wakes, too', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     await deferred(store, at, T0 + DAY)
     const mail = await deferred(store, at, T0 + DAY)
     let woken = 0
@@ -118,7 +118,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
 
   await t.test('deadlines can be left alone', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const mail = await accepted(store, at)
     await store.settle([ofLease(await claimOne(store, at, T0))])
     await store.settle([report(mail.recipients[0]?.id ?? '', { seen: 'dsn-delayed', deadline: T0 + HOUR })])
@@ -129,7 +129,7 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
 
   await t.test('at a start nothing waits longer than it was told to', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const soon = await deferred(store, at, T0 + 60_000)
     t.equal(await store.adjustTimes(T0, 0, LONGEST), 0, 'a clock that is right moves nothing')
     const far = await deferred(store, at, T0 + DAY)

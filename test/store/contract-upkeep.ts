@@ -7,8 +7,8 @@ import {
   addWorkspace,
   claimOne,
   filterOf,
-  ground,
   HOUR,
+  newAccount,
   type OpenStore,
   ofLease,
   page,
@@ -48,14 +48,14 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
 
   await t.test('only a pool that is ready is handed its mail', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     t.doesNotThrow(() => store.ready([at.poolId]))
     t.equal(typeof store.load().commitSeconds.sum, 'number')
   })
 
   await t.test('recover leaves the leases of the living alone', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     await accepted(store, at)
     const claimed = await claimOne(store, at, T0)
     t.same(await store.recover('earlier', T0), { released: 0, ambiguous: 0 })
@@ -64,7 +64,7 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
 
   await t.test('bodies go first, emails later, and what is under way never', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const old = await accepted(store, at, { tags: [{ name: 'a', value: 'b' }] })
     await store.settle([ofLease(await claimOne(store, at, T0))])
     const waiting = await accepted(store, at)
@@ -89,7 +89,7 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
 
   await t.test('a mail whose body is gone never shows, nor takes, the body of a later one', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const keep = { bodiesMs: 24 * HOUR, emailsMs: 48 * HOUR }
     const old = await accepted(store, at)
     await store.settle([ofLease(await claimOne(store, at, T0))])
@@ -109,7 +109,7 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
 
   await t.test('depth counts due, waiting and leased, by pool and workspace', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const shop = await addWorkspace(store, at, 'shop')
     t.same(await store.depth(), [])
     const past = Date.now() - HOUR

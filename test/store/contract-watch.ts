@@ -5,9 +5,18 @@ import type { Store } from '../../src/store/port/store.js'
 import type { WorkspaceRow } from '../../src/store/port/tenants/tenants.js'
 import { ALARM_CALM_MS, ALARM_SPAN_MS } from '../../src/store/port/watch/alarms.js'
 import type { AlarmCount } from '../../src/store/port/watch/watch.js'
-import { accepted, addWorkspace, type Ground, ground, HOUR, type OpenStore, page, T0 } from './fixture.js'
+import {
+  accepted,
+  addWorkspace,
+  HOUR,
+  newAccount,
+  type OpenStore,
+  page,
+  T0,
+  type TestAccount,
+} from './fixture.js'
 
-const counted = (at: Ground, over: Partial<AlarmCount>): AlarmCount => ({
+const counted = (at: TestAccount, over: Partial<AlarmCount>): AlarmCount => ({
   workspaceId: at.workspace.id,
   span: T0,
   tried: 0,
@@ -17,7 +26,7 @@ const counted = (at: Ground, over: Partial<AlarmCount>): AlarmCount => ({
   ...over,
 })
 
-const alarmedOf = async (store: Store, at: Ground) =>
+const alarmedOf = async (store: Store, at: TestAccount) =>
   (await store.workspace(at.accountId, at.workspace.id))?.alarmed
 
 /** Folds one batch after another, each from where the last one ended. */
@@ -30,7 +39,7 @@ const folder = (store: Store) => {
 const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('each crossing is one turn, and the same counts twice are none', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     t.equal(await store.alarmMark(), null)
     t.same(await alarmedOf(store, at), {})
     const first = { from: null, to: 'a', counts: [counted(at, { tried: 100, hardBounces: 4 })], now: T0 + 1 }
@@ -59,7 +68,7 @@ const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('over after an hour below the limit, and a new one after that', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const fold = folder(store)
     t.equal((await fold([counted(at, { tried: 100, deferrals: 60 })], T0)).length, 1)
     const last = T0 + HOUR - 1
@@ -81,7 +90,7 @@ const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('a clock that was put back delays no end for longer than an hour', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const fold = folder(store)
     const ahead = T0 + 48 * HOUR
     t.equal((await fold([counted(at, { span: ahead, tried: 100, deferrals: 60 })], ahead)).length, 1)
@@ -92,7 +101,7 @@ const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('windows: an hour for two of them, a day for complaints', async (t) => {
     const store = await open(t)
-    const at = await ground(store)
+    const at = await newAccount(store)
     const fold = folder(store)
     const old = { tried: 1_000, hardBounces: 60, complaints: 4 }
     t.match(await fold([counted(at, { ...old, span: T0 - 2 * HOUR })], T0), [])
@@ -109,7 +118,7 @@ const crossingTests = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('limits of its own, and none', async (t) => {
     const store = await open(t)
-    const other = await ground(store)
+    const other = await newAccount(store)
     const at = await addWorkspace(store, other, 'strict', {
       alarms: { hard_bounces: { rate: 0.5, atLeast: 2 }, complaints: 'off' },
     })
@@ -129,7 +138,7 @@ const holdTests = async (t: Test, open: OpenStore): Promise<void> => {
     'held in the same commit; released by a person, and not held again for the same alarm',
     async (t) => {
       const store = await open(t)
-      const other = await ground(store)
+      const other = await newAccount(store)
       const at = await addWorkspace(store, other, 'held', { onAlarm: 'hold' })
       const fold = folder(store)
       const mail = await accepted(store, at)
@@ -165,14 +174,14 @@ const holdTests = async (t: Test, open: OpenStore): Promise<void> => {
 
 const otherTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('a workspace that was deleted is judged no more', async (t) => {
-    const at = await addWorkspace(store, await ground(store), 'gone', { onAlarm: 'hold' })
+    const at = await addWorkspace(store, await newAccount(store), 'gone', { onAlarm: 'hold' })
     await store.deleteWorkspace(at.accountId, at.workspace.id, 'x', T0)
     t.same(await folder(store)([counted(at, { tried: 9, complaints: 9 })], T0), [])
     t.same(await store.holds(at.accountId), [])
   })
 
   await t.test('settings are kept as they were given, and alarms are nothing that one can set', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const alarms: WorkspaceRow['alarms'] = { complaints: { rate: 0.01, atLeast: 3 }, deferrals: 'off' }
     await store.updateWorkspace(at.workspace.id, { alarms, onAlarm: 'hold' })
     t.match(await store.workspace(at.accountId, at.workspace.id), { alarms, onAlarm: 'hold', alarmed: {} })

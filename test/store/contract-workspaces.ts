@@ -5,22 +5,22 @@ import type { Store } from '../../src/store/port/store.js'
 import {
   accepted,
   addWorkspace,
-  type Ground,
-  ground,
   HOUR,
+  newAccount,
   type OpenStore,
   ofLease,
   page,
   scopeOf,
   T0,
+  type TestAccount,
   timeline,
 } from './fixture.js'
 
-const claim = (store: Store, at: Ground, now: number) => store.claim(at.poolId, 10, now + HOUR, now)
+const claim = (store: Store, at: TestAccount, now: number) => store.claim(at.poolId, 10, now + HOUR, now)
 
 /** A workspace and its neighbour, each with a mail that is due. */
 const two = async (store: Store) => {
-  const other = await ground(store)
+  const other = await newAccount(store)
   const at = await addWorkspace(store, other, 'shop')
   return { at, other, mail: await accepted(store, at), beside: await accepted(store, other) }
 }
@@ -107,7 +107,7 @@ const restingTests = async (t: Test, store: Store): Promise<void> => {
 const KEEP = { bodiesMs: 900 * HOUR, emailsMs: 900 * HOUR }
 
 /** Everything of the database as text, but for what SQLite has not overwritten yet. */
-const dump = async (store: Store, at: Ground, ids: readonly string[]): Promise<string> => {
+const dump = async (store: Store, at: TestAccount, ids: readonly string[]): Promise<string> => {
   const parts: unknown[] = []
   for (const id of ids) {
     parts.push(await store.carried(id), await store.body(id), await store.content(id))
@@ -121,7 +121,7 @@ const PRIVATE = /ana@|secret-subject|no-reply@acme|hello|said-by-mta|sender@|kin
 
 const deletedTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('never the default one, and none twice', async (t) => {
-    const at = await ground(store)
+    const at = await newAccount(store)
     const { id } = at.workspace
     t.equal(await store.deleteWorkspace(at.accountId, id, 'x', T0), 'is_default')
     const shop = await addWorkspace(store, at, 'shop')
@@ -136,7 +136,7 @@ const deletedTests = async (t: Test, store: Store): Promise<void> => {
   })
 
   await t.test('what waits ends in silence, what is on the wire as it ends, and all is erased', async (t) => {
-    const other = await ground(store)
+    const other = await newAccount(store)
     const at = await addWorkspace(store, other, 'shop')
     const rich = {
       subject: 'secret-subject',

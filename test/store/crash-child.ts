@@ -11,7 +11,7 @@
  */
 import { writeSync } from 'node:fs'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { accepted, type Ground, HOUR, ofLease } from './fixture.js'
+import { accepted, HOUR, ofLease, type TestAccount } from './fixture.js'
 
 const [dataDir = '', name = '', hit = '1', ambiguous = 'retry', bytes = '', keep = ''] = process.argv.slice(2)
 const promise = (what: string): void => {
@@ -27,9 +27,9 @@ void store.broken.then((error) => {
 const accountId = (await store.accounts())[0]?.id ?? ''
 const workspace = await store.workspace(accountId, 'default')
 const pool = await store.pool(accountId, 'sandbox')
-if (workspace === null || pool === null) throw new Error('no ground')
+if (workspace === null || pool === null) throw new Error('no deps')
 await store.updateWorkspace(workspace.id, { ambiguous: ambiguous === 'hold' ? 'hold' : 'retry' })
-const at: Ground = { accountId, workspace, poolId: pool.id }
+const at: TestAccount = { accountId, workspace, poolId: pool.id }
 
 for (let i = 0; keep !== '' || i < 100; i++) {
   const now = Date.now()

@@ -14,7 +14,7 @@ import { beginningOf, freshPool } from '../../src/store/built-in.js'
 import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { addWorkspace, type Ground, HOUR, mailFor, outcome, page, toOne } from './fixture.js'
+import { addWorkspace, HOUR, mailFor, outcome, page, type TestAccount, toOne } from './fixture.js'
 
 const START = Date.UTC(2031, 0, 1)
 const RUNS = Number(process.env.POSTERN_RUNS ?? 0)
@@ -37,7 +37,7 @@ interface Move {
 
 interface World {
   now: number
-  readonly grounds: readonly Ground[]
+  readonly accounts: readonly TestAccount[]
   readonly pools: readonly string[]
   readonly mails: string[]
   readonly people: string[]
@@ -83,8 +83,8 @@ class Pair {
   }
 }
 
-const scopeOf = ({ grounds }: World, a: number) => {
-  const { accountId, workspace } = grounds[a % grounds.length] as Ground
+const scopeOf = ({ accounts }: World, a: number) => {
+  const { accountId, workspace } = accounts[a % accounts.length] as TestAccount
   return {
     accountId,
     workspaceId: a % 3 === 0 ? null : workspace.id,
@@ -95,7 +95,7 @@ const scopeOf = ({ grounds }: World, a: number) => {
 }
 
 const accept = (world: World, { a, b, c }: Move): Verb<unknown> => {
-  const at = world.grounds[a % world.grounds.length] as Ground
+  const at = world.accounts[a % world.accounts.length] as TestAccount
   const recipients = Array.from({ length: 1 + (b % 3) }, (_, i) =>
     toOne(`${'abcd'[(a + i) % 4]}@${c % 2 ? 'x' : 'y'}.test`, {
       id: newRecipientId(),
@@ -140,7 +140,7 @@ const verbOf = (world: World, move: Move): Verb<unknown> => {
   const { kind, a, b, c } = move
   const mail = world.mails[a % Math.max(1, world.mails.length)] ?? 'em_none'
   const lease = world.leases[a % Math.max(1, world.leases.length)]
-  const at = world.grounds[b % world.grounds.length] as Ground
+  const at = world.accounts[b % world.accounts.length] as TestAccount
   const viewer = { accountId: at.accountId, workspaceId: null, mode: null }
   const pool = world.pools[c % world.pools.length] as string
   switch (kind) {
@@ -275,9 +275,9 @@ const ofEach = <Event extends { readonly recipientId: string | null }>(events: r
 
 /** Everything that can be read of the account. */
 const dump =
-  ({ grounds, mails, pools }: World): Verb<unknown> =>
+  ({ accounts, mails, pools }: World): Verb<unknown> =>
   async (store) => {
-    const { accountId } = grounds[0] as Ground
+    const { accountId } = accounts[0] as TestAccount
     const scope = { accountId, workspaceId: null, mode: null }
     const all = page({ limit: 100 })
     const ofMail = async (id: string) => [
@@ -297,7 +297,7 @@ const dump =
       [await store.depth({ accountId, workspaceId: null }), await store.heldDepth()].map(inOrder),
       await store.queueCount({ ...scope, poolId: null, domain: null, emailId: null }),
       await store.pendingDsns(START + 9999 * HOUR, 100),
-      (await store.suppressions(grounds[0]?.workspace.id ?? '', null, all)).rows.map(({ email }) => email),
+      (await store.suppressions(accounts[0]?.workspace.id ?? '', null, all)).rows.map(({ email }) => email),
       (await store.workspaces(accountId, all)).rows,
     ]
   }
@@ -315,8 +315,8 @@ const begin = async (pair: Pair): Promise<World> => {
   await pair.ask(async (store) => {
     second = await addWorkspace(store, first, 'shop', shop)
   })
-  const grounds = [first, second]
-  return { now: START, grounds, pools, mails: [], people: [], leases: [], holds: [], keys: 0 }
+  const accounts = [first, second]
+  return { now: START, accounts, pools, mails: [], people: [], leases: [], holds: [], keys: 0 }
 }
 
 const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {

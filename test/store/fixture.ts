@@ -20,14 +20,14 @@ export type OpenStore = (t: Test) => Promise<Store>
 export const T0 = Date.UTC(2026, 10, 20, 10)
 export const HOUR = 3600_000
 
-export interface Ground {
+export interface TestAccount {
   readonly accountId: string
   readonly workspace: WorkspaceRow
   readonly poolId: string
 }
 
 /** An account of its own for a test, so that tests can share a store. */
-export const ground = async (store: Store): Promise<Ground> => {
+export const newAccount = async (store: Store): Promise<TestAccount> => {
   const accountId = newId('acct')
   const beginning = beginningOf(accountId, T0)
   const { workspace } = beginning
@@ -39,10 +39,10 @@ export const ground = async (store: Store): Promise<Ground> => {
 
 export const addWorkspace = async (
   store: Store,
-  at: Ground,
+  at: TestAccount,
   slug: string,
   change: Partial<WorkspaceRow> = {},
-): Promise<Ground> => {
+): Promise<TestAccount> => {
   const workspace: WorkspaceRow = {
     ...at.workspace,
     id: newId('ws'),
@@ -64,7 +64,7 @@ export const toOne = (address: string, over: Partial<NewRecipient> = {}): NewRec
   ...over,
 })
 
-export const mailFor = (at: Ground, over: Partial<NewEmail> = {}): NewEmail => {
+export const mailFor = (at: TestAccount, over: Partial<NewEmail> = {}): NewEmail => {
   const createdAt = over.createdAt ?? T0
   const id = over.id ?? newId('em', createdAt)
   const recipients = over.recipients ?? [toOne('ana@example.com')]
@@ -97,7 +97,11 @@ export const mailFor = (at: Ground, over: Partial<NewEmail> = {}): NewEmail => {
 }
 
 /** Accepts one mail and gives it back. */
-export const accepted = async (store: Store, at: Ground, over: Partial<NewEmail> = {}): Promise<NewEmail> => {
+export const accepted = async (
+  store: Store,
+  at: TestAccount,
+  over: Partial<NewEmail> = {},
+): Promise<NewEmail> => {
   const mail = mailFor(at, over)
   const result = await store.accept({ mails: [mail], idempotency: null, now: mail.createdAt })
   if (result !== 'accepted') throw new Error(`accept answered ${result}`)
@@ -114,20 +118,20 @@ export const report = (recipientId: string, over: Partial<Outcome>): Outcome =>
   outcome(recipientId, { source: 'dsn', ...over })
 
 /** Claims the one recipient that is due. */
-export const claimOne = async (store: Store, at: Ground, now: number): Promise<Claimed> => {
+export const claimOne = async (store: Store, at: TestAccount, now: number): Promise<Claimed> => {
   const claimed = await store.claim(at.poolId, 10, now + HOUR, now)
   const one = claimed[0]
   if (one === undefined || claimed.length !== 1) throw new Error(`claimed ${claimed.length}, expected 1`)
   return one
 }
 
-export const scopeOf = (at: Ground, mode: Mode | null = null): EmailScope => ({
+export const scopeOf = (at: TestAccount, mode: Mode | null = null): EmailScope => ({
   accountId: at.accountId,
   workspaceId: at.workspace.id,
   mode,
 })
 
-export const filterOf = (at: Ground, over: Partial<EmailFilter> = {}): EmailFilter => ({
+export const filterOf = (at: TestAccount, over: Partial<EmailFilter> = {}): EmailFilter => ({
   accountId: at.accountId,
   workspaceId: at.workspace.id,
   mode: null,
@@ -153,5 +157,5 @@ export const timeline = async (store: Store, emailId: string): Promise<string[]>
     .map((event) => `${event.type.replace('email.', '')}${event.applied ? '' : '!'}`)
     .reverse()
 
-export const statusOf = async (store: Store, at: Ground, emailId: string): Promise<string | undefined> =>
+export const statusOf = async (store: Store, at: TestAccount, emailId: string): Promise<string | undefined> =>
   (await store.email(scopeOf(at), emailId))?.status

@@ -9,7 +9,7 @@ import { createMemory } from '../../src/store/sqlite/read/memory.js'
 import { CHANGES_STEP } from '../../src/store/sqlite/thread/changes.js'
 import { sessionFor, userFor } from './contract-identity.js'
 import { credentialFor, poolFor } from './contract-tenants.js'
-import { ground } from './fixture.js'
+import { newAccount } from './fixture.js'
 
 const folder = (test: Test): string => {
   const dir = mkdtempSync(join(tmpdir(), 'postern-memory-'))
@@ -72,7 +72,7 @@ t.test('what another process changes is seen by the next read', async (t) => {
     await other.close()
     await daemon.close()
   })
-  const { accountId, workspace } = await ground(daemon)
+  const { accountId, workspace } = await newAccount(daemon)
   t.equal((await daemon.workspace(accountId, workspace.id))?.name, 'Default')
   for (let i = 0; i < 20; i++) {
     await other.updateWorkspace(workspace.id, { name: `Name ${i}` })
@@ -91,7 +91,7 @@ t.test('whatever a mail asks for is forgotten by the change of another process',
     await other.close()
     await daemon.close()
   })
-  const at = await ground(daemon)
+  const at = await newAccount(daemon)
   const { accountId } = at
   const pool = poolFor(at, { name: 'first' })
   await daemon.createPool(pool)

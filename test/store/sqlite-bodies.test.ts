@@ -14,7 +14,7 @@ import t, { type Test } from 'tap'
 import { newId } from '../../src/base/id.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { accepted, claimOne, ground, HOUR, mailFor, ofLease, T0 } from './fixture.js'
+import { accepted, claimOne, HOUR, mailFor, newAccount, ofLease, T0 } from './fixture.js'
 
 const large = (size = 200_000): Buffer => Buffer.alloc(size, 'line of a body\r\n')
 
@@ -34,7 +34,7 @@ const fileOf = (dataDir: string, id: string): string => join(dataDir, 'bodies', 
 t.test('a large body is a file, a small one a row', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const big = await accepted(store, at, { raw: large() })
   const small = await accepted(store, at)
   t.same(filesIn(dataDir), [big.id])
@@ -54,7 +54,7 @@ t.test('a large body is a file, a small one a row', async (t) => {
 
 t.test('hot mail with a large body leaves its bytes where they are', async (t) => {
   const store = await openOn(t, t.testdir())
-  const at = await ground(store)
+  const at = await newAccount(store)
   const taken = new Promise<readonly unknown[]>((resolve) => {
     const stop = store.onLeased((claimed) => {
       stop()
@@ -69,7 +69,7 @@ t.test('hot mail with a large body leaves its bytes where they are', async (t) =
 t.test('what was refused takes no room', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const answer = {
     workspaceId: at.workspace.id,
     mode: 'live',
@@ -86,7 +86,7 @@ t.test('what was refused takes no room', async (t) => {
 t.test('retention takes the file after the row', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mail = await accepted(store, at, { raw: large() })
   const keep = { bodiesMs: HOUR, emailsMs: 99 * HOUR }
   await store.sweep(T0 + 2 * HOUR, keep)
@@ -100,7 +100,7 @@ t.test('retention takes the file after the row', async (t) => {
 t.test('orphans go, and nothing else does', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const kept = await accepted(store, at, { raw: large() })
   const now = Date.now()
   const old = new Date(now - 2 * HOUR)
@@ -124,7 +124,7 @@ t.test('orphans go, and nothing else does', async (t) => {
 t.test('a missing file is told, and the store goes on', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir, false)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mail = await accepted(store, at, { raw: large() })
   t.same(await store.check(), [])
   rmSync(fileOf(dataDir, mail.id))
@@ -136,7 +136,7 @@ t.test('a missing file is told, and the store goes on', async (t) => {
 t.test('a backup is one file with all bodies in it', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mail = await accepted(store, at, { raw: large() })
   const lost = await accepted(store, at, { raw: large() })
   rmSync(fileOf(dataDir, lost.id))
@@ -153,7 +153,7 @@ t.test('a backup is one file with all bodies in it', async (t) => {
 t.test('the log is gone after a clean end', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   for (let i = 0; i < 20; i++) await accepted(store, at)
   await store.close()
   t.notOk(existsSync(join(dataDir, 'postern.db-wal')))
@@ -162,7 +162,7 @@ t.test('the log is gone after a clean end', async (t) => {
 t.test('what retention frees goes back to the system', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir, false)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const file = join(dataDir, 'postern.db')
   const mails = Array.from({ length: 400 }, () =>
     mailFor(at, { raw: Buffer.alloc(60_000, 'x'), recipients: [] }),

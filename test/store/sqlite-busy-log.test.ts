@@ -5,7 +5,7 @@ import type { Outcome } from '../../src/lifecycle/facts.js'
 import type { LogFilter, LogRow } from '../../src/store/port/log.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { logFilter } from './contract-log.js'
-import { ground, mailFor, page, report, T0, toOne } from './fixture.js'
+import { mailFor, newAccount, page, report, T0, toOne } from './fixture.js'
 
 const BUSY = 'archive@acme.test'
 const MAILS = 4_200
@@ -15,7 +15,7 @@ t.test('a busy address', async (t) => {
   const store = openSqliteStore({ dataDir: t.testdir(), daemon: true })
   await store.open()
   t.teardown(() => store.close())
-  const at = await ground(store)
+  const at = await newAccount(store)
   const began = (await store.logEnds()).newest
   let late: Outcome[] = []
   for (let n = 0; n < MAILS; n += BATCH) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Store } from '../../src/store/port/store.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { accepted, ground } from './fixture.js'
+import { accepted, newAccount } from './fixture.js'
 
 const openOn = async (t: Test, dataDir: string): Promise<Store> => {
   const store = openSqliteStore({ dataDir, daemon: true })
@@ -28,7 +28,7 @@ for (const [way, lose] of Object.entries(WAYS)) {
       const dataDir = join(t.testdir(), 'data')
       const file = join(dataDir, 'postern.db')
       const store = await openOn(t, dataDir)
-      const at = await ground(store)
+      const at = await newAccount(store)
       await accepted(store, at)
       const spare = join(dataDir, '..', 'copy.db')
       await store.backup(spare)
@@ -45,7 +45,7 @@ t.test('a database that is put back with its log has all that was acknowledged',
   const dataDir = t.testdir()
   const file = join(dataDir, 'postern.db')
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mails = [await accepted(store, at), await accepted(store, at)]
   renameSync(file, `${file}.old`)
   await store.broken
@@ -66,7 +66,7 @@ t.test('a log without its database, as a killed daemon leaves it', async (t) => 
   const folder = t.testdir({ other: {} })
   const [dataDir, other] = [join(folder, 'data'), join(folder, 'other')]
   const store = await openOn(t, dataDir)
-  await ground(store)
+  await newAccount(store)
   copyFileSync(join(dataDir, 'postern.db-wal'), join(other, 'postern.db-wal'))
   await t.rejects(openSqliteStore({ dataDir: other, daemon: true }).open(), /put the database back/)
 })

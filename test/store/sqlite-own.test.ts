@@ -25,9 +25,9 @@ import {
   addWorkspace,
   claimOne,
   filterOf,
-  ground,
   HOUR,
   mailFor,
+  newAccount,
   ofLease,
   page,
   report,
@@ -57,7 +57,7 @@ t.test('one daemon per folder; others may open beside it', async (t) => {
   const daemon = await openOn(t, dataDir)
   await t.rejects(openSqliteStore({ dataDir, daemon: true }).open(), StoreBusyError)
   const beside = await openOn(t, dataDir, false)
-  const at = await ground(beside)
+  const at = await newAccount(beside)
   const mail = await accepted(beside, at)
   t.equal((await daemon.email(scopeOf(at), mail.id))?.id, mail.id, 'the daemon sees it at once')
   await daemon.close()
@@ -87,7 +87,7 @@ t.test('the writer is durable: WAL and synchronous=FULL, read back', async (t) =
 t.test('a crowd shares commits', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const before = statSync(join(dataDir, 'postern.db-wal')).size
   await Promise.all(Array.from({ length: 200 }, () => accepted(store, at)))
   const crowd = statSync(join(dataDir, 'postern.db-wal')).size - before
@@ -99,7 +99,7 @@ t.test('a crowd shares commits', async (t) => {
 t.test('rates survive a restart', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   for (let i = 0; i < 5; i++) await store.consume('key_1', 7, 1, 5)
   await accepted(store, at)
   await store.close()
@@ -110,7 +110,7 @@ t.test('rates survive a restart', async (t) => {
 t.test('recover takes over what another boot left', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   await accepted(store, at)
   const old = await claimOne(store, at, T0)
   await store.close()
@@ -124,7 +124,7 @@ t.test('recover takes over what another boot left', async (t) => {
 t.test('an attempt that was told of before the crash is not ambiguous', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const mail = await accepted(store, at)
   const claimed = await claimOne(store, at, T0)
   await store.attempting([{ ...claimed, attempt: 1, upstreamId: 'up_1', at: T0 }])
@@ -140,7 +140,7 @@ t.test('a backup under load is whole', async (t) => {
   const root = t.testdir({ copy: {} })
   const dataDir = join(root, 'original')
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const before = await accepted(store, at)
   let running = true
   const load = (async () => {
@@ -159,7 +159,7 @@ t.test('a backup under load is whole', async (t) => {
 const hotTests = async (t: Test): Promise<void> => {
   await t.test('hot mail reaches the taker with its bytes, after the commit, up to a bound', async (t) => {
     const store = await openOn(t, t.testdir())
-    const at = await ground(store)
+    const at = await newAccount(store)
     const other = await addWorkspace(store, at, 'other')
     const queue = await connectStore(shareSqliteStore(store))
     t.teardown(() => queue.close())
@@ -187,7 +187,7 @@ const hotTests = async (t: Test): Promise<void> => {
 
   await t.test('mail of a pool that is not ready stays in the store and wakes nobody', async (t) => {
     const store = await openOn(t, t.testdir())
-    const at = await ground(store)
+    const at = await newAccount(store)
     await store.updateWorkspace(at.workspace.id, { ambiguous: 'hold' })
     const queue = await connectStore(shareSqliteStore(store))
     t.teardown(() => queue.close())
@@ -211,7 +211,7 @@ const hotTests = async (t: Test): Promise<void> => {
 
   await t.test('the queue works from another thread', async (t) => {
     const store = await openOn(t, t.testdir())
-    const at = await ground(store)
+    const at = await newAccount(store)
     const port = shareSqliteStore(store)
     const code = `
       const { workerData, parentPort } = require('node:worker_threads')
@@ -290,7 +290,7 @@ t.test('a full disk refuses mail and settles what was sent', async (t) => {
 t.test('a daemon that was taken for dead writes no more', async (t) => {
   const dataDir = t.testdir()
   const zombie = await openOn(t, dataDir)
-  const at = await ground(zombie)
+  const at = await newAccount(zombie)
   const kept = await accepted(zombie, at)
   rmSync(join(dataDir, 'daemon.lock')) // or else the lock would keep the other one out
   const heir = await openOn(t, dataDir)
@@ -319,7 +319,7 @@ t.test('an error of the disk is the end', async (t) => {
 t.test('a verb that fails by a bug fails alone, and is no refusal', async (t) => {
   const dataDir = t.testdir()
   const store = await openOn(t, dataDir)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const db = new Database(join(dataDir, 'postern.db'))
   db.exec('DROP TABLE bodies')
   db.close()
@@ -331,7 +331,7 @@ t.test('a verb that fails by a bug fails alone, and is no refusal', async (t) =>
 
 t.test('hot mail that crosses with the taker leaving is due again', async (t) => {
   const store = await openOn(t, t.testdir())
-  const at = await ground(store)
+  const at = await newAccount(store)
   const stop = store.onLeased(() => {})
   await store.attempting([]) // the order to listen has arrived by now
   const arriving = Array.from({ length: 20 }, () => accepted(store, at))

@@ -5,14 +5,14 @@ import { openWriter } from '../../src/store/sqlite/connect.js'
 import { kindOf } from '../../src/store/sqlite/log/codec.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { REPORTS_STEP } from '../../src/store/sqlite/write/reports.js'
-import { accepted, ground, page, report } from './fixture.js'
+import { accepted, newAccount, page, report } from './fixture.js'
 
 t.test('a notice that was noted as a bounce becomes what it is, and bounces stay', async (t) => {
   const dataDir = t.testdir()
   const store = openSqliteStore({ dataDir, daemon: false })
   t.teardown(() => store.close())
   await store.open()
-  const mail = await accepted(store, await ground(store))
+  const mail = await accepted(store, await newAccount(store))
   const id = mail.recipients[0]?.id ?? ''
   const one = { seen: 'dsn-failed', dedupe: `sender-dsn:${id}:failed`, reason: 'sender_notified' } as const
   await store.settle([

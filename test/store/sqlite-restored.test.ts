@@ -5,7 +5,7 @@ import { databaseFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { putToRest } from '../../src/store/sqlite/restored.js'
 import { endpointFor, postFor } from './contract-hooks.js'
-import { ground, T0 } from './fixture.js'
+import { newAccount, T0 } from './fixture.js'
 
 const SOMEBODY = { kind: 'cli', id: 'cli:1000', name: 'bo', address: null } as const
 
@@ -16,7 +16,7 @@ for (const send of [false, true])
       const dataDir = t.testdir()
       const first = openSqliteStore({ dataDir, daemon: false })
       await first.open()
-      const at = await ground(first)
+      const at = await newAccount(first)
       const row = endpointFor(at)
       const post = postFor(row.id)
       await first.createEndpoint(row, 'm1')

@@ -8,7 +8,7 @@ import { Database } from '../../src/store/sqlite/driver.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { eventually } from '../parts/eventually.js'
 import { searchFor } from './contract-search.js'
-import { accepted, addWorkspace, ground, HOUR, page, T0 } from './fixture.js'
+import { accepted, addWorkspace, HOUR, newAccount, page, T0 } from './fixture.js'
 
 const DAY = 24 * HOUR
 const KEEP = { bodiesMs: 10 * DAY, emailsMs: 10 * DAY, logMs: 4 * DAY }
@@ -39,7 +39,7 @@ const tokensIn = (dir: string): readonly string[] => {
 
 t.test('what retention takes', async (t) => {
   const { store, dir } = await openStore(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const old = await accepted(store, at, {
     subject: 'Aardvark of old',
     createdAt: T0 - 20 * DAY,
@@ -64,7 +64,7 @@ t.test('what retention takes', async (t) => {
 
 t.test('what goes with its workspace', async (t) => {
   const { store, dir } = await openStore(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   const other = await addWorkspace(store, at, 'other')
   await accepted(store, other, { subject: 'Aardvark of another' })
   await index(store)
@@ -80,7 +80,7 @@ t.test('what goes with its workspace', async (t) => {
 
 t.test('as a service, from the first mail that there is; two at once', async (t) => {
   const { store } = await openStore(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   for (let i = 0; i < 600; i++) await accepted(store, at, { subject: `number ${i}` })
   const both = [1, 2].map(() => createIndexing({ store, log: silentLog() }))
   for (const one of both) await one.start()
@@ -93,7 +93,7 @@ t.test('as a service, from the first mail that there is; two at once', async (t)
 
 t.test('who sends is no recipient', async (t) => {
   const { store, dir } = await openStore(t)
-  const at = await ground(store)
+  const at = await newAccount(store)
   await accepted(store, at, { from: 'ops@acme.test', subject: 'Aardvark' })
   await index(store)
   const left = tokensIn(dir)

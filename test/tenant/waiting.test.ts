@@ -5,7 +5,7 @@ import type { Store } from '../../src/store/port/store.js'
 import type { UpstreamRow } from '../../src/store/port/tenants/tenants.js'
 import { holdQueue, orderQueue } from '../../src/tenant/queue/orders.js'
 import { type RelayView, waitingOf } from '../../src/tenant/queue/waiting.js'
-import { accepted, claimOne, type Ground, HOUR, ofLease, toOne } from '../store/fixture.js'
+import { accepted, claimOne, HOUR, ofLease, type TestAccount, toOne } from '../store/fixture.js'
 import { openHouse } from './house.js'
 
 type Living = Parameters<RelayView['upstreams']['get']>[0] extends string
@@ -29,7 +29,7 @@ const setUp = async (test: Parameters<typeof openHouse>[0]) => {
   const house = await openHouse(test)
   const { store, tenants, account, clock } = house
   const shop = await tenants.createWorkspace(account.id, { name: 'Shop' })
-  const at: Ground = { accountId: account.id, workspace: shop, poolId: shop.poolId }
+  const at: TestAccount = { accountId: account.id, workspace: shop, poolId: shop.poolId }
   const send = (over = {}) => accepted(store, at, { createdAt: clock.now(), ...over })
   const all = { accountId: account.id, workspaceId: null, mode: null }
   const ask = async (id: string, view: RelayView | null = null) => {
@@ -99,9 +99,9 @@ t.test('no upstream, then none that is active, then none that answers', async (t
 
 t.test('held: by an order, before it was looked at, and because it may have left', async (t) => {
   const { store, send, ask, scope, clock, at, members } = await setUp(t)
-  const ground = { store: store as Store, clock }
+  const deps = { store: store as Store, clock }
   const first = await send()
-  const { hold } = await holdQueue(ground, { ...scope, workspaceId: at.workspace.id }, 'wrong price')
+  const { hold } = await holdQueue(deps, { ...scope, workspaceId: at.workspace.id }, 'wrong price')
   const parked = await ask(first.id)
   t.match(parked.first, {
     reason: 'held',
@@ -111,14 +111,14 @@ t.test('held: by an order, before it was looked at, and because it may have left
   })
   const later = await send({ scheduledAt: clock.now() + HOUR })
   t.equal((await ask(later.id)).first?.reason, 'held', 'a hold that stands, before its time')
-  await orderQueue(ground, 'release', { ...scope, workspaceId: at.workspace.id }, 'right')
+  await orderQueue(deps, 'release', { ...scope, workspaceId: at.workspace.id }, 'right')
   t.equal((await ask(first.id)).first?.reason, 'no_upstream')
-  await holdQueue(ground, { ...scope, domain: 'else.test' }, 'x')
+  await holdQueue(deps, { ...scope, domain: 'else.test' }, 'x')
   t.equal((await ask(first.id)).first?.reason, 'no_upstream', 'about others')
-  await holdQueue(ground, { ...scope, domain: 'example.com' }, 'domain')
+  await holdQueue(deps, { ...scope, domain: 'example.com' }, 'domain')
   t.match((await ask(first.id)).first, { remedy: /release --domain example.com / })
-  await orderQueue(ground, 'release', { ...scope, domain: 'example.com' }, 'right')
-  await holdQueue(ground, { ...scope, emailId: first.id }, 'this')
+  await orderQueue(deps, 'release', { ...scope, domain: 'example.com' }, 'right')
+  await holdQueue(deps, { ...scope, emailId: first.id }, 'this')
   t.match((await ask(first.id)).first, { remedy: new RegExp(`release --email ${first.id} `) })
   t.ok(hold.id)
   await members('mta1.test')

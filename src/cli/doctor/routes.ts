@@ -73,9 +73,9 @@ const findingOf = ({ waiting, slugs, due }: Blocked): Finding => {
 
 /** Where workspaces have no way out: a failure while their mail waits for it. */
 export const checkWorkspaces = async (context: CliContext): Promise<readonly Finding[]> => {
-  const { store, account, ground } = context
+  const { store, account, deps } = context
   const view = await relayView(context)
-  const why = await createWaiting({ store, clock: ground.clock, view }, account.id)
+  const why = await createWaiting({ store, clock: deps.clock, view }, account.id)
   const workspaces = await collect((page) => store.workspaces(account.id, page))
   const slugs = new Map(workspaces.map(({ id, slug }) => [id, slug]))
   const depths = (await store.depth()).filter(({ workspaceId }) => slugs.has(workspaceId))

@@ -8,10 +8,10 @@ import { AskError, type Problem } from '../ask.js'
 import type { View } from '../page.js'
 import { troubleView } from '../parts/trouble.js'
 import type { Visit } from '../visit.js'
-import { type ResponseGround, respond, respondOpenly, toSignIn } from './respond.js'
+import { type ResponseDeps, respond, respondOpenly, toSignIn } from './respond.js'
 import { isSignedOut, type Visitors } from './visitor.js'
 
-export interface GuardGround extends ResponseGround {
+export interface GuardDeps extends ResponseDeps {
   readonly log: Log
   readonly visitors: Visitors
 }
@@ -32,10 +32,10 @@ const FAILED: Problem = {
   detail: 'The log says more.',
 }
 
-export const createGuard = (ground: GuardGround): Guard => {
-  const { visitors, log, baseUrl } = ground
+export const createGuard = (deps: GuardDeps): Guard => {
+  const { visitors, log, baseUrl } = deps
   const respondTo = (request: Request, h: ResponseToolkit, visit: Visit | null, view: View) =>
-    visit === null ? respondOpenly(ground, request, h, view) : respond(ground, h, { view, visit })
+    visit === null ? respondOpenly(deps, request, h, view) : respond(deps, h, { view, visit })
 
   const problemOf = (request: Request, error: unknown): Problem => {
     if (error instanceof AskError) return error.problem

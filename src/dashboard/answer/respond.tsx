@@ -14,7 +14,7 @@ import { Untold } from '../parts/form.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render/render.js'
 import type { Theme, Visit } from '../visit.js'
 
-export interface ResponseGround {
+export interface ResponseDeps {
   readonly baseUrl: () => string
   readonly version: string
   readonly assets: Assets
@@ -60,7 +60,7 @@ const sendOnward = (baseUrl: string, h: ResponseToolkit, { to, notice, theme }: 
 }
 
 const show = async (
-  { baseUrl, version, assets }: ResponseGround,
+  { baseUrl, version, assets }: ResponseDeps,
   h: ResponseToolkit,
   { view, visit, refused = null }: Shown,
 ): Promise<ResponseObject> => {
@@ -90,15 +90,14 @@ const show = async (
 }
 
 export const respond = async (
-  ground: ResponseGround,
+  deps: ResponseDeps,
   h: ResponseToolkit,
   answer: Answer,
-): Promise<ResponseObject> =>
-  'to' in answer ? sendOnward(ground.baseUrl(), h, answer) : show(ground, h, answer)
+): Promise<ResponseObject> => ('to' in answer ? sendOnward(deps.baseUrl(), h, answer) : show(deps, h, answer))
 
 /** A view for somebody without a session, or whose session cannot be asked for. */
 export const respondOpenly = (
-  { baseUrl, assets }: ResponseGround,
+  { baseUrl, assets }: ResponseDeps,
   request: Request,
   h: ResponseToolkit,
   view: View,

@@ -9,7 +9,7 @@ import { readZone } from '../parts/time.js'
 import type { Recheck } from '../sign-in/recheck.js'
 import { type Scope, THEMES, Visit, type Who } from '../visit.js'
 
-export interface VisitorGround {
+export interface VisitorDeps {
   readonly ask: Ask
   readonly baseUrl: () => string
   readonly pepper: Uint8Array
@@ -55,8 +55,8 @@ const scopeOf = ({ searchParams }: URL, defaultMode: Scope['mode']): Scope => {
   }
 }
 
-export const createVisitors = (ground: VisitorGround): Visitors => {
-  const { ask, baseUrl, pepper, isDev, addressOf, recheck } = ground
+export const createVisitors = (deps: VisitorDeps): Visitors => {
+  const { ask, baseUrl, pepper, isDev, addressOf, recheck } = deps
   const defaultMode = isDev ? 'test' : 'live'
   const cookieOf = ({ raw }: Request, name: string) =>
     readCookie(raw.req.headers.cookie, cookieRules(baseUrl(), name).name)

@@ -9,16 +9,8 @@ import { Fault } from '../../base/fault.js'
 import type { LinkRow } from '../../store/port/tenants/identity.js'
 import { openLink } from '../../tenant/identity/links.js'
 import { newPerson } from '../../tenant/identity/people.js'
+import { guestOf, isOurForm, message, notOurForm, providerLinks, refuseWay, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import {
-  guestOf,
-  isOurForm,
-  message,
-  notOurForm,
-  providerLinks,
-  refuseWay,
-  type SignInGround,
-} from './ground.js'
 import { openSession } from './session.js'
 import { invitationPage, setupPage } from './views.js'
 
@@ -26,11 +18,11 @@ import { invitationPage, setupPage } from './views.js'
 export const INVITATION = 'invitation'
 const WAITS_SECONDS = 600
 
-export const findInvitation = ({ tenant }: SignInGround, token: string): Promise<LinkRow | null> =>
+export const findInvitation = ({ tenant }: SignInDeps, token: string): Promise<LinkRow | null> =>
   openLink(tenant, 'invitation', token)
 
-const gone = (ground: SignInGround, how: string): Reply =>
-  message(ground, {
+const gone = (deps: SignInDeps, how: string): Reply =>
+  message(deps, {
     status: 410,
     title: 'This link does not work any more',
     says: 'It was used already, or is too old.',
@@ -40,59 +32,59 @@ const gone = (ground: SignInGround, how: string): Reply =>
 const SETUP_AGAIN = 'postern setup-link on the server makes another one'
 const INVITE_AGAIN = 'an owner makes another one (Settings, People)'
 
-export const showSetup = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(ground, asked)
+export const showSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
   if (wrong !== null) return wrong
-  const link = await openLink(ground.tenant, 'setup', asked.params.token ?? '')
-  if (link === null) return gone(ground, SETUP_AGAIN)
-  const { token, cookies } = guestOf(ground, asked)
-  const { assets, baseUrl } = ground
+  const link = await openLink(deps.tenant, 'setup', asked.params.token ?? '')
+  if (link === null) return gone(deps, SETUP_AGAIN)
+  const { token, cookies } = guestOf(deps, asked)
+  const { assets, baseUrl } = deps
   const path = `/setup/${asked.params.token}`
   const page = setupPage({ assets, baseUrl: baseUrl(), path, token, person: link.email })
   return { status: 200, page, cookies: cookies ?? {} }
 }
 
-export const useSetup = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(ground, asked)
+export const useSetup = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
   if (wrong !== null) return wrong
-  if (!isOurForm(ground, asked)) return notOurForm(ground, asked)
-  const link = await openLink(ground.tenant, 'setup', asked.params.token ?? '')
-  if (link === null) return gone(ground, SETUP_AGAIN)
-  const opened = await openSession(ground, asked, {
+  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
+  const link = await openLink(deps.tenant, 'setup', asked.params.token ?? '')
+  if (link === null) return gone(deps, SETUP_AGAIN)
+  const opened = await openSession(deps, asked, {
     ...{ userId: link.userId, role: link.role, provider: 'link', linkId: link.id },
     ...{ newUser: null, identity: null, change: null },
   })
-  if (opened.done !== 'done') return gone(ground, SETUP_AGAIN)
+  if (opened.done !== 'done') return gone(deps, SETUP_AGAIN)
   return { status: 303, to: link.userId === null ? '/' : '/settings/you', cookies: opened.cookies }
 }
 
 const showForm = (
-  ground: SignInGround,
+  deps: SignInDeps,
   asked: Asked,
   link: LinkRow,
   status: number,
   wrong: readonly string[],
 ): Reply => {
-  const { assets, baseUrl, settings } = ground
-  const { token, cookies } = guestOf(ground, asked)
+  const { assets, baseUrl, settings } = deps
+  const { token, cookies } = guestOf(deps, asked)
   const page = invitationPage({
     ...{ assets, baseUrl: baseUrl(), token, wrong },
     path: `/invitation/${asked.params.token}`,
     role: link.role,
     email: asked.form.has('email') ? asked.form.raw('email').slice(0, 254) : (link.email ?? ''),
     name: asked.form.raw('name').slice(0, 200),
-    providers: providerLinks(ground, '?invited'),
+    providers: providerLinks(deps, '?invited'),
     hasLocal: settings.local,
   })
   const waiting = { [INVITATION]: { value: asked.params.token ?? '', seconds: WAITS_SECONDS } }
   return { status, page, cookies: { ...cookies, ...waiting } }
 }
 
-export const showInvitation = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(ground, asked)
+export const showInvitation = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
   if (wrong !== null) return wrong
-  const link = await findInvitation(ground, asked.params.token ?? '')
-  return link === null ? gone(ground, INVITE_AGAIN) : showForm(ground, asked, link, 200, [])
+  const link = await findInvitation(deps, asked.params.token ?? '')
+  return link === null ? gone(deps, INVITE_AGAIN) : showForm(deps, asked, link, 200, [])
 }
 
 /** What /v1 would say of a field, as a sentence. */
@@ -106,15 +98,15 @@ const sentences = (error: unknown): readonly string[] => {
   })
 }
 
-export const useInvitation = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(ground, asked)
+export const useInvitation = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
   if (wrong !== null) return wrong
-  if (!isOurForm(ground, asked)) return notOurForm(ground, asked)
-  const { settings, tenant, accountId } = ground
-  const link = await findInvitation(ground, asked.params.token ?? '')
-  if (link === null || !settings.local) return gone(ground, INVITE_AGAIN)
+  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
+  const { settings, tenant, accountId } = deps
+  const link = await findInvitation(deps, asked.params.token ?? '')
+  if (link === null || !settings.local) return gone(deps, INVITE_AGAIN)
   const { form } = asked
-  const again = (said: readonly string[]): Reply => showForm(ground, asked, link, 422, said)
+  const again = (said: readonly string[]): Reply => showForm(deps, asked, link, 422, said)
   try {
     const wish = {
       email: form.raw('email'),
@@ -123,12 +115,12 @@ export const useInvitation = async (ground: SignInGround, asked: Asked): Promise
       password: form.raw('password'),
     }
     const newUser = await newPerson(tenant, accountId, wish)
-    const opened = await openSession(ground, asked, {
+    const opened = await openSession(deps, asked, {
       ...{ userId: newUser.id, provider: 'local', linkId: link.id },
       ...{ newUser, identity: null, change: null },
     })
     if (opened.done === 'not_unique') return again(['Somebody has this address already.'])
-    if (opened.done !== 'done') return gone(ground, INVITE_AGAIN)
+    if (opened.done !== 'done') return gone(deps, INVITE_AGAIN)
     return { status: 303, to: '/', cookies: { ...opened.cookies, [INVITATION]: null } }
   } catch (error) {
     return again(sentences(error))

@@ -7,33 +7,33 @@
  */
 import { Fault } from '../../base/fault.js'
 import { deviceOf } from '../../tenant/identity/local.js'
+import { isOurForm, message, notOurForm, refuseWay, returnOf, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import { isOurForm, message, notOurForm, refuseWay, returnOf, type SignInGround } from './ground.js'
 import { openSession } from './session.js'
 import { signInAgain } from './start.js'
 
 const DEVICE_SECONDS = 180 * 86_400
 
-const notRight = (ground: SignInGround, asked: Asked): Reply =>
-  signInAgain(ground, asked, 422, { tone: 'bad', says: 'The address or the password is not right.' })
+const notRight = (deps: SignInDeps, asked: Asked): Reply =>
+  signInAgain(deps, asked, 422, { tone: 'bad', says: 'The address or the password is not right.' })
 
 /** What a fault of the proof means for somebody at a form; rethrows what is none. */
-const tooMany = (ground: SignInGround, asked: Asked, error: unknown): Reply => {
+const tooMany = (deps: SignInDeps, asked: Asked, error: unknown): Reply => {
   if (!(error instanceof Fault) || error.row.http !== 429) throw error
   const seconds = error.options.retryAfter ?? 60
   const when = seconds === 1 ? '1 second' : `${seconds} seconds`
   const says = `Too many attempts. Try again in ${when}.`
-  return signInAgain(ground, asked, 429, { tone: 'wait', says }, { 'retry-after': String(seconds) })
+  return signInAgain(deps, asked, 429, { tone: 'wait', says }, { 'retry-after': String(seconds) })
 }
 
-export const signInLocally = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(ground, asked)
+export const signInLocally = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
   if (wrong !== null) return wrong
-  if (!ground.settings.local) {
+  if (!deps.settings.local) {
     const says = 'Local accounts are switched off here (identity.local).'
-    return message(ground, { status: 403, title: 'Not by password', says })
+    return message(deps, { status: 403, title: 'Not by password', says })
   }
-  if (!isOurForm(ground, asked)) return notOurForm(ground, asked)
+  if (!isOurForm(deps, asked)) return notOurForm(deps, asked)
   const { form, address } = asked
   const attempt = {
     email: form.raw('email'),
@@ -42,16 +42,16 @@ export const signInLocally = async (ground: SignInGround, asked: Asked): Promise
     device: asked.cookie('device'),
   }
   try {
-    const user = await ground.provePerson(ground.accountId, attempt)
-    if (user === null) return notRight(ground, asked)
-    const opened = await openSession(ground, asked, {
+    const user = await deps.provePerson(deps.accountId, attempt)
+    if (user === null) return notRight(deps, asked)
+    const opened = await openSession(deps, asked, {
       ...{ userId: user.id, provider: 'local' },
       ...{ linkId: null, newUser: null, identity: null, change: null },
     })
-    if (opened.done !== 'done') return notRight(ground, asked)
-    const device = { value: deviceOf(ground.tenant, user), seconds: DEVICE_SECONDS }
+    if (opened.done !== 'done') return notRight(deps, asked)
+    const device = { value: deviceOf(deps.tenant, user), seconds: DEVICE_SECONDS }
     return { status: 303, to: returnOf(asked), cookies: { ...opened.cookies, device } }
   } catch (error) {
-    return tooMany(ground, asked, error)
+    return tooMany(deps, asked, error)
   }
 }

@@ -11,7 +11,7 @@
 import { unseal } from '../../base/secret.js'
 import type { SessionRow, UserRow } from '../../store/port/tenants/identity.js'
 import { type LiveSession, verifySession } from '../../tenant/session.js'
-import type { SignInGround } from './ground.js'
+import type { SignInDeps } from './deps.js'
 import { admit } from './oidc/admission.js'
 import type { Told } from './oidc/claims.js'
 import type { Provider } from './oidc/provider.js'
@@ -31,13 +31,13 @@ export interface Recheck {
 
 type Verdict = 'stands' | 'ended' | 'unknown'
 
-const keptOf = ({ tenant }: SignInGround, { oidc }: SessionRow): KeptTokens =>
+const keptOf = ({ tenant }: SignInDeps, { oidc }: SessionRow): KeptTokens =>
   oidc?.sealed == null
     ? { idToken: null, refreshToken: null }
     : (JSON.parse(unseal(tenant.pepper, TOKENS, oidc.sealed)) as KeptTokens)
 
 const end = async (
-  { tenant, accountId, log }: SignInGround,
+  { tenant, accountId, log }: SignInDeps,
   row: SessionRow,
   why: string,
 ): Promise<Verdict> => {
@@ -46,19 +46,19 @@ const end = async (
   return 'ended'
 }
 
-const knownBy = async ({ tenant }: SignInGround, { id }: UserRow, told: Told) => {
+const knownBy = async ({ tenant }: SignInDeps, { id }: UserRow, told: Told) => {
   const identities = await tenant.store.identities(id)
   const one = identities.find(({ issuer, subject }) => issuer === told.issuer && subject === told.subject)
   return one === undefined ? null : one.byRule ? ('by_rule' as const) : ('by_invitation' as const)
 }
 
 const ask = async (
-  ground: SignInGround,
+  deps: SignInDeps,
   { row, user }: LiveSession,
   provider: Provider,
   refreshToken: string,
 ): Promise<Verdict> => {
-  const { tenant, accountId, log } = ground
+  const { tenant, accountId, log } = deps
   const { oidc } = row
   if (oidc === null || user === null) return 'stands'
   const { issuer, subject } = oidc
@@ -66,20 +66,20 @@ const ask = async (
   const { ProviderTrouble } = await import('./oidc/trouble.js')
   try {
     const granted = await provider.refresh(refreshToken, before)
-    const known = await knownBy(ground, user, granted.told)
+    const known = await knownBy(deps, user, granted.told)
     const admission = admit(
       provider.settings,
       { told: granted.told, invited: null, known },
-      ground.settings.default_role,
+      deps.settings.default_role,
     )
-    if (admission.refused !== null) return await end(ground, row, admission.refused)
+    if (admission.refused !== null) return await end(deps, row, admission.refused)
     const change = changeOf(provider, admission, user)
     // the last owner stays one, whatever the provider says
     const store = tenant.store.by(providerActor(provider.name, null))
     if (change !== null) await store.updateUser(accountId, user.id, change)
-    const kept = { ...granted, idToken: granted.idToken ?? keptOf(ground, row).idToken }
+    const kept = { ...granted, idToken: granted.idToken ?? keptOf(deps, row).idToken }
     const fresh = await sessionOidc(
-      ground,
+      deps,
       { ...kept, refreshToken: granted.refreshToken ?? refreshToken },
       tenant.clock.now(),
     )
@@ -88,23 +88,23 @@ const ask = async (
   } catch (error) {
     if (!(error instanceof ProviderTrouble)) throw error
     log.warn({ event: 'provider_failed', provider: provider.name, kind: error.kind, detail: error.detail })
-    if (error.kind === 'code' || error.kind === 'refused') return await end(ground, row, 'refresh_refused')
+    if (error.kind === 'code' || error.kind === 'refused') return await end(deps, row, 'refresh_refused')
     return 'unknown'
   }
 }
 
-export const createRecheck = (ground: SignInGround): Recheck => {
-  const { tenant, providers } = ground
+export const createRecheck = (deps: SignInDeps): Recheck => {
+  const { tenant, providers } = deps
   const asking = new Map<string, Promise<Verdict>>()
   const notBefore = new Map<string, number>()
 
   const look = async (live: LiveSession, now: number): Promise<Verdict> => {
     const { row } = live
     const provider = await providers.find(row.provider)
-    if (provider === null) return end(ground, row, 'provider_gone')
-    const { refreshToken } = keptOf(ground, row)
+    if (provider === null) return end(deps, row, 'provider_gone')
+    const { refreshToken } = keptOf(deps, row)
     if (refreshToken === null) return 'stands'
-    const verdict = await ask(ground, live, provider, refreshToken)
+    const verdict = await ask(deps, live, provider, refreshToken)
     // whose time has come is asked about, or has no session any more
     for (const [id, at] of notBefore) if (at <= now) notBefore.delete(id)
     if (verdict === 'unknown') notBefore.set(row.id, now + AGAIN_MS)

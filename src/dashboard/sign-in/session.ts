@@ -8,8 +8,8 @@ import type { Role } from '../../config/identity.js'
 import type { Actor } from '../../store/port/tenants/audit.js'
 import type { SessionOidc, SignedIn, SignIn } from '../../store/port/tenants/identity.js'
 import { newSession, verifySession } from '../../tenant/session.js'
+import type { SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import type { SignInGround } from './ground.js'
 
 export interface Opening extends Pick<SignIn, 'linkId' | 'newUser' | 'identity' | 'change'> {
   /** null: nobody in particular, with `role`. */
@@ -24,13 +24,13 @@ export const userAgentOf = ({ headers }: Asked): string | null => {
   return typeof value === 'string' ? value : null
 }
 
-export const sessionCookie = ({ settings }: SignInGround, token: string): Reply['cookies'] => ({
+export const sessionCookie = ({ settings }: SignInDeps, token: string): Reply['cookies'] => ({
   session: { value: token, seconds: Math.floor(settings.session.lifetime / 1_000) },
   signed_out: null,
 })
 
 /** The session that this browser has, while it stands. */
-export const currentSession = async ({ tenant }: SignInGround, asked: Asked) => {
+export const currentSession = async ({ tenant }: SignInDeps, asked: Asked) => {
   const token = asked.cookie('session')
   return token === null ? null : verifySession(tenant, token)
 }
@@ -47,10 +47,10 @@ export type Opened =
   | { readonly done: 'done'; readonly cookies: Reply['cookies'] }
   | { readonly done: Exclude<SignedIn, 'done'> }
 
-export const openSession = async (ground: SignInGround, asked: Asked, opening: Opening): Promise<Opened> => {
-  const { tenant, accountId } = ground
+export const openSession = async (deps: SignInDeps, asked: Asked, opening: Opening): Promise<Opened> => {
+  const { tenant, accountId } = deps
   const { userId, role, provider, oidc = null, ...rest } = opening
-  const before = await currentSession(ground, asked)
+  const before = await currentSession(deps, asked)
   const wish = { userId, role, provider, oidc, address: asked.address, userAgent: userAgentOf(asked) }
   const { row, token } = newSession(tenant, accountId, wish)
   const now = tenant.clock.now()
@@ -63,6 +63,6 @@ export const openSession = async (ground: SignInGround, asked: Asked, opening: O
     .by(actor)
     .signIn({ ...rest, session: row, instead: before?.row.id ?? null, now })
   if (done !== 'done') return { done }
-  ground.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
-  return { done, cookies: sessionCookie(ground, token) }
+  deps.log.info({ event: 'signed_in', session: row.id, user: userId, provider })
+  return { done, cookies: sessionCookie(deps, token) }
 }

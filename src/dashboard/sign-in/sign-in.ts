@@ -9,15 +9,15 @@ import type { Request, ResponseObject, ResponseToolkit, ServerRoute } from '@hap
 import { cookieRules, readCookie, setCookie } from '../cookie.js'
 import { Form, formPayload } from '../form.js'
 import { PAGE_HEADERS, prefixOf, renderPage } from '../render/render.js'
+import { message, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import { message, type SignInGround } from './ground.js'
 import { showInvitation, showSetup, useInvitation, useSetup } from './link.js'
 import { signInLocally } from './local.js'
 import { backChannelLogout, signOut } from './sign-out.js'
 import { showSignedOut, showSignIn } from './start.js'
 import { comeBack, goToProvider } from './with-provider.js'
 
-type Step = (ground: SignInGround, asked: Asked) => Promise<Reply>
+type Step = (deps: SignInDeps, asked: Asked) => Promise<Reply>
 
 const STEPS: readonly (readonly [method: 'GET' | 'POST', path: string, step: Step])[] = [
   ['GET', '/sign-in', showSignIn],
@@ -78,19 +78,19 @@ const send = (h: ResponseToolkit, reply: Reply, baseUrl: string): ResponseObject
   return response
 }
 
-export const signInRoutes = (ground: SignInGround, isTls: boolean): readonly ServerRoute[] =>
+export const signInRoutes = (deps: SignInDeps, isTls: boolean): readonly ServerRoute[] =>
   STEPS.map(([method, path, step]) => ({
     method,
     path,
     options: { auth: false as const, ...(method === 'POST' && { payload: formPayload(MOST_FORM) }) },
     handler: async (request: Request, h: ResponseToolkit) => {
-      const baseUrl = ground.baseUrl()
+      const baseUrl = deps.baseUrl()
       try {
-        return send(h, await step(ground, askedOf(request, baseUrl, isTls)), baseUrl)
+        return send(h, await step(deps, askedOf(request, baseUrl, isTls)), baseUrl)
       } catch (error) {
-        ground.log.error({ event: 'sign_in_failed', path, err: error as Error })
+        deps.log.error({ event: 'sign_in_failed', path, err: error as Error })
         const says = 'Signing in failed here. The log of Postern says more.'
-        return send(h, message(ground, { status: 500, title: 'This did not work', says }), baseUrl)
+        return send(h, message(deps, { status: 500, title: 'This did not work', says }), baseUrl)
       }
     },
   }))

@@ -9,8 +9,8 @@
 import { unseal } from '../../base/secret.js'
 import { actorOf } from '../../tenant/authenticate.js'
 import { formTokenOf, isOwnOrigin, sameToken } from '../own-form.js'
+import { notOurForm, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import { notOurForm, type SignInGround } from './ground.js'
 import type { LogoutClaims } from './oidc/logout-token.js'
 import type { Provider } from './oidc/provider.js'
 import { currentSession, providerActor } from './session.js'
@@ -25,35 +25,32 @@ const GONE: Reply['cookies'] = { session: null, signed_out: { value: '1', second
 type Current = NonNullable<Awaited<ReturnType<typeof currentSession>>>
 
 /** Where the provider signs people out; null where it does not, or cannot be asked now. */
-const awayFrom = async (
-  ground: SignInGround,
-  { row }: Current,
-): Promise<{ url: URL; label: string } | null> => {
-  const provider = await ground.providers.find(row.provider)
+const awayFrom = async (deps: SignInDeps, { row }: Current): Promise<{ url: URL; label: string } | null> => {
+  const provider = await deps.providers.find(row.provider)
   if (provider === null || row.oidc?.sealed == null) return null
   try {
-    const kept = JSON.parse(unseal(ground.tenant.pepper, TOKENS, row.oidc.sealed)) as KeptTokens
+    const kept = JSON.parse(unseal(deps.tenant.pepper, TOKENS, row.oidc.sealed)) as KeptTokens
     if (kept.idToken === null) return null
-    const url = await provider.signOutUrl(kept.idToken, `${ground.baseUrl()}/signed-out`)
+    const url = await provider.signOutUrl(kept.idToken, `${deps.baseUrl()}/signed-out`)
     return url === null ? null : { url, label: provider.label }
   } catch (error) {
-    ground.log.warn({ event: 'provider_failed', provider: provider.name, detail: (error as Error).message })
+    deps.log.warn({ event: 'provider_failed', provider: provider.name, detail: (error as Error).message })
     return null
   }
 }
 
-export const signOut = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const { tenant, accountId, assets, baseUrl } = ground
+export const signOut = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const { tenant, accountId, assets, baseUrl } = deps
   const token = asked.cookie('session')
-  const current = await currentSession(ground, asked)
+  const current = await currentSession(deps, asked)
   if (token === null || current === null) return { status: 303, to: '/signed-out', cookies: GONE }
   const isOurs = sameToken(asked.form.raw('_form'), formTokenOf(tenant.pepper, token))
-  if (!isOurs || !isOwnOrigin(asked.headers, baseUrl())) return notOurForm(ground, asked)
-  const away = await awayFrom(ground, current)
+  if (!isOurs || !isOwnOrigin(asked.headers, baseUrl())) return notOurForm(deps, asked)
+  const away = await awayFrom(deps, current)
   await tenant.store
     .by({ ...actorOf(current), address: asked.address })
     .revokeSession(accountId, current.row.id)
-  ground.log.info({ event: 'signed_out', session: current.row.id, user: current.row.userId })
+  deps.log.info({ event: 'signed_out', session: current.row.id, user: current.row.userId })
   if (away === null) return { status: 303, to: '/signed-out', cookies: GONE }
   const page = messagePage({
     ...{ assets, baseUrl: baseUrl() },
@@ -75,9 +72,9 @@ const sessionsOf = ({ settings }: Provider, { issuer, subject, sid }: LogoutClai
   return { issuer, ...(subject !== null && { subject }), ...(sid !== null && { sid }) }
 }
 
-export const backChannelLogout = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const { tenant, accountId, log } = ground
-  const provider = await ground.providers.find(asked.params.name ?? '')
+export const backChannelLogout = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const { tenant, accountId, log } = deps
+  const provider = await deps.providers.find(asked.params.name ?? '')
   if (provider === null) return badLogout(404, 'no such provider')
   const { ProviderTrouble } = await import('./oidc/trouble.js')
   try {

@@ -1,7 +1,7 @@
 /**
  * NAME      views - the pages of signing in
  * DESCRIPTION
- *   A card on an empty ground. Each says one thing, and where to go on; none needs
+ *   A card on an empty page. Each says one thing, and where to go on; none needs
  *   a script.
  */
 import type { ComponentChildren, VNode } from 'preact'

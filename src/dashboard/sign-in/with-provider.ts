@@ -8,8 +8,8 @@
 import { newId } from '../../base/id.js'
 import { seal } from '../../base/secret.js'
 import type { LinkRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
+import { AGAIN, message, refuseWay, returnOf, type SignInDeps } from './deps.js'
 import type { Asked, Reply } from './exchange.js'
-import { AGAIN, message, refuseWay, returnOf, type SignInGround } from './ground.js'
 import { findInvitation, INVITATION } from './link.js'
 import { type Admission, admit } from './oidc/admission.js'
 import { addressIn, nameIn, type Told } from './oidc/claims.js'
@@ -27,15 +27,14 @@ export interface KeptTokens {
   readonly refreshToken: string | null
 }
 
-const redirectUri = ({ baseUrl }: SignInGround, name: string): string =>
-  `${baseUrl()}/sign-in/${name}/callback`
+const redirectUri = ({ baseUrl }: SignInDeps, name: string): string => `${baseUrl()}/sign-in/${name}/callback`
 
-const noProvider = (ground: SignInGround): Reply =>
-  message(ground, { status: 404, title: 'No such provider', says: 'There is no sign-in under this address.' })
+const noProvider = (deps: SignInDeps): Reply =>
+  message(deps, { status: 404, title: 'No such provider', says: 'There is no sign-in under this address.' })
 
 /** Says what is wrong with the provider, here and in the log. */
 export const failed = async (
-  ground: SignInGround,
+  deps: SignInDeps,
   asked: Asked,
   provider: Provider,
   error: unknown,
@@ -43,27 +42,27 @@ export const failed = async (
   const { ProviderTrouble, saysOf, checkOf } = await import('./oidc/trouble.js')
   if (!(error instanceof ProviderTrouble)) throw error
   const { kind, detail } = error
-  ground.log.warn({ event: 'provider_failed', provider: provider.name, kind, detail, check: checkOf(error) })
+  deps.log.warn({ event: 'provider_failed', provider: provider.name, kind, detail, check: checkOf(error) })
   const isTheirs = kind === 'code' || kind === 'refused'
   const notice = { tone: 'wait' as const, says: saysOf(error, provider.label) }
   return signInAgain(
-    ground,
+    deps,
     asked,
     isTheirs ? 400 : 503,
     isTheirs ? notice : { ...notice, check: checkOf(error) },
   )
 }
 
-export const goToProvider = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const wrong = refuseWay(ground, asked)
+export const goToProvider = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const wrong = refuseWay(deps, asked)
   if (wrong !== null) return wrong
-  const provider = await ground.providers.find(asked.params.name ?? '')
-  if (provider === null) return noProvider(ground)
+  const provider = await deps.providers.find(asked.params.name ?? '')
+  if (provider === null) return noProvider(deps)
   const { newChecks } = await import('./oidc/provider.js')
   const checks = newChecks()
   try {
-    const away = await provider.begin(checks, redirectUri(ground, provider.name))
-    const { clock, pepper } = ground.tenant
+    const away = await provider.begin(checks, redirectUri(deps, provider.name))
+    const { clock, pepper } = deps.tenant
     const flow: Flow = {
       ...checks,
       provider: provider.name,
@@ -74,32 +73,32 @@ export const goToProvider = async (ground: SignInGround, asked: Asked): Promise<
     const cookie = { value: sealFlow(pepper, flow), seconds: FLOW_MS / 1_000 }
     return { status: 303, away, cookies: { flow: cookie } }
   } catch (error) {
-    return failed(ground, asked, provider, error)
+    return failed(deps, asked, provider, error)
   }
 }
 
-export const comeBack = async (ground: SignInGround, asked: Asked): Promise<Reply> => {
-  const provider = await ground.providers.find(asked.params.name ?? '')
-  if (provider === null) return noProvider(ground)
-  const { pepper, clock } = ground.tenant
+export const comeBack = async (deps: SignInDeps, asked: Asked): Promise<Reply> => {
+  const provider = await deps.providers.find(asked.params.name ?? '')
+  if (provider === null) return noProvider(deps)
+  const { pepper, clock } = deps.tenant
   const flow = openFlow(pepper, asked.cookie('flow'), clock.now())
   const gone = { flow: null }
   if (flow === null || flow.provider !== provider.name || asked.query.get('state') !== flow.state) {
-    ground.log.warn({
+    deps.log.warn({
       event: 'sign_in_refused',
       provider: provider.name,
       why: flow === null ? 'no_flow' : 'other_flow',
     })
     const says = 'This sign-in was begun in another browser or window, or more than 10 minutes ago.'
-    return { ...message(ground, { status: 400, title: 'Start again', says, on: AGAIN }), cookies: gone }
+    return { ...message(deps, { status: 400, title: 'Start again', says, on: AGAIN }), cookies: gone }
   }
-  const answer = new URL(redirectUri(ground, provider.name))
+  const answer = new URL(redirectUri(deps, provider.name))
   answer.search = asked.query.toString()
   let reply: Reply
   try {
-    reply = await letIn(ground, asked, { provider, flow, granted: await provider.finish(answer, flow) })
+    reply = await letIn(deps, asked, { provider, flow, granted: await provider.finish(answer, flow) })
   } catch (error) {
-    reply = await failed(ground, asked, provider, error)
+    reply = await failed(deps, asked, provider, error)
   }
   return { ...reply, cookies: { ...reply.cookies, ...gone } }
 }
@@ -111,7 +110,7 @@ interface Arrived {
 }
 
 /** Who the provider means: somebody known, or the person of an invitation. */
-const whoIs = async ({ tenant, accountId }: SignInGround, { issuer, subject }: Told) => {
+const whoIs = async ({ tenant, accountId }: SignInDeps, { issuer, subject }: Told) => {
   const user = await tenant.store.userByIdentity(accountId, issuer, subject)
   const identities = user === null ? [] : await tenant.store.identities(user.id)
   const identity = identities.find((one) => one.issuer === issuer && one.subject === subject)
@@ -120,28 +119,27 @@ const whoIs = async ({ tenant, accountId }: SignInGround, { issuer, subject }: T
   return { user, known }
 }
 
-const letIn = async (ground: SignInGround, asked: Asked, arrived: Arrived): Promise<Reply> => {
+const letIn = async (deps: SignInDeps, asked: Asked, arrived: Arrived): Promise<Reply> => {
   const { provider, flow, granted } = arrived
   const { told } = granted
-  const { user, known } = await whoIs(ground, told)
+  const { user, known } = await whoIs(deps, told)
   const refuse = (why: Parameters<typeof refusalSaid>[0]): Reply => {
-    ground.log.warn({ event: 'sign_in_refused', provider: provider.name, why, user: user?.id ?? null })
-    return message(ground, { status: 403, title: 'Not let in', ...refusalSaid(why, provider.label) })
+    deps.log.warn({ event: 'sign_in_refused', provider: provider.name, why, user: user?.id ?? null })
+    return message(deps, { status: 403, title: 'Not let in', ...refusalSaid(why, provider.label) })
   }
-  const link =
-    user === null && flow.invitation !== null ? await findInvitation(ground, flow.invitation) : null
+  const link = user === null && flow.invitation !== null ? await findInvitation(deps, flow.invitation) : null
   if (user === null && flow.invitation !== null && link === null) return refuse('link_used')
-  const admission = admit(provider.settings, { told, invited: link, known }, ground.settings.default_role)
+  const admission = admit(provider.settings, { told, invited: link, known }, deps.settings.default_role)
   if (admission.refused !== null) return refuse(admission.refused)
   const newUser =
-    user === null && !link?.userId ? personFrom(ground, { told, link, admission, provider }) : null
+    user === null && !link?.userId ? personFrom(deps, { told, link, admission, provider }) : null
   if (newUser === 'no_address') return refuse('no_address')
   const userId = user?.id ?? link?.userId ?? newUser?.id ?? null
   if (userId === null) return refuse('not_invited')
-  const now = ground.tenant.clock.now()
-  const { accountId } = ground
+  const now = deps.tenant.clock.now()
+  const { accountId } = deps
   const { issuer, subject } = told
-  const opened = await openSession(ground, asked, {
+  const opened = await openSession(deps, asked, {
     userId,
     provider: provider.name,
     linkId: link?.id ?? null,
@@ -153,7 +151,7 @@ const letIn = async (ground: SignInGround, asked: Asked, arrived: Arrived): Prom
       lastSignInAt: now,
     },
     change: newUser === null ? changeOf(provider, admission, user) : null,
-    oidc: await sessionOidc(ground, granted, now),
+    oidc: await sessionOidc(deps, granted, now),
   })
   if (opened.done !== 'done') return refuse(opened.done)
   return { status: 303, to: flow.returnTo, cookies: { ...opened.cookies, [INVITATION]: null } }
@@ -161,7 +159,7 @@ const letIn = async (ground: SignInGround, asked: Asked, arrived: Arrived): Prom
 
 /** What is kept of the provider's side. */
 export const sessionOidc = async (
-  { tenant }: SignInGround,
+  { tenant }: SignInDeps,
   { told, idToken, refreshToken }: Granted,
   now: number,
 ) => {
@@ -186,7 +184,7 @@ interface Newcomer {
 }
 
 const personFrom = (
-  { tenant, accountId }: SignInGround,
+  { tenant, accountId }: SignInDeps,
   { told, link, admission, provider }: Newcomer,
 ): UserRow | 'no_address' => {
   const email = addressIn(told) ?? link?.email?.toLowerCase() ?? null

@@ -8,8 +8,8 @@
 import { type FieldError, invalid } from '../../base/fault.js'
 import { createdKeyRecord, keyRecord } from '../../record/tenants/access.js'
 import { checkNewKey } from '../../tenant/key.js'
+import { type Deps, listing, removing } from '../deps.js'
 import { type Endpoint, endpoint } from '../endpoint.js'
-import { type Ground, listing, removing } from '../ground.js'
 import * as shapes from '../shapes/api-key.js'
 import { whyBody } from '../shapes/common.js'
 import { readTime } from '../wire/time.js'
@@ -29,7 +29,7 @@ const wishOf = (body: Partial<shapes.KeyBody>, now: number, errors: FieldError[]
   return wish
 }
 
-const create = (ground: Ground): Endpoint =>
+const create = (deps: Deps): Endpoint =>
   endpoint({
     ...PEOPLE_ONLY,
     id: 'createApiKey',
@@ -44,22 +44,22 @@ const create = (ground: Ground): Endpoint =>
     faults: ['workspace.not_found'],
     alsoWrong({ body }) {
       const errors: FieldError[] = []
-      wishOf(body, ground.clock.now(), errors)
+      wishOf(body, deps.clock.now(), errors)
       return errors
     },
     async handle({ principal, body }) {
       const errors: FieldError[] = []
-      const wish = { ...wishOf(body, ground.clock.now(), errors), name: body.name }
+      const wish = { ...wishOf(body, deps.clock.now(), errors), name: body.name }
       if (errors.length > 0) throw invalid(errors)
-      const { row, secret } = await ground.tenants.createKey(principal.accountId, wish)
+      const { row, secret } = await deps.tenants.createKey(principal.accountId, wish)
       const headers = { location: `/v1/api-keys/${row.id}` }
       return { status: 201, body: createdKeyRecord(row, secret), headers }
     },
   })
 
-export const apiKeys = (ground: Ground): readonly Endpoint[] => [
-  create(ground),
-  listing(ground, {
+export const apiKeys = (deps: Deps): readonly Endpoint[] => [
+  create(deps),
+  listing(deps, {
     ...PEOPLE_ONLY,
     id: 'listApiKeys',
     path: '/v1/api-keys',
@@ -69,7 +69,7 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     of: shapes.apiKey,
     rows: ({ principal, query: { prefix = null } }) => ({
       filters: { prefix },
-      fetch: (page) => ground.store.keys(principal.accountId, page, prefix?.slice(9) ?? null),
+      fetch: (page) => deps.store.keys(principal.accountId, page, prefix?.slice(9) ?? null),
       render: keyRecord,
     }),
   }),
@@ -83,6 +83,6 @@ export const apiKeys = (ground: Ground): readonly Endpoint[] => [
     body: whyBody,
     of: shapes.apiKey,
     object: 'api_key',
-    remove: ({ principal }, id) => ground.tenants.revokeKey(principal.accountId, id),
+    remove: ({ principal }, id) => deps.tenants.revokeKey(principal.accountId, id),
   }),
 ]

@@ -9,10 +9,10 @@
 import { invalid } from '../../base/fault.js'
 import type { BatchItem } from '../../submission/composed.js'
 import { rulesOf } from '../../submission/submit.js'
+import type { Deps } from '../deps.js'
 import { readDraft } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, headerValue } from '../endpoint.js'
 import { spend } from '../gate.js'
-import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { readLarge } from '../large.js'
 import * as shapes from '../shapes/email-action.js'
@@ -25,15 +25,15 @@ const isPermissive = (call: Call): boolean => {
 }
 
 /** Its items: read here, or composed already in the bodies' thread. */
-const itemsOf = async (ground: Ground, call: Call<unknown, readonly unknown[]>, variant: string) => {
+const itemsOf = async (deps: Deps, call: Call<unknown, readonly unknown[]>, variant: string) => {
   const { large, body, workspace } = call
-  if (large !== null) return readLarge(ground, { ...call, large }, 'many', variant)
-  const rules = rulesOf(ground, workspace)
+  if (large !== null) return readLarge(deps, { ...call, large }, 'many', variant)
+  const rules = rulesOf(deps, workspace)
   const items: readonly BatchItem[] = body.map((one, i) => readDraft(one, rules, `body[${i}]`))
   return { items, idempotency: await idempotencyOf(call, variant) }
 }
 
-export const batch = (ground: Ground): Endpoint =>
+export const batch = (deps: Deps): Endpoint =>
   endpoint<unknown, readonly unknown[]>({
     id: 'sendBatch',
     method: 'POST',
@@ -60,12 +60,12 @@ export const batch = (ground: Ground): Endpoint =>
     ],
     async handle(call) {
       const permissive = isPermissive(call)
-      const { items, idempotency } = await itemsOf(ground, call, permissive ? 'permissive' : 'strict')
-      const answer = await ground.submission.submitBatch(call.principal, call.workspace, items, {
+      const { items, idempotency } = await itemsOf(deps, call, permissive ? 'permissive' : 'strict')
+      const answer = await deps.submission.submitBatch(call.principal, call.workspace, items, {
         idempotency,
         permissive,
         trace: call.trace,
-        charge: (n) => spend(ground.tenants, call.request, call.principal, n),
+        charge: (n) => spend(deps.tenants, call.request, call.principal, n),
         render: (records, errors) => {
           const data = records.map(({ id }) => ({ id }))
           return {

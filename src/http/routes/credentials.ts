@@ -7,15 +7,15 @@
 
 import { credentialRecord } from '../../record/tenants/access.js'
 import { checkNewCredential } from '../../tenant/credential.js'
+import { type Deps, listing, removing } from '../deps.js'
 import { type Endpoint, endpoint } from '../endpoint.js'
-import { type Ground, listing, removing } from '../ground.js'
 import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/credential.js'
 import { camel } from '../wire/camel.js'
 
 const PEOPLE_ONLY = { access: 'session', workspace: 'none' } as const
 
-export const credentials = (ground: Ground): readonly Endpoint[] => [
+export const credentials = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PEOPLE_ONLY,
     id: 'createCredential',
@@ -31,14 +31,14 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     // whether the others are wrong depends on the range
     alsoWrong: ({ body }, told) => (told.has('body.cidr') ? [] : checkNewCredential(camel(body))),
     async handle({ principal, body }) {
-      const row = await ground.tenants.createCredential(principal.accountId, {
+      const row = await deps.tenants.createCredential(principal.accountId, {
         ...camel(body),
         workspace: body.workspace_id,
       })
       return { status: 201, body: credentialRecord(row) }
     },
   }),
-  listing(ground, {
+  listing(deps, {
     ...PEOPLE_ONLY,
     id: 'listCredentials',
     path: '/v1/credentials',
@@ -46,7 +46,7 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     description: 'Without passwords.',
     of: shapes.credential,
     rows: ({ principal }) => ({
-      fetch: (page) => ground.store.credentials(principal.accountId, page),
+      fetch: (page) => deps.store.credentials(principal.accountId, page),
       render: credentialRecord,
     }),
   }),
@@ -59,6 +59,6 @@ export const credentials = (ground: Ground): readonly Endpoint[] => [
     body: whyBody,
     of: shapes.credential,
     object: 'credential',
-    remove: ({ principal }, id) => ground.tenants.revokeCredential(principal.accountId, id),
+    remove: ({ principal }, id) => deps.tenants.revokeCredential(principal.accountId, id),
   }),
 ]

@@ -8,17 +8,17 @@ import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { event } from '../../record/event.js'
 import type { RescheduleResult } from '../../store/port/queue.js'
 import { readSchedule } from '../../submission/schedule.js'
+import { type Deps, listing } from '../deps.js'
 import { type Answer, type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, listing } from '../ground.js'
 import { email as emailShape } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
 import { event as eventShape } from '../shapes/event.js'
 import { findEmail, fullEmail, scopeOf } from './emails.js'
 
-const answer = async (ground: Ground, call: Call, result: RescheduleResult): Promise<Answer> => {
+const answer = async (deps: Deps, call: Call, result: RescheduleResult): Promise<Answer> => {
   if (result === 'not_found') throw new Fault('email.not_found')
   if (result === 'not_scheduled') throw new Fault('resource.conflict', { reason: 'not_scheduled' })
-  return { status: 200, body: await fullEmail(ground, call, await findEmail(ground, call)) }
+  return { status: 200, body: await fullEmail(deps, call, await findEmail(deps, call)) }
 }
 
 const shared = {
@@ -28,7 +28,7 @@ const shared = {
   faults: ['email.not_found', 'resource.conflict'],
 } as const
 
-const scheduled = (ground: Ground): readonly Endpoint[] => [
+const scheduled = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...shared,
     id: 'rescheduleEmail',
@@ -40,15 +40,15 @@ const scheduled = (ground: Ground): readonly Endpoint[] => [
     body: shapes.reschedule,
     alsoWrong({ body }) {
       const errors: FieldError[] = []
-      readSchedule(body.scheduled_at ?? null, ground.clock.now(), 'body.scheduled_at', errors)
+      readSchedule(body.scheduled_at ?? null, deps.clock.now(), 'body.scheduled_at', errors)
       return errors
     },
     async handle(call) {
-      const now = ground.clock.now()
+      const now = deps.clock.now()
       const errors: FieldError[] = []
       const at = readSchedule(call.body.scheduled_at, now, 'body.scheduled_at', errors) ?? now
       if (errors.length > 0) throw invalid(errors)
-      return answer(ground, call, await ground.store.reschedule(scopeOf(call), param(call, 'id'), at, now))
+      return answer(deps, call, await deps.store.reschedule(scopeOf(call), param(call, 'id'), at, now))
     },
   }),
   endpoint({
@@ -61,12 +61,12 @@ const scheduled = (ground: Ground): readonly Endpoint[] => [
       'Asking again gives the same answer. Mail whose time has come is no longer scheduled: 409 `resource.conflict`, reason `not_scheduled`.',
     body: shapes.nothing,
     handle: async (call) =>
-      answer(ground, call, await ground.store.cancel(scopeOf(call), param(call, 'id'), ground.clock.now())),
+      answer(deps, call, await deps.store.cancel(scopeOf(call), param(call, 'id'), deps.clock.now())),
   }),
 ]
 
-const history = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const history = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     id: 'listEmailEvents',
     path: '/v1/emails/{id}/events',
     summary: 'What happened to an email, newest first',
@@ -77,13 +77,10 @@ const history = (ground: Ground): readonly Endpoint[] => [
     of: eventShape,
     faults: ['email.not_found'],
     async rows(call) {
-      const { id } = await findEmail(ground, call)
-      return { name: `events ${id}`, fetch: (page) => ground.store.events(id, page), render: event }
+      const { id } = await findEmail(deps, call)
+      return { name: `events ${id}`, fetch: (page) => deps.store.events(id, page), render: event }
     },
   }),
 ]
 
-export const emailActions = (ground: Ground): readonly Endpoint[] => [
-  ...scheduled(ground),
-  ...history(ground),
-]
+export const emailActions = (deps: Deps): readonly Endpoint[] => [...scheduled(deps), ...history(deps)]

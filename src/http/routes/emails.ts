@@ -23,9 +23,9 @@ import { toDraft, type WireDraft } from '../../submission/draft.js'
 import { rulesOf } from '../../submission/submit.js'
 import { readMode, seesBodies, seesSubjects, visibleMode } from '../../tenant/principal.js'
 import { waitingOf } from '../../tenant/queue/waiting.js'
+import { asSeenBy, type Deps, listAnswer } from '../deps.js'
 import { alsoWrong } from '../drafts.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { asSeenBy, type Ground, listAnswer } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { contentOf, readLarge } from '../large.js'
 import * as shapes from '../shapes/email.js'
@@ -38,43 +38,41 @@ export const scopeOf = (call: Call): EmailScope => ({
   mode: visibleMode(call.principal),
 })
 
-export const findEmail = async ({ store }: Ground, call: Call): Promise<EmailRecord> => {
+export const findEmail = async ({ store }: Deps, call: Call): Promise<EmailRecord> => {
   const record = await store.email(scopeOf(call), param(call, 'id'))
   if (record === null) throw new Fault('email.not_found')
   return record
 }
 
 /** Why mails wait, and how this caller is told. */
-const waitingFor = async (ground: Ground, { principal }: Call, rows: readonly EmailRow[]) => {
-  const { store, clock, relay } = ground
+const waitingFor = async (deps: Deps, { principal }: Call, rows: readonly EmailRow[]) => {
+  const { store, clock, relay } = deps
   const view = relay?.view() ?? null
   const show = principal.scope === 'platform' ? waitingInFull : waitingInShort
   return { of: await waitingOf({ store, clock, view }, principal.accountId, rows), show }
 }
 
 /** An email in full, as every endpoint that answers one shows it. */
-export const fullEmail = async (ground: Ground, call: Call, record: EmailRecord, withContent = true) => {
-  const { of, show } = await waitingFor(ground, call, [record])
-  const mayRead = seesBodies(call.principal, ground.config.identity.viewers_see)
+export const fullEmail = async (deps: Deps, call: Call, record: EmailRecord, withContent = true) => {
+  const { of, show } = await waitingFor(deps, call, [record])
+  const mayRead = seesBodies(call.principal, deps.config.identity.viewers_see)
   const content =
-    withContent && mayRead
-      ? await readContent(ground.store, record, (raw) => contentOf(ground, raw))
-      : NO_CONTENT
-  const full = asSeenBy(ground, call)(emailRecord(record, content, of(record.id), show))
+    withContent && mayRead ? await readContent(deps.store, record, (raw) => contentOf(deps, raw)) : NO_CONTENT
+  const full = asSeenBy(deps, call)(emailRecord(record, content, of(record.id), show))
   return mayRead ? full : { ...full, attachments: null }
 }
 
 /** What is to be sent: read here, or composed already in the bodies' thread. */
-const draftOf = async (ground: Ground, call: Call<unknown, WireDraft>) => {
+const draftOf = async (deps: Deps, call: Call<unknown, WireDraft>) => {
   const { large } = call
   if (large === null) return { draft: toDraft(call.body), idempotency: await idempotencyOf(call) }
-  const { items, idempotency } = await readLarge(ground, { ...call, large }, 'one')
+  const { items, idempotency } = await readLarge(deps, { ...call, large }, 'one')
   const [draft] = items
   if (draft === undefined || 'errors' in draft) throw new Error('the thread gave no email')
   return { draft, idempotency }
 }
 
-const send = (ground: Ground): Endpoint =>
+const send = (deps: Deps): Endpoint =>
   endpoint<unknown, WireDraft>({
     id: 'sendEmail',
     method: 'POST',
@@ -97,10 +95,10 @@ const send = (ground: Ground): Endpoint =>
       'idempotency.in_progress',
       'idempotency.body_mismatch',
     ],
-    alsoWrong: ({ body }, told, { workspace }) => alsoWrong(body, told, rulesOf(ground, workspace)),
+    alsoWrong: ({ body }, told, { workspace }) => alsoWrong(body, told, rulesOf(deps, workspace)),
     async handle(call) {
-      const { draft, idempotency } = await draftOf(ground, call)
-      const answer = await ground.submission.submit(call.principal, call.workspace, draft, {
+      const { draft, idempotency } = await draftOf(deps, call)
+      const answer = await deps.submission.submit(call.principal, call.workspace, draft, {
         idempotency,
         trace: call.trace,
         render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),
@@ -114,7 +112,7 @@ const send = (ground: Ground): Endpoint =>
     },
   })
 
-const get = (ground: Ground): Endpoint =>
+const get = (deps: Deps): Endpoint =>
   endpoint({
     id: 'getEmail',
     method: 'GET',
@@ -129,7 +127,7 @@ const get = (ground: Ground): Endpoint =>
     faults: ['email.not_found'],
     handle: async (call) => ({
       status: 200,
-      body: await fullEmail(ground, call, await findEmail(ground, call), call.query.content !== 'false'),
+      body: await fullEmail(deps, call, await findEmail(deps, call), call.query.content !== 'false'),
     }),
   })
 
@@ -201,7 +199,7 @@ const COLUMNS = [
 
 /** A page of mails, searched or listed. Who does not see subjects does not find by them. */
 const pageOfMails = (
-  { store, config }: Pick<Ground, 'store' | 'config'>,
+  { store, config }: Pick<Deps, 'store' | 'config'>,
   { principal }: Pick<Call, 'principal'>,
   { filter, query }: Asked,
   page: Page,
@@ -217,7 +215,7 @@ const pageOfMails = (
         page,
       )
 
-const list = (ground: Ground): Endpoint =>
+const list = (deps: Deps): Endpoint =>
   endpoint<shapes.EmailQuery, unknown>({
     id: 'listEmails',
     method: 'GET',
@@ -243,15 +241,15 @@ const list = (ground: Ground): Endpoint =>
       const { accountId: _, tag, ...rest } = asked.filter
       const searched = asked.query && { q: call.query.q ?? null, tz: call.query.tz ?? null }
       let unknown: readonly Term[] = []
-      return listAnswer(ground, 'emails', call, COLUMNS, {
+      return listAnswer(deps, 'emails', call, COLUMNS, {
         query: call.query,
         filters: { ...rest, tag: tag && `${tag.name}:${tag.value}`, ...searched },
         fetch: async (page) => {
-          const found = await pageOfMails(ground, call, asked, page)
+          const found = await pageOfMails(deps, call, asked, page)
           unknown = found.unknown ?? unknown
           const [{ of, show }, words] = await Promise.all([
-            waitingFor(ground, call, found.rows),
-            lastWordsOf(ground.store, found.rows),
+            waitingFor(deps, call, found.rows),
+            lastWordsOf(deps.store, found.rows),
           ])
           const rows = found.rows.map((row) => ({
             waiting: of(row.id).first,
@@ -261,10 +259,10 @@ const list = (ground: Ground): Endpoint =>
           }))
           return { ...found, rows }
         },
-        render: (row) => asSeenBy(ground, call)(listedEmail(row, row.waiting, row.words, row.show)),
+        render: (row) => asSeenBy(deps, call)(listedEmail(row, row.waiting, row.words, row.show)),
         beside: () => (unknown.length === 0 ? {} : { unknown: unknown.map(termText) }),
       })
     },
   })
 
-export const emails = (ground: Ground): readonly Endpoint[] => [send(ground), get(ground), list(ground)]
+export const emails = (deps: Deps): readonly Endpoint[] => [send(deps), get(deps), list(deps)]

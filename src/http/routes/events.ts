@@ -13,8 +13,8 @@ import { type EventType, nearestEventType, readEventType } from '../../mail/even
 import { loggedEvent } from '../../record/event.js'
 import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { readMode, requireSession, seesSubjects } from '../../tenant/principal.js'
+import { asSeenBy, type Deps, listAnswer } from '../deps.js'
 import { type Answer, type Call, type Endpoint, endpoint, headerValue, param } from '../endpoint.js'
-import { asSeenBy, type Ground, listAnswer } from '../ground.js'
 import { listOf } from '../shapes/common.js'
 import * as shapes from '../shapes/event.js'
 import { matcherOf } from '../stream/matches.js'
@@ -57,7 +57,7 @@ const readFilter = (
 
 /** The store's mark behind a mark of ours. */
 const readMark = (
-  { marks, store }: Ground,
+  { marks, store }: Deps,
   { principal }: Caller,
   field: string,
   text: string | null | undefined,
@@ -72,22 +72,22 @@ const readMark = (
 
 /** What is wrong with a query beside its shape. */
 const wrongQuery =
-  (ground: Ground) =>
+  (deps: Deps) =>
   ({ query }: { readonly query: shapes.FilterQuery }, _: unknown, caller: Caller): readonly FieldError[] => {
     const errors: FieldError[] = []
     readFilter(caller, query, errors)
-    readMark(ground, caller, 'query.after', query.after, errors)
+    readMark(deps, caller, 'query.after', query.after, errors)
     return errors
   }
 
-const expired = async ({ store, marks }: Ground, accountId: string): Promise<Fault> =>
+const expired = async ({ store, marks }: Deps, accountId: string): Promise<Fault> =>
   new Fault('event.expired', { oldest: marks.write((await store.logEnds()).oldest, accountId) })
 
 /** A page; going forward from what is too old is refused. */
-const fetchFrom = async (ground: Ground, filter: LogFilter, page: Page) => {
-  const { store } = ground
+const fetchFrom = async (deps: Deps, filter: LogFilter, page: Page) => {
+  const { store } = deps
   if (page.direction === 'newer' && page.anchor !== null && store.isMark(page.anchor)) {
-    if ((await store.follow(filter, page.anchor, 1)) === 'gone') throw await expired(ground, filter.accountId)
+    if ((await store.follow(filter, page.anchor, 1)) === 'gone') throw await expired(deps, filter.accountId)
   }
   return store.log(filter, page)
 }
@@ -106,7 +106,7 @@ const COLUMNS = [
   'change',
 ]
 
-const list = (ground: Ground): Endpoint =>
+const list = (deps: Deps): Endpoint =>
   endpoint({
     id: 'listEvents',
     method: 'GET',
@@ -120,18 +120,18 @@ const list = (ground: Ground): Endpoint =>
     files: ['csv', 'ndjson'],
     answers: { 200: listOf(shapes.loggedEvent) },
     faults: ['validation.cursor_invalid', 'validation.cursor_filters_mismatch', 'event.expired'],
-    alsoWrong: wrongQuery(ground),
+    alsoWrong: wrongQuery(deps),
     async handle(call) {
       const { query } = call
       const errors: FieldError[] = []
       const filter = readFilter(call, query, errors)
-      const after = readMark(ground, call, 'query.after', query.after, errors)
+      const after = readMark(deps, call, 'query.after', query.after, errors)
       if (after !== null && query.cursor !== undefined) {
         errors.push({ field: 'query.after', message: 'the cursor says where to go on', kind: 'forbidden' })
       }
       if (errors.length > 0) throw invalid(errors)
       const { accountId: _, types, change, ...rest } = filter
-      return listAnswer(ground, 'events', call, COLUMNS, {
+      return listAnswer(deps, 'events', call, COLUMNS, {
         query,
         after,
         filters: {
@@ -140,13 +140,13 @@ const list = (ground: Ground): Endpoint =>
           types: types?.join(' ') ?? null,
           change: change === null ? null : String(change),
         },
-        fetch: (page) => fetchFrom(ground, filter, page),
-        render: (row) => asSeenBy(ground, call)(loggedEvent(row)),
+        fetch: (page) => fetchFrom(deps, filter, page),
+        render: (row) => asSeenBy(deps, call)(loggedEvent(row)),
       })
     },
   })
 
-const get = (ground: Ground): Endpoint =>
+const get = (deps: Deps): Endpoint =>
   endpoint({
     id: 'getEvent',
     method: 'GET',
@@ -158,9 +158,9 @@ const get = (ground: Ground): Endpoint =>
     answers: { 200: shapes.loggedEvent },
     faults: ['event.not_found'],
     async handle(call) {
-      const row: LogRow | null = await ground.store.loggedEvent(call.principal.accountId, param(call, 'id'))
+      const row: LogRow | null = await deps.store.loggedEvent(call.principal.accountId, param(call, 'id'))
       if (row === null || !matcherOf(readFilter(call, {}, []))(row)) throw new Fault('event.not_found')
-      return { status: 200, body: asSeenBy(ground, call)(loggedEvent(row)) }
+      return { status: 200, body: asSeenBy(deps, call)(loggedEvent(row)) }
     },
   })
 
@@ -174,7 +174,7 @@ const STREAM_HEADERS = {
 }
 
 /** Whether the caller, asked again, would still be let in, and see as much. */
-const stillAllowed = ({ tenants }: Ground, { principal, workspace }: Caller, token: string) => {
+const stillAllowed = ({ tenants }: Deps, { principal, workspace }: Caller, token: string) => {
   return async (): Promise<boolean> => {
     try {
       const { role } = await tenants.authenticateBearer(token)
@@ -196,18 +196,18 @@ interface Following {
 }
 
 const openFeed = async (
-  ground: Ground,
+  deps: Deps,
   { filter, merge, after, caller, token }: Following,
   address: string,
 ): Promise<Readable> => {
   const { principal, workspace } = caller
   // records are written once for all streams, so one that must hide subjects is not opened
-  if (!seesSubjects(principal, ground.config.identity.viewers_see)) throw new Fault('auth.role_forbidden')
-  const free = ground.slots.take(principal.id, address)
+  if (!seesSubjects(principal, deps.config.identity.viewers_see)) throw new Fault('auth.role_forbidden')
+  const free = deps.slots.take(principal.id, address)
   const holder = `${principal.id} ${workspace?.id ?? ''}`
   try {
-    const isAllowed = stillAllowed(ground, caller, token)
-    const stream = await ground.feed.open({ filter, merge, after, holder, isAllowed })
+    const isAllowed = stillAllowed(deps, caller, token)
+    const stream = await deps.feed.open({ filter, merge, after, holder, isAllowed })
     stream.once('close', free)
     return stream
   } catch (error) {
@@ -218,39 +218,39 @@ const openFeed = async (
 
 /** The stream of a session, for the pages of this process: as a browser gets it, all that the session sees, merged. */
 export const followAs =
-  (ground: Ground) =>
+  (deps: Deps) =>
   async (session: string, after: string | null, address: string): Promise<Readable> => {
-    const principal = await ground.tenants.authenticateBearer(session, address)
+    const principal = await deps.tenants.authenticateBearer(session, address)
     requireSession(principal)
     const caller: Caller = { principal, workspace: null }
     const errors: FieldError[] = []
     const filter = readFilter(caller, {}, errors)
-    const mark = readMark(ground, caller, 'query.after', after, errors)
+    const mark = readMark(deps, caller, 'query.after', after, errors)
     if (errors.length > 0) throw invalid(errors)
-    return openFeed(ground, { filter, merge: PAGES_MERGE_MS, after: mark, caller, token: session }, address)
+    return openFeed(deps, { filter, merge: PAGES_MERGE_MS, after: mark, caller, token: session }, address)
   }
 
-const openStream = async (ground: Ground, call: Call<shapes.StreamQuery>): Promise<Answer> => {
+const openStream = async (deps: Deps, call: Call<shapes.StreamQuery>): Promise<Answer> => {
   const { query, request } = call
   const errors: FieldError[] = []
   const filter = readFilter(call, query, errors)
   const last = headerValue(call.req, 'last-event-id') || null
   const after =
     last === null
-      ? readMark(ground, call, 'query.after', query.after, errors)
-      : readMark(ground, call, 'header.last-event-id', last, errors)
+      ? readMark(deps, call, 'query.after', query.after, errors)
+      : readMark(deps, call, 'header.last-event-id', last, errors)
   if (errors.length > 0) throw invalid(errors)
   if (request.method === 'head') return { status: 200, body: '', headers: STREAM_HEADERS }
   const merge = query.merge === undefined ? null : Number.parseInt(query.merge, 10)
   const token = /^Bearer +(\S+)/i.exec(headerValue(call.req, 'authorization') ?? '')?.[1] ?? ''
-  const stream = await openFeed(ground, { filter, merge, after, caller: call, token }, request.app.address)
+  const stream = await openFeed(deps, { filter, merge, after, caller: call, token }, request.app.address)
   const { res } = request.raw
   if (res.destroyed) stream.destroy()
   else res.once('close', () => stream.destroy())
   return { status: 200, body: stream, headers: STREAM_HEADERS }
 }
 
-const stream = (ground: Ground): Endpoint =>
+const stream = (deps: Deps): Endpoint =>
   endpoint<shapes.StreamQuery, unknown>({
     id: 'streamEvents',
     method: 'GET',
@@ -265,8 +265,8 @@ const stream = (ground: Ground): Endpoint =>
     headers: { 'Last-Event-ID': 'The mark to go on from; goes before `after`' },
     answers: { 200: shapes.streamText },
     faults: ['rate_limit.streams'],
-    alsoWrong: wrongQuery(ground),
-    handle: (call) => openStream(ground, call),
+    alsoWrong: wrongQuery(deps),
+    handle: (call) => openStream(deps, call),
   })
 
-export const events = (ground: Ground): readonly Endpoint[] => [list(ground), stream(ground), get(ground)]
+export const events = (deps: Deps): readonly Endpoint[] => [list(deps), stream(deps), get(deps)]

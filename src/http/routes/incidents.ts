@@ -6,24 +6,24 @@
 import * as record from '../../record/incident.js'
 import type { Decision, KnownIncident } from '../../store/port/tenants/incident.js'
 import { decideIncident, findIncident } from '../../tenant/suppression.js'
+import { type Deps, listing } from '../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, listing } from '../ground.js'
 import * as shapes from '../shapes/incident.js'
 import { nothing } from '../shapes/operate/domain.js'
 
 const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
 
-const find = ({ store }: Ground, { principal, workspace, ...call }: Call): Promise<KnownIncident> =>
+const find = ({ store }: Deps, { principal, workspace, ...call }: Call): Promise<KnownIncident> =>
   findIncident(store, principal.accountId, param(call, 'id'), workspace?.id ?? null)
 
-const decide = (ground: Ground, decision: Decision) => async (call: Call) => {
-  const incident = await find(ground, call)
-  await decideIncident(ground, incident, decision)
-  return { status: 200, body: record.incident(await find(ground, call)) }
+const decide = (deps: Deps, decision: Decision) => async (call: Call) => {
+  const incident = await find(deps, call)
+  await decideIncident(deps, incident, decision)
+  return { status: 200, body: record.incident(await find(deps, call)) }
 }
 
-const reading = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const reading = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     ...RIGHTS,
     id: 'listIncidents',
     path: '/v1/incidents',
@@ -37,7 +37,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
       const isOpen = query.open === 'true'
       return {
         filters: { workspaceId, open: isOpen ? 1 : 0 },
-        fetch: (page) => ground.store.incidents(principal.accountId, workspaceId, isOpen, page),
+        fetch: (page) => deps.store.incidents(principal.accountId, workspaceId, isOpen, page),
         render: record.incident,
       }
     },
@@ -51,11 +51,11 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     description: 'Its addresses: GET /v1/suppressions?status=pending.',
     answers: { 200: shapes.incident },
     faults: ['incident.not_found'],
-    handle: async (call) => ({ status: 200, body: record.incident(await find(ground, call)) }),
+    handle: async (call) => ({ status: 200, body: record.incident(await find(deps, call)) }),
   }),
 ]
 
-const deciding = (ground: Ground): readonly Endpoint[] => [
+const deciding = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...RIGHTS,
     id: 'acceptIncident',
@@ -66,7 +66,7 @@ const deciding = (ground: Ground): readonly Endpoint[] => [
     body: nothing,
     answers: { 200: shapes.incident },
     faults: ['incident.not_found', 'resource.conflict'],
-    handle: decide(ground, 'accepted'),
+    handle: decide(deps, 'accepted'),
   }),
   endpoint({
     ...RIGHTS,
@@ -78,8 +78,8 @@ const deciding = (ground: Ground): readonly Endpoint[] => [
     body: nothing,
     answers: { 200: shapes.incident },
     faults: ['incident.not_found', 'resource.conflict'],
-    handle: decide(ground, 'dismissed'),
+    handle: decide(deps, 'dismissed'),
   }),
 ]
 
-export const incidents = (ground: Ground): readonly Endpoint[] => [...reading(ground), ...deciding(ground)]
+export const incidents = (deps: Deps): readonly Endpoint[] => [...reading(deps), ...deciding(deps)]

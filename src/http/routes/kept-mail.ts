@@ -9,8 +9,8 @@ import { readKept } from '../../outcome/kept-report.js'
 import { acceptedRecord } from '../../record/email.js'
 import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { requireSession } from '../../tenant/principal.js'
+import type { Deps } from '../deps.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
-import type { Ground } from '../ground.js'
 import { idempotencyOf, REPLAYED } from '../idempotency.js'
 import { acceptedEmail } from '../shapes/email.js'
 import * as shapes from '../shapes/email-action.js'
@@ -27,7 +27,7 @@ const octets = (raw: Uint8Array, name: string) => ({
   },
 })
 
-const report = (ground: Ground): Endpoint =>
+const report = (deps: Deps): Endpoint =>
   endpoint({
     id: 'getEventReport',
     method: 'GET',
@@ -42,15 +42,15 @@ const report = (ground: Ground): Endpoint =>
     answers: { 200: shapes.source },
     faults: ['email.not_found', 'event.not_found', 'resource.conflict'],
     async handle(call) {
-      const { id } = await findEmail(ground, call)
-      const event = await ground.store.loggedEvent(call.principal.accountId, param(call, 'event'))
+      const { id } = await findEmail(deps, call)
+      const event = await deps.store.loggedEvent(call.principal.accountId, param(call, 'event'))
       if (event === null || event.emailId !== id) throw new Fault('event.not_found')
-      return octets(await readKept(ground.store, id, event), event.id)
+      return octets(await readKept(deps.store, id, event), event.id)
     },
   })
 
-const source = (ground: Ground): readonly Endpoint[] => [
-  report(ground),
+const source = (deps: Deps): readonly Endpoint[] => [
+  report(deps),
   endpoint({
     id: 'getEmailSource',
     method: 'GET',
@@ -65,15 +65,15 @@ const source = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.source },
     faults: ['email.not_found', 'resource.conflict'],
     async handle(call) {
-      const { id } = await findEmail(ground, call)
-      const raw = await ground.store.body(id).catch(nullWhenMissing)
+      const { id } = await findEmail(deps, call)
+      const raw = await deps.store.body(id).catch(nullWhenMissing)
       if (raw === null) throw new Fault('resource.conflict', { reason: 'body_gone' })
       return octets(raw, id)
     },
   }),
 ]
 
-const resending = (ground: Ground): readonly Endpoint[] => [
+const resending = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     id: 'resendEmail',
     method: 'POST',
@@ -101,15 +101,15 @@ const resending = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const isRelease = call.body?.release === true
       if (isRelease) requireSession(call.principal)
-      const record = await findEmail(ground, call)
+      const record = await findEmail(deps, call)
       const wish = {
         record,
-        store: ground.store,
+        store: deps.store,
         to: call.body?.to ?? null,
         toAnyone: call.principal.via === 'session',
-        release: isRelease ? ground.config.identity.release_to : null,
+        release: isRelease ? deps.config.identity.release_to : null,
       }
-      const answer = await ground.submission.resend(wish, {
+      const answer = await deps.submission.resend(wish, {
         idempotency: await idempotencyOf(call, record.id),
         trace: call.trace,
         render: (records) => ({ status: 202, body: JSON.stringify(records.map(acceptedRecord)[0]) }),
@@ -124,4 +124,4 @@ const resending = (ground: Ground): readonly Endpoint[] => [
   }),
 ]
 
-export const keptMail = (ground: Ground): readonly Endpoint[] => [...source(ground), ...resending(ground)]
+export const keptMail = (deps: Deps): readonly Endpoint[] => [...source(deps), ...resending(deps)]

@@ -13,8 +13,8 @@ import { leaderOf } from '../../store/following.js'
 import type { KnownPool } from '../../store/port/tenants/tenants.js'
 import { type PoolWish, wrongWithPool } from '../../tenant/pool.js'
 import type { Member } from '../../tenant/upstream.js'
+import { type Deps, listing, removing } from '../deps.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, listing, removing } from '../ground.js'
 import { liveUpstream } from '../live-upstream.js'
 import { whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/pool.js'
@@ -63,7 +63,7 @@ const wrongWithChange = (sent: shapes.PoolChange, old: KnownPool): readonly Fiel
   ...wrongWithPool(wishOf(sent)),
 ]
 
-const health = async ({ store, relay }: Ground, pool: KnownPool) => {
+const health = async ({ store, relay }: Deps, pool: KnownPool) => {
   const depths = (await store.depth()).filter((depth) => depth.poolId === pool.id)
   const sum = (count: 'due' | 'leased' | 'waiting') => depths.reduce((all, depth) => all + depth[count], 0)
   const oldest = Math.min(...depths.map((depth) => depth.oldestDueAt ?? Number.POSITIVE_INFINITY))
@@ -89,7 +89,7 @@ const health = async ({ store, relay }: Ground, pool: KnownPool) => {
   }
 }
 
-const writing = (ground: Ground): readonly Endpoint[] => [
+const writing = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PEOPLE_ONLY,
     id: 'createEgressPool',
@@ -104,7 +104,7 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     faults: [],
     alsoWrong: ({ body }) => wrongWithPool(wishOf(mend(body))),
     async handle({ principal, body }) {
-      const row = await ground.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
+      const row = await deps.tenants.createPool(principal.accountId, { ...wishOf(body), name: body.name })
       return { status: 201, body: poolRecord(row), headers: { location: `/v1/egress-pools/${row.id}` } }
     },
   }),
@@ -120,22 +120,22 @@ const writing = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found', 'resource.conflict'],
     async alsoWrong({ body }, _, call) {
-      const old = await ground.store.pool(call.principal.accountId, param(call, 'id'))
+      const old = await deps.store.pool(call.principal.accountId, param(call, 'id'))
       return old === null ? [] : wrongWithChange(mend(body), old)
     },
     async handle(call) {
       const { accountId } = call.principal
-      const old = await ground.tenants.findPool(accountId, param(call, 'id'))
+      const old = await deps.tenants.findPool(accountId, param(call, 'id'))
       const wrong = wrongWithChange(call.body, old)
       if (wrong.length > 0) throw invalid(wrong)
-      const row = await ground.tenants.updatePool(accountId, old.id, wishOf(call.body))
-      ground.relay?.reload()
+      const row = await deps.tenants.updatePool(accountId, old.id, wishOf(call.body))
+      deps.relay?.reload()
       return { status: 200, body: poolRecord(row) }
     },
   }),
 ]
 
-const removal = (ground: Ground): readonly Endpoint[] => [
+const removal = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...PEOPLE_ONLY,
     id: 'deleteEgressPool',
@@ -147,11 +147,11 @@ const removal = (ground: Ground): readonly Endpoint[] => [
     of: shapes.pool,
     object: 'egress_pool',
     faults: ['resource.conflict'],
-    remove: ({ principal }, ref) => ground.tenants.deletePool(principal.accountId, ref),
+    remove: ({ principal }, ref) => deps.tenants.deletePool(principal.accountId, ref),
   }),
 ]
 
-const testing = (ground: Ground): Endpoint =>
+const testing = (deps: Deps): Endpoint =>
   endpoint({
     ...PEOPLE_ONLY,
     id: 'testEgressPool',
@@ -164,7 +164,7 @@ const testing = (ground: Ground): Endpoint =>
     answers: { 200: shapes.poolTested },
     faults: ['egress_pool.not_found'],
     async handle({ principal, params, body }) {
-      const { store, tenants, config, dialler } = ground
+      const { store, tenants, config, dialler } = deps
       const pool = await tenants.findPool(principal.accountId, param({ params }, 'id'))
       const { upstreams } = (await leaderOf(store, pool)) ?? pool
       const wanted = body?.upstream_id
@@ -173,7 +173,7 @@ const testing = (ground: Ground): Endpoint =>
         throw invalid([
           { field: 'body.upstream_id', kind: 'unknown', message: 'is no upstream of this pool' },
         ])
-      const { pepper } = tenants.ground
+      const { pepper } = tenants.deps
       const tried = chosen.map((one) =>
         tryUpstream({ store, dialler, pepper, hostname: config.hostname }, pool, one),
       )
@@ -182,8 +182,8 @@ const testing = (ground: Ground): Endpoint =>
     },
   })
 
-const reading = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const reading = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     ...PEOPLE_ONLY,
     id: 'listEgressPools',
     path: '/v1/egress-pools',
@@ -191,7 +191,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     description: 'Without passwords.',
     of: shapes.pool,
     rows: ({ principal }) => ({
-      fetch: (page) => ground.store.pools(principal.accountId, page),
+      fetch: (page) => deps.store.pools(principal.accountId, page),
       render: poolRecord,
     }),
   }),
@@ -205,7 +205,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.pool },
     faults: ['egress_pool.not_found'],
     async handle(call) {
-      const row = await ground.tenants.findPool(call.principal.accountId, param(call, 'id'))
+      const row = await deps.tenants.findPool(call.principal.accountId, param(call, 'id'))
       return { status: 200, body: poolRecord(row) }
     },
   }),
@@ -220,15 +220,15 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.poolHealth },
     faults: ['egress_pool.not_found'],
     async handle(call) {
-      const row = await ground.tenants.findPool(call.principal.accountId, param(call, 'id'))
-      return { status: 200, body: await health(ground, row) }
+      const row = await deps.tenants.findPool(call.principal.accountId, param(call, 'id'))
+      return { status: 200, body: await health(deps, row) }
     },
   }),
 ]
 
-export const pools = (ground: Ground): readonly Endpoint[] => [
-  ...writing(ground),
-  ...removal(ground),
-  testing(ground),
-  ...reading(ground),
+export const pools = (deps: Deps): readonly Endpoint[] => [
+  ...writing(deps),
+  ...removal(deps),
+  testing(deps),
+  ...reading(deps),
 ]

@@ -10,8 +10,8 @@ import { statisticsRecord } from '../../statistics/record.js'
 import { report, type Scope } from '../../statistics/report.js'
 import { STATISTICS_COLUMNS, statisticsRows } from '../../statistics/rows.js'
 import { readMode } from '../../tenant/principal.js'
+import type { Deps } from '../deps.js'
 import { type Call, type Endpoint, endpoint } from '../endpoint.js'
-import type { Ground } from '../ground.js'
 import * as shapes from '../shapes/statistics.js'
 import { fileAnswer, formatOf } from '../wire/export.js'
 
@@ -19,7 +19,7 @@ type Caller = Pick<Call, 'principal' | 'workspace'>
 
 /** Adds to `errors` all that is wrong. */
 const read = (
-  { clock }: Ground,
+  { clock }: Deps,
   { principal, workspace }: Caller,
   query: shapes.StatisticsQuery,
   errors: FieldError[],
@@ -33,7 +33,7 @@ const read = (
   }
 }
 
-export const statistics = (ground: Ground): readonly Endpoint[] => [
+export const statistics = (deps: Deps): readonly Endpoint[] => [
   endpoint<shapes.StatisticsQuery, unknown>({
     id: 'getStatistics',
     method: 'GET',
@@ -49,17 +49,17 @@ export const statistics = (ground: Ground): readonly Endpoint[] => [
     faults: [],
     alsoWrong({ query }, _, call) {
       const errors: FieldError[] = []
-      read(ground, call, query, errors)
+      read(deps, call, query, errors)
       return errors
     },
     async handle(call) {
       const errors: FieldError[] = []
-      const { scope, question } = read(ground, call, call.query, errors)
+      const { scope, question } = read(deps, call, call.query, errors)
       if (errors.length > 0) throw invalid(errors)
       // before the rows, so that it promises no more than they hold
-      const asOf = await countedUntil(ground.store, ground.clock.now())
-      const told = await report(ground.store, scope, question)
-      const names = await namesOf(ground.store, scope.accountId, question.groupBy, told)
+      const asOf = await countedUntil(deps.store, deps.clock.now())
+      const told = await report(deps.store, scope, question)
+      const names = await namesOf(deps.store, scope.accountId, question.groupBy, told)
       const body = statisticsRecord(scope, question, told, names, asOf)
       const format = formatOf(call)
       if (format === null) return { status: 200, body }

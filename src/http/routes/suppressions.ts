@@ -14,8 +14,8 @@ import type { PendingSuppression } from '../../store/port/tenants/incident.js'
 import type { SuppressionRow } from '../../store/port/tenants/tenants.js'
 import { requirePlatform } from '../../tenant/principal.js'
 import { listOfAccount, listOfWorkspace, refOf } from '../../tenant/suppression.js'
+import { type Deps, listAnswer, removing } from '../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, listAnswer, removing } from '../ground.js'
 import { listOf, whyBody } from '../shapes/common.js'
 import * as shapes from '../shapes/suppression.js'
 import { readTime } from '../wire/time.js'
@@ -41,12 +41,12 @@ const listFor = (caller: Caller, scope: shapes.Scope | undefined, field: string)
 }
 
 /** The list that has it: the workspace's own, else that of the account, which holds for live mail. */
-const listWith = async (ground: Ground, call: Call, ref: string): Promise<Place> => {
+const listWith = async (deps: Deps, call: Call, ref: string): Promise<Place> => {
   const own = listFor(call, 'workspace', '')
-  if (call.principal.mode === 'test' || (await ground.store.suppression(own.id, refOf(ref))) !== null)
+  if (call.principal.mode === 'test' || (await deps.store.suppression(own.id, refOf(ref))) !== null)
     return own
   const wide = listOfAccount(own.accountId)
-  return (await ground.store.suppression(wide.id, refOf(ref))) === null ? own : wide
+  return (await deps.store.suppression(wide.id, refOf(ref))) === null ? own : wide
 }
 
 const wrongAddresses = (emails: readonly (string | undefined)[], fieldOf: (i: number) => string) =>
@@ -64,7 +64,7 @@ const readWish = (caller: Caller, body: Partial<shapes.WishedSuppression>, error
   return { reason: body.reason, expiresAt }
 }
 
-const add = (ground: Ground): Endpoint =>
+const add = (deps: Deps): Endpoint =>
   endpoint({
     ...PER_WORKSPACE,
     id: 'addSuppression',
@@ -86,7 +86,7 @@ const add = (ground: Ground): Endpoint =>
       const errors: FieldError[] = []
       const wish = { ...readWish(call, call.body, errors), email }
       if (errors.length > 0) throw invalid(errors)
-      const { row, added } = await ground.tenants.suppress(listFor(call, scope, 'body.scope'), wish)
+      const { row, added } = await deps.tenants.suppress(listFor(call, scope, 'body.scope'), wish)
       return { status: added ? 201 : 200, body: suppressionRecord(row) }
     },
   })
@@ -99,7 +99,7 @@ const wrongPending = ({ origin, status }: { origin?: string; status?: string }):
 
 const COLUMNS = ['email', 'origin', 'reason', 'expires_at', 'created_at', 'id', 'source_id', 'incident_id']
 
-const list = (ground: Ground): Endpoint =>
+const list = (deps: Deps): Endpoint =>
   endpoint({
     ...PER_WORKSPACE,
     id: 'listSuppressions',
@@ -122,8 +122,8 @@ const list = (ground: Ground): Endpoint =>
       const { id: workspaceId } = listFor(call, call.query.scope, 'query.scope')
       const origin = call.query.origin ?? null
       const { status = null } = call.query
-      const { store } = ground
-      return listAnswer<SuppressionRow | PendingSuppression>(ground, 'suppressions', call, COLUMNS, {
+      const { store } = deps
+      return listAnswer<SuppressionRow | PendingSuppression>(deps, 'suppressions', call, COLUMNS, {
         query: call.query,
         filters: status === null ? { origin, workspaceId } : { status, workspaceId },
         fetch: (page) =>
@@ -135,7 +135,7 @@ const list = (ground: Ground): Endpoint =>
     },
   })
 
-const one = (ground: Ground): readonly Endpoint[] => [
+const one = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_WORKSPACE,
     id: 'getSuppression',
@@ -148,8 +148,8 @@ const one = (ground: Ground): readonly Endpoint[] => [
     faults: ['suppression.not_found'],
     async handle(call) {
       const ref = param(call, 'ref')
-      const { id } = await listWith(ground, call, ref)
-      const row = await ground.tenants.findSuppression(id, ref)
+      const { id } = await listWith(deps, call, ref)
+      const row = await deps.tenants.findSuppression(id, ref)
       return { status: 200, body: suppressionRecord(row) }
     },
   }),
@@ -164,9 +164,9 @@ const one = (ground: Ground): readonly Endpoint[] => [
     object: 'suppression',
     faults: ['auth.scope_forbidden'],
     async remove(call, ref) {
-      const place = await listWith(ground, call, ref)
+      const place = await listWith(deps, call, ref)
       if (place.id === place.accountId) requirePlatform(call.principal)
-      return ground.tenants.removeSuppression(place.id, ref)
+      return deps.tenants.removeSuppression(place.id, ref)
     },
   }),
 ]
@@ -180,7 +180,7 @@ const wrongBatch = (
   ...wrongScope(caller, scope, 'body.scope'),
 ]
 
-const many = (ground: Ground): readonly Endpoint[] => [
+const many = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_WORKSPACE,
     id: 'addSuppressions',
@@ -198,9 +198,7 @@ const many = (ground: Ground): readonly Endpoint[] => [
       const place = listFor(call, call.body.scope, 'body.scope')
       const { emails, reason } = call.body
       const rows = await Promise.all(
-        emails.map((email, i) =>
-          ground.tenants.addSuppression(place, { email, reason }, `body.emails[${i}]`),
-        ),
+        emails.map((email, i) => deps.tenants.addSuppression(place, { email, reason }, `body.emails[${i}]`)),
       )
       return { status: 200, body: { object: 'list', data: rows.map(suppressionRecord) } }
     },
@@ -219,18 +217,16 @@ const many = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const { id: workspaceId } = listFor(call, call.body.scope, 'body.scope')
       const refs = [...(call.body.emails ?? []), ...(call.body.ids ?? [])]
-      const rows = await Promise.all(
-        refs.map((ref) => ground.store.removeSuppression(workspaceId, refOf(ref))),
-      )
+      const rows = await Promise.all(refs.map((ref) => deps.store.removeSuppression(workspaceId, refOf(ref))))
       const data = rows.flatMap((row) => (row ? [removed('suppression', row.id)] : []))
       return { status: 200, body: { object: 'list', data } }
     },
   }),
 ]
 
-export const suppressions = (ground: Ground): readonly Endpoint[] => [
-  add(ground),
-  list(ground),
-  ...one(ground),
-  ...many(ground),
+export const suppressions = (deps: Deps): readonly Endpoint[] => [
+  add(deps),
+  list(deps),
+  ...one(deps),
+  ...many(deps),
 ]

@@ -8,8 +8,8 @@ import { type FieldError, invalid } from '../../base/fault.js'
 import { workspaceRecord } from '../../record/tenants/workspace.js'
 import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import type { WorkspaceWish } from '../../tenant/workspace.js'
+import { type Deps, listing, removing } from '../deps.js'
 import { type Endpoint, endpoint, param } from '../endpoint.js'
-import { type Ground, listing, removing } from '../ground.js'
 import { notAsRead } from '../shapes/read-back.js'
 import * as shapes from '../shapes/workspace.js'
 import { camel } from '../wire/camel.js'
@@ -22,7 +22,7 @@ const wishOf = (body: shapes.WorkspaceChange): WorkspaceWish => ({
 })
 
 const wrongWithChange = async (
-  { tenants }: Ground,
+  { tenants }: Deps,
   body: shapes.WorkspaceChange,
   old: WorkspaceRow,
 ): Promise<readonly FieldError[]> => [
@@ -37,7 +37,7 @@ const wrongWithConfirm = ({ slug }: WorkspaceRow, confirm = ''): readonly FieldE
   return [{ field: 'query.confirm', kind, message: `must be the slug of the workspace: ${slug}` }]
 }
 
-const creation = (ground: Ground): readonly Endpoint[] => [
+const creation = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     id: 'createWorkspace',
     method: 'POST',
@@ -52,17 +52,17 @@ const creation = (ground: Ground): readonly Endpoint[] => [
     answers: { 201: shapes.workspace },
     faults: [],
     alsoWrong: ({ body }, _, { principal }) =>
-      ground.tenants.wrongWithWorkspace(principal.accountId, wishOf(body), null),
+      deps.tenants.wrongWithWorkspace(principal.accountId, wishOf(body), null),
     async handle({ principal, body }) {
       const wish = { ...wishOf(body), name: body.name }
-      const row = await ground.tenants.createWorkspace(principal.accountId, wish)
+      const row = await deps.tenants.createWorkspace(principal.accountId, wish)
       return { status: 201, body: workspaceRecord(row), headers: { location: `/v1/workspaces/${row.id}` } }
     },
   }),
 ]
 
-const reading = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const reading = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     id: 'listWorkspaces',
     path: '/v1/workspaces',
     summary: 'Workspaces, newest first',
@@ -71,7 +71,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     workspace: 'none',
     of: shapes.workspace,
     rows: ({ principal: { accountId, workspaceId, scope } }) => ({
-      fetch: (page) => ground.store.workspaces(accountId, page, workspaceId),
+      fetch: (page) => deps.store.workspaces(accountId, page, workspaceId),
       render: (row) => workspaceRecord(row, scope),
     }),
   }),
@@ -86,13 +86,13 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.workspace },
     faults: ['workspace.not_found'],
     async handle(call) {
-      const row = await ground.tenants.workspaceForSend(call.principal, param(call, 'id'))
+      const row = await deps.tenants.workspaceForSend(call.principal, param(call, 'id'))
       return { status: 200, body: workspaceRecord(row, call.principal.scope) }
     },
   }),
 ]
 
-const changing = (ground: Ground): readonly Endpoint[] => [
+const changing = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     id: 'updateWorkspace',
     method: 'PATCH',
@@ -106,21 +106,21 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.workspace },
     faults: ['workspace.not_found'],
     async alsoWrong({ body }, _, call) {
-      const old = await ground.store.workspace(call.principal.accountId, param(call, 'id'))
-      return old === null ? [] : wrongWithChange(ground, body, old)
+      const old = await deps.store.workspace(call.principal.accountId, param(call, 'id'))
+      return old === null ? [] : wrongWithChange(deps, body, old)
     },
     async handle(call) {
       const { accountId } = call.principal
-      const old = await ground.tenants.findWorkspace(accountId, param(call, 'id'))
-      const wrong = await wrongWithChange(ground, call.body, old)
+      const old = await deps.tenants.findWorkspace(accountId, param(call, 'id'))
+      const wrong = await wrongWithChange(deps, call.body, old)
       if (wrong.length > 0) throw invalid(wrong)
-      const row = await ground.tenants.updateWorkspace(accountId, old.id, wishOf(call.body))
+      const row = await deps.tenants.updateWorkspace(accountId, old.id, wishOf(call.body))
       return { status: 200, body: workspaceRecord(row) }
     },
   }),
 ]
 
-const removal = (ground: Ground): readonly Endpoint[] => [
+const removal = (deps: Deps): readonly Endpoint[] => [
   removing({
     id: 'deleteWorkspace',
     path: '/v1/workspaces/{id}',
@@ -134,22 +134,22 @@ const removal = (ground: Ground): readonly Endpoint[] => [
     object: 'workspace',
     faults: ['resource.conflict'],
     async alsoWrong({ query }, _, call) {
-      const row = await ground.store.workspace(call.principal.accountId, param(call, 'id'))
+      const row = await deps.store.workspace(call.principal.accountId, param(call, 'id'))
       return row === null ? [] : wrongWithConfirm(row, query.confirm)
     },
     async remove({ principal, query }, ref) {
-      const row = await ground.tenants.findWorkspace(principal.accountId, ref)
+      const row = await deps.tenants.findWorkspace(principal.accountId, ref)
       const wrong = wrongWithConfirm(row, query.confirm)
       if (wrong.length > 0) throw invalid(wrong)
-      await ground.tenants.deleteWorkspace(row, `deleted by session ${principal.id}`)
+      await deps.tenants.deleteWorkspace(row, `deleted by session ${principal.id}`)
       return row
     },
   }),
 ]
 
-export const workspaces = (ground: Ground): readonly Endpoint[] => [
-  ...creation(ground),
-  ...reading(ground),
-  ...changing(ground),
-  ...removal(ground),
+export const workspaces = (deps: Deps): readonly Endpoint[] => [
+  ...creation(deps),
+  ...reading(deps),
+  ...changing(deps),
+  ...removal(deps),
 ]

@@ -9,7 +9,7 @@ import type { Dialler } from '../../base/dial/dial.js'
 import { seal, unseal } from '../../base/secret.js'
 import type { PoolRow, Tenants, UpstreamRow } from '../../store/port/tenants/tenants.js'
 import { UPSTREAM_SEAL } from '../../tenant/pool.js'
-import type { TenantGround } from '../../tenant/principal.js'
+import type { TenantDeps } from '../../tenant/principal.js'
 import { chooseMechanism, type Login } from '../dialogue/login.js'
 import type { Offers } from '../dialogue/offers.js'
 import {
@@ -81,7 +81,7 @@ const open = async (target: Target, hostname: string) => {
   }
 }
 
-export interface TrialGround extends Pick<TenantGround, 'pepper'> {
+export interface TrialDeps extends Pick<TenantDeps, 'pepper'> {
   readonly store: Pick<Tenants, 'rotateToken'>
   /** Calls token endpoints. */
   readonly dialler: Dialler
@@ -89,7 +89,7 @@ export interface TrialGround extends Pick<TenantGround, 'pepper'> {
 }
 
 /** How it signs in; a token is asked for anew, whatever the relay still has. */
-const loginOf = ({ pepper, store, dialler }: TrialGround, upstream: UpstreamRow): Login | null => {
+const loginOf = ({ pepper, store, dialler }: TrialDeps, upstream: UpstreamRow): Login | null => {
   const { user, sealedPassword, oauth, authMechanism: mechanism } = upstream
   const open = (sealed: string): string => unseal(pepper, UPSTREAM_SEAL, sealed)
   if (user === null) return null
@@ -105,18 +105,14 @@ const loginOf = ({ pepper, store, dialler }: TrialGround, upstream: UpstreamRow)
 }
 
 /** Opens a session with one upstream and closes it again. Never throws. */
-export const tryUpstream = async (
-  ground: TrialGround,
-  pool: PoolRow,
-  upstream: UpstreamRow,
-): Promise<Trial> => {
+export const tryUpstream = async (deps: TrialDeps, pool: PoolRow, upstream: UpstreamRow): Promise<Trial> => {
   const began = performance.now()
   const base = { pool: pool.name, upstream, tls: null, ...offersOf(null, null) }
   const took = (): number => Math.round(performance.now() - began)
   let login: Login | null = null
   try {
-    login = loginOf(ground, upstream)
-    const { socket, offers, tls, mechanism: used } = await open({ ...upstream, login }, ground.hostname)
+    login = loginOf(deps, upstream)
+    const { socket, offers, tls, mechanism: used } = await open({ ...upstream, login }, deps.hostname)
     socket.end('QUIT\r\n')
     socket.destroySoon()
     const signed = used === null ? '' : `, signed in by ${used}`

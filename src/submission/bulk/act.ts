@@ -11,16 +11,16 @@ import type { JobAction, JobRow } from '../../store/port/jobs.js'
 import type { EmailRecord, EmailRow, Ledger } from '../../store/port/ledger.js'
 import type { Operations } from '../../store/port/operations.js'
 import type { Queue, Schedule } from '../../store/port/queue.js'
-import { listOfWorkspace, type SuppressGround, suppress } from '../../tenant/suppression.js'
+import { listOfWorkspace, type SuppressDeps, suppress } from '../../tenant/suppression.js'
 import { requestFingerprint } from '../idempotency.js'
 import type { Submission } from '../submission.js'
 
-export interface ActGround {
+export interface ActDeps {
   readonly store: Ledger &
     Schedule &
     Pick<Queue, 'body'> &
     Pick<Operations, 'operate'> &
-    SuppressGround['store']
+    SuppressDeps['store']
   readonly submission: Pick<Submission, 'resend'>
   readonly clock: Clock
 }
@@ -35,7 +35,7 @@ export interface Act {
 const DONE: Act = { did: 'done', error: null }
 const SKIPPED: Act = { did: 'skipped', error: null }
 
-type One = (ground: ActGround, job: JobRow, mail: EmailRow) => Promise<Act>
+type One = (deps: ActDeps, job: JobRow, mail: EmailRow) => Promise<Act>
 
 const order =
   (action: 'retry' | 'release'): One =>
@@ -46,7 +46,7 @@ const order =
   }
 
 const recordOf = (
-  { store }: ActGround,
+  { store }: ActDeps,
   { accountId, workspaceId, id }: EmailRow,
 ): Promise<EmailRecord | null> => store.email({ accountId, workspaceId, mode: null }, id)
 
@@ -58,13 +58,13 @@ const ACTIONS: Readonly<Record<JobAction, One>> = {
     const result = await store.cancel({ accountId, workspaceId, mode: null }, id, clock.now())
     return result === 'done' ? DONE : SKIPPED
   },
-  async resend(ground, job, mail) {
-    const record = await recordOf(ground, mail)
+  async resend(deps, job, mail) {
+    const record = await recordOf(deps, mail)
     if (record === null) return SKIPPED
     const key = `${job.id}:${mail.id}`
     // under this key only this job sends: what is there already, a step that was cut off has sent
-    await ground.submission.resend(
-      { record, store: ground.store, to: null, toAnyone: false },
+    await deps.submission.resend(
+      { record, store: deps.store, to: null, toAnyone: false },
       {
         idempotency: { key, fingerprint: requestFingerprint('POST', 'job', '', key) },
         render: () => ({ status: 202, body: '' }),
@@ -72,14 +72,14 @@ const ACTIONS: Readonly<Record<JobAction, One>> = {
     )
     return DONE
   },
-  async suppress(ground, { reason, id }, mail) {
-    const record = await recordOf(ground, mail)
+  async suppress(deps, { reason, id }, mail) {
+    const record = await recordOf(deps, mail)
     if (record === null) return SKIPPED
     const bounced = record.recipients.filter(({ status }) => status === 'bounced')
     const list = listOfWorkspace({ id: mail.workspaceId, accountId: mail.accountId }, mail.mode)
     let added = 0
     for (const { address } of bounced.length > 0 ? bounced : record.recipients) {
-      const made = await suppress(ground, list, { email: address, reason, sourceId: id })
+      const made = await suppress(deps, list, { email: address, reason, sourceId: id })
       if (made.added) added++
     }
     return added > 0 ? DONE : SKIPPED
@@ -87,9 +87,9 @@ const ACTIONS: Readonly<Record<JobAction, One>> = {
 }
 
 /** Throws only what has nothing to do with this mail. */
-export const actOn = async (ground: ActGround, job: JobRow, mail: EmailRow): Promise<Act> => {
+export const actOn = async (deps: ActDeps, job: JobRow, mail: EmailRow): Promise<Act> => {
   try {
-    return await ACTIONS[job.action](ground, job, mail)
+    return await ACTIONS[job.action](deps, job, mail)
   } catch (error) {
     // the lock of a step that was killed while it sent again unlocks by itself: the job waits for it
     const waits = ['service.unavailable', 'idempotency.in_progress']

@@ -29,14 +29,14 @@ const PAGE = 100
 /** Of counting. */
 const MOST_MS = 3_000
 
-export interface BulkGround {
+export interface BulkDeps {
   readonly store: Pick<EmailSearch, 'searchEmails'> & Pick<Jobs, 'addJob'>
   readonly clock: Clock
 }
 
 /** How many mails are meant now; up to a bound, in small steps. */
 export const countMatched = async (
-  { store, clock }: Pick<BulkGround, 'clock'> & { readonly store: Pick<EmailSearch, 'searchEmails'> },
+  { store, clock }: Pick<BulkDeps, 'clock'> & { readonly store: Pick<EmailSearch, 'searchEmails'> },
   { accountId, filter }: Pick<BulkWish, 'accountId' | 'filter'>,
 ): Promise<Matched> => {
   const until = clock.tick() + MOST_MS
@@ -55,9 +55,9 @@ export const countMatched = async (
 }
 
 /** Stores the job; whoever runs jobs goes on with it. */
-export const beginJob = async (ground: BulkGround, wish: BulkWish): Promise<JobRow> => {
-  const { matched, isCapped, place } = await countMatched(ground, wish)
-  const now = ground.clock.now()
+export const beginJob = async (deps: BulkDeps, wish: BulkWish): Promise<JobRow> => {
+  const { matched, isCapped, place } = await countMatched(deps, wish)
+  const now = deps.clock.now()
   const { accountId, action, reason, filter, q, by } = wish
   const job: JobRow = {
     ...{ accountId, action, reason, filter, q, matched, isCapped, place },
@@ -69,6 +69,6 @@ export const beginJob = async (ground: BulkGround, wish: BulkWish): Promise<JobR
     updatedAt: now,
     finishedAt: null,
   }
-  await ground.store.addJob(job)
+  await deps.store.addJob(job)
   return job
 }

@@ -9,10 +9,10 @@ import type { Log } from '../../base/log.js'
 import { repeated, type Service } from '../../base/service.js'
 import type { JobRow, JobStep, Jobs } from '../../store/port/jobs.js'
 import type { EmailSearch } from '../../store/port/ledger.js'
-import { type ActGround, actOn, type Did } from './act.js'
+import { type ActDeps, actOn, type Did } from './act.js'
 
-export interface RunnerParts extends ActGround {
-  readonly store: ActGround['store'] & Jobs & Pick<EmailSearch, 'searchEmails'>
+export interface RunnerParts extends ActDeps {
+  readonly store: ActDeps['store'] & Jobs & Pick<EmailSearch, 'searchEmails'>
   readonly log: Pick<Log, 'error'>
 }
 

@@ -24,9 +24,9 @@ import {
   demandOpen,
   demandSender,
   demandSize,
-  type SubmissionGround,
+  type SubmissionDeps,
   suppressedOf,
-} from '../ground.js'
+} from '../deps.js'
 import { checkIdempotencyKey, once } from '../idempotency.js'
 import { routed } from '../route.js'
 import { readSchedule } from '../schedule.js'
@@ -71,7 +71,7 @@ interface Read extends Finished {
 
 /** Reads and judges a message; throws what a client must be told. */
 const read = (
-  { config }: SubmissionGround,
+  { config }: SubmissionDeps,
   { workspace }: Login,
   { raw }: EnvelopedMessage,
   now: number,
@@ -135,7 +135,7 @@ const traceOf = (
   })
 
 const toEmail = async (
-  ground: SubmissionGround,
+  deps: SubmissionDeps,
   login: Login,
   message: EnvelopedMessage,
   parts: Read,
@@ -145,7 +145,7 @@ const toEmail = async (
 ): Promise<NewEmail> => {
   const { workspace, mode } = login
   const { submitted } = parts
-  const { hostname } = ground.config
+  const { hostname } = deps.config
   const id = newId('em', now)
   const textsOf = (wanted: RecipientKind) =>
     listed.filter(({ kind }) => kind === wanted).map(({ text }) => text)
@@ -164,7 +164,7 @@ const toEmail = async (
     attachments: [],
     scheduledAt: parts.scheduledAt,
     createdAt: now,
-    ...routed(await ground.route(workspace, mode), recipients),
+    ...routed(await deps.route(workspace, mode), recipients),
     ...octetsOf(parts, {
       id,
       hostname,
@@ -186,13 +186,13 @@ const toEmail = async (
 
 /** Resolves when the mail is on disk, or was there before under the same key; throws the Fault to answer with. */
 export const submitMessage = async (
-  ground: SubmissionGround,
+  deps: SubmissionDeps,
   session: Login,
   message: EnvelopedMessage,
 ): Promise<MessageAnswer> => {
-  demandAccepting(ground)
-  demandSize(ground.config.limits.message_size, message.raw.length)
-  const { store, clock } = ground
+  demandAccepting(deps)
+  demandSize(deps.config.limits.message_size, message.raw.length)
+  const { store, clock } = deps
   // the session may have begun before its workspace got another pool: its mail must not wait in the old one
   const current = await store.workspace(session.accountId, session.workspace.id)
   const { poolId, routes } = current ?? session.workspace
@@ -200,10 +200,10 @@ export const submitMessage = async (
   const login: Login = { ...session, workspace }
   const place = { workspaceId: workspace.id, mode: login.mode }
   const now = clock.now()
-  const parts = read(ground, login, message, now)
-  for (const { address } of parts.authors) await demandSender(ground, workspace, address)
+  const parts = read(deps, login, message, now)
+  for (const { address } of parts.authors) await demandSender(deps, workspace, address)
   const listed = listRecipients(message, parts.submitted)
-  const most = ground.config.limits.recipients
+  const most = deps.config.limits.recipients
   if (listed.length === 0 || listed.length > most) {
     throw invalid([
       { field: 'body.to', kind: 'too_many', message: `1 to ${most} recipients, found ${listed.length}` },
@@ -217,11 +217,11 @@ export const submitMessage = async (
       : { key: checkIdempotencyKey(key), fingerprint: await submissionFingerprint(parts.raw, normals) }
   const answer = await once(store, wish, place, clock.now, async (ticket) => {
     if (ticket === null) demandOpen(current)
-    else await demandActive(ground, workspace)
+    else await demandActive(deps, workspace)
     const asked = ignoreSuppressions ? [] : normals
-    const suppressed = await suppressedOf(ground, place, asked, now)
+    const suppressed = await suppressedOf(deps, place, asked, now)
     const recipients = listed.map((one) => newRecipient(one, newRecipientId(now), suppressed, one.dsn))
-    const mail = await toEmail(ground, login, message, parts, recipients, listed, now)
+    const mail = await toEmail(deps, login, message, parts, recipients, listed, now)
     const done = { status: 250, body: mail.id }
     const result = await store.accept({
       mails: [mail],

@@ -30,14 +30,8 @@ import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
 import { nullWhenMissing } from '../../store/port/upkeep.js'
 import { FORM, newRecipient } from '../addresses.js'
 import { toRecord } from '../composed.js'
+import { demandAccepting, demandActive, demandSender, type SubmissionDeps, suppressedOf } from '../deps.js'
 import type { Answer, SubmitOptions } from '../draft.js'
-import {
-  demandAccepting,
-  demandActive,
-  demandSender,
-  type SubmissionGround,
-  suppressedOf,
-} from '../ground.js'
 import { once } from '../idempotency.js'
 import { routed } from '../route.js'
 
@@ -150,25 +144,25 @@ const keptOf = async ({ record, store, release }: Resend, chosen: readonly Chose
 const modeOf = ({ mode }: EmailRecord, release: Resend['release']): Mode => (release == null ? mode : 'live')
 
 const toEmail = async (
-  ground: SubmissionGround,
+  deps: SubmissionDeps,
   { record, store, release }: Resend,
   old: Uint8Array,
   chosen: readonly Chosen[],
   workspace: WorkspaceRow,
   now: number,
 ): Promise<NewEmail> => {
-  const { hostname } = ground.config
+  const { hostname } = deps.config
   const { accountId, workspaceId, from, replyTo, subject, tags, attachments } = record
   const mode = modeOf(record, release)
   const id = newId('em', now)
   const messageId = `<${id}@${hostname}>`
   const receivedLine = receivedOverHttp({ host: hostname, id, now })
   const normals = chosen.map(({ normal }) => normal)
-  const suppressed = await suppressedOf(ground, { workspaceId, mode }, normals, now)
+  const suppressed = await suppressedOf(deps, { workspaceId, mode }, normals, now)
   const textsOf = (wanted: RecipientKind) =>
     chosen.filter(({ kind }) => kind === wanted).map(({ text }) => text)
-  const pool = mode === record.mode ? await ground.store.pool(accountId, record.poolId) : null
-  const { routes } = await ground.route(workspace, mode)
+  const pool = mode === record.mode ? await deps.store.pool(accountId, record.poolId) : null
+  const { routes } = await deps.route(workspace, mode)
   return {
     ...{ accountId, workspaceId, mode, from, replyTo, subject, tags, attachments, id, messageId },
     source: 'api',
@@ -180,7 +174,7 @@ const toEmail = async (
     resentFrom: record.id,
     // one that was deleted since has left its workspace another; a sandbox sends nothing out
     ...routed(
-      pool === null ? await ground.route(workspace, mode) : { poolId: pool.id, routes },
+      pool === null ? await deps.route(workspace, mode) : { poolId: pool.id, routes },
       chosen.map((one) => newRecipient(one, newRecipientId(now), suppressed)),
     ),
     raw: prepareAgain(old, { messageId, date: formatDate(now), oldId: record.id, receivedLine }),
@@ -195,25 +189,21 @@ const toEmail = async (
 }
 
 /** Resolves when the new mail is on disk, or with the first answer under the same key. Throws the Fault to answer with. */
-export const resend = async (
-  ground: SubmissionGround,
-  wish: Resend,
-  options: SubmitOptions,
-): Promise<Answer> => {
-  demandAccepting(ground)
+export const resend = async (deps: SubmissionDeps, wish: Resend, options: SubmitOptions): Promise<Answer> => {
+  demandAccepting(deps)
   const { accountId, workspaceId } = wish.record
   const mode = modeOf(wish.record, wish.release)
-  const workspace = await ground.store.workspace(accountId, workspaceId)
+  const workspace = await deps.store.workspace(accountId, workspaceId)
   if (workspace === null) throw new Fault('email.not_found')
-  const chosen = choose(wish, ground.config.limits.recipients)
+  const chosen = choose(wish, deps.config.limits.recipients)
   demandRelease(wish, chosen)
-  const { store, clock } = ground
+  const { store, clock } = deps
   return once(store, options.idempotency, { workspaceId, mode }, clock.now, async (ticket) => {
-    await demandActive(ground, workspace)
+    await demandActive(deps, workspace)
     const raw = await keptOf(wish, chosen)
-    for (const { address } of readSubmitted(raw).authors) await demandSender(ground, workspace, address)
+    for (const { address } of readSubmitted(raw).authors) await demandSender(deps, workspace, address)
     const now = clock.now()
-    const mail = { ...(await toEmail(ground, wish, raw, chosen, workspace, now)), trace: options.trace }
+    const mail = { ...(await toEmail(deps, wish, raw, chosen, workspace, now)), trace: options.trace }
     const records = [toRecord(mail)]
     const { status, body } = options.render(records)
     const idempotency = ticket === null ? null : { ...ticket, status, body }

@@ -11,7 +11,7 @@ import { newId } from '../../base/id.js'
 import type { Mode } from '../../lifecycle/page.js'
 import type { CredentialRow } from '../../store/port/tenants/tenants.js'
 import { checkNewCredential } from '../credential.js'
-import type { TenantGround } from '../principal.js'
+import type { TenantDeps } from '../principal.js'
 import { findWorkspace } from '../workspace.js'
 import { hashImported } from './secret-hash.js'
 
@@ -69,7 +69,7 @@ const TAKEN = 'is already taken in this workspace'
 
 /** `there`: it was imported; a text: why it can not be; null: it can. */
 const lookAt = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   workspaceId: string,
   line: ImportLine,
 ): Promise<{ readonly why: string; readonly is: 'there' | 'taken' | 'wrong' } | null> => {
@@ -84,12 +84,12 @@ const lookAt = async (
 
 /** Throws workspace.not_found. */
 export const importCredentials = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   { workspace: ref, mode, lines, signal, progress, skipped }: ImportOrder,
 ): Promise<Imported> => {
-  const { store, pepper, clock } = ground
-  const workspace = await findWorkspace(ground, accountId, ref)
+  const { store, pepper, clock } = deps
+  const workspace = await findWorkspace(deps, accountId, ref)
   const all: CredentialRow[] = []
   const count = { there: 0, taken: 0, wrong: 0 }
   const rowOf = async (line: ImportLine): Promise<CredentialRow> => {
@@ -105,7 +105,7 @@ export const importCredentials = async (
     for (const line of lines.slice(from, from + CHUNK)) {
       const found = fresh.has(line.username)
         ? ({ is: 'taken', why: TAKEN } as const)
-        : await lookAt(ground, workspace.id, line)
+        : await lookAt(deps, workspace.id, line)
       if (found === null) fresh.set(line.username, line)
       else {
         count[found.is]++

@@ -10,7 +10,7 @@
 import { promises as dns } from 'node:dns'
 import { type CheckedRecord, type DnsRecord, dnsRecords, type Seen } from '../../record/domain.js'
 import type { DkimKeyRow, DomainRow } from '../../store/port/tenants/domains.js'
-import { activate, type DomainGround, domainNotice, findDomain } from './domain.js'
+import { activate, type DomainDeps, domainNotice, findDomain } from './domain.js'
 
 export type TxtLookup = (name: string) => Promise<readonly (readonly string[])[]>
 
@@ -101,19 +101,19 @@ const wanting = (records: readonly CheckedRecord[]) =>
 
 /** Writes down what follows, with an event where the result is another; null when somebody changed the domain meanwhile. */
 export const recordCheck = async (
-  ground: DomainGround,
+  deps: DomainDeps,
   row: DomainRow,
   records: readonly CheckedRecord[],
 ): Promise<DomainRow | null> => {
-  const now = ground.clock.now()
+  const now = deps.clock.now()
   const after = judgeDomain(row, records, now)
   const notice = domainNotice(row, after, now, { reason: 'dns', records: wanting(records) })
-  return (await ground.store.updateDomain(after, row.updatedAt, notice)) ? after : null
+  return (await deps.store.updateDomain(after, row.updatedAt, notice)) ? after : null
 }
 
 /** Looks everything up and writes down what follows from it; throws domain.not_found when it is gone by then. */
 export const checkDomain = async (
-  ground: DomainGround,
+  deps: DomainDeps,
   row: DomainRow,
   lookup: TxtLookup,
 ): Promise<DomainCheck> => {
@@ -125,8 +125,8 @@ export const checkDomain = async (
   const recordsOf = (one: DomainRow): readonly CheckedRecord[] =>
     dnsRecords(one).map((record) => ({ ...record, ...(known.get(record.name) ?? unseen) }))
   for (;;) {
-    const after = await recordCheck(ground, old, recordsOf(old))
+    const after = await recordCheck(deps, old, recordsOf(old))
     if (after !== null) return { row: after, records: recordsOf(after) }
-    old = await findDomain(ground, row.accountId, row.id)
+    old = await findDomain(deps, row.accountId, row.id)
   }
 }

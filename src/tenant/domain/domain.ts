@@ -12,12 +12,12 @@ import { isId, newId } from '../../base/id.js'
 import type { Notice } from '../../store/port/log.js'
 import type { DkimKeyRow, DomainRow, Domains } from '../../store/port/tenants/domains.js'
 import type { WorkspaceRow } from '../../store/port/tenants/tenants.js'
-import type { TenantGround } from '../principal.js'
+import type { TenantDeps } from '../principal.js'
 import { findWorkspace } from '../workspace.js'
 import { makeKeys } from './keys.js'
 
-export interface DomainGround extends TenantGround {
-  readonly store: TenantGround['store'] & Domains
+export interface DomainDeps extends TenantDeps {
+  readonly store: TenantDeps['store'] & Domains
 }
 
 /** Mail may be checked by its signature for this long after it was signed. */
@@ -41,7 +41,7 @@ export interface DomainWish {
 
 /** All that is wrong with the name of a new one. */
 export const wrongWithDomain = async (
-  { store }: Pick<DomainGround, 'store'>,
+  { store }: Pick<DomainDeps, 'store'>,
   accountId: string,
   wish: Partial<DomainWish>,
 ): Promise<readonly FieldError[]> => {
@@ -60,34 +60,33 @@ const NAME_TAKEN: FieldError = {
 
 /** With two fresh signing keys, in force from now on. */
 export const addDomain = async (
-  ground: DomainGround,
+  deps: DomainDeps,
   accountId: string,
   wish: DomainWish,
 ): Promise<DomainRow> => {
-  const wrong = await wrongWithDomain(ground, accountId, wish)
+  const wrong = await wrongWithDomain(deps, accountId, wish)
   const name = normalDomain(wish.name)
   if (name === null || wrong.length > 0) throw invalid(wrong)
-  const workspace =
-    wish.workspace === undefined ? null : await findWorkspace(ground, accountId, wish.workspace)
-  const now = ground.clock.now()
+  const workspace = wish.workspace === undefined ? null : await findWorkspace(deps, accountId, wish.workspace)
+  const now = deps.clock.now()
   const row: DomainRow = {
     id: newId('dom', now),
     accountId,
     workspaceId: workspace?.id ?? null,
     name,
-    keys: await makeKeys(ground.pepper, 'active', [], now),
+    keys: await makeKeys(deps.pepper, 'active', [], now),
     verifiedAt: null,
     checkedAt: null,
     createdAt: now,
     updatedAt: now,
   }
-  if ((await ground.store.createDomain(row)) === 'not_unique') throw invalid([NAME_TAKEN])
+  if ((await deps.store.createDomain(row)) === 'not_unique') throw invalid([NAME_TAKEN])
   return row
 }
 
 /** By id or name; throws domain.not_found, also for what can be neither. */
 export const findDomain = async (
-  { store }: Pick<DomainGround, 'store'>,
+  { store }: Pick<DomainDeps, 'store'>,
   accountId: string,
   ref: string,
 ): Promise<DomainRow> => {
@@ -98,13 +97,9 @@ export const findDomain = async (
 }
 
 /** Its mail leaves unsigned from now on; throws domain.not_found. */
-export const removeDomain = async (
-  ground: DomainGround,
-  accountId: string,
-  ref: string,
-): Promise<DomainRow> => {
-  const row = await findDomain(ground, accountId, ref)
-  if (!(await ground.store.removeDomain(accountId, row.id))) throw new Fault('domain.not_found')
+export const removeDomain = async (deps: DomainDeps, accountId: string, ref: string): Promise<DomainRow> => {
+  const row = await findDomain(deps, accountId, ref)
+  if (!(await deps.store.removeDomain(accountId, row.id))) throw new Fault('domain.not_found')
   return row
 }
 
@@ -139,15 +134,15 @@ export const domainNotice = (
 
 /** Makes new keys. They wait for DNS (see check.ts), unless `atOnce`. */
 export const rotateKeys = async (
-  ground: DomainGround,
+  deps: DomainDeps,
   accountId: string,
   ref: string,
   atOnce: boolean,
 ): Promise<DomainRow> => {
   for (;;) {
-    const old = await findDomain(ground, accountId, ref)
-    const now = ground.clock.now()
-    const fresh = await makeKeys(ground.pepper, 'next', old.keys, now)
+    const old = await findDomain(deps, accountId, ref)
+    const now = deps.clock.now()
+    const fresh = await makeKeys(deps.pepper, 'next', old.keys, now)
     const keys = [...old.keys.filter(({ state }) => state !== 'next'), ...fresh]
     const row: DomainRow = {
       ...old,
@@ -156,7 +151,7 @@ export const rotateKeys = async (
       updatedAt: Math.max(now, old.updatedAt + 1),
     }
     const notice = domainNotice(old, row, now, { reason: 'keys_rotated' })
-    if (await ground.store.updateDomain(row, old.updatedAt, notice)) return row
+    if (await deps.store.updateDomain(row, old.updatedAt, notice)) return row
   }
 }
 

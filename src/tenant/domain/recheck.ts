@@ -11,7 +11,7 @@ import type { Log } from '../../base/log.js'
 import type { Service } from '../../base/service.js'
 import type { DomainRow } from '../../store/port/tenants/domains.js'
 import { judgeDomain, lookUp, recordCheck, type TxtLookup } from './check.js'
-import type { DomainGround } from './domain.js'
+import type { DomainDeps } from './domain.js'
 
 const ROUND_MS = 30_000
 const SOON_MS = 60_000
@@ -46,7 +46,7 @@ const isDue = (row: DomainRow, missedAt: number | undefined, every: number, now:
   return now >= nextCheckAt(row, every) || (row.checkedAt ?? 0) > now
 }
 
-export const createDomainRecheck = (ground: DomainGround, parts: RecheckParts): Service => {
+export const createDomainRecheck = (deps: DomainDeps, parts: RecheckParts): Service => {
   const { lookup, every, log } = parts
   /** Verified domains whose records one look has missed, and when. */
   const missed = new Map<string, number>()
@@ -56,12 +56,12 @@ export const createDomainRecheck = (ground: DomainGround, parts: RecheckParts): 
   const look = async (row: DomainRow): Promise<void> => {
     const records = await lookUp(row, lookup)
     if (timer === null) return
-    const now = ground.clock.now()
+    const now = deps.clock.now()
     const falls = row.verifiedAt !== null && judgeDomain(row, records, now).verifiedAt === null
     if (falls && !missed.has(row.id)) return void missed.set(row.id, now)
     missed.delete(row.id)
     // null: somebody changed it meanwhile, and the next round looks at what it is now
-    const after = await recordCheck(ground, row, records)
+    const after = await recordCheck(deps, row, records)
     if (after === null || (after.verifiedAt === null) === (row.verifiedAt === null)) return
     const said = { domain: row.id, name: row.name }
     if (after.verifiedAt === null) log.warn(said, 'domain no longer verified')
@@ -72,8 +72,8 @@ export const createDomainRecheck = (ground: DomainGround, parts: RecheckParts): 
     if (isLooking) return
     isLooking = true
     try {
-      const now = ground.clock.now()
-      const all = await ground.store.allDomains()
+      const now = deps.clock.now()
+      const all = await deps.store.allDomains()
       for (const id of missed.keys()) if (!all.some((row) => row.id === id)) missed.delete(id)
       const due = all.filter((row) => isDue(row, missed.get(row.id), every, now))
       for (const row of due.slice(0, MOST)) if (timer !== null) await look(row)

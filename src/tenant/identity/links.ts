@@ -11,7 +11,7 @@ import { newId } from '../../base/id.js'
 import { keyedHash, randomText, sameBytes } from '../../base/secret.js'
 import type { Role } from '../../config/identity.js'
 import type { LinkKind, LinkRow } from '../../store/port/tenants/identity.js'
-import type { TenantGround } from '../principal.js'
+import type { TenantDeps } from '../principal.js'
 import { readEmail } from './people.js'
 
 const SHAPE = /^([0-9A-Za-z]{12})[0-9A-Za-z]{32}$/
@@ -31,7 +31,7 @@ export interface NewLink {
 
 /** Makes a link. The token is shown once and is nowhere kept. */
 export const createLink = async (
-  { store, pepper, clock }: TenantGround,
+  { store, pepper, clock }: TenantDeps,
   accountId: string,
   { kind, role, email, userId, createdBy }: NewLink,
 ): Promise<{ readonly row: LinkRow; readonly token: string }> => {
@@ -62,21 +62,21 @@ export const createLink = async (
 
 /** A link for a person who needs another password; throws user.not_found, and resource.conflict for one who is disabled. */
 export const createSetupLink = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   ref: string,
   createdBy: string,
 ): Promise<{ readonly row: LinkRow; readonly token: string }> => {
-  const user = await ground.store.user(accountId, ref.trim().toLowerCase())
+  const user = await deps.store.user(accountId, ref.trim().toLowerCase())
   if (user === null) throw new Fault('user.not_found')
   if (user.disabledAt !== null) throw new Fault('resource.conflict', { reason: 'disabled' })
   const { role, email, id: userId } = user
-  return createLink(ground, accountId, { kind: 'setup', role, email, userId, createdBy })
+  return createLink(deps, accountId, { kind: 'setup', role, email, userId, createdBy })
 }
 
 /** The link of a token, while it is good; or null. */
 export const openLink = async (
-  { store, pepper, clock }: TenantGround,
+  { store, pepper, clock }: TenantDeps,
   kind: LinkKind,
   token: string,
 ): Promise<LinkRow | null> => {
@@ -94,7 +94,7 @@ export const linkUrl = (baseUrl: string, { kind }: Pick<LinkRow, 'kind'>, token:
 
 /** Throws invitation.not_found, also for one that was used. */
 export const revokeInvitation = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   accountId: string,
   id: string,
 ): Promise<void> => {

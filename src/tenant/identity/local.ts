@@ -12,7 +12,7 @@ import type { Clock } from '../../base/clock.js'
 import { keyedHash, sameBytes } from '../../base/secret.js'
 import type { UserRow } from '../../store/port/tenants/identity.js'
 import { createFailures, type Failures } from '../failures.js'
-import type { TenantGround } from '../principal.js'
+import type { TenantDeps } from '../principal.js'
 import { isPassword } from './password.js'
 
 export interface LocalAttempt {
@@ -31,11 +31,11 @@ const OF_ACCOUNT = 30
 const LONGEST = 1_000
 
 /** What a browser keeps when this person has signed in from it; opens nothing. */
-export const deviceOf = ({ pepper }: TenantGround, { id, hash }: UserRow): string =>
+export const deviceOf = ({ pepper }: TenantDeps, { id, hash }: UserRow): string =>
   keyedHash(pepper, 'known-device', id, hash ?? '').toString('base64url')
 
-const isKnown = (ground: TenantGround, user: UserRow | null, device: string | null): boolean =>
-  user !== null && device !== null && sameBytes(Buffer.from(deviceOf(ground, user)), Buffer.from(device))
+const isKnown = (deps: TenantDeps, user: UserRow | null, device: string | null): boolean =>
+  user !== null && device !== null && sameBytes(Buffer.from(deviceOf(deps, user)), Buffer.from(device))
 
 const counters = (clock: Clock) => {
   const plain = (key: string): string => key
@@ -48,12 +48,12 @@ const counters = (clock: Clock) => {
 /** The person, or null. Throws rate_limit.auth_failures before any slow work. */
 export type ProvePerson = (accountId: string, attempt: LocalAttempt) => Promise<UserRow | null>
 
-export const createPersonProof = (ground: TenantGround, failures: Failures): ProvePerson => {
-  const { pair, account } = counters(ground.clock)
+export const createPersonProof = (deps: TenantDeps, failures: Failures): ProvePerson => {
+  const { pair, account } = counters(deps.clock)
   return async (accountId, { email, password, address, device }) => {
     const name = email.trim().toLowerCase().slice(0, LONGEST)
-    const user = await ground.store.user(accountId, name.includes('@') ? name : '@')
-    const known = isKnown(ground, user, device)
+    const user = await deps.store.user(accountId, name.includes('@') ? name : '@')
+    const known = isKnown(deps, user, device)
     const pairKey = `${accountId} ${name} ${known ? 'known' : address}`
     const accountKey = `${accountId} ${name}`
     pair.check(pairKey)

@@ -10,7 +10,7 @@ import { newId } from '../../base/id.js'
 import type { Role } from '../../config/identity.js'
 import { isAddress, normalizeAddress } from '../../mail/address.js'
 import type { SavedView, SessionRow, UserChange, UserRow } from '../../store/port/tenants/identity.js'
-import type { Principal, TenantGround } from '../principal.js'
+import type { Principal, TenantDeps } from '../principal.js'
 import { checkPassword, hashPassword } from './password.js'
 
 /** As it is compared: in lower case. Undefined for what is no address. */
@@ -46,7 +46,7 @@ export const checkNewPerson = ({ email, name, password }: Partial<NewPerson>): r
 
 /** The row of a person who is not stored yet, for a sign-in that makes him. Throws validation.request_invalid. */
 export const newPerson = async (
-  { clock }: TenantGround,
+  { clock }: TenantDeps,
   accountId: string,
   wish: NewPerson,
 ): Promise<UserRow> => {
@@ -73,21 +73,17 @@ export const emailTaken = (): Fault =>
   invalid([{ field: 'body.email', kind: 'not_unique', message: 'somebody has this address already' }])
 
 export const createPerson = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   accountId: string,
   wish: NewPerson,
 ): Promise<UserRow> => {
-  const row = await newPerson(ground, accountId, wish)
-  if ((await ground.store.createUser(row)) !== 'done') throw emailTaken()
+  const row = await newPerson(deps, accountId, wish)
+  if ((await deps.store.createUser(row)) !== 'done') throw emailTaken()
   return row
 }
 
 /** By id or address; throws user.not_found. */
-export const findPerson = async (
-  { store }: TenantGround,
-  accountId: string,
-  ref: string,
-): Promise<UserRow> => {
+export const findPerson = async ({ store }: TenantDeps, accountId: string, ref: string): Promise<UserRow> => {
   const row = await store.user(accountId, ref.trim().toLowerCase())
   if (row === null) throw new Fault('user.not_found')
   return row
@@ -102,7 +98,7 @@ export interface PersonChange {
 
 /** Changes a person, whoever asks. `keepSession` outlives another password. Throws resource.conflict. */
 export const changePerson = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   user: UserRow,
   { name, role, disabled, password }: PersonChange,
   keepSession: string | null = null,
@@ -120,10 +116,10 @@ export const changePerson = async (
     ...(name !== undefined && { name: name === null ? null : name.trim() }),
     ...(role !== undefined && { role }),
     ...(disabled !== undefined &&
-      disabled !== isDisabled && { disabledAt: disabled ? ground.clock.now() : null }),
+      disabled !== isDisabled && { disabledAt: disabled ? deps.clock.now() : null }),
     ...(password !== undefined && { hash: await hashPassword(password) }),
   }
-  const done = await ground.store.updateUser(user.accountId, user.id, change, keepSession)
+  const done = await deps.store.updateUser(user.accountId, user.id, change, keepSession)
   if (done === 'last_owner') {
     throw new Fault('resource.conflict', {
       reason: 'last_owner',
@@ -131,7 +127,7 @@ export const changePerson = async (
     })
   }
   if (done === 'not_found') throw new Fault('user.not_found')
-  return findPerson(ground, user.accountId, user.id)
+  return findPerson(deps, user.accountId, user.id)
 }
 
 export interface AskedChange extends PersonChange {
@@ -154,7 +150,7 @@ export type ProveAgain = (email: string, password: string) => Promise<boolean>
  * setup link gives him one.
  */
 const provePasswordChange = async (
-  { store, clock }: TenantGround,
+  { store, clock }: TenantDeps,
   { accountId, id }: Principal,
   { email, hash }: UserRow,
   currentPassword: string,
@@ -171,7 +167,7 @@ const provePasswordChange = async (
 
 /** A person's change as another, or he himself, asks for it. */
 export const updatePerson = async (
-  ground: TenantGround,
+  deps: TenantDeps,
   principal: Principal,
   ref: string,
   { currentPassword, ...change }: AskedChange,
@@ -183,12 +179,12 @@ export const updatePerson = async (
   if (principal.role !== 'owner' && (change.role !== undefined || change.disabled !== undefined)) {
     throw forbidden('this needs the role owner')
   }
-  const user = await findPerson(ground, principal.accountId, ref)
+  const user = await findPerson(deps, principal.accountId, ref)
   if (change.password !== undefined) {
     if (!isOwn) throw forbidden('the password of somebody else is not set here: give a setup link')
-    await provePasswordChange(ground, principal, user, currentPassword ?? '', prove)
+    await provePasswordChange(deps, principal, user, currentPassword ?? '', prove)
   }
-  return changePerson(ground, user, change, principal.via === 'session' ? principal.id : null)
+  return changePerson(deps, user, change, principal.via === 'session' ? principal.id : null)
 }
 
 export interface OwnSettings {
@@ -225,7 +221,7 @@ export const checkOwnSettings = ({ timeZone, views = [] }: OwnSettings): readonl
 
 /** Throws validation.request_invalid. */
 export const changeOwnSettings = async (
-  { store }: TenantGround,
+  { store }: TenantDeps,
   { accountId, id }: UserRow,
   wish: OwnSettings,
 ): Promise<void> => {

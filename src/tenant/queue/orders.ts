@@ -9,10 +9,10 @@ import type { Clock } from '../../base/clock.js'
 import { Fault, type FieldError, invalid } from '../../base/fault.js'
 import { isId, newId } from '../../base/id.js'
 import type { HoldRow, Operations, QueueAction, QueueCount, QueueScope } from '../../store/port/operations.js'
-import type { ScopeCaller, ScopeGround } from './scope.js'
+import type { ScopeCaller, ScopeDeps } from './scope.js'
 
-export interface QueueGround extends ScopeGround {
-  readonly store: ScopeGround['store'] & Operations
+export interface QueueDeps extends ScopeDeps {
+  readonly store: ScopeDeps['store'] & Operations
   readonly clock: Clock
 }
 
@@ -43,7 +43,7 @@ export interface Held {
 /** All holds are looked through wherever mail could leave, so a workspace may not make any number of them. */
 const MOST_OF_A_WORKSPACE = 100
 
-const checkRoom = async ({ store }: Pick<QueueGround, 'store'>, scope: QueueScope): Promise<void> => {
+const checkRoom = async ({ store }: Pick<QueueDeps, 'store'>, scope: QueueScope): Promise<void> => {
   const own = (await store.holds(scope.accountId)).filter(
     ({ owner, workspaceId }) => owner === 'workspace' && workspaceId === scope.workspaceId,
   )
@@ -54,7 +54,7 @@ const checkRoom = async ({ store }: Pick<QueueGround, 'store'>, scope: QueueScop
 
 /** Keeps everything in this scope from leaving, until it is released. Throws resource.conflict for too many. */
 export const holdQueue = async (
-  { store, clock }: Pick<QueueGround, 'store' | 'clock'>,
+  { store, clock }: Pick<QueueDeps, 'store' | 'clock'>,
   scope: QueueScope,
   reason: string,
   owner: HoldRow['owner'] = 'operator',
@@ -72,11 +72,7 @@ export const holdQueue = async (
 }
 
 /** The pool of a reroute, by id or name. */
-export const reroutePool = async (
-  { store }: ScopeGround,
-  accountId: string,
-  ref: string,
-): Promise<string> => {
+export const reroutePool = async ({ store }: ScopeDeps, accountId: string, ref: string): Promise<string> => {
   const pool = await store.pool(accountId, ref)
   if (pool === null) throw new Fault('egress_pool.not_found')
   if (pool.kind === 'sandbox')
@@ -88,7 +84,7 @@ export const reroutePool = async (
 
 /** Resolves with the number of recipients changed. `to` is the pool of a reroute, by id or name; `liveOnly` spares the sandbox. */
 export const orderQueue = async (
-  ground: QueueGround,
+  deps: QueueDeps,
   action: QueueAction,
   scope: QueueScope,
   reason: string,
@@ -97,14 +93,14 @@ export const orderQueue = async (
 ): Promise<number> => {
   const checked = checkReason(reason)
   if (action === 'reroute' && to === null) throw new Fault('egress_pool.not_found')
-  const target = to === null ? null : await reroutePool(ground, scope.accountId, to)
-  return ground.store.operate({
+  const target = to === null ? null : await reroutePool(deps, scope.accountId, to)
+  return deps.store.operate({
     action,
     scope,
     to: target,
     liveOnly,
     reason: checked,
-    now: ground.clock.now(),
+    now: deps.clock.now(),
   })
 }
 
@@ -126,7 +122,7 @@ export const findHold = async (
  * order. Throws hold.not_found, and auth.scope_forbidden for a hold of the operator.
  */
 export const releaseHold = async (
-  { store, clock }: Pick<QueueGround, 'store' | 'clock'>,
+  { store, clock }: Pick<QueueDeps, 'store' | 'clock'>,
   { accountId, workspaceId }: Pick<ScopeCaller, 'accountId' | 'workspaceId'>,
   id: string,
   reason: string,
@@ -147,7 +143,7 @@ export const releaseHold = async (
 
 /** What an order would meet; a purge meets what is under way too, unless its message is on the wire. */
 export const queueMatches = (
-  { store }: Pick<QueueGround, 'store'>,
+  { store }: Pick<QueueDeps, 'store'>,
   scope: QueueScope,
   liveOnly = false,
 ): Promise<QueueCount> => store.queueCount({ ...scope, liveOnly })

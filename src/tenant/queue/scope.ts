@@ -40,7 +40,7 @@ export interface ScopeCaller {
   readonly mode: Mode | null
 }
 
-export interface ScopeGround {
+export interface ScopeDeps {
   readonly store: Pick<Tenants, 'workspace' | 'pool'> & Pick<Ledger, 'email'>
 }
 
@@ -66,7 +66,7 @@ export const wrongWithScope = (wish: ScopeWish, at: string, mayBeEmpty = false):
 
 /** What these words mean to this caller. */
 export const queueScope = async (
-  { store }: ScopeGround,
+  { store }: ScopeDeps,
   caller: ScopeCaller,
   wish: ScopeWish,
   at = 'body.scope',

@@ -38,7 +38,7 @@ export interface RelayView {
   readonly captures: boolean
 }
 
-export interface WaitingGround {
+export interface WaitingDeps {
   readonly store: Pick<Tenants, 'pool' | 'workspace'> & Pick<Operations, 'holds' | 'entriesOf'>
   readonly clock: Pick<Clock, 'now'>
   /** Null when nobody told lately. */
@@ -222,7 +222,7 @@ const judge = (
 }
 
 /** Judges rows of the queue of one account; what many rows share is read once. */
-export const createWaiting = async ({ store, clock, view }: WaitingGround, accountId: string) => {
+export const createWaiting = async ({ store, clock, view }: WaitingDeps, accountId: string) => {
   const holds = await store.holds(accountId)
   const now = clock.now()
   const scenes = new Map<string, Promise<Scene | null>>()
@@ -274,15 +274,15 @@ const rank = ({ reason }: Waiting): number => WAITING_REASONS.indexOf(reason)
 
 /** Why these mails wait, by their ids. */
 export const waitingOf = async (
-  ground: WaitingGround,
+  deps: WaitingDeps,
   accountId: string,
   mails: readonly (Parameters<typeof isOpen>[0] & { readonly id: string })[],
 ): Promise<(emailId: string) => MailWaiting> => {
   const open = mails.filter(isOpen).map(({ id }) => id)
   if (open.length === 0) return () => NOTHING
-  const why = await createWaiting(ground, accountId)
+  const why = await createWaiting(deps, accountId)
   const found = new Map<string, { first: Waiting | null; recipients: Map<string, Waiting> }>()
-  for (const entry of await ground.store.entriesOf(open)) {
+  for (const entry of await deps.store.entriesOf(open)) {
     const waiting = await why.of(entry)
     if (waiting === null) continue
     const mail = found.get(entry.emailId) ?? { first: null, recipients: new Map() }

@@ -11,7 +11,7 @@ import type { Mode } from '../../lifecycle/page.js'
 import type { EndpointChange, EndpointRow, KnownEndpoint } from '../../store/port/hooks.js'
 import { normalDomain } from '../../tenant/domain/domain.js'
 import { newSigningSecret } from '../sign.js'
-import { type HookGround, type HookScope, sealHeaders, sealSecret } from './ground.js'
+import { type HookDeps, type HookScope, sealHeaders, sealSecret } from './deps.js'
 import { DEFAULTS, type EndpointWish, subscriptionsOf, wrongWithEndpoint } from './wish.js'
 
 /** Of one workspace and mode, or of the account as a whole. */
@@ -40,7 +40,7 @@ const changeOf = (pepper: Uint8Array, wish: Partial<EndpointWish>): EndpointChan
 
 /** By its id; throws webhook.not_found, also for one that this caller must not see. */
 export const findEndpoint = async (
-  { store }: Pick<HookGround, 'store'>,
+  { store }: Pick<HookDeps, 'store'>,
   { accountId, workspaceId, mode }: HookScope,
   id: string,
 ): Promise<KnownEndpoint> => {
@@ -68,11 +68,11 @@ export interface Made {
 
 /** Told of everything from now on; throws validation.request_invalid. */
 export const createEndpoint = async (
-  ground: HookGround,
+  deps: HookDeps,
   owner: Owner,
   wish: Pick<EndpointWish, 'url' | 'events'> & Partial<EndpointWish>,
 ): Promise<Made> => {
-  const { store, pepper, clock, dialler } = ground
+  const { store, pepper, clock, dialler } = deps
   const wrong = await wrongWithEndpoint(wish, owner.workspaceId === null, dialler.refusal)
   if (wrong.length > 0) throw invalid(wrong)
   const page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 } as const
@@ -97,7 +97,7 @@ export const createEndpoint = async (
     updatedAt: now,
   }
   await store.createEndpoint(row, (await store.logEnds()).newest)
-  return { row: await findEndpoint(ground, owner, row.id), secret }
+  return { row: await findEndpoint(deps, owner, row.id), secret }
 }
 
 export interface StatusWish {
@@ -108,7 +108,7 @@ export interface StatusWish {
 
 /** All that is wrong with a change of this endpoint. */
 export const wrongWithChange = async (
-  { dialler }: Pick<HookGround, 'dialler'>,
+  { dialler }: Pick<HookDeps, 'dialler'>,
   row: EndpointRow,
   wish: Partial<EndpointWish> & StatusWish,
 ): Promise<readonly FieldError[]> => [
@@ -131,15 +131,15 @@ export const wrongWithChange = async (
 
 /** Changes the endpoint, then enables or disables it; throws validation.request_invalid or webhook.not_found. */
 export const updateEndpoint = async (
-  ground: HookGround,
+  deps: HookDeps,
   scope: HookScope,
   id: string,
   wish: Partial<EndpointWish> & StatusWish,
 ): Promise<KnownEndpoint> => {
-  const { store, pepper, clock } = ground
+  const { store, pepper, clock } = deps
   const { accountId } = scope
-  const old = await findEndpoint(ground, scope, id)
-  const wrong = await wrongWithChange(ground, old, wish)
+  const old = await findEndpoint(deps, scope, id)
+  const wrong = await wrongWithChange(deps, old, wish)
   if (wrong.length > 0) throw invalid(wrong)
   const now = clock.now()
   const change = changeOf(pepper, wish)
@@ -149,28 +149,28 @@ export const updateEndpoint = async (
     const from = wish.from === 'now' ? (await store.logEnds()).newest : null
     await store.enableEndpoint(accountId, id, from, now)
   }
-  return findEndpoint(ground, scope, id)
+  return findEndpoint(deps, scope, id)
 }
 
 /** A new secret; the one before signs as well for `graceMs`. */
 export const rotateSecret = async (
-  ground: HookGround,
+  deps: HookDeps,
   scope: HookScope,
   id: string,
   graceMs: number,
 ): Promise<Made> => {
-  const { store, pepper, clock } = ground
-  await findEndpoint(ground, scope, id)
+  const { store, pepper, clock } = deps
+  await findEndpoint(deps, scope, id)
   const now = clock.now()
   const secret = newSigningSecret()
   const until = graceMs === 0 ? null : now + graceMs
   await store.rotateEndpoint(scope.accountId, id, sealSecret(pepper, secret), until, now)
-  return { row: await findEndpoint(ground, scope, id), secret }
+  return { row: await findEndpoint(deps, scope, id), secret }
 }
 
 /** It, and all that was posted to it; throws webhook.not_found. */
-export const deleteEndpoint = async (ground: HookGround, scope: HookScope, id: string): Promise<void> => {
-  await findEndpoint(ground, scope, id)
-  if (!(await ground.store.deleteEndpoint(scope.accountId, id, ground.clock.now())))
+export const deleteEndpoint = async (deps: HookDeps, scope: HookScope, id: string): Promise<void> => {
+  await findEndpoint(deps, scope, id)
+  if (!(await deps.store.deleteEndpoint(scope.accountId, id, deps.clock.now())))
     throw new Fault('webhook.not_found')
 }

@@ -17,7 +17,7 @@ import type { LogRow } from '../../store/port/log.js'
 import { createWants, filterOf } from '../match.js'
 import { createPost } from '../post.js'
 import { afterTry, newPost } from '../record.js'
-import { type HookGround, targetOf } from './ground.js'
+import { type HookDeps, targetOf } from './deps.js'
 
 const MOST_COUNTED = 1000
 const MOST_TESTS = 20
@@ -35,7 +35,7 @@ const isOf = (row: LogRow, { workspaceId, mode }: EndpointRow): boolean =>
 
 /** Throws event.not_found, also for events that this endpoint would never be told. */
 export const findEvent = async (
-  { store }: Pick<HookGround, 'store'>,
+  { store }: Pick<HookDeps, 'store'>,
   endpoint: EndpointRow,
   eventId: string,
 ): Promise<LogRow> => {
@@ -46,7 +46,7 @@ export const findEvent = async (
 
 /** Throws event.not_found or resource.conflict. */
 export const replayEvent = async (
-  { store, clock }: HookGround,
+  { store, clock }: HookDeps,
   endpoint: KnownEndpoint,
   eventId: string,
 ): Promise<PostRow> => {
@@ -65,7 +65,7 @@ export interface Counted {
 
 /** What the endpoint would be told after this mark; 'gone' when the log does not reach so far back. */
 export const countAfter = async (
-  { store }: Pick<HookGround, 'store'>,
+  { store }: Pick<HookDeps, 'store'>,
   endpoint: EndpointRow,
   mark: string | null,
   isWanted: (row: LogRow) => boolean = () => true,
@@ -86,7 +86,7 @@ export interface ReplayWish {
 }
 
 const countFailed = async (
-  { store }: HookGround,
+  { store }: HookDeps,
   { id }: EndpointRow,
   since: number | null,
   until: number,
@@ -102,11 +102,11 @@ const countFailed = async (
   return { matched, isCapped: true }
 }
 
-const expired = async ({ store }: HookGround): Promise<Fault> =>
+const expired = async ({ store }: HookDeps): Promise<Fault> =>
   new Fault('event.expired', { oldest: (await store.logEnds()).oldest })
 
 /** Where a replay of the log begins: right below the first event that was stored at or after this time. */
-const placeAt = async ({ store }: HookGround, endpoint: EndpointRow, at: number): Promise<string> => {
+const placeAt = async ({ store }: HookDeps, endpoint: EndpointRow, at: number): Promise<string> => {
   const filter = { ...filterOf(endpoint), createdAfter: at }
   const found = await store.log(filter, { limit: 1, direction: 'newer', anchor: null, countUpTo: 0 })
   return found.rows.length === 0 ? (await store.logEnds()).newest : found.older
@@ -117,31 +117,31 @@ const timeOf = (since: ReplayWish['since']): number | null =>
 
 /** What a replay would begin with. The `oldest` of an event.expired is a mark of the store. */
 const planReplay = async (
-  ground: HookGround,
+  deps: HookDeps,
   endpoint: KnownEndpoint,
   { since, until, failed }: ReplayWish,
 ): Promise<Counted & { readonly place: string | null }> => {
-  if (failed) return { place: null, ...(await countFailed(ground, endpoint, timeOf(since), until)) }
+  if (failed) return { place: null, ...(await countFailed(deps, endpoint, timeOf(since), until)) }
   const place =
     since === null
-      ? (await ground.store.logEnds()).oldest
+      ? (await deps.store.logEnds()).oldest
       : 'mark' in since
         ? since.mark
-        : await placeAt(ground, endpoint, since.at)
-  const counted = await countAfter(ground, endpoint, place, ({ createdAt }) => createdAt <= until)
-  if (counted === 'gone') throw await expired(ground)
+        : await placeAt(deps, endpoint, since.at)
+  const counted = await countAfter(deps, endpoint, place, ({ createdAt }) => createdAt <= until)
+  if (counted === 'gone') throw await expired(deps)
   return { place, ...counted }
 }
 
 /** Throws event.expired or resource.conflict. */
 export const replayMany = async (
-  ground: HookGround,
+  deps: HookDeps,
   endpoint: KnownEndpoint,
   wish: ReplayWish,
   isDry: boolean,
 ): Promise<Again> => {
-  const { store, clock } = ground
-  const { place, ...counted } = await planReplay(ground, endpoint, wish)
+  const { store, clock } = deps
+  const { place, ...counted } = await planReplay(deps, endpoint, wish)
   const { failed, until } = wish
   const since = timeOf(wish.since)
   const told = { endpointId: endpoint.id, failed, since, until, ...counted }
@@ -177,7 +177,7 @@ let testing = 0
 
 /** Posts a `webhook.test` now, also to an endpoint that is disabled; resolves with how it went. */
 export const testEndpoint = async (
-  { store, pepper, clock, dialler }: HookGround,
+  { store, pepper, clock, dialler }: HookDeps,
   endpoint: KnownEndpoint,
 ): Promise<PostRow> => {
   if (testing >= MOST_TESTS) throw new Fault('service.unavailable', { retryAfter: 5 })

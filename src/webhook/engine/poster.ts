@@ -21,7 +21,7 @@ import { bodyOf, postedType } from '../body.js'
 import { createWants } from '../match.js'
 import { NOT_POSTED, type Posted } from '../post.js'
 import { afterTry, bornAt, newPost, withoutEvent } from '../record.js'
-import { type Ground, isSteady, markBefore, save, tell } from './ground.js'
+import { type Deps, isSteady, markBefore, save, tell } from './deps.js'
 import { failed, type Judged, MOST_WAITING, mayProbe, shifted, succeeded } from './health.js'
 import { createPlace, type Place, type Taken } from './place.js'
 import { LIFE_MS, nextTry } from './retry.js'
@@ -47,7 +47,7 @@ export class Poster {
   #endpoint: EndpointRow
   #state: EndpointState
   #wants: (row: LogRow) => boolean
-  readonly #ground: Ground
+  readonly #deps: Deps
   readonly #place: Place
   readonly #queue: Queued[] = []
   #due: PostRow[] = []
@@ -68,15 +68,15 @@ export class Poster {
   #gatheredFrom: number | null = null
   readonly #abort = new AbortController()
 
-  constructor(ground: Ground, known: KnownEndpoint, mark: string, stored: readonly PostRow[]) {
-    this.#ground = ground
+  constructor(deps: Deps, known: KnownEndpoint, mark: string, stored: readonly PostRow[]) {
+    this.#deps = deps
     this.#endpoint = known
     this.#state = { ...known.state, mark }
     this.waiting = known.waiting
     this.#wants = createWants(known)
     this.#place = createPlace(mark)
     this.#stored = new Set(stored.filter(({ kind }) => kind === 'event').map(({ eventId }) => eventId))
-    this.#keptAt = ground.clock.tick()
+    this.#keptAt = deps.clock.tick()
     this.#isDirty = known.state.mark === null
     this.readMark = mark
   }
@@ -144,7 +144,7 @@ export class Poster {
 
   /** Starts what may be started now. */
   async work(): Promise<void> {
-    const { store, clock } = this.#ground
+    const { store, clock } = this.#deps
     const isFailing = this.#state.health === 'failing'
     if (!this.#mayStart(clock.now())) return isFailing ? this.#endOld() : undefined
     if (this.waiting > 0 && this.#due.length === 0) {
@@ -159,7 +159,7 @@ export class Poster {
 
   /** What is to be stored of it; null when nothing is new. */
   keep(): KeptPlace | null {
-    const { clock } = this.#ground
+    const { clock } = this.#deps
     const isIdle = clock.tick() - this.#keptAt < IDLE_KEEP_MS
     const isSame = this.#place.mark === this.#state.mark
     if (!this.#isDirty && this.#brief.length === 0 && (isSame || isIdle)) return null
@@ -188,7 +188,7 @@ export class Poster {
 
   /** Tells its owners what was given up: gathered for a while, and once an hour; the rest when it ends. */
   async tellGivenUp(isEnd: boolean): Promise<void> {
-    const { clock, signMark } = this.#ground
+    const { clock, signMark } = this.#deps
     const { givenUp, givenUpFrom, givenUpToldAt } = this.#state
     if (givenUp === 0) return
     const now = clock.now()
@@ -200,7 +200,7 @@ export class Poster {
     this.#state = { ...this.#state, givenUp: 0, givenUpFrom: null, givenUpToldAt: now }
     this.#isDirty = true
     const since = givenUpFrom === null ? null : signMark(givenUpFrom, this.#endpoint.accountId)
-    await tell(this.#ground, 'webhook.exhausted', this.#endpoint, { count: givenUp, since })
+    await tell(this.#deps, 'webhook.exhausted', this.#endpoint, { count: givenUp, since })
   }
 
   /** Nothing is begun any more; what is under way gets so long to end. Then its place is final. */
@@ -215,13 +215,13 @@ export class Poster {
   }
 
   #mayStart(now: number): boolean {
-    if (this.#ground.clock.tick() < this.#pausedUntil) return false
+    if (this.#deps.clock.tick() < this.#pausedUntil) return false
     if (this.#state.health === 'failing') return this.#inFlight.size === 0 && mayProbe(this.#state, now)
     return this.#inFlight.size < this.#endpoint.maxInFlight
   }
 
   #launch(): void {
-    const now = this.#ground.clock.now()
+    const now = this.#deps.clock.now()
     for (let n = 0; this.#mayStart(now); n++) {
       // taking turns, so that neither what is new nor what is tried again waits for the whole of the other
       const due = n % 2 === 0 || this.#queue.length === 0 ? this.#due.shift() : undefined
@@ -242,7 +242,7 @@ export class Poster {
       .then(() => run(isProbe))
       .catch((error: Error) => {
         if (!this.#abort.signal.aborted)
-          this.#ground.log.error({ webhook: this.#endpoint.id, error: error.message }, 'post failed')
+          this.#deps.log.error({ webhook: this.#endpoint.id, error: error.message }, 'post failed')
       })
       .finally(() => {
         this.#inFlight.delete(key)
@@ -255,7 +255,7 @@ export class Poster {
   /** A new secret or URL holds from the next post on; one that was disabled or removed gets none. */
   async #renew(): Promise<void> {
     const { accountId, id } = this.#endpoint
-    const known = await this.#ground.store.endpoint(accountId, id)
+    const known = await this.#deps.store.endpoint(accountId, id)
     if (known?.state.generation === this.#state.generation) return this.update(known, this.waiting)
     this.#pausedUntil = Number.POSITIVE_INFINITY
     this.#abort.abort()
@@ -266,10 +266,10 @@ export class Poster {
     const { signal } = this.#abort
     try {
       const body = bodyOf(row, this.#endpoint)
-      return await this.#ground.post(this.#endpoint, { id: row.id, body, signal })
+      return await this.#deps.post(this.#endpoint, { id: row.id, body, signal })
     } catch (error) {
       if (signal.aborted) throw error
-      this.#ground.log.error({ webhook: this.#endpoint.id, error: (error as Error).message }, 'not posted')
+      this.#deps.log.error({ webhook: this.#endpoint.id, error: (error as Error).message }, 'not posted')
       return NOT_POSTED
     }
   }
@@ -277,9 +277,9 @@ export class Poster {
   /** An event of the log. */
   async #first({ row, taken }: Queued, isProbe: boolean): Promise<void> {
     if (!this.#wants(row)) return this.#place.answer(taken) // it was changed meanwhile
-    const post = newPost(this.#endpoint, row, 'event', this.#ground.clock.now())
+    const post = newPost(this.#endpoint, row, 'event', this.#deps.clock.now())
     const posted = await this.#send(row)
-    const now = this.#ground.clock.now()
+    const now = this.#deps.clock.now()
     if (posted.ok) {
       const { id: eventId, createdAt: eventAt, type } = row
       const eventType = postedType(type, this.#endpoint.events)
@@ -294,17 +294,17 @@ export class Poster {
 
   /** A post that was stored. */
   async #again(post: PostRow, isProbe: boolean): Promise<void> {
-    const { store, clock } = this.#ground
+    const { store, clock } = this.#deps
     const row = await store.loggedEvent(this.#endpoint.accountId, post.eventId)
     if (row === null) {
-      await save(this.#ground, [withoutEvent(post, clock.now())], this.#abort.signal)
+      await save(this.#deps, [withoutEvent(post, clock.now())], this.#abort.signal)
       this.waiting--
       return
     }
     const posted = await this.#send(row)
     const now = clock.now()
     if (!posted.ok) return this.#failed(post, posted, isProbe)
-    await save(this.#ground, [afterTry(post, this.#endpoint, posted, null, now)], this.#abort.signal)
+    await save(this.#deps, [afterTry(post, this.#endpoint, posted, null, now)], this.#abort.signal)
     this.waiting--
     await this.#succeeded(now)
   }
@@ -317,9 +317,9 @@ export class Poster {
 
   /** Stores a failed try, and draws the consequences. */
   async #failed(post: PostRow, posted: Posted, isProbe: boolean, taken?: Taken): Promise<void> {
-    const { clock, random } = this.#ground
+    const { clock, random } = this.#deps
     const now = clock.now()
-    const steady = isSteady(this.#ground)
+    const steady = isSteady(this.#deps)
     const { retryAfter: asked } = posted
     const attempts = post.attempts + 1
     const dueAt = nextTry({ attempts, from: bornAt(post), asked }, now, steady, random)
@@ -339,7 +339,7 @@ export class Poster {
     this.#state = judged.state
     this.#isDirty = true
     const stored = afterTry(post, this.#endpoint, posted, dueAt, now)
-    if (!(await save(this.#ground, [stored], this.#abort.signal))) return
+    if (!(await save(this.#deps, [stored], this.#abort.signal))) return
     if (taken !== undefined) this.#place.answer(taken)
     if (dueAt === null) await this.#giveUp([post])
     if (posted.status === 410) await this.#disable('gone')
@@ -352,12 +352,12 @@ export class Poster {
     this.#isDirty = true
     const { failures, firstFailedAt } = this.#state
     const how = { failures, since: new Date(firstFailedAt ?? 0).toISOString(), waiting: this.waiting }
-    await tell(this.#ground, `webhook.${what}`, this.#endpoint, what === 'failing' ? how : {})
+    await tell(this.#deps, `webhook.${what}`, this.#endpoint, what === 'failing' ? how : {})
   }
 
   /** The place as it is now is kept first: what is said of it later is not heard. */
   async #disable(reason: DisabledReason): Promise<void> {
-    const { store, clock, log } = this.#ground
+    const { store, clock, log } = this.#deps
     const { accountId, id } = this.#endpoint
     this.#pausedUntil = Number.POSITIVE_INFINITY
     await this.tellGivenUp(true)
@@ -369,20 +369,20 @@ export class Poster {
 
   /** While it fails hardly anything is tried, so what is too old is looked for; nothing is posted meanwhile. */
   #endOld(): void {
-    const tick = this.#ground.clock.tick()
+    const tick = this.#deps.clock.tick()
     const isIdle = this.#inFlight.size === 0 && this.#pausedUntil !== Number.POSITIVE_INFINITY
-    if (!isIdle || tick - this.#lookedForOldAt < OLD_MS || !isSteady(this.#ground)) return
+    if (!isIdle || tick - this.#lookedForOldAt < OLD_MS || !isSteady(this.#deps)) return
     this.#lookedForOldAt = tick
-    this.#start('old', () => this.#giveUpOld(this.#ground.clock.now()))
+    this.#start('old', () => this.#giveUpOld(this.#deps.clock.now()))
   }
 
   async #giveUpOld(now: number): Promise<void> {
     this.#due = []
-    const all = await this.#ground.store.waitingPosts(this.#endpoint.id, null, MOST_WAITING)
+    const all = await this.#deps.store.waitingPosts(this.#endpoint.id, null, MOST_WAITING)
     const old = all.filter((post) => bornAt(post) + LIFE_MS < now)
     if (old.length === 0) return
     const ended = old.map((post): PostRow => ({ ...post, state: 'failed', dueAt: null, updatedAt: now }))
-    if (!(await save(this.#ground, ended, this.#abort.signal))) return
+    if (!(await save(this.#deps, ended, this.#abort.signal))) return
     await this.#giveUp(old)
   }
 
@@ -394,7 +394,7 @@ export class Poster {
     this.#isDirty = true
     if (first >= (this.#givenUpSince ?? Number.POSITIVE_INFINITY)) return
     this.#givenUpSince = first
-    const givenUpFrom = await markBefore(this.#ground, this.#endpoint, first)
+    const givenUpFrom = await markBefore(this.#deps, this.#endpoint, first)
     this.#state = { ...this.#state, givenUpFrom }
   }
 }

@@ -12,7 +12,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { filterOf } from '../match.js'
-import { type Ground, tell } from './ground.js'
+import { type Deps, tell } from './deps.js'
 import type { Poster } from './poster.js'
 
 const AT_HEAD = 500
@@ -26,16 +26,16 @@ export interface Reading {
 }
 
 /** What it had not read is gone: it goes on from what is left, and its owner is told. */
-const skipLost = async (ground: Ground, poster: Poster): Promise<void> => {
-  const { oldest } = await ground.store.logEnds()
-  const since = ground.signMark(oldest, poster.endpoint.accountId)
+const skipLost = async (deps: Deps, poster: Poster): Promise<void> => {
+  const { oldest } = await deps.store.logEnds()
+  const since = deps.signMark(oldest, poster.endpoint.accountId)
   poster.jump(oldest)
-  await tell(ground, 'webhook.exhausted', poster.endpoint, { count: null, since })
+  await tell(deps, 'webhook.exhausted', poster.endpoint, { count: null, since })
 }
 
 /** One reading for all that are at the end of the log, from `head` on; where the next one begins. */
 const readHead = async (
-  { store }: Ground,
+  { store }: Deps,
   head: string | null,
   posters: readonly Poster[],
 ): Promise<{ readonly head: string | null; readonly isMore: boolean }> => {
@@ -51,8 +51,8 @@ const readHead = async (
   return { head: read.mark, isMore: !read.isEnd }
 }
 
-export const createReading = (ground: Ground): Reading => {
-  const { store, clock } = ground
+export const createReading = (deps: Deps): Reading => {
+  const { store, clock } = deps
   let head: string | null = null
   let next = 0
 
@@ -60,7 +60,7 @@ export const createReading = (ground: Ground): Reading => {
   const readOn = async (poster: Poster): Promise<boolean> => {
     const read = await store.follow(filterOf(poster.endpoint), poster.readMark, Math.min(poster.room, BEHIND))
     if (read === 'gone') {
-      await skipLost(ground, poster)
+      await skipLost(deps, poster)
       return true
     }
     poster.offer(read.rows, read.mark, read.isEnd)
@@ -72,7 +72,7 @@ export const createReading = (ground: Ground): Reading => {
 
   return {
     async look(posters) {
-      const read = await readHead(ground, head, posters)
+      const read = await readHead(deps, head, posters)
       head = read.head
       let { isMore } = read
       const behind = posters.filter(({ isAtHead, room }) => !isAtHead && room > 0)

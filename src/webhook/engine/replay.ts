@@ -11,7 +11,7 @@ import type { EndpointRow, ListedPost, PostRow, ReplayRow } from '../../store/po
 import type { LogFilter, LogRow } from '../../store/port/log.js'
 import { createWants, filterOf } from '../match.js'
 import { newPost } from '../record.js'
-import type { Ground, HookStore } from './ground.js'
+import type { Deps, HookStore } from './deps.js'
 import type { Poster } from './poster.js'
 
 const MOST_WAITING = 500
@@ -51,7 +51,7 @@ export interface Replays {
   look(replays: readonly ReplayRow[], posters: ReadonlyMap<string, Poster>): Promise<void>
 }
 
-export const createReplays = ({ store, clock }: Ground): Replays => {
+export const createReplays = ({ store, clock }: Deps): Replays => {
   /** When an endpoint was last given some, on the tick clock. */
   const given = new Map<string, number>()
 

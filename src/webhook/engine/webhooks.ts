@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, steadyClock } from '../../base/clock.js'
 import type { Service } from '../../base/service.js'
 import type { KnownEndpoint } from '../../store/port/hooks.js'
-import type { Ground } from './ground.js'
+import type { Deps } from './deps.js'
 import { MOST_WAITING } from './health.js'
 import { Poster } from './poster.js'
 import { createReading } from './reading.js'
@@ -26,7 +26,7 @@ const KEEP_MS = 1000
 const REPLAY_MS = 200
 const GRACE_MS = 2000
 
-export interface WebhookParts extends Omit<Ground, 'clock' | 'random'> {
+export interface WebhookParts extends Omit<Deps, 'clock' | 'random'> {
   readonly clock: Clock
   readonly random?: () => number
 }
@@ -43,7 +43,7 @@ const every = (ms: number, run: () => Promise<void>): (() => Promise<void>) => {
 }
 
 class Engine {
-  readonly #ground: Ground
+  readonly #deps: Deps
   readonly #posters = new Map<string, Poster>()
   readonly #leaving = new Set<Promise<void>>()
   readonly #reading
@@ -57,13 +57,13 @@ class Engine {
     const clock = steadyClock(parts.clock, (by) => {
       this.#steppedBy += by
     })
-    this.#ground = { ...parts, random: parts.random ?? Math.random, clock }
-    this.#reading = createReading(this.#ground)
-    this.#replays = createReplays(this.#ground)
+    this.#deps = { ...parts, random: parts.random ?? Math.random, clock }
+    this.#reading = createReading(this.#deps)
+    this.#replays = createReplays(this.#deps)
   }
 
   async start(): Promise<void> {
-    const { store, clock } = this.#ground
+    const { store, clock } = this.#deps
     await store.adjustPosts(clock.now(), 0, LONGEST_WAIT_MS)
     await this.#load()
     this.#loop = this.#run()
@@ -95,7 +95,7 @@ class Engine {
         failed = ''
       } catch (error) {
         const { message } = error as Error
-        if (message !== failed) this.#ground.log.error({ error: message }, 'webhooks failed')
+        if (message !== failed) this.#deps.log.error({ error: message }, 'webhooks failed')
         failed = message
       }
       await sleep(isMore && failed === '' ? 1 : LOOK_MS)
@@ -104,7 +104,7 @@ class Engine {
 
   /** Endpoints as they are stored now. */
   async #load(): Promise<void> {
-    const { store } = this.#ground
+    const { store } = this.#deps
     const known = (await store.allEndpoints()).filter(({ status }) => status === 'enabled')
     const ids = new Set(known.map(({ id }) => id))
     for (const [id, poster] of this.#posters) if (!ids.has(id)) this.#drop(id, poster)
@@ -122,14 +122,14 @@ class Engine {
   /** From where they are stored to be now: what was read before has moved on. */
   async #replay(): Promise<void> {
     if (!this.#isReplaying) return
-    await this.#replays.look(await this.#ground.store.replays(), this.#posters)
+    await this.#replays.look(await this.#deps.store.replays(), this.#posters)
   }
 
   async #begin(known: KnownEndpoint): Promise<Poster> {
-    const { store } = this.#ground
+    const { store } = this.#deps
     const mark = known.state.mark ?? (await store.logEnds()).newest
     const stored = known.waiting === 0 ? [] : await store.waitingPosts(known.id, null, MOST_WAITING)
-    return new Poster(this.#ground, known, mark, stored)
+    return new Poster(this.#deps, known, mark, stored)
   }
 
   #drop(id: string, poster: Poster): void {
@@ -143,8 +143,8 @@ class Engine {
     await poster.stop(0)
     const kept = poster.keep()
     if (kept === null) return
-    await this.#ground.store.keepPlaces([kept]).catch((error: Error) => {
-      this.#ground.log.error({ error: error.message }, 'posts not listed')
+    await this.#deps.store.keepPlaces([kept]).catch((error: Error) => {
+      this.#deps.log.error({ error: error.message }, 'posts not listed')
     })
   }
 
@@ -156,7 +156,7 @@ class Engine {
     })
     if (kept.length === 0) return
     try {
-      await this.#ground.store.keepPlaces(kept.map(({ one }) => one))
+      await this.#deps.store.keepPlaces(kept.map(({ one }) => one))
     } catch (error) {
       for (const { poster, one } of kept) poster.unkeep(one)
       throw error
@@ -165,7 +165,7 @@ class Engine {
 
   /** What waits, waits as long as before the wall clock was set. */
   async #followClock(): Promise<void> {
-    const { store, clock } = this.#ground
+    const { store, clock } = this.#deps
     const now = clock.now()
     const by = this.#steppedBy
     if (by === 0) return

@@ -21,8 +21,8 @@ t.test('in a real browser', { skip: noChromium }, async (t) => {
   for (const scripts of [true, false]) {
     t.test(`an invitation, sign-out and sign-in, scripts ${scripts ? 'on' : 'off'}`, async (t) => {
       const { page, troubles, context } = await open(scripts)
-      const { ground, accountId, url } = site
-      const { token } = await createLink(ground, accountId, {
+      const { deps, accountId, url } = site
+      const { token } = await createLink(deps, accountId, {
         kind: 'invitation',
         role: 'owner',
         createdBy: 'test',

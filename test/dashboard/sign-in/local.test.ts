@@ -9,8 +9,8 @@ import { openSite } from './site.js'
 const PASSWORD = 'a sentence that nobody guesses'
 const site = await openSite({ office: { allowed_domains: ['acme.test'] } })
 t.teardown(() => site.stop())
-const { ground, accountId, url } = site
-const ada = await createPerson(ground, accountId, {
+const { deps, accountId, url } = site
+const ada = await createPerson(deps, accountId, {
   email: 'ada@acme.test',
   role: 'owner',
   password: PASSWORD,
@@ -104,7 +104,7 @@ t.test('a new session each time, and the one before ends', async (t) => {
 })
 
 t.test('a setup link: to look changes nothing, the button signs in, once', async (t) => {
-  const { token } = await createLink(ground, accountId, { kind: 'setup', role: 'owner', createdBy: 'test' })
+  const { token } = await createLink(deps, accountId, { kind: 'setup', role: 'owner', createdBy: 'test' })
   const path = `/setup/${token}`
   for (const method of ['GET', 'HEAD', 'GET']) {
     const seen = await site.get(new CookieClient(), path, { method })
@@ -118,20 +118,20 @@ t.test('a setup link: to look changes nothing, the button signs in, once', async
   t.match(await site.who(client), { role: 'owner', person: null })
   const again = await site.get(new CookieClient(), path)
   t.match(again, { status: 410, text: /used already, or is too old/ })
-  const late = await createLink(ground, accountId, { kind: 'setup', role: 'owner', createdBy: 'test' })
+  const late = await createLink(deps, accountId, { kind: 'setup', role: 'owner', createdBy: 'test' })
   site.clock.advance(1_800_000)
   t.equal((await site.get(new CookieClient(), `/setup/${late.token}`)).status, 410)
   t.equal((await site.get(new CookieClient(), '/setup/x')).status, 410)
 })
 
 t.test('a setup link of a person', async (t) => {
-  const { token } = await createSetupLink(ground, accountId, 'ada@acme.test', 'test')
+  const { token } = await createSetupLink(deps, accountId, 'ada@acme.test', 'test')
   const client = new CookieClient()
   t.match((await site.get(client, `/setup/${token}`)).text, /ada@acme\.test/)
   const done = await fill(client, `/setup/${token}`, {})
   t.equal(done.headers.get('location'), '/settings/you')
   t.match(await site.who(client), { person: { id: ada.id } })
-  const spare = await createSetupLink(ground, accountId, 'ada@acme.test', 'test')
+  const spare = await createSetupLink(deps, accountId, 'ada@acme.test', 'test')
   const { text } = await site.get(client, '/settings/you')
   t.notMatch(text, /current_password/, 'who needs a link has forgotten it')
   const form = (password: string) => ({
@@ -153,8 +153,8 @@ t.test('a tab of a session that ended keeps nobody out', async (t) => {
   const client = new CookieClient()
   await signIn(client)
   const { session } = await site.who(client)
-  await ground.store.revokeSession(accountId, session.id)
-  for (let n = 0; n <= ground.authFailures; n++) {
+  await deps.store.revokeSession(accountId, session.id)
+  for (let n = 0; n <= deps.authFailures; n++) {
     const said = await site.get(client, n % 2 ? '/emails' : '/live', { follow: false })
     t.equal(said.status, n % 2 ? 303 : 401)
   }
@@ -162,7 +162,7 @@ t.test('a tab of a session that ended keeps nobody out', async (t) => {
 })
 
 t.test('an invitation, with a password here', async (t) => {
-  const made = await createLink(ground, accountId, {
+  const made = await createLink(deps, accountId, {
     ...{ kind: 'invitation', role: 'member', email: 'bob@acme.test', createdBy: 'test' },
   })
   const path = `/invitation/${made.token}`
@@ -176,14 +176,14 @@ t.test('an invitation, with a password here', async (t) => {
   t.equal(done.status, 303)
   t.match(await site.who(client), { role: 'member', person: { email: 'bob@acme.test' } })
   t.equal((await site.get(new CookieClient(), path)).status, 410, 'once')
-  const late = await createLink(ground, accountId, { kind: 'invitation', role: 'member', createdBy: 'test' })
+  const late = await createLink(deps, accountId, { kind: 'invitation', role: 'member', createdBy: 'test' })
   site.clock.advance(7 * 86_400_000)
   t.equal((await site.get(new CookieClient(), `/invitation/${late.token}`)).status, 410)
 })
 
 t.test('an invitation, with a provider and whatever address', async (t) => {
   site.idp.person = { sub: 'carl', claims: { email: 'carl@elsewhere.test' } }
-  const { token } = await createLink(ground, accountId, {
+  const { token } = await createLink(deps, accountId, {
     kind: 'invitation',
     role: 'owner',
     createdBy: 'test',

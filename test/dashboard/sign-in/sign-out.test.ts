@@ -120,7 +120,7 @@ t.test('groups and roles are asked again each hour', async (t) => {
   const site = await open(t, { office: { ...MEMBERS, role_from }, idp: { refreshTokens: true } })
   site.idp.person.claims.roles = ['admin']
   const client = await enter(site)
-  await createPerson(site.ground, site.accountId, { email: 'ada@acme.test', role: 'owner' })
+  await createPerson(site.deps, site.accountId, { email: 'ada@acme.test', role: 'owner' })
   const asked = () => site.idp.asked.filter((path) => path === '/token').length
   const before = asked()
   await look(site, client)

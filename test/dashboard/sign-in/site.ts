@@ -15,7 +15,7 @@ import { loadPepper } from '../../../src/keys/pepper.js'
 import type { Store } from '../../../src/store/port/store.js'
 import { openSqliteStore } from '../../../src/store/sqlite/open.js'
 import { createSubmission } from '../../../src/submission/submission.js'
-import type { TenantGround } from '../../../src/tenant/principal.js'
+import type { TenantDeps } from '../../../src/tenant/principal.js'
 import { verifySession } from '../../../src/tenant/session.js'
 import { createTenants } from '../../../src/tenant/tenants.js'
 import type { CookieClient, Going, Shown } from '../../parts/cookie-client.js'
@@ -36,7 +36,7 @@ export interface Site {
   readonly url: string
   readonly idp: Idp
   readonly store: Store
-  readonly ground: TenantGround
+  readonly deps: TenantDeps
   readonly accountId: string
   readonly clock: Clock & { advance(ms: number): void }
   readonly lines: readonly string[]
@@ -85,7 +85,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   await store.open()
   const pepper = loadPepper(config)
   const { per_minute: perMinute, auth_failures: authFailures } = config.rate_limit
-  const ground: TenantGround = {
+  const deps: TenantDeps = {
     store,
     pepper,
     clock,
@@ -93,7 +93,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     authFailures,
     sessions: config.identity.session,
   }
-  const tenants = createTenants(ground)
+  const tenants = createTenants(deps)
   const { id: accountId } = await tenants.ensureAccount()
   const lines: string[] = []
   const log = createLog('debug', { write: (line: string) => void lines.push(line) })
@@ -103,7 +103,7 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
     baseUrl: () => http.baseUrl,
     addressOf: ({ app }) => app.address,
     ...{ pepper, log, version: 'test', isDev: false },
-    ...{ tenant: ground, accountId, identity: config.identity, isTls: false },
+    ...{ tenant: deps, accountId, identity: config.identity, isTls: false },
     provePerson: tenants.provePerson,
   })
   const submission = createSubmission({ store, config, clock })
@@ -113,13 +113,13 @@ export const openSite = async (wish: SiteWish = {}): Promise<Site> => {
   await idp.know(wish.baseUrl ?? url, 'office')
   const get: Site['get'] = (client, path, going) => client.go(url + path, going)
   return {
-    ...{ url, idp, store, ground, accountId, clock, lines, get },
+    ...{ url, idp, store, deps, accountId, clock, lines, get },
     viaOffice: (client, path = '/sign-in/office') => get(client, path, { headers: { accept: 'text/html' } }),
     async who(client) {
       const jar = client.jar(url)
       const token = jar.get('postern_session') ?? jar.get('__Host-postern_session')
       if (token === undefined) return null
-      const live = await verifySession(ground, token)
+      const live = await verifySession(deps, token)
       return live && { role: live.user?.role ?? live.row.role, person: live.user, session: live.row }
     },
     async stop() {

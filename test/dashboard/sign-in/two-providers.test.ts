@@ -48,7 +48,7 @@ t.test('who is disabled stays out', async (t) => {
 })
 
 t.test('while one is silent, the other and the form go on', async (t) => {
-  await createPerson(site.ground, site.accountId, {
+  await createPerson(site.deps, site.accountId, {
     ...{ email: 'bob@acme.test', role: 'member', password: 'a sentence of his own' },
   })
   // what was discovered is kept for an hour

@@ -198,7 +198,7 @@ t.test('without local accounts there is no form', async (t) => {
   t.match(text, /Sign in with Acme/)
   t.notMatch(text, /type="password"/)
   t.equal((await site.get(new CookieClient(), '/sign-in', { form: { email: 'a@b.test' } })).status, 403)
-  const { token } = await createLink(site.ground, site.accountId, {
+  const { token } = await createLink(site.deps, site.accountId, {
     ...{ kind: 'setup', role: 'owner', createdBy: 'test' },
   })
   const client = new CookieClient()

@@ -3,12 +3,12 @@
  */
 import t from 'tap'
 import { ROLES, type Role } from '../../../src/config/identity.js'
+import type { Deps } from '../../../src/http/deps.js'
 import type { Endpoint } from '../../../src/http/endpoint.js'
-import type { Ground } from '../../../src/http/ground.js'
 import { endpoints } from '../../../src/http/http.js'
 import { openKit } from '../kit.js'
 
-const all = endpoints({} as Ground, () => 'https://mail.test').filter(({ access }) => access !== 'public')
+const all = endpoints({} as Deps, () => 'https://mail.test').filter(({ access }) => access !== 'public')
 
 const leastOf = ({ role, method }: Endpoint): Role => role ?? (method === 'GET' ? 'viewer' : 'member')
 

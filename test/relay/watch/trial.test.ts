@@ -30,13 +30,13 @@ const serve = async (t: Test, options: SMTPServerOptions = {}): Promise<number> 
 const attempt = (port: number, change: Partial<UpstreamRow>) => {
   const row = upstreamRow(port, change)
   const { dialler } = TOKEN_PARTS
-  const ground = {
+  const deps = {
     pepper: PEPPER,
     hostname: 'postern.test',
     dialler,
     store: { rotateToken: async () => true },
   }
-  return tryUpstream(ground, poolRow([row]), row)
+  return tryUpstream(deps, poolRow([row]), row)
 }
 
 t.test('what is offered, and what would be used', async (t) => {

@@ -29,7 +29,7 @@ const open = async (t: Parameters<typeof openHouse>[0]) => {
     order,
     skipped,
     run: (wish: Partial<Parameters<typeof importCredentials>[2]>) =>
-      importCredentials(tenants.ground, account.id, { ...order, lines: [], ...wish }),
+      importCredentials(tenants.deps, account.id, { ...order, lines: [], ...wish }),
   }
 }
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { dnsRecords } from '../../../src/record/domain.js'
 import type { LogRow } from '../../../src/store/port/log.js'
 import { txtLookup } from '../../../src/tenant/domain/check.js'
-import { addDomain, type DomainGround, findDomain, rotateKeys } from '../../../src/tenant/domain/domain.js'
+import { addDomain, type DomainDeps, findDomain, rotateKeys } from '../../../src/tenant/domain/domain.js'
 import { createDomainRecheck, nextCheckAt } from '../../../src/tenant/domain/recheck.js'
 import { DnsServer } from '../../parts/dns-server.js'
 import { eventually } from '../../parts/eventually.js'
@@ -14,7 +14,7 @@ const DAY = 86_400_000
 
 const house = await openHouse(t)
 const { account, clock, store } = house
-const ground: DomainGround = { ...house.tenants.ground, store }
+const deps: DomainDeps = { ...house.tenants.deps, store }
 const dns = await new DnsServer().start()
 t.teardown(() => dns.stop())
 
@@ -22,7 +22,7 @@ const lines: string[] = []
 const note = (_: unknown, line?: string) => void lines.push(line ?? '')
 const begin = async () => {
   const lookup = txtLookup(`127.0.0.1:${dns.port}`)
-  const service = createDomainRecheck(ground, {
+  const service = createDomainRecheck(deps, {
     lookup,
     every: DAY,
     log: { info: note, warn: note, error: note },
@@ -49,7 +49,7 @@ const events = async (): Promise<readonly LogRow[]> => {
   return [...rows].reverse()
 }
 const types = async () => (await events()).map(({ type }) => type)
-const domain = () => findDomain(ground, account.id, 'shop.example')
+const domain = () => findDomain(deps, account.id, 'shop.example')
 const checked = (after: number) =>
   eventually('it is checked', async () => ((await domain()).checkedAt ?? 0) >= after)
 const publish = async () => {
@@ -57,7 +57,7 @@ const publish = async () => {
 }
 
 t.test('when', async (t) => {
-  const row = await addDomain(ground, account.id, { name: 'when.example' })
+  const row = await addDomain(deps, account.id, { name: 'when.example' })
   const at = row.createdAt
   t.equal(nextCheckAt(row, DAY) - at, MINUTE)
   t.equal(nextCheckAt({ ...row, checkedAt: at + MINUTE }, DAY) - at, 2 * MINUTE)
@@ -75,7 +75,7 @@ t.test('when', async (t) => {
 
 t.test('verified soon after it is published, and told once', async (t) => {
   const service = await begin()
-  await addDomain(ground, account.id, { name: 'shop.example' })
+  await addDomain(deps, account.id, { name: 'shop.example' })
   clock.pass(MINUTE)
   await checked(clock.now())
   t.same(await types(), [], 'what was never there has not failed')
@@ -126,7 +126,7 @@ t.test('gone is believed at the second look; a silent name server proves nothing
 })
 
 t.test('keys that are put to use at once end the proof, and that is told', async (t) => {
-  await rotateKeys(ground, account.id, 'shop.example', true)
+  await rotateKeys(deps, account.id, 'shop.example', true)
   t.match((await events()).at(-1), { type: 'domain.failed', data: { reason: 'keys_rotated' } })
 })
 

@@ -39,7 +39,7 @@ t.test('invitations and setup links of people', async (t) => {
   const bo = await tenants.createPerson(account.id, { email: 'bo@acme.test', role: 'viewer' })
   const setup = await tenants.createSetupLink(account.id, 'bo@acme.test', 'cli:0')
   t.match(setup.row, { kind: 'setup', userId: bo.id, role: 'viewer' })
-  await tenants.ground.store.updateUser(account.id, bo.id, { disabledAt: 1 })
+  await tenants.deps.store.updateUser(account.id, bo.id, { disabledAt: 1 })
   t.equal(await codeOf(tenants.createSetupLink(account.id, bo.id, 'cli:0')), 'resource.conflict')
 })
 

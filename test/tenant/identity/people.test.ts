@@ -14,12 +14,12 @@ t.test('a person is made, found and changed', async (t) => {
   t.equal(await codeOf(tenants.findPerson(account.id, 'bo@acme.test')), 'user.not_found')
   const again = tenants.createPerson(account.id, { email: 'ana@acme.test', role: 'viewer' })
   t.same(await fieldsOf(again), ['body.email not_unique'])
-  const { ground } = tenants
-  t.equal(await codeOf(changePerson(ground, ana, { disabled: true })), 'resource.conflict')
-  t.match(await changePerson(ground, ana, { name: null }), { name: null, role: 'owner' })
-  await ground.store.updateUser(account.id, ana.id, { roleFrom: 'corp' })
+  const { deps } = tenants
+  t.equal(await codeOf(changePerson(deps, ana, { disabled: true })), 'resource.conflict')
+  t.match(await changePerson(deps, ana, { name: null }), { name: null, role: 'owner' })
+  await deps.store.updateUser(account.id, ana.id, { roleFrom: 'corp' })
   const held = await tenants.findPerson(account.id, ana.id)
-  t.equal(await codeOf(changePerson(ground, held, { role: 'viewer' })), 'resource.conflict')
+  t.equal(await codeOf(changePerson(deps, held, { role: 'viewer' })), 'resource.conflict')
 })
 
 t.test('passwords: long ones, but not those that everybody tries', async (t) => {
@@ -55,7 +55,7 @@ t.test('people change what is theirs; an owner the rest', async (t) => {
   })
   const sessionOf = async (userId: string) => {
     const { row, token } = tenants.newSession(account.id, { userId, provider: 'local' })
-    await tenants.ground.store.signIn({
+    await tenants.deps.store.signIn({
       ...{ linkId: null, newUser: null, identity: null, change: null, session: row, instead: null },
       now: row.createdAt,
     })

@@ -17,7 +17,7 @@ import { newSigningSecret } from '../../../src/webhook/sign.js'
 import { eventually, type Patience } from '../../parts/eventually.js'
 import { type RemoteReceiver, remoteReceiver } from '../../parts/remote-receiver.js'
 import { endpointFor } from '../../store/contract-hooks.js'
-import { type Ground, ground, mailFor, page } from '../../store/fixture.js'
+import { mailFor, newAccount, page, type TestAccount } from '../../store/fixture.js'
 
 export const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3600_000, 86_400_000]
 export const SECRET = newSigningSecret()
@@ -52,7 +52,7 @@ const HASTY_MS = 300
 
 export interface Bench {
   readonly store: Store
-  readonly at: Ground
+  readonly at: TestAccount
   readonly clock: TestClock
   readonly receiver: RemoteReceiver
   /** Paths whose answers are not waited for. */
@@ -87,7 +87,7 @@ export const bench = async (t: Test): Promise<Bench> => {
     await store.close()
     rmSync(dataDir, { recursive: true, force: true })
   })
-  const at = await ground(store)
+  const at = await newAccount(store)
   const post = (url: string) => createPost(hastyPaths.has(new URL(url).pathname) ? hasty : patient, clock)
   const filter = {
     accountId: at.accountId,

@@ -4,8 +4,8 @@
 import { type FieldError, invalid } from '../../../base/fault.js'
 import { auditEntry } from '../../../record/tenants/identity.js'
 import type { AuditFilter } from '../../../store/port/tenants/audit.js'
+import { type Deps, listing } from '../../deps.js'
 import type { Endpoint } from '../../endpoint.js'
-import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/identity/audit.js'
 import { readTime } from '../../wire/time.js'
 
@@ -18,8 +18,8 @@ const readFilter = (query: Partial<shapes.AuditQuery>, errors: FieldError[]): Au
   until: readTime('query.until', query.until, errors),
 })
 
-export const audit = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+export const audit = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     id: 'listAudit',
     path: '/v1/audit',
     summary: 'Who changed what, when and from where, newest first',
@@ -41,7 +41,7 @@ export const audit = (ground: Ground): readonly Endpoint[] => [
       if (errors.length > 0) throw invalid(errors)
       return {
         filters: { ...filter },
-        fetch: (page) => ground.store.audit(principal.accountId, filter, page),
+        fetch: (page) => deps.store.audit(principal.accountId, filter, page),
         render: auditEntry,
       }
     },

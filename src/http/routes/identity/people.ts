@@ -9,19 +9,19 @@ import { link, person, personInFull } from '../../../record/tenants/identity.js'
 import type { UserRow } from '../../../store/port/tenants/identity.js'
 import { linkUrl } from '../../../tenant/identity/links.js'
 import { checkNewPerson } from '../../../tenant/identity/people.js'
+import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, listing, removing } from '../../ground.js'
 import * as shapes from '../../shapes/identity/person.js'
 
 const OWNERS = { access: 'session', workspace: 'none', role: 'owner' } as const
 const OWN = { access: 'session', workspace: 'none', role: 'viewer' } as const
 
-const full = async ({ store }: Ground, row: UserRow) => personInFull(row, await store.identities(row.id))
+const full = async ({ store }: Deps, row: UserRow) => personInFull(row, await store.identities(row.id))
 
 /** Who made something, in words. */
 const byWhom = ({ principal: { actor } }: Call): string => actor.name ?? actor.id
 
-const getPerson = (ground: Ground): Endpoint =>
+const getPerson = (deps: Deps): Endpoint =>
   endpoint({
     ...OWN,
     id: 'getUser',
@@ -36,12 +36,12 @@ const getPerson = (ground: Ground): Endpoint =>
       const { accountId, role, person: own } = call.principal
       const ref = param(call, 'id').toLowerCase()
       if (role !== 'owner' && ref !== own?.id && ref !== own?.email) throw new Fault('auth.role_forbidden')
-      return { status: 200, body: await full(ground, await ground.tenants.findPerson(accountId, ref)) }
+      return { status: 200, body: await full(deps, await deps.tenants.findPerson(accountId, ref)) }
     },
   })
 
-const listPeople = (ground: Ground): Endpoint =>
-  listing(ground, {
+const listPeople = (deps: Deps): Endpoint =>
+  listing(deps, {
     ...OWNERS,
     id: 'listUsers',
     path: '/v1/users',
@@ -49,12 +49,12 @@ const listPeople = (ground: Ground): Endpoint =>
     description: 'Also those that are disabled: what they did stands under their names.',
     of: shapes.listedPerson,
     rows: ({ principal }) => ({
-      fetch: (page) => ground.store.users(principal.accountId, page),
+      fetch: (page) => deps.store.users(principal.accountId, page),
       render: person,
     }),
   })
 
-const changing = (ground: Ground): readonly Endpoint[] => [
+const changing = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...OWNERS,
     id: 'createUser',
@@ -69,10 +69,10 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     faults: ['rate_limit.auth_failures'],
     alsoWrong: ({ body }) => checkNewPerson(body),
     async handle({ principal, body }) {
-      const row = await ground.tenants.createPerson(principal.accountId, body)
+      const row = await deps.tenants.createPerson(principal.accountId, body)
       return {
         status: 201,
-        body: await full(ground, row),
+        body: await full(deps, row),
         headers: { location: `/v1/users/${row.id}` },
       }
     },
@@ -94,15 +94,15 @@ const changing = (ground: Ground): readonly Endpoint[] => [
       const { accountId } = call.principal
       const { address } = call.request.app
       const prove = async (email: string, password: string) =>
-        (await ground.tenants.provePerson(accountId, { email, password, address, device: null })) !== null
+        (await deps.tenants.provePerson(accountId, { email, password, address, device: null })) !== null
       const wish = { ...change, currentPassword }
-      const row = await ground.tenants.updatePerson(call.principal, ref, wish, prove)
-      return { status: 200, body: await full(ground, row) }
+      const row = await deps.tenants.updatePerson(call.principal, ref, wish, prove)
+      return { status: 200, body: await full(deps, row) }
     },
   }),
 ]
 
-const making = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
+const making = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
   endpoint({
     ...OWNERS,
     id: 'createUserSetupLink',
@@ -115,9 +115,9 @@ const making = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
     faults: ['user.not_found', 'resource.conflict'],
     async handle(call) {
       const { accountId } = call.principal
-      const made = await ground.tenants.createSetupLink(accountId, param(call, 'id'), byWhom(call))
+      const made = await deps.tenants.createSetupLink(accountId, param(call, 'id'), byWhom(call))
       const url = linkUrl(baseUrl(), made.row, made.token)
-      return { status: 201, body: { ...link(made.row, ground.clock.now()), url } }
+      return { status: 201, body: { ...link(made.row, deps.clock.now()), url } }
     },
   }),
   endpoint({
@@ -134,15 +134,15 @@ const making = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
     async handle(call) {
       const { role, email } = call.body
       const wish = { kind: 'invitation', role, email, createdBy: byWhom(call) } as const
-      const made = await ground.tenants.createLink(call.principal.accountId, wish)
+      const made = await deps.tenants.createLink(call.principal.accountId, wish)
       const url = linkUrl(baseUrl(), made.row, made.token)
-      return { status: 201, body: { ...link(made.row, ground.clock.now()), url } }
+      return { status: 201, body: { ...link(made.row, deps.clock.now()), url } }
     },
   }),
 ]
 
-const invitations = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const invitations = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     ...OWNERS,
     id: 'listInvitations',
     path: '/v1/invitations',
@@ -150,8 +150,8 @@ const invitations = (ground: Ground): readonly Endpoint[] => [
     description: 'Without their links. Those that were used stay until their time is over.',
     of: shapes.invitation,
     rows: ({ principal }) => ({
-      fetch: (page) => ground.store.links(principal.accountId, 'invitation', page),
-      render: (row) => link(row, ground.clock.now()),
+      fetch: (page) => deps.store.links(principal.accountId, 'invitation', page),
+      render: (row) => link(row, deps.clock.now()),
     }),
   }),
   removing({
@@ -162,14 +162,14 @@ const invitations = (ground: Ground): readonly Endpoint[] => [
     description: 'One that was used is not found: disable the person instead.',
     of: shapes.invitation,
     object: 'invitation',
-    remove: ({ principal }, id) => ground.tenants.revokeInvitation(principal.accountId, id),
+    remove: ({ principal }, id) => deps.tenants.revokeInvitation(principal.accountId, id),
   }),
 ]
 
-export const people = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
-  listPeople(ground),
-  getPerson(ground),
-  ...changing(ground),
-  ...making(ground, baseUrl),
-  ...invitations(ground),
+export const people = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
+  listPeople(deps),
+  getPerson(deps),
+  ...changing(deps),
+  ...making(deps, baseUrl),
+  ...invitations(deps),
 ]

@@ -11,8 +11,8 @@ import { openSession } from '../../../record/tenants/identity.js'
 import type { SessionRow, UserRow } from '../../../store/port/tenants/identity.js'
 import { checkOwnSettings, mayResetPassword } from '../../../tenant/identity/people.js'
 import { type Principal, permissionsOf, visibleMode } from '../../../tenant/principal.js'
+import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint } from '../../endpoint.js'
-import { type Ground, listing, removing } from '../../ground.js'
 import * as shapes from '../../shapes/identity/session.js'
 
 const PEOPLE = { access: 'session', workspace: 'none', role: 'viewer' } as const
@@ -20,7 +20,7 @@ const PEOPLE = { access: 'session', workspace: 'none', role: 'viewer' } as const
 const personOf = (user: UserRow | null) =>
   user && { id: user.id, email: user.email, name: user.name, time_zone: user.timeZone, views: user.views }
 
-const whoAmI = async ({ store, config, clock }: Ground, principal: Principal, person = principal.person) => {
+const whoAmI = async ({ store, config, clock }: Deps, principal: Principal, person = principal.person) => {
   const { accountId, via, id, scope, role, workspaceId, limitPerMinute } = principal
   const row = via === 'session' ? await store.session(accountId, id) : null
   const endsAt = row && Math.min(row.expiresAt, row.lastSeenAt + row.idleMs)
@@ -39,7 +39,7 @@ const whoAmI = async ({ store, config, clock }: Ground, principal: Principal, pe
   }
 }
 
-const own = (ground: Ground): readonly Endpoint[] => [
+const own = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     id: 'getSession',
     method: 'GET',
@@ -50,7 +50,7 @@ const own = (ground: Ground): readonly Endpoint[] => [
     workspace: 'none',
     answers: { 200: shapes.session },
     faults: [],
-    handle: async ({ principal }) => ({ status: 200, body: await whoAmI(ground, principal) }),
+    handle: async ({ principal }) => ({ status: 200, body: await whoAmI(deps, principal) }),
   }),
   endpoint({
     ...PEOPLE,
@@ -69,15 +69,15 @@ const own = (ground: Ground): readonly Endpoint[] => [
       const wish = { timeZone: body.time_zone, views: body.views }
       const errors = checkOwnSettings(wish)
       if (errors.length > 0) throw invalid(errors)
-      await ground.tenants.changeOwnSettings(person, wish)
-      const fresh = await ground.tenants.findPerson(accountId, person.id)
-      return { status: 200, body: await whoAmI(ground, principal, fresh) }
+      await deps.tenants.changeOwnSettings(person, wish)
+      const fresh = await deps.tenants.findPerson(accountId, person.id)
+      return { status: 200, body: await whoAmI(deps, principal, fresh) }
     },
   }),
 ]
 
 /** Whose sessions are asked for; null: of all, which only owners may see. */
-const whose = async ({ tenants }: Ground, { principal }: Call, asked: string | undefined) => {
+const whose = async ({ tenants }: Deps, { principal }: Call, asked: string | undefined) => {
   const { role, person, accountId } = principal
   if (asked === undefined) return role === 'owner' ? null : person
   const isOwn = asked === person?.id || asked.toLowerCase() === person?.email
@@ -86,7 +86,7 @@ const whose = async ({ tenants }: Ground, { principal }: Call, asked: string | u
 }
 
 const sessionsOf = async (
-  { store }: Ground,
+  { store }: Deps,
   { principal }: Call,
   user: UserRow | null,
   page: Page,
@@ -97,8 +97,8 @@ const sessionsOf = async (
   return { ...rows, rows: rows.rows.filter(({ id }) => id === principal.id), hasOlder: false, total: 1 }
 }
 
-const list = (ground: Ground): Endpoint =>
-  listing(ground, {
+const list = (deps: Deps): Endpoint =>
+  listing(deps, {
     ...PEOPLE,
     id: 'listSessions',
     path: '/v1/sessions',
@@ -109,15 +109,15 @@ const list = (ground: Ground): Endpoint =>
     faults: ['user.not_found'],
     async rows(call) {
       const { accountId, id } = call.principal
-      const user = await whose(ground, call, call.query.user)
+      const user = await whose(deps, call, call.query.user)
       const people = new Map<string, UserRow | null>()
       return {
         filters: { user: user?.id ?? null },
         async fetch(page: Page) {
-          const found = await sessionsOf(ground, call, user, page)
+          const found = await sessionsOf(deps, call, user, page)
           for (const { userId } of found.rows) {
             if (userId !== null && !people.has(userId))
-              people.set(userId, await ground.store.user(accountId, userId))
+              people.set(userId, await deps.store.user(accountId, userId))
           }
           return found
         },
@@ -126,7 +126,7 @@ const list = (ground: Ground): Endpoint =>
     },
   })
 
-const ending = (ground: Ground): readonly Endpoint[] => [
+const ending = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...PEOPLE,
     id: 'revokeSession',
@@ -137,10 +137,10 @@ const ending = (ground: Ground): readonly Endpoint[] => [
     object: 'session',
     async remove({ principal }, id) {
       const { accountId, id: own, role, person } = principal
-      const row = await ground.store.session(accountId, id)
+      const row = await deps.store.session(accountId, id)
       const isMine = id === own || (person !== null && row?.userId === person.id)
       if (row === null || (role !== 'owner' && !isMine)) throw new Fault('session.not_found')
-      await ground.tenants.revokeSession(accountId, id)
+      await deps.tenants.revokeSession(accountId, id)
     },
   }),
   endpoint({
@@ -156,18 +156,14 @@ const ending = (ground: Ground): readonly Endpoint[] => [
     faults: ['user.not_found'],
     async handle(call) {
       const { accountId, id, person } = call.principal
-      const user = call.query.user === undefined ? person : await whose(ground, call, call.query.user)
+      const user = call.query.user === undefined ? person : await whose(deps, call, call.query.user)
       if (user === null) {
         throw invalid([{ field: 'query.user', kind: 'missing', message: 'whose? this session is of nobody' }])
       }
-      const changed = await ground.store.revokeSessions(accountId, { userId: user.id, exceptId: id })
+      const changed = await deps.store.revokeSessions(accountId, { userId: user.id, exceptId: id })
       return { status: 200, body: { object: 'session', deleted: true, changed } }
     },
   }),
 ]
 
-export const sessions = (ground: Ground): readonly Endpoint[] => [
-  ...own(ground),
-  list(ground),
-  ...ending(ground),
-]
+export const sessions = (deps: Deps): readonly Endpoint[] => [...own(deps), list(deps), ...ending(deps)]

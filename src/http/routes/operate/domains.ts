@@ -10,23 +10,23 @@ import type { DomainRow } from '../../../store/port/tenants/domains.js'
 import { checkDomain, txtLookup } from '../../../tenant/domain/check.js'
 import {
   addDomain,
-  type DomainGround,
+  type DomainDeps,
   findDomain,
   removeDomain,
   rotateKeys,
   wrongWithDomain,
 } from '../../../tenant/domain/domain.js'
+import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, listing, removing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/domain.js'
 
 const OPERATORS = { access: 'platform', live: true, workspace: 'optional' } as const
 
-const groundOf = ({ store, tenants }: Ground): DomainGround => ({ ...tenants.ground, store })
+const depsOf = ({ store, tenants }: Deps): DomainDeps => ({ ...tenants.deps, store })
 
 /** Throws domain.not_found, also for one of another workspace than the named one. */
-const find = async (ground: Ground, { principal, workspace, params }: Call): Promise<DomainRow> => {
-  const row = await findDomain(groundOf(ground), principal.accountId, param({ params }, 'ref'))
+const find = async (deps: Deps, { principal, workspace, params }: Call): Promise<DomainRow> => {
+  const row = await findDomain(depsOf(deps), principal.accountId, param({ params }, 'ref'))
   if (workspace !== null && row.workspaceId !== workspace.id) throw new Fault('domain.not_found')
   return row
 }
@@ -40,7 +40,7 @@ const wrongBinding = (
     ? []
     : [{ field: 'body.workspace_id', kind: 'forbidden', message: 'X-Workspace-Id names another workspace' }]
 
-const create = (ground: Ground): Endpoint =>
+const create = (deps: Deps): Endpoint =>
   endpoint({
     ...OPERATORS,
     id: 'createDomain',
@@ -55,20 +55,20 @@ const create = (ground: Ground): Endpoint =>
     faults: [],
     alsoWrong: async ({ body }, _, call) => [
       ...wrongBinding(call, body),
-      ...(await wrongWithDomain(groundOf(ground), call.principal.accountId, body)),
+      ...(await wrongWithDomain(depsOf(deps), call.principal.accountId, body)),
     ],
     async handle(call) {
       const { principal, workspace, body } = call
       const wrong = wrongBinding(call, body)
       if (wrong.length > 0) throw invalid(wrong)
       const wish = { name: body.name, workspace: workspace?.id ?? body.workspace_id }
-      const row = await addDomain(groundOf(ground), principal.accountId, wish)
+      const row = await addDomain(depsOf(deps), principal.accountId, wish)
       return { status: 201, body: record.domain(row), headers: { location: `/v1/domains/${row.id}` } }
     },
   })
 
-const reading = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const reading = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     ...OPERATORS,
     id: 'listDomains',
     path: '/v1/domains',
@@ -77,7 +77,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     of: shapes.domain,
     rows: ({ principal, workspace }) => ({
       filters: { workspaceId: workspace?.id ?? null },
-      fetch: (page) => ground.store.domains(principal.accountId, page, workspace?.id),
+      fetch: (page) => deps.store.domains(principal.accountId, page, workspace?.id),
       render: (row) => record.domain(row),
     }),
   }),
@@ -90,11 +90,11 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     description: 'With the DNS records that are to be published.',
     answers: { 200: shapes.domain },
     faults: ['domain.not_found'],
-    handle: async (call) => ({ status: 200, body: record.domain(await find(ground, call)) }),
+    handle: async (call) => ({ status: 200, body: record.domain(await find(deps, call)) }),
   }),
 ]
 
-const changing = (ground: Ground): readonly Endpoint[] => [
+const changing = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...OPERATORS,
     id: 'checkDomain',
@@ -107,8 +107,8 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.checkedDomain },
     faults: ['domain.not_found'],
     async handle(call) {
-      const row = await find(ground, call)
-      const done = await checkDomain(groundOf(ground), row, ground.lookup ?? txtLookup(null))
+      const row = await find(deps, call)
+      const done = await checkDomain(depsOf(deps), row, deps.lookup ?? txtLookup(null))
       return { status: 200, body: record.domain(done.row, done.records) }
     },
   }),
@@ -124,8 +124,8 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.domain },
     faults: ['domain.not_found'],
     async handle(call) {
-      const { id } = await find(ground, call)
-      const row = await rotateKeys(groundOf(ground), call.principal.accountId, id, call.body?.now === true)
+      const { id } = await find(deps, call)
+      const row = await rotateKeys(depsOf(deps), call.principal.accountId, id, call.body?.now === true)
       return { status: 200, body: record.domain(row) }
     },
   }),
@@ -138,15 +138,15 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     of: shapes.domain,
     object: 'domain',
     async remove(call) {
-      const { accountId, id } = await find(ground, call)
-      await removeDomain(groundOf(ground), accountId, id)
+      const { accountId, id } = await find(deps, call)
+      await removeDomain(depsOf(deps), accountId, id)
       return { id }
     },
   }),
 ]
 
-export const domains = (ground: Ground): readonly Endpoint[] => [
-  create(ground),
-  ...reading(ground),
-  ...changing(ground),
+export const domains = (deps: Deps): readonly Endpoint[] => [
+  create(deps),
+  ...reading(deps),
+  ...changing(deps),
 ]

@@ -8,8 +8,8 @@
 import * as record from '../../../record/queue.js'
 import { removed } from '../../../record/removed.js'
 import { holdQueue, queueMatches, releaseHold, wrongReason } from '../../../tenant/queue/orders.js'
+import { type Deps, listing } from '../../deps.js'
 import { type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/queue.js'
 import { callerOf, scopeOfOrder, wrongOrder } from './queue.js'
 
@@ -17,7 +17,7 @@ const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
 
 const ownerOf = (isWorkspace: boolean) => (isWorkspace ? 'workspace' : 'operator')
 
-const place = (ground: Ground): Endpoint =>
+const place = (deps: Deps): Endpoint =>
   endpoint<unknown, shapes.OrderBody>({
     ...RIGHTS,
     id: 'placeHold',
@@ -32,17 +32,17 @@ const place = (ground: Ground): Endpoint =>
     faults: ['egress_pool.not_found', 'email.not_found', 'resource.conflict'],
     alsoWrong: ({ body }, told) => wrongOrder(body, told),
     async handle(call) {
-      const scope = await scopeOfOrder(ground, call)
-      const count = await queueMatches(ground, scope)
+      const scope = await scopeOfOrder(deps, call)
+      const count = await queueMatches(deps, scope)
       const owner = ownerOf(callerOf(call).isWorkspace)
-      const { hold, changed } = await holdQueue(ground, scope, call.body.reason ?? '', owner)
+      const { hold, changed } = await holdQueue(deps, scope, call.body.reason ?? '', owner)
       const headers = { location: `/v1/holds/${hold.id}` }
       return { status: 201, body: record.placedHold(hold, count, changed), headers }
     },
   })
 
-const list = (ground: Ground): Endpoint =>
-  listing(ground, {
+const list = (deps: Deps): Endpoint =>
+  listing(deps, {
     ...RIGHTS,
     id: 'listHolds',
     path: '/v1/holds',
@@ -53,13 +53,13 @@ const list = (ground: Ground): Endpoint =>
       const { accountId, workspaceId, isWorkspace } = callerOf(call)
       return {
         filters: { workspaceId },
-        fetch: (page) => ground.store.listHolds(accountId, page, workspaceId),
+        fetch: (page) => deps.store.listHolds(accountId, page, workspaceId),
         render: (row) => record.hold(row, !isWorkspace),
       }
     },
   })
 
-const lift = (ground: Ground): Endpoint =>
+const lift = (deps: Deps): Endpoint =>
   endpoint({
     ...RIGHTS,
     id: 'liftHold',
@@ -76,9 +76,9 @@ const lift = (ground: Ground): Endpoint =>
       const id = param(call, 'id')
       const caller = callerOf(call)
       const reason = call.body?.reason ?? 'released'
-      const changed = await releaseHold(ground, caller, id, reason, ownerOf(caller.isWorkspace))
+      const changed = await releaseHold(deps, caller, id, reason, ownerOf(caller.isWorkspace))
       return { status: 200, body: { ...removed('hold', id), changed } }
     },
   })
 
-export const holds = (ground: Ground): readonly Endpoint[] => [place(ground), list(ground), lift(ground)]
+export const holds = (deps: Deps): readonly Endpoint[] => [place(deps), list(deps), lift(deps)]

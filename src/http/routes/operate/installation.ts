@@ -4,11 +4,11 @@
  *   What a client must be configured with, apart from its key: the base URL, and host, port and TLS of the SMTP door.
  */
 import { isLoopback } from '../../../base/network.js'
+import type { Deps } from '../../deps.js'
 import { type Endpoint, endpoint } from '../../endpoint.js'
-import type { Ground } from '../../ground.js'
 import * as shapes from '../../shapes/operate/installation.js'
 
-export const installation = (ground: Ground, baseUrl: () => string): readonly Endpoint[] => [
+export const installation = (deps: Deps, baseUrl: () => string): readonly Endpoint[] => [
   endpoint({
     id: 'getInstallation',
     method: 'GET',
@@ -20,8 +20,8 @@ export const installation = (ground: Ground, baseUrl: () => string): readonly En
     answers: { 200: shapes.installation },
     faults: [],
     async handle() {
-      const { hostname, submission, bounce } = ground.config
-      const open = ground.door?.addresses ?? []
+      const { hostname, submission, bounce } = deps.config
+      const open = deps.door?.addresses ?? []
       return {
         status: 200,
         body: {

@@ -10,8 +10,8 @@ import type { JobRow } from '../../../store/port/jobs.js'
 import { type BulkWish, beginJob, countMatched } from '../../../submission/bulk/begin.js'
 import { requirePlatform, seesSubjects } from '../../../tenant/principal.js'
 import { wrongReason } from '../../../tenant/queue/orders.js'
+import { type Deps, listing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/job.js'
 import { readAsked } from '../emails.js'
 
@@ -19,7 +19,7 @@ const RIGHTS = { access: 'any', live: true, workspace: 'optional' } as const
 
 /** As this caller may see it: words that are searched are words of subjects. */
 const seen =
-  ({ config }: Ground, { principal }: Pick<Call, 'principal'>) =>
+  ({ config }: Deps, { principal }: Pick<Call, 'principal'>) =>
   (row: JobRow): object =>
     record.job(seesSubjects(principal, config.identity.viewers_see) ? row : { ...row, q: null })
 
@@ -50,7 +50,7 @@ const wrongBulk = (call: Asking, body: Partial<shapes.BulkBody>): readonly Field
 
 const by = ({ principal }: Call): string => principal.actor.name ?? principal.actor.id
 
-const begin = (ground: Ground): Endpoint =>
+const begin = (deps: Deps): Endpoint =>
   endpoint<unknown, shapes.BulkBody>({
     ...RIGHTS,
     id: 'bulkEmails',
@@ -78,23 +78,23 @@ const begin = (ground: Ground): Endpoint =>
         q,
         by: by(call),
       }
-      if (dryRun) return { status: 200, body: record.jobPreview(action, await countMatched(ground, wish)) }
-      const job = await beginJob(ground, wish)
+      if (dryRun) return { status: 200, body: record.jobPreview(action, await countMatched(deps, wish)) }
+      const job = await beginJob(deps, wish)
       return { status: 202, body: record.job(job), headers: { location: `/v1/jobs/${job.id}` } }
     },
   })
 
 /** The job that is named, when this caller may see it. */
-const findJob = async ({ store }: Ground, call: Call): Promise<JobRow> => {
+const findJob = async ({ store }: Deps, call: Call): Promise<JobRow> => {
   const job = await store.job(call.principal.accountId, param(call, 'id'))
   if (job === null || (call.workspace !== null && job.workspaceId !== call.workspace.id))
     throw new Fault('job.not_found')
   return job
 }
 
-export const jobs = (ground: Ground): readonly Endpoint[] => [
-  begin(ground),
-  listing(ground, {
+export const jobs = (deps: Deps): readonly Endpoint[] => [
+  begin(deps),
+  listing(deps, {
     ...RIGHTS,
     id: 'listJobs',
     path: '/v1/jobs',
@@ -105,8 +105,8 @@ export const jobs = (ground: Ground): readonly Endpoint[] => [
       const workspaceId = call.workspace?.id ?? null
       return {
         filters: { workspaceId },
-        fetch: (page) => ground.store.jobs(call.principal.accountId, page, workspaceId),
-        render: seen(ground, call),
+        fetch: (page) => deps.store.jobs(call.principal.accountId, page, workspaceId),
+        render: seen(deps, call),
       }
     },
   }),
@@ -119,7 +119,7 @@ export const jobs = (ground: Ground): readonly Endpoint[] => [
     description: 'The counts go on while it runs, every 25 mails.',
     answers: { 200: shapes.job },
     faults: ['job.not_found'],
-    handle: async (call) => ({ status: 200, body: seen(ground, call)(await findJob(ground, call)) }),
+    handle: async (call) => ({ status: 200, body: seen(deps, call)(await findJob(deps, call)) }),
   }),
   endpoint({
     ...RIGHTS,
@@ -132,9 +132,9 @@ export const jobs = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.job },
     faults: ['job.not_found'],
     async handle(call) {
-      const { accountId, id } = await findJob(ground, call)
-      await ground.store.cancelJob(accountId, id, ground.clock.now())
-      return { status: 200, body: seen(ground, call)(await findJob(ground, call)) }
+      const { accountId, id } = await findJob(deps, call)
+      await deps.store.cancelJob(accountId, id, deps.clock.now())
+      return { status: 200, body: seen(deps, call)(await findJob(deps, call)) }
     },
   }),
 ]

@@ -17,8 +17,8 @@ import { queueDepths } from '../../../tenant/queue/depths.js'
 import { orderQueue, queueMatches, reroutePool, wrongReason } from '../../../tenant/queue/orders.js'
 import { queueScope, type ScopeCaller, wrongWithScope } from '../../../tenant/queue/scope.js'
 import { createWaiting } from '../../../tenant/queue/waiting.js'
+import { type Deps, listing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint } from '../../endpoint.js'
-import { type Ground, listing } from '../../ground.js'
 import * as shapes from '../../shapes/operate/queue.js'
 
 const WORKSPACES_TOO = { access: 'any', live: true, workspace: 'optional' } as const
@@ -36,10 +36,10 @@ export const callerOf = ({ principal, workspace }: Caller): ScopeCaller => ({
 
 const showFor = ({ principal }: Caller) => (principal.scope === 'platform' ? waitingInFull : waitingInShort)
 
-const whyOf = ({ store, clock, relay }: Ground, { principal }: Caller) =>
+const whyOf = ({ store, clock, relay }: Deps, { principal }: Caller) =>
   createWaiting({ store, clock, view: relay?.view() ?? null }, principal.accountId)
 
-const depths = (ground: Ground): readonly Endpoint[] => [
+const depths = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...WORKSPACES_TOO,
     id: 'getQueue',
@@ -53,21 +53,21 @@ const depths = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const caller = callerOf(call)
       const { accountId, workspaceId, mode } = caller
-      const depths = await queueDepths(ground.store, { accountId, workspaceId }, mode !== null)
-      const why = await whyOf(ground, call)
+      const depths = await queueDepths(deps.store, { accountId, workspaceId }, mode !== null)
+      const why = await whyOf(deps, call)
       const show = showFor(call)
       const data = depths.map(async (row) =>
         record.depth(row, await why.ofAll(row.workspaceId, row.poolId), show),
       )
-      const slow = caller.isWorkspace ? [] : (ground.relay?.view()?.throttled ?? [])
-      const throttled = slow.map((row) => record.throttle(row, ground.clock.now()))
+      const slow = caller.isWorkspace ? [] : (deps.relay?.view()?.throttled ?? [])
+      const throttled = slow.map((row) => record.throttle(row, deps.clock.now()))
       return { status: 200, body: { object: 'queue', data: await Promise.all(data), throttled } }
     },
   }),
 ]
 
-const entries = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const entries = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     ...WORKSPACES_TOO,
     id: 'listQueueEntries',
     path: '/v1/queue/entries',
@@ -82,13 +82,13 @@ const entries = (ground: Ground): readonly Endpoint[] => [
       const { egress_pool_id, domain, email_id, state = null } = call.query
       const caller = callerOf(call)
       const wish = shapes.wishOf({ egress_pool_id, domain, email_id })
-      const scope = await queueScope(ground, caller, wish, 'query')
+      const scope = await queueScope(deps, caller, wish, 'query')
       const filter: QueueFilter = { ...scope, state, liveOnly: caller.mode !== null }
       const { workspaceId, poolId, emailId } = scope
-      const why = await whyOf(ground, call)
+      const why = await whyOf(deps, call)
       const show = showFor(call)
       const fetch = async (page: Page) => {
-        const found = await ground.store.queueEntries(filter, page)
+        const found = await deps.store.queueEntries(filter, page)
         const rows = found.rows.map(async (row) => record.entry(row, await why.of(row), show))
         return { ...found, rows: await Promise.all(rows) }
       }
@@ -101,7 +101,7 @@ const entries = (ground: Ground): readonly Endpoint[] => [
 /** Enough to know where it hurts; counting all of a deep queue would keep other readers waiting. */
 const MOST_LOOKED_AT = 10_000
 
-const ages = (ground: Ground): Endpoint =>
+const ages = (deps: Deps): Endpoint =>
   endpoint({
     ...WORKSPACES_TOO,
     id: 'getQueueAges',
@@ -116,8 +116,8 @@ const ages = (ground: Ground): Endpoint =>
       const { by = 'pool' } = call.query
       const { accountId, workspaceId, mode } = callerOf(call)
       const of = { accountId, workspaceId, liveOnly: mode !== null }
-      const now = ground.clock.now()
-      const { rows, scheduled, complete } = await ground.store.queueAges(of, by, MOST_LOOKED_AT, now)
+      const now = deps.clock.now()
+      const { rows, scheduled, complete } = await deps.store.queueAges(of, by, MOST_LOOKED_AT, now)
       const data = rows.slice(0, 100).map(record.queueAge)
       return { status: 200, body: { object: 'queue_ages', by, complete, scheduled, data } }
     },
@@ -139,10 +139,10 @@ export const wrongOrder = (
 ]
 
 /** What an order is about; throws all that is wrong with it. */
-export const scopeOfOrder = (ground: Ground, call: Call<unknown, shapes.OrderBody>): Promise<QueueScope> => {
+export const scopeOfOrder = (deps: Deps, call: Call<unknown, shapes.OrderBody>): Promise<QueueScope> => {
   const wrong = wrongOrder(call.body)
   if (wrong.length > 0) throw invalid(wrong)
-  return queueScope(ground, callerOf(call), shapes.wishOf(call.body.scope))
+  return queueScope(deps, callerOf(call), shapes.wishOf(call.body.scope))
 }
 
 interface Ordered
@@ -153,7 +153,7 @@ interface Ordered
   readonly unsaid?: string
 }
 
-const ordering = (ground: Ground, { action, rights, unsaid = '', ...row }: Ordered): Endpoint =>
+const ordering = (deps: Deps, { action, rights, unsaid = '', ...row }: Ordered): Endpoint =>
   endpoint<unknown, shapes.OrderBody>({
     ...rights,
     ...row,
@@ -164,22 +164,22 @@ const ordering = (ground: Ground, { action, rights, unsaid = '', ...row }: Order
     alsoWrong: ({ body }, told) => wrongOrder(body, told),
     async handle(call) {
       const { reason = unsaid, to = null, dry_run: dryRun = false } = call.body
-      const scope = await scopeOfOrder(ground, call)
-      if (to !== null) await reroutePool(ground, scope.accountId, to)
+      const scope = await scopeOfOrder(deps, call)
+      if (to !== null) await reroutePool(deps, scope.accountId, to)
       // a hold rests on all mail of its scope, and so frees all of it
       const liveOnly = callerOf(call).mode !== null && action !== 'release'
-      const count = await queueMatches(ground, scope, liveOnly)
-      const changed = dryRun ? 0 : await orderQueue(ground, action, scope, reason, to, liveOnly)
-      if (action === 'retry' && !dryRun && !callerOf(call).isWorkspace) ground.relay?.wake()
+      const count = await queueMatches(deps, scope, liveOnly)
+      const changed = dryRun ? 0 : await orderQueue(deps, action, scope, reason, to, liveOnly)
+      if (action === 'retry' && !dryRun && !callerOf(call).isWorkspace) deps.relay?.wake()
       return { status: 200, body: record.order({ action, scope, to, count, changed, dryRun }) }
     },
   })
 
-export const queue = (ground: Ground): readonly Endpoint[] => [
-  ...depths(ground),
-  ...entries(ground),
-  ages(ground),
-  ordering(ground, {
+export const queue = (deps: Deps): readonly Endpoint[] => [
+  ...depths(deps),
+  ...entries(deps),
+  ages(deps),
+  ordering(deps, {
     action: 'retry',
     id: 'retryQueue',
     rights: WORKSPACES_TOO,
@@ -189,7 +189,7 @@ export const queue = (ground: Ground): readonly Endpoint[] => [
     description:
       'Held mail stays held. The key of a workspace reaches its own mail. For anybody else, upstreams that are avoided because they failed are tried again at once, too.',
   }),
-  ordering(ground, {
+  ordering(deps, {
     action: 'release',
     id: 'releaseQueue',
     rights: OPERATORS,
@@ -199,7 +199,7 @@ export const queue = (ground: Ground): readonly Endpoint[] => [
     description:
       'Also what no hold keeps: mail that may have been sent already when a connection broke, and mail that a backup brought back. What another hold covers stays. Needs a live platform key or a session.',
   }),
-  ordering(ground, {
+  ordering(deps, {
     action: 'reroute',
     id: 'rerouteQueue',
     rights: OPERATORS,
@@ -208,7 +208,7 @@ export const queue = (ground: Ground): readonly Endpoint[] => [
     description:
       'What is on the wire finishes where it is. Test mail stays in its sandbox. Needs a live platform key or a session.',
   }),
-  ordering(ground, {
+  ordering(deps, {
     action: 'purge',
     id: 'purgeQueue',
     rights: OPERATORS,

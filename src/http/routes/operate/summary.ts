@@ -5,8 +5,8 @@
  */
 import type { Page } from '../../../lifecycle/page.js'
 import { queueDepths } from '../../../tenant/queue/depths.js'
+import type { Deps } from '../../deps.js'
 import { type Endpoint, endpoint } from '../../endpoint.js'
-import type { Ground } from '../../ground.js'
 import * as shapes from '../../shapes/operate/installation.js'
 import { scopeOf } from '../webhooks/scope.js'
 
@@ -14,7 +14,7 @@ import { scopeOf } from '../webhooks/scope.js'
 const ALL: Page = { limit: 100, direction: 'older', anchor: null, countUpTo: 0 }
 
 /** Pools with upstreams in use, none of which takes mail. */
-const poolsDown = async ({ store, relay }: Ground, accountId: string): Promise<number> => {
+const poolsDown = async ({ store, relay }: Deps, accountId: string): Promise<number> => {
   const open = new Set(
     (relay?.upstreams() ?? []).filter(({ breaker }) => breaker === 'open').map((one) => one.upstreamId),
   )
@@ -26,7 +26,7 @@ const poolsDown = async ({ store, relay }: Ground, accountId: string): Promise<n
   }).length
 }
 
-export const summary = (ground: Ground): readonly Endpoint[] => [
+export const summary = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     id: 'getSummary',
     method: 'GET',
@@ -41,9 +41,9 @@ export const summary = (ground: Ground): readonly Endpoint[] => [
     async handle(call) {
       const scope = scopeOf(call)
       const [depths, down, hooks] = await Promise.all([
-        queueDepths(ground.store, scope),
-        poolsDown(ground, scope.accountId),
-        ground.store.endpoints({ ...scope, failing: true }, ALL),
+        queueDepths(deps.store, scope),
+        poolsDown(deps, scope.accountId),
+        deps.store.endpoints({ ...scope, failing: true }, ALL),
       ])
       const waiting = depths.reduce((n, one) => n + one.due + one.leased + one.waiting, 0)
       const held = depths.reduce((n, one) => n + one.held, 0)

@@ -22,11 +22,11 @@ import {
 } from '../../../webhook/endpoint/endpoints.js'
 import { countAfter } from '../../../webhook/endpoint/replay.js'
 import { type EndpointWish, wrongWithEndpoint } from '../../../webhook/endpoint/wish.js'
+import { type Deps, listing, removing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, listing, removing } from '../../ground.js'
 import { notAsRead } from '../../shapes/read-back.js'
 import * as shapes from '../../shapes/webhook/endpoint.js'
-import { endpointOf, hookGround, PER_ENDPOINT, scopeOf } from './scope.js'
+import { endpointOf, hookDeps, PER_ENDPOINT, scopeOf } from './scope.js'
 
 /** A member that was not given is none. */
 const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
@@ -47,8 +47,8 @@ const wishOf = (body: shapes.EndpointChange): Partial<EndpointWish> =>
 const made = ({ row, secret }: Made) => ({ ...record(row), signing_secret: secret })
 
 /** With what waits in the log, which enabling would begin with. */
-const shown = async (ground: Ground, row: KnownEndpoint) => {
-  const counted = await countAfter(ground, row, row.state.mark)
+const shown = async (deps: Deps, row: KnownEndpoint) => {
+  const counted = await countAfter(deps, row, row.state.mark)
   const behind = counted === 'gone' ? null : { events: counted.matched, capped: counted.isCapped }
   return { ...record(row), behind }
 }
@@ -70,7 +70,7 @@ const wrongWithMode = (mode: 'live' | 'test' | undefined, principal: Principal):
   return [{ field: 'body.mode', kind: 'forbidden', message: `this key is told of ${own} mail only` }]
 }
 
-const create = (ground: Ground): Endpoint =>
+const create = (deps: Deps): Endpoint =>
   endpoint({
     ...PER_ENDPOINT,
     id: 'createWebhook',
@@ -85,7 +85,7 @@ const create = (ground: Ground): Endpoint =>
     faults: [],
     alsoWrong: async ({ body }, _, { workspace, principal }) => [
       ...wrongWithMode(body.mode, principal),
-      ...(await wrongWithEndpoint(wishOf(body), workspace === null, ground.dialler.refusal)),
+      ...(await wrongWithEndpoint(wishOf(body), workspace === null, deps.dialler.refusal)),
     ],
     async handle(call) {
       const { principal, workspace, body } = call
@@ -97,13 +97,13 @@ const create = (ground: Ground): Endpoint =>
         mode: body.mode ?? principal.mode,
       }
       const wish = { ...wishOf(body), url: body.endpoint, events: body.events }
-      const done = await createEndpoint(hookGround(ground), owner, wish)
+      const done = await createEndpoint(hookDeps(deps), owner, wish)
       return { status: 201, body: made(done), headers: { location: `/v1/webhooks/${done.row.id}` } }
     },
   })
 
-const reading = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const reading = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     ...PER_ENDPOINT,
     id: 'listWebhooks',
     path: '/v1/webhooks',
@@ -114,7 +114,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
       const scope = scopeOf(call)
       return {
         filters: { workspaceId: scope.workspaceId },
-        fetch: (page) => ground.store.endpoints(scope, page),
+        fetch: (page) => deps.store.endpoints(scope, page),
         render: record,
       }
     },
@@ -128,24 +128,24 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     description: 'How it does, and what it has not come to yet.',
     answers: { 200: shapes.shownWebhook },
     faults: ['webhook.not_found'],
-    handle: async (call) => ({ status: 200, body: await shown(ground, await endpointOf(ground, call)) }),
+    handle: async (call) => ({ status: 200, body: await shown(deps, await endpointOf(deps, call)) }),
   }),
 ]
 
 /** All that is wrong with a change, also of what can not be changed. */
 const wrongWith = async (
-  ground: Ground,
+  deps: Deps,
   row: KnownEndpoint,
   body: shapes.EndpointChange,
 ): Promise<readonly FieldError[]> => [
   ...notAsRead(body, shapes.READ_ENDPOINT, [record(row)]),
-  ...(await wrongWithChange(ground, row, {
+  ...(await wrongWithChange(deps, row, {
     ...wishOf(body),
     ...given({ status: body.status, from: body.from }),
   })),
 ]
 
-const changing = (ground: Ground): readonly Endpoint[] => [
+const changing = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'updateWebhook',
@@ -158,15 +158,15 @@ const changing = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.shownWebhook },
     faults: ['webhook.not_found'],
     alsoWrong: async ({ body }, _, call: Pick<Call, 'principal' | 'workspace' | 'params'>) =>
-      wrongWith(ground, await endpointOf(ground, call), body),
+      wrongWith(deps, await endpointOf(deps, call), body),
     async handle(call) {
       const { body } = call
-      const old = await endpointOf(ground, call)
-      const wrong = await wrongWith(ground, old, body)
+      const old = await endpointOf(deps, call)
+      const wrong = await wrongWith(deps, old, body)
       if (wrong.length > 0) throw invalid(wrong)
       const wish = { ...wishOf(body), ...given({ status: body.status, from: body.from }) }
-      const row = await updateEndpoint(hookGround(ground), scopeOf(call), old.id, wish)
-      return { status: 200, body: await shown(ground, row) }
+      const row = await updateEndpoint(hookDeps(deps), scopeOf(call), old.id, wish)
+      return { status: 200, body: await shown(deps, row) }
     },
   }),
   endpoint({
@@ -185,13 +185,13 @@ const changing = (ground: Ground): readonly Endpoint[] => [
       const wrong = wrongWithGrace(call.body?.grace)
       if (wrong.length > 0) throw invalid(wrong)
       const ms = graceOf(call.body?.grace) ?? GRACE_MS
-      const done = await rotateSecret(hookGround(ground), scopeOf(call), param(call, 'id'), ms)
+      const done = await rotateSecret(hookDeps(deps), scopeOf(call), param(call, 'id'), ms)
       return { status: 200, body: made(done) }
     },
   }),
 ]
 
-const removal = (ground: Ground): readonly Endpoint[] => [
+const removal = (deps: Deps): readonly Endpoint[] => [
   removing({
     ...PER_ENDPOINT,
     id: 'deleteWebhook',
@@ -200,13 +200,13 @@ const removal = (ground: Ground): readonly Endpoint[] => [
     description: 'What waits for it is posted no more.',
     of: shapes.webhook,
     object: 'webhook',
-    remove: (call, id) => deleteEndpoint(hookGround(ground), scopeOf(call), id),
+    remove: (call, id) => deleteEndpoint(hookDeps(deps), scopeOf(call), id),
   }),
 ]
 
-export const webhooks = (ground: Ground): readonly Endpoint[] => [
-  create(ground),
-  ...reading(ground),
-  ...changing(ground),
-  ...removal(ground),
+export const webhooks = (deps: Deps): readonly Endpoint[] => [
+  create(deps),
+  ...reading(deps),
+  ...changing(deps),
+  ...removal(deps),
 ]

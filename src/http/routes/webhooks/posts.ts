@@ -16,30 +16,30 @@ import {
   replayMany,
   testEndpoint,
 } from '../../../webhook/endpoint/replay.js'
+import { type Deps, listing } from '../../deps.js'
 import { type Call, type Endpoint, endpoint, param } from '../../endpoint.js'
-import { type Ground, listing } from '../../ground.js'
 import { nothing } from '../../shapes/operate/domain.js'
 import * as shapes from '../../shapes/webhook/post.js'
 import { readTime } from '../../wire/time.js'
-import { endpointOf, hookGround, PER_ENDPOINT } from './scope.js'
+import { endpointOf, hookDeps, PER_ENDPOINT } from './scope.js'
 
 /** What is known of an event at an endpoint, oldest first; throws event.not_found where nothing is. */
 const postsOf = async (
-  ground: Ground,
+  deps: Deps,
   row: KnownEndpoint,
   eventId: string,
 ): Promise<{ readonly posts: readonly ListedPost[]; readonly payload: unknown }> => {
-  const logged = await findEvent(ground, row, eventId).catch((error: unknown) => {
+  const logged = await findEvent(deps, row, eventId).catch((error: unknown) => {
     if (error instanceof Fault) return null
     throw error
   })
-  const posts = await ground.store.postsOfEvent(row.id, eventId, logged?.createdAt ?? null)
+  const posts = await deps.store.postsOfEvent(row.id, eventId, logged?.createdAt ?? null)
   if (posts.length === 0) throw new Fault('event.not_found')
   return { posts, payload: logged === null ? null : JSON.parse(bodyOf(logged, row)) }
 }
 
-const reading = (ground: Ground): readonly Endpoint[] => [
-  listing(ground, {
+const reading = (deps: Deps): readonly Endpoint[] => [
+  listing(deps, {
     ...PER_ENDPOINT,
     id: 'listWebhookEvents',
     path: '/v1/webhooks/{id}/events',
@@ -49,12 +49,12 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     of: shapes.webhookEvent,
     faults: ['webhook.not_found'],
     async rows(call) {
-      const { id } = await endpointOf(ground, call)
+      const { id } = await endpointOf(deps, call)
       const failed = call.query.failed === 'true'
       return {
         name: `webhook-events ${id}`,
         filters: { failed: failed ? 'true' : null },
-        fetch: (page) => ground.store.posts(id, failed, page),
+        fetch: (page) => deps.store.posts(id, failed, page),
         render: webhookEvent,
       }
     },
@@ -70,8 +70,8 @@ const reading = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.shownWebhookEvent },
     faults: ['webhook.not_found', 'event.not_found'],
     async handle(call) {
-      const row = await endpointOf(ground, call)
-      const { posts, payload } = await postsOf(ground, row, param(call, 'event'))
+      const row = await endpointOf(deps, call)
+      const { posts, payload } = await postsOf(deps, row, param(call, 'event'))
       const latest = posts.at(-1)
       if (latest === undefined) throw new Fault('event.not_found')
       return { status: 200, body: { ...webhookEvent(latest), payload } }
@@ -79,7 +79,7 @@ const reading = (ground: Ground): readonly Endpoint[] => [
   }),
 ]
 
-const attempts = (ground: Ground): readonly Endpoint[] => [
+const attempts = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'listWebhookAttempts',
@@ -91,7 +91,7 @@ const attempts = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.attemptList },
     faults: ['webhook.not_found', 'event.not_found'],
     async handle(call) {
-      const { posts } = await postsOf(ground, await endpointOf(ground, call), param(call, 'event'))
+      const { posts } = await postsOf(deps, await endpointOf(deps, call), param(call, 'event'))
       return { status: 200, body: { object: 'list', has_more: false, data: webhookAttempts(posts) } }
     },
   }),
@@ -99,7 +99,7 @@ const attempts = (ground: Ground): readonly Endpoint[] => [
 
 /** A mark of the log, or a time; adds to `errors` when it is neither. */
 const sinceOf = (
-  { tenants, store }: Ground,
+  { tenants, store }: Deps,
   { principal, body }: Call<unknown, shapes.ReplayBody | undefined>,
   errors: FieldError[],
 ): ReplayWish['since'] => {
@@ -109,7 +109,7 @@ const sinceOf = (
       errors.push({ field: 'body.since', kind: 'missing', message: 'is required without failed' })
     return null
   }
-  const mark = new MarkCodec(tenants.ground.pepper).read(text, principal.accountId)
+  const mark = new MarkCodec(tenants.deps.pepper).read(text, principal.accountId)
   if (mark !== null && store.isMark(mark)) {
     if (failed === true)
       errors.push({ field: 'body.since', kind: 'format', message: 'must be a time, with failed' })
@@ -119,7 +119,7 @@ const sinceOf = (
   return at === null ? null : { at }
 }
 
-const testing = (ground: Ground): readonly Endpoint[] => [
+const testing = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'testWebhook',
@@ -131,13 +131,13 @@ const testing = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.webhookEvent },
     faults: ['webhook.not_found'],
     async handle(call) {
-      const post = await testEndpoint(hookGround(ground), await endpointOf(ground, call))
+      const post = await testEndpoint(hookDeps(deps), await endpointOf(deps, call))
       return { status: 200, body: webhookEvent(post) }
     },
   }),
 ]
 
-const replaying = (ground: Ground): readonly Endpoint[] => [
+const replaying = (deps: Deps): readonly Endpoint[] => [
   endpoint({
     ...PER_ENDPOINT,
     id: 'replayWebhookEvent',
@@ -150,8 +150,8 @@ const replaying = (ground: Ground): readonly Endpoint[] => [
     answers: { 202: shapes.webhookEvent },
     faults: ['webhook.not_found', 'event.not_found', 'resource.conflict'],
     async handle(call) {
-      const row = await endpointOf(ground, call)
-      const post = await replayEvent(hookGround(ground), row, param(call, 'event'))
+      const row = await endpointOf(deps, call)
+      const post = await replayEvent(hookDeps(deps), row, param(call, 'event'))
       return { status: 202, body: webhookEvent(post) }
     },
   }),
@@ -167,16 +167,16 @@ const replaying = (ground: Ground): readonly Endpoint[] => [
     answers: { 200: shapes.replayed, 202: shapes.replayed },
     faults: ['webhook.not_found', 'resource.conflict', 'event.expired'],
     async handle(call) {
-      const row = await endpointOf(ground, call)
+      const row = await endpointOf(deps, call)
       const errors: FieldError[] = []
-      const since = sinceOf(ground, call, errors)
-      const until = readTime('body.until', call.body?.until, errors) ?? ground.clock.now()
+      const since = sinceOf(deps, call, errors)
+      const until = readTime('body.until', call.body?.until, errors) ?? deps.clock.now()
       if (errors.length > 0) throw invalid(errors)
       const failed = call.body?.failed === true
       const isDry = call.body?.dry_run === true
-      const done = await replayMany(hookGround(ground), row, { since, until, failed }, isDry).catch(
+      const done = await replayMany(hookDeps(deps), row, { since, until, failed }, isDry).catch(
         (error: unknown) => {
-          throw signed(ground, call, error)
+          throw signed(deps, call, error)
         },
       )
       return { status: isDry ? 200 : 202, body: webhookReplay(done) }
@@ -185,15 +185,15 @@ const replaying = (ground: Ground): readonly Endpoint[] => [
 ]
 
 /** The oldest mark goes out signed, as all do. */
-const signed = ({ tenants }: Ground, { principal }: Pick<Call, 'principal'>, error: unknown): unknown => {
+const signed = ({ tenants }: Deps, { principal }: Pick<Call, 'principal'>, error: unknown): unknown => {
   if (!(error instanceof Fault) || error.options.oldest === undefined) return error
-  const oldest = new MarkCodec(tenants.ground.pepper).write(error.options.oldest, principal.accountId)
+  const oldest = new MarkCodec(tenants.deps.pepper).write(error.options.oldest, principal.accountId)
   return new Fault(error.code, { ...error.options, oldest })
 }
 
-export const webhookPosts = (ground: Ground): readonly Endpoint[] => [
-  ...reading(ground),
-  ...attempts(ground),
-  ...testing(ground),
-  ...replaying(ground),
+export const webhookPosts = (deps: Deps): readonly Endpoint[] => [
+  ...reading(deps),
+  ...attempts(deps),
+  ...testing(deps),
+  ...replaying(deps),
 ]

@@ -6,18 +6,18 @@
  */
 import type { KnownEndpoint } from '../../../store/port/hooks.js'
 import { visibleMode } from '../../../tenant/principal.js'
+import type { HookDeps, HookScope } from '../../../webhook/endpoint/deps.js'
 import { findEndpoint } from '../../../webhook/endpoint/endpoints.js'
-import type { HookGround, HookScope } from '../../../webhook/endpoint/ground.js'
+import type { Deps } from '../../deps.js'
 import { type Call, param } from '../../endpoint.js'
-import type { Ground } from '../../ground.js'
 
 export const PER_ENDPOINT = { access: 'any', workspace: 'optional' } as const
 
-export const hookGround = ({ store, tenants, clock, dialler }: Ground): HookGround => ({
+export const hookDeps = ({ store, tenants, clock, dialler }: Deps): HookDeps => ({
   store,
   clock,
   dialler,
-  pepper: tenants.ground.pepper,
+  pepper: tenants.deps.pepper,
 })
 
 export const scopeOf = ({ principal, workspace }: Pick<Call, 'principal' | 'workspace'>): HookScope => ({
@@ -28,6 +28,6 @@ export const scopeOf = ({ principal, workspace }: Pick<Call, 'principal' | 'work
 
 /** The endpoint of a path; throws webhook.not_found. */
 export const endpointOf = (
-  ground: Ground,
+  deps: Deps,
   call: Pick<Call, 'principal' | 'workspace' | 'params'>,
-): Promise<KnownEndpoint> => findEndpoint(ground, scopeOf(call), param(call, 'id'))
+): Promise<KnownEndpoint> => findEndpoint(deps, scopeOf(call), param(call, 'id'))

@@ -6,7 +6,7 @@ import { openWriter } from '../../../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
 import { createAges } from '../../../../src/store/sqlite/operate/ages.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
-import { accepted, addWorkspace, ground, T0, toOne } from '../../fixture.js'
+import { accepted, addWorkspace, newAccount, T0, toOne } from '../../fixture.js'
 
 const MAILS = 40
 const NOW = T0 + 2 * 86_400_000
@@ -21,9 +21,9 @@ t.test('by steps of any length', async (t) => {
   const dataDir = t.testdir()
   const store = openSqliteStore({ dataDir, daemon: false })
   await store.open()
-  const at = await ground(store)
+  const at = await newAccount(store)
   const places = [at, await addWorkspace(store, at, 'second')]
-  const other = await ground(store)
+  const other = await newAccount(store)
   for (let i = 0; i < MAILS; i++) {
     const recipients = [toOne(HOSTS[i % HOSTS.length] ?? '')]
     await accepted(store, places[i % 2] ?? at, { recipients })

@@ -10,7 +10,7 @@ import { Database } from '../../../../src/store/sqlite/driver.js'
 import { runStep, STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
 import { SHORT_STEP } from '../../../../src/store/sqlite/schema/short.js'
-import { accepted, ground, HOUR, ofLease, page, scopeOf, T0, toOne } from '../../fixture.js'
+import { accepted, HOUR, newAccount, ofLease, page, scopeOf, T0, toOne } from '../../fixture.js'
 
 const BEFORE = STEPS.indexOf(SHORT_STEP)
 const OWN = newId('em', T0)
@@ -70,7 +70,7 @@ t.test('what repeats is stored once, and told whole', async (t) => {
   const store = openSqliteStore({ dataDir, daemon: true })
   t.teardown(() => store.close())
   await store.open()
-  const at = await ground(store)
+  const at = await newAccount(store)
   const details = [
     { stage: 'dot', port: 25, tls: null, ms: 12 },
     { stage: 'dot', port: 25, tls: null, ms: 7 },

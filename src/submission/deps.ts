@@ -1,5 +1,5 @@
 /**
- * NAME      ground - what the pipeline stands on, and its first steps
+ * NAME      deps - what the pipeline stands on, and its first steps
  */
 import type { Clock } from '../base/clock.js'
 import { Fault } from '../base/fault.js'
@@ -21,7 +21,7 @@ export type SubmissionStore = Pick<Lifecycle, 'system'> &
 /** Whether a workspace that restricts its senders may send from an address. */
 export type SenderAllowed = (workspace: WorkspaceRow, address: string) => boolean | Promise<boolean>
 
-export interface SubmissionGround {
+export interface SubmissionDeps {
   readonly store: SubmissionStore
   readonly config: Pick<Config, 'hostname' | 'limits' | 'default_from'>
   readonly clock: Clock
@@ -33,13 +33,13 @@ export interface SubmissionGround {
 const RETRY_AFTER_S = 5
 
 /** Throws service.unavailable while nothing can be stored. */
-export const demandAccepting = ({ accepting }: SubmissionGround): void => {
+export const demandAccepting = ({ accepting }: SubmissionDeps): void => {
   if (!accepting()) throw new Fault('service.unavailable', { retryAfter: RETRY_AFTER_S })
 }
 
 /** The workspace of a send; a door may have looked it up already. */
 export const authorise = async (
-  { store }: SubmissionGround,
+  { store }: SubmissionDeps,
   principal: Principal,
   workspace: WorkspaceRow | string | null,
 ): Promise<WorkspaceRow> =>
@@ -48,7 +48,7 @@ export const authorise = async (
     : workspaceForSend({ store }, principal, workspace)
 
 /** Throws workspace.suspended, as it stands now; the answer to a key that was used before is given all the same. */
-export const demandActive = async ({ store }: SubmissionGround, workspace: WorkspaceRow): Promise<void> =>
+export const demandActive = async ({ store }: SubmissionDeps, workspace: WorkspaceRow): Promise<void> =>
   demandOpen(await store.workspace(workspace.accountId, workspace.id))
 
 /** The same of a row that was read just now. */
@@ -59,7 +59,7 @@ export const demandOpen = (current: WorkspaceRow | null): void => {
 
 /** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */
 export const demandSender = async (
-  { senderAllowed }: SubmissionGround,
+  { senderAllowed }: SubmissionDeps,
   workspace: WorkspaceRow,
   address: string,
 ): Promise<void> => {
@@ -82,7 +82,7 @@ const PRETENDED = /^"?suppressed(?:\+[^@]*)?"?@/
 
 /** Which of these normal addresses must not be written to. Live and test mail have lists of their own. */
 export const suppressedOf = async (
-  { store }: SubmissionGround,
+  { store }: SubmissionDeps,
   { workspaceId, mode }: { readonly workspaceId: string; readonly mode: Mode },
   addresses: readonly string[],
   now: number,

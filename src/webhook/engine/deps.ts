@@ -1,5 +1,5 @@
 /**
- * NAME      ground - what the parts of the engine share
+ * NAME      deps - what the parts of the engine share
  * DESCRIPTION
  *   The store, the clock, the way to post, and the ways to tell. A wall clock that
  *   was set less than an hour ago is not believed: nothing is given up or disabled
@@ -29,7 +29,7 @@ export type HookStore = Pick<
 > &
   Pick<EventLog, 'log' | 'follow' | 'logEnds' | 'loggedEvent' | 'addNotice'>
 
-export interface Ground {
+export interface Deps {
   readonly store: HookStore
   readonly clock: SteadyClock
   readonly log: Log
@@ -43,11 +43,11 @@ export interface Ground {
 const STEADY_MS = 3600_000
 const AGAIN_MS = 1000
 
-export const isSteady = ({ clock }: Ground): boolean => clock.tick() - clock.steadySince() >= STEADY_MS
+export const isSteady = ({ clock }: Deps): boolean => clock.tick() - clock.steadySince() >= STEADY_MS
 
 /** An event about an endpoint, for the log of its account. */
 export const tell = async (
-  { store, clock, log }: Ground,
+  { store, clock, log }: Deps,
   type: EventType,
   { id, accountId, workspaceId, mode, url }: EndpointRow,
   data: Readonly<Record<string, unknown>>,
@@ -59,7 +59,7 @@ export const tell = async (
 
 /** Stores posts, however long the store can not (a full disk); false when it was stopped before. */
 export const save = async (
-  { store, log }: Ground,
+  { store, log }: Deps,
   posts: readonly PostRow[],
   stopped: AbortSignal,
 ): Promise<boolean> => {
@@ -76,7 +76,7 @@ export const save = async (
 }
 
 /** The mark after which all stands that an endpoint may have been told and that was stored at this time or later. */
-export const markBefore = async ({ store }: Ground, endpoint: EndpointRow, time: number): Promise<string> => {
+export const markBefore = async ({ store }: Deps, endpoint: EndpointRow, time: number): Promise<string> => {
   const filter = { ...filterOf(endpoint), types: null, createdBefore: time }
   const { rows } = await store.log(filter, { limit: 1, direction: 'older', anchor: null, countUpTo: 0 })
   return rows[0]?.mark ?? (await store.logEnds()).oldest

@@ -1,4 +1,4 @@
-/** What tests of reports stand on: a real store, a mail that was sent, and the reader in front of it. */
+/** What tests of reports need: a real store, a mail that was sent, and the reader in front of it. */
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { systemClock } from '../../src/base/clock.js'

@@ -1,5 +1,5 @@
 /**
- * NAME      ground - what the verbs about endpoints stand on
+ * NAME      deps - what the verbs about endpoints stand on
  */
 import type { Clock } from '../../base/clock.js'
 import type { Dialler } from '../../base/dial/dial.js'
@@ -9,7 +9,7 @@ import type { EndpointRow, Hooks } from '../../store/port/hooks.js'
 import type { EventLog } from '../../store/port/log.js'
 import type { PostTarget } from '../post.js'
 
-export interface HookGround {
+export interface HookDeps {
   readonly store: Hooks & Pick<EventLog, 'log' | 'follow' | 'logEnds' | 'isMark' | 'loggedEvent'>
   readonly pepper: Uint8Array
   readonly clock: Clock

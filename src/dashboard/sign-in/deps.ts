@@ -1,11 +1,11 @@
 /**
- * NAME      ground - what the steps of sign-in stand on
+ * NAME      deps - what the steps of sign-in stand on
  */
 import type { Log } from '../../base/log.js'
 import { randomText } from '../../base/secret.js'
 import { type IdentitySettings, labelOf } from '../../config/identity.js'
 import type { ProvePerson } from '../../tenant/identity/local.js'
-import type { TenantGround } from '../../tenant/principal.js'
+import type { TenantDeps } from '../../tenant/principal.js'
 import type { Assets } from '../assets/assets.js'
 import { guestTokenOf, isOwnOrigin, sameToken } from '../own-form.js'
 import type { Asked, Reply } from './exchange.js'
@@ -14,8 +14,8 @@ import { returnPath } from './return-path.js'
 import { type WrongWay, wrongWay } from './seen.js'
 import { messagePage, type ProviderLink, wrongWayPage } from './views.js'
 
-export interface SignInGround {
-  readonly tenant: TenantGround
+export interface SignInDeps {
+  readonly tenant: TenantDeps
   readonly accountId: string
   readonly provePerson: ProvePerson
   readonly settings: IdentitySettings
@@ -29,7 +29,7 @@ export interface SignInGround {
 const GUEST = /^[0-9A-Za-z]{32}$/
 
 /** The browser's own cookie before anybody signed in, and the token that its forms carry. */
-export const guestOf = ({ tenant }: SignInGround, asked: Asked) => {
+export const guestOf = ({ tenant }: SignInDeps, asked: Asked) => {
   const known = asked.cookie('guest')
   const guest = known !== null && GUEST.test(known) ? known : randomText(32)
   const cookies: Reply['cookies'] = guest === known ? {} : { guest: { value: guest, seconds: null } }
@@ -37,14 +37,14 @@ export const guestOf = ({ tenant }: SignInGround, asked: Asked) => {
 }
 
 /** Whether a form was filled in on a page of ours, by the browser that got it. */
-export const isOurForm = ({ tenant, baseUrl }: SignInGround, asked: Asked): boolean => {
+export const isOurForm = ({ tenant, baseUrl }: SignInDeps, asked: Asked): boolean => {
   const guest = asked.cookie('guest')
   if (guest === null || !isOwnOrigin(asked.headers, baseUrl())) return false
   return sameToken(asked.form.raw('_form'), guestTokenOf(tenant.pepper, guest))
 }
 
 /** Links to the providers; `query` goes along. */
-export const providerLinks = ({ providers }: SignInGround, query: string): readonly ProviderLink[] =>
+export const providerLinks = ({ providers }: SignInDeps, query: string): readonly ProviderLink[] =>
   providers.settings.map((one) => ({ href: `/sign-in/${one.name}${query}`, label: labelOf(one) }))
 
 export const returnQuery = (returnTo: string): string =>
@@ -63,13 +63,13 @@ export interface Message {
 
 export const AGAIN = { href: '/sign-in?local', text: 'To the sign-in page' }
 
-export const message = ({ assets, baseUrl }: SignInGround, { status, ...said }: Message): Reply => ({
+export const message = ({ assets, baseUrl }: SignInDeps, { status, ...said }: Message): Reply => ({
   status,
   page: messagePage({ assets, baseUrl: baseUrl(), on: AGAIN, ...said }),
 })
 
 /** The page for plain HTTP from another machine; null when the way is good. */
-export const refuseWay = ({ assets, baseUrl, log }: SignInGround, asked: Asked): Reply | null => {
+export const refuseWay = ({ assets, baseUrl, log }: SignInDeps, asked: Asked): Reply | null => {
   const way: WrongWay | null = wrongWay(asked, baseUrl())
   if (way === null) return null
   log.warn({
@@ -82,11 +82,11 @@ export const refuseWay = ({ assets, baseUrl, log }: SignInGround, asked: Asked):
   return { status: 403, page: wrongWayPage({ assets, baseUrl: baseUrl(), way }) }
 }
 
-export const notOurForm = (ground: SignInGround, asked: Asked): Reply => {
+export const notOurForm = (deps: SignInDeps, asked: Asked): Reply => {
   const { origin } = asked.headers
-  const base = new URL(ground.baseUrl()).origin
+  const base = new URL(deps.baseUrl()).origin
   const isElsewhere = !isOwnOrigin(asked.headers, base)
-  return message(ground, {
+  return message(deps, {
     status: 403,
     title: 'Not signed in',
     says: isElsewhere

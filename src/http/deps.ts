@@ -1,5 +1,5 @@
 /**
- * NAME      ground - what the endpoints stand on
+ * NAME      deps - what the endpoints stand on
  */
 import type Joi from 'joi'
 import type { Clock } from '../base/clock.js'
@@ -27,7 +27,7 @@ import type { Submission } from '../submission/submission.js'
 import type { TxtLookup } from '../tenant/domain/check.js'
 import { seesSubjects } from '../tenant/principal.js'
 import type { Tenancy } from '../tenant/tenants.js'
-import type { HookGround } from '../webhook/endpoint/ground.js'
+import type { HookDeps } from '../webhook/endpoint/deps.js'
 import type { CursorCodec, Filters } from './cursor.js'
 import { type Answer, type Call, type Endpoint, endpoint } from './endpoint.js'
 import { type Envelope, type ListRequest, listPage, type PageQuery } from './list.js'
@@ -52,10 +52,10 @@ type HttpStore = Acted<
     Omit<Statistics, 'addStatistics'> &
     Omit<EmailSearch, 'indexMails'> &
     Jobs &
-    HookGround['store']
+    HookDeps['store']
 >
 
-export interface Ground {
+export interface Deps {
   readonly store: HttpStore
   readonly tenants: Tenancy
   readonly submission: Submission
@@ -81,7 +81,7 @@ export interface Ground {
 
 /** A page of a list, or all of it as a file, as the caller wants it. */
 export const listAnswer = async <Row>(
-  ground: Ground,
+  deps: Deps,
   endpoint: string,
   call: Call<FormatQuery>,
   columns: Columns,
@@ -90,21 +90,21 @@ export const listAnswer = async <Row>(
   },
 ): Promise<Answer> => {
   const format = formatOf(call)
-  if (format === null) return { status: 200, body: await pageFor(ground, endpoint, call, list) }
+  if (format === null) return { status: 200, body: await pageFor(deps, endpoint, call, list) }
   const pages = pagesOf(list.fetch, list.render, rowsWanted(list.query))
   return fileAnswer(format, { name: endpoint, columns, pages })
 }
 
 /** A page of an endpoint, for this caller: its cursors fit no other endpoint, account, workspace or mode. */
 const pageFor = <Row>(
-  ground: Ground,
+  deps: Deps,
   endpoint: string,
   call: Call,
   list: Omit<ListRequest<Row>, 'bound'>,
 ): Promise<Envelope> => {
   const { accountId, workspaceId, via, mode } = call.principal
   const bound = [endpoint, accountId, workspaceId ?? '', via === 'session' ? '' : mode]
-  return listPage(ground.cursors, { ...list, bound })
+  return listPage(deps.cursors, { ...list, bound })
 }
 
 const CURSORS = ['validation.cursor_invalid', 'validation.cursor_filters_mismatch'] as const
@@ -127,7 +127,7 @@ interface Listed<Found> extends Pick<ListRequest<Found>, 'fetch' | 'render'> {
 
 /** GET of a list, page by page. */
 export const listing = <Found, Query extends PageQuery = PageQuery>(
-  ground: Ground,
+  deps: Deps,
   { of, rows, faults = [], ...row }: Listing<Query, Found>,
 ): Endpoint =>
   endpoint<Query, unknown>({
@@ -138,7 +138,7 @@ export const listing = <Found, Query extends PageQuery = PageQuery>(
     faults: [...faults, ...CURSORS],
     async handle(call) {
       const { name = row.path.slice('/v1/'.length), filters = {}, ...list } = await rows(call)
-      const body = await pageFor(ground, name, call, { query: call.query, filters, ...list })
+      const body = await pageFor(deps, name, call, { query: call.query, filters, ...list })
       return { status: 200, body }
     },
   })
@@ -171,7 +171,7 @@ export const removing = <Query>({ of, object, faults = [], remove, ...row }: Rem
 
 /** A record as this caller may see it: without its subject, where viewers see nothing of what is written. */
 export const asSeenBy =
-  ({ config }: Ground, { principal }: Pick<Call, 'principal'>) =>
+  ({ config }: Deps, { principal }: Pick<Call, 'principal'>) =>
   <T extends object>(record: T): T =>
     'subject' in record && !seesSubjects(principal, config.identity.viewers_see)
       ? { ...record, subject: null }
@@ -183,19 +183,19 @@ const reasonIn = (body: unknown): { readonly reason?: string } => {
   return typeof reason === 'string' ? { reason } : {}
 }
 
-/** The ground of one call: what is changed from it is written down as the caller's, with the reason in its body. */
-const groundOf = (ground: Ground, { principal, request, body }: Call): Ground => {
+/** The deps of one call: what is changed from it is written down as the caller's, with the reason in its body. */
+const depsOf = (deps: Deps, { principal, request, body }: Call): Deps => {
   const actor = { ...principal.actor, address: request.app.address, ...reasonIn(body) }
-  return { ...ground, store: ground.store.by(actor), tenants: ground.tenants.by(actor) }
+  return { ...deps, store: deps.store.by(actor), tenants: deps.tenants.by(actor) }
 }
 
 /** Rows of endpoints whose changes are the caller's. A send writes its own record, and goes without. */
-export const acted = (make: (ground: Ground) => readonly Endpoint[], ground: Ground): readonly Endpoint[] =>
-  make(ground).map((row, i) =>
+export const acted = (make: (deps: Deps) => readonly Endpoint[], deps: Deps): readonly Endpoint[] =>
+  make(deps).map((row, i) =>
     row.method === 'GET' || row.sends === true || row.access === 'public'
       ? row
       : {
           ...row,
-          handle: (call) => (make(groundOf(ground, call))[i] as Endpoint).handle(call),
+          handle: (call) => (make(depsOf(deps, call))[i] as Endpoint).handle(call),
         },
   )
