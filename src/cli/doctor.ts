@@ -15,7 +15,7 @@ import { checkCertificate } from './doctor/certificate.js'
 import { checkDatabase } from './doctor/database.js'
 import { checkDomains } from './doctor/domains.js'
 import { checkDisk, checkModes, checkOwner } from './doctor/files.js'
-import { type Check, type Finding, fail, ok, type Result, type Scene } from './doctor/finding.js'
+import { type Check, type Facts, type Finding, fail, ok, type Result } from './doctor/finding.js'
 import { checkClock, checkLimits } from './doctor/machine.js'
 import { checkNames } from './doctor/names.js'
 import { checkPepper } from './doctor/pepper.js'
@@ -68,24 +68,24 @@ const attempt = async (
   }
 }
 
-const examine = async (scene: Scene): Promise<readonly Finding[]> => {
-  const found: Finding[] = [...(await attempt('doctor', () => checkConfig(scene)))]
-  const stranger = await attempt('doctor', () => checkOwner(scene))
+const examine = async (facts: Facts): Promise<readonly Finding[]> => {
+  const found: Finding[] = [...(await attempt('doctor', () => checkConfig(facts)))]
+  const stranger = await attempt('doctor', () => checkOwner(facts))
   found.push(...stranger)
   if (stranger.length > 0) return found
-  for (const check of CHECKS) found.push(...(await attempt('doctor', () => check(scene))))
-  const database = await attempt('database', () => checkDatabase(scene))
+  for (const check of CHECKS) found.push(...(await attempt('doctor', () => check(facts))))
+  const database = await attempt('database', () => checkDatabase(facts))
   found.push(...database)
   // only a sound database is opened: opening one brings it up to date
   if (!database.every(({ result }) => result === 'ok')) return found
   const inside = await attempt('store', () =>
-    withContext({ config: scene.configFile, json: false }, async (context) => [
-      ...(await checkTimes(context, scene)),
+    withContext({ config: facts.configFile, json: false }, async (context) => [
+      ...(await checkTimes(context, facts)),
       ...(await checkWorkspaces(context)),
       ...(await checkUpstreams(context)),
       ...(await checkAlarms(context)),
       ...(await checkWebhooks(context)),
-      ...(await checkDomains(context, scene)),
+      ...(await checkDomains(context, facts)),
     ]),
   )
   return [...found, ...inside]

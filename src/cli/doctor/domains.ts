@@ -9,7 +9,7 @@ import type { CheckedRecord } from '../../record/domain.js'
 import { lookUp } from '../../tenant/domain/check.js'
 import type { CliContext } from '../context.js'
 import { collect } from '../rows.js'
-import { type Finding, fail, ok, type Scene, warn } from './finding.js'
+import { type Facts, type Finding, fail, ok, warn } from './finding.js'
 import { checkSpf, resolverOf } from './names.js'
 
 const judge = ({ purpose, state, name, value, seen, found }: CheckedRecord): Finding => {
@@ -26,9 +26,9 @@ const judge = ({ purpose, state, name, value, seen, found }: CheckedRecord): Fin
 
 export const checkDomains = async (
   { store, account }: CliContext,
-  scene: Scene,
+  facts: Facts,
 ): Promise<readonly Finding[]> => {
-  const resolver = resolverOf(scene)
+  const resolver = resolverOf(facts)
   const found: Finding[] = []
   for (const row of await collect((page) => store.domains(account.id, page))) {
     const records = await lookUp(row, (name) => resolver.resolveTxt(name))

@@ -18,7 +18,7 @@ export interface Finding {
   readonly exit: ExitCode
 }
 
-export interface Scene {
+export interface Facts {
   /** With the addresses of the running daemon. */
   readonly config: Config
   /** As it stands in the file. */
@@ -32,7 +32,7 @@ export interface Scene {
   readonly now: number
 }
 
-export type Check = (scene: Scene) => Promise<readonly Finding[]>
+export type Check = (facts: Facts) => Promise<readonly Finding[]>
 
 export const ok = (check: string, detail: string): Finding => ({
   check,

@@ -6,7 +6,7 @@
  *   could not be looked up is not known to be wrong.
  */
 import { Resolver } from 'node:dns/promises'
-import { type Check, type Finding, fail, ok, type Scene, warn } from './finding.js'
+import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
 
 const ABSENT = new Set(['ENOTFOUND', 'ENODATA', 'NXDOMAIN', 'NODATA'])
 const PRIVATE = /(^|\.)(localhost|localdomain|local|internal|test|invalid|example)$/
@@ -22,7 +22,7 @@ const ask = async <T>(query: Promise<T>): Promise<Answer<T>> => {
   }
 }
 
-export const resolverOf = ({ resolver: server }: Scene): Resolver => {
+export const resolverOf = ({ resolver: server }: Facts): Resolver => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
   if (server !== undefined) resolver.setServers([server])
   return resolver
@@ -79,13 +79,13 @@ export const checkSpf = async (resolver: Resolver, domain: string): Promise<read
   return [warn('SPF', detail, `add to the DNS: ${domain}. IN TXT "v=spf1 mx ~all", naming your upstreams`)]
 }
 
-export const checkNames: Check = async (scene) => {
-  const { hostname, bounce } = scene.config
+export const checkNames: Check = async (facts) => {
+  const { hostname, bounce } = facts.config
   const { domain } = bounce
-  if (scene.resolver === undefined && (!domain.includes('.') || PRIVATE.test(domain))) {
+  if (facts.resolver === undefined && (!domain.includes('.') || PRIVATE.test(domain))) {
     const detail = `${domain} is a name that no server elsewhere can look up: no report will come back`
     return [warn('bounce domain', detail, 'set bounce.domain to a name in your DNS')]
   }
-  const resolver = resolverOf(scene)
+  const resolver = resolverOf(facts)
   return [...(await checkMx(resolver, domain, hostname)), ...(await checkSpf(resolver, domain))]
 }

@@ -4,7 +4,7 @@
 import { request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import type { Config, ListenAddress } from '../../config/config.js'
-import { type Check, type Finding, fail, ok, type Scene } from './finding.js'
+import { type Check, type Facts, type Finding, fail, ok } from './finding.js'
 
 interface Listener extends ListenAddress {
   readonly name: string
@@ -100,7 +100,7 @@ export const askManagement = (
   })
 
 /** What the daemon itself says of its health. */
-export const checkDaemon: Check = async ({ config, running }: Scene) => {
+export const checkDaemon: Check = async ({ config, running }: Facts) => {
   if (!running) return [ok('daemon', 'is not running')]
   if (config.management.port === 0) return [ok('daemon', 'is running')]
   try {

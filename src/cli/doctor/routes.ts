@@ -14,10 +14,10 @@ import { relayView } from '../relay-state.js'
 import { collect } from '../rows.js'
 import { spanText } from '../time.js'
 import { allUpstreams, tryAll } from '../upstream.js'
-import { type Finding, fail, ok, type Scene, warn } from './finding.js'
+import { type Facts, type Finding, fail, ok, warn } from './finding.js'
 
 /** Of a running daemon, which stores something each minute; otherwise the lead is the time that it was down. */
-const checkLead = async ({ store }: CliContext, { running, now }: Scene): Promise<readonly Finding[]> => {
+const checkLead = async ({ store }: CliContext, { running, now }: Facts): Promise<readonly Finding[]> => {
   const lead = running ? await store.clockLead(now) : 0
   if (lead <= CLOCK_AHEAD_MS) return []
   const detail = `the clock is ${spanText(lead)} ahead of the last stored row, and lists do not follow it yet`
@@ -25,7 +25,7 @@ const checkLead = async ({ store }: CliContext, { running, now }: Scene): Promis
 }
 
 /** The newest mail tells whether the clock has gone back. */
-export const checkTimes = async (context: CliContext, scene: Scene): Promise<readonly Finding[]> => {
+export const checkTimes = async (context: CliContext, facts: Facts): Promise<readonly Finding[]> => {
   const { store, account } = context
 
   const filter = { accountId: account.id, workspaceId: null, mode: null, status: null, to: null, tag: null }
@@ -33,8 +33,8 @@ export const checkTimes = async (context: CliContext, scene: Scene): Promise<rea
     (page) => store.emails({ ...filter, createdAfter: null, createdBefore: null }, page),
     1,
   )
-  const ahead = newest === undefined ? 0 : newest.createdAt - scene.now
-  if (ahead < 60_000) return checkLead(context, scene)
+  const ahead = newest === undefined ? 0 : newest.createdAt - facts.now
+  if (ahead < 60_000) return checkLead(context, facts)
   const detail = `the newest mail is from ${spanText(ahead)} in the future: the clock has gone back`
   return [fail('clock', detail, 'timedatectl set-ntp true', 75)]
 }

@@ -10,7 +10,7 @@ import { ConfigError } from '../../config/problem.js'
 import { changesIn, type Marks, marksOf } from '../../config/reload.js'
 import { readCertificate } from '../../keys/certificate.js'
 import { settledElsewhere } from '../listening.js'
-import { type Check, type Finding, fail, ok, type Scene, warn } from './finding.js'
+import { type Check, type Facts, type Finding, fail, ok, warn } from './finding.js'
 import { askManagement } from './ports.js'
 
 interface Status {
@@ -26,7 +26,7 @@ const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
 const checkServed = async (
   { certificate: served }: Status,
-  { config, now }: Scene,
+  { config, now }: Facts,
 ): Promise<readonly Finding[]> => {
   try {
     const { fingerprint, expiresAt } = await readCertificate(config)
@@ -43,7 +43,7 @@ const checkServed = async (
   }
 }
 
-const checkSettings = ({ settings }: Status, { written }: Scene): readonly Finding[] => {
+const checkSettings = ({ settings }: Status, { written }: Facts): readonly Finding[] => {
   if (settings === null) return []
   const elsewhere = settledElsewhere(written)
   const { live, restart } = changesIn(settings, marksOf(written))
@@ -55,11 +55,11 @@ const checkSettings = ({ settings }: Status, { written }: Scene): readonly Findi
   return [...told(live, RELOAD), ...told(restart, 'systemctl restart postern')]
 }
 
-export const checkRunning: Check = async (scene) => {
-  if (!scene.running || scene.config.management.port === 0) return []
+export const checkRunning: Check = async (facts) => {
+  if (!facts.running || facts.config.management.port === 0) return []
   let status: Status
   try {
-    status = JSON.parse((await askManagement(scene.config.management, '/status')).text) as Status
+    status = JSON.parse((await askManagement(facts.config.management, '/status')).text) as Status
   } catch {
     // that it does not answer is told by the check of the daemon
     return []
@@ -67,7 +67,7 @@ export const checkRunning: Check = async (scene) => {
   // a daemon that was there before this version was installed
   if (status.certificate === undefined)
     return [warn('running configuration', 'the daemon is of another version', 'systemctl restart postern')]
-  const found = [...(await checkServed(status, scene)), ...checkSettings(status, scene)]
+  const found = [...(await checkServed(status, facts)), ...checkSettings(status, facts)]
   return found.length > 0
     ? found
     : [ok('running configuration', 'certificate and settings are those on disk')]

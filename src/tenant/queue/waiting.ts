@@ -48,7 +48,7 @@ export interface WaitingDeps {
 /** Of a row of the queue, what counts here. */
 export type Waiter = Omit<QueueEntry, 'recipientId' | 'lastResponse'>
 
-interface Scene {
+interface Facts {
   readonly now: number
   readonly workspace: WorkspaceRow
   readonly pool: KnownPool
@@ -63,7 +63,7 @@ interface Told extends Pick<Waiting, 'more' | 'remedy'> {
   readonly plain: (pool: string) => string
   readonly until?: number | null
 }
-type Judge = (entry: Waiter, scene: Scene) => Told | null
+type Judge = (entry: Waiter, facts: Facts) => Told | null
 
 const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 const isDue = ({ dueAt }: Waiter, now: number): boolean => dueAt === null || dueAt <= now
@@ -127,14 +127,14 @@ const paused: Judge = (_entry, { leader, view }) => {
 }
 
 /** What the relay told of the members that may carry mail. */
-const livingOf = ({ leader, view }: Scene) =>
+const livingOf = ({ leader, view }: Facts) =>
   leader.upstreams.flatMap(({ id, host, port, state }) => {
     const live = state === 'active' ? view?.upstreams.get(id) : undefined
     return live === undefined ? [] : [{ ...live, name: `${host}:${port}` }]
   })
 
-const upstreamsDown: Judge = (_entry, scene) => {
-  const living = livingOf(scene)
+const upstreamsDown: Judge = (_entry, facts) => {
+  const living = livingOf(facts)
   if (living.length === 0 || living.some(({ breaker }) => breaker !== 'open')) return null
   const words = living.map(({ name, lastError }) =>
     lastError === null ? name : `${name}: ${lastError.stage}: ${lastError.message}`,
@@ -142,7 +142,7 @@ const upstreamsDown: Judge = (_entry, scene) => {
   return {
     plain: (pool) => `no upstream of ${pool} answers`,
     more: words.join('; '),
-    remedy: `postern upstream test ${scene.leader.name}`,
+    remedy: `postern upstream test ${facts.leader.name}`,
   }
 }
 
@@ -159,9 +159,9 @@ const throttled: Judge = (entry, { view, now }) => {
   }
 }
 
-const rate: Judge = (entry, scene) => {
-  const living = livingOf(scene).filter(({ breaker }) => breaker !== 'open')
-  if (!isDue(entry, scene.now) || living.length === 0 || living.some(({ full }) => full === null)) return null
+const rate: Judge = (entry, facts) => {
+  const living = livingOf(facts).filter(({ breaker }) => breaker !== 'open')
+  if (!isDue(entry, facts.now) || living.length === 0 || living.some(({ full }) => full === null)) return null
   const limit = living.some(({ full }) => full === 'connections')
     ? 'all connections are in use'
     : 'the messages of this second are used up'
@@ -207,15 +207,15 @@ const JUDGES: Readonly<Record<WaitingReason, Judge>> = {
 /** Why this one waits; null when it is under way, or about to be. */
 const judge = (
   entry: Waiter,
-  scene: Scene,
+  facts: Facts,
   reasons: readonly WaitingReason[] = WAITING_REASONS,
 ): Waiting | null => {
   if (entry.attempting) return null
   for (const reason of reasons) {
-    const told = JUDGES[reason](entry, scene)
+    const told = JUDGES[reason](entry, facts)
     if (told === null) continue
-    const name = `pool ${scene.pool.name}`
-    const short = told.plain(isRoutedTo(scene.workspace, scene.pool.id) ? name : 'another pool')
+    const name = `pool ${facts.pool.name}`
+    const short = told.plain(isRoutedTo(facts.workspace, facts.pool.id) ? name : 'another pool')
     return { until: null, ...told, reason, plain: told.plain(name), short }
   }
   return null
@@ -225,8 +225,8 @@ const judge = (
 export const createWaiting = async ({ store, clock, view }: WaitingDeps, accountId: string) => {
   const holds = await store.holds(accountId)
   const now = clock.now()
-  const scenes = new Map<string, Promise<Scene | null>>()
-  const sceneOf = async ({ workspaceId, poolId }: Waiter): Promise<Scene | null> => {
+  const scenes = new Map<string, Promise<Facts | null>>()
+  const factsOf = async ({ workspaceId, poolId }: Waiter): Promise<Facts | null> => {
     const workspace = await store.workspace(accountId, workspaceId)
     const pool = await store.pool(accountId, poolId)
     if (workspace === null || pool === null) return null
@@ -234,9 +234,9 @@ export const createWaiting = async ({ store, clock, view }: WaitingDeps, account
   }
   const why = async (entry: Waiter, reasons?: readonly WaitingReason[]): Promise<Waiting | null> => {
     const key = `${entry.workspaceId} ${entry.poolId}`
-    const scene = scenes.get(key) ?? sceneOf(entry)
-    scenes.set(key, scene)
-    const found = await scene
+    const facts = scenes.get(key) ?? factsOf(entry)
+    scenes.set(key, facts)
+    const found = await facts
     return found === null ? null : judge(entry, found, reasons)
   }
   return {

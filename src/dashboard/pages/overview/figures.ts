@@ -32,7 +32,7 @@ export const windowOf = (visit: Visit): Window => {
   return Object.hasOwn(WINDOWS, asked) ? (asked as Window) : '24h'
 }
 
-export interface Scene {
+export interface Facts {
   readonly statistics: StatisticsRecord
   /** By recipient domain; null where it was refused. */
   readonly domains: StatisticsRecord | null
@@ -60,7 +60,7 @@ export const statisticsQuery = (visit: Visit): Query => {
   return { mode: visit.scope.mode, tz: visit.zone, from, interval }
 }
 
-export const askScene = async (visit: Visit): Promise<Scene> => {
+export const askScene = async (visit: Visit): Promise<Facts> => {
   const { mode } = visit.scope
   const query = statisticsQuery(visit)
   const few = { query: { limit: 100 } }
@@ -103,7 +103,7 @@ export const percent = (share: number | null | undefined): string | null =>
 /** Below it, and above the other, nobody says that all is well. */
 const WELL = { delivered: 0.9, bounced: 0.05 }
 
-const isWell = ({ statistics, workspaces, webhooks, incidents }: Scene): boolean => {
+const isWell = ({ statistics, workspaces, webhooks, incidents }: Facts): boolean => {
   const { delivered, bounced } = statistics.totals.rates
   if (workspaces.some(({ alarmed }) => alarmed.length > 0)) return false
   if (incidents.length > 0) return false
@@ -111,8 +111,8 @@ const isWell = ({ statistics, workspaces, webhooks, incidents }: Scene): boolean
   return (delivered ?? 0) >= WELL.delivered && (bounced ?? 0) < WELL.bounced
 }
 
-export const sentence = (visit: Visit, scene: Scene): string => {
-  const { statistics, ages, queue } = scene
+export const sentence = (visit: Visit, facts: Facts): string => {
+  const { statistics, ages, queue } = facts
   const waiting = ages.reduce((sum, row) => sum + row.recipients, 0)
   const wait = `${recipients(waiting)} ${waiting === 1 ? 'waits' : 'wait'}`
   const oldest = oldestOf(ages)
@@ -126,6 +126,6 @@ export const sentence = (visit: Visit, scene: Scene): string => {
   if (accepted === 0) return `Nothing was sent in ${time}.`
   const [delivered, bounced] = [percent(rates.delivered), percent(rates.bounced)]
   const all = `${recipients(accepted)} in ${time}`
-  if (isWell(scene)) return `All is well: ${all}, ${delivered} delivered.`
+  if (isWell(facts)) return `All is well: ${all}, ${delivered} delivered.`
   return delivered === null ? `${all}.` : `${all}: ${delivered} delivered, ${bounced} bounced.`
 }

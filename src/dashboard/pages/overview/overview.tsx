@@ -20,8 +20,8 @@ import { Blocks } from '../queue/blocks.js'
 import { IncidentNote } from '../suppressions/incidents.js'
 import {
   askScene,
+  type Facts,
   percent,
-  type Scene,
   sentence,
   statisticsQuery,
   WINDOWS,
@@ -32,7 +32,7 @@ import { latestReplies, WaitingByPool, WorstDomains } from './trouble-tables.js'
 
 interface Props {
   readonly visit: Visit
-  readonly scene: Scene
+  readonly facts: Facts
 }
 
 const ALARMS: Readonly<Record<string, string>> = {
@@ -42,9 +42,9 @@ const ALARMS: Readonly<Record<string, string>> = {
 }
 
 /** Endpoints that take nothing, and pools that could send nothing. */
-const Unready = ({ visit, scene }: Props) => (
+const Unready = ({ visit, facts }: Props) => (
   <>
-    {scene.webhooks
+    {facts.webhooks
       .filter(({ health }) => health.state === 'failing')
       .map(({ id, endpoint, health }) => (
         <Note tone="wait" icon="alarm">
@@ -56,9 +56,9 @@ const Unready = ({ visit, scene }: Props) => (
           </p>
         </Note>
       ))}
-    {scene.pools
+    {facts.pools
       .filter(({ kind, follows, members }) => kind === 'relay' && follows === null && members.length === 0)
-      .filter(({ id }) => !scene.queue.data.some((row) => row.egress_pool_id === id && row.waiting_for))
+      .filter(({ id }) => !facts.queue.data.some((row) => row.egress_pool_id === id && row.waiting_for))
       .filter(() => visit.scope.mode === 'live' && !visit.isDev)
       .map(({ id, name }) => (
         <Note tone="wait" icon="held">
@@ -71,9 +71,9 @@ const Unready = ({ visit, scene }: Props) => (
   </>
 )
 
-const Alarms = ({ visit, scene }: Props) => (
+const Alarms = ({ visit, facts }: Props) => (
   <>
-    {scene.workspaces.flatMap(({ id, name, slug, alarmed }) =>
+    {facts.workspaces.flatMap(({ id, name, slug, alarmed }) =>
       alarmed.map(({ alarm, count, tried, since }) => (
         <Note tone="bad" icon="alarm">
           <p>
@@ -91,18 +91,18 @@ const Alarms = ({ visit, scene }: Props) => (
         </Note>
       )),
     )}
-    {scene.incidents.map((incident) => (
+    {facts.incidents.map((incident) => (
       <IncidentNote {...{ incident }}>
         <p>
           <a href={visit.link('/suppressions', { workspace: incident.workspace_id })}>Decide</a>
         </p>
       </IncidentNote>
     ))}
-    <Unready {...{ visit, scene }} />
+    <Unready {...{ visit, facts }} />
   </>
 )
 
-const placesIn = ({ pools, workspaces }: Scene) => ({
+const placesIn = ({ pools, workspaces }: Facts) => ({
   pool: (id: string) => pools.find((one) => one.id === id)?.name ?? id,
   workspace: (id: string) => workspaces.find((one) => one.id === id)?.slug ?? id,
 })
@@ -114,7 +114,7 @@ const handedOn = (visit: Visit): string =>
     time: windowOf(visit),
   })
 
-const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
+const stripsOf = (visit: Visit, { statistics }: Facts): readonly Strip[] => {
   const { totals, data } = statistics
   const to = (status: string | null) => visit.link('/emails', { status, time: windowOf(visit) })
   const strip = (
@@ -139,8 +139,8 @@ const stripsOf = (visit: Visit, { statistics }: Scene): readonly Strip[] => {
   ]
 }
 
-const Charts = ({ visit, scene }: Props) => {
-  const { data, to } = scene.statistics
+const Charts = ({ visit, facts }: Props) => {
+  const { data, to } = facts.statistics
   const times = data.map(({ at }) => at)
   const { each } = WINDOWS[windowOf(visit)]
   return (
@@ -149,13 +149,13 @@ const Charts = ({ visit, scene }: Props) => {
       says={`per ${each}; each strip has its own scale, its peak stands at the right`}
       actions={<ExportLinks path="/statistics/export" />}
     >
-      <Strips {...{ times }} until={to} strips={stripsOf(visit, scene)} caption={`Per ${each}`} id="volume" />
+      <Strips {...{ times }} until={to} strips={stripsOf(visit, facts)} caption={`Per ${each}`} id="volume" />
     </Section>
   )
 }
 
-const Latency = ({ scene }: Props) => {
-  const { data, to } = scene.statistics
+const Latency = ({ facts }: Props) => {
+  const { data, to } = facts.statistics
   const of = (pick: (figures: (typeof data)[number]) => number | null) => data.map(pick)
   return (
     <Section title="Time from accepted to…" says="the median, and dashed the slowest 5 %">
@@ -192,7 +192,7 @@ const firstDay = (visit: Visit): View => ({
   ),
 })
 
-const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, MailEvent>): View => {
+const whole = (visit: Visit, facts: Facts, replies: ReadonlyMap<string, MailEvent>): View => {
   const chosen = windowOf(visit)
   return {
     title: 'Overview',
@@ -200,7 +200,7 @@ const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, MailEven
       <>
         <Refreshed id="overview">
           <Head
-            title={sentence(visit, scene)}
+            title={sentence(visit, facts)}
             actions={
               <Choices
                 label="Time"
@@ -212,14 +212,14 @@ const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, MailEven
               />
             }
           />
-          <Blocks {...{ visit, queue: scene.queue, places: placesIn(scene) }} />
-          <Alarms {...{ visit, scene }} />
-          <Charts {...{ visit, scene }} />
+          <Blocks {...{ visit, queue: facts.queue, places: placesIn(facts) }} />
+          <Alarms {...{ visit, facts }} />
+          <Charts {...{ visit, facts }} />
           <div class="two">
-            <Latency {...{ visit, scene }} />
-            <WaitingByPool {...{ visit, scene }} />
+            <Latency {...{ visit, facts }} />
+            <WaitingByPool {...{ visit, facts }} />
           </div>
-          <WorstDomains {...{ visit, scene, replies }} />
+          <WorstDomains {...{ visit, facts, replies }} />
         </Refreshed>
         <LiveState />
       </>
@@ -228,9 +228,9 @@ const whole = (visit: Visit, scene: Scene, replies: ReadonlyMap<string, MailEven
 }
 
 const view = async (visit: Visit): Promise<View> => {
-  const [scene, replies] = await Promise.all([askScene(visit), latestReplies(visit)])
-  if (scene.statistics.totals.accepted === 0 && (await hasNone(visit))) return firstDay(visit)
-  return whole(visit, scene, replies)
+  const [facts, replies] = await Promise.all([askScene(visit), latestReplies(visit)])
+  if (facts.statistics.totals.accepted === 0 && (await hasNone(visit))) return firstDay(visit)
+  return whole(visit, facts, replies)
 }
 
 export const overviewPage: Page = { path: '/', view }

@@ -10,18 +10,18 @@ import { Empty, Reply, Section } from '../../parts/page-parts.js'
 import { type List, Table } from '../../parts/table.js'
 import { Time } from '../../parts/time.js'
 import type { Visit } from '../../visit.js'
-import { percent, type Scene, windowOf } from './figures.js'
+import { type Facts, percent, windowOf } from './figures.js'
 
-export const WaitingByPool = ({ visit, scene }: { readonly visit: Visit; readonly scene: Scene }) => {
-  const poolOf = ({ key }: Age) => scene.pools.find(({ id }) => id === key)
+export const WaitingByPool = ({ visit, facts }: { readonly visit: Visit; readonly facts: Facts }) => {
+  const poolOf = ({ key }: Age) => facts.pools.find(({ id }) => id === key)
   return (
     <Section title="Waiting, by pool" actions={<a href={visit.link('/queue')}>Queue</a>}>
-      {scene.ages.length === 0 ? (
+      {facts.ages.length === 0 ? (
         <p class="soft">Nothing waits.</p>
       ) : (
         <Table
           caption="Waiting mail by pool"
-          rows={scene.ages}
+          rows={facts.ages}
           href={(row) => visit.link(`/pools/${row.key}`)}
           columns={[
             { head: 'Pool', kind: 'grow', cell: (row) => <bdi>{poolOf(row)?.name ?? row.key}</bdi> },
@@ -60,7 +60,7 @@ export const latestReplies = async (visit: Visit): Promise<ReadonlyMap<string, M
 
 interface WorstProps {
   readonly visit: Visit
-  readonly scene: Scene
+  readonly facts: Facts
   readonly replies: ReadonlyMap<string, MailEvent>
 }
 
@@ -76,20 +76,20 @@ const LatestReply = ({ event }: { readonly event: MailEvent | undefined }) => {
   )
 }
 
-const troubledOf = ({ domains }: Scene) =>
+const troubledOf = ({ domains }: Facts) =>
   (domains?.groups ?? [])
     .filter(({ key, totals }) => key !== null && totals.bounced.total + totals.deferred > 0)
     .sort((a, b) => b.totals.bounced.total + b.totals.deferred - a.totals.bounced.total - a.totals.deferred)
     .slice(0, MOST)
 
-export const WorstDomains = ({ visit, scene, replies }: WorstProps) => {
+export const WorstDomains = ({ visit, facts, replies }: WorstProps) => {
   const to = (domain: string | null, status: string) =>
     visit.link('/emails', { domain, status, time: windowOf(visit) })
   return (
     <Section title="Recipient domains with most trouble" says="with their latest reply">
       <Table
         caption="Recipient domains with most trouble"
-        rows={troubledOf(scene)}
+        rows={troubledOf(facts)}
         columns={[
           {
             head: 'Domain',
