@@ -48,13 +48,16 @@ export const authorise = async (
     : workspaceForSend({ store }, principal, workspace)
 
 /** Throws workspace.suspended, as it stands now; the answer to a key that was used before is given all the same. */
-export const demandActive = async ({ store }: SubmissionDeps, workspace: WorkspaceRow): Promise<void> =>
-  demandOpen(await store.workspace(workspace.accountId, workspace.id))
+export const demandActive = async (
+  { store }: SubmissionDeps,
+  workspace: WorkspaceRow,
+): Promise<WorkspaceRow> => demandOpen(await store.workspace(workspace.accountId, workspace.id))
 
 /** The same of a row that was read just now. */
-export const demandOpen = (current: WorkspaceRow | null): void => {
+export const demandOpen = (current: WorkspaceRow | null): WorkspaceRow => {
   if (current === null) throw new Fault('workspace.not_found')
   if (current.suspendedAt !== null) throw new Fault('workspace.suspended')
+  return current
 }
 
 /** Throws email.sender_not_allowed where the workspace restricts its senders and this is none. */

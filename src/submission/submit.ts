@@ -47,12 +47,12 @@ interface Job {
 /** Composes and accepts checked drafts, all or none, once per idempotency key. */
 const acceptAll = (deps: SubmissionDeps, job: Job): Promise<Answer> => {
   const { store, clock, config } = deps
-  const { principal, workspace, drafts } = job
-  const place = { workspaceId: workspace.id, mode: principal.mode }
+  const { principal, drafts } = job
+  const place = { workspaceId: job.workspace.id, mode: principal.mode }
   const { hostname, limits } = config
   return once(store, job.idempotency, place, clock.now, async (ticket) => {
     // without a key that was asked just now
-    if (ticket !== null) await demandActive(deps, workspace)
+    const workspace = ticket === null ? job.workspace : await demandActive(deps, job.workspace)
     const now = clock.now()
     const minded = drafts.filter(({ ignoreSuppressions }) => !ignoreSuppressions)
     const addresses = minded.flatMap(({ recipients }) => recipients.map(({ normal }) => normal))
@@ -106,8 +106,9 @@ export const submit = async (
   options: SubmitOptions,
 ): Promise<Answer> => {
   demandAccepting(deps)
-  const workspace = await authorise(deps, principal, place)
-  if (options.idempotency === null) await demandActive(deps, workspace)
+  const known = await authorise(deps, principal, place)
+  // a large body is read for seconds: what its workspace allows, and where its mail goes, is asked after that
+  const workspace = options.idempotency === null ? await demandActive(deps, known) : known
   const { checked, errors } =
     'raw' in draft ? { checked: draft, errors: null } : checkSend(draft, rulesOf(deps, workspace))
   if (errors !== null) throw invalid(errors)
@@ -179,8 +180,8 @@ export const submitBatch = async (
   options: BatchOptions,
 ): Promise<Answer> => {
   demandAccepting(deps)
-  const workspace = await authorise(deps, principal, place)
-  if (options.idempotency === null) await demandActive(deps, workspace)
+  const known = await authorise(deps, principal, place)
+  const workspace = options.idempotency === null ? await demandActive(deps, known) : known
   const most = Math.min(MOST_IN_BATCH, principal.limitPerMinute)
   if (items.length === 0)
     throw invalid([{ field: 'body', kind: 'empty', message: 'must hold 1 email or more' }])

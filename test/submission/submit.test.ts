@@ -73,6 +73,22 @@ t.test('where it goes', async (t) => {
   t.equal(await poolOf({ ...live, workspaceId: bare.id }, null), own.id)
 })
 
+t.test('a workspace that changed while the request was read', async (t) => {
+  const { submission, live, workspace, account, tenants, accepted } = await openOffice(t)
+  const other = await tenants.createPool(account.id, { name: 'other', members: [{ host: 'mta.test' }] })
+  await tenants.updateWorkspace(account.id, 'default', {
+    ...{ pool: 'other', restrictSenders: true, defaultFrom: 'no-reply@acme.test' },
+  })
+  const foreign = draft({ from: 'x@else.test' })
+  const wish = { key: 'k', fingerprint: 'f' }
+  for (const idempotency of [null, wish]) {
+    const options = { ...plain, idempotency }
+    await submission.submit(live, workspace, draft(), options)
+    t.equal(accepted.at(-1)?.poolId, other.id, 'it goes where mail goes now')
+  }
+  t.equal(await codeOf(submission.submit(live, workspace, foreign, plain)), 'email.sender_not_allowed')
+})
+
 t.test('a suppressed recipient is accepted and starts bounced', async (t) => {
   const office = await openOffice(t)
   const { submission, live, workspace, tenants, store } = office

@@ -193,10 +193,9 @@ export const submitMessage = async (
   demandAccepting(deps)
   demandSize(deps.config.limits.message_size, message.raw.length)
   const { store, clock } = deps
-  // the session may have begun before its workspace got another pool: its mail must not wait in the old one
+  // the session may have begun before its workspace got another pool, or took mail of its own senders alone
   const current = await store.workspace(session.accountId, session.workspace.id)
-  const { poolId, routes } = current ?? session.workspace
-  const workspace = { ...session.workspace, poolId, routes }
+  const workspace = current ?? session.workspace
   const login: Login = { ...session, workspace }
   const place = { workspaceId: workspace.id, mode: login.mode }
   const now = clock.now()
