@@ -8,7 +8,7 @@ export const PRINT = `
   @page { margin: 16mm 14mm; }
   body { font-size: 9.5pt; line-height: 13pt; }
   .app, .mail { display: block; }
-  .bar, .rail, .actions, .tabs, .skip, .view, .filters, .pager, .foot, .bulk, .live-state, .fresh, .noprint { display: none !important; }
+  .bar, .rail, .actions, .tabs, .skip, .view, .filters, .pager, .foot, .bulk, .live-state, .fresh, .verb, .noprint { display: none !important; }
   main { max-width: none; padding: 0; }
   details::details-content { content-visibility: visible !important; height: auto !important; }
   .rcpt, .tl > li, .note, tr { break-inside: avoid; }
