@@ -52,6 +52,8 @@ export const FormMarks = ({ action }: { readonly action: string }) =>
 
 interface OwnForm {
   readonly action: string
+  /** What its ids begin with, where a page has several of this action; the action where it is not said. */
+  readonly idsAs?: string
   /** Its own refusal; null while it was not refused. */
   readonly refused: Refused | null
 }
@@ -144,8 +146,12 @@ interface FieldProps {
 }
 
 /** Of a field of this form: its id, what was typed when it was refused, and what was wrong with it. */
-const fieldIn = ({ action, refused, unseen }: FieldsForm, name: string, value: FieldProps['value']) => {
-  const id = `${action}-${name}`
+const fieldIn = (
+  { action, idsAs = action, refused, unseen }: FieldsForm,
+  name: string,
+  value: FieldProps['value'],
+) => {
+  const id = `${idsAs}-${name}`
   const own = [...unseen].filter(({ field }) => refused !== null && fieldOf(field, refused.form) === name)
   for (const one of own) unseen.delete(one)
   const wrong = own.length === 0 ? undefined : [...new Set(own.map(({ message }) => message))].join('; ')
@@ -260,10 +266,10 @@ interface VerbProps {
   readonly beside?: ComponentChildren
 }
 
-const Reason = ({ action, refused, required }: OwnForm & { readonly required: boolean }) => {
+const Reason = ({ required, ...own }: OwnForm & { readonly required: boolean }) => {
   const field = { name: 'reason', label: 'Reason', hint: 'Stands in the audit.', required, maxLength: 200 }
-  if (refused !== null) return <Field {...field} />
-  return textField({ action, refused, unseen: new Set() }, field)
+  if (own.refused !== null) return <Field {...field} />
+  return textField({ ...own, unseen: new Set() }, field)
 }
 
 /** A button that says what will happen, and asks for a reason, before it acts. */
@@ -272,13 +278,15 @@ export const Verb = (props: VerbProps) => {
   const own = useOwnRefusal(action)
   const same = Object.entries(about).every(([name, value]) => own?.form.raw(name) === value)
   const refused = same ? own : null
+  const { name: _, ...ids } = about
+  const form = { action, refused, idsAs: [action, ...Object.values(ids)].join('-').replace(/\s+/g, '_') }
   const fields = [
     Hidden({ of: about }),
     html`<div>${children}</div>`,
-    reason === 'none' ? null : Reason({ action, refused, required: reason === 'required' }),
+    reason === 'none' ? null : Reason({ required: reason === 'required', ...form }),
     Send({ harm, beside: props.beside, children: does }),
   ]
-  const form = PostForm({ action, refused, children: html`${fields}` })
+  const posted = PostForm({ ...form, children: html`${fields}` })
   const look = `b${harm ? ' harm' : ''}${props.tiny ? ' tiny' : ''}`
-  return html`<details class="verb" name="verb"${attrs({ open: refused !== null })}><summary class="${look}">${label}</summary>${form}</details>`
+  return html`<details class="verb" name="verb"${attrs({ open: refused !== null })}><summary class="${look}">${label}</summary>${posted}</details>`
 }

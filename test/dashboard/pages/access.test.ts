@@ -55,6 +55,15 @@ t.test('a mistake stands beside its field, and what was typed is still there', a
   t.match(seen.html, /name="name" value="much"|value="much"[^>]*name="name"/)
 })
 
+t.test('each row has fields of its own, with their labels', async (t) => {
+  for (const name of ['one of two', 'two of two']) await postern.key('--name', name)
+  const { html } = await browser.visit('/keys')
+  const ids = [...html.matchAll(/ id="([^"]+-reason)"/g)].map(([, id]) => id)
+  t.ok(ids.length >= 2)
+  t.equal(new Set(ids).size, ids.length)
+  for (const id of ids) t.match(html, `<label for="${id}">`)
+})
+
 t.test('the beginning of a key tells which it is; a whole one is refused', async (t) => {
   const secret = await postern.key('--name', 'printer')
   await postern.key('--name', 'other')
