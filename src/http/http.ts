@@ -5,7 +5,8 @@
  *   Stopping is gentle: new requests get 503 with Retry-After and a closed
  *   connection, those under way are finished.
  */
-import type { AddressInfo } from 'node:net'
+
+import { type AddressInfo, isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { Server as TlsServer } from 'node:tls'
 import type { Request, Server, ServerInjectOptions, ServerInjectResponse } from '@hapi/hapi'
@@ -95,6 +96,15 @@ export interface Http extends Service {
 
 const STOP_MS = 10_000
 
+/** An address as a proxy wrote it: some put IPv6 in brackets, or add the port. */
+const hopOf = (text: string): string =>
+  plainAddress(
+    text
+      .trim()
+      .replace(/^\[(.*)\](:\d+)?$/, '$1')
+      .replace(/^([\d.]+):\d+$/, '$1'),
+  )
+
 /** The caller's address: the last one in X-Forwarded-For that no trusted proxy of ours added. */
 export const addressOf = (trusted: readonly string[]) => {
   const isTrusted = rangesOf(trusted)
@@ -103,9 +113,10 @@ export const addressOf = (trusted: readonly string[]) => {
     if (trusted.length === 0) return address
     const hops = String(request.headers['x-forwarded-for'] ?? '').split(',')
     while (isTrusted(address)) {
-      const hop = hops.pop()?.trim()
-      if (!hop) break
-      address = plainAddress(hop)
+      const hop = hopOf(hops.pop() ?? '')
+      // what is no address was not written by a proxy
+      if (isIP(hop) === 0) break
+      address = hop
     }
     return address
   }

@@ -79,6 +79,16 @@ t.test('behind trusted proxies the caller is who they say', async (t) => {
     429,
     'what an untrusted hop claims does not count',
   )
+  t.equal((await guess('203.0.113.2:5678')).status, 429, 'with the port of the caller, too')
+  t.equal((await guess('[2001:db8::1]:5678')).status, 401)
+  t.equal((await guess('2001:db8::1')).status, 429, 'the same caller, however it is written')
+  t.equal((await guess('<b>')).status, 401)
+  t.equal(
+    (await guess('unknown, 10.1.1.1')).status,
+    401,
+    'what is no address is not followed: it is the proxy',
+  )
+  t.equal((await guess('<i>, 10.1.1.1')).status, 429)
 })
 
 t.test('without them, the header is only a claim', async (t) => {

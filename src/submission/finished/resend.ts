@@ -199,11 +199,11 @@ export const resend = async (deps: SubmissionDeps, wish: Resend, options: Submit
   demandRelease(wish, chosen)
   const { store, clock } = deps
   return once(store, options.idempotency, { workspaceId, mode }, clock.now, async (ticket) => {
-    await demandActive(deps, workspace)
+    const current = await demandActive(deps, workspace)
     const raw = await keptOf(wish, chosen)
-    for (const { address } of readSubmitted(raw).authors) await demandSender(deps, workspace, address)
+    for (const { address } of readSubmitted(raw).authors) await demandSender(deps, current, address)
     const now = clock.now()
-    const mail = { ...(await toEmail(deps, wish, raw, chosen, workspace, now)), trace: options.trace }
+    const mail = { ...(await toEmail(deps, wish, raw, chosen, current, now)), trace: options.trace }
     const records = [toRecord(mail)]
     const { status, body } = options.render(records)
     const idempotency = ticket === null ? null : { ...ticket, status, body }
