@@ -160,19 +160,19 @@ export const gotAll = ({ receiver }: Bench, path: string, ids: readonly string[]
     { seen: () => ({ got: receiver.idsOf(path).length }), moves: () => receiver.idsOf(path).length },
   )
 
-/** Time goes by in steps until something is there: for what comes at no certain time. */
+/** Time goes by in steps until something is there, not further than `upTo` (ticks): for what comes at no certain time. */
 export const passUntil = (
   b: Bench,
   what: string,
   step: number,
   isThere: () => boolean | Promise<boolean>,
-  patience: Patience = {},
+  { upTo = Number.POSITIVE_INFINITY, ...patience }: Patience & { readonly upTo?: number } = {},
 ): Promise<unknown> =>
   eventually(
     what,
     async () => {
       if (await isThere()) return true
-      b.clock.pass(step)
+      if (b.clock.tick() < upTo) b.clock.pass(step)
       return false
     },
     patience,
