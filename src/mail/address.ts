@@ -106,6 +106,10 @@ export const domainOf = (address: string): string => {
   return asciiDomain(domain) ?? domain.toLowerCase()
 }
 
+/** The domain of an address that is stored, and so in A-labels already. */
+export const storedDomain = (address: string): string =>
+  address.slice(address.lastIndexOf('@') + 1).toLowerCase()
+
 /** The form for the wire: the domain in A-labels, so that only a non-ASCII local part needs SMTPUTF8. */
 export const wireAddress = (address: string): string => {
   if (isAscii(address)) return address

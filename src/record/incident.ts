@@ -3,17 +3,13 @@
  */
 import { timeOrNull, toRfc3339 } from '../base/clock.js'
 import type { KnownIncident } from '../store/port/tenants/incident.js'
+import { incidentFacts } from '../store/rules/bounces.js'
 
 export const incident = (row: KnownIncident) => ({
   id: row.id,
   object: 'incident' as const,
   workspace_id: row.workspaceId,
-  upstream_id: row.upstreamId,
-  domain: row.domain,
-  said: row.said,
-  addresses: row.addresses,
-  delivered_before: row.living,
-  outcomes: row.outcomes,
+  ...incidentFacts(row),
   pending: row.pending,
   decision: row.decision,
   created_at: toRfc3339(row.createdAt),

@@ -12,6 +12,7 @@
  *   happens to it is in the volumes, and in nothing that follows the accepted.
  */
 
+import { storedDomain } from '../mail/address.js'
 import { isGreylisting } from '../mail/reply.js'
 import type { LogRow, MailOfEvent } from '../store/port/log.js'
 import {
@@ -101,13 +102,11 @@ const countersOf = (
   }
 }
 
-export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
-
 /** The dimensions of a record and its value in each. */
 type Values = readonly (readonly [Dimension, string])[]
 
 const valuesOf = (row: OfMail, rules: FoldRules): Values => {
-  const domain = row.recipient === null ? null : domainOf(row.recipient)
+  const domain = row.recipient === null ? null : storedDomain(row.recipient)
   const upstream = row.mta?.upstreamId ?? null
   const names = row.mail.tags.length === 0 ? [] : rules.tagsOf(row.workspaceId)
   const tags = row.mail.tags.filter(

@@ -5,9 +5,10 @@
  */
 import { newId } from '../../base/id.js'
 import type { Outcome } from '../../lifecycle/facts.js'
-import { normalizeAddress } from '../../mail/address.js'
+import type { Refusals } from '../../lifecycle/incident.js'
+import { normalizeAddress, storedDomain } from '../../mail/address.js'
 import type { Notice } from '../port/log.js'
-import type { IncidentRow } from '../port/tenants/incident.js'
+import type { HardBounce, IncidentRow } from '../port/tenants/incident.js'
 import type { SuppressionRow } from '../port/tenants/tenants.js'
 import type { SoftLimit, SoftLimits } from '../port/watch/soft-bounces.js'
 
@@ -50,16 +51,36 @@ export const isAnswer = ({
 export const causeOf = (accountId: string, upstreamId: string | null, domain: string, said: string): string =>
   JSON.stringify([accountId, upstreamId, domain, said])
 
+/** One that begins on a list with this bounce. */
+export const openedIncident = (
+  { row: { accountId, email, createdAt }, said }: HardBounce,
+  list: string,
+  upstreamId: string | null,
+  { addresses, living, outcomes }: Refusals,
+): IncidentRow => ({
+  ...{
+    id: newId('inc', createdAt),
+    accountId,
+    workspaceId: list,
+    upstreamId,
+    domain: storedDomain(email),
+    said,
+  },
+  ...{ addresses, living, outcomes, createdAt, decidedAt: null, decision: null },
+})
+
+/** What was seen, as the wire has it. */
+export const incidentFacts = (row: IncidentRow) => ({
+  upstream_id: row.upstreamId,
+  domain: row.domain,
+  said: row.said,
+  addresses: row.addresses,
+  delivered_before: row.living,
+  outcomes: row.outcomes,
+})
+
 export const incidentNotice = (row: IncidentRow): Notice => ({
   ...{ type: 'suppression.incident', accountId: row.accountId, workspaceId: row.workspaceId },
   ...{ mode: 'live', now: row.createdAt },
-  data: {
-    incident_id: row.id,
-    upstream_id: row.upstreamId,
-    domain: row.domain,
-    said: row.said,
-    addresses: row.addresses,
-    delivered_before: row.living,
-    outcomes: row.outcomes,
-  },
+  data: { incident_id: row.id, ...incidentFacts(row) },
 })

@@ -26,7 +26,7 @@ export const ROOM: Readonly<Record<Dimension, Room>> = {
 }
 
 /** `kind\nreceipt` is of `kind`; what has no name is of its dimension. */
-export const nameOf = (value: string): string => {
+const nameOf = (value: string): string => {
   const at = value.indexOf(TAG_SEPARATOR)
   return at < 0 ? value : value.slice(0, at)
 }

@@ -7,9 +7,11 @@
  *   whoever owns the workspace: it names no pool but its own and no operator's
  *   words; `more` and `remedy` are for those who may mend it.
  */
+
 import type { Clock } from '../../base/clock.js'
 import { AMBIGUOUS } from '../../lifecycle/recipient.js'
 import { isAway } from '../../lifecycle/waiting/holds.js'
+import { storedDomain } from '../../mail/address.js'
 import { type MailWaiting, WAITING_REASONS, type Waiting, type WaitingReason } from '../../record/waiting.js'
 import { leaderOf } from '../../store/following.js'
 import type { HoldRow, Operations, QueueEntry } from '../../store/port/operations.js'
@@ -65,14 +67,13 @@ interface Told extends Pick<Waiting, 'more' | 'remedy'> {
 }
 type Judge = (entry: Waiter, facts: Facts) => Told | null
 
-const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 const isDue = ({ dueAt }: Waiter, now: number): boolean => dueAt === null || dueAt <= now
 
 const covers = (hold: HoldRow, entry: Waiter): boolean =>
   (hold.workspaceId ?? entry.workspaceId) === entry.workspaceId &&
   (hold.poolId ?? entry.poolId) === entry.poolId &&
   (hold.emailId ?? entry.emailId) === entry.emailId &&
-  (hold.domain ?? domainOf(entry.address)) === domainOf(entry.address)
+  (hold.domain ?? storedDomain(entry.address)) === storedDomain(entry.address)
 
 const flagsOf = ({ workspaceId, poolId, domain, emailId }: HoldRow): string => {
   const named = { workspace: workspaceId, pool: poolId, domain, email: emailId }
@@ -147,7 +148,7 @@ const upstreamsDown: Judge = (_entry, facts) => {
 }
 
 const throttled: Judge = (entry, { view, now }) => {
-  const domain = domainOf(entry.address)
+  const domain = storedDomain(entry.address)
   const pace = view?.throttled.find((one) => one.poolId === entry.poolId && one.domain === domain)
   if (pace === undefined) return null
   const until = isDue(entry, now) ? pace.until : (entry.dueAt ?? 0)

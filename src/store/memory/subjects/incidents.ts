@@ -1,7 +1,6 @@
 /**
  * NAME      incidents - hard bounces that may be the fault of a server
  */
-import { newId } from '../../../base/id.js'
 import {
   INCIDENT_STANDS_MS,
   INCIDENT_WINDOW_MS,
@@ -11,7 +10,7 @@ import {
   type Refusals,
 } from '../../../lifecycle/incident.js'
 import { isSuppressing } from '../../../lifecycle/suppress.js'
-import { domainOf } from '../../../mail/address.js'
+import { storedDomain } from '../../../mail/address.js'
 import type { Notice } from '../../port/log.js'
 import type {
   AddedHardBounce,
@@ -21,7 +20,7 @@ import type {
   Incidents,
 } from '../../port/tenants/incident.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
-import { causeOf, incidentNotice } from '../../rules/bounces.js'
+import { causeOf, incidentNotice, openedIncident } from '../../rules/bounces.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import type { Plain } from '../plain.js'
 import type { HardBounced, State } from '../state.js'
@@ -92,22 +91,18 @@ const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => 
     pendingSuppressions.add(row.id, { ...row, incidentId })
   }
 
-  const openAll = ({ row, said }: HardBounce, cause: string, upstreamId: string | null, seen: Refusals) => {
-    const { accountId, createdAt } = row
+  const openAll = (dead: HardBounce, cause: string, upstreamId: string | null, seen: Refusals) => {
     const opened: IncidentRow[] = []
     for (const { email, list } of hardBounces.where((one) => one.cause === cause)) {
       let id = openOf(list, cause)
       if (id === undefined) {
-        id = newId('inc', createdAt)
-        const made: IncidentRow = {
-          ...{ id, accountId, workspaceId: list, upstreamId, domain: domainOf(email), said, ...seen },
-          ...{ createdAt, decidedAt: null, decision: null },
-        }
+        const made = openedIncident(dead, list, upstreamId, seen)
+        id = made.id
         incidents.add(id, { ...made, cause })
         addNotice(incidentNotice(made))
         opened.push(made)
       }
-      suspend(id, list, email, createdAt)
+      suspend(id, list, email, dead.row.createdAt)
     }
     return opened
   }
@@ -140,7 +135,7 @@ const createAddHardBounce = (
     if (waiting !== undefined) return { row: waiting, as: 'pending', opened: [] }
     const taken = dead.upstreamId === null ? takenBy(recipientId) : undefined
     const upstreamId = dead.upstreamId ?? taken?.mta?.upstreamId ?? null
-    const domain = domainOf(email)
+    const domain = storedDomain(email)
     const cause = causeOf(accountId, upstreamId, domain, said)
     hardBounces.drop((one) => one.cause === cause && one.at < now - INCIDENT_WINDOW_MS)
     const key = `${cause} ${email} ${list}`

@@ -6,7 +6,6 @@
  *   pending with it, in every workspace that was met. Only a decision ends one; then the window begins anew.
  *   A decision is carried out by pages: the first of them makes it, the sweep ends what a crash left.
  */
-import { newId } from '../../../base/id.js'
 import {
   INCIDENT_STANDS_MS,
   INCIDENT_WINDOW_MS,
@@ -17,6 +16,7 @@ import {
   type Refusals,
 } from '../../../lifecycle/incident.js'
 import { isSuppressing } from '../../../lifecycle/suppress.js'
+import { storedDomain } from '../../../mail/address.js'
 import type { Notice } from '../../port/log.js'
 import type {
   AddedHardBounce,
@@ -28,7 +28,7 @@ import type {
 } from '../../port/tenants/incident.js'
 import type { SuppressionRow } from '../../port/tenants/tenants.js'
 import type { Writes } from '../../port/verbs.js'
-import { causeOf, incidentNotice } from '../../rules/bounces.js'
+import { causeOf, incidentNotice, openedIncident } from '../../rules/bounces.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { kindOf } from '../log/codec.js'
@@ -36,7 +36,7 @@ import { inserter } from '../order/insert.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { WriteContext } from '../write/context.js'
 import { INCIDENTS, PENDING } from './incident-step.js'
-import { domainOf, type OutcomeCounts } from './outcome-counts.js'
+import type { OutcomeCounts } from './outcome-counts.js'
 
 const PAGE = 200
 
@@ -159,14 +159,10 @@ export const createIncidentWrites = (context: WriteContext, parts: IncidentParts
     for (const { email, list } of sql.met.all(cause)) {
       let id = byList.get(list) ?? sql.open.get(accountId, list, cause)
       if (id === undefined) {
-        id = newId('inc', now)
-        const row: IncidentRow = {
-          ...{ id, accountId, workspaceId: list, upstreamId, domain: domainOf(email), said: dead.said },
-          ...{ addresses: seen.addresses, living: seen.living, outcomes: seen.outcomes },
-          ...{ createdAt: now, decidedAt: null, decision: null },
-        }
+        const row = openedIncident(dead, list, upstreamId, seen)
         open(row, cause)
         opened.push(row)
+        id = row.id
       }
       byList.set(list, id)
       suspend(id, list, email, now)
@@ -189,7 +185,7 @@ export const createIncidentWrites = (context: WriteContext, parts: IncidentParts
     if (waiting !== undefined) return { row: PENDING.decode(waiting), as: 'pending', opened: [] }
     const taken = dead.upstreamId === null ? sql.taken.get(recipientId) : undefined
     const upstreamId = dead.upstreamId ?? taken?.upstream ?? null
-    const domain = domainOf(email)
+    const domain = storedDomain(email)
     const cause = causeOf(accountId, upstreamId, domain, said)
     sql.forget.run(cause, now - INCIDENT_WINDOW_MS)
     sql.meet.run({ cause, email, list, recipient: recipientId, at: now, taken: taken?.at ?? now })

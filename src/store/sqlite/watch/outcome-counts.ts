@@ -9,8 +9,10 @@
  * NOTES
  *   A rollback leaves a count too high by its batch, which hides nothing for long.
  */
+
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { INCIDENT_WINDOW_MS } from '../../../lifecycle/incident.js'
+import { storedDomain } from '../../../mail/address.js'
 import { isAnswer } from '../../rules/bounces.js'
 import type { Db } from '../connect.js'
 import { kindOf } from '../log/codec.js'
@@ -50,8 +52,6 @@ export interface OutcomeCounts {
   /** Since `from`, and at least in the window before `now`. */
   since(upstreamId: string, domain: string, from: number, now: number): number
 }
-
-export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase()
 
 export const createOutcomeCounts = (db: Db): OutcomeCounts => {
   const start = db.prepare<[], number>('SELECT last FROM order_state').pluck().get() ?? 0
@@ -99,7 +99,7 @@ export const createOutcomeCounts = (db: Db): OutcomeCounts => {
     const since = [...byKey.values()].map((counts) => structuredClone(counts))
     const keys = [...byKey.keys()]
     byKey.clear()
-    for (const { at, upstream, address } of found.reverse()) add(upstream, domainOf(address), at)
+    for (const { at, upstream, address } of found.reverse()) add(upstream, storedDomain(address), at)
     keys.forEach((key, i) => {
       const later = since[i] as Counts
       const counts = byKey.get(key)
@@ -109,7 +109,7 @@ export const createOutcomeCounts = (db: Db): OutcomeCounts => {
 
   return {
     note(outcome, address) {
-      if (isAnswer(outcome)) add(outcome.mta?.upstreamId ?? '', domainOf(address), outcome.at)
+      if (isAnswer(outcome)) add(outcome.mta?.upstreamId ?? '', storedDomain(address), outcome.at)
     },
     since(upstreamId, domain, from, now) {
       if (!isReadBack) readBack(now)
