@@ -1,9 +1,9 @@
 /** Places rise over commits, restarts, rollbacks and every step of the clock; a clock far ahead is not followed at once. */
 import t from 'tap'
+import { ordAt, timeOf } from '../../src/store/sql/order/ord.js'
 import { openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import { createGiver } from '../../src/store/sqlite/order/giver.js'
-import { ordAt, timeOf } from '../../src/store/sqlite/order/ord.js'
 import { HOUR, T0 } from './fixture.js'
 
 const open = (dir: string) => {

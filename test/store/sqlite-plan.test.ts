@@ -15,7 +15,7 @@ import { createQueuePages } from '../../src/store/sqlite/operate/queue-pages.js'
 import { createWalk } from '../../src/store/sqlite/operate/walk.js'
 import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
 import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
-import { createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
+import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
 import { createTenantReads } from '../../src/store/sqlite/read/tenants.js'
 import { createSearchReads } from '../../src/store/sqlite/search/reads.js'
 import { createStatisticsReads } from '../../src/store/sqlite/statistics/read.js'
@@ -25,7 +25,7 @@ import { HOUR, page, T0 } from './fixture.js'
 
 /** Workspaces, pools, their pauses and holds are few, days too, order_state has one row, tags that a mail carries are few. */
 const SMALL =
-  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_state|alarm_mark|outages|pools|p|holds|h|pauses|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
+  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_state|alarm_mark|outages|pools|p|holds|h|pauses|counted|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
 
 /** The recipients of one mail are sorted, and the events of all mails to one address. */
 const withinMail = (text: string, detail: string): boolean =>
@@ -44,7 +44,7 @@ t.test('reads', async (t) => {
     used.add(text)
     return statements(text)
   }
-  const sql: Statements = Object.assign(noted, { together: statements.together })
+  const sql: Statements = Object.assign(noted, { together: statements.together, ask: asking(noted) })
   const emails = createEmailReads(sql)
   const account = db.prepare('SELECT id FROM accounts').pluck().get() as string
   const none: EmailFilter = {

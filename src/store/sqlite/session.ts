@@ -8,6 +8,8 @@ import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
 import type { Store } from '../port/store.js'
 import type { Reads } from '../port/verbs.js'
+import { jobReads } from '../sql/jobs.js'
+import { answered } from '../sql/query.js'
 import { createAuditReads } from './audit/reads.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
@@ -15,7 +17,6 @@ import { type Db, openReader, prepareFile } from './connect.js'
 import { createDsnReads } from './dsn/reads.js'
 import { createHookReads } from './hooks/reads.js'
 import { createIdentityReads } from './identity/reads.js'
-import { createJobReads } from './jobs/jobs.js'
 import { takeDaemonLock } from './lock.js'
 import { createLogReads } from './log/reads.js'
 import { copyBefore, versionIn } from './migrate/before.js'
@@ -68,7 +69,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createHookReads(sql),
     ...createStatisticsReads(sql),
     ...createSearchReads(sql),
-    ...createJobReads(sql),
+    ...answered(jobReads, sql.ask),
     ...createWatchReads(sql),
     ...createIncidentReads(sql),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth'>

@@ -2,12 +2,12 @@
  * NAME      look - rows as they are, for the rules of the audit
  */
 import type { Look, Looked } from '../../rules/audit/entry.js'
+import type { Table } from '../../sql/table.js'
 import type { Db, Row } from '../connect.js'
 import { WEBHOOKS } from '../hooks/tables.js'
 import { LINKS, SESSIONS, USERS } from '../identity/step.js'
 import { DOMAINS } from '../schema/domains.js'
 import { LOTS } from '../schema/lots.js'
-import type { Table } from '../schema/record.js'
 import { CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'
 import { INCIDENTS } from '../watch/incident-step.js'
 

@@ -6,7 +6,8 @@
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { AuditFilter, AuditRow } from '../../port/tenants/audit.js'
-import { listOfBranches, pageOf } from '../read/pages.js'
+import { listOfBranches } from '../../sql/pages/pages.js'
+import { pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { decodeEntry } from './step.js'
 

@@ -8,8 +8,8 @@
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { FailedPosts, ListedPost } from '../../port/hooks.js'
 import { isLost } from '../../rules/posts.js'
-import { ordAt, TOP } from '../order/ord.js'
-import { boundaryOf, markOf } from '../read/marks.js'
+import { ordAt, TOP } from '../../sql/order/ord.js'
+import { boundaryOf, markOf } from '../../sql/pages/marks.js'
 import type { Statements } from '../read/statements.js'
 import { decodeBrief, type Placed } from './brief.js'
 import { POSTS } from './tables.js'
@@ -84,7 +84,7 @@ export const createPostList = (sql: Statements) => ({
     sql.together(() => {
       const wanted = { endpointId, failed }
       const isOlder = page.direction === 'older'
-      const boundary = boundaryOf(sql, NO_IDS, page)
+      const boundary = sql.ask(boundaryOf(NO_IDS, page))
       const found = nearest(sql, wanted, isOlder, boundary, page.limit + 1)
       const rows = found.slice(0, page.limit)
       if (!isOlder) rows.reverse()

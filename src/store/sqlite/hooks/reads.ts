@@ -4,8 +4,9 @@
 
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { EndpointFilter, KnownEndpoint, PostRow, ReplayRow } from '../../port/hooks.js'
+import { listOf } from '../../sql/pages/pages.js'
 import type { Row } from '../connect.js'
-import { listOf, pageOf } from '../read/pages.js'
+import { pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { createPostList } from './list.js'
 import { PLACES, POSTS, REPLAYS, WEBHOOKS } from './tables.js'

@@ -9,7 +9,7 @@
  *   A deleted endpoint keeps its row until the sweep has taken its posts.
  */
 import type { EndpointRow, EndpointState, PostRow, ReplayRow } from '../../port/hooks.js'
-import { table } from '../schema/record.js'
+import { table } from '../../sql/table.js'
 
 export const HOOKS_STEP = `
 CREATE TABLE webhooks (

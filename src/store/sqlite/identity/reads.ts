@@ -7,10 +7,11 @@
 
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { IdentityRow, LinkKind, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
+import { listOf } from '../../sql/pages/pages.js'
+import type { Table } from '../../sql/table.js'
 import type { Remember } from '../read/memory.js'
-import { listOf, pageOf } from '../read/pages.js'
+import { pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
-import type { Table } from '../schema/record.js'
 import { IDENTITIES, LINKS, SESSIONS, USERS } from './step.js'
 
 export const createIdentityReads = (sql: Statements, remember: Remember) => {

@@ -7,7 +7,7 @@
  */
 
 import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
-import { table } from '../schema/record.js'
+import { table } from '../../sql/table.js'
 
 const HOUR = 3_600_000
 

@@ -8,7 +8,7 @@
 import { wireAddress } from '../../../mail/address.js'
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
 import type { LogFilter } from '../../port/log.js'
-import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
+import { ALL_DAYS, type Day, type Range, rangesOf } from '../../sql/order/days.js'
 import type { Statements } from '../read/statements.js'
 import { kindOf, scopeOf } from './codec.js'
 import { type Source, takeFrom } from './places.js'

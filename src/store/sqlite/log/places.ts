@@ -7,8 +7,8 @@
  *   right above it: all lower ones are older.
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
+import { TOP } from '../../sql/order/ord.js'
 import type { Row } from '../connect.js'
-import { TOP } from '../order/ord.js'
 
 export interface Place {
   readonly ord: number

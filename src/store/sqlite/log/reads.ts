@@ -11,8 +11,8 @@ import type { EventRow } from '../../../lifecycle/event.js'
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { Fields } from '../../port/carry.js'
 import type { Followed, LogFilter, LogRow, WholeLog } from '../../port/log.js'
-import { TOP } from '../order/ord.js'
-import { boundaryOf } from '../read/marks.js'
+import { TOP } from '../../sql/order/ord.js'
+import { boundaryOf } from '../../sql/pages/marks.js'
 import type { Statements } from '../read/statements.js'
 import { toFields } from './carried.js'
 import { kindOf } from './codec.js'
@@ -178,6 +178,6 @@ const boundary = (
   ids: { readonly from: string; readonly params: readonly unknown[] },
   page: Page,
 ): Place => {
-  const ord = boundaryOf(sql, ids, page)
+  const ord = sql.ask(boundaryOf(ids, page))
   return { ord: Math.min(ord, TOP), n: 0 }
 }

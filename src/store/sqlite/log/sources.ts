@@ -5,9 +5,10 @@
  *   mail or of one address, and first events of the mails of one workspace. A page
  *   costs a few seeks for each, whatever lies between.
  */
+
+import type { Range } from '../../sql/order/days.js'
+import { TOP } from '../../sql/order/ord.js'
 import type { Row } from '../connect.js'
-import type { Range } from '../order/days.js'
-import { TOP } from '../order/ord.js'
 import type { Statements } from '../read/statements.js'
 import type { Found, Source } from './places.js'
 

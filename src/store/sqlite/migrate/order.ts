@@ -12,8 +12,9 @@
  *   Rows are written anew in the order of their old key, so no step sorts. Bodies
  *   are not touched.
  */
+
+import { after, ordAt } from '../../sql/order/ord.js'
 import type { Db } from '../connect.js'
-import { after, ordAt } from '../order/ord.js'
 
 const DAY = 86_400_000
 const MAIL = `

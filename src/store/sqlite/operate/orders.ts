@@ -17,7 +17,6 @@ import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
 import type { MovingMail } from '../../port/tenants/tenants.js'
 import { inserter } from '../order/insert.js'
-import { createStatements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
@@ -138,7 +137,7 @@ export const createOrders = (
 ): Orders => {
   const sql = prepare(context)
   const insertHold = inserter(context, HOLDS)
-  const walk = createWalk(createStatements(context.db))
+  const walk = createWalk(context.sql)
   const move = createMove(context, sql, holdRecipients, unindex)
 
   /** Of what is held, the part that this hold keeps: it stands together in the order of the walk. */

@@ -17,7 +17,8 @@ import type {
   QueueOwner,
   QueueScope,
 } from '../../port/operations.js'
-import { listOf, pageOf } from '../read/pages.js'
+import { listOf } from '../../sql/pages/pages.js'
+import { pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { HOLDS } from '../schema/operations.js'
 import { createAges } from './ages.js'

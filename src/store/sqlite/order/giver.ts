@@ -10,8 +10,8 @@
  */
 import { type Clock, steadyClock } from '../../../base/clock.js'
 import { CLOCK_AHEAD_MS } from '../../port/upkeep.js'
+import { after, ordAt, timeOf } from '../../sql/order/ord.js'
 import type { Db } from '../connect.js'
-import { after, ordAt, timeOf } from './ord.js'
 
 const STEADY_MS = 3600_000
 

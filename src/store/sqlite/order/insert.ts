@@ -2,7 +2,7 @@
  * NAME      insert - storing a row of who is who
  */
 import type { Written } from '../../port/tenants/tenants.js'
-import type { Table } from '../schema/record.js'
+import type { Table } from '../../sql/table.js'
 import type { WriteContext } from '../write/context.js'
 
 /** Stores a row, and gives it its place. */

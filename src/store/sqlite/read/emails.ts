@@ -21,11 +21,12 @@ import type {
   RecipientOwner,
   RecipientRow,
 } from '../../port/ledger.js'
+import { ALL_DAYS, type Day, type Range, rangesOf } from '../../sql/order/days.js'
+import { type Branch, type List, listOfBranches } from '../../sql/pages/pages.js'
 import type { Row } from '../connect.js'
-import { ALL_DAYS, type Day, type Range, rangesOf } from '../order/days.js'
 import { readLists } from '../schema/lists.js'
 import { FOREIGN_MESSAGE_ID } from '../schema/short.js'
-import { type Branch, type List, listOfBranches, pageOf } from './pages.js'
+import { pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
 export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`

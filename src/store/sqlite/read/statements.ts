@@ -7,13 +7,42 @@
  *   statement anew at every call, which costs ten times what a page costs.
  */
 import type { Statement } from 'better-sqlite3'
+import type { Ask, Found, Query } from '../../sql/query.js'
 import type { Db, Row } from '../connect.js'
 
 export interface Statements {
   (sql: string): Statement<unknown[], Row>
+  /** Does what a shared verb asks for, here and now. */
+  readonly ask: Ask
   /** All that is read in here is read from one snapshot. Not to be nested. */
   together<T>(read: () => T): T
 }
+
+const NO_ROWS: readonly Row[] = []
+
+/** A statement that fails, fails in the verb: it may know what that means. */
+export const asking =
+  (find: (sql: string) => Statement<unknown[], Row>): Ask =>
+  (work) => {
+    const answer = ({ text, values }: Query): Found => {
+      const statement = find(text)
+      return statement.reader
+        ? { rows: statement.all(...values), changes: 0 }
+        : { rows: NO_ROWS, changes: statement.run(...values).changes }
+    }
+    let step = work.next()
+    while (step.done !== true) {
+      let found: Found
+      try {
+        found = answer(step.value)
+      } catch (error) {
+        step = work.throw(error)
+        continue
+      }
+      step = work.next(found)
+    }
+    return step.value
+  }
 
 export const createStatements = (db: Db): Statements => {
   const prepared = new Map<string, Statement<unknown[], Row>>()
@@ -28,6 +57,7 @@ export const createStatements = (db: Db): Statements => {
     return statement
   }
   return Object.assign(find, {
+    ask: asking(find),
     together: <T>(read: () => T): T => {
       begin.run()
       try {

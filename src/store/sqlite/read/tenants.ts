@@ -14,10 +14,11 @@ import type {
   SuppressionRow,
   WorkspaceRow,
 } from '../../port/tenants/tenants.js'
-import type { Table } from '../schema/record.js'
+import { listOf } from '../../sql/pages/pages.js'
+import type { Table } from '../../sql/table.js'
 import { ACCOUNTS, CREDENTIALS, KEYS, KNOWN_POOLS, SUPPRESSIONS, WORKSPACES } from '../schema/tables.js'
 import type { Remember } from './memory.js'
-import { listOf, pageOf } from './pages.js'
+import { pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
 type Readable<T> = Pick<Table<T>, 'name' | 'columns' | 'decode'>

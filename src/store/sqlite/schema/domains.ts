@@ -2,7 +2,7 @@
  * NAME      domains - the table of sending domains
  */
 import type { DomainRow } from '../../port/tenants/domains.js'
-import { table } from './record.js'
+import { table } from '../../sql/table.js'
 
 export const DOMAINS_STEP = `
 CREATE TABLE domains (

@@ -5,7 +5,7 @@
  *   exported had no lot: it becomes one together.
  */
 import type { LotRow } from '../../port/carry.js'
-import { table } from './record.js'
+import { table } from '../../sql/table.js'
 
 const FIRST = 'lot_00000000000000000000000000'
 

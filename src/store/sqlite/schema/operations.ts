@@ -5,7 +5,7 @@
  *   when it would have been due. Sending domains with their keys, sealed.
  */
 import type { HoldRow } from '../../port/operations.js'
-import { table } from './record.js'
+import { table } from '../../sql/table.js'
 
 export const OPERATIONS = `
 CREATE TABLE holds (

@@ -13,7 +13,7 @@ import type {
   SuppressionRow,
   WorkspaceRow,
 } from '../../port/tenants/tenants.js'
-import { type Table, table } from './record.js'
+import { type Table, table } from '../../sql/table.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
 

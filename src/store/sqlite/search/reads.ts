@@ -13,11 +13,11 @@ import { matches } from '../../../mail/query/matches.js'
 import { needsRecipients, type Sought } from '../../../mail/query/query.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
 import type { Found } from '../../port/search.js'
+import type { Range } from '../../sql/order/days.js'
+import { TOP } from '../../sql/order/ord.js'
+import { boundaryOf, markOf } from '../../sql/pages/marks.js'
 import type { Row } from '../connect.js'
-import type { Range } from '../order/days.js'
-import { TOP } from '../order/ord.js'
 import { addressLc, EMAIL, rangesFor, toEmail } from '../read/emails.js'
-import { boundaryOf, markOf } from '../read/marks.js'
 import type { Statements } from '../read/statements.js'
 import { OF_EMAIL } from '../schema/short.js'
 import { keysCalled } from './keys.js'
@@ -163,7 +163,7 @@ export const createSearchReads = (sql: Statements) => {
   const searchEmails = async (filter: SearchFilter, page: Page): Promise<Found<EmailRow>> => {
     const top = place() + 1
     const isOlder = page.direction === 'older'
-    const boundary = Math.min(boundaryOf(sql, IDS, page), isOlder ? top : TOP)
+    const boundary = Math.min(sql.ask(boundaryOf(IDS, page)), isOlder ? top : TOP)
     const range = isOlder ? { from: 0, to: boundary } : { from: boundary, to: top }
     const found = await find(filter, page.direction, range, page.limit + 1, PAGE_MS)
     const shown = found.mails.slice(0, page.limit)

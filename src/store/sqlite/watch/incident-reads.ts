@@ -3,7 +3,8 @@
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { KnownIncident, PendingSuppression } from '../../port/tenants/incident.js'
-import { listOf, pageOf } from '../read/pages.js'
+import { listOf } from '../../sql/pages/pages.js'
+import { pageOf } from '../read/pages.js'
 import type { Statements } from '../read/statements.js'
 import { INCIDENTS, PENDING } from './incident-step.js'
 

@@ -6,7 +6,7 @@
  *   `living` is null until it was asked.
  */
 import type { IncidentRow, PendingSuppression } from '../../port/tenants/incident.js'
-import { table } from '../schema/record.js'
+import { table } from '../../sql/table.js'
 
 export const INCIDENTS_STEP = `
 CREATE TABLE hard_bounces (

@@ -15,7 +15,7 @@ import { aggregate } from '../../../mail/status.js'
 import type { PendingDsns } from '../dsn/pending.js'
 import { scopeOf } from '../log/codec.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
-import type { NoteDay } from '../order/days.js'
+import type { NoteDay } from '../order/day-notes.js'
 import { shortAddress, shortMessageId } from '../schema/short.js'
 import {
   type ClaimedArray,

@@ -12,6 +12,7 @@ import type { Db } from '../connect.js'
 import { createHolds, type Holds } from '../operate/holds.js'
 import { createPauses, type Pauses } from '../operate/pauses.js'
 import { createGiver, type Giver } from '../order/giver.js'
+import { createStatements, type Statements } from '../read/statements.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import { createHotSet, type HotSet } from './hot.js'
 
@@ -33,6 +34,7 @@ export interface Names {
 
 export interface WriteContext {
   readonly db: Db
+  readonly sql: Statements
   /** This run of the writer; leases carry it. */
   readonly boot: number
   readonly names: Names
@@ -101,6 +103,7 @@ export const createWriteContext = (db: Db, clock: Clock = systemClock): WriteCon
   const forgets: (() => void)[] = [names.forget]
   return {
     db,
+    sql: createStatements(db),
     boot: randomInt(1, 2 ** 47),
     names,
     hot,

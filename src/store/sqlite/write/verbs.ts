@@ -6,6 +6,8 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
+import { jobWrites } from '../../sql/jobs.js'
+import { answered } from '../../sql/query.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
@@ -14,7 +16,6 @@ import { createPendingDsns } from '../dsn/pending.js'
 import { createEndpointWrites } from '../hooks/endpoints.js'
 import { createPostWrites } from '../hooks/posts.js'
 import { createIdentityWrites } from '../identity/write.js'
-import { createJobWrites } from '../jobs/jobs.js'
 import { storedId } from '../log/event-id.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createEndSuppressed } from '../operate/end-suppressed.js'
@@ -23,7 +24,7 @@ import { createHoldRecipients } from '../operate/hold-recipient.js'
 import { createOrders, movingOrder } from '../operate/orders.js'
 import { createSuspend } from '../operate/suspend.js'
 import { createTimes } from '../operate/times.js'
-import { createDayNotes } from '../order/days.js'
+import { createDayNotes } from '../order/day-notes.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
 import { createSearchWrites, createUnindex } from '../search/write.js'
@@ -99,7 +100,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...createPostWrites(context),
     ...createStatisticsWrites(context),
     ...createSearchWrites(context.db),
-    ...createJobWrites(context),
+    ...answered(jobWrites(context.order), context.sql.ask),
     ...createIdempotency(context),
     ...tenants,
     updateWorkspace(id, change, moving) {

@@ -1,15 +1,15 @@
 /**
- * NAME      record - rows of the port to columns and back
+ * NAME      table - rows of the port to columns and back
  * DESCRIPTION
- *   A table of tenants is described once, by the kind of each field; the SQL
- *   text and the two translations follow from it. Field names are camelCase in
- *   the port and snake_case in the database. The mail tables do not use this:
- *   there every microsecond and every column is counted by hand. `ord`, the
- *   place of a row in its list, is no field: the writer gives it.
+ *   A table is described once, by the kind of each field; the SQL text and the
+ *   two translations follow from it. Field names are camelCase in the port and
+ *   snake_case in the database. The mail tables do not use this: there every
+ *   microsecond and every column is counted by hand. `ord`, the place of a row in
+ *   its list, is no field: whoever writes gives it.
  */
-import type { Row } from '../connect.js'
+import type { Row } from './query.js'
 
-/** `plain` is text, number, blob or null as SQLite keeps it. */
+/** `plain` is text, number, octets or null as the database keeps it. */
 export type Kind = 'plain' | 'bool' | 'json'
 
 export interface Table<T> {

@@ -10,7 +10,7 @@
 
 import type { Page } from '../../../lifecycle/page.js'
 import { TOP } from '../order/ord.js'
-import type { Statements } from './statements.js'
+import { type Asking, first } from '../query.js'
 
 /** Where the rows of a list are found by their ids. */
 export interface Ids {
@@ -23,19 +23,21 @@ const MARK = /^\d{1,16}$/
 
 export const markOf = (boundary: number): string => String(boundary)
 
-const carriedOver = (sql: Statements, ids: Ids, mark: string, direction: Page['direction']): number => {
+function* carriedOver(ids: Ids, mark: string, direction: Page['direction']): Asking<number> {
   const isShown = mark.startsWith('=')
   const id = isShown ? mark.slice(1) : mark
-  const row = sql(
+  const row = yield* first(
     `SELECT id, ord FROM ${ids.from} AND id <= ? AND ord <= (SELECT carried FROM order_state) ORDER BY id DESC LIMIT 1`,
-  ).get(...ids.params, id)
-  if (row === undefined) return 0
+    ...ids.params,
+    id,
+  )
+  if (row === null) return 0
   const ord = row.ord as number
   return row.id === id && (direction === 'older') !== isShown ? ord : ord + 1
 }
 
 /** The boundary that a page starts from. */
-export const boundaryOf = (sql: Statements, ids: Ids, { anchor, direction }: Page): number => {
+export function* boundaryOf(ids: Ids, { anchor, direction }: Page): Asking<number> {
   if (anchor === null) return direction === 'older' ? TOP : 0
-  return MARK.test(anchor) ? Number(anchor) : carriedOver(sql, ids, anchor, direction)
+  return MARK.test(anchor) ? Number(anchor) : yield* carriedOver(ids, anchor, direction)
 }

@@ -1,0 +1,22 @@
+/**
+ * NAME      insert - storing a row of who is who
+ */
+import { type Asking, run } from './query.js'
+import type { Table } from './table.js'
+
+/** Gives each row that is stored its place. */
+export interface Places {
+  next(): number
+}
+
+/** Stores a row, and gives it its place. */
+export const insertInto =
+  <T>(table: Table<T>, places: Places) =>
+  (row: T): Asking<number> =>
+    run(table.insert, ...table.encode(row), places.next())
+
+/** The same, unless there is a row like it: whether it was stored. */
+export const insertNew = <T>(table: Table<T>, places: Places) =>
+  function* (row: T): Asking<boolean> {
+    return (yield* run(`${table.insert} ON CONFLICT DO NOTHING`, ...table.encode(row), places.next())) > 0
+  }

@@ -1,0 +1,83 @@
+/**
+ * NAME      query - a verb, as the statements that it asks for
+ * DESCRIPTION
+ *   What several databases do in the same way is written once, as a generator: it yields a statement and gets
+ *   what the database found. SQLite answers at once, on the thread that asks; PostgreSQL after a round trip.
+ *   A verb that writes is run in one transaction, whatever it asks.
+ *
+ *   The SQL here is what both understand, and means the same in both:
+ *   - `?` for each value, and CAST(? AS BIGINT) or CAST(? AS TEXT) where nothing beside it tells the type;
+ *   - truth is stored as 0 and 1, and a comparison that is selected or summed is a CASE or a FILTER;
+ *   - no rowid, no pragma, no INSERT OR, no two-argument max and min, no functions of JSON;
+ *   - IS NOT DISTINCT FROM instead of IS, coalesce, lower() around what LIKE compares, NULLS FIRST in an order that has nulls;
+ *   - in DO UPDATE the old column has its table before it; a sum is cast to BIGINT.
+ */
+export type Row = Readonly<Record<string, unknown>>
+
+export interface Query {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+export interface Found {
+  /** What was selected or returned. */
+  readonly rows: readonly Row[]
+  /** How many rows a statement that returns none has changed. */
+  readonly changes: number
+}
+
+/** Work in a database that ends with a T. */
+export type Asking<T> = Generator<Query, T, Found>
+
+export function* all(text: string, ...values: readonly unknown[]): Asking<readonly Row[]> {
+  return (yield { text, values }).rows
+}
+
+export function* first(text: string, ...values: readonly unknown[]): Asking<Row | null> {
+  return (yield { text, values }).rows[0] ?? null
+}
+
+/** How many rows were changed. */
+export function* run(text: string, ...values: readonly unknown[]): Asking<number> {
+  return (yield { text, values }).changes
+}
+
+export const BEGIN_SNAPSHOT: Query = { text: 'BEGIN', values: [] }
+export const END_SNAPSHOT: Query = { text: 'COMMIT', values: [] }
+
+/** All that is read in here is read from one snapshot. For reads only; not to be nested. */
+export function* together<T>(read: () => Asking<T>): Asking<T> {
+  yield BEGIN_SNAPSHOT
+  try {
+    return yield* read()
+  } finally {
+    yield END_SNAPSHOT
+  }
+}
+
+type Askings = Readonly<Record<string, (...args: never[]) => Asking<unknown>>>
+
+/** The same verbs, answered at once. */
+export type Answered<V> = {
+  readonly [N in keyof V]: V[N] extends (...args: infer Args) => Asking<infer T>
+    ? (...args: Args) => T
+    : never
+}
+
+/** Does the work, here and now. */
+export type Ask = <T>(asking: Asking<T>) => T
+
+export const answered = <V extends Askings>(verbs: V, ask: Ask): Answered<V> =>
+  Object.fromEntries(
+    Object.entries(verbs).map(([name, verb]) => [
+      name,
+      (...args: readonly unknown[]) => ask(verb(...(args as never[]))),
+    ]),
+  ) as Answered<V>
+
+/** Part of the port, as shared verbs that write. */
+export type Asked<Part> = {
+  readonly [N in keyof Part]: Part[N] extends (...args: infer Args) => Promise<infer T>
+    ? (...args: Args) => Asking<T>
+    : never
+}
