@@ -4,8 +4,9 @@
  *   Carries a mail over a kept or a fresh connection and says how it ended:
  *   settled (an outcome for each recipient, final for this attempt), again (this member failed
  *   before any content was sent: let another one try, the recipient sees no delay), or
- *   released (nothing happened, the lease goes back). The journal is written
- *   after RCPT was accepted and before DATA, for each recipient that was.
+ *   released (nothing happened, the lease goes back). The journal is written when a connection is
+ *   at hand, before MAIL, so that DATA may travel with it, and in one commit with the outcome of the mail
+ *   that had the connection before.
  */
 
 import type { Claimed } from '../lifecycle/facts.js'
@@ -120,11 +121,13 @@ export class Attempt {
       this.#upstream.giveBack(connection)
       return { kind: 'again', end: this.#end('mail', envelope, null, connection), stale: false }
     }
-    const verdict = await connection.transact(
-      { ...envelope, payload: toPayload(raw, seen, head) },
-      (refused) => this.#mayGo(refused),
-    )
-    return this.#judge(connection, verdict)
+    if (!(await this.#mayGo())) {
+      this.#upstream.giveBack(connection)
+      return { kind: 'released' }
+    }
+    const { mail, rcpt } = envelope
+    const payload = toPayload(raw, seen, head)
+    return this.#judge(connection, await connection.transact({ mail, rcpt, payload }))
   }
 
   /**
@@ -166,18 +169,16 @@ export class Attempt {
     )
   }
 
-  /** The last question before DATA: are these leases still ours, and is it written that we try? */
-  async #mayGo(refused: Refused): Promise<boolean> {
+  /** The last question: are these leases still ours, and is it written that we try? */
+  async #mayGo(): Promise<boolean> {
     const { journal, now, stopping, crash } = this.#around
     if (stopping()) return false
     const at = now()
-    const marks: Promise<boolean>[] = []
-    for (const [i, { recipientId, leaseGen, attempts }] of recipientsOf(this.#item).entries()) {
-      if (refused.has(i)) continue
-      const upstreamId = this.#upstream.row.id
-      marks.push(journal.mark({ recipientId, leaseGen, attempt: attempts + 1, upstreamId, at }))
-    }
-    // one that is no longer ours was named to the upstream already: then nobody goes
+    const upstreamId = this.#upstream.row.id
+    const marks = recipientsOf(this.#item).map(({ recipientId, leaseGen, attempts }) =>
+      journal.mark({ recipientId, leaseGen, attempt: attempts + 1, upstreamId, at }),
+    )
+    // they share a transaction: when one is no longer ours, nobody goes
     const mine = (await Promise.all(marks)).every((one) => one)
     if (mine) crash('relay.before-data')
     return mine && !stopping()
@@ -185,10 +186,6 @@ export class Attempt {
 
   #judge(connection: Connection, verdict: Verdict): AttemptResult {
     const upstream = this.#upstream
-    if (verdict.kind === 'withheld') {
-      upstream.giveBack(connection)
-      return { kind: 'released' }
-    }
     if (verdict.kind === 'lost') return this.#lost(connection, verdict)
     const { stage, reply, refused } = verdict
     if (stage === 'dot') this.#around.crash('relay.after-dot')

@@ -1,7 +1,7 @@
 /**
  * NAME      journal - what relay writes down, many at once
  * DESCRIPTION
- *   Marks (before DATA), outcomes and released leases of all connections go to
+ *   Marks (before MAIL), outcomes and released leases of all connections go to
  *   the store in rounds: while one round is being committed, the next one
  *   gathers. A lone mail waits for nobody, many share an fsync, and there is no timer.
  *   Within a round outcomes go before marks, so a connection never has two
@@ -100,8 +100,8 @@ export class Journal {
   }
 
   async #rounds(): Promise<void> {
-    // one turn of the loop, so that what comes in with the same chunk shares the first round
-    await null
+    // what comes in within the same turn of the loop shares the first round
+    await new Promise<void>((resolve) => setImmediate(resolve))
     while (this.#outcomes.length + this.#marks.length + this.#releases.length > 0) {
       const failed = await this.#write()
       if (failed === null) continue

@@ -54,26 +54,43 @@ for (const extensions of [['PIPELINING', 'DSN'], ['DSN']]) {
     t.match(of(3), { seen: 'postponed', reply: { code: 450 }, detail: { stage: 'rcpt' } })
     t.same(
       queue.marks.map(({ recipientId }) => recipientId),
-      [0, 2, 4].map((i) => mails[i]?.recipientId),
-      'one mark for each that was accepted, before DATA',
+      mails.map(({ recipientId }) => recipientId),
+      'one mark for each, before MAIL',
     )
     t.equal(flow.stats.attempts, 5)
   })
 }
 
-t.test('all refused: no DATA, and RSET before the next', async (t) => {
+for (const extensions of [['PIPELINING'], []]) {
+  t.test(`all refused: nothing is sent, and RSET before the next (${extensions})`, async (t) => {
+    const { server, queue } = await start(t, (stage, line) =>
+      stage === 'rcpt' && line.includes('no') ? '550 5.1.1 no' : undefined,
+    )
+    server.extensions = extensions
+    queue.hand(...group(['no1', 'no2', 'no3']))
+    await queue.settled(3)
+    t.ok(queue.outcomes.every(({ seen, detail }) => seen === 'rejected' && detail?.stage === 'rcpt'))
+    t.equal(server.lines.includes('DATA'), extensions.length > 0, 'it travels with RCPT')
+    queue.hand(mail())
+    await queue.settled(4)
+    t.same(rcptsOf(server), [1])
+    t.ok(server.lines.indexOf('RSET') > 0)
+    t.equal(server.connections, 1)
+  })
+}
+
+t.test('all refused, and DATA taken all the same: nothing is sent, on a connection that ends', async (t) => {
   const { server, queue } = await start(t, (stage, line) =>
     stage === 'rcpt' && line.includes('no') ? '550 5.1.1 no' : undefined,
   )
-  queue.hand(...group(['no1', 'no2', 'no3']))
-  await queue.settled(3)
-  t.ok(queue.outcomes.every(({ seen }) => seen === 'rejected'))
-  t.notOk(server.lines.includes('DATA'))
-  t.equal(queue.marks.length, 0)
+  server.wantsNoRecipient = true
+  queue.hand(...group(['no1', 'no2']))
+  await queue.settled(2)
+  t.ok(queue.outcomes.every(({ seen, detail }) => seen === 'rejected' && detail?.stage === 'rcpt'))
   queue.hand(mail())
-  await queue.settled(4)
+  await queue.settled(3)
   t.same(rcptsOf(server), [1])
-  t.ok(server.lines.indexOf('RSET') > 0)
+  t.equal(server.connections, 2)
 })
 
 t.test('the reply to DATA and to the dot is for all that were accepted', async (t) => {

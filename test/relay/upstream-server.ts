@@ -69,6 +69,8 @@ export class UpstreamServer {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   extensions: readonly string[]
+  /** Takes DATA also where no recipient was taken. */
+  wantsNoRecipient = false
 
   constructor(script: UpstreamScript = {}) {
     this.script = script
@@ -154,7 +156,7 @@ export class UpstreamServer {
       } else if (verb === 'RCPT') {
         if (answer('rcpt', line)) rcpt.push(line)
       } else if (verb === 'DATA') {
-        if (rcpt.length === 0) say('554 5.5.1 no valid recipients\r\n')
+        if (rcpt.length === 0 && !this.wantsNoRecipient) say('554 5.5.1 no valid recipients\r\n')
         else inData = answer('data', line)
       } else if (verb === 'RSET') answer('rset', line)
       else if (verb === 'QUIT') {

@@ -5,15 +5,15 @@
  *   tells how far a message has come, and that decides what a broken connection means:
  *   until `data` nothing was sent; in `body` the upstream can not
  *   have the whole; from `dot` on, when the last byte of CRLF.CRLF was handed to
- *   the socket, it may have. MAIL and RCPT travel together where PIPELINING is
- *   offered; DATA waits for all replies and for the journal (`mayGo`). Of several
- *   recipients some may be refused: the message goes to the others, and one reply
- *   after the dot speaks for all of these.
+ *   the socket, it may have. MAIL, RCPT and DATA travel together where PIPELINING is
+ *   offered. Of several recipients some may be refused: the message goes to the others,
+ *   and one reply after the dot speaks for all of these.
  *   Each command has its own deadline (RFC 5321, 4.5.3.2).
  * NOTES
- *   SMTPConnection.send() is not used, because four rules can not be kept with it:
- *   it pipelines DATA with MAIL, so the journal would have to precede RCPT; it reports
- *   the same error for a connection lost anywhere; it has one timeout for
+ *   An upstream that has refused all recipients and takes DATA all the same is hung up on
+ *   (RFC 2920, 3.1, would send it an empty message).
+ *   SMTPConnection.send() is not used, because three rules can not be kept with it: it
+ *   reports the same error for a connection lost anywhere; it has one timeout for
  *   all commands; and it asks for SMTPUTF8 by the envelope alone, not by the header.
  */
 import type { Reply } from '../../mail/reply.js'
@@ -50,17 +50,37 @@ export type Verdict =
   | { readonly kind: 'reply'; readonly stage: MailStage; readonly reply: Reply; readonly refused: Refused }
   /** The connection died; what that means depends on the stage. */
   | { readonly kind: 'lost'; readonly stage: MailStage; readonly error: string; readonly refused: Refused }
-  /** The journal said no: nothing was sent. */
-  | { readonly kind: 'withheld' }
 
 const BLOCK = 64 * 1024
 const LEFT = new Error('connection closed by us')
-const DATA = Buffer.from('DATA\r\n')
 
-interface Waiting {
-  resolve(reply: Reply): void
-  reject(error: Error): void
+interface Command {
+  readonly stage: 'mail' | 'rcpt' | 'data'
+  readonly line: string
 }
+
+const RSET: Command = { stage: 'mail', line: 'RSET' }
+const DATA: Command = { stage: 'data', line: 'DATA' }
+
+/** Replies that are waited for. */
+interface Exchange {
+  readonly replies: Reply[]
+  /** As many as there are commands. */
+  readonly wanted: number
+  /** Told of each reply but the last. */
+  next(replies: number): void
+  /** With fewer than wanted when the connection broke. */
+  done(replies: readonly Reply[]): void
+}
+
+/** Ends the envelope without a message. */
+interface No {
+  readonly stage: MailStage
+  readonly reply: Reply
+}
+
+/** The upstream waits for the message. */
+const isGo = ({ code }: Reply): boolean => code >= 300 && code < 400
 
 export class Connection {
   readonly offers: Offers
@@ -74,7 +94,7 @@ export class Connection {
   readonly #socket: Session['socket']
   readonly #timeouts: Timeouts
   readonly #tick: () => number
-  readonly #waiting: Waiting[] = []
+  #exchange: Exchange | null = null
   #closed: Error | null = null
   #deadline = Number.POSITIVE_INFINITY
   #open = false
@@ -130,19 +150,13 @@ export class Connection {
     this.#fail(new Error(reason))
   }
 
-  /** `mayGo` is asked before DATA, for all recipients but the refused ones. */
-  async transact(mail: Mail, mayGo: (refused: Refused) => Promise<boolean>): Promise<Verdict> {
+  async transact(mail: Mail): Promise<Verdict> {
     this.used++
     this.stage = 'mail'
     const refused = new Map<number, Reply>()
     try {
       const no = await this.#envelope(mail, refused)
-      if (no !== null) return { kind: 'reply', stage: this.stage, reply: no, refused }
-      this.#deadline = Number.POSITIVE_INFINITY
-      if (!(await mayGo(refused))) return { kind: 'withheld' }
-      this.stage = 'data'
-      const go = await this.#ask(DATA, this.#timeouts.data)
-      if (go.code < 300 || go.code >= 400) return { kind: 'reply', stage: 'data', reply: go, refused }
+      if (no !== null) return { kind: 'reply', stage: no.stage, reply: no.reply, refused }
       const reply = await this.#content(mail.payload)
       this.#open = false
       return { kind: 'reply', stage: 'dot', reply, refused }
@@ -154,50 +168,41 @@ export class Connection {
     }
   }
 
-  /** MAIL and RCPT; null when a recipient was accepted, else the reply that decides. `stage` tells where. */
-  async #envelope({ mail, rcpt }: Mail, refused: Map<number, Reply>): Promise<Reply | null> {
-    const timeouts = this.#timeouts
-    const reset = this.#open ? 'RSET\r\n' : ''
+  /** MAIL, RCPT and DATA; null when the upstream waits for the message. */
+  async #envelope({ mail, rcpt }: Mail, refused: Map<number, Reply>): Promise<No | null> {
+    const commands: Command[] = this.#open ? [RSET] : []
     this.#open = true
-    if (!this.offers.pipelining) {
-      if (reset !== '') await this.#ask(reset, timeouts.mail)
-      const first = await this.#ask(`${mail}\r\n`, timeouts.mail)
-      if (first.code >= 300) return first
-      return this.#recipients(rcpt.length, refused, (i) => this.#ask(`${rcpt[i]}\r\n`, timeouts.rcpt))
+    commands.push({ stage: 'mail', line: mail })
+    const first = commands.length
+    for (const line of rcpt) commands.push({ stage: 'rcpt', line })
+    commands.push(DATA)
+    const replies = this.offers.pipelining ? await this.#say(commands) : null
+    let no: No | null = null
+    for (const [i, command] of commands.entries()) {
+      const reply = replies === null ? (await this.#say([command]))[0] : replies[i]
+      if (command !== RSET) no = this.#heard(command.stage, reply, i - first, rcpt.length, refused)
+      if (no !== null) break
     }
-    const cleared = reset === '' ? null : this.#next()
-    const mailReply = this.#next()
-    const replies = rcpt.map(() => this.#next())
-    mailReply.catch(() => {})
-    for (const reply of replies) reply.catch(() => {})
-    this.#send(`${reset}${mail}\r\n${rcpt.join('\r\n')}\r\n`, timeouts.mail)
-    await cleared
-    const first = await mailReply
-    if (first.code >= 300) {
-      // the replies to RCPT are read all the same, unless the upstream has hung up
-      await Promise.allSettled(replies)
-      return first
-    }
-    return this.#recipients(rcpt.length, refused, (i) => replies[i] as Promise<Reply>)
+    const last = replies?.[commands.length - 1]
+    if (no !== null && no.stage !== 'data' && last !== undefined && isGo(last)) this.abort('no recipient')
+    return no
   }
 
-  async #recipients(
+  /** What a reply to one of these commands means: null is to go on. */
+  #heard(
+    stage: MailStage,
+    reply: Reply | undefined,
+    place: number,
     count: number,
     refused: Map<number, Reply>,
-    replyTo: (place: number) => Promise<Reply>,
-  ): Promise<Reply | null> {
-    this.stage = 'rcpt'
-    let last: Reply | null = null
-    for (let i = 0; i < count; i++) {
-      const reply = await replyTo(i)
-      // each recipient may take the upstream a while
-      if (count > 1) this.#deadline = this.#tick() + this.#timeouts.rcpt
-      if (reply.code < 300) continue
-      refused.set(i, reply)
-      last = reply
-      if (reply.code === 421) return reply
-    }
-    return refused.size === count ? last : null
+  ): No | null {
+    if (reply === undefined) throw this.#closed ?? LEFT
+    if (stage === 'data') return isGo(reply) ? null : { stage, reply }
+    if (reply.code < 300) return null
+    if (isGo(reply)) throw this.#fail(new Error(`${reply.code} to ${stage.toUpperCase()}`))
+    if (stage === 'mail') return { stage, reply }
+    refused.set(place, reply)
+    return refused.size === count || reply.code === 421 ? { stage, reply } : null
   }
 
   async #content({ head, body, end }: Payload): Promise<Reply> {
@@ -205,8 +210,7 @@ export class Connection {
     if (this.#closed !== null) throw this.#closed
     this.stage = 'body'
     // an upstream may refuse in the middle of the body; its reply then is the final one
-    const reply = this.#next()
-    reply.catch(() => {})
+    const replies = this.#expect(1, () => {})
     if (body.length > BLOCK) {
       const latest = this.#tick() + this.#timeouts.body
       if (head.length > 0) await this.#block(head, latest)
@@ -221,6 +225,8 @@ export class Connection {
       this.stage = 'dot'
       this.#send(Buffer.concat([head, body, end]), this.#timeouts.dot)
     }
+    const [reply] = await replies
+    if (reply === undefined) throw this.#closed ?? LEFT
     return reply
   }
 
@@ -232,51 +238,68 @@ export class Connection {
     })
   }
 
-  #ask(command: string | Uint8Array, timeout: number): Promise<Reply> {
-    const reply = this.#next()
-    this.#send(command, timeout)
-    return reply
+  /** In one write. */
+  #say(commands: readonly Command[]): Promise<readonly Reply[]> {
+    const replies = this.#expect(commands.length, (next) => this.#step(commands[next] as Command))
+    this.#step(commands[0] as Command)
+    let text = ''
+    for (const { line } of commands) text += `${line}\r\n`
+    if (this.#closed === null) this.#socket.write(text)
+    return replies
   }
 
-  #send(bytes: string | Uint8Array, timeout: number): void {
+  /** This command is the next to be answered. */
+  #step({ stage }: Command): void {
+    this.stage = stage
+    this.#deadline = this.#tick() + this.#timeouts[stage]
+  }
+
+  #send(bytes: Uint8Array, timeout: number): void {
     if (this.#closed !== null) return
     this.#deadline = this.#tick() + timeout
     this.#socket.write(bytes)
   }
 
-  #next(): Promise<Reply> {
-    const closed = this.#closed
-    if (closed !== null) return Promise.reject(closed)
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject })
+  #expect(wanted: number, next: (replies: number) => void): Promise<readonly Reply[]> {
+    if (this.#closed !== null) return Promise.resolve([])
+    return new Promise((done) => {
+      this.#exchange = { replies: [], wanted, next, done }
     })
   }
 
   #replied(reply: Reply): void {
-    const waiting = this.#waiting.shift()
-    if (waiting === undefined) {
+    const exchange = this.#exchange
+    if (exchange === null) {
       this.#fail(new Error(`unexpected reply ${reply.code}`))
     } else if (reply.code < 200 || reply.code > 599) {
-      this.#fail(new Error('not an SMTP reply'), waiting)
+      this.#fail(new Error('not an SMTP reply'))
     } else if (this.stage === 'body' && reply.code < 400) {
-      this.#fail(new Error(`${reply.code} before the message was sent`), waiting)
+      this.#fail(new Error(`${reply.code} before the message was sent`))
     } else {
-      waiting.resolve(reply)
+      const answered = exchange.replies.push(reply)
       // 421 means the upstream is leaving (RFC 5321, 3.8): this reply counts, and no other will come
       if (reply.code === 421) this.#fail(new Error(`421 ${reply.text}`))
+      else if (answered < exchange.wanted) exchange.next(answered)
+      else this.#complete()
     }
+  }
+
+  #complete(): void {
+    const exchange = this.#exchange
+    this.#exchange = null
+    exchange?.done(exchange.replies)
   }
 
   #closing(error: Error): void {
     if (this.#closed !== null) return
     this.#closed = error
-    for (const waiting of this.#waiting.splice(0)) waiting.reject(error)
+    this.#complete()
     this.#onClosed()
   }
 
-  #fail(error: Error, waiting?: Waiting): void {
-    waiting?.reject(error)
+  #fail(error: Error): Error {
     this.#closing(error)
     this.#socket.destroy()
+    return error
   }
 }
