@@ -28,6 +28,7 @@ import { JOBS_STEP } from '../schema/jobs.js'
 import { LOTS_STEP } from '../schema/lots.js'
 import { HOLDS_STEP, OPERATIONS } from '../schema/operations.js'
 import { RECIPIENTS_STEP, SHORT_STEP } from '../schema/short.js'
+import { SEARCH_PARTS_STEP } from '../search/parts.js'
 import { SEARCH_AGAIN_STEP, SEARCH_STEP } from '../search/step.js'
 import { STATISTICS_STEP } from '../statistics/step.js'
 import { CHANGES_STEP } from '../thread/changes.js'
@@ -318,4 +319,5 @@ export const STEPS: readonly Step[] = [
   SHORT_STEP,
   LAST_USED_FROM_STEP,
   RECIPIENTS_STEP,
+  SEARCH_PARTS_STEP,
 ]

@@ -7,6 +7,7 @@
  */
 import type { Range } from '../../sql/order/days.js'
 import type { Statements } from '../read/statements.js'
+import { partsBegin, partsIn } from './parts.js'
 
 export type Direction = 'older' | 'newer'
 
@@ -34,13 +35,15 @@ const SPANS = 128
 const QUICK_MS = 4
 const FASTER = 4
 
-/** Mails whose tokens are as the expression says. */
+/** Mails whose tokens are as the expression says, and those that are in no part of the index. */
 export const indexLead = (sql: Statements, expression: string): Lead => {
-  const find = (direction: Direction): string =>
-    `SELECT rowid AS ord FROM search WHERE search MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid ${way(direction)} LIMIT ? + 0`
+  const find = (direction: Direction, part: string): string =>
+    `SELECT rowid AS ord FROM ${part} WHERE ${part} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid ${way(direction)} LIMIT ? + 0`
+  const loose = (direction: Direction): string =>
+    `SELECT ord FROM emails WHERE ord >= ? AND ord < ? ORDER BY ord ${way(direction)} LIMIT ? + 0`
   let spans = SPANS
   /** The part of a range that is looked at in one go. */
-  const part = (direction: Direction, { from, to }: Range): Range => {
+  const bounded = (direction: Direction, { from, to }: Range): Range => {
     const isOlder = direction === 'older'
     const edge = sql(
       `SELECT first FROM search_spans WHERE first ${isOlder ? '< ?' : '> ?'} ORDER BY first ${way(direction)} LIMIT 1 OFFSET ? + 0`,
@@ -48,12 +51,25 @@ export const indexLead = (sql: Statements, expression: string): Lead => {
     if (edge === undefined) return { from, to }
     return isOlder ? { from: Math.max(from, edge), to } : { from, to: Math.min(to, edge) }
   }
+  const look = (direction: Direction, { from, to }: Range, limit: number): readonly number[] => {
+    const begin = partsBegin(sql)
+    const looks = partsIn(sql, { from, to }, direction).map((part) => ({
+      text: find(direction, part),
+      params: [expression, from, to],
+    }))
+    const rest = { text: loose(direction), params: [from, Math.min(to, begin)] }
+    if (from < begin) looks.splice(direction === 'older' ? looks.length : 0, 0, rest)
+    const ords: number[] = []
+    for (const { text, params } of looks)
+      if (ords.length < limit)
+        for (const { ord } of sql(text).all(...params, limit - ords.length)) ords.push(ord as number)
+    return ords
+  }
   return {
     take(direction, range, limit) {
       const began = performance.now()
-      const looked = part(direction, range)
-      const rows = sql(find(direction)).all(expression, looked.from, looked.to, limit)
-      const ords = rows.map(({ ord }) => ord as number)
+      const looked = bounded(direction, range)
+      const ords = sql.together(() => look(direction, looked, limit))
       if (performance.now() - began < QUICK_MS) spans *= FASTER
       if (ords.length === limit) return { ords, rest: beyond(direction, range, ords.at(-1) as number) }
       const rest =

@@ -2,21 +2,28 @@
  * NAME      unknown - terms that name what is not there
  * DESCRIPTION
  *   A key that was never made finds nothing, and negated everything: whoever mistyped it must be told. A thing that is
- *   gone is known as long as there is mail of it.
+ *   gone is known as long as there is mail of it in the index.
  */
 
 import type { Term } from '../../../mail/query/query.js'
 import { CATEGORIES } from '../../../mail/report/category.js'
 import type { SearchFilter } from '../../port/ledger.js'
+import { TOP } from '../../sql/order/ord.js'
 import type { Statements } from '../read/statements.js'
 import { keysCalled } from './keys.js'
+import { partsIn } from './parts.js'
 import { TOKENS } from './tokens.js'
 
 export const unknownIn = (sql: Statements, { accountId, query }: SearchFilter): readonly Term[] => {
   const hasMail = (token: string): boolean =>
-    sql('SELECT 1 FROM search WHERE search MATCH ? LIMIT 1').get(
-      `"${token}" AND "${TOKENS.account(accountId)}"`,
-    ) !== undefined
+    sql.together(() =>
+      partsIn(sql, { from: 0, to: TOP }, 'older').some(
+        (part) =>
+          sql(`SELECT 1 FROM ${part} WHERE ${part} MATCH ? LIMIT 1`).get(
+            `"${token}" AND "${TOKENS.account(accountId)}"`,
+          ) !== undefined,
+      ),
+    )
   const isKnown = ({ field, value }: Term): boolean => {
     switch (field) {
       case 'key':

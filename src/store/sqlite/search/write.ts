@@ -3,9 +3,12 @@
  * DESCRIPTION
  *   Mails and the place that the index comes to are one verb, and it compares the
  *   place before it moves it: two that index at once add each mail once. A mail
- *   that was erased since it was read is left out.
+ *   that was erased since it was read is left out. What is erased leaves the index
+ *   at once, what is old with its part.
  */
 import type { Db } from '../connect.js'
+import type { WriteContext } from '../write/context.js'
+import { createParts } from './parts.js'
 import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from './tokens.js'
 
 /** Mails of one span. */
@@ -28,10 +31,9 @@ interface Row extends Owner, Omit<Facts, 'addresses'> {
 const prepare = (db: Db) => ({
   place: db.prepare<[], number>('SELECT place FROM search_state').pluck(),
   move: db.prepare('UPDATE search_state SET place = ?'),
+  singly: db.prepare<[], number>('SELECT singly FROM search_state').pluck(),
   find: db.prepare<[number], Row>(OWNER),
   addresses: db.prepare<[number], string>('SELECT address_lc FROM recipients WHERE email_ord = ?').pluck(),
-  add: db.prepare('INSERT INTO search (rowid, tokens) VALUES (?, ?)'),
-  remove: db.prepare("INSERT INTO search (search, rowid, tokens) VALUES ('delete', ?, ?)"),
   lastSpan: db.prepare<[], { first: number; mails: number }>(
     'SELECT first, mails FROM search_spans ORDER BY first DESC LIMIT 1',
   ),
@@ -42,8 +44,13 @@ const prepare = (db: Db) => ({
   ),
 })
 
-export const createSearchWrites = (db: Db): SearchWrites => {
+const addTo = (part: string): string => `INSERT INTO ${part} (rowid, tokens) VALUES (?, ?)`
+const removeFrom = (part: string): string =>
+  `INSERT INTO ${part} (${part}, rowid, tokens) VALUES ('delete', ?, ?)`
+
+export const createSearchWrites = ({ db, sql: text }: Pick<WriteContext, 'db' | 'sql'>): SearchWrites => {
   const sql = prepare(db)
+  const parts = createParts(db)
   const note = (first: number, mails: number): void => {
     const last = sql.lastSpan.get()
     if (last === undefined || last.mails >= SPAN) sql.begin.run(first, mails)
@@ -52,15 +59,18 @@ export const createSearchWrites = (db: Db): SearchWrites => {
   return {
     addIndexed(from, to, mails) {
       if (sql.place.get() !== from) return false
+      let first: number | null = null
+      let part = ''
       let added = 0
       for (const [ord, tokens] of mails) {
         const row = sql.find.get(ord)
         if (row === undefined) continue
-        sql.add.run(ord, `${ownerTokens(row)} ${tokens}`)
+        if (first === null) part = parts.next(ord)
+        first ??= ord
+        text(addTo(part)).run(ord, `${ownerTokens(row)} ${tokens}`)
         added++
       }
-      const first = mails[0]?.[0]
-      if (first !== undefined && added > 0) note(first, added)
+      if (first !== null) note(first, added)
       sql.move.run(to)
       return true
     },
@@ -69,37 +79,55 @@ export const createSearchWrites = (db: Db): SearchWrites => {
 
 /** What happens to mails that may be in the index already; before it happens. */
 export interface Unindex {
-  /** All of it goes. */
+  /** All of it goes, at once. */
   remove(ord: number): void
+  /** It is old: it leaves the index with its part. */
+  age(ord: number): void
   /** It is there again, at the same place. */
   restore(ord: number): void
   /** It gets another pool. */
   move(ord: number, pool: number): void
-  /** Forgets spans that no mail is in any more. */
-  forget(): void
+  /** One step of forgetting what is below a place: parts, and spans; 0 when nothing is left to do. */
+  drop(below: number): number
 }
 
-export const createUnindex = (db: Db): Unindex => {
+export const createUnindex = ({ db, sql: text }: Pick<WriteContext, 'db' | 'sql'>): Unindex => {
   const sql = prepare(db)
-  const indexed = (ord: number): Row | undefined =>
-    ord <= (sql.place.get() ?? 0) ? sql.find.get(ord) : undefined
+  const parts = createParts(db)
+  const singly = sql.singly.get() ?? 0
+
+  /** What is indexed of a mail, and where. */
+  const indexed = (ord: number): { readonly row: Row; readonly part: string } | null => {
+    const part = ord <= (sql.place.get() ?? 0) ? parts.of(ord) : null
+    const row = part === null ? undefined : sql.find.get(ord)
+    return part === null || row === undefined ? null : { row, part }
+  }
   const tokensAt = (row: Row): string =>
     `${ownerTokens(row)} ${tokensOf({ ...row, addresses: sql.addresses.all(row.ord) })}`
+
+  const remove = (ord: number): void => {
+    const found = indexed(ord)
+    if (found !== null) text(removeFrom(found.part)).run(ord, tokensAt(found.row))
+  }
   return {
-    remove(ord) {
-      const row = indexed(ord)
-      if (row !== undefined) sql.remove.run(ord, tokensAt(row))
+    remove,
+    age(ord) {
+      if (ord <= singly) remove(ord)
     },
     restore(ord) {
-      const row = indexed(ord)
-      if (row !== undefined) sql.add.run(ord, tokensAt(row))
+      const found = indexed(ord)
+      if (found !== null) text(addTo(found.part)).run(ord, tokensAt(found.row))
     },
     move(ord, pool) {
-      const row = indexed(ord)
-      if (row === undefined || row.pool === pool) return
-      sql.remove.run(ord, TOKENS.pool(row.pool))
-      sql.add.run(ord, TOKENS.pool(pool))
+      const found = indexed(ord)
+      if (found === null || found.row.pool === pool) return
+      text(removeFrom(found.part)).run(ord, TOKENS.pool(found.row.pool))
+      text(addTo(found.part)).run(ord, TOKENS.pool(pool))
     },
-    forget: () => void sql.forget.run(),
+    drop(below) {
+      const dropped = parts.drop(below)
+      if (dropped > 0) sql.forget.run()
+      return dropped
+    },
   }
 }

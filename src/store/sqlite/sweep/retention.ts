@@ -16,7 +16,7 @@ import { DROP_REPORTS } from '../write/reports.js'
 
 /** Mails that are looked at in a step. */
 const STEP = 50
-/** Taking a mail out of the search index costs a quarter of a millisecond; a step that has taken so long ends, and others write in between. */
+/** A step that has taken so long ends, and others write in between. */
 const STEP_MS = 2
 
 interface Aged {
@@ -121,7 +121,7 @@ const createWalk = (begin: () => Stretch[], tick: () => number) => {
 
 export const createRetention = (
   context: WriteContext,
-  unindex: Unindex,
+  unindex: Pick<Unindex, 'age'>,
   { tick }: Pick<Clock, 'tick'> = systemClock,
 ) => {
   const sql = prepare(context)
@@ -151,7 +151,7 @@ export const createRetention = (
 
   const dropEmail = (row: Aged): void => {
     dropBody(row.body, row.id)
-    unindex.remove(row.at)
+    unindex.age(row.at)
     if (row.tagged === 1) sql.dropTags.run(row.at)
     sql.dropEvents.run(row.at)
     sql.dropReports.run(row.at)
@@ -170,10 +170,7 @@ export const createRetention = (
         page: (from: number, to: number) => sql.emails.all(from, to),
         before,
         drop: dropEmail,
-        done: () => {
-          sql.forgetDay.run(day.day, end, start, end)
-          unindex.forget()
-        },
+        done: () => void sql.forgetDay.run(day.day, end, start, end),
       }
     })
 

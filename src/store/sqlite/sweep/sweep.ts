@@ -58,7 +58,7 @@ export const createSweepStep = (
   context: WriteContext,
   settle: (outcome: Outcome) => Settled | null,
   tell: Pick<SuppressionEvents, 'removed'>,
-  unindex: Unindex,
+  unindex: Pick<Unindex, 'age' | 'drop'>,
   incidents: IncidentWrites,
 ) => {
   const sql = prepare(context)
@@ -102,6 +102,7 @@ export const createSweepStep = (
     const others =
       (keep.logMs === undefined ? 0 : raiseFloor(now, keep.logMs)) +
       (keep.reportsMs === undefined ? 0 : forgetReports(now - keep.reportsMs)) +
+      unindex.drop(ordAt(now - keep.emailsMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
       endOver(now) +

@@ -63,7 +63,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const { addSuppression } = lists
   const softBounce = createSoftBounces(context, addSuppression)
   const settle = createSettle(context, { addEvent, fold, dsns, counts, softBounce, now: systemClock.now })
-  const unindex = createUnindex(context.db)
+  const unindex = createUnindex(context)
   const orders = createOrders(context, holdRecipients, settle, unindex)
   const incidents = createIncidentWrites(context, { counts, tell: listings, addSuppression, addNotice })
   const tenants = createTenantWrites(context)
@@ -99,7 +99,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...createEndpointWrites(context, addNotice),
     ...createPostWrites(context),
     ...createStatisticsWrites(context),
-    ...createSearchWrites(context.db),
+    ...createSearchWrites(context),
     ...answered(jobWrites(context.order), context.sql.ask),
     ...createIdempotency(context),
     ...tenants,

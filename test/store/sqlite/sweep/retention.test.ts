@@ -14,7 +14,7 @@ import { createWriteContext } from '../../../../src/store/sqlite/write/context.j
 import { createVerbs } from '../../../../src/store/sqlite/write/verbs.js'
 import { HOUR, mailFor, T0, toOne } from '../../fixture.js'
 
-const noIndex = { remove: () => {}, restore: () => {}, move: () => {}, forget: () => {} }
+const noIndex = { age: () => {} }
 const MAILS = 7
 
 t.test('a step takes a short time, whatever a mail costs', async (t) => {

@@ -1,0 +1,132 @@
+/**
+ * The index in parts: a query goes over all of them, one by one they go when their mail is gone, what stays behind is
+ * still found, and the database is whole at every step.
+ */
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { newId } from '../../../../src/base/id.js'
+import { beginningOf } from '../../../../src/store/built-in.js'
+import { ordAt } from '../../../../src/store/sql/order/ord.js'
+import { integrityFaults } from '../../../../src/store/sqlite/backup.js'
+import { openReader, openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
+import { migrate } from '../../../../src/store/sqlite/migrate/migrate.js'
+import { STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
+import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
+import { SEARCH_PARTS_STEP } from '../../../../src/store/sqlite/search/parts.js'
+import { createSearchReads } from '../../../../src/store/sqlite/search/reads.js'
+import { createUnindex } from '../../../../src/store/sqlite/search/write.js'
+import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
+import { createWriteContext } from '../../../../src/store/sqlite/write/context.js'
+import { createVerbs } from '../../../../src/store/sqlite/write/verbs.js'
+import { searchFor } from '../../contract-search.js'
+import { HOUR, mailFor, page, T0, toOne } from '../../fixture.js'
+
+const DAY = 24 * HOUR
+const DAYS = 20
+
+const open = (t: Test) => {
+  const file = prepareFile(join(t.testdir(), 'data'))
+  const db = openWriter(file)
+  const read = openReader(file)
+  t.teardown(() => db.close())
+  t.teardown(() => read.close())
+  migrate(db, T0, 'x')
+  let now = T0
+  const context = createWriteContext(db, { now: () => now, tick: () => 0 })
+  const verbs = createVerbs(context)
+  const accountId = newId('acct', T0)
+  const beginning = beginningOf(accountId, T0)
+  const { workspace } = beginning
+  context.order.begin()
+  verbs.createAccount({ id: accountId, name: 'test', createdAt: T0 }, beginning)
+  const poolId = db.prepare('SELECT id FROM pools WHERE account_id = ?').pluck().get(accountId) as string
+  const at = { accountId, workspace, poolId }
+  const reads = createSearchReads(createStatements(read))
+  return {
+    ...{ db, read, context, verbs, reads },
+    parts: (): number[] => db.prepare('SELECT first FROM search_parts').pluck().all() as number[],
+    accept(day: number): void {
+      now = T0 + day * DAY
+      const recipients = [toOne('a@b.test', { suppressed: true })]
+      const mail = mailFor(at, { createdAt: now, subject: `Report of day${day} kept`, recipients })
+      verbs.accept(toWire({ mails: [mail], idempotency: null, now }))
+      context.order.keep()
+    },
+    index(): void {
+      const { from, to, mails } = reads.toIndex(100)
+      t.ok(verbs.addIndexed(from, to, mails))
+    },
+    /** The days of the mails that are found. */
+    async found(query: string, direction: 'older' | 'newer' = 'older'): Promise<readonly string[]> {
+      const anchor = direction === 'newer' ? '0' : null
+      const { rows } = await reads.searchEmails(searchFor(at, query), page({ limit: 100, direction, anchor }))
+      return rows.map(({ subject }) => subject.replace(/\D/g, ''))
+    },
+  }
+}
+
+t.test('parts', async (t) => {
+  const { db, read, verbs, parts, accept, index, found } = open(t)
+  for (let day = 0; day < DAYS; day++) {
+    accept(day)
+    index()
+  }
+  const made = parts()
+  t.ok(made.length > 4 && made.length < DAYS, `${made.length}`)
+  const all = Array.from({ length: DAYS }, (_, day) => String(DAYS - 1 - day))
+  t.same(await found('report'), all)
+  t.same(await found('report', 'newer'), all)
+  t.same(await found('day7'), ['7'])
+
+  const keep = { bodiesMs: 10 * DAY, emailsMs: 10 * DAY }
+  let steps = 0
+  for (let again = true; again; steps++) {
+    again = verbs.sweepStep(T0 + DAYS * DAY, keep).again
+    const check = openReader(db.name)
+    t.same(integrityFaults(check), [])
+    check.close()
+    t.same(await found('day15'), ['15'])
+  }
+  const left = parts()
+  t.ok(left.length < made.length && left.length > 1, `${left.length} in ${steps} steps`)
+  t.ok((left[1] as number) > ordAt(T0 + 10 * DAY), 'the oldest one has mail')
+  const tables = read.prepare("SELECT count(*) FROM sqlite_schema WHERE name GLOB 'search_[0-9]*'").pluck()
+  t.equal(tables.get(), left.length * 4, 'with its data, index and settings')
+  t.same(await found('report'), all.slice(0, 10))
+})
+
+t.test('what stays behind a part', async (t) => {
+  const { db, context, verbs, parts, accept, index, found } = open(t)
+  for (let day = 0; day < 9; day++) {
+    accept(day)
+    index()
+  }
+  const [first, second] = parts() as [number, number]
+  db.prepare('DELETE FROM emails WHERE ord > ? AND ord < ?').run(first, second)
+  const unindex = createUnindex(context)
+  while (unindex.drop(second) > 0) {}
+  t.equal(parts()[0], second)
+  t.same(await found('day0'), ['0'], 'it is found')
+  t.same(await found('day0', 'newer'), ['0'])
+  t.same(await found('nothing'), [])
+  unindex.remove(first)
+  unindex.move(first, 1)
+  t.same(verbs.sweepStep(T0, { bodiesMs: DAY, emailsMs: DAY }).again, false)
+})
+
+t.test('a database of the step before', async (t) => {
+  const file = prepareFile(join(t.testdir(), 'data'))
+  const db = openWriter(file)
+  t.teardown(() => db.close())
+  migrate(db, T0, 'x')
+  db.exec('DROP TABLE search_parts; ALTER TABLE search_state DROP COLUMN singly')
+  db.exec('CREATE VIRTUAL TABLE search USING fts5(tokens, content = "", columnsize = 0, detail = none)')
+  db.exec("INSERT INTO search (rowid, tokens) VALUES (7, 'saardvark')")
+  db.exec('UPDATE search_state SET place = 7')
+  db.transaction(() => SEARCH_PARTS_STEP(db))()
+  t.ok(STEPS.includes(SEARCH_PARTS_STEP))
+  t.equal(db.prepare(`SELECT rowid FROM search_0 WHERE search_0 MATCH '"saardvark"'`).pluck().get(), 7)
+  t.same(db.prepare('SELECT place, singly FROM search_state').get(), { place: 7, singly: 7 })
+  db.exec("INSERT INTO search_0 (search_0, rowid, tokens) VALUES ('delete', 7, 'saardvark')")
+  t.equal(db.prepare('SELECT count(*) FROM search_0 WHERE search_0 MATCH ?').pluck().get('"saardvark"'), 0)
+})
