@@ -32,7 +32,8 @@ export const createFailures = (
   limit: number,
   keyOf: (name: string) => string = clientOf,
 ): Failures => {
-  const counts = new LRUCache<string, Count>({ max: 100_000 })
+  // `max` would lay in the room for all of them at once
+  const counts = new LRUCache<string, Count>({ maxSize: 100_000, sizeCalculation: () => 1 })
   const windowNow = () => Math.floor(clock.now() / 60_000)
   const failedBy = (ip: string): number => {
     const count = counts.get(keyOf(ip))

@@ -9,20 +9,24 @@
  *   V8 doubles the nursery of a busy thread up to 32 MiB or more, and keeps it. What our
  *   threads leave behind dies young: with more than 4 MiB they gain no time. The main
  *   thread does; its limit can only be set when node starts, as bin/postern's first line does.
+ *   That flag would go before the limit of every thread; the main thread has read it by now.
  */
 import { basename } from 'node:path'
 import { getAsset, isSea } from 'node:sea'
+import { setFlagsFromString } from 'node:v8'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 const assetUrl = (name: string): URL =>
   new URL(`data:text/javascript;base64,${Buffer.from(getAsset(name)).toString('base64')}`)
 
-export const startThread = (file: URL, options: WorkerOptions): Worker =>
-  new Worker(isSea() ? assetUrl(basename(file.pathname)) : file, {
+export const startThread = (file: URL, options: WorkerOptions): Worker => {
+  setFlagsFromString('--max-semi-space-size=0')
+  return new Worker(isSea() ? assetUrl(basename(file.pathname)) : file, {
     ...options,
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 4, ...options.resourceLimits },
   })
+}
 
 /** Tells a thread to stop and ends it when it says that it has; rejects with `late` when it has not within that time. */
 export const stopThread = (

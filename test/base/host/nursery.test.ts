@@ -27,7 +27,8 @@ const PROGRAM = `
 /** Without the limit: 32 MiB or more. A page more than 8 is what a collection under way looks like. */
 t.test('a busy thread keeps a small nursery', async (t) => {
   // tap's import hooks run in a thread of their own, which starts when it likes
-  const words = ['-u', 'NODE_OPTIONS', process.execPath, '--input-type=module', '-e', PROGRAM]
+  const node = [process.execPath, '--max-semi-space-size=8'] // as bin/postern starts it
+  const words = ['-u', 'NODE_OPTIONS', ...node, '--input-type=module', '-e', PROGRAM]
   const { stdout, stderr } = spawnSync('env', words, { encoding: 'utf8' })
   const size = Number(stdout)
   t.ok(size > 0, stderr)
