@@ -1,50 +1,38 @@
 /**
  * The SQLite store and the model, side by side: random sequences of verbs over two handles each, with
- * crashes, steps of the clock and sweeps. After each step the answers are equal, and so is all that can be read.
+ * crashes, steps of the clock, sweeps and orders that are cut off between their steps. After each step the
+ * answers are equal, and so is all that can be read.
  * What is in SEEDS is run each time; POSTERN_RUNS adds so many others, and a failure prints its seed.
  * Times are years away from the wall clock, so what an engine stamps by it is known and left out.
  */
 import { deepStrictEqual } from 'node:assert'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { newId, newRecipientId } from '../../src/base/id.js'
-import type { Claimed } from '../../src/lifecycle/facts.js'
-import { OBSERVATIONS } from '../../src/mail/status.js'
+import { newId } from '../../src/base/id.js'
 import { beginningOf, freshPool } from '../../src/store/built-in.js'
 import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
+import type { QueueOrder } from '../../src/store/port/operations.js'
 import type { Store } from '../../src/store/port/store.js'
+import { openWriter } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
-import { addWorkspace, HOUR, mailFor, outcome, page, type TestAccount, toOne } from './fixture.js'
+import { createWriteContext } from '../../src/store/sqlite/write/context.js'
+import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
+import {
+  type Engine,
+  MOVES,
+  type Move,
+  orderOf,
+  type Verb,
+  verbOf,
+  type World,
+} from './differential-moves.js'
+import { addWorkspace, HOUR, page, type TestAccount } from './fixture.js'
 
 const START = Date.UTC(2031, 0, 1)
 const RUNS = Number(process.env.POSTERN_RUNS ?? 0)
 const SEEDS: readonly number[] = [1, 2, 3, 4, 5, 6]
-
-const MOVES = [
-  ...(['accept', 'accept', 'accept', 'claim', 'claim', 'claim', 'attempting', 'settle', 'settle'] as const),
-  ...(['release', 'reschedule', 'cancel', 'hold', 'operate', 'suppress', 'reroute', 'suspend'] as const),
-  ...(['resume', 'sweep', 'wait', 'step', 'start', 'crash', 'key', 'pages', 'log', 'recover'] as const),
-] as const
-
-interface Move {
-  readonly kind: (typeof MOVES)[number]
-  /** Which of the two handles. */
-  readonly by: 0 | 1
-  readonly a: number
-  readonly b: number
-  readonly c: number
-}
-
-interface World {
-  now: number
-  readonly accounts: readonly TestAccount[]
-  readonly pools: readonly string[]
-  readonly mails: string[]
-  readonly people: string[]
-  readonly leases: Claimed[]
-  readonly holds: string[]
-  keys: number
-}
+const KEEP = { bodiesMs: 1e13, emailsMs: 1e13, deadlines: false }
 
 /** What is stamped by the wall clock becomes one word; ids of events and marks are each engine's own. */
 const plain = (value: unknown): unknown => {
@@ -59,8 +47,6 @@ const plain = (value: unknown): unknown => {
       .map(([key, field]) => [key, plain(field)]),
   )
 }
-
-type Verb<Answer> = (store: Store) => Promise<Answer>
 
 class Pair {
   readonly #memory = createMemory()
@@ -77,193 +63,36 @@ class Pair {
   }
   /** Asks both; the answer of SQLite. */
   async ask<Answer>(verb: Verb<Answer>, by: 0 | 1 = 0): Promise<Answer> {
-    const answer = await verb(this.#sqlite[by] as Store)
-    deepStrictEqual(plain(await verb(this.#model[by] as Store)), plain(answer))
+    const answer = await verb(this.#sqlite[by] as Store, 'sqlite')
+    deepStrictEqual(plain(await verb(this.#model[by] as Store, 'model')), plain(answer))
     return answer
   }
-}
-
-const scopeOf = ({ accounts }: World, a: number) => {
-  const { accountId, workspace } = accounts[a % accounts.length] as TestAccount
-  return {
-    accountId,
-    workspaceId: a % 3 === 0 ? null : workspace.id,
-    poolId: null,
-    domain: null,
-    emailId: null,
+  /** Gives an order and dies after so many steps: a later sweep finishes it. */
+  async cutOff(order: QueueOrder, steps: number): Promise<void> {
+    const db = openWriter(join(this.dataDir, 'postern.db'))
+    const context = createWriteContext(db)
+    const verbs = createVerbs(context)
+    const commit = db.transaction(<Answer>(verb: () => Answer): Answer => {
+      context.holds.look()
+      context.order.begin()
+      const answer = verb()
+      context.order.keep()
+      return answer
+    })
+    const { n } = commit(() => verbs.beginOrder(order)) as { readonly n: number }
+    let cursor: ReturnType<typeof verbs.orderStep>['next'] = null
+    for (let i = 0; i < steps; i++) {
+      const step = commit(() => verbs.orderStep(n, cursor)) as ReturnType<typeof verbs.orderStep>
+      if (step.next === null) break
+      cursor = step.next
+    }
+    db.close()
+    await this.#model[0]?.operate(order)
+    // what two sweeps of one store have seen, nobody works on any more
+    for (let i = 0; i < 2; i++) await this.#sqlite[0]?.sweep(order.now, KEEP)
+    await this.#model[0]?.sweep(order.now, KEEP)
   }
 }
-
-const accept = (world: World, { a, b, c }: Move): Verb<unknown> => {
-  const at = world.accounts[a % world.accounts.length] as TestAccount
-  const recipients = Array.from({ length: 1 + (b % 3) }, (_, i) =>
-    toOne(`${'abcd'[(a + i) % 4]}@${c % 2 ? 'x' : 'y'}.test`, {
-      id: newRecipientId(),
-      suppressed: (b + i) % 9 === 0,
-    }),
-  )
-  const mail = mailFor(at, {
-    ...{ createdAt: world.now, recipients, poolId: world.pools[c % world.pools.length] as string },
-    ...{
-      mode: a % 5 === 0 ? 'test' : 'live',
-      source: b % 2 ? 'smtp' : 'api',
-      mailFrom: b % 2 ? 's@x.test' : null,
-    },
-    ...(c % 4 === 0 && { scheduledAt: world.now + (b % 5) * HOUR }),
-  })
-  world.mails.push(mail.id)
-  world.people.push(...recipients.map(({ id }) => id))
-  const { now } = world
-  return (store) => store.accept({ mails: [mail], idempotency: null, now })
-}
-
-const settle = (world: World, { a, b, c }: Move): Verb<unknown> => {
-  const lease = world.leases[a % Math.max(1, world.leases.length)]
-  const seen = OBSERVATIONS[b % OBSERVATIONS.length] as (typeof OBSERVATIONS)[number]
-  const recipientId = lease?.recipientId ?? world.people[a % Math.max(1, world.people.length)] ?? 'none'
-  const isOurs = lease !== undefined && ['accepted', 'postponed', 'rejected', 'expired'].includes(seen)
-  const one = outcome(recipientId, {
-    ...{ seen, at: world.now, source: isOurs ? 'smtp' : 'dsn', trusted: isOurs || c % 7 !== 0 },
-    ...(isOurs && { leaseGen: lease.leaseGen, attempt: lease.attempts + 1 }),
-    retryAt: seen === 'postponed' && c % 3 !== 0 ? world.now + (c % 6) * HOUR : null,
-    deadline: seen === 'dsn-delayed' ? world.now + 5 * HOUR : null,
-    dedupe: c % 2 ? `k${a % 5}` : null,
-    reply: { code: 450, enhanced: '4.2.1', text: `said ${c}` },
-  })
-  return (store) => store.settle([one])
-}
-
-const ACTIONS = ['release', 'retry', 'reroute', 'purge'] as const
-
-const verbOf = (world: World, move: Move): Verb<unknown> => {
-  const { now } = world
-  const { kind, a, b, c } = move
-  const mail = world.mails[a % Math.max(1, world.mails.length)] ?? 'em_none'
-  const lease = world.leases[a % Math.max(1, world.leases.length)]
-  const at = world.accounts[b % world.accounts.length] as TestAccount
-  const viewer = { accountId: at.accountId, workspaceId: null, mode: null }
-  const pool = world.pools[c % world.pools.length] as string
-  switch (kind) {
-    case 'accept':
-      return accept(world, move)
-    case 'settle':
-      return settle(world, move)
-    case 'attempting':
-      return async (store) =>
-        lease && store.attempting([{ ...lease, attempt: lease.attempts + 1, upstreamId: 'up_1', at: now }])
-    case 'release':
-      return async (store) => lease && store.release([lease], now + (b % 3) * HOUR)
-    case 'reschedule':
-      return (store) => store.reschedule(viewer, mail, now + (c % 5) * HOUR, now)
-    case 'cancel':
-      return (store) => store.cancel(viewer, mail, now)
-    case 'hold': {
-      const id = newId('hold')
-      const scope = {
-        ...scopeOf(world, a),
-        poolId: b % 2 ? pool : null,
-        domain: c % 3 === 0 ? 'x.test' : null,
-      }
-      world.holds.push(id)
-      return (store) => store.hold({ ...scope, id, reason: 'x', owner: 'operator', createdAt: now })
-    }
-    case 'operate': {
-      const action = ACTIONS[b % ACTIONS.length] as (typeof ACTIONS)[number]
-      const hold =
-        action === 'release' && c % 2 ? (world.holds[a % Math.max(1, world.holds.length)] ?? null) : null
-      const scope = scopeOf(world, a)
-      return (store) => store.operate({ action, scope, hold, to: pool, reason: 'y', now })
-    }
-    case 'suppress': {
-      const email = `${'abcd'[a % 4]}@x.test`
-      const row = { id: newId('sup'), accountId: at.accountId, workspaceId: at.workspace.id, email }
-      const more = {
-        origin: 'manual',
-        sourceId: null,
-        reason: null,
-        expiresAt: c % 2 ? now + HOUR : null,
-      } as const
-      return b % 4 === 0
-        ? (store) => store.removeSuppression(at.workspace.id, email)
-        : async (store) => (await store.addSuppression({ ...row, ...more, createdAt: now })).email
-    }
-    case 'reroute':
-      return (store) => {
-        const from = { poolId: at.poolId, routes: [] }
-        const moving = { accountId: at.accountId, from, to: { poolId: pool, routes: [] }, now }
-        return store.updateWorkspace(at.workspace.id, { poolId: pool }, moving)
-      }
-    case 'suspend':
-      return (store) => store.suspendWorkspace(at.workspace, 'unpaid', now)
-    case 'resume':
-      return (store) => store.resumeWorkspace(at.workspace.id, now)
-    case 'sweep':
-      return (store) => store.sweep(now, { bodiesMs: 24 * HOUR, emailsMs: 48 * HOUR })
-    case 'step':
-      return (store) => store.adjustTimes(now, ((a % 9) - 4) * HOUR || HOUR, 4 * HOUR)
-    case 'start':
-      return (store) => store.adjustTimes(now, 0, 4 * HOUR)
-    case 'key': {
-      const claim = {
-        workspaceId: at.workspace.id,
-        mode: 'live',
-        key: `k${a % 3}`,
-        fingerprint: `f${b % 2}`,
-      } as const
-      const token = `t${world.keys++}`
-      return (store) => store.claimKey({ ...claim, token, now, lockedUntil: now + HOUR })
-    }
-    case 'recover':
-      // another store that lives: nothing of it is freed
-      return (store) => store.recover('earlier', now)
-    case 'log':
-      return walkLog(viewer.accountId, 1 + (a % 4))
-    case 'pages':
-      return walk(viewer.accountId, 1 + (a % 4), b % 2 ? 'older' : 'newer')
-    default:
-      return async () => null
-  }
-}
-
-/** All mails, a page at a time. */
-const walk =
-  (accountId: string, limit: number, direction: 'older' | 'newer'): Verb<unknown> =>
-  async (store) => {
-    const filter = { accountId, workspaceId: null, mode: null, status: null, to: null, tag: null }
-    const pages: unknown[] = []
-    for (let anchor: string | null = null; ; ) {
-      const got = await store.emails(
-        { ...filter, createdAfter: null, createdBefore: null },
-        page({ limit, direction, anchor, countUpTo: 5 }),
-      )
-      pages.push([got.rows.map(({ id }) => id), got.hasOlder, got.hasNewer, got.total])
-      if (direction === 'older' ? !got.hasOlder : !got.hasNewer) return pages
-      anchor = direction === 'older' ? got.older : got.newer
-    }
-  }
-
-/** The log of the account, a page at a time; what one order tells of many it tells in an order of the engine's own. */
-const walkLog =
-  (accountId: string, limit: number): Verb<unknown> =>
-  async (store) => {
-    const none = { mode: null, types: null, emailId: null, recipient: null, change: null }
-    const filter = {
-      accountId,
-      workspaceId: null,
-      accountWide: true,
-      createdAfter: null,
-      createdBefore: null,
-    }
-    const pages: unknown[] = []
-    const seen: string[] = []
-    for (let anchor: string | null = null; ; ) {
-      const got = await store.log({ ...filter, ...none }, page({ limit, anchor, countUpTo: 5 }))
-      pages.push([got.rows.length, got.hasOlder, got.hasNewer, got.total])
-      seen.push(...got.rows.map(({ type, recipientId, change }) => `${type} ${recipientId} ${change}`))
-      if (!got.hasOlder) return [pages, seen.sort()]
-      anchor = got.older
-    }
-  }
 
 /** The port gives these in no order. */
 const inOrder = (rows: readonly { readonly poolId: string; readonly workspaceId: string }[]) =>
@@ -316,7 +145,8 @@ const begin = async (pair: Pair): Promise<World> => {
     second = await addWorkspace(store, first, 'shop', shop)
   })
   const accounts = [first, second]
-  return { now: START, accounts, pools, mails: [], people: [], leases: [], holds: [], keys: 0 }
+  const marks: Record<Engine, string | null> = { sqlite: null, model: null }
+  return { now: START, accounts, pools, mails: [], people: [], leases: [], holds: [], keys: [], marks }
 }
 
 const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {
@@ -333,7 +163,8 @@ const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {
     // when its leases run out a store knows, but not that another one has set the clock
     const until = now + (by === 0 ? HOUR : 99_999 * HOUR)
     world.leases.push(...(await pair.ask((store) => store.claim(pool, 1 + (a % 4), until, now), by)))
-  } else await pair.ask(verbOf(world, move), kind === 'step' ? 0 : by)
+  } else if (kind === 'cut_off') await pair.cutOff(orderOf(world, move), a % 3)
+  else await pair.ask(verbOf(world, move), kind === 'step' ? 0 : by)
   await pair.ask(dump(world))
 }
 
