@@ -4,6 +4,7 @@ import { newId } from '../../src/base/id.js'
 import type { Outcome } from '../../src/lifecycle/facts.js'
 import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../src/lifecycle/incident.js'
 import { observed } from '../../src/lifecycle/observed.js'
+import type { Mode } from '../../src/lifecycle/page.js'
 import type { Store } from '../../src/store/port/store.js'
 import type { AddedHardBounce, HardBounce } from '../../src/store/port/tenants/incident.js'
 import {
@@ -49,10 +50,11 @@ const mailed = async (
   addresses: readonly string[],
   seen: Outcome['seen'],
   when = T0,
+  mode: Mode = 'live',
 ): Promise<readonly string[]> => {
   const recipients = addresses.map((address) => toOne(address))
   const mails = recipients.map((recipient) =>
-    mailFor(one.at, { recipients: [recipient], createdAt: when, to: [recipient.address] }),
+    mailFor(one.at, { mode, recipients: [recipient], createdAt: when, to: [recipient.address] }),
   )
   await one.store.accept({ mails, idempotency: null, now: when })
   await one.store.settle(recipients.map(({ id }) => end(one, id, seen, when)))
@@ -113,6 +115,8 @@ const shareTests = async (t: Test, store: Store): Promise<void> => {
   await t.test('those that bounce at the same time are pending, with those before', async (t) => {
     const one = await scene(store)
     await mailed(one, names(30, 'y.test', 1_000), 'accepted')
+    // what is a test says nothing of the server
+    await mailed(one, names(90, 'y.test', 2_000), 'accepted', T0, 'test')
     const made = await suppressReported(one, names(30))
     t.equal(made[18]?.as, 'added')
     t.equal(made[19]?.as, 'pending')

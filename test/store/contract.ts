@@ -11,6 +11,7 @@ import { auditContract } from './contract-audit.js'
 import { backupContract } from './contract-backup.js'
 import { carryContract } from './contract-carry.js'
 import { domainsContract } from './contract-domains.js'
+import { edgesContract } from './contract-edges.js'
 import { hooksContract } from './contract-hooks.js'
 import { idempotencyContract } from './contract-idempotency.js'
 import { identityContract } from './contract-identity.js'
@@ -42,6 +43,7 @@ const FAMILIES = {
   queue: queueContract,
   idempotency: idempotencyContract,
   settle: settleContract,
+  edges: edgesContract,
   ledger: ledgerContract,
   order: orderContract,
   log: logContract,

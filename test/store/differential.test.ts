@@ -151,7 +151,7 @@ const begin = async (pair: Pair): Promise<World> => {
 
 const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {
   const { kind, by, a, c } = move
-  if (kind === 'wait') world.now += ((a % 40) + 1) * (HOUR / 4)
+  if (kind === 'wait') world.now += ((a % 40) + 1) * (c % 3 === 0 ? 2 * HOUR : HOUR / 4)
   if (kind === 'step') world.now += ((a % 9) - 4) * HOUR || HOUR
   if (kind === 'crash') {
     await pair.close()

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
 import { contract } from './contract.js'
+import { deadContract } from './contract-dead.js'
 import { livingContract } from './contract-living.js'
 
 t.test('memory', (t) =>
@@ -28,5 +29,18 @@ t.test('two on the same Maps', (t) =>
       await store.open()
     }
     return [one, other]
+  }),
+)
+
+t.test('one that died', (t) =>
+  deadContract(t, async (t) => {
+    const state = createMemory()
+    const again = async () => {
+      const store = openMemoryStore(state)
+      t.teardown(() => store.close())
+      await store.open()
+      return store
+    }
+    return { store: await again(), again }
   }),
 )

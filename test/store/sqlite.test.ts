@@ -4,6 +4,7 @@
 import t from 'tap'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { contract } from './contract.js'
+import { deadContract } from './contract-dead.js'
 import { livingContract } from './contract-living.js'
 import type { OpenStore } from './fixture.js'
 
@@ -32,3 +33,19 @@ for (const order of [[true, false] as const, [false, true] as const]) {
     }),
   )
 }
+
+t.test('one that died', (t) =>
+  deadContract(t, async (t) => {
+    const dataDir = t.testdir()
+    let store = openSqliteStore({ dataDir, daemon: true })
+    t.teardown(() => store.close())
+    await store.open()
+    const again = async () => {
+      await store.close()
+      store = openSqliteStore({ dataDir, daemon: true })
+      await store.open()
+      return store
+    }
+    return { store, again }
+  }),
+)

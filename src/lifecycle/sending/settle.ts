@@ -204,7 +204,7 @@ export const settle = (facts: SettleFacts, outcome: Outcome, now: number): Settl
     recipient,
     // an attempt's row is written by the clock that its next try was reckoned with
     writtenAt: standing === 'ours' ? outcome.at : now,
-    deadline: recipient === null && isNoted(outcome, before) ? outcome.deadline : null,
+    deadline: isNoted(outcome, before) ? outcome.deadline : null,
     event: eventOf(outcome, before, standing, next),
     applied: next !== null,
     from: before.status,

@@ -206,7 +206,7 @@ export interface State {
   readonly credentials: Table<CredentialRow>
   readonly pools: Table<PoolRow>
   readonly suppressions: Table<SuppressionRow>
-  readonly windows: Table<{ readonly used: number }>
+  readonly windows: Table<{ readonly used: number; readonly at: number }>
   readonly domains: Table<DomainRow>
   readonly holds: Table<HoldRow>
   readonly idempotency: Table<IdempotencyRow & { readonly workspaceId: string }>

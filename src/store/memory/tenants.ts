@@ -261,7 +261,7 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
       const key = `${bucket} ${window}`
       const before = windows.get(key)?.used ?? 0
       const { allowed, used } = countSends(before, n, limit)
-      if (n > 0 && allowed && !windows.change(key, { used })) windows.add(key, { used })
+      if (n > 0 && allowed) windows.put(key, { used, at: windows.get(key)?.at ?? state.clock.now() })
       return { allowed, used }
     },
   } satisfies Partial<TenantVerbs>

@@ -2,7 +2,7 @@
  * NAME      upkeep - what is old goes
  */
 import { ANSWER_KEPT_MS } from '../../lifecycle/idempotency.js'
-import { expiry, isAged, isOpen, isOverdue, logFloor } from '../../lifecycle/retention.js'
+import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../lifecycle/retention.js'
 import type { Keep, Upkeep } from '../port/upkeep.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import type { Plain } from './plain.js'
@@ -64,7 +64,8 @@ export const createUpkeep = (
     const keys = state.idempotency.drop(
       ({ completedAt, lockedUntil }) => (completedAt ?? lockedUntil) < now - ANSWER_KEPT_MS,
     )
-    return kept + lapsed.length + keys
+    const windows = state.windows.drop(({ at }) => at < now - WINDOW_KEPT_MS)
+    return kept + lapsed.length + keys + windows
   }
 
   return {

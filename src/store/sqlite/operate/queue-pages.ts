@@ -187,6 +187,7 @@ const createSources = (sql: Statements) => {
   const count = async (listing: Listing, most: number): Promise<number> => {
     let total = 0
     for (const part of listing.parts) {
+      if (total >= most) return total
       const { domain, emailId } = listing.place
       if (part === 'leased' || domain !== null || emailId !== null) {
         for await (const _ of through({ ...listing, parts: [part] }, null, false))
@@ -248,7 +249,9 @@ export const createQueuePages = (sql: Statements) => {
     const [first, last] = [rows[0], rows.at(-1)]
     const counted = async () =>
       // the first page that is the only one has been counted by being read
-      page.anchor === null && !descending && !more ? rows.length : await count(listing, page.countUpTo)
+      page.anchor === null && !descending && !more
+        ? Math.min(rows.length, page.countUpTo)
+        : await count(listing, page.countUpTo)
     const older = last ? markOf(last, 'after') : (page.anchor ?? END)
     const newer = first ? markOf(first, 'before') : (page.anchor ?? END)
     return {
