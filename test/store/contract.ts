@@ -71,6 +71,7 @@ const FAMILIES = {
 } satisfies Readonly<Record<string, Family>>
 
 export type FamilyName = keyof typeof FAMILIES
+export const FAMILY_NAMES = Object.keys(FAMILIES) as readonly FamilyName[]
 
 /** `without`: families that this engine does not have, and why. */
 export const contract = async (

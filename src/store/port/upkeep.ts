@@ -9,6 +9,11 @@ export class MissingBodyError extends Error {
   override readonly name = 'MissingBodyError'
 }
 
+/** The database was written by a newer Postern than this one. */
+export class NewerDatabaseError extends Error {
+  override readonly name = 'NewerDatabaseError'
+}
+
 /** For whoever can go on without: `store.body(id).catch(nullWhenMissing)`. */
 export const nullWhenMissing = (error: unknown): null => {
   if (error instanceof MissingBodyError) return null

@@ -9,17 +9,13 @@
 import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
 import { beginningOf } from '../../built-in.js'
+import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Table } from '../../sql/table.js'
 import type { Db } from '../connect.js'
 import { createGiver, type Giver } from '../order/giver.js'
 import { ACCOUNTS, POOLS, WORKSPACES } from '../schema/tables.js'
 import { giveOwnPools, OWN_POOLS_STEP } from './own-pools.js'
 import { runStep, STEPS } from './steps.js'
-
-/** The database was written by a newer Postern than this one. */
-export class NewerDatabaseError extends Error {
-  override readonly name = 'NewerDatabaseError'
-}
 
 const addDefaults = (db: Db, giver: Giver, now: number): void => {
   const accountId = newId('acct', now)

@@ -9,8 +9,9 @@
  */
 import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { NewerDatabaseError } from '../../port/upkeep.js'
 import { type Db, openWriter } from '../connect.js'
-import { migrate, NewerDatabaseError } from '../migrate/migrate.js'
+import { migrate } from '../migrate/migrate.js'
 import type { Call, Notice, Order, WriterSettings } from '../protocol.js'
 import { createTightness } from '../room/ballast.js'
 import { createWriteContext } from '../write/context.js'

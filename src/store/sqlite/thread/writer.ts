@@ -6,7 +6,7 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { startThread } from '../../../base/host/thread.js'
-import { NewerDatabaseError } from '../migrate/migrate.js'
+import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Notice, Order, WriterSettings } from '../protocol.js'
 
 export interface Writer {

@@ -1,0 +1,130 @@
+/**
+ * NAME      connection - one session with the database
+ * DESCRIPTION
+ *   Statements go one after another. Each has a deadline of its own, after which the socket is destroyed: a server
+ *   that does not answer, a cut cable and a paused machine look alike from here. A connection that failed is not mended;
+ *   its owner opens another.
+ * NOTES
+ *   int8 is read as a number: all that is stored has at most 53 bits.
+ */
+import { Socket } from 'node:net'
+import pg from 'pg'
+import type { Found, Query } from '../../sql/query.js'
+import { ConnectionLostError } from './failure.js'
+import { DatabaseRefusedError, type Server } from './servers.js'
+import { settingsFaults } from './settings.js'
+import { statementOf } from './statement.js'
+
+const CONNECT_MS = 5000
+const STATEMENT_MS = 10_000
+const INT8 = 20
+
+/** What a session of ours is started with. */
+const SESSION =
+  "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'; SET timezone = 'UTC'"
+
+export interface Connection {
+  query(query: Query): Promise<Found>
+  readonly isLost: boolean
+  close(): Promise<void>
+}
+
+const types = {
+  getTypeParser: ((oid: number, format?: 'text') =>
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+}
+
+const clientOf = (server: Server, name: string, socket: Socket): pg.Client =>
+  new pg.Client({
+    host: server.host,
+    port: server.port,
+    user: server.user,
+    password: server.password ?? '',
+    database: server.database,
+    ssl: server.tls === null ? false : server.tls,
+    application_name: name,
+    stream: () => socket,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_MS,
+    types,
+  })
+
+/** What only the operator can mend; another error as it is. */
+const refusalOf = (error: unknown, { host, port, user, database }: Server): unknown => {
+  const { code, message } = error as { readonly code?: string; readonly message: string }
+  const to = `${host}:${port}`
+  if (code === '28P01' || code === '28000')
+    return new DatabaseRefusedError(
+      `${to} refuses the user ${user}: look at the password in the URL, and at pg_hba.conf`,
+    )
+  if (code === '3D000')
+    return new DatabaseRefusedError(`${to} has no database ${database}: create it with ENCODING 'UTF8'`)
+  if (/does not support SSL/.test(message))
+    return new DatabaseRefusedError(`${to} speaks no TLS: set ssl = on there, with a certificate for ${host}`)
+  return code === undefined ? new ConnectionLostError(`${to} does not answer`, { cause: error }) : error
+}
+
+const connectTo = async (server: Server, name: string, deadline: number): Promise<Connection> => {
+  const socket = new Socket()
+  const client = clientOf(server, name, socket)
+  let lost: Error | null = null
+  const lose = (error: Error): void => {
+    lost ??= error
+    socket.destroy()
+  }
+  client.on('error', lose)
+  client.on('end', () => lose(new Error('the server closed the connection')))
+  await client.connect().catch((error: unknown) => {
+    socket.destroy()
+    throw refusalOf(error, server)
+  })
+
+  const send = async ({ text, values }: Query): Promise<Found> => {
+    if (lost !== null) throw new ConnectionLostError('the connection is gone', { cause: lost })
+    const timer = setTimeout(lose, deadline, new Error(`no answer for ${deadline / 1000} s`))
+    try {
+      const query = values.length === 0 ? { text } : { ...statementOf(text), values: [...values] }
+      const { rows, rowCount } = await client.query(query)
+      return { rows, changes: rowCount ?? 0 }
+    } catch (error) {
+      if (lost !== null) throw new ConnectionLostError('the connection was lost', { cause: error })
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    query: send,
+    get isLost() {
+      return lost !== null
+    },
+    async close() {
+      if (lost === null) await client.end().catch(() => {})
+      socket.destroy()
+    },
+  }
+}
+
+/** Of these servers the first that takes writes and keeps what it is told. */
+export const connect = async (
+  servers: readonly Server[],
+  name: string,
+  deadline = STATEMENT_MS,
+): Promise<Connection> => {
+  let failed: unknown
+  for (const server of servers) {
+    let connection: Connection | null = null
+    try {
+      connection = await connectTo(server, name, deadline)
+      await connection.query({ text: SESSION, values: [] })
+      const [fault] = await settingsFaults(connection)
+      if (fault === undefined) return connection
+      throw new DatabaseRefusedError(`${server.host}:${server.port}: ${fault}`)
+    } catch (error) {
+      failed = error
+      await connection?.close()
+    }
+  }
+  throw failed
+}

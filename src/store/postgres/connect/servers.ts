@@ -1,0 +1,89 @@
+/**
+ * NAME      servers - where the database is, by the URLs that its operator wrote
+ * DESCRIPTION
+ *   `postgres://user:password@host:port/database?sslrootcert=FILE`, one a line: the first that takes writes is used.
+ *   Beyond this machine only TLS that proves who the server is (`sslmode=verify-full`) will do, and it need not be
+ *   said; a weaker mode is refused, since the password and every mail go over that line. No message has a password.
+ */
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+
+export interface Server {
+  readonly host: string
+  readonly port: number
+  readonly user: string
+  readonly password: string | undefined
+  readonly database: string
+  /** Null: none, on this machine. */
+  readonly tls: { readonly servername: string; readonly ca?: string } | null
+}
+
+/** What the operator has to mend before anything can begin. */
+export class DatabaseRefusedError extends Error {
+  override readonly name = 'DatabaseRefusedError'
+}
+
+const PARAMETERS: ReadonlySet<string> = new Set(['sslmode', 'sslrootcert'])
+const MODES: ReadonlySet<string> = new Set(['disable', 'verify-full'])
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+
+const parsed = (line: string, number: number): URL => {
+  const url = URL.canParse(line) ? new URL(line) : null
+  if (url === null || !/^postgres(?:ql)?:$/.test(url.protocol) || url.hostname === '')
+    throw new DatabaseRefusedError(
+      `URL ${number} of the database is none: write postgres://user:password@host:port/database`,
+    )
+  return url
+}
+
+const certificate = (file: string | null): { ca?: string } => {
+  if (file === null) return {}
+  try {
+    return { ca: readFileSync(file, 'utf8') }
+  } catch (error) {
+    throw new DatabaseRefusedError(`sslrootcert ${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+const tlsOf = (host: string, parameters: URLSearchParams): Server['tls'] => {
+  const mode = parameters.get('sslmode') ?? (isLoopback(host) ? 'disable' : 'verify-full')
+  if (!MODES.has(mode) || (mode === 'disable' && !isLoopback(host)))
+    throw new DatabaseRefusedError(
+      `sslmode ${mode} does not prove which server ${host} is: use sslmode=verify-full, with sslrootcert=FILE for a CA of your own`,
+    )
+  if (mode === 'disable') return null
+  return { servername: isIP(host) === 0 ? host : '', ...certificate(parameters.get('sslrootcert')) }
+}
+
+const serverOf = (line: string, number: number): Server => {
+  const url = parsed(line, number)
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  for (const name of url.searchParams.keys())
+    if (!PARAMETERS.has(name))
+      throw new DatabaseRefusedError(
+        `${name} of URL ${number} of the database is unknown: there are ${[...PARAMETERS].join(' and ')}`,
+      )
+  const database = decodeURIComponent(url.pathname.slice(1))
+  if (database === '' || url.username === '')
+    throw new DatabaseRefusedError(`URL ${number} of the database must name a user and a database`)
+  return {
+    host,
+    port: url.port === '' ? 5432 : Number(url.port),
+    user: decodeURIComponent(url.username),
+    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    database,
+    tls: tlsOf(host, url.searchParams),
+  }
+}
+
+/** In the order in which they are to be tried. */
+export const serversOf = (text: string): readonly Server[] => {
+  const lines = text.split('\n').map((line) => line.trim())
+  const servers = lines
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line, i) => serverOf(line, i + 1))
+  if (servers.length === 0) throw new DatabaseRefusedError('no URL of a database is given')
+  return servers
+}

@@ -1,0 +1,33 @@
+/**
+ * NAME      settings - whether the database keeps what it acknowledges
+ * DESCRIPTION
+ *   Asked on every new connection. With any of these a mail that was acknowledged could be lost, or not be stored
+ *   as it came.
+ */
+import type { Connection } from './connection.js'
+
+const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
+  current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding,
+  current_setting('server_version_num') AS version, CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END AS standby`
+
+const OLDEST = 140_000
+
+/** Each with its remedy. */
+export const settingsFaults = async (connection: Pick<Connection, 'query'>): Promise<readonly string[]> => {
+  const found = (await connection.query({ text: ASK, values: [] })).rows[0] ?? {}
+  const faults: readonly (readonly [boolean, string])[] = [
+    [Number(found.version) < OLDEST, 'PostgreSQL is older than 14: upgrade it'],
+    [found.standby === 1, 'the server is a standby and takes no writes: name the primary, too'],
+    [found.encoding !== 'UTF8', `the database is in ${found.encoding}: create it with ENCODING 'UTF8'`],
+    [found.fsync !== 'on', 'fsync is off, so a power cut loses mail: set fsync = on'],
+    [
+      found.full_page_writes !== 'on',
+      'full_page_writes is off, so a power cut can tear pages: set full_page_writes = on',
+    ],
+    [
+      ['off', 'local'].includes(String(found.synchronous_commit)),
+      `synchronous_commit is ${found.synchronous_commit}, so what is acknowledged can be lost: set it to on`,
+    ],
+  ]
+  return faults.filter(([isFault]) => isFault).map(([, text]) => text)
+}

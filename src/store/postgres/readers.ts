@@ -1,0 +1,55 @@
+/**
+ * NAME      readers - connections for verbs that only read
+ * DESCRIPTION
+ *   A verb has one for itself, so that what it reads together is of one snapshot; others wait in order of arrival.
+ */
+import type { Asking } from '../sql/query.js'
+import type { Connection } from './connect/connection.js'
+import { answer, persistently } from './run.js'
+
+export interface Readers {
+  read<T>(verb: () => Asking<T>): Promise<T>
+  close(): Promise<void>
+}
+
+const MOST = 2
+
+export const createReaders = (open: () => Promise<Connection>): Readers => {
+  const idle: Connection[] = []
+  const waiting: (() => void)[] = []
+  let busy = 0
+
+  const turn = async (): Promise<void> => {
+    if (busy < MOST) busy += 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+  const next = (): void => {
+    const one = waiting.shift()
+    if (one === undefined) busy -= 1
+    else one()
+  }
+
+  const once = async <T>(verb: () => Asking<T>): Promise<T> => {
+    const connection = idle.pop() ?? (await open())
+    try {
+      return await answer(connection, verb())
+    } finally {
+      if (connection.isLost) await connection.close()
+      else idle.push(connection)
+    }
+  }
+
+  return {
+    async read(verb) {
+      await turn()
+      try {
+        return await persistently(() => once(verb))
+      } finally {
+        next()
+      }
+    },
+    async close() {
+      await Promise.all(idle.splice(0).map((connection) => connection.close()))
+    },
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * NAME      cluster - the tables by which several daemons are one
+ * DESCRIPTION
+ *   `writers` has a row for each that can be (64: their number is 6 bits of every place). Its row is a writer's fence
+ *   (epoch), its position in the log (frontier) and its sign of life (heartbeat). `order_state` is the last place of
+ *   what is not mail, and the row that verbs which are not about mail lock, so that they follow one another.
+ */
+import { tables } from './words.js'
+
+export const WRITERS = 64
+
+export const CLUSTER = tables(`
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+
+CREATE TABLE writers (
+  n smallint PRIMARY KEY,
+  epoch int NOT NULL,
+  owner TEXT, -- id of a daemon; NULL: free
+  boot INTEGER, -- by which its leases are known, from when it joined until it goes
+  frontier INTEGER NOT NULL,
+  heartbeat INTEGER NOT NULL
+) WITH (fillfactor = 10);
+INSERT INTO writers (n, epoch, frontier, heartbeat) SELECT n, 0, 0, 0 FROM generate_series(0, ${WRITERS - 1}) AS n;
+
+CREATE TABLE order_state (last INTEGER NOT NULL, carried INTEGER NOT NULL);
+INSERT INTO order_state VALUES (0, 0);
+`)

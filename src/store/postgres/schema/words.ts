@@ -1,0 +1,15 @@
+/**
+ * NAME      words - the column types of this database, in short
+ * DESCRIPTION
+ *   TEXT compares octet by octet, whatever the locale of the database: lists and marks rely on it. Times, places and
+ *   counts are INTEGER, truth is TRUTH (0 or 1), so that shared statements read them as they do elsewhere.
+ */
+const WORDS: Readonly<Record<string, string>> = {
+  TEXT: 'text COLLATE "C"',
+  INTEGER: 'bigint',
+  TRUTH: 'smallint',
+  BLOB: 'bytea',
+}
+
+export const tables = (text: string): string =>
+  text.replace(/\b(?:TEXT|INTEGER|TRUTH|BLOB)\b/g, (word) => WORDS[word] ?? word)

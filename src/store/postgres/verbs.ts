@@ -1,0 +1,30 @@
+/**
+ * NAME      verbs - what this engine can do
+ * DESCRIPTION
+ *   Shared verbs as they are in store/sql/, and its own. Each is work that yields statements (sql/query.ts).
+ */
+import type { Store } from '../port/store.js'
+import { type NamesOf, VERBS } from '../port/verbs.js'
+import type { Places } from '../sql/insert.js'
+import { jobReads, jobWrites } from '../sql/jobs.js'
+import type { Asked, Asking } from '../sql/query.js'
+
+export const READS = { ...jobReads } satisfies Partial<Asked<Pick<Store, NamesOf<'read'>>>>
+
+export const writesOf = (places: Places) =>
+  ({ ...jobWrites(places) }) satisfies Partial<Asked<Pick<Store, NamesOf<'write' | 'steps'>>>>
+
+export type AnyVerb = (...args: readonly unknown[]) => Asking<unknown>
+
+/** Those of the port that are not here yet say so. */
+export const missing = (known: object): Partial<Store> =>
+  Object.fromEntries(
+    Object.keys(VERBS)
+      .filter((name) => !(name in known))
+      .map((name) => [
+        name,
+        async () => {
+          throw new Error(`${name} is not done by PostgreSQL yet`)
+        },
+      ]),
+  )

@@ -1,0 +1,158 @@
+/**
+ * NAME      writer - the only way into the database
+ * DESCRIPTION
+ *   A writer is a row of `writers`, held from joining to leaving. All that it writes goes one transaction after
+ *   another, and each first locks that row at its epoch: whoever ends the epoch waits for the transaction that runs, and
+ *   none follows it. At its end the last place that it gave is written there as its frontier, so in any snapshot
+ *   all its rows up to the frontier are seen, and none will follow below it.
+ *   When a connection is lost nobody knows whether its transaction is in. The writer ends its own epoch, which waits
+ *   for that transaction, and looks at the frontier: it has moved, or it is repeated under the new epoch.
+ *   Verbs that are not about mail under way lock `order_state` too, across all writers: they follow one another, so
+ *   what one of them looks at stays while it runs, and their places rise as they are committed.
+ */
+import { systemClock } from '../../../base/clock.js'
+import { OutageError } from '../../../base/fault.js'
+import type { Places } from '../../sql/insert.js'
+import { type Asking, BEGIN_SNAPSHOT, END_SNAPSHOT, first, type Query, run } from '../../sql/query.js'
+import type { Connection } from '../connect/connection.js'
+import { failureOf, TakenOverError } from '../connect/failure.js'
+import { answer, persistently } from '../run.js'
+import { WRITERS } from '../schema/cluster.js'
+import { placeAfter } from './places.js'
+
+export interface Writer {
+  readonly n: number
+  /** By which its leases are known. */
+  readonly boot: number
+  /** What its verbs store gets these places. */
+  readonly places: Places
+  /** One transaction. It may be run again, and then nothing of it had happened. */
+  write<T>(verb: () => Asking<T>): Promise<T>
+  /** Gives the row back. */
+  leave(): Promise<void>
+}
+
+interface Joined {
+  readonly n: number
+  readonly epoch: number
+  readonly boot: number
+  readonly frontier: number
+}
+
+const query = (text: string): Query => ({ text, values: [] })
+
+/** A free row, and places above all that anybody has given. */
+function* join(owner: string): Asking<Joined> {
+  const found = yield* first(
+    `UPDATE writers SET epoch = epoch + 1, owner = ?, boot = (epoch + 1)::bigint * ${WRITERS} + n, heartbeat = heartbeat + 1,
+       frontier = (SELECT max(frontier) FROM writers)
+     WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1 FOR UPDATE SKIP LOCKED)
+     RETURNING n, epoch, boot, frontier`,
+    owner,
+  )
+  if (found === null)
+    throw new OutageError(
+      `all ${WRITERS} places for writers are taken; a daemon that was killed frees its own in 30 s`,
+    )
+  return found as unknown as Joined
+}
+
+/** By the boot: nobody knows whether an earlier one that was cut off is in. */
+function* endEpoch({ n, boot }: Joined): Asking<Joined> {
+  const found = yield* first(
+    'UPDATE writers SET epoch = epoch + 1 WHERE n = ? AND boot = ? RETURNING n, epoch, boot, frontier',
+    n,
+    boot,
+  )
+  if (found === null) throw new TakenOverError('another daemon has ended the epoch of this one')
+  return found as unknown as Joined
+}
+
+/** A transaction of the writer, whose verb may ask for snapshots: it has one lock, which is as good. */
+function* fenced<T>({ n, epoch }: Joined, inner: (last: number) => Asking<T>, last: () => number): Asking<T> {
+  const mine = yield* run('UPDATE writers SET heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ?', n, epoch)
+  if (mine === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
+  const order = yield* first('SELECT last FROM order_state FOR UPDATE')
+  const result = yield* inner(Number(order?.last ?? 0))
+  yield* run(
+    `WITH moved AS (UPDATE order_state SET last = CAST(? AS BIGINT))
+     UPDATE writers SET frontier = ? WHERE n = ?`,
+    last(),
+    last(),
+    n,
+  )
+  return result
+}
+
+const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => ({
+  query: async (asked) =>
+    asked === BEGIN_SNAPSHOT || asked === END_SNAPSHOT ? { rows: [], changes: 0 } : connection.query(asked),
+})
+
+export const joinAsWriter = async (
+  owner: string,
+  open: () => Promise<Connection>,
+  now: () => number = systemClock.now,
+): Promise<Writer> => {
+  let connection = await open()
+  let joined = await answer(connection, join(owner))
+  let last = joined.frontier
+  let before: Promise<unknown> = Promise.resolve()
+
+  const next = (): number => {
+    last = placeAfter(last, now(), joined.n)
+    return last
+  }
+
+  /** A connection, on which nothing of an earlier one can still happen. */
+  const ready = async (): Promise<Connection> => {
+    if (!connection.isLost) return connection
+    await connection.close()
+    connection = await open()
+    joined = await answer(connection, endEpoch(joined))
+    return connection
+  }
+
+  const transaction = async <T>(verb: () => Asking<T>): Promise<T> => {
+    const at = await ready()
+    let kept: { readonly result: T; readonly frontier: number } | null = null
+    try {
+      await at.query(query('BEGIN'))
+      const inner = (order: number) => {
+        last = Math.max(last, order)
+        return verb()
+      }
+      const result = await answer(withoutSnapshots(at), fenced(joined, inner, next))
+      kept = { result, frontier: last }
+      await at.query(query('COMMIT'))
+      return result
+    } catch (error) {
+      if (!at.isLost) await at.query(query('ROLLBACK')).catch(() => {})
+      if (kept === null || failureOf(error) !== 'away') throw error
+      await persistently(ready)
+      if (joined.frontier >= kept.frontier) return kept.result
+      throw error
+    }
+  }
+
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const done = before.then(work)
+    before = done.catch(() => {})
+    return done
+  }
+
+  return {
+    n: joined.n,
+    boot: joined.boot,
+    places: { next },
+    write: (verb) => inTurn(() => persistently(() => transaction(verb))),
+    leave: () =>
+      inTurn(async () => {
+        if (!connection.isLost) {
+          const free = 'UPDATE writers SET owner = NULL, boot = NULL WHERE n = ? AND boot = ?'
+          await answer(connection, run(free, joined.n, joined.boot)).catch(() => {})
+        }
+        await connection.close()
+      }),
+  }
+}

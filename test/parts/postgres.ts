@@ -1,0 +1,139 @@
+/**
+ * A private PostgreSQL: own folder, own loopback port, run by an unprivileged user with fsync on. One for each test
+ * process, started when it is first asked for, gone with the process; a database for each test.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eventually } from './eventually.js'
+import { freePort } from './postfix.js'
+
+const VERSIONS = '/usr/lib/postgresql'
+const newest = existsSync(VERSIONS)
+  ? readdirSync(VERSIONS).sort((a, b) => Number(b) - Number(a))[0]
+  : undefined
+const bin = (name: string): string => join(VERSIONS, newest ?? '', 'bin', name)
+
+/** Why the tests with a real PostgreSQL cannot run here, or false. On a machine for checks that is a failure. */
+export const noPostgres = (): string | false => {
+  if (newest !== undefined && existsSync(bin('initdb'))) return false
+  const reason = 'PostgreSQL is not installed (apt-get install postgresql)'
+  if (process.env.CI === 'true') throw new Error(reason)
+  return reason
+}
+
+const idOf = (flag: '-u' | '-g'): number =>
+  Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
+/** The server refuses to run as root. */
+const user = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : null
+
+const must = (name: string, args: readonly string[], dir: string): void => {
+  const done = spawnSync(bin(name), args, { encoding: 'utf8', cwd: dir, ...user })
+  if (done.status !== 0) throw new Error(`${name}: ${done.stderr}`)
+}
+
+const SETTINGS = `
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+shared_buffers = 32MB
+max_connections = 100
+`
+
+export class Postgres {
+  readonly dir = mkdtempSync(join(tmpdir(), 'postern-postgres-'))
+  port = 0
+  #server: ChildProcess | null = null
+
+  constructor() {
+    if (user !== null) chownSync(this.dir, user.uid, user.gid)
+    must('initdb', ['-D', this.#data, '-A', 'trust', '-U', 'postern', '-E', 'UTF8', '--no-sync'], this.dir)
+    appendFileSync(join(this.#data, 'postgresql.conf'), SETTINGS)
+    process.once('exit', () => {
+      this.#server?.kill('SIGQUIT')
+      rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 })
+    })
+  }
+
+  get #data(): string {
+    return join(this.dir, 'data')
+  }
+
+  /** Settings hold until the next start. */
+  async start(settings: Readonly<Record<string, string>> = {}): Promise<this> {
+    if (this.port === 0) this.port = await freePort()
+    const own = { port: String(this.port), logging_collector: 'off', ...settings }
+    const args = Object.entries(own).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    // it ends with this process, however that ends
+    const as = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups']
+    const log = join(this.dir, 'log')
+    const command = [...as, '--pdeathsig=QUIT', bin('postgres'), '-D', this.#data, ...args]
+    const server = spawn('setpriv', command, { cwd: this.dir, stdio: ['ignore', 'ignore', 'pipe'] })
+    server.stderr?.on('data', (chunk) => appendFileSync(log, chunk))
+    server.unref()
+    ;(server.stderr as unknown as { unref(): void }).unref()
+    this.#server = server
+    await eventually('PostgreSQL comes up', () => this.isReady(), {
+      every: 50,
+      seen: () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').slice(-20) : 'no log'),
+    })
+    return this
+  }
+
+  isReady(): boolean {
+    return spawnSync(bin('pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(this.port)]).status === 0
+  }
+
+  /** `fast` breaks off what runs and ends cleanly; `immediate` is a crash. */
+  async stop(how: 'fast' | 'immediate'): Promise<void> {
+    const server = this.#server
+    if (server === null) return
+    this.#server = null
+    server.ref()
+    server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT')
+    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+  }
+
+  /** Runs SQL outside of any store; what it answers, a line a row. */
+  sql(database: string, text: string): string {
+    const to = ['-h', '127.0.0.1', '-p', String(this.port), '-U', 'postern', '-d', database]
+    const done = spawnSync(
+      bin('psql'),
+      [...to, '-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1', '-c', text],
+      {
+        encoding: 'utf8',
+      },
+    )
+    if (done.status !== 0) throw new Error(done.stderr)
+    return done.stdout.trim()
+  }
+
+  url(database: string): string {
+    return `postgres://postern@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** The URL of a fresh database. */
+  database(): string {
+    const name = `t_${randomUUID().replaceAll('-', '').slice(0, 12)}`
+    this.sql('postgres', `CREATE DATABASE ${name} TEMPLATE template0`)
+    return this.url(name)
+  }
+}
+
+let shared: Promise<Postgres> | null = null
+
+/** That of this process. */
+export const postgres = (): Promise<Postgres> => {
+  shared ??= new Postgres().start()
+  return shared
+}

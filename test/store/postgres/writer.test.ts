@@ -1,0 +1,156 @@
+/** Writers on one database: places, fences, lost connections. */
+import t, { type Test } from 'tap'
+import { type Connection, connect } from '../../../src/store/postgres/connect/connection.js'
+import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { answer } from '../../../src/store/postgres/run.js'
+import { migrate } from '../../../src/store/postgres/schema/migrate.js'
+import { placeAfter, writerOf } from '../../../src/store/postgres/write/places.js'
+import { joinAsWriter, type Writer } from '../../../src/store/postgres/write/writer.js'
+import { ordAt } from '../../../src/store/sql/order/ord.js'
+import { type Asking, all, run } from '../../../src/store/sql/query.js'
+import { noPostgres, postgres } from '../../parts/postgres.js'
+
+const T0 = Date.UTC(2026, 10, 20)
+
+t.test('places rise, whatever the clock says, and are of their writer', async (t) => {
+  let last = ordAt(T0) + 17
+  for (const now of [T0, T0 - 5000, T0, T0 + 1, ...Array<number>(200).fill(T0 + 1), T0 - 1]) {
+    const next = placeAfter(last, now, 5)
+    t.ok(next > last && Number.isSafeInteger(next))
+    t.equal(writerOf(next), 5)
+    last = next
+  }
+  t.ok(last < ordAt(T0 + 10), 'a millisecond holds 64')
+})
+
+interface At {
+  readonly database: string
+  open(): Promise<Connection>
+  join(owner: string): Promise<Writer>
+  sql(text: string): string
+}
+
+const fresh = async (t: Test): Promise<At> => {
+  const cluster = await postgres()
+  const url = cluster.database()
+  const database = url.split('/').at(-1) ?? ''
+  const open = () => connect(serversOf(url), 'writer-test')
+  const connection = await open()
+  await migrate(connection, '', T0, function* () {})
+  await connection.close()
+  return {
+    database,
+    open,
+    sql: (text) => cluster.sql(database, text),
+    async join(owner) {
+      const writer = await joinAsWriter(owner, open)
+      t.teardown(() => writer.leave())
+      return writer
+    },
+  }
+}
+
+const add = (writer: Writer, value: string): Promise<number> =>
+  writer.write(function* () {
+    const ord = writer.places.next()
+    yield* run('INSERT INTO jobs_seen SELECT ?, ?, count(*) FROM jobs_seen', ord, value)
+    return ord
+  })
+
+const SEEN = 'CREATE TABLE jobs_seen (ord bigint, value text, others bigint)'
+
+t.test('writers side by side', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  at.sql(SEEN)
+  const writers = await Promise.all(['a', 'b', 'c'].map((owner) => at.join(owner)))
+  t.equal(new Set(writers.map(({ n }) => n)).size, 3)
+  const given = await Promise.all(
+    Array.from({ length: 30 }, (_, i) => add(writers[i % 3] as Writer, `v${i}`)),
+  )
+  t.equal(new Set(given).size, 30)
+  t.equal(
+    at.sql(
+      'SELECT count(*) FROM (SELECT ord, lag(ord) OVER (ORDER BY others) AS b FROM jobs_seen) x WHERE b > ord',
+    ),
+    '0',
+    'they rise in the order in which they were committed',
+  )
+  for (const { n } of writers)
+    t.equal(
+      at.sql(
+        `SELECT count(*) FROM jobs_seen, writers WHERE n = ${n} AND (ord % 4096) / 64 = n AND ord > frontier`,
+      ),
+      '0',
+    )
+})
+
+t.test('an epoch that was ended writes nothing more', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  at.sql(SEEN)
+  const writer = await at.join('a')
+  await add(writer, 'before')
+  at.sql(`UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE n = ${writer.n}`)
+  await t.rejects(add(writer, 'after'), { name: 'TakenOverError' })
+  t.equal(at.sql('SELECT string_agg(value, $$ $$) FROM jobs_seen'), 'before')
+})
+
+const cut = (at: At): void => {
+  at.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'writer-test'")
+}
+
+t.test('a lost connection: once, whenever it happens', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  at.sql(SEEN)
+  const writer = await at.join('a')
+  await add(writer, 'one')
+  cut(at)
+  await add(writer, 'two')
+  let tries = 0
+  await writer.write(function* (): Asking<void> {
+    tries += 1
+    if (tries === 1) cut(at)
+    yield* run('INSERT INTO jobs_seen (ord, value) VALUES (?, ?)', writer.places.next(), 'three')
+  })
+  t.equal(tries, 2, 'what is surely not there is done again')
+  t.equal(at.sql('SELECT string_agg(value, $$ $$ ORDER BY ord) FROM jobs_seen'), 'one two three')
+})
+
+t.test('a commit whose answer is lost is looked up, not done again', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  at.sql(SEEN)
+  let isCut = false
+  const writer = await joinAsWriter('a', async () => {
+    const connection = await at.open()
+    return {
+      ...connection,
+      get isLost() {
+        return connection.isLost
+      },
+      async query(query) {
+        const found = await connection.query(query)
+        if (query.text !== 'COMMIT' || isCut) return found
+        isCut = true
+        cut(at)
+        return connection.query({ text: 'SELECT 1', values: [] })
+      },
+    }
+  })
+  t.teardown(() => writer.leave())
+  await add(writer, 'once')
+  t.equal(isCut, true)
+  t.equal(at.sql('SELECT count(*) FROM jobs_seen'), '1')
+})
+
+t.test('the server stops and comes back', { skip: noPostgres() }, async (t) => {
+  const cluster = await postgres()
+  const at = await fresh(t)
+  at.sql(SEEN)
+  const writer = await at.join('a')
+  await cluster.stop('immediate')
+  await t.rejects(add(writer, 'while it is away'), { code: 'service.unavailable' })
+  await cluster.start()
+  await add(writer, 'after')
+  const connection = await at.open()
+  t.same(await answer(connection, all('SELECT value FROM jobs_seen')), [{ value: 'after' }])
+  await connection.close()
+})
