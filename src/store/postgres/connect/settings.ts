@@ -4,7 +4,7 @@
  *   Asked on every new connection. With any of these a mail that was acknowledged could be lost, or not be stored
  *   as it came.
  */
-import type { Connection } from './connection.js'
+import type { Found, Query } from '../../sql/query.js'
 
 const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
   current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding,
@@ -13,7 +13,9 @@ const ASK = `SELECT current_setting('fsync') AS fsync, current_setting('full_pag
 const OLDEST = 140_000
 
 /** Each with its remedy. */
-export const settingsFaults = async (connection: Pick<Connection, 'query'>): Promise<readonly string[]> => {
+export const settingsFaults = async (connection: {
+  query(query: Query): Promise<Found>
+}): Promise<readonly string[]> => {
   const found = (await connection.query({ text: ASK, values: [] })).rows[0] ?? {}
   const faults: readonly (readonly [boolean, string])[] = [
     [Number(found.version) < OLDEST, 'PostgreSQL is older than 14: upgrade it'],

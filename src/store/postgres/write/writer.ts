@@ -69,17 +69,16 @@ function* endEpoch({ n, boot }: Joined): Asking<Joined> {
 }
 
 /** A transaction of the writer, whose verb may ask for snapshots: it has one lock, which is as good. */
-function* fenced<T>({ n, epoch }: Joined, inner: (last: number) => Asking<T>, last: () => number): Asking<T> {
+function* fenced<T>({ n, epoch }: Joined, inner: (last: number) => Asking<T>, next: () => number): Asking<T> {
   const mine = yield* run('UPDATE writers SET heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ?', n, epoch)
   if (mine === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
   const order = yield* first('SELECT last FROM order_state FOR UPDATE')
   const result = yield* inner(Number(order?.last ?? 0))
+  const end = next()
   yield* run(
     `WITH moved AS (UPDATE order_state SET last = CAST(? AS BIGINT))
      UPDATE writers SET frontier = ? WHERE n = ?`,
-    last(),
-    last(),
-    n,
+    ...[end, end, n],
   )
   return result
 }
@@ -89,70 +88,89 @@ const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => 
     asked === BEGIN_SNAPSHOT || asked === END_SNAPSHOT ? { rows: [], changes: 0 } : connection.query(asked),
 })
 
+/** The row of a writer, and the connection that writes for it. */
+const hold = async (owner: string, open: () => Promise<Connection>) => {
+  let connection = await open()
+  let joined = await answer(connection, join(owner))
+  return {
+    row: () => joined,
+    /** A connection, on which nothing of an earlier one can still happen. */
+    async ready(): Promise<Connection> {
+      if (!connection.isLost) return connection
+      await connection.close()
+      connection = await open()
+      joined = await answer(connection, endEpoch(joined))
+      return connection
+    },
+    async leave(): Promise<void> {
+      const free = 'UPDATE writers SET owner = NULL, boot = NULL WHERE n = ? AND boot = ?'
+      if (!connection.isLost) await answer(connection, run(free, joined.n, joined.boot)).catch(() => {})
+      await connection.close()
+    },
+  }
+}
+
+type Held = Awaited<ReturnType<typeof hold>>
+
+const createPlaces = ({ row }: Held, now: () => number) => {
+  let last = row().frontier
+  return {
+    last: () => last,
+    rise: (to: number): void => {
+      last = Math.max(last, to)
+    },
+    next: (): number => {
+      last = placeAfter(last, now(), row().n)
+      return last
+    },
+  }
+}
+
+const transaction = async <T>(
+  held: Held,
+  places: ReturnType<typeof createPlaces>,
+  verb: () => Asking<T>,
+): Promise<T> => {
+  const at = await held.ready()
+  let kept: { readonly result: T; readonly frontier: number } | null = null
+  try {
+    await at.query(query('BEGIN'))
+    const inner = (order: number) => {
+      places.rise(order)
+      return verb()
+    }
+    const result = await answer(withoutSnapshots(at), fenced(held.row(), inner, places.next))
+    kept = { result, frontier: places.last() }
+    await at.query(query('COMMIT'))
+    return result
+  } catch (error) {
+    if (!at.isLost) await at.query(query('ROLLBACK')).catch(() => {})
+    if (kept === null || failureOf(error) !== 'away') throw error
+    await persistently(held.ready)
+    if (held.row().frontier >= kept.frontier) return kept.result
+    throw error
+  }
+}
+
 export const joinAsWriter = async (
   owner: string,
   open: () => Promise<Connection>,
   now: () => number = systemClock.now,
 ): Promise<Writer> => {
-  let connection = await open()
-  let joined = await answer(connection, join(owner))
-  let last = joined.frontier
+  const held = await hold(owner, open)
+  const places = createPlaces(held, now)
   let before: Promise<unknown> = Promise.resolve()
-
-  const next = (): number => {
-    last = placeAfter(last, now(), joined.n)
-    return last
-  }
-
-  /** A connection, on which nothing of an earlier one can still happen. */
-  const ready = async (): Promise<Connection> => {
-    if (!connection.isLost) return connection
-    await connection.close()
-    connection = await open()
-    joined = await answer(connection, endEpoch(joined))
-    return connection
-  }
-
-  const transaction = async <T>(verb: () => Asking<T>): Promise<T> => {
-    const at = await ready()
-    let kept: { readonly result: T; readonly frontier: number } | null = null
-    try {
-      await at.query(query('BEGIN'))
-      const inner = (order: number) => {
-        last = Math.max(last, order)
-        return verb()
-      }
-      const result = await answer(withoutSnapshots(at), fenced(joined, inner, next))
-      kept = { result, frontier: last }
-      await at.query(query('COMMIT'))
-      return result
-    } catch (error) {
-      if (!at.isLost) await at.query(query('ROLLBACK')).catch(() => {})
-      if (kept === null || failureOf(error) !== 'away') throw error
-      await persistently(ready)
-      if (joined.frontier >= kept.frontier) return kept.result
-      throw error
-    }
-  }
-
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const done = before.then(work)
     before = done.catch(() => {})
     return done
   }
-
+  const { n, boot } = held.row()
   return {
-    n: joined.n,
-    boot: joined.boot,
-    places: { next },
-    write: (verb) => inTurn(() => persistently(() => transaction(verb))),
-    leave: () =>
-      inTurn(async () => {
-        if (!connection.isLost) {
-          const free = 'UPDATE writers SET owner = NULL, boot = NULL WHERE n = ? AND boot = ?'
-          await answer(connection, run(free, joined.n, joined.boot)).catch(() => {})
-        }
-        await connection.close()
-      }),
+    n,
+    boot,
+    places,
+    write: (verb) => inTurn(() => persistently(() => transaction(held, places, verb))),
+    leave: () => inTurn(held.leave),
   }
 }
