@@ -1,12 +1,11 @@
 /**
  * NAME      jobs - the table of what is done to many mails at once
  */
-import type { Page, Rows } from '../../lifecycle/page.js'
 import type { JobRow, Jobs } from '../port/jobs.js'
 import { advanced, canceled, JOBS_KEPT_MS } from '../rules/jobs.js'
 import { insertInto, type Places } from './insert.js'
-import { listOf, pageOf } from './pages/pages.js'
-import { type Asked, type Asking, all, first, type Row, run } from './query.js'
+import { type AskedReads, type AskedWrites, type Asking, run } from './query.js'
+import { allOf, change, oneOf, pagesOf } from './rows.js'
 import { table } from './table.js'
 
 export const JOBS = table<JobRow>('jobs', {
@@ -31,20 +30,17 @@ export const JOBS = table<JobRow>('jobs', {
   finishedAt: 'plain',
 })
 
-type JobWrites = Asked<Pick<Jobs, 'addJob' | 'advanceJob' | 'cancelJob'>>
-
-const byId = (id: string): Asking<Row | null> => first(`SELECT ${JOBS.columns} FROM jobs WHERE id = ?`, id)
+const byId = oneOf(JOBS, 'id = ?')
+const running = allOf(JOBS, "state = 'running' ORDER BY ord")
+const pageOfJobs = pagesOf(JOBS)
 
 function* turn(id: string, next: (job: JobRow) => JobRow | null): Asking<boolean> {
-  const row = yield* byId(id)
-  const after = row === null ? null : next(JOBS.decode(row))
-  if (after === null) return false
-  const { set, values } = JOBS.change(after)
-  yield* run(`UPDATE jobs SET ${set} WHERE id = ?`, ...values, id)
-  return true
+  const job = yield* byId(id)
+  const after = job === null ? null : next(job)
+  return after !== null && (yield* change(JOBS, after, 'id = ?', id)) === 1
 }
 
-export const jobWrites = (places: Places): JobWrites => {
+export const jobWrites = (places: Places): AskedWrites<Jobs> => {
   const insert = insertInto(JOBS, places)
   return {
     *addJob(row) {
@@ -63,24 +59,14 @@ export const sweepJobs = (now: number): Asking<number> =>
     now - JOBS_KEPT_MS,
   )
 
-const decoded = (row: Row | null): JobRow | null => (row === null ? null : JOBS.decode(row))
-
-export const jobReads = {
-  *job(accountId: string, id: string): Asking<JobRow | null> {
-    const job = decoded(yield* byId(id))
+export const jobReads: AskedReads<Jobs> = {
+  *job(accountId, id) {
+    const job = yield* byId(id)
     return job?.accountId === accountId ? job : null
   },
-  jobs(accountId: string, page: Page, workspaceId: string | null): Asking<Rows<JobRow>> {
-    const list =
-      workspaceId === null
-        ? listOf('jobs', 'account_id = ?', [accountId])
-        : listOf('jobs', 'account_id = ? AND workspace_id = ?', [accountId, workspaceId])
-    return pageOf(list, page, function* (id: string) {
-      return decoded(yield* byId(id))
-    })
-  },
-  *runningJobs(): Asking<readonly JobRow[]> {
-    const rows = yield* all(`SELECT ${JOBS.columns} FROM jobs WHERE state = 'running' ORDER BY ord`)
-    return rows.map(JOBS.decode)
-  },
+  jobs: (accountId, page, workspaceId) =>
+    workspaceId === null
+      ? pageOfJobs('account_id = ?', [accountId], page)
+      : pageOfJobs('account_id = ? AND workspace_id = ?', [accountId, workspaceId], page),
+  runningJobs: running,
 }

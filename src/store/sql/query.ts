@@ -12,6 +12,8 @@
  *   - IS NOT DISTINCT FROM instead of IS, coalesce, lower() around what LIKE compares, NULLS FIRST in an order that has nulls;
  *   - in DO UPDATE the old column has its table before it; a sum is cast to BIGINT.
  */
+import type { NamesOf } from '../port/verbs.js'
+
 export type Row = Readonly<Record<string, unknown>>
 
 export interface Query {
@@ -81,3 +83,7 @@ export type Asked<Part> = {
     ? (...args: Args) => Asking<T>
     : never
 }
+
+/** Its reads alone, and its writes. */
+export type AskedReads<Part> = Asked<Pick<Part, keyof Part & NamesOf<'read'>>>
+export type AskedWrites<Part> = Asked<Pick<Part, keyof Part & NamesOf<'write'>>>

@@ -8,6 +8,7 @@ import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
 import type { Store } from '../port/store.js'
 import type { Reads } from '../port/verbs.js'
+import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { answered } from '../sql/query.js'
 import { createAuditReads } from './audit/reads.js'
@@ -16,7 +17,6 @@ import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { createDsnReads } from './dsn/reads.js'
 import { createHookReads } from './hooks/reads.js'
-import { createIdentityReads } from './identity/reads.js'
 import { takeDaemonLock } from './lock.js'
 import { createLogReads } from './log/reads.js'
 import { copyBefore, versionIn } from './migrate/before.js'
@@ -27,6 +27,7 @@ import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
 import { createLeadRead } from './read/lead.js'
 import { createMemory } from './read/memory.js'
+import { remembering } from './read/remembered.js'
 import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
@@ -58,7 +59,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createEmailReads(sql),
     ...createLogReads(sql),
     ...createTenantReads(sql, remember),
-    ...createIdentityReads(sql, remember),
+    ...remembering(answered(identityReads, sql.ask), ['user', 'sessionByLookup'], remember),
     ...createAuditReads(sql),
     ...createDepthReads(sql),
     ...createLeadRead(sql),

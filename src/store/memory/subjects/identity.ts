@@ -9,7 +9,7 @@ import type {
   UserChange,
   UserRow,
 } from '../../port/tenants/identity.js'
-import { endsOwner, judgeSignIn, keepingOwner, locksOut } from '../../rules/people.js'
+import { addressesOf, endsOwner, judgeSignIn, keepingOwner, locksOut } from '../../rules/people.js'
 import type { Plain } from '../plain.js'
 import type { State } from '../state.js'
 import { addUnless, listed, owned, removed } from '../tenants.js'
@@ -52,14 +52,12 @@ const createSignIn = (state: State): Plain<Identity>['signIn'] => {
     const { session, newUser, identity, change, linkId, instead, now } = one
     const { accountId, userId } = session
     const user = newUser ?? (userId === null ? null : owned(users, accountId, userId))
+    const link = linkId === null ? null : owned(links, accountId, linkId)
     const refused = judgeSignIn(one, {
       user,
-      isLinkOpen(id) {
-        const link = owned(links, accountId, id)
-        return link !== null && link.usedAt === null && link.expiresAt > now
-      },
-      isTaken: (email) => isTaken(accountId, userId, email),
-      boundTo: (who) => identities.get(keyOf({ ...who, accountId }))?.userId ?? null,
+      isLinkOpen: link !== null && link.usedAt === null && link.expiresAt > now,
+      isTaken: addressesOf(one).some((email) => isTaken(accountId, userId, email)),
+      boundTo: identity && (identities.get(keyOf({ ...identity, accountId }))?.userId ?? null),
     })
     if (refused !== 'done') return refused
     if (linkId !== null) links.change(linkId, { usedAt: now })

@@ -2,10 +2,10 @@
  * NAME      look - rows as they are, for the rules of the audit
  */
 import type { Look, Looked } from '../../rules/audit/entry.js'
+import { LINKS, SESSIONS, USERS } from '../../sql/identity/tables.js'
 import type { Table } from '../../sql/table.js'
 import type { Db, Row } from '../connect.js'
 import { WEBHOOKS } from '../hooks/tables.js'
-import { LINKS, SESSIONS, USERS } from '../identity/step.js'
 import { DOMAINS } from '../schema/domains.js'
 import { LOTS } from '../schema/lots.js'
 import { CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'

@@ -11,13 +11,13 @@ import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
 import { expiry, logFloor, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
+import { sweepIdentity } from '../../sql/identity/writes.js'
 import { sweepJobs } from '../../sql/jobs.js'
 import { ordAt, timeOf } from '../../sql/order/ord.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import { createAuditSweep } from '../audit/write.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
-import { createIdentitySweep } from '../identity/write.js'
 import type { Swept } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
@@ -65,7 +65,6 @@ export const createSweepStep = (
   const retain = createRetention(context, unindex)
   const sweepPosts = createPostSweep(context)
   const forget = createStatisticsSweep(context.db)
-  const endOver = createIdentitySweep(context.db)
   const forgetEntries = createAuditSweep(context)
   const endIncidents = createIncidentSweep(context, incidents)
   const forgetReports = createReportSweep(context.db)
@@ -105,7 +104,7 @@ export const createSweepStep = (
       unindex.drop(ordAt(now - keep.emailsMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
-      endOver(now) +
+      context.sql.ask(sweepIdentity(now)) +
       forgetEntries(now) +
       endSuppressions(now) +
       endIncidents(now) +

@@ -6,6 +6,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
+import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { answered } from '../../sql/query.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
@@ -15,7 +16,6 @@ import { durabilityFaults } from '../connect.js'
 import { createPendingDsns } from '../dsn/pending.js'
 import { createEndpointWrites } from '../hooks/endpoints.js'
 import { createPostWrites } from '../hooks/posts.js'
-import { createIdentityWrites } from '../identity/write.js'
 import { storedId } from '../log/event-id.js'
 import { createDomainWrites } from '../operate/domains.js'
 import { createEndSuppressed } from '../operate/end-suppressed.js'
@@ -108,7 +108,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
       if (written === 'done' && moving !== undefined) orders.beginOrder(movingOrder(id, moving))
       return written
     },
-    ...createIdentityWrites(context),
+    ...answered(identityWrites(context.order), context.sql.ask),
     ...createPoolWrites(context),
     ...createDomainWrites(context, addNotice),
     ...lists,

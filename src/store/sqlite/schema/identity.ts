@@ -1,13 +1,10 @@
 /**
- * NAME      step - the tables of people, links and sessions
+ * NAME      identity - the tables of people, links and sessions
  * DESCRIPTION
  *   Whoever was in `users` before roles were acts as before: as an owner. An
  *   address is unique within its account. Sessions refer to no table: a person's
  *   end with the person, by the verbs.
  */
-
-import type { IdentityRow, LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
-import { table } from '../../sql/table.js'
 
 const HOUR = 3_600_000
 
@@ -98,61 +95,3 @@ CREATE TABLE remembered (
 ) WITHOUT ROWID;
 CREATE INDEX remembered_end ON remembered (until);
 `
-
-export const USERS = table<UserRow>('users', {
-  id: 'plain',
-  accountId: 'plain',
-  email: 'plain',
-  name: 'plain',
-  role: 'plain',
-  hash: 'plain',
-  timeZone: 'plain',
-  views: 'json',
-  disabledAt: 'plain',
-  roleFrom: 'plain',
-  createdAt: 'plain',
-  lastSignInAt: 'plain',
-})
-
-export const IDENTITIES = table<IdentityRow>('identities', {
-  accountId: 'plain',
-  userId: 'plain',
-  provider: 'plain',
-  issuer: 'plain',
-  subject: 'plain',
-  byRule: 'bool',
-  createdAt: 'plain',
-  lastSignInAt: 'plain',
-})
-
-export const LINKS = table<LinkRow>('links', {
-  id: 'plain',
-  accountId: 'plain',
-  kind: 'plain',
-  role: 'plain',
-  email: 'plain',
-  userId: 'plain',
-  lookup: 'plain',
-  hash: 'plain',
-  createdAt: 'plain',
-  expiresAt: 'plain',
-  usedAt: 'plain',
-  createdBy: 'plain',
-})
-
-export const SESSIONS = table<SessionRow>('sessions', {
-  id: 'plain',
-  accountId: 'plain',
-  userId: 'plain',
-  role: 'plain',
-  provider: 'plain',
-  address: 'plain',
-  userAgent: 'plain',
-  lookup: 'plain',
-  hash: 'plain',
-  createdAt: 'plain',
-  lastSeenAt: 'plain',
-  expiresAt: 'plain',
-  idleMs: 'plain',
-  oidc: 'json',
-})
