@@ -1,5 +1,5 @@
 /**
- * NAME      parts - a relay flow over a memory queue, for tests
+ * NAME      parts - a relay flow over the model of the queue, for tests
  */
 import { systemClock } from '../../src/base/clock.js'
 import { createDialler } from '../../src/base/dial/dial.js'
@@ -11,7 +11,7 @@ import { createTokens } from '../../src/relay/oauth/tokens.js'
 import { Pools } from '../../src/relay/pools.js'
 import { type LogLine, RFC_TIMEOUTS } from '../../src/relay/settings.js'
 import type { KnownPool, UpstreamRow } from '../../src/store/port/tenants/tenants.js'
-import { MemoryQueue } from './memory-queue.js'
+import { WatchedQueue } from './watched-queue.js'
 
 export const POOL = 'pool_test'
 
@@ -84,7 +84,7 @@ export interface FlowOptions {
 }
 
 export interface TestFlow {
-  readonly queue: MemoryQueue
+  readonly queue: WatchedQueue
   readonly flow: Flow
   readonly pools: Pools
   readonly logged: string[]
@@ -103,7 +103,7 @@ export const TOKEN_PARTS = {
 }
 
 export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {}): TestFlow => {
-  const queue = new MemoryQueue()
+  const queue = new WatchedQueue()
   const logged: string[] = []
   const lines: LogLine[] = []
   const note = (level: LogLine['level'], fact: string, fields: LogLine['fields']): void => {

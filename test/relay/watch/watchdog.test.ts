@@ -49,7 +49,7 @@ t.test('a loop that waits for an answer that never comes is started anew', async
   t.match(barks[0], { fact: 'pool stands still', why: 'unknown' })
   t.equal(server.received.length, 1)
   const straggler = { ...mail(), leaseGen: 7 }
-  queue.rows.set(straggler.recipientId, { claimed: straggler, dueAt: null, leased: true, status: 'queued' })
+  queue.put(straggler, null)
   late?.([straggler])
   await queue.until(() => queue.releases > 0)
   t.pass('what the lost claim leased after all goes back')
@@ -60,8 +60,7 @@ t.test('old mail that comes into an idle pool is no standstill', async (t) => {
   const { queue, flow, watchdog, barks } = await start(t)
   await eventually('idle for long enough', () => systemClock.tick() - flow.begunAt(POOL) > 100)
   const imported = mail()
-  const dueAt = Date.now() - 3_600_000
-  queue.rows.set(imported.recipientId, { claimed: imported, dueAt, leased: false, status: 'queued' })
+  queue.put(imported, Date.now() - 3_600_000)
   await watchdog.look()
   flow.look()
   await queue.settled(1)
