@@ -11,6 +11,8 @@ import {
   createCipheriv,
   createDecipheriv,
   createHmac,
+  createSecretKey,
+  type KeyObject,
   randomBytes,
   randomInt,
   timingSafeEqual,
@@ -25,11 +27,22 @@ export const randomText = (length: number): string => {
   return text
 }
 
+/** Made once of each key: a mail has three hashes under the same. */
+const prepared = new WeakMap<Uint8Array, KeyObject>()
+const keyOf = (key: Uint8Array): KeyObject => {
+  let found = prepared.get(key)
+  if (found === undefined) {
+    found = createSecretKey(key)
+    prepared.set(key, found)
+  }
+  return found
+}
+
 /** HMAC-SHA-256 over a purpose and the parts, each preceded by its length so that no two inputs collide. */
 export const keyedHash = (key: Uint8Array, purpose: string, ...parts: readonly string[]): Buffer => {
   let text = ''
   for (const part of [purpose, ...parts]) text += `${Buffer.byteLength(part)}:${part}`
-  return createHmac('sha256', key).update(text).digest()
+  return createHmac('sha256', keyOf(key)).update(text).digest()
 }
 
 /** Constant-time equality; different lengths are simply unequal. */

@@ -122,6 +122,16 @@ const postponed = (base: Outcome, end: AttemptEnd, plan: RetryPlan): Outcome => 
 const whyOf = (end: AttemptEnd, rules: readonly Rule[] | undefined): Verdict | null =>
   end.reply === null || !ABOUT_THE_MAIL.has(end.stage) ? null : classify(end.reply, rules)
 
+const detailOf = (end: AttemptEnd, why: Verdict | null): NonNullable<Outcome['detail']> => {
+  const detail: Record<string, string | number | boolean | null> = { stage: end.stage }
+  if (end.error !== null) detail.error = end.error
+  if (why !== null) {
+    detail.class = why.class
+    detail.fault = why.fault
+  }
+  return Object.assign(detail, end.detail)
+}
+
 /** What an attempt means for its recipient: status, next try, reason. */
 export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
   const { claimed } = end
@@ -138,12 +148,7 @@ export const fromAttempt = (end: AttemptEnd, plan: RetryPlan): Outcome => {
     reply: end.reply,
     mta: { poolId: claimed.poolId, upstreamId: end.upstreamId, host: end.host },
     reason: seen === 'accepted' ? null : (why?.category ?? unsaid),
-    detail: {
-      stage: end.stage,
-      ...(end.error === null ? {} : { error: end.error }),
-      ...(why === null ? {} : { class: why.class, fault: why.fault }),
-      ...end.detail,
-    },
+    detail: detailOf(end, why),
   })
   return seen === 'postponed' ? postponed(base, end, plan) : base
 }

@@ -250,6 +250,15 @@ export class Attempt {
   #end(stage: string, reply: Reply | null, error: string | null, connection: Connection | null): AttemptEnd {
     const { row } = this.#upstream
     const { before } = this.#item
+    const ms = Math.round(this.#around.tick() - this.#began.tick)
+    const detail: Record<string, string | number | boolean | null> = {
+      port: row.port,
+      tls: connection?.tls ?? null,
+      ms,
+    }
+    if (stage === 'dot' && reply === null) detail.ambiguous = true
+    if (this.#unreported(connection)) detail.reports = false
+    if (before.length > 0) detail.tried_before = before.join('; ')
     return {
       claimed: this.#item.claimed,
       at: this.#around.now(),
@@ -259,14 +268,7 @@ export class Attempt {
       stage,
       reply,
       error,
-      detail: {
-        port: row.port,
-        tls: connection?.tls ?? null,
-        ms: Math.round(this.#around.tick() - this.#began.tick),
-        ...(stage === 'dot' && reply === null ? { ambiguous: true } : {}),
-        ...(this.#unreported(connection) ? { reports: false } : {}),
-        ...(before.length === 0 ? {} : { tried_before: before.join('; ') }),
-      },
+      detail,
     }
   }
 }

@@ -15,6 +15,7 @@ const CR = 13
 const LF = 10
 const DOT = 46
 const LONGEST_REPLY = 64 * 1024
+const LONGEST_KNOWN = 200
 const NOT_ASCII = /[\x80-\xff]/
 
 /** True when all lines bear the same code (RFC 5321, 4.2.1): what else could be believed? */
@@ -26,6 +27,21 @@ const agrees = (lines: string): boolean => {
   return true
 }
 
+const MOST_KNOWN = 100
+/** What upstreams say again and again, read once; a reply that names its mail is soon forgotten. */
+const known = new Map<string, Reply>()
+
+const replyOf = (lines: string): Reply => {
+  const found = known.get(lines)
+  if (found !== undefined) return found
+  const text = NOT_ASCII.test(lines) ? Buffer.from(lines, 'latin1').toString('utf8') : lines
+  const said = agrees(lines) ? parseReply(text) : null
+  const reply = said ?? { code: 0, enhanced: null, text: text.trim().slice(0, 200) }
+  if (known.size >= MOST_KNOWN) known.clear()
+  if (lines.length <= LONGEST_KNOWN) known.set(lines, reply)
+  return reply
+}
+
 /** Gathers chunks into replies. Throws for a peer that never comes to an end. */
 export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buffer) => void) => {
   let rest = ''
@@ -34,19 +50,18 @@ export const createReplyReader = (onReply: (reply: Reply) => void): ((chunk: Buf
   return (chunk) => {
     // latin1 keeps each byte apart, so that a character split between chunks survives
     rest += chunk.toString('latin1')
-    let end = rest.indexOf('\n')
-    while (end !== -1) {
-      const line = rest.slice(0, end + 1)
-      rest = rest.slice(end + 1)
-      end = rest.indexOf('\n')
+    let at = 0
+    for (let end = rest.indexOf('\n'); end !== -1; end = rest.indexOf('\n', at)) {
+      const line = rest.slice(at, end + 1)
+      at = end + 1
       if (line.trim() === '') continue
       lines += line
       if (!isLast(line)) continue
-      const text = NOT_ASCII.test(lines) ? Buffer.from(lines, 'latin1').toString('utf8') : lines
-      const said = agrees(lines) ? parseReply(text) : null
+      const reply = replyOf(lines)
       lines = ''
-      onReply(said ?? { code: 0, enhanced: null, text: text.trim().slice(0, 200) })
+      onReply(reply)
     }
+    rest = rest.slice(at)
     if (rest.length + lines.length > LONGEST_REPLY) throw new Error('reply too long')
   }
 }
