@@ -15,6 +15,7 @@ import { settingsFaults } from './connect/settings.js'
 import { createReaders, type Readers } from './readers.js'
 import { migrate } from './schema/migrate.js'
 import { type AnyVerb, missing, READS, writesOf } from './verbs.js'
+import { startHeartbeat } from './write/heartbeat.js'
 import { joinAsWriter, type Writer } from './write/writer.js'
 
 export interface PostgresOptions {
@@ -28,9 +29,14 @@ interface Session {
   readonly readers: Readers
   readonly writer: Writer
   connect(): Promise<Connection>
+  stopHeartbeat(): void
 }
 
-const begin = async (servers: readonly Server[], version: string): Promise<Session> => {
+const begin = async (
+  servers: readonly Server[],
+  version: string,
+  lost: (error: Error) => void,
+): Promise<Session> => {
   const owner = randomUUID()
   const open = (part: string) => (): Promise<Connection> =>
     connect(servers, `postern/${owner.slice(0, 8)}/${part}`)
@@ -41,11 +47,19 @@ const begin = async (servers: readonly Server[], version: string): Promise<Sessi
     await first.close()
   }
   const writer = await joinAsWriter(owner, open('writer'))
-  return { readers: createReaders(open('reader')), writer, connect: open('check') }
+  const readers = createReaders(open('reader'))
+  const stopHeartbeat = startHeartbeat(writer, (error) => {
+    if (error instanceof TakenOverError) lost(error)
+  })
+  return { readers, writer, connect: open('check'), stopHeartbeat }
 }
 
 /** The verbs of the port, each answered by the database. */
 const forwarded = (current: () => Session, lost: (error: Error) => void): Partial<Store> => {
+  const told = (error: unknown): never => {
+    if (error instanceof TakenOverError) lost(error)
+    throw error
+  }
   const read = (name: string, verb: AnyVerb) => [
     name,
     async (...args: readonly unknown[]) => current().readers.read(() => verb(...args)),
@@ -55,12 +69,7 @@ const forwarded = (current: () => Session, lost: (error: Error) => void): Partia
     async (...args: readonly unknown[]) => {
       const { writer } = current()
       const verb = (writesOf(writer.places) as unknown as Record<string, AnyVerb>)[name] as AnyVerb
-      return writer
-        .write(() => verb(...args))
-        .catch((error: unknown) => {
-          if (error instanceof TakenOverError) lost(error)
-          throw error
-        })
+      return writer.write(() => verb(...args)).catch(told)
     },
   ]
   return Object.fromEntries([
@@ -86,7 +95,7 @@ export const openPostgresStore = ({ urls, version = '' }: PostgresOptions): Stor
     system: 'postgresql',
     broken,
     async open() {
-      session ??= await begin(servers, version)
+      session ??= await begin(servers, version, lost)
     },
     async migrate() {},
     async check() {
@@ -96,6 +105,7 @@ export const openPostgresStore = ({ urls, version = '' }: PostgresOptions): Stor
     async close() {
       const closing = session
       session = null
+      closing?.stopHeartbeat()
       await closing?.writer.leave()
       await closing?.readers.close()
     },

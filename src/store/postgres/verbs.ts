@@ -7,9 +7,20 @@ import type { Store } from '../port/store.js'
 import { type NamesOf, VERBS } from '../port/verbs.js'
 import type { Places } from '../sql/insert.js'
 import { jobReads, jobWrites } from '../sql/jobs.js'
-import type { Asked, Asking } from '../sql/query.js'
+import { type Asked, type Asking, first } from '../sql/query.js'
+import { lightVerbs } from './write/light.js'
 
-export const READS = { ...jobReads } satisfies Partial<Asked<Pick<Store, NamesOf<'read'>>>>
+const body = {
+  *body(emailId: string): Asking<Uint8Array | null> {
+    const found = 'SELECT b.raw FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?'
+    return ((yield* first(found, emailId))?.raw as Uint8Array | undefined) ?? null
+  },
+}
+
+/** Verbs that one connection answers for itself, without a writer. */
+export const READS = { ...body, ...lightVerbs, ...jobReads } satisfies Partial<
+  Asked<Pick<Store, NamesOf<'read' | 'write'>>>
+>
 
 export const writesOf = (places: Places) =>
   ({ ...jobWrites(places) }) satisfies Partial<Asked<Pick<Store, NamesOf<'write' | 'steps'>>>>

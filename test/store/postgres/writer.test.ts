@@ -4,6 +4,7 @@ import { type Connection, connect } from '../../../src/store/postgres/connect/co
 import { serversOf } from '../../../src/store/postgres/connect/servers.js'
 import { answer } from '../../../src/store/postgres/run.js'
 import { migrate } from '../../../src/store/postgres/schema/migrate.js'
+import { createBeat, createObserver } from '../../../src/store/postgres/write/heartbeat.js'
 import { placeAfter, writerOf } from '../../../src/store/postgres/write/places.js'
 import { joinAsWriter, type Writer } from '../../../src/store/postgres/write/writer.js'
 import { ordAt } from '../../../src/store/sql/order/ord.js'
@@ -92,6 +93,53 @@ t.test('an epoch that was ended writes nothing more', { skip: noPostgres() }, as
   at.sql(`UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE n = ${writer.n}`)
   await t.rejects(add(writer, 'after'), { name: 'TakenOverError' })
   t.equal(at.sql('SELECT string_agg(value, $$ $$) FROM jobs_seen'), 'before')
+})
+
+t.test('who is silent for 30 s is taken over, and who lives is not', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  at.sql(SEEN)
+  const [silent, living, observer] = await Promise.all(['a', 'b', 'c'].map((owner) => at.join(owner)))
+  if (silent === undefined || living === undefined || observer === undefined)
+    throw new Error('expected three')
+  let now = 0
+  const beat = createBeat(observer, () => now)
+  const livingBeat = createBeat(living, () => 0)
+  for (; now < 30_000; now += 5000) {
+    await livingBeat()
+    await beat()
+    await add(now > 0 ? living : silent, `at ${now}`)
+  }
+  await livingBeat()
+  await beat()
+  t.equal(at.sql('SELECT string_agg(owner, $$ $$ ORDER BY owner) FROM writers'), 'a b c', 'not yet')
+  now += 5000
+  await livingBeat()
+  await beat()
+  t.equal(at.sql('SELECT string_agg(owner, $$ $$ ORDER BY owner) FROM writers'), 'b c')
+  await t.rejects(add(silent, 'late'), { name: 'TakenOverError' })
+  await add(living, 'on')
+  t.equal(at.sql("SELECT count(*) FROM jobs_seen WHERE value IN ('late', 'on')"), '1')
+  const least =
+    'SELECT CASE WHEN max(ord) <= min(frontier) THEN 1 ELSE 0 END FROM jobs_seen, writers WHERE boot IS NOT NULL'
+  await beat()
+  t.equal(at.sql(least), '1', 'an idle writer does not hold the log back')
+})
+
+t.test('after an outage of the observer nobody is taken over', async (t) => {
+  let now = 0
+  const observe = createObserver(() => now)
+  const row = { n: 1, boot: 65, heartbeat: 7 }
+  t.same(observe([row]), [])
+  now = 90_000
+  t.same(observe([row]), [], 'its own heartbeats did not arrive either')
+  for (let i = 0; i < 5; i++) {
+    now += 5000
+    t.same(observe([row]), [])
+  }
+  now += 5000
+  t.same(observe([row]), [row])
+  now += 5000
+  t.same(observe([{ ...row, heartbeat: 8 }]), [])
 })
 
 const cut = (at: At): void => {

@@ -13,7 +13,15 @@
 import { systemClock } from '../../../base/clock.js'
 import { OutageError } from '../../../base/fault.js'
 import type { Places } from '../../sql/insert.js'
-import { type Asking, BEGIN_SNAPSHOT, END_SNAPSHOT, first, type Query, run } from '../../sql/query.js'
+import {
+  type Asking,
+  BEGIN_SNAPSHOT,
+  END_SNAPSHOT,
+  first,
+  type Query,
+  type Row,
+  run,
+} from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
 import { failureOf, TakenOverError } from '../connect/failure.js'
 import { answer, persistently } from '../run.js'
@@ -28,6 +36,12 @@ export interface Writer {
   readonly places: Places
   /** One transaction. It may be run again, and then nothing of it had happened. */
   write<T>(verb: () => Asking<T>): Promise<T>
+  /** What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost. */
+  statement(make: () => Query): Promise<readonly Row[] | null>
+  /** Looks at what is stored, as part of the work in turn. */
+  look<T>(asking: Asking<T>): Promise<T>
+  /** After all that was asked before. */
+  inTurn<T>(work: () => Promise<T>): Promise<T>
   /** Gives the row back. */
   leave(): Promise<void>
 }
@@ -97,9 +111,15 @@ const hold = async (owner: string, open: () => Promise<Connection>) => {
     /** A connection, on which nothing of an earlier one can still happen. */
     async ready(): Promise<Connection> {
       if (!connection.isLost) return connection
+      const fresh = await open()
+      try {
+        joined = await answer(fresh, endEpoch(joined))
+      } catch (error) {
+        await fresh.close()
+        throw error
+      }
       await connection.close()
-      connection = await open()
-      joined = await answer(connection, endEpoch(joined))
+      connection = fresh
       return connection
     },
     async leave(): Promise<void> {
@@ -152,6 +172,31 @@ const transaction = async <T>(
   }
 }
 
+/** What follows sees the rows of `fence`, of which there are none when the epoch has ended. */
+const FENCE = `WITH fence AS (
+  UPDATE writers SET frontier = ?, heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ? RETURNING n),`
+
+const statement = async (
+  held: Held,
+  { next }: ReturnType<typeof createPlaces>,
+  make: () => Query,
+): Promise<readonly Row[] | null> => {
+  const at = await held.ready()
+  const { n, epoch } = held.row()
+  const { text, values } = make()
+  const frontier = next()
+  try {
+    const { rows } = await at.query({ text: FENCE + text, values: [frontier, n, epoch, ...values] })
+    if (rows.length === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
+    return rows
+  } catch (error) {
+    if (failureOf(error) !== 'away') throw error
+    await persistently(held.ready)
+    if (held.row().frontier >= frontier) return null
+    throw error
+  }
+}
+
 export const joinAsWriter = async (
   owner: string,
   open: () => Promise<Connection>,
@@ -171,6 +216,9 @@ export const joinAsWriter = async (
     boot,
     places,
     write: (verb) => inTurn(() => persistently(() => transaction(held, places, verb))),
+    statement: (make) => persistently(() => statement(held, places, make)),
+    look: async (asking) => answer(await held.ready(), asking),
+    inTurn,
     leave: () => inTurn(held.leave),
   }
 }
