@@ -9,6 +9,9 @@
  */
 import type { Row } from './query.js'
 
+/** Behind all that begins in the same way: `x >= name AND x <= name + LAST`. */
+export const LAST = '\u{10FFFF}'
+
 /** `plain` is text, number, octets or null as the database keeps it. */
 export type Kind = 'plain' | 'bool' | 'json'
 

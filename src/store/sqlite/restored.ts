@@ -9,7 +9,7 @@
  *   same reason. Rows stored from now on stand above all that the lost time had given out.
  */
 import type { Access, Resting, Restored } from '../port/admin.js'
-import { createWriteEntry } from './audit/write.js'
+import { writeEntry } from '../sql/audit/write.js'
 import type { Db } from './connect.js'
 import { Database } from './driver.js'
 import { createHoldRecipients, type Holdable } from './operate/hold-recipient.js'
@@ -38,7 +38,7 @@ export const putToRest = (path: string, { send, now, actor, copy }: Resting): Re
   try {
     const context = createWriteContext(db)
     const addEvent = createAddEvent(context)
-    const write = createWriteEntry(context)
+    const write = writeEntry({ places: context.order, now: Date.now })
     const holdRecipients = createHoldRecipients(context, addEvent)
     return db.transaction((): Restored => {
       db.exec('DELETE FROM links')
@@ -72,7 +72,9 @@ export const putToRest = (path: string, { send, now, actor, copy }: Resting): Re
       for (const accountId of accounts) {
         const detail = { file: copy, held: restored.held, sessions_ended: restored.sessions }
         const object = { type: 'database', id: null }
-        write({ actor, entry: null }, { accountId, action: 'database.restored', object, detail })
+        context.sql.ask(
+          write({ actor, entry: null }, { accountId, action: 'database.restored', object, detail }),
+        )
       }
       context.order.keep()
       return restored

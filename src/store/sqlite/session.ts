@@ -8,10 +8,10 @@ import { statSync } from 'node:fs'
 import type { Log } from '../../base/log.js'
 import type { Store } from '../port/store.js'
 import type { Reads } from '../port/verbs.js'
+import { auditReads } from '../sql/audit/entries.js'
 import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { answered } from '../sql/query.js'
-import { createAuditReads } from './audit/reads.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
@@ -60,7 +60,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createLogReads(sql),
     ...createTenantReads(sql, remember),
     ...remembering(answered(identityReads, sql.ask), ['user', 'sessionByLookup'], remember),
-    ...createAuditReads(sql),
+    ...answered(auditReads, sql.ask),
     ...createDepthReads(sql),
     ...createLeadRead(sql),
     ...createQueueReads(sql),

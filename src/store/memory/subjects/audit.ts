@@ -5,18 +5,12 @@
  *   changed in `effects`.
  */
 import { newId } from '../../../base/id.js'
-import { type Actor, AUDIT_KEPT_MS, type Audit, type AuditDetail } from '../../port/tenants/audit.js'
-import { countOf, type Entry, type Look, type Looked } from '../../rules/audit/entry.js'
+import { AUDIT_KEPT_MS, type Audit, type AuditDetail } from '../../port/tenants/audit.js'
+import { type Acting, countOf, type Entry, type Look, type Looked } from '../../rules/audit/entry.js'
 import { RULES } from '../../rules/audit/rules.js'
 import type { Plain } from '../plain.js'
 import { anyWorkspace, type Effects, type State, type Table } from '../state.js'
 import { listed } from '../tenants.js'
-
-export interface Acting {
-  readonly actor: Actor
-  /** The id of the entry that several calls share; null: each has its own. */
-  readonly entry: string | null
-}
 
 type Verb = (...args: never[]) => unknown
 type AnyRule = (look: Look, ...args: unknown[]) => (result: unknown) => Entry | null

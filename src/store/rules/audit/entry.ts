@@ -2,14 +2,15 @@
  * NAME      entry - what a verb leaves in the audit
  * DESCRIPTION
  *   A rule looks before its verb runs, and says afterwards what there is to
- *   write: null where nothing changed. Details name fields as the API does, and
- *   hold plain values only.
+ *   write: null where nothing changed. It is pure, and may be asked again when a
+ *   row that it looks at has to be found first. Details name fields as the API
+ *   does, and hold plain values only.
  */
 import type { LotRow, LotState } from '../../port/carry.js'
 import type { EndpointRow } from '../../port/hooks.js'
 import type { HoldRow, QueueOrder } from '../../port/operations.js'
 import type { Store } from '../../port/store.js'
-import type { AuditDetail, AuditValue } from '../../port/tenants/audit.js'
+import type { Actor, AuditDetail, AuditValue } from '../../port/tenants/audit.js'
 import type { DomainRow } from '../../port/tenants/domains.js'
 import type { LinkRow, SessionRow, UserRow } from '../../port/tenants/identity.js'
 import type { Decision, IncidentRow } from '../../port/tenants/incident.js'
@@ -22,6 +23,13 @@ import type {
   Written,
 } from '../../port/tenants/tenants.js'
 import type { Writes } from '../../port/verbs.js'
+
+/** Who calls a verb. */
+export interface Acting {
+  readonly actor: Actor
+  /** The id of the entry that several calls share; null: each has its own. */
+  readonly entry: string | null
+}
 
 export interface Entry {
   readonly accountId: string
@@ -54,7 +62,7 @@ export interface Looked {
   readonly pepper: { readonly mark: string; readonly accountId: string | null }
 }
 
-/** Rows as they are before the verb runs. */
+/** Rows as they are before the verb runs, and those that are looked at only afterwards. */
 export type Look = <Name extends keyof Looked>(table: Name, id: string) => Looked[Name] | null
 
 /** The first steps of the verbs that take several. */

@@ -11,11 +11,11 @@ import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
 import { expiry, logFloor, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
+import { sweepAudit } from '../../sql/audit/entries.js'
 import { sweepIdentity } from '../../sql/identity/writes.js'
 import { sweepJobs } from '../../sql/jobs.js'
 import { ordAt, timeOf } from '../../sql/order/ord.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
-import { createAuditSweep } from '../audit/write.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
 import type { Swept } from '../protocol.js'
@@ -65,7 +65,6 @@ export const createSweepStep = (
   const retain = createRetention(context, unindex)
   const sweepPosts = createPostSweep(context)
   const forget = createStatisticsSweep(context.db)
-  const forgetEntries = createAuditSweep(context)
   const endIncidents = createIncidentSweep(context, incidents)
   const forgetReports = createReportSweep(context.db)
 
@@ -105,7 +104,7 @@ export const createSweepStep = (
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
       context.sql.ask(sweepIdentity(now)) +
-      forgetEntries(now) +
+      context.sql.ask(sweepAudit(now)) +
       endSuppressions(now) +
       endIncidents(now) +
       sweepPosts(now) +

@@ -12,7 +12,8 @@
  *   there is room again, and the rest (settling what was sent) is stored.
  */
 import { Fault, toPlainFault } from '../../../base/fault.js'
-import { createAudited } from '../audit/write.js'
+import { audited } from '../../sql/audit/write.js'
+import { LOOKED } from '../audit/look.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
 import type { Tightness } from '../room/ballast.js'
 import type { WriteContext } from '../write/context.js'
@@ -61,7 +62,8 @@ export const createBatch = (
   { pass, tightness, fence, fileFence, beat }: Round,
 ) => {
   const { db } = context
-  const audited = createAudited(context)
+  const { ask } = context.sql
+  const audit = audited(LOOKED, { places: context.order, now: Date.now })
   const countChanges = createCountChanges(db)
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
@@ -73,8 +75,11 @@ export const createBatch = (
   const perform = (call: Call): Answer => {
     const [id, name, args, acting] = call
     const verb = verbs[name] as (...args: readonly unknown[]) => unknown
-    const run = (): unknown => verb(...args)
-    return [id, 'value', acting === undefined ? run() : audited(name, args, acting, run)]
+    if (acting === undefined) return [id, 'value', verb(...args)]
+    const tell = ask(audit(name, args, acting))
+    const result = verb(...args)
+    ask(tell(result))
+    return [id, 'value', result]
   }
 
   const guarded = (call: Call): Answer => {

@@ -1,5 +1,5 @@
 /**
- * NAME      line-endings-step - bare CR and LF are mended where nobody chose otherwise
+ * NAME      line-endings - bare CR and LF are mended where nobody chose otherwise
  * DESCRIPTION
  *   Every workspace was made with `strict`, and old clients lost mail by it. Mending
  *   is safe: only CRLF.CRLF ends a message, and what leaves has no bare CR or LF.
