@@ -36,7 +36,6 @@ export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'store/sqlite/read/tenants.ts createTenantReads',
   'store/sqlite/search/reads.ts createJudge',
   'store/sqlite/search/reads.ts createSearchReads',
-  'store/sqlite/statistics/read.ts createStatisticsReads',
   'store/sqlite/sweep/retention.ts createRetention',
   'store/sqlite/sweep/sweep.ts createSweepStep',
   'store/sqlite/thread/batch.ts createBatch',

@@ -7,6 +7,8 @@ import t from 'tap'
 import { parseQuery } from '../../src/mail/query/parse.js'
 import type { EmailFilter } from '../../src/store/port/ledger.js'
 import type { LogFilter } from '../../src/store/port/log.js'
+import { answered } from '../../src/store/sql/query.js'
+import { statisticsReads } from '../../src/store/sql/statistics/reads.js'
 import { createBodyStore } from '../../src/store/sqlite/body/body-store.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { createLogReads } from '../../src/store/sqlite/log/reads.js'
@@ -18,7 +20,6 @@ import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
 import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
 import { createTenantReads } from '../../src/store/sqlite/read/tenants.js'
 import { createSearchReads } from '../../src/store/sqlite/search/reads.js'
-import { createStatisticsReads } from '../../src/store/sqlite/statistics/read.js'
 import { createWriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { HOUR, page, T0 } from './fixture.js'
@@ -130,7 +131,7 @@ t.test('reads', async (t) => {
   createTenantReads(sql, (_, read) => read()).keys(account, page({ direction: 'newer', anchor: 'key_0' }))
   createDepthReads(sql).nextDue()
   await createDepthReads(sql).depth(T0)
-  const statistics = createStatisticsReads(sql)
+  const statistics = answered(statisticsReads, sql.ask)
   statistics.statisticsPlace()
   const counted = { mode: 'live', dimension: 'tag', span: 60, from: T0, to: T0 + 2 * HOUR } as const
   statistics.statistics({ ...counted, accountId: account, workspaceId: null, tagName: null }, null)

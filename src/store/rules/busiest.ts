@@ -92,7 +92,7 @@ export const mayCrowd = ({
   span,
   dimension,
 }: {
-  readonly span: Span
+  readonly span: number
   readonly dimension: Dimension
 }): boolean => span === 60 && dimension !== 'none'
 

@@ -12,6 +12,7 @@ import { auditReads } from '../sql/audit/entries.js'
 import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { answered } from '../sql/query.js'
+import { statisticsReads } from '../sql/statistics/reads.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
@@ -32,7 +33,6 @@ import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
 import { createSearchReads } from './search/reads.js'
-import { createStatisticsReads } from './statistics/read.js'
 import { createFaultPoint } from './thread/fault-point.js'
 import { createLoadCounts } from './thread/load-counts.js'
 import { createWindow, type Window } from './thread/window.js'
@@ -68,7 +68,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...createCarryReads(sql),
     ...createDsnReads(sql),
     ...createHookReads(sql),
-    ...createStatisticsReads(sql),
+    ...answered(statisticsReads, sql.ask),
     ...createSearchReads(sql),
     ...answered(jobReads, sql.ask),
     ...createWatchReads(sql),

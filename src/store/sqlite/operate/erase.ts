@@ -11,6 +11,7 @@
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
 import { suppressionList } from '../../../lifecycle/suppress.js'
+import { eraseCounted, UNWALKED, type Walked } from '../../sql/statistics/erase.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
@@ -18,7 +19,6 @@ import { scopeOf } from '../log/codec.js'
 import { NO_LISTS } from '../schema/lists.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
-import { createEraseCounted } from '../statistics/erase.js'
 import type { WriteContext } from '../write/context.js'
 import { DROP_REPORTS } from '../write/reports.js'
 
@@ -125,7 +125,7 @@ export const createErase = (
   const sql = prepare(context)
   const { names, holds, order } = context
   const places = new Map<string, Place>()
-  const eraseCounted = createEraseCounted(context.db)
+  const walked = new Map<string, Walked>()
 
   const eraseLists = (id: string, now: number): number => {
     const live = suppressionList(id, 'live')
@@ -183,10 +183,14 @@ export const createErase = (
       if (small > 0) return { removed: small, files, again: true }
       const mails = eraseMails(id, files)
       if (mails !== null) return { removed: mails, files, again: true }
-      const counted = eraseCounted(workspace)
-      if (counted !== null) return { removed: 0, files, again: true }
+      const counted = context.sql.ask(eraseCounted(workspace, walked.get(id) ?? UNWALKED))
+      if (counted !== null) {
+        walked.set(id, counted)
+        return { removed: 0, files, again: true }
+      }
       const { open } = places.get(id) ?? START
       places.delete(id)
+      walked.delete(id)
       if (open) return { removed: 0, files, again: false }
       const pool = sql.poolOf.get(id) ?? null
       sql.notices.run(scopeOf(workspace, false), scopeOf(workspace, true))

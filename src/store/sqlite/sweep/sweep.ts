@@ -15,13 +15,13 @@ import { sweepAudit } from '../../sql/audit/entries.js'
 import { sweepIdentity } from '../../sql/identity/writes.js'
 import { sweepJobs } from '../../sql/jobs.js'
 import { ordAt, timeOf } from '../../sql/order/ord.js'
+import { sweepStatistics } from '../../sql/statistics/write.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
 import type { Swept } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
-import { createStatisticsSweep } from '../statistics/write.js'
 import { createIncidentSweep, type IncidentWrites } from '../watch/incidents.js'
 import type { WriteContext } from '../write/context.js'
 import { createReportSweep } from '../write/reports.js'
@@ -62,9 +62,9 @@ export const createSweepStep = (
   incidents: IncidentWrites,
 ) => {
   const sql = prepare(context)
+  const { ask } = context.sql
   const retain = createRetention(context, unindex)
   const sweepPosts = createPostSweep(context)
-  const forget = createStatisticsSweep(context.db)
   const endIncidents = createIncidentSweep(context, incidents)
   const forgetReports = createReportSweep(context.db)
 
@@ -103,13 +103,13 @@ export const createSweepStep = (
       unindex.drop(ordAt(now - keep.emailsMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
-      context.sql.ask(sweepIdentity(now)) +
-      context.sql.ask(sweepAudit(now)) +
+      ask(sweepIdentity(now)) +
+      ask(sweepAudit(now)) +
       endSuppressions(now) +
       endIncidents(now) +
       sweepPosts(now) +
-      forget(now) +
-      context.sql.ask(sweepJobs(now))
+      ask(sweepStatistics(now)) +
+      ask(sweepJobs(now))
     return {
       removed: overdue + old.removed + others,
       files: old.files,

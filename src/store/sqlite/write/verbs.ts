@@ -9,6 +9,7 @@ import type { Settled } from '../../../lifecycle/facts.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { answered } from '../../sql/query.js'
+import { statisticsWrites } from '../../sql/statistics/write.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
@@ -28,7 +29,6 @@ import { createDayNotes } from '../order/day-notes.js'
 import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
 import { createSearchWrites, createUnindex } from '../search/write.js'
-import { createStatisticsWrites } from '../statistics/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
 import { createAlarmWrites } from '../watch/alarms.js'
 import { createIncidentWrites } from '../watch/incidents.js'
@@ -98,7 +98,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...createErase(context, listings, unindex),
     ...createEndpointWrites(context, addNotice),
     ...createPostWrites(context),
-    ...createStatisticsWrites(context),
+    ...answered(statisticsWrites, context.sql.ask),
     ...createSearchWrites(context),
     ...answered(jobWrites(context.order), context.sql.ask),
     ...createIdempotency(context),

@@ -1,5 +1,5 @@
 /**
- * NAME      step - the tables of statistics
+ * NAME      statistics - the tables of statistics
  * DESCRIPTION
  *   Clustered by time first, so that new rows land at the right edge of their span
  *   and old ones leave at its left. `at` is in minutes since the epoch.

@@ -1,0 +1,143 @@
+/**
+ * NAME      write - adding to statistics, and letting old rows go
+ * DESCRIPTION
+ *   Rows and place are one verb, and it compares before it sets: a caller that
+ *   never learned that its verb was done finds another place, and adds nothing.
+ */
+import { DIMENSIONS, type Dimension, KEPT, SPANS, type Statistics } from '../../port/statistics.js'
+import { added, busyOf, crowdedOut, mayCrowd, ROOM, restOf, spansOf } from '../../rules/busiest.js'
+import { type Asked, type Asking, all, first, run } from '../query.js'
+import { MINUTE, momentFrom, numberOf, statisticsReads } from './reads.js'
+
+const HOUR = 60
+/** So many are looked for, and written, in one statement. */
+const AT_ONCE = 40
+
+const decode = (text: unknown): number[] => JSON.parse(String(text)) as number[]
+
+const COLUMNS = 'span, at, dimension, workspace, test, value'
+const GROUP = 'span = ? AND at = ? AND dimension = ? AND workspace = ? AND test = ?'
+
+type Key = readonly [
+  span: number,
+  at: number,
+  dimension: number,
+  workspace: number,
+  test: number,
+  value: string,
+]
+
+interface Counted {
+  readonly key: Key
+  readonly counts: readonly number[]
+}
+
+/** Rows by their keys; what comes twice is added. */
+type Sums = Map<string, Counted>
+
+const nameOf = ([a, b, c, d, e, f]: readonly unknown[]): string => `${a} ${b} ${c} ${d} ${e} ${f}`
+
+const gather = (sums: Sums, key: Key, counts: readonly number[]): void => {
+  const name = nameOf(key)
+  const known = sums.get(name)
+  sums.set(name, { key, counts: known === undefined ? counts : added(known.counts, counts) })
+}
+
+const times = (n: number, text: string): string => new Array(n).fill(text).join(', ')
+
+/** For so many rows, made once. */
+const textsOf = (make: (n: number) => string) => {
+  const texts: string[] = []
+  return (n: number): string => {
+    texts[n] ??= make(n)
+    return texts[n]
+  }
+}
+
+/** The first row tells their types. */
+const findText = textsOf(
+  (n) => `SELECT ${COLUMNS}, counts FROM statistics WHERE (${COLUMNS}) IN (VALUES
+   (${times(5, 'CAST(? AS BIGINT)')}, CAST(? AS TEXT))${', (?, ?, ?, ?, ?, ?)'.repeat(n - 1)})`,
+)
+
+const putText = textsOf(
+  (n) => `INSERT INTO statistics (${COLUMNS}, counts) VALUES ${times(n, '(?, ?, ?, ?, ?, ?, ?)')}
+   ON CONFLICT (${COLUMNS}) DO UPDATE SET counts = excluded.counts`,
+)
+
+/** Adds to rows, or makes them; those that are new. */
+function* addAll(sums: Sums): Asking<readonly Key[]> {
+  const rows = [...sums]
+  const made: Key[] = []
+  for (let i = 0; i < rows.length; i += AT_ONCE) {
+    const some = rows.slice(i, i + AT_ONCE)
+    const before = new Map<string, unknown>()
+    for (const row of yield* all(findText(some.length), ...some.flatMap(([, { key }]) => key)))
+      before.set(nameOf([row.span, row.at, row.dimension, row.workspace, row.test, row.value]), row.counts)
+    const values = some.flatMap(([name, { key, counts }]) => {
+      const known = before.get(name)
+      if (known === undefined) made.push(key)
+      return [...key, JSON.stringify(known === undefined ? counts : added(decode(known), counts))]
+    })
+    yield* run(putText(some.length), ...values)
+  }
+  return made
+}
+
+/** An hour of one dimension of a workspace and mode. */
+type Hour = readonly [at: number, dimension: number, workspace: number, test: number]
+
+/** Takes the least busy values of an hour together, where there are too many. */
+function* makeRoom([at, ...group]: Hour): Asking<void> {
+  const name = DIMENSIONS[group[0]] as Dimension
+  // one name of a tag may be full long before all of them are
+  const counted = yield* first(`SELECT count(*) AS n FROM statistics WHERE ${GROUP}`, HOUR, at, ...group)
+  if (Number(counted?.n) <= ROOM[name].each) return
+  const found = yield* all(`SELECT value, counts FROM statistics WHERE ${GROUP}`, HOUR, at, ...group)
+  const values = found.map((row) => ({ value: String(row.value), busy: busyOf(decode(row.counts)) }))
+  const gone = crowdedOut(name, values)
+  const rest: Sums = new Map()
+  for (const span of spansOf(name))
+    for (let start = at; start < at + HOUR; start += span)
+      for (const value of gone) {
+        const text = `DELETE FROM statistics WHERE ${GROUP} AND value = ? RETURNING counts`
+        const row = yield* first(text, span, start, ...group, value)
+        if (row !== null) gather(rest, [span, start, ...group, restOf(name, value)], decode(row.counts))
+      }
+  yield* addAll(rest)
+}
+
+export const statisticsWrites: Asked<Pick<Statistics, 'addStatistics'>> = {
+  *addStatistics(from, to, rows) {
+    if ((yield* statisticsReads.statisticsPlace()) !== from) return false
+    const numbers = new Map<string, number>()
+    const sums: Sums = new Map()
+    for (const { span, at, workspaceId, mode, dimension, value, counts } of rows) {
+      const workspace = numbers.get(workspaceId) ?? (yield* numberOf(workspaceId))
+      if (workspace === null) throw new Error(`no workspace ${workspaceId}`)
+      numbers.set(workspaceId, workspace)
+      const test = mode === 'test' ? 1 : 0
+      gather(sums, [span, at / MINUTE, DIMENSIONS.indexOf(dimension), workspace, test, value], counts)
+    }
+    const fuller = new Map<string, Hour>()
+    for (const [span, ...hour] of yield* addAll(sums)) {
+      const [at, dimension, workspace, test] = hour
+      if (!mayCrowd({ span, dimension: DIMENSIONS[dimension] as Dimension })) continue
+      fuller.set(`${at} ${dimension} ${workspace} ${test}`, [at, dimension, workspace, test])
+    }
+    for (const hour of fuller.values()) yield* makeRoom(hour)
+    yield* run('UPDATE statistics_place SET mark = ?', to)
+    return true
+  },
+}
+
+/** Removes the oldest moment of each span that is beyond its time; how many rows. */
+export function* sweepStatistics(now: number): Asking<number> {
+  let removed = 0
+  for (const span of SPANS) {
+    const at = yield* momentFrom(span, 0)
+    if (at !== null && at * MINUTE < now - KEPT[span])
+      removed += yield* run('DELETE FROM statistics WHERE span = ? AND at = ?', span, at)
+  }
+  return removed
+}
