@@ -44,11 +44,14 @@ export interface SuppressionEvents {
   removed(row: SuppressionRow, why: Removal, now: number): void
 }
 
+export const removedNotice = (row: SuppressionRow, why: Removal, now: number): Notice =>
+  noticeOf('suppression.removed', row, now, { cause: why })
+
 /** `addNotice` writes in the commit that runs. */
 export const createSuppressionEvents = (addNotice: (notice: Notice) => unknown): SuppressionEvents => ({
   added(row, now) {
     const expires = timeOrNull(row.expiresAt)
     addNotice(noticeOf('suppression.added', row, now, { expires_at: expires }))
   },
-  removed: (row, why, now) => void addNotice(noticeOf('suppression.removed', row, now, { cause: why })),
+  removed: (row, why, now) => void addNotice(removedNotice(row, why, now)),
 })

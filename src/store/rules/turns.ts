@@ -35,6 +35,9 @@ export const windowOf = (alarm: Alarm, now: number): readonly [after: number, un
 export const forgottenBefore = (now: number): number =>
   now - Math.max(...Object.values(ALARM_WINDOW_MS)) - 2 * ALARM_SPAN_MS
 
+/** What of a workspace is judged. */
+export type Judging = Pick<WorkspaceRow, 'id' | 'accountId' | 'alarms' | 'onAlarm' | 'alarmed'>
+
 export interface AlarmFacts {
   rateOf(alarm: Alarm): Rate
   /** The hold of the whole workspace, when there is one. */
@@ -47,13 +50,13 @@ export interface Judged {
   readonly notices: readonly Notice[]
 }
 
-const holdOf = ({ id, accountId }: WorkspaceRow, alarm: Alarm, raised: Raised): HoldRow => ({
+const holdOf = ({ id, accountId }: Judging, alarm: Alarm, raised: Raised): HoldRow => ({
   ...{ id: newId('hold', raised.since), accountId, workspaceId: id },
   ...{ poolId: null, domain: null, emailId: null, owner: 'operator' },
   ...{ reason: `${ALARM_HOLD}${alarmText(alarm, raised)}`, createdAt: raised.since },
 })
 
-const noticeOf = (row: WorkspaceRow, alarm: Alarm, raised: Raised, holdId: string | null): Notice => {
+const noticeOf = (row: Judging, alarm: Alarm, raised: Raised, holdId: string | null): Notice => {
   const limit = limitOf(row.alarms, alarm)
   return {
     ...{ type: 'workspace.rate_alarm', accountId: row.accountId, workspaceId: row.id, mode: 'live' },
@@ -71,7 +74,7 @@ const noticeOf = (row: WorkspaceRow, alarm: Alarm, raised: Raised, holdId: strin
   }
 }
 
-export const judgeWorkspace = (row: WorkspaceRow, facts: AlarmFacts, now: number): Judged => {
+export const judgeWorkspace = (row: Judging, facts: AlarmFacts, now: number): Judged => {
   const alarmed: Partial<Record<Alarm, Raised>> = {}
   const turns: AlarmTurn[] = []
   const notices: Notice[] = []

@@ -77,6 +77,12 @@ export const answered = <V extends Askings>(verbs: V, ask: Ask): Answered<V> =>
     ]),
   ) as Answered<V>
 
+/** Work that asks for nothing, where a shared verb wants some that asks. */
+// biome-ignore lint/correctness/useYield: that is what it is for
+export function* atOnce<T>(work: () => T): Asking<T> {
+  return work()
+}
+
 /** Part of the port, as shared verbs that write. */
 export type Asked<Part> = {
   readonly [N in keyof Part]: Part[N] extends (...args: infer Args) => Promise<infer T>

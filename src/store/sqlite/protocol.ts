@@ -14,6 +14,8 @@ import type { MovingMail, WorkspaceChange, Written } from '../port/tenants/tenan
 import type { Keep } from '../port/upkeep.js'
 import type { Writes } from '../port/verbs.js'
 import type { Acting } from '../rules/audit/entry.js'
+import type { Answered } from '../sql/query.js'
+import type { DecisionSteps } from '../sql/watch/incident-decisions.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
 import type { EraseWrites } from './operate/erase.js'
@@ -21,7 +23,6 @@ import type { OperationWrites } from './operate/orders.js'
 import type { SuspendWrites } from './operate/suspend.js'
 import type { SearchWrites } from './search/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
-import type { IncidentWrites } from './watch/incidents.js'
 
 export interface Swept {
   /** Rows removed or ended. */
@@ -54,7 +55,7 @@ type InnerVerbs = Inner &
   SuspendWrites &
   EraseWrites &
   SearchWrites &
-  IncidentWrites
+  Answered<DecisionSteps>
 
 export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs

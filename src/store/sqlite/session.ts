@@ -13,6 +13,9 @@ import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { answered } from '../sql/query.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
+import { alarmReads } from '../sql/watch/alarms.js'
+import { incidentReads } from '../sql/watch/incident-reads.js'
+import { outageReads } from '../sql/watch/outages.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
@@ -39,8 +42,6 @@ import { createWindow, type Window } from './thread/window.js'
 import { startWriter, type Writer } from './thread/writer.js'
 import { createWriterClient, type WriterClient } from './thread/writer-client.js'
 import { createTouches, type Touches } from './touches.js'
-import { createIncidentReads } from './watch/incident-reads.js'
-import { createWatchReads } from './watch/outages.js'
 
 export interface SqliteOptions {
   readonly dataDir: string
@@ -71,8 +72,7 @@ const createReads = (db: Db, sql: Statements) => {
     ...answered(statisticsReads, sql.ask),
     ...createSearchReads(sql),
     ...answered(jobReads, sql.ask),
-    ...createWatchReads(sql),
-    ...createIncidentReads(sql),
+    ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth'>
 }
 

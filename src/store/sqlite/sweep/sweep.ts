@@ -16,13 +16,13 @@ import { sweepIdentity } from '../../sql/identity/writes.js'
 import { sweepJobs } from '../../sql/jobs.js'
 import { ordAt, timeOf } from '../../sql/order/ord.js'
 import { sweepStatistics } from '../../sql/statistics/write.js'
+import { type DecisionSteps, sweepIncidents } from '../../sql/watch/incident-decisions.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
 import type { Swept } from '../protocol.js'
 import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
-import { createIncidentSweep, type IncidentWrites } from '../watch/incidents.js'
 import type { WriteContext } from '../write/context.js'
 import { createReportSweep } from '../write/reports.js'
 import { createRetention } from './retention.js'
@@ -59,13 +59,12 @@ export const createSweepStep = (
   settle: (outcome: Outcome) => Settled | null,
   tell: Pick<SuppressionEvents, 'removed'>,
   unindex: Pick<Unindex, 'age' | 'drop'>,
-  incidents: IncidentWrites,
+  { decideStep }: DecisionSteps,
 ) => {
   const sql = prepare(context)
   const { ask } = context.sql
   const retain = createRetention(context, unindex)
   const sweepPosts = createPostSweep(context)
-  const endIncidents = createIncidentSweep(context, incidents)
   const forgetReports = createReportSweep(context.db)
 
   const expire = (now: number): number => {
@@ -106,7 +105,7 @@ export const createSweepStep = (
       ask(sweepIdentity(now)) +
       ask(sweepAudit(now)) +
       endSuppressions(now) +
-      endIncidents(now) +
+      ask(sweepIncidents(now, decideStep)) +
       sweepPosts(now) +
       ask(sweepStatistics(now)) +
       ask(sweepJobs(now))

@@ -15,10 +15,10 @@ import {
   settle,
 } from '../../../lifecycle/sending/settle.js'
 import type { Status } from '../../../mail/status.js'
+import type { SoftBounced } from '../../sql/watch/soft-bounces.js'
 import type { PendingDsns } from '../dsn/pending.js'
 import { scopeOf } from '../log/codec.js'
 import type { OutcomeCounts } from '../watch/outcome-counts.js'
-import type { Bounced } from '../watch/soft-bounces.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'
 import type { Fold } from './fold.js'
@@ -89,7 +89,7 @@ export interface SettleParts {
   readonly fold: Fold
   readonly dsns: PendingDsns
   readonly counts: Pick<OutcomeCounts, 'note'>
-  readonly softBounce: (outcome: Outcome, row: Bounced, now: number) => void
+  readonly softBounce: (outcome: Outcome, bounced: SoftBounced, now: number) => void
   readonly now: () => number
 }
 
@@ -184,7 +184,7 @@ const createApply = (context: WriteContext, sql: Statements, parts: SettleParts)
     if (outcome.report !== undefined) keepReport(ord, outcome.report, now, event.applied)
     if (changes.applied) dsns.add(outcome, emailId, place)
     if (changes.counted) counts.note(outcome, address)
-    if (changes.bounced) softBounce(outcome, { email_id: emailId, workspace, address }, outcome.at)
+    if (changes.bounced) softBounce(outcome, { emailId, workspace, address }, outcome.at)
   }
 }
 

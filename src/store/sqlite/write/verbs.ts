@@ -8,8 +8,13 @@ import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
-import { answered } from '../../sql/query.js'
+import { answered, atOnce } from '../../sql/query.js'
 import { statisticsWrites } from '../../sql/statistics/write.js'
+import { alarmWrites } from '../../sql/watch/alarms.js'
+import { hardBounceWrites, type IncidentParts } from '../../sql/watch/hard-bounces.js'
+import { incidentDecisions } from '../../sql/watch/incident-decisions.js'
+import { outageWrites } from '../../sql/watch/outages.js'
+import { softBounces } from '../../sql/watch/soft-bounces.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
@@ -30,11 +35,8 @@ import type { WriterVerbs } from '../protocol.js'
 import { createShrinkStep } from '../room/shrink.js'
 import { createSearchWrites, createUnindex } from '../search/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
-import { createAlarmWrites } from '../watch/alarms.js'
-import { createIncidentWrites } from '../watch/incidents.js'
-import { createOutageWrites } from '../watch/outages.js'
+import { bounced } from '../watch/bounced.js'
 import { createOutcomeCounts } from '../watch/outcome-counts.js'
-import { createSoftBounces } from '../watch/soft-bounces.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
 import type { WriteContext } from './context.js'
@@ -60,12 +62,22 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const counts = createOutcomeCounts(context.db)
   const listings = createSuppressionEvents(addNotice)
   const lists = createSuppressionWrites(context, listings, systemClock.now)
-  const { addSuppression } = lists
-  const softBounce = createSoftBounces(context, addSuppression)
-  const settle = createSettle(context, { addEvent, fold, dsns, counts, softBounce, now: systemClock.now })
+  const { ask } = context.sql
+  const parts: IncidentParts = {
+    ...bounced,
+    places: context.order,
+    answersSince: (...args) => atOnce(() => counts.since(...args)),
+    addSuppression: (row) => atOnce(() => lists.addSuppression(row)),
+    addNotice: (notice) => atOnce(() => addNotice(notice)),
+  }
+  const softBounce = softBounces({ ...bounced, ...parts })
+  const settle = createSettle(context, {
+    ...{ addEvent, fold, dsns, counts, now: systemClock.now },
+    softBounce: (...args) => ask(softBounce(...args)),
+  })
   const unindex = createUnindex(context)
   const orders = createOrders(context, holdRecipients, settle, unindex)
-  const incidents = createIncidentWrites(context, { counts, tell: listings, addSuppression, addNotice })
+  const decisions = incidentDecisions(parts)
   const tenants = createTenantWrites(context)
   return {
     accept: createAccept(context, addEvent, holdRecipients, dsns, noteDay),
@@ -87,7 +99,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     },
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
-    sweepStep: createSweepStep(context, settle, listings, unindex, incidents),
+    sweepStep: createSweepStep(context, settle, listings, unindex, decisions),
     shrinkStep: createShrinkStep(context.db),
     followClock: () => context.order.follow(),
     durability: () => durabilityFaults(context.db),
@@ -98,9 +110,9 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...createErase(context, listings, unindex),
     ...createEndpointWrites(context, addNotice),
     ...createPostWrites(context),
-    ...answered(statisticsWrites, context.sql.ask),
+    ...answered(statisticsWrites, ask),
     ...createSearchWrites(context),
-    ...answered(jobWrites(context.order), context.sql.ask),
+    ...answered(jobWrites(context.order), ask),
     ...createIdempotency(context),
     ...tenants,
     updateWorkspace(id, change, moving) {
@@ -112,9 +124,8 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...createPoolWrites(context),
     ...createDomainWrites(context, addNotice),
     ...lists,
-    ...incidents,
-    ...createAlarmWrites(context.db, { addHold: orders.addHold, addNotice }),
-    ...createOutageWrites(context.db, addNotice),
+    ...answered({ ...hardBounceWrites(parts), ...decisions, ...outageWrites(parts.addNotice) }, ask),
+    ...answered(alarmWrites({ ...parts, addHold: (hold) => atOnce(() => orders.addHold(hold)) }), ask),
     ...createWindowWrites(context.db, systemClock.now),
   }
 }

@@ -1,13 +1,10 @@
 /**
- * NAME      incident-step - the tables of hard bounces that may be the fault of a server
+ * NAME      incidents - the tables of hard bounces that may be the fault of a server
  * DESCRIPTION
  *   `hard_bounces` has who was refused in the last ten minutes, by `cause`: account, upstream, domain
  *   and text. `pending` are suppressions that wait for a decision; what asks for suppressions does not see them.
  *   `living` is null until it was asked.
  */
-import type { IncidentRow, PendingSuppression } from '../../port/tenants/incident.js'
-import { table } from '../../sql/table.js'
-
 export const INCIDENTS_STEP = `
 CREATE TABLE hard_bounces (
   cause TEXT NOT NULL,
@@ -56,31 +53,3 @@ CREATE TABLE pending_suppressions (
 CREATE INDEX pending_workspace ON pending_suppressions (workspace_id, ord);
 CREATE INDEX pending_incident ON pending_suppressions (incident_id, ord);
 `
-
-export const INCIDENTS = table<IncidentRow>('incidents', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  upstreamId: 'plain',
-  domain: 'plain',
-  said: 'plain',
-  addresses: 'plain',
-  living: 'plain',
-  outcomes: 'plain',
-  createdAt: 'plain',
-  decidedAt: 'plain',
-  decision: 'plain',
-})
-
-export const PENDING = table<PendingSuppression>('pending_suppressions', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  email: 'plain',
-  origin: 'plain',
-  sourceId: 'plain',
-  reason: 'plain',
-  expiresAt: 'plain',
-  createdAt: 'plain',
-  incidentId: 'plain',
-})

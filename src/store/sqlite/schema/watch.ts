@@ -1,5 +1,5 @@
 /**
- * NAME      step - the tables of what is watched
+ * NAME      watch - the tables of what is watched
  * DESCRIPTION
  *   `alarm_counts` has what happened to the live mail of a workspace, by five
  *   minutes; rows older than a day go with the next ones. `alarm_mark` is how far
@@ -20,4 +20,8 @@ CREATE TABLE alarm_counts (
 ) WITHOUT ROWID;
 CREATE TABLE alarm_mark (mark TEXT NOT NULL);
 CREATE TABLE outages (upstream_id TEXT PRIMARY KEY, since INTEGER NOT NULL) WITHOUT ROWID;
+`
+
+export const SOFT_BOUNCES_STEP = `
+ALTER TABLE workspaces ADD COLUMN suppress_soft TEXT NOT NULL DEFAULT '{}'; -- JSON
 `
