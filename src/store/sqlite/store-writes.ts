@@ -12,6 +12,7 @@ import type { QueueOrder } from '../port/operations.js'
 import type { Store } from '../port/store.js'
 import { type NamesOf, verbsOf } from '../port/verbs.js'
 import { ENDABLE } from '../rules/carry.js'
+import type { ErasePlace } from './operate/erase.js'
 import type { Progress } from './operate/orders.js'
 import type { Swept } from './protocol.js'
 import type { Verbs } from './session.js'
@@ -183,7 +184,12 @@ const sweepSteps = (current: () => Verbs, cutOff = createCutOff()): Pick<Store, 
     await steps(() => client.call('sweepStep', now, keep))
     for (const deleted of await client.call('erasing')) {
       removed += await discard(current, deleted, 'the workspace was deleted', now)
-      await steps(() => client.call('eraseStep', deleted.id, now))
+      let place: ErasePlace | null = null
+      await steps(async () => {
+        const erased = await client.call('eraseStep', deleted.id, now, place)
+        place = erased.place
+        return erased
+      })
     }
     for (const n of await cutOff(client)) removed += await finish(client, n)
     for (const id of await client.call('resuming')) removed += await resume(current, id, now)

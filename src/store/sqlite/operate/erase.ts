@@ -6,7 +6,8 @@
  *   that is suspended. What waits is ended by steps over the queue (orders.ts),
  *   and then, a page of mails at a time, bodies, subjects and addresses go. Numbers stay
  *   until retention takes the rows: statuses, times, sizes, and the events
- *   without what was said in them. Cut off anywhere, the sweep goes on.
+ *   without what was said in them. Cut off anywhere, the sweep begins the walk anew: where
+ *   it stands is kept by its caller, so that a step which is rolled back is taken again.
  * NOTES
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
@@ -26,18 +27,29 @@ const STEP = 200
 /** Each is taken out of the search index, which costs the writer a third of a millisecond. */
 const MAILS = 50
 
+/** Where a walk stands: over the mails of one workspace, then over what is counted of it. */
+export interface ErasePlace {
+  readonly test: 0 | 1
+  readonly ord: number
+  /** Some are on the wire: they are looked for again. */
+  readonly open: boolean
+  /** Null before the mails are done. */
+  readonly counted: Walked | null
+}
+
 interface Erased {
   readonly removed: number
   /** Mails whose body files no row names any more. */
   readonly files: readonly string[]
   readonly again: boolean
+  readonly place: ErasePlace
 }
 
 export interface EraseWrites {
   deleteWorkspace(accountId: string, id: string, now: number): 'done' | 'is_default' | 'not_found'
   /** Those that were deleted and are not erased yet. */
   erasing(): readonly { readonly id: string; readonly accountId: string }[]
-  eraseStep(id: string, now: number): Erased
+  eraseStep(id: string, now: number, place: ErasePlace | null): Erased
 }
 
 interface Mail {
@@ -47,15 +59,7 @@ interface Mail {
   readonly open: number
 }
 
-/** Where the walk over the mails of one workspace stands. */
-interface Place {
-  readonly test: 0 | 1
-  readonly ord: number
-  /** Some are on the wire: they are looked for again. */
-  readonly open: boolean
-}
-
-const START: Place = { test: 0, ord: -1, open: false }
+const START: ErasePlace = { test: 0, ord: -1, open: false, counted: null }
 
 const prepare = ({ db }: WriteContext) => ({
   find: db.prepare<[string, string], { is_default: number }>(
@@ -124,8 +128,6 @@ export const createErase = (
 ): EraseWrites => {
   const sql = prepare(context)
   const { names, holds, order } = context
-  const places = new Map<string, Place>()
-  const walked = new Map<string, Walked>()
 
   const eraseLists = (id: string, now: number): number => {
     const live = suppressionList(id, 'live')
@@ -139,10 +141,9 @@ export const createErase = (
     return rows.length
   }
 
-  /** A page of mails; null when all have been looked at. */
-  const eraseMails = (id: string, files: string[]): number | null => {
-    const place = places.get(id) ?? START
-    const rows = sql.mails.all(names.workspace(id), place.test, place.ord)
+  /** A page of mails; where the walk goes on. */
+  const eraseMails = (workspace: number, place: ErasePlace, files: string[]) => {
+    const rows = sql.mails.all(workspace, place.test, place.ord)
     for (const { ord, id: emailId, body, open } of rows) {
       if (open !== 0) continue
       if (sql.body.get(body, emailId) === 1) files.push(emailId)
@@ -155,10 +156,13 @@ export const createErase = (
     }
     const open = place.open || rows.some((row) => row.open !== 0)
     const last = rows.at(-1)
-    if (last !== undefined) places.set(id, { test: place.test, ord: last.ord, open })
-    else if (place.test === 0) places.set(id, { test: 1, ord: -1, open })
-    else return null
-    return rows.length
+    const next: ErasePlace =
+      last !== undefined
+        ? { ...place, ord: last.ord, open }
+        : place.test === 0
+          ? { ...place, test: 1, ord: -1 }
+          : { ...place, counted: UNWALKED }
+    return { removed: rows.length, place: next }
   }
 
   return {
@@ -176,28 +180,22 @@ export const createErase = (
 
     erasing: () => sql.erasing.all(),
 
-    eraseStep(id, now) {
+    eraseStep(id, now, from) {
       const files: string[] = []
+      const place = from ?? START
       const workspace = names.workspace(id)
       const small = sql.answers.run(workspace).changes + sql.tags.run(workspace).changes + eraseLists(id, now)
-      if (small > 0) return { removed: small, files, again: true }
-      const mails = eraseMails(id, files)
-      if (mails !== null) return { removed: mails, files, again: true }
-      const counted = context.sql.ask(eraseCounted(workspace, walked.get(id) ?? UNWALKED))
-      if (counted !== null) {
-        walked.set(id, counted)
-        return { removed: 0, files, again: true }
-      }
-      const { open } = places.get(id) ?? START
-      places.delete(id)
-      walked.delete(id)
-      if (open) return { removed: 0, files, again: false }
+      if (small > 0) return { removed: small, files, again: true, place }
+      if (place.counted === null) return { ...eraseMails(workspace, place, files), files, again: true }
+      const counted = context.sql.ask(eraseCounted(workspace, place.counted))
+      if (counted !== null) return { removed: 0, files, again: true, place: { ...place, counted } }
+      if (place.open) return { removed: 0, files, again: false, place }
       const pool = sql.poolOf.get(id) ?? null
       sql.notices.run(scopeOf(workspace, false), scopeOf(workspace, true))
       sql.done.run(id)
       if (pool !== null) sql.dropPool.run(now, pool)
       holds.look()
-      return { removed: 0, files, again: false }
+      return { removed: 0, files, again: false, place }
     },
   }
 }
