@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate as nextCallback } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createMemory } from '../../src/store/sqlite/read/memory.js'
+import { createSnapshot } from '../../src/store/sqlite/read/snapshot.js'
 import { CHANGES_STEP } from '../../src/store/sqlite/thread/changes.js'
 import { sessionFor, userFor } from './contract-identity.js'
 import { credentialFor, poolFor } from './contract-tenants.js'
@@ -23,7 +25,7 @@ t.test('one read serves until such a row changes', async (t) => {
   writer.exec(CHANGES_STEP)
   writer.exec('CREATE TABLE things (name TEXT)')
   const reader = openReader(file)
-  const remember = createMemory(reader)
+  const remember = createMemory(reader, createSnapshot(reader))
   const count = reader.prepare<[], number>('SELECT count(*) FROM things').pluck()
   let reads = 0
   const things = (): number | undefined =>
@@ -32,15 +34,22 @@ t.test('one read serves until such a row changes', async (t) => {
       return count.get()
     })
   t.equal(things(), 0)
+  await nextCallback()
   t.equal(things(), 0)
   t.equal(reads, 1)
   writer.exec("BEGIN; INSERT INTO things VALUES ('a'); UPDATE changes SET n = n + 1")
+  await nextCallback()
   t.equal(things(), 0, 'what is not committed is not there')
+  await Promise.resolve()
   writer.exec('COMMIT')
-  t.equal(things(), 1, 'the very next look sees it')
+  t.equal(things(), 0, 'one callback reads one state')
+  await nextCallback()
+  t.equal(things(), 1, 'the next one sees it')
+  await nextCallback()
   t.equal(things(), 1)
   t.equal(reads, 2)
   writer.exec('CREATE TABLE mails (id TEXT)')
+  await nextCallback()
   t.equal(things(), 1)
   t.equal(reads, 2, 'a commit that is about mail alone costs no read')
   reader.close()
@@ -53,7 +62,7 @@ t.test('it forgets rather than grow without end', async (t) => {
   writer.exec(CHANGES_STEP)
   writer.exec('CREATE TABLE things (name TEXT)')
   const reader = openReader(file)
-  const remember = createMemory(reader)
+  const remember = createMemory(reader, createSnapshot(reader))
   let reads = 0
   for (let i = 0; i < 5_000; i++) remember(`guess ${i}`, () => reads++)
   remember('guess 0', () => reads++)

@@ -45,7 +45,7 @@ t.test('reads', async (t) => {
     used.add(text)
     return statements(text)
   }
-  const sql: Statements = Object.assign(noted, { together: statements.together, ask: asking(noted) })
+  const sql: Statements = Object.assign(noted, { ask: asking(noted) })
   const emails = createEmailReads(sql)
   const account = db.prepare('SELECT id FROM accounts').pluck().get() as string
   const none: EmailFilter = {

@@ -30,8 +30,9 @@ import type { FaultPoint } from './protocol.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
 import { createLeadRead } from './read/lead.js'
-import { createMemory } from './read/memory.js'
+import { createMemory, type Remember } from './read/memory.js'
 import { remembering } from './read/remembered.js'
+import { createSnapshot } from './read/snapshot.js'
 import { createStatements, type Statements } from './read/statements.js'
 import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
@@ -54,8 +55,7 @@ export interface SqliteOptions {
   readonly faultPoint?: FaultPoint
 }
 
-const createReads = (db: Db, sql: Statements) => {
-  const remember = createMemory(db)
+const createReads = (sql: Statements, remember: Remember) => {
   return {
     ...createEmailReads(sql),
     ...createLogReads(sql),
@@ -126,8 +126,9 @@ export const attach = (
   loadCounts: SharedArrayBuffer,
 ): Verbs => {
   const db = openReader(file)
-  const sql = createStatements(db)
-  const reads = createReads(db, sql)
+  const enter = createSnapshot(db)
+  const sql = createStatements(db, enter)
+  const reads = createReads(sql, createMemory(db, enter))
   let fail: (error: Error) => void = () => {}
   const failed = new Promise<Error>((resolve) => {
     fail = resolve

@@ -80,27 +80,26 @@ const MOST_LOOKED_AT = 4000
 const NO_IDS = { from: 'posts WHERE false', params: [] }
 
 export const createPostList = (sql: Statements) => ({
-  posts: (endpointId: string, failed: boolean, page: Page): Rows<ListedPost> =>
-    sql.together(() => {
-      const wanted = { endpointId, failed }
-      const isOlder = page.direction === 'older'
-      const boundary = sql.ask(boundaryOf(NO_IDS, page))
-      const found = nearest(sql, wanted, isOlder, boundary, page.limit + 1)
-      const rows = found.slice(0, page.limit)
-      if (!isOlder) rows.reverse()
-      const older = rows.at(-1)?.ord ?? (boundary === TOP ? 0 : boundary)
-      const newer = rows[0] === undefined ? older : rows[0].ord + 1
-      const isThere = (side: boolean, from: number): boolean => nearest(sql, wanted, side, from, 1).length > 0
-      const more = found.length > page.limit
-      return {
-        rows: rows.map(({ post }) => post),
-        hasOlder: isOlder ? more : isThere(true, older),
-        hasNewer: isOlder ? page.anchor !== null && isThere(false, newer) : more,
-        older: markOf(older),
-        newer: markOf(newer),
-        total: page.countUpTo > 0 ? countUpTo(sql, wanted, page.countUpTo) : null,
-      }
-    }),
+  posts: (endpointId: string, failed: boolean, page: Page): Rows<ListedPost> => {
+    const wanted = { endpointId, failed }
+    const isOlder = page.direction === 'older'
+    const boundary = sql.ask(boundaryOf(NO_IDS, page))
+    const found = nearest(sql, wanted, isOlder, boundary, page.limit + 1)
+    const rows = found.slice(0, page.limit)
+    if (!isOlder) rows.reverse()
+    const older = rows.at(-1)?.ord ?? (boundary === TOP ? 0 : boundary)
+    const newer = rows[0] === undefined ? older : rows[0].ord + 1
+    const isThere = (side: boolean, from: number): boolean => nearest(sql, wanted, side, from, 1).length > 0
+    const more = found.length > page.limit
+    return {
+      rows: rows.map(({ post }) => post),
+      hasOlder: isOlder ? more : isThere(true, older),
+      hasNewer: isOlder ? page.anchor !== null && isThere(false, newer) : more,
+      older: markOf(older),
+      newer: markOf(newer),
+      total: page.countUpTo > 0 ? countUpTo(sql, wanted, page.countUpTo) : null,
+    }
+  },
 
   /** Brief posts stand above their event, soon after it: the rows of about an hour are looked through. */
   postsOfEvent: (endpointId: string, eventId: string, eventAt: number | null): readonly ListedPost[] => {
@@ -126,18 +125,17 @@ export const createPostList = (sql: Statements) => ({
     until: number,
     after: string | null,
     limit: number,
-  ): FailedPosts =>
-    sql.together(() => {
-      const found = nearest(sql, { endpointId, failed: true }, false, Number(after ?? 0), limit)
-      const again = sql(
-        `SELECT 1 FROM posts WHERE endpoint_id = ? AND event_id = ? AND kind = 'replay'
+  ): FailedPosts => {
+    const found = nearest(sql, { endpointId, failed: true }, false, Number(after ?? 0), limit)
+    const again = sql(
+      `SELECT 1 FROM posts WHERE endpoint_id = ? AND event_id = ? AND kind = 'replay'
            AND state IN ('waiting', 'succeeded') LIMIT 1`,
-      )
-      const posts = found
-        .map(({ post }) => post)
-        .filter((post) => isLost(post, since, until))
-        .filter(({ eventId }) => again.get(endpointId, eventId) === undefined)
-      const last = found.at(-1)
-      return { posts, next: last === undefined || found.length < limit ? null : markOf(last.ord + 1) }
-    }),
+    )
+    const posts = found
+      .map(({ post }) => post)
+      .filter((post) => isLost(post, since, until))
+      .filter(({ eventId }) => again.get(endpointId, eventId) === undefined)
+    const last = found.at(-1)
+    return { posts, next: last === undefined || found.length < limit ? null : markOf(last.ord + 1) }
+  },
 })

@@ -125,16 +125,15 @@ export const createLogReads = (sql: Statements) => {
   }
 
   return {
-    log: (filter: LogFilter, page: Page): Rows<LogRow> => sql.together(() => pageOf(filter, page)),
+    log: (filter: LogFilter, page: Page): Rows<LogRow> => pageOf(filter, page),
 
-    follow: (filter: LogFilter | WholeLog | null, after: string | null, limit: number): Followed | 'gone' =>
-      sql.together(() => {
-        const { oldest } = ends()
-        const from = after === null ? oldest : (readMark(after) ?? BOTTOM)
-        if (compare(from, oldest) < 0) return 'gone'
-        const isWhole = filter === null || !('accountId' in filter)
-        return isWhole ? whole(filter, from, limit) : some(filter, from, limit)
-      }),
+    follow: (filter: LogFilter | WholeLog | null, after: string | null, limit: number): Followed | 'gone' => {
+      const { oldest } = ends()
+      const from = after === null ? oldest : (readMark(after) ?? BOTTOM)
+      if (compare(from, oldest) < 0) return 'gone'
+      const isWhole = filter === null || !('accountId' in filter)
+      return isWhole ? whole(filter, from, limit) : some(filter, from, limit)
+    },
 
     logEnds(): { readonly oldest: string; readonly newest: string } {
       const { oldest, newest } = ends()
@@ -160,15 +159,14 @@ export const createLogReads = (sql: Statements) => {
       return first?.id === id && first.accountId === accountId ? first : null
     },
 
-    events: (emailId: string, page: Page): Rows<EventRow> =>
-      sql.together(() => {
-        const ord = sql('SELECT ord FROM emails WHERE id = ?').get(emailId)?.ord as number | undefined
-        const ids = { from: 'events WHERE email = ?', params: [ord] }
-        const anchor = page.anchor === null ? null : (readMark(page.anchor) ?? boundary(sql, ids, page))
-        const places = pageOfPlaces(ord === undefined ? [] : mailSources(sql, ord), page, anchor)
-        const records = createRecords(sql)
-        return { ...places, rows: places.rows.map((place) => records.event(place, ord ?? 0)).filter(isThere) }
-      }),
+    events: (emailId: string, page: Page): Rows<EventRow> => {
+      const ord = sql('SELECT ord FROM emails WHERE id = ?').get(emailId)?.ord as number | undefined
+      const ids = { from: 'events WHERE email = ?', params: [ord] }
+      const anchor = page.anchor === null ? null : (readMark(page.anchor) ?? boundary(sql, ids, page))
+      const places = pageOfPlaces(ord === undefined ? [] : mailSources(sql, ord), page, anchor)
+      const records = createRecords(sql)
+      return { ...places, rows: places.rows.map((place) => records.event(place, ord ?? 0)).filter(isThere) }
+    },
   }
 }
 

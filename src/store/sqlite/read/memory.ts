@@ -2,39 +2,35 @@
  * NAME      memory - rows that are read for every mail
  * DESCRIPTION
  *   Keys, credentials, workspaces and pools hardly change, and each mail asks
- *   for several. What was read is good until somebody changes such a row:
- *   `data_version` tells that anybody has committed, whichever thread or process
- *   it was, at the price of looking at the log's header; then one row
- *   (thread/changes.ts) tells whether it was more than mail on its way. So a
- *   revoked key is gone from the very next read.
- * NOTES
- *   A row that is read just after a commit that was not seen yet is newer than
- *   what it is filed under; the next look finds the count moved, and forgets it.
+ *   for several. What was read is good until somebody changes such a row: one row
+ *   (thread/changes.ts) tells of it, whichever thread or process it was, and is looked
+ *   at once in each snapshot. So a revoked key is gone for every request that comes after.
  */
 import type { Db } from '../connect.js'
+import type { Enter } from './snapshot.js'
 
 export type Remember = <T>(place: string, read: () => T) => T
 
 /** Beyond it all is forgotten: whoever guesses keys must not fill the memory. */
 const MOST = 1_000
 
-export const createMemory = (db: Db): Remember => {
-  const version = db.prepare<[], number>('PRAGMA data_version').pluck()
+export const createMemory = (db: Db, enter: Enter): Remember => {
   const changes = db.prepare<[], number>('SELECT n FROM changes').pluck()
   const known = new Map<string, unknown>()
-  let seen: number | undefined
+  let lookedIn = 0
   let changed: number | undefined
-  const isOld = (): boolean => {
-    const now = version.get()
-    if (now === seen) return false
-    seen = now
+  const look = (): void => {
+    const snapshot = enter()
+    if (snapshot === lookedIn) return
+    lookedIn = snapshot
     const before = changed
     changed = changes.get()
-    return changed !== before
+    if (changed !== before) known.clear()
   }
   return <T>(place: string, read: () => T): T => {
-    if (isOld() || known.size >= MOST) known.clear()
+    look()
     if (known.has(place)) return known.get(place) as T
+    if (known.size >= MOST) known.clear()
     const found = read()
     known.set(place, found)
     return found

@@ -7,24 +7,26 @@
  *   statement anew at every call, which costs ten times what a page costs.
  */
 import type { Statement } from 'better-sqlite3'
-import type { Ask, Found, Query } from '../../sql/query.js'
+import { type Ask, BEGIN_SNAPSHOT, END_SNAPSHOT, type Found, type Query } from '../../sql/query.js'
 import type { Db, Row } from '../connect.js'
 
 export interface Statements {
   (sql: string): Statement<unknown[], Row>
   /** Does what a shared verb asks for, here and now. */
   readonly ask: Ask
-  /** All that is read in here is read from one snapshot. Not to be nested. */
-  together<T>(read: () => T): T
 }
 
 const NO_ROWS: readonly Row[] = []
 
-/** A statement that fails, fails in the verb: it may know what that means. */
+const NOTHING: Found = { rows: NO_ROWS, changes: 0 }
+
+/** A statement that fails, fails in the verb: it may know what that means. Reads have a snapshot anyhow (snapshot.ts). */
 export const asking =
   (find: (sql: string) => Statement<unknown[], Row>): Ask =>
   (work) => {
-    const answer = ({ text, values }: Query): Found => {
+    const answer = (query: Query): Found => {
+      if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT) return NOTHING
+      const { text, values } = query
       const statement = find(text)
       return statement.reader
         ? { rows: statement.all(...values), changes: 0 }
@@ -44,11 +46,11 @@ export const asking =
     return step.value
   }
 
-export const createStatements = (db: Db): Statements => {
+/** `enter` is called ahead of each use, where reads have snapshots. */
+export const createStatements = (db: Db, enter: () => void = () => {}): Statements => {
   const prepared = new Map<string, Statement<unknown[], Row>>()
-  const begin = db.prepare('BEGIN')
-  const end = db.prepare('COMMIT')
   const find = (sql: string): Statement<unknown[], Row> => {
+    enter()
     let statement = prepared.get(sql)
     if (statement === undefined) {
       statement = db.prepare<unknown[], Row>(sql)
@@ -56,15 +58,5 @@ export const createStatements = (db: Db): Statements => {
     }
     return statement
   }
-  return Object.assign(find, {
-    ask: asking(find),
-    together: <T>(read: () => T): T => {
-      begin.run()
-      try {
-        return read()
-      } finally {
-        end.run()
-      }
-    },
-  })
+  return Object.assign(find, { ask: asking(find) })
 }

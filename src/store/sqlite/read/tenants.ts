@@ -23,6 +23,10 @@ import type { Statements } from './statements.js'
 
 type Readable<T> = Pick<Table<T>, 'name' | 'columns' | 'decode'>
 
+/** In the list of the workspace, or in that of its account. */
+const SUPPRESSED = `SELECT 1 FROM suppressions
+  WHERE workspace_id IN (?, ?) AND email = ? AND (expires_at IS NULL OR expires_at > ?)`
+
 export const createTenantReads = (sql: Statements, remember: Remember) => {
   const all = <T>(table: Readable<T>, where: string, ...params: readonly unknown[]): T[] =>
     sql(`SELECT ${table.columns} FROM ${table.name} WHERE ${where}`)
@@ -50,6 +54,8 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
     'account_id = ? AND (id = ? OR name = ?) AND deleted_at IS NULL ORDER BY id = ? DESC',
   )
   const credentialById = reader(CREDENTIALS, 'id = ?')
+  const accountOf = (workspaceId: string) =>
+    sql('SELECT account_id FROM workspaces WHERE id = ?').get(workspaceId)?.account_id ?? null
 
   return {
     account: (id: string): AccountRow | null => one(ACCOUNTS, 'id = ?', id),
@@ -96,15 +102,10 @@ export const createTenantReads = (sql: Statements, remember: Remember) => {
       origin === null
         ? list(SUPPRESSIONS, 'workspace_id = ?', [workspaceId], page)
         : list(SUPPRESSIONS, 'workspace_id = ? AND origin = ?', [workspaceId, origin], page),
-    suppressed: (workspaceId: string, emails: readonly string[], now: number): readonly string[] =>
-      emails.filter(
-        (email) =>
-          sql(
-            `SELECT 1 FROM suppressions
-             WHERE workspace_id IN (?, (SELECT account_id FROM workspaces WHERE id = ?)) AND email = ?
-             AND (expires_at IS NULL OR expires_at > ?)`,
-          ).get(workspaceId, workspaceId, email, now) !== undefined,
-      ),
+    suppressed(workspaceId: string, emails: readonly string[], now: number): readonly string[] {
+      const account = remember(`account of ${workspaceId}`, () => accountOf(workspaceId))
+      return emails.filter((email) => sql(SUPPRESSED).get(workspaceId, account, email, now) !== undefined)
+    },
     usedIn: (bucket: string, window: number): number =>
       Number(
         sql('SELECT used FROM rate_windows WHERE bucket = ? AND span = ?').get(bucket, window)?.used ?? 0,

@@ -69,7 +69,7 @@ export const indexLead = (sql: Statements, expression: string): Lead => {
     take(direction, range, limit) {
       const began = performance.now()
       const looked = bounded(direction, range)
-      const ords = sql.together(() => look(direction, looked, limit))
+      const ords = look(direction, looked, limit)
       if (performance.now() - began < QUICK_MS) spans *= FASTER
       if (ords.length === limit) return { ords, rest: beyond(direction, range, ords.at(-1) as number) }
       const rest =

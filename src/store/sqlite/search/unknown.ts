@@ -16,13 +16,11 @@ import { TOKENS } from './tokens.js'
 
 export const unknownIn = (sql: Statements, { accountId, query }: SearchFilter): readonly Term[] => {
   const hasMail = (token: string): boolean =>
-    sql.together(() =>
-      partsIn(sql, { from: 0, to: TOP }, 'older').some(
-        (part) =>
-          sql(`SELECT 1 FROM ${part} WHERE ${part} MATCH ? LIMIT 1`).get(
-            `"${token}" AND "${TOKENS.account(accountId)}"`,
-          ) !== undefined,
-      ),
+    partsIn(sql, { from: 0, to: TOP }, 'older').some(
+      (part) =>
+        sql(`SELECT 1 FROM ${part} WHERE ${part} MATCH ? LIMIT 1`).get(
+          `"${token}" AND "${TOKENS.account(accountId)}"`,
+        ) !== undefined,
     )
   const isKnown = ({ field, value }: Term): boolean => {
     switch (field) {
