@@ -11,8 +11,9 @@
 import type { Outcome, Settled } from '../lifecycle/facts.js'
 import type { Queue } from '../store/port/queue.js'
 
-/** Resolves when all is on disk, with what changed; unknown recipients are left out. */
+/** Resolves when all is on disk, with what changed, unless that is `quiet`; unknown recipients are left out. */
 export const settle = async (
   queue: Pick<Queue, 'settle'>,
   outcomes: readonly Outcome[],
-): Promise<readonly Settled[]> => (outcomes.length === 0 ? [] : queue.settle(outcomes))
+  quiet = false,
+): Promise<readonly Settled[]> => (outcomes.length === 0 ? [] : queue.settle(outcomes, quiet))

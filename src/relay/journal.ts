@@ -138,6 +138,7 @@ export class Journal {
       settle(
         this.#queue,
         packed(outcomes, (one) => this.#now(one)),
+        true,
       ).then(
         () => {},
         failing(() => this.#outcomes.unshift(...outcomes)),

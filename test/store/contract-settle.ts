@@ -28,6 +28,14 @@ const OK = { code: 250, enhanced: '2.0.0', text: 'ok' }
 const NO = { code: 550, enhanced: '5.1.1', text: 'no such user' }
 
 const attemptTests = async (t: Test, store: Store): Promise<void> => {
+  await t.test('a quiet outcome is settled and not answered', async (t) => {
+    const at = await newAccount(store)
+    const mail = await accepted(store, at)
+    const done = ofLease(await claimOne(store, at, T0))
+    t.same(await store.settle([done], true), [])
+    t.match(await store.email(scopeOf(at), mail.id), { status: 'sent' })
+  })
+
   await t.test('an accepted attempt makes the mail sent and ends the lease', async (t) => {
     const at = await newAccount(store)
     const mail = await accepted(store, at)

@@ -293,8 +293,10 @@ export const createQueue = (parts: QueueParts) => {
     ...createSchedule(parts),
     accept: createAccept(parts, answered),
     claim: createClaim(parts, reap),
-    settle: (outcomes: Parameters<Queue['settle']>[0]) =>
-      outcomes.flatMap((outcome) => people.settle(outcome) ?? []),
+    settle: (...[outcomes, quiet = false]: Parameters<Queue['settle']>) => {
+      const settled = outcomes.flatMap((outcome) => people.settle(outcome) ?? [])
+      return quiet ? [] : settled
+    },
     nextDue(poolIds?: readonly string[]): number | null {
       const times = due(poolIds).map((row) => row.dueAt as number)
       return times.length === 0 ? null : Math.min(...times)

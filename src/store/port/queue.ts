@@ -30,8 +30,8 @@ export interface Queue extends Times {
   claim(poolId: string, limit: number, leaseUntil: number, now: number): Promise<readonly Claimed[]>
   /** Journals attempts before the message is sent. False at a position: that lease is no longer ours, do not send. */
   attempting(marks: readonly AttemptMark[]): Promise<readonly boolean[]>
-  /** Status and event together, idempotent by dedupe key and lease generation. Unknown recipients are left out of the answer. */
-  settle(outcomes: readonly Outcome[]): Promise<readonly Settled[]>
+  /** Status and event together, idempotent by dedupe key and lease generation. Unknown recipients are left out of the answer, which is empty for `quiet`. */
+  settle(outcomes: readonly Outcome[], quiet?: boolean): Promise<readonly Settled[]>
   /** Gives leases back unused: no attempt, no event; due again at `dueAt`. */
   release(leases: readonly LeaseRef[], dueAt: number): Promise<void>
   /** The stored message bytes, or null after retention. */

@@ -133,12 +133,14 @@ const createAttempting = (context: WriteContext, sql: Statements): Leases['attem
     const standing = context.holds.any ? sql.standing.get(recipientId) : undefined
     return standing !== undefined && context.holds.over(standing) !== null
   }
-  return (marks) =>
-    marks.map(
-      ({ recipientId, leaseGen, attempt, upstreamId, at }) =>
-        !isHeld(recipientId) &&
-        sql.mark.run(attempt, upstreamId, at, recipientId, leaseGen, context.boot).changes === 1,
-    )
+  const isMarked = ({ recipientId, leaseGen, attempt, upstreamId, at }: AttemptMark): boolean =>
+    !isHeld(recipientId) &&
+    sql.mark.run(attempt, upstreamId, at, recipientId, leaseGen, context.boot).changes === 1
+  return (marks) => {
+    const marked: boolean[] = []
+    for (const mark of marks) marked.push(isMarked(mark))
+    return marked
+  }
 }
 
 /** `alone`: nobody else of those who lease can be alive, since the lock of the data folder is ours. */

@@ -88,7 +88,14 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
       holdRecipients,
       createEndSuppressed(context.db, settle),
     ),
-    settle: (outcomes) => outcomes.map(settle).filter((one): one is Settled => one !== null),
+    settle: (outcomes, quiet = false) => {
+      const settled: Settled[] = []
+      for (const outcome of outcomes) {
+        const one = settle(outcome)
+        if (one !== null && !quiet) settled.push(one)
+      }
+      return settled
+    },
     attempting: leases.attempting,
     release: leases.release,
     recover: leases.recover,
