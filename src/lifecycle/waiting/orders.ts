@@ -66,6 +66,12 @@ const EFFECTS: Readonly<Record<OrderAction, Partial<Record<QueuedState, OrderEff
   discard: { waiting: 'end', scheduled: 'end', held: 'end', away: 'end', leased: 'end' },
 }
 
+/** An appointment is held only when its time has come. */
+export const mayHold = (one: Queued): boolean => {
+  const state = stateOf(one)
+  return state !== null && EFFECTS.hold[state] === 'hold'
+}
+
 /** The parts of the queue that an order goes over. */
 export const partsOf = (action: OrderAction): readonly QueuePart[] => [
   ...new Set((Object.keys(EFFECTS[action]) as QueuedState[]).map((state) => PART_OF[state])),

@@ -47,4 +47,4 @@ export const rested = (pauses: readonly Pause[], queuedAt: number, heldAt: numbe
 
 /** `queuedAt` of a mail that is as old at `at` in another pool. */
 export const moved = (from: readonly Pause[], to: readonly Pause[], queuedAt: number, at: number): number =>
-  queuedAt >= at ? queuedAt : since(to, between(from, queuedAt, at), at)
+  since(to, between(from, queuedAt, at), at)

@@ -3,11 +3,11 @@
  */
 import type { EventRow } from '../../lifecycle/event.js'
 import type { Outcome } from '../../lifecycle/facts.js'
+import { above, compare, markOf, pageOf, readMark } from '../../lifecycle/place.js'
 import { wireAddress } from '../../mail/address.js'
 import type { EventKind } from '../../mail/status.js'
 import type { Ledger } from '../port/ledger.js'
 import type { EventLog, Followed, LogFilter, LogRow, WholeLog } from '../port/log.js'
-import { above, compare, markOf, pageOf, readMark } from './pages.js'
 import type { Plain } from './plain.js'
 import { type Logged, type Mail, nextOrd, type Placed, type State } from './state.js'
 

@@ -4,8 +4,9 @@
 
 import { observed } from '../../lifecycle/observed.js'
 import { covers } from '../../lifecycle/waiting/holds.js'
-import { effectOf, stateOf } from '../../lifecycle/waiting/orders.js'
+import { effectOf, mayHold, stateOf } from '../../lifecycle/waiting/orders.js'
 import { moved } from '../../lifecycle/waiting/pauses.js'
+import { type Key, pageOfQueue } from '../../lifecycle/waiting/queue-list.js'
 import { adjustTimes } from '../../lifecycle/waiting/times.js'
 import { domainOf } from '../../mail/address.js'
 import {
@@ -22,7 +23,6 @@ import type { Tenants } from '../port/tenants/tenants.js'
 import type { QueueDepth, Times } from '../port/upkeep.js'
 import type { Plain } from './plain.js'
 import type { QueueParts } from './queue.js'
-import { type Key, pageOfQueue } from './queue-list.js'
 import { pausesOf } from './recipients.js'
 import { anyWorkspace, type Recipient, workspaceOrd } from './state.js'
 import { listed, notePauses } from './tenants.js'
@@ -144,7 +144,7 @@ export const createOperations = ({ state, effects, people }: QueueParts) => {
     hold: { readonly id: string; readonly reason: string },
     now: number,
   ): number => {
-    const resting = inScope(scope).filter((one) => stateOf(queued(one)) === 'waiting')
+    const resting = inScope(scope).filter((one) => mayHold(queued(one)))
     for (const one of resting) people.hold(one, hold, now)
     effects.changed += resting.length
     return resting.length

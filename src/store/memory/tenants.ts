@@ -3,6 +3,7 @@
  */
 
 import type { Page, Rows } from '../../lifecycle/page.js'
+import { pageOf } from '../../lifecycle/place.js'
 import { countSends } from '../../lifecycle/rate.js'
 import { isSuppressing } from '../../lifecycle/suppress.js'
 import { isPaused } from '../../lifecycle/waiting/pauses.js'
@@ -12,7 +13,6 @@ import type { Domains } from '../port/tenants/domains.js'
 import { isRoutedTo } from '../port/tenants/routes.js'
 import type { KnownPool, PoolRow, SuppressionRow, Tenants, Written } from '../port/tenants/tenants.js'
 import { createSuppressionEvents } from '../suppression-events.js'
-import { pageOf } from './pages.js'
 import type { Plain } from './plain.js'
 import type { State, Table } from './state.js'
 

@@ -1,6 +1,8 @@
 /**
  * NAME      hooks - endpoints, and what is posted to them
  */
+
+import { markOf } from '../../../lifecycle/place.js'
 import type {
   DisabledReason,
   EndpointRow,
@@ -20,7 +22,6 @@ import {
   POSTS_KEPT_MS,
   SKIPPED,
 } from '../../rules/posts.js'
-import { markOf } from '../pages.js'
 import type { Plain } from '../plain.js'
 import { nextOrd, type State } from '../state.js'
 import { listed, owned } from '../tenants.js'

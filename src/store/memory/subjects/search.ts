@@ -1,13 +1,14 @@
 /**
  * NAME      search - finding mail by a query, up to where the index is
  */
+
+import { pageOf } from '../../../lifecycle/place.js'
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { matches } from '../../../mail/query/matches.js'
 import type { Sought, Term } from '../../../mail/query/query.js'
 import { CATEGORIES } from '../../../mail/report/category.js'
 import type { EmailSearch, SearchFilter } from '../../port/ledger.js'
 import { createMatches, recipientsOf, rowOf } from '../ledger.js'
-import { pageOf } from '../pages.js'
 import type { Plain } from '../plain.js'
 import type { Mail, State } from '../state.js'
 

@@ -11,7 +11,7 @@
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { observed } from '../../../lifecycle/observed.js'
-import { effectOf, type OrderEffect, partsOf, stateOf } from '../../../lifecycle/waiting/orders.js'
+import { effectOf, mayHold, type OrderEffect, partsOf } from '../../../lifecycle/waiting/orders.js'
 import { moved } from '../../../lifecycle/waiting/pauses.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
@@ -202,7 +202,7 @@ export const createOrders = (
 
   const holdStep = (hold: HoldRow, cursor: Cursor | null): Progress => {
     const { rows, next } = walk(hold, partsOf('hold'), cursor, STEP)
-    const kept = context.holds.has(hold.id) ? rows.filter((row) => stateOf(queuedOf(row)) === 'waiting') : []
+    const kept = context.holds.has(hold.id) ? rows.filter((row) => mayHold(queuedOf(row))) : []
     for (const row of kept) holdRecipients.hold(row, hold, hold.createdAt)
     return { changed: kept.length, next }
   }

@@ -1,10 +1,10 @@
 /**
- * NAME      pages - a page of rows that are all at hand
+ * NAME      place - where rows of a list stand, and what a page of them is
  * DESCRIPTION
  *   A mark is the place right above a row: its `ord`, and the number of a
  *   recipient for the first events, which share the place of their mail.
  */
-import type { Page, Rows } from '../../lifecycle/page.js'
+import type { Page, Rows } from './page.js'
 
 export interface Place {
   readonly ord: number

@@ -4,7 +4,7 @@
  *   Soonest first, then what is under way, then what is held. A mark is a place in that
  *   order and not a row, since rows move while they are read.
  */
-import type { Page, Rows } from '../../lifecycle/page.js'
+import type { Page, Rows } from '../page.js'
 
 /** Of a row: its part, when it is due (or who has it), and its id. */
 export type Key = readonly [part: number, at: number | string, id: string]
