@@ -46,6 +46,15 @@ export const carryContract = async (t: Test, store: Store, open: OpenStore): Pro
     t.equal(await store.lot((await newAccount(store)).accountId, lot.id), null)
   })
 
+  await t.test('an appointment that has left is another store’s', async (t) => {
+    const { at, lot, scope } = await exported(store)
+    const mail = await accepted(store, at, { scheduledAt: T0 + HOUR })
+    t.equal(await store.markLot(lot.id, scope, 'moving', T0), 1)
+    t.equal(await store.reschedule(scopeOf(at), mail.id, T0 + 2 * HOUR, T0), 'not_scheduled')
+    t.equal(await store.cancel(scopeOf(at), mail.id, T0), 'not_scheduled')
+    t.same(await store.claim(at.poolId, 10, T0 + 9 * HOUR, T0 + 8 * HOUR), [])
+  })
+
   await t.test('what is forgotten is canceled', async (t) => {
     const { at, mail, lot, scope } = await exported(store)
     await store.closeLot(lot.id)

@@ -2,8 +2,10 @@
  * NAME      contract-dead - what is left of a store that died, for the one that is opened after it
  */
 import type { Test } from 'tap'
+import { newId } from '../../src/base/id.js'
 import type { Claimed } from '../../src/lifecycle/facts.js'
 import type { Store } from '../../src/store/port/store.js'
+import { eventually } from '../parts/eventually.js'
 import {
   accepted,
   addWorkspace,
@@ -42,7 +44,10 @@ export const deadContract = async (t: Test, open: OpenAgain): Promise<void> => {
     await mark(store, begun)
     const next = await again()
     t.same(await next.claim(at.poolId, 9, T0 + 99 * HOUR, T0 + 98 * HOUR), [], 'time ends no such lease')
+    let isWoken = false
+    t.teardown(next.onDue(() => (isWoken = true)))
     t.same(await next.recover('earlier', T0 + 9), { released: 1, ambiguous: 1 })
+    await eventually('whoever waits is woken', () => isWoken)
     t.same(await next.recover('earlier', T0 + 9), NONE, 'once')
     t.equal(await next.nextDue(), T0 + 9)
     const claimed = await next.claim(at.poolId, 9, T0 + HOUR, T0 + 9)
@@ -72,6 +77,8 @@ export const deadContract = async (t: Test, open: OpenAgain): Promise<void> => {
     t.match(await recipientOf(next, at, mail.id), { attempts: 1, dueAt: null, reason: 'ambiguous' })
     t.match(await next.entriesOf([mail.id]), [{ held: 'ambiguous', underWay: false }])
     const scope = { ...scopeOf(at), poolId: null, domain: null, emailId: mail.id }
+    const other = { hold: newId('hold'), scope, to: null, reason: 'x', now: T0 + 2 * HOUR }
+    t.equal(await next.operate({ ...other, action: 'release' }), 0, 'nor by the end of any hold')
     await next.operate({ action: 'release', scope, to: null, reason: 'x', now: T0 + 3 * HOUR })
     t.match(await claimOne(next, at, T0 + 3 * HOUR), { queuedAt: T0 + 2 * HOUR, freedAt: T0 + 3 * HOUR })
   })

@@ -6,6 +6,7 @@
  */
 import type { Test } from 'tap'
 import { newId } from '../../src/base/id.js'
+import { freshPool } from '../../src/store/built-in.js'
 import type { Store } from '../../src/store/port/store.js'
 import { eventually } from '../parts/eventually.js'
 import {
@@ -92,6 +93,19 @@ const settling = async (t: Test, store: Store): Promise<void> => {
     t.same(await store.claim(at.poolId, 9, T0 + HOUR, T0), [])
   })
 
+  await t.test('a delay that is reported between two attempts outlasts our own 250', async (t) => {
+    const at = await newAccount(store)
+    const mail = await accepted(store, at)
+    await store.settle([ofLease(await claimOne(store, at, T0), { seen: 'postponed', retryAt: T0 })])
+    const delayed = { seen: 'dsn-delayed', deadline: T0 + HOUR } as const
+    await store.settle([report(mail.recipients[0]?.id ?? '', delayed)])
+    await store.settle([ofLease(await claimOne(store, at, T0))])
+    t.equal(await statusOf(store, at, mail.id), 'deferred', 'somebody else has it')
+    t.same(await store.claim(at.poolId, 9, T0 + HOUR, T0), [])
+    await store.sweep(T0 + HOUR, KEEP)
+    t.equal(await statusOf(store, at, mail.id), 'bounced')
+  })
+
   await t.test('a bounce that is reported again is no second one', async (t) => {
     const at = await newAccount(store)
     await store.updateWorkspace(at.workspace.id, { suppressSoft: { mailbox_full: { bounces: 2, days: 10 } } })
@@ -125,6 +139,14 @@ const sending = async (t: Test, store: Store): Promise<void> => {
     t.same(claimed.map(({ address }) => address).sort(), ['a@free.test', 'b@free.test'])
   })
 
+  await t.test('each lease runs out at its own time', async (t) => {
+    const at = await newAccount(store)
+    const ids = [await accepted(store, at), await accepted(store, at)].map(({ id }) => id)
+    for (const hours of [1, 2]) await store.claim(at.poolId, 1, T0 + hours * HOUR, T0)
+    for (const [i, emailId] of ids.entries())
+      t.match(await store.claim(at.poolId, 9, T0 + 99 * HOUR, T0 + (i + 1) * HOUR), [{ emailId }])
+  })
+
   await t.test('the list of the account holds for no test mail', async (t) => {
     const at = await newAccount(store)
     await accepted(store, at, { mode: 'test' })
@@ -144,6 +166,38 @@ const sending = async (t: Test, store: Store): Promise<void> => {
     await accepted(store, at, { recipients: addresses.map((address) => toOne(address)) })
     const claimed = await store.claim(at.poolId, 9, T0 + HOUR, T0)
     t.same(claimed.map(({ address }) => address).sort(), ['a@notx.test', 'a@sub.x.test'])
+  })
+
+  await t.test('an order leaves alone what it does not mean', async (t) => {
+    const at = await newAccount(store)
+    const { accountId, workspace } = at
+    const [main, other, own] = ['main', 'other', 'own'].map((name) =>
+      freshPool(accountId, `${name}-pool`, T0),
+    )
+    if (main === undefined || other === undefined || own === undefined) throw new Error('expected three')
+    for (const pool of [main, other, own]) await store.createPool(pool)
+    const scope = { accountId, workspaceId: workspace.id, poolId: null, domain: null, emailId: null }
+    const order = { scope, to: null, reason: 'x', now: T0 }
+    const [stays, goes] = [
+      await accepted(store, at, { poolId: main.id }),
+      await accepted(store, at, { poolId: main.id }),
+    ]
+    t.equal(await store.operate({ ...order, action: 'retry' }), 0, 'what is due is due')
+    const later = await accepted(store, at, { poolId: own.id, scheduledAt: T0 + HOUR })
+    const one = { ...scope, emailId: stays.id }
+    t.equal(await store.operate({ ...order, action: 'reroute', scope: one, to: own.id }), 1)
+    const from = { poolId: main.id, routes: [] }
+    await store.updateWorkspace(
+      workspace.id,
+      {},
+      { accountId, from, to: { poolId: other.id, routes: [] }, now: T0 },
+    )
+    const poolOf = async (id: string) => (await store.entriesOf([id]))[0]?.poolId
+    t.equal(await poolOf(stays.id), own.id, 'where an operator has sent it')
+    t.equal(await poolOf(goes.id), other.id)
+    const hold = { ...scope, id: newId('hold'), reason: 'x', owner: 'operator', createdAt: T0 } as const
+    t.equal(await store.hold(hold), 2)
+    t.match(await store.entriesOf([later.id]), [{ held: null, dueAt: T0 + HOUR }], 'an appointment is kept')
   })
 
   await t.test('a count ends where it was told to', async (t) => {

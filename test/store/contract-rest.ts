@@ -88,6 +88,28 @@ export const restContract = async (t: Test, store: Store, open: OpenStore): Prom
     t.match(await kit.claim(T0 + 9 * HOUR), [{ queuedAt: T0 + 6 * HOUR, freedAt: T0 + 8 * HOUR }])
   })
 
+  await t.test('a pause that was over before counts for nothing', async (t) => {
+    const kit = await begin(store)
+    await kit.pause(T0)
+    await kit.resume(T0 + HOUR)
+    await accepted(store, kit.at, { createdAt: T0 + 2 * HOUR })
+    await kit.hold(T0 + 3 * HOUR)
+    await kit.release(T0 + 5 * HOUR)
+    t.match(await kit.claim(T0 + 5 * HOUR), [{ queuedAt: T0 + 4 * HOUR, freedAt: T0 + 5 * HOUR }])
+    await accepted(store, kit.at, { createdAt: T0 + 5 * HOUR + 9 })
+    t.match(await kit.claim(T0 + 5 * HOUR + 9), [{ queuedAt: T0 + 5 * HOUR + 9, freedAt: null }])
+  })
+
+  await t.test('of a pause and a hold the later end counts', async (t) => {
+    const kit = await begin(store)
+    await waiting(store, kit)
+    await kit.pause(T0 + HOUR)
+    await kit.resume(T0 + 2 * HOUR)
+    await kit.hold(T0 + 3 * HOUR)
+    await kit.release(T0 + 4 * HOUR)
+    t.match(await kit.claim(T0 + 4 * HOUR), [{ freedAt: T0 + 4 * HOUR }])
+  })
+
   await t.test('whatever the order of holds and pauses', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...STEPS), { maxLength: 14 }), async (steps) => {

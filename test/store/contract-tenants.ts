@@ -13,6 +13,7 @@ import type {
   UpstreamRow,
 } from '../../src/store/port/tenants/tenants.js'
 import { eventually } from '../parts/eventually.js'
+import { sessionFor } from './contract-identity.js'
 import {
   accepted,
   addWorkspace,
@@ -348,5 +349,13 @@ export const tenantsContract = async (t: Test, store: Store, open: OpenStore): P
       async () => (await store.credential(credential.id))?.lastUsedFrom === '192.0.2.7',
     )
     t.same(await used(), { lastUsedAt: T0 + 1_001, lastUsedFrom: null }, 'an older use changes nothing')
+    const session = sessionFor(at, { lastSeenAt: T0 + 9 })
+    await store.createSession(session)
+    store.touch('credential', credential.id, T0 + 3, '192.0.2.8')
+    store.touch('session', session.id, T0 + 5, null)
+    store.touch('key', key.id, T0 + 2_000, null)
+    await eventually('these as well', async () => (await used())?.lastUsedAt === T0 + 2_000)
+    t.match(await store.credential(credential.id), { lastUsedAt: T0 + 7, lastUsedFrom: '192.0.2.7' })
+    t.match(await store.sessionByLookup(session.lookup), { lastSeenAt: T0 + 9 })
   })
 }

@@ -67,8 +67,8 @@ class Pair {
     deepStrictEqual(plain(await verb(this.#model[by] as Store, 'model')), plain(answer))
     return answer
   }
-  /** Gives an order and dies after so many steps: a later sweep finishes it. */
-  async cutOff(order: QueueOrder, steps: number): Promise<void> {
+  /** Gives an order and dies after so many steps; after what comes `next` a sweep finishes it. */
+  async cutOff(order: QueueOrder, steps: number, next: Verb<unknown>): Promise<void> {
     const db = openWriter(join(this.dataDir, 'postern.db'))
     const context = createWriteContext(db)
     const verbs = createVerbs(context)
@@ -88,6 +88,7 @@ class Pair {
     }
     db.close()
     await this.#model[0]?.operate(order)
+    await this.ask(next)
     // what two sweeps of one store have seen, nobody works on any more
     for (let i = 0; i < 2; i++) await this.#sqlite[0]?.sweep(order.now, KEEP)
     await this.#model[0]?.sweep(order.now, KEEP)
@@ -163,8 +164,12 @@ const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {
     // when its leases run out a store knows, but not that another one has set the clock
     const until = now + (by === 0 ? HOUR : 99_999 * HOUR)
     world.leases.push(...(await pair.ask((store) => store.claim(pool, 1 + (a % 4), until, now), by)))
-  } else if (kind === 'cut_off') await pair.cutOff(orderOf(world, move), a % 3)
-  else await pair.ask(verbOf(world, move), kind === 'step' ? 0 : by)
+  } else if (kind === 'cut_off') {
+    const order = orderOf(world, move)
+    // only a purge asks what was there when it was given
+    const next = order.action === 'purge' ? verbOf(world, { ...move, kind: 'accept' }) : async () => null
+    await pair.cutOff(order, a % 3, next)
+  } else await pair.ask(verbOf(world, move), kind === 'step' ? 0 : by)
   await pair.ask(dump(world))
 }
 
