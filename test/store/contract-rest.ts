@@ -106,8 +106,34 @@ export const restContract = async (t: Test, store: Store, open: OpenStore): Prom
     await kit.pause(T0 + HOUR)
     await kit.resume(T0 + 2 * HOUR)
     await kit.hold(T0 + 3 * HOUR)
-    await kit.release(T0 + 4 * HOUR)
-    t.match(await kit.claim(T0 + 4 * HOUR), [{ freedAt: T0 + 4 * HOUR }])
+    await kit.release(T0 + 3.5 * HOUR)
+    t.match(await kit.claim(T0 + 3.5 * HOUR), [{ freedAt: T0 + 3.5 * HOUR }])
+  })
+
+  await t.test('a clock that is set takes pauses along', async (t) => {
+    const kit = await begin(store)
+    await waiting(store, kit)
+    await kit.pause(T0 + HOUR)
+    await kit.resume(T0 + 2 * HOUR)
+    const by = 48 * HOUR
+    await store.adjustTimes(T0 + 2 * HOUR + by, by, 99 * HOUR)
+    t.match(await kit.claim(T0 + 3 * HOUR + by), [{ queuedAt: T0 + HOUR + by }])
+    await store.adjustTimes(T0, -by, 99 * HOUR)
+  })
+
+  await t.test('what is held is as old in another pool as when it was held', async (t) => {
+    const kit = await begin(store)
+    await waiting(store, kit)
+    await kit.hold(T0 + HOUR)
+    await kit.pause(T0 + 2 * HOUR)
+    await kit.resume(T0 + 3 * HOUR)
+    const to = poolOf(kit.at, 'active', T0, newId('pool'))
+    await store.createPool(to)
+    const order = { scope: kit.scope, reason: 'x', now: T0 + 5 * HOUR }
+    await store.operate({ ...order, action: 'reroute', to: to.id })
+    await kit.release(T0 + 5 * HOUR)
+    const claimed = await store.claim(to.id, 9, T0 + 9 * HOUR, T0 + 5 * HOUR)
+    t.match(claimed, [{ queuedAt: T0 + 4 * HOUR }])
   })
 
   await t.test('whatever the order of holds and pauses', async () => {

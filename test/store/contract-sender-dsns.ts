@@ -169,6 +169,18 @@ const paid = async (t: Test, store: Store): Promise<void> => {
     )
   })
 
+  await t.test('nothing is owed for a workspace that is gone', async (t) => {
+    const at = await told(store)
+    t.equal((await after(store, at, {}, refused)).length, 1)
+    t.equal(await store.deleteWorkspace(at.accountId, at.workspace.id, 'x', T0 + 9), 'done')
+    await store.sweep(T0 + 9, { bodiesMs: 1e13, emailsMs: 1e13, deadlines: false })
+    const left = await store.pendingDsns(FAR, 1000)
+    t.same(
+      left.filter(({ workspaceId }) => workspaceId === at.workspace.id),
+      [],
+    )
+  })
+
   await t.test('a failure after success is told as well', async (t) => {
     const at = await told(store)
     const sent = await fromSmtp(store, at)

@@ -92,6 +92,16 @@ export const timesContract = async (t: Test, open: OpenStore): Promise<void> => 
     t.equal(await dueOf(store, at, mail), T0 + 2 * DAY + 60_000)
   })
 
+  await t.test('a lease runs out by a clock that was set back', async (t) => {
+    const store = await open(t)
+    const at = await newAccount(store)
+    const mail = await accepted(store, at)
+    await claimOne(store, at, T0)
+    await store.adjustTimes(T0 - 2 * DAY, -2 * DAY, LONGEST)
+    t.same(await claim(store, at, T0 - 2 * DAY + HOUR - 1), [])
+    t.match(await claim(store, at, T0 - 2 * DAY + HOUR), [{ emailId: mail.id }])
+  })
+
   await t.test('a lease that was written by the new clock runs out by it', async (t) => {
     const store = await open(t)
     const at = await newAccount(store)
