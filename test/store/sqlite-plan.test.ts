@@ -7,26 +7,31 @@ import t from 'tap'
 import { parseQuery } from '../../src/mail/query/parse.js'
 import type { EmailFilter } from '../../src/store/port/ledger.js'
 import type { LogFilter } from '../../src/store/port/log.js'
+import { audited } from '../../src/store/sql/audit/write.js'
 import { answered } from '../../src/store/sql/query.js'
 import { statisticsReads } from '../../src/store/sql/statistics/reads.js'
+import { LOOKED } from '../../src/store/sqlite/audit/look.js'
 import { createBodyStore } from '../../src/store/sqlite/body/body-store.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { createLogReads } from '../../src/store/sqlite/log/reads.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
+import type { ErasePlace } from '../../src/store/sqlite/operate/erase.js'
 import { createQueuePages } from '../../src/store/sqlite/operate/queue-pages.js'
 import { createWalk } from '../../src/store/sqlite/operate/walk.js'
+import type { WriterVerbs } from '../../src/store/sqlite/protocol.js'
 import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
 import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
 import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
 import { createTenantReads } from '../../src/store/sqlite/read/tenants.js'
 import { createSearchReads } from '../../src/store/sqlite/search/reads.js'
-import { createWriteContext } from '../../src/store/sqlite/write/context.js'
+import { bounced } from '../../src/store/sqlite/watch/bounced.js'
+import { createWriteContext, type WriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { HOUR, page, T0 } from './fixture.js'
 
 /** Workspaces, pools, their pauses and holds are few, days too, order_state has one row, tags that a mail carries are few. */
 const SMALL =
-  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_(?:state|parts)|alarm_mark|outages|pools|p|holds|h|pauses|counted|CONSTANT ROW|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
+  /SCAN (accounts|workspaces|w|resumes|queue_orders|order_state|o|log_state|s|email_days|carried_bodies|statistics_place|search_(?:state|parts)|alarm_mark|outages|pools|p|holds|h|pauses|counted|met|pepper|CONSTANT ROW|\d+-ROW VALUES CLAUSE|\(subquery-\d+\))( USING (COVERING )?INDEX \S+)?$/
 
 /** The recipients of one mail are sorted, and the events of all mails to one address. */
 const withinMail = (text: string, detail: string): boolean =>
@@ -181,6 +186,48 @@ t.test('reads', async (t) => {
   writer.close()
 })
 
+const KEEP = { bodiesMs: HOUR, emailsMs: HOUR, logMs: HOUR, reportsMs: HOUR }
+
+/** Shared verbs prepare what they ask for only when they do. */
+const useSome = (context: WriteContext, verbs: WriterVerbs): void => {
+  const { db, sql } = context
+  const { id, account_id } = db.prepare('SELECT id, account_id FROM workspaces').get() as Record<
+    string,
+    string
+  >
+  const [workspaceId, accountId] = [String(id), String(account_id)]
+  db.exec('BEGIN')
+  context.order.begin()
+  for (let i = 0; i < 25; i++) {
+    const ids = { id: `sup_${i}`, accountId, workspaceId, email: `${i}@b.c`, sourceId: null }
+    const row = { ...ids, origin: 'bounce', reason: null, expiresAt: null, createdAt: T0 } as const
+    verbs.addHardBounce({ row, recipientId: `rcp_${i}`, upstreamId: 'up_1', said: '550' })
+  }
+  const incident = String(db.prepare('SELECT id FROM incidents WHERE account_id = ?').pluck().get(accountId))
+  verbs.decideStep(accountId, incident, 'accepted', T0, true)
+  const count = { workspaceId, span: T0, tried: 1, complaints: 0, hardBounces: 0, deferrals: 0 }
+  verbs.foldAlarms({ from: null, to: '1', counts: [count], now: T0 })
+  verbs.noteOutage('up_1', T0, null)
+  verbs.noteOutage('up_1', null, null)
+  const counted = { span: 60, at: T0, mode: 'live', dimension: 'tag', counts: [1, 1] } as const
+  verbs.addStatistics(
+    null,
+    '1',
+    Array.from({ length: 700 }, (_, i) => ({ ...counted, workspaceId, value: `kind\n${i}` })),
+  )
+  sql.ask(bounced.takenBy('rcp_1'))
+  sql.ask(bounced.bouncesOf({ emailId: 'em_1', workspace: 1, address: 'a@b.c' }, 'mailbox_full', T0))
+  for (const { columns, name } of Object.values(LOOKED)) sql(`SELECT ${columns} FROM ${name} WHERE id = ?`)
+  const audit = audited(LOOKED, { places: context.order, now: () => T0 })
+  const acting = { actor: { kind: 'cli', id: 'cli:0', name: null, address: null }, entry: 'aud_1' } as const
+  for (let n = 0; n < 2; n++)
+    sql.ask(sql.ask(audit('addJob', [{ accountId, id: 'job_1', q: null }], acting))(undefined))
+  verbs.sweepStep(T0 + 1000 * HOUR, KEEP)
+  for (let place: ErasePlace | null = null, again = true; again; )
+    ({ place, again } = verbs.eraseStep(workspaceId, T0, place))
+  db.exec('COMMIT')
+}
+
 t.test('writes', async (t) => {
   const db = openWriter(prepareFile(t.testdir()))
   migrate(db, T0, '0.0.0')
@@ -190,10 +237,11 @@ t.test('writes', async (t) => {
     used.push(text)
     return prepare(text)
   }) as typeof db.prepare
-  createVerbs(createWriteContext(db))
+  const context = createWriteContext(db)
+  useSome(context, createVerbs(context))
   /** Walks from the oldest row with a limit, small tables (posts that wait, replays), and the leases of this moment. */
   const allowed =
-    /LIMIT 200|FROM (order_state|search_state|search_spans|search_parts|email_days|carried_bodies|sessions|suppressions|rate_windows|workspaces)|boot (= \?|IS NOT NULL)|UPDATE (order_state|search_state|log_state|posts|webhook_places)|FROM replays/
+    /LIMIT 200|FROM (order_state|search_state|search_spans|search_parts|email_days|carried_bodies|sessions|suppressions|rate_windows|workspaces)|boot (= \?|IS NOT NULL)|UPDATE (order_state|search_state|log_state|posts|webhook_places)|FROM replays|'pepper' AS id/
   for (const text of used.filter((one) => /^\s*(SELECT|UPDATE|DELETE)/.test(one))) {
     const names = (text.match(/@\w+/g) ?? []).map((name) => [name.slice(1), null])
     const values = names.length > 0 ? [Object.fromEntries(names)] : (text.match(/\?/g) ?? []).map(() => null)
