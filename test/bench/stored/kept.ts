@@ -30,18 +30,20 @@ const rowsIn = (db: Connection): number =>
     .filter((name) => !name.startsWith('search'))
     .reduce((all, name) => all + countOf(db, name), 0)
 
-/** Octets by what they are for. */
-const octetsIn = (db: Connection): Readonly<Record<'bodies' | 'search' | 'history', number>> => {
-  const octets = { bodies: 0, search: 0, history: 0 }
+/** Octets of each table with its indexes. */
+const tablesIn = (db: Connection): ReadonlyMap<string, number> => {
   const pages = db
     .prepare(`SELECT coalesce(s.tbl_name, p.name) AS name, sum(p.pgsize) AS octets
       FROM dbstat p LEFT JOIN sqlite_schema s ON s.name = p.name GROUP BY 1`)
     .all() as { name: string; octets: number }[]
-  for (const page of pages)
-    octets[page.name === 'bodies' ? 'bodies' : page.name.startsWith('search') ? 'search' : 'history'] +=
-      page.octets
-  return octets
+  return new Map(pages.map(({ name, octets }) => [name, octets]))
 }
+
+/** Who gets a report of each mail keeps that, too. */
+const PURPOSES = { bodies: /^bodies$/, search: /^search/, reports: /^reports$/ }
+
+const purposeOf = (table: string): string =>
+  Object.entries(PURPOSES).find(([, names]) => names.test(table))?.[0] ?? 'history'
 
 const untilSettled = async (db: Connection): Promise<void> => {
   const open = db
@@ -86,14 +88,20 @@ export const keptBench = async (count: number): Promise<void> => {
   console.log(
     `    rows at accept    ${((rowsIn(db) - rows) / WAITING).toFixed(1)}   ${atMost(4, (rowsIn(db) - rows) / WAITING)}`,
   )
-  const before = octetsIn(db)
+  const before = tablesIn(db)
   await accept(gateway.url, test, count, FULL)
   await untilSettled(db)
-  const after = octetsIn(db)
-  const each = (part: keyof typeof after): number => (after[part] - before[part]) / count
-  console.log(
-    `    octets a mail     ${each('history').toFixed(0)} of history, ${atMost(700, each('history'))}; ${each('search').toFixed(0)} of the search index, ${each('bodies').toFixed(0)} of bodies in the database`,
+  const grown = [...tablesIn(db)].map(
+    ([table, octets]) => [table, (octets - (before.get(table) ?? 0)) / count] as const,
   )
+  const each = (purpose: string): number =>
+    grown.filter(([table]) => purposeOf(table) === purpose).reduce((all, [, octets]) => all + octets, 0)
+  const largest = grown.filter(([table, octets]) => purposeOf(table) === 'history' && octets >= 1)
+  console.log(
+    `    octets a mail     ${each('history').toFixed(0)} of history, ${atMost(700, each('history'))}; ${each('search').toFixed(0)} of the search index, ${each('reports').toFixed(0)} of reports, ${each('bodies').toFixed(0)} of bodies in the database`,
+  )
+  for (const [table, octets] of largest.sort(([, a], [, b]) => b - a))
+    console.log(`      ${table.padEnd(16)}${octets.toFixed(0)}`)
   await whileRemoving(gateway, test, db)
   db.close()
   await gateway.remove()

@@ -34,7 +34,7 @@ const PLACED: ReadonlySet<string> = new Set([
   'email_ord',
   'workspace',
   'pool',
-  'body',
+  'body_apart',
   'message',
   'message_host',
   'written',
@@ -126,7 +126,7 @@ export const createCarryIn = (
   const tag = db.prepare('INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)')
 
   const addTags = (workspace: number, ord: number, email: Fields): void => {
-    for (const { name, value } of readLists(email.lists).tags) tag.run(workspace, name, value, ord)
+    for (const { name, value } of readLists(email).tags) tag.run(workspace, name, value, ord)
   }
 
   /** Its number; 0 when it is gone. */
@@ -156,7 +156,7 @@ export const createCarryIn = (
     insert('emails', {
       ...mail.email,
       ...shortMessageId(mail.id, String(mail.email.message_id)),
-      ...{ ord, workspace, pool, body: kept ?? addBody(mail, ord, size) },
+      ...{ ord, workspace, pool, body_apart: kept ?? addBody(mail, ord, size) },
     })
     addTags(workspace, ord, mail.email)
     for (const one of mail.recipients) {

@@ -8,7 +8,7 @@ import { EXPORTED, type LotRow } from '../../port/carry.js'
 import type { Row } from '../connect.js'
 import { createTimelineFields } from '../log/reads.js'
 import type { Statements } from '../read/statements.js'
-import { readLists } from '../schema/lists.js'
+import { BESIDE_LISTS, readLists } from '../schema/lists.js'
 import { LOTS } from '../schema/lots.js'
 import { EMAIL_ID, OF_EMAIL } from '../schema/short.js'
 
@@ -29,13 +29,17 @@ export const LOCAL: ReadonlySet<string> = new Set([
   'message',
   'message_host',
   'written',
+  'body_apart',
+  'submitter',
+  'only_address',
+  'submitted_by',
 ])
 
 const fieldsOf = (row: Row): Fields =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !LOCAL.has(name))) as Fields
 
 /** An older store expects all of the lists. */
-const emailOf = (row: Row): Fields => ({ ...fieldsOf(row), lists: JSON.stringify(readLists(row.lists)) })
+const emailOf = (row: Row): Fields => ({ ...fieldsOf(row), lists: JSON.stringify(readLists(row)) })
 
 const recipientOf = (row: Row): Fields => {
   const fields = fieldsOf(row)
@@ -67,7 +71,7 @@ export const createCarryReads = (sql: Statements) => {
     },
 
     carried(emailId: string): Omit<CarriedMail, 'raw'> | null {
-      const email = sql('SELECT * FROM emails WHERE id = ?').get(emailId)
+      const email = sql(`SELECT e.*, ${BESIDE_LISTS} FROM emails e WHERE e.id = ?`).get(emailId)
       if (email === undefined) return null
       const content = sql('SELECT content FROM bodies WHERE n = ? AND email_id = ?').get(email.body, emailId)
       return {

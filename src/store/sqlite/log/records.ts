@@ -9,7 +9,7 @@ import type { EventRow } from '../../../lifecycle/event.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
 import type { Row } from '../connect.js'
 import type { Statements } from '../read/statements.js'
-import { readLists } from '../schema/lists.js'
+import { BESIDE_LISTS, readLists } from '../schema/lists.js'
 import { createUnpackMore, type More, readFlags, typeOf } from './codec.js'
 import { firstId, storedId } from './event-id.js'
 import { above, type Found, markOf } from './places.js'
@@ -29,12 +29,12 @@ interface Mail {
 }
 
 const MAIL = `SELECT e.id, e.workspace, e.test, e.source, e.scheduled_at, e.sender, e.subject, e.message_id, e.lists, e.created_at,
-  p.id AS pool_id FROM emails e JOIN pools p ON p.n = e.pool WHERE e.ord = ?`
+  p.id AS pool_id, ${BESIDE_LISTS} FROM emails e JOIN pools p ON p.n = e.pool WHERE e.ord = ?`
 
 const readMail = (sql: Statements, ord: number): Mail | null => {
   const row = sql(MAIL).get(ord)
   if (row === undefined) return null
-  const { to, tags } = readLists(row.lists)
+  const { to, tags } = readLists(row)
   return {
     told: {
       id: row.id as string,

@@ -27,7 +27,7 @@ import { INCIDENTS_STEP } from '../schema/incidents.js'
 import { JOBS_STEP } from '../schema/jobs.js'
 import { LOTS_STEP } from '../schema/lots.js'
 import { HOLDS_STEP, OPERATIONS } from '../schema/operations.js'
-import { RECIPIENTS_STEP, SHORT_STEP } from '../schema/short.js'
+import { RECIPIENTS_STEP, SHORT_STEP, SUBMITTERS_STEP } from '../schema/short.js'
 import { STATISTICS_STEP } from '../schema/statistics.js'
 import { SOFT_BOUNCES_STEP, WATCH_STEP } from '../schema/watch.js'
 import { SEARCH_PARTS_STEP } from '../search/parts.js'
@@ -319,4 +319,5 @@ export const STEPS: readonly Step[] = [
   LAST_USED_FROM_STEP,
   RECIPIENTS_STEP,
   SEARCH_PARTS_STEP,
+  SUBMITTERS_STEP,
 ]

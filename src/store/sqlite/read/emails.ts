@@ -24,12 +24,12 @@ import type {
 import { ALL_DAYS, type Day, type Range, rangesOf } from '../../sql/order/days.js'
 import { type Branch, type List, listOfBranches } from '../../sql/pages/pages.js'
 import type { Row } from '../connect.js'
-import { readLists } from '../schema/lists.js'
+import { BESIDE_LISTS, readLists } from '../schema/lists.js'
 import { FOREIGN_MESSAGE_ID } from '../schema/short.js'
 import { pageOf } from './pages.js'
 import type { Statements } from './statements.js'
 
-export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
+export const EMAIL = `SELECT e.*, w.id AS workspace_id, w.account_id, ${BESIDE_LISTS} FROM emails e JOIN workspaces w ON w.n = e.workspace AND w.deleted_at IS NULL`
 
 export const modeOf = (test: unknown): Mode => (test === 1 ? 'test' : 'live')
 
@@ -41,7 +41,7 @@ export const toEmail = (row: Row): EmailRow => ({
   source: row.source as EmailRow['source'],
   from: row.sender as string,
   subject: row.subject as string,
-  ...readLists(row.lists),
+  ...readLists(row),
   messageId: row.message_id as string,
   scheduledAt: row.scheduled_at as number | null,
   createdAt: row.created_at as number,

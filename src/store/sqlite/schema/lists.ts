@@ -1,8 +1,9 @@
 /**
  * NAME      lists - the addresses, tags and attachments of a mail, as JSON
  * DESCRIPTION
- *   One column of its row. A list that is empty is not in it, as most are; rows
- *   from before this was so name each of them.
+ *   One column of its row. A list that is empty is not in it, as most are; nor is
+ *   what other rows say: `to` is 1 when it is the address of the only recipient, and
+ *   who submitted the mail is a number. Rows from before this was so say each of them.
  */
 import type { NewEmail } from '../../../lifecycle/facts.js'
 
@@ -15,17 +16,36 @@ const NAMES = Object.keys(EMPTY) as (keyof Lists)[]
 /** What is left of a mail that was erased. */
 export const NO_LISTS = '{}'
 
+const TO_ONE = 1
+
+/** In a SELECT of emails `e`: what readLists() wants beside the column itself. */
+export const SUBMITTED_BY = '(SELECT s.id FROM submitters s WHERE s.n = e.submitter) AS submitted_by'
+export const BESIDE_LISTS = `CASE WHEN instr(e.lists, '{"to":${TO_ONE}') = 1 THEN
+  (SELECT o.address FROM recipients o WHERE o.email_ord = e.ord) END AS only_address, ${SUBMITTED_BY}`
+
+const isToOne = ({ to, recipients }: NewEmail): boolean => {
+  const [only] = recipients
+  return recipients.length === 1 && only?.kind === 'to' && to.length === 1 && to[0] === only.address
+}
+
 export const packLists = (mail: NewEmail): string => {
-  const packed: Record<string, unknown> = {}
-  for (const name of NAMES) if (mail[name].length > 0) packed[name] = mail[name]
+  const packed: Record<string, unknown> = isToOne(mail) ? { to: TO_ONE } : {}
+  for (const name of NAMES) if (mail[name].length > 0) packed[name] ??= mail[name]
   if (mail.ignoreSuppressions === true) packed.insists = true
   if (mail.trace != null) packed.trace = mail.trace
   if (mail.resentFrom != null) packed.resentFrom = mail.resentFrom
-  if (mail.submittedBy != null) packed.submittedBy = mail.submittedBy
   return JSON.stringify(packed)
 }
 
-export const readLists = (text: unknown): Lists & Rare => ({
-  ...EMPTY,
-  ...(JSON.parse(String(text)) as Partial<Lists> & Rare),
-})
+export interface ListsRow {
+  readonly lists?: unknown
+  readonly only_address?: unknown
+  readonly submitted_by?: unknown
+}
+
+export const readLists = ({ lists, only_address: only, submitted_by: by }: ListsRow): Lists & Rare => {
+  const read = { ...EMPTY, ...JSON.parse(String(lists)) }
+  if (read.to === TO_ONE) read.to = only == null ? [] : [only]
+  if (by != null) read.submittedBy = by
+  return read
+}

@@ -2,9 +2,9 @@
  * NAME      short - what of a mail can be made of its other columns
  * DESCRIPTION
  *   A Message-ID that we gave is the id of its mail and the name of this host; an
- *   address is stored as it was written only where that differs from `address_lc`. The
- *   whole texts are columns that SQLite makes when they are read. Rows from before
- *   stay as they are.
+ *   address is stored as it was written only where that differs from `address_lc`; a
+ *   body has the number of its mail's place. The whole texts are columns that SQLite
+ *   makes when they are read. Rows from before stay as they are.
  */
 
 /** Word for word in the index and in each query, or SQLite would not use it. */
@@ -35,6 +35,14 @@ export const RECIPIENTS_STEP = `
 DROP INDEX recipients_email;
 ALTER TABLE recipients DROP COLUMN email_id;
 CREATE INDEX recipients_email ON recipients (email_ord, first); -- in the order of their first events
+`
+
+/** Keys and credentials that ever submitted mail are few beside the mail. 0: the body is at the mail's own place. */
+export const SUBMITTERS_STEP = `
+CREATE TABLE submitters (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+ALTER TABLE emails ADD COLUMN submitter INTEGER;
+ALTER TABLE emails RENAME COLUMN body TO body_apart;
+ALTER TABLE emails ADD COLUMN body INTEGER AS (CASE body_apart WHEN 0 THEN ord ELSE body_apart END);
 `
 
 export const shortMessageId = (id: string, messageId: string) => {

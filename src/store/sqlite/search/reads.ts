@@ -19,6 +19,7 @@ import { boundaryOf, markOf } from '../../sql/pages/marks.js'
 import type { Row } from '../connect.js'
 import { addressLc, EMAIL, rangesFor, toEmail } from '../read/emails.js'
 import type { Statements } from '../read/statements.js'
+import { SUBMITTED_BY } from '../schema/lists.js'
 import { OF_EMAIL } from '../schema/short.js'
 import { keysCalled } from './keys.js'
 import type { Direction } from './leads.js'
@@ -213,7 +214,7 @@ export const createSearchReads = (sql: Statements) => {
     } {
       const from = place()
       const rows = sql(
-        'SELECT ord, sender, subject, lists FROM emails WHERE ord > ? ORDER BY ord LIMIT ? + 0',
+        `SELECT e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY} FROM emails e WHERE e.ord > ? ORDER BY e.ord LIMIT ? + 0`,
       ).all(from, limit)
       const addresses = (ord: unknown): string[] =>
         sql('SELECT address_lc FROM recipients WHERE email_ord = ?')
@@ -224,6 +225,7 @@ export const createSearchReads = (sql: Statements) => {
           sender: row.sender as string,
           subject: row.subject as string,
           lists: row.lists as string,
+          submitted_by: row.submitted_by as string | null,
         }
         return [row.ord as number, tokensOf({ ...facts, addresses: addresses(row.ord) })]
       })

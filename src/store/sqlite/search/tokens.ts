@@ -42,6 +42,7 @@ export interface Facts {
   readonly subject: string
   /** JSON of its lists. */
   readonly lists: string
+  readonly submitted_by: string | null
   readonly addresses: readonly string[]
 }
 
@@ -64,8 +65,8 @@ export const TOKENS = {
 } as const
 
 /** What a mail is found by, but for whose it is. */
-export const tokensOf = ({ sender, subject, lists, addresses }: Facts): string => {
-  const { tags, attachments, resentFrom, submittedBy } = readLists(lists)
+export const tokensOf = ({ sender, subject, addresses, ...row }: Facts): string => {
+  const { tags, attachments, resentFrom, submittedBy } = readLists(row)
   const tokens = new Set<string>()
   for (const word of wordsOf(subject)) {
     for (const piece of piecesOf(word)) tokens.add(TOKENS.word(piece))

@@ -7,6 +7,7 @@
  *   at once, what is old with its part.
  */
 import type { Db } from '../connect.js'
+import { SUBMITTED_BY } from '../schema/lists.js'
 import type { WriteContext } from '../write/context.js'
 import { createParts } from './parts.js'
 import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from './tokens.js'
@@ -21,7 +22,7 @@ export interface SearchWrites {
   addIndexed(from: number, to: number, mails: readonly IndexedMail[]): boolean
 }
 
-const OWNER = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.ord, e.sender, e.subject, e.lists
+const OWNER = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY}
   FROM emails e JOIN workspaces w ON w.n = e.workspace WHERE e.ord = ? AND e.message_id <> ''`
 
 interface Row extends Owner, Omit<Facts, 'addresses'> {

@@ -46,6 +46,7 @@ export interface WireMail {
   readonly raw: Uint8Array
   readonly mailFrom: string | null
   readonly requireTls: boolean
+  readonly submittedBy: string | null
 }
 
 /** WireMail in this order. */
@@ -70,6 +71,7 @@ export type MailArray = [
   raw: Uint8Array,
   mailFrom: string | null,
   requireTls: boolean,
+  submittedBy: string | null,
 ]
 const RAW = 17
 
@@ -112,6 +114,7 @@ const toMailArray = (mail: NewEmail): MailArray => [
   mail.raw,
   mail.mailFrom ?? null,
   mail.requireTls ?? false,
+  mail.submittedBy ?? null,
 ]
 
 /** A large text crosses as octets, so that it is made in the writer's thread. */
@@ -141,6 +144,7 @@ export const fromMailArray = (mail: MailArray): WireMail => ({
   raw: mail[RAW],
   mailFrom: mail[18],
   requireTls: mail[19],
+  submittedBy: mail[20],
 })
 
 const NOTHING = new Uint8Array(0)

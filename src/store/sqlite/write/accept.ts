@@ -92,8 +92,8 @@ const prepare = (context: WriteContext) => ({
   ),
   email: context.db.prepare(
     `INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at, scheduled_at,
-       pool, body, size, source, utf8, envid, ret, message, message_host, sender, subject, lists, mail_from, require_tls)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       pool, body_apart, size, source, utf8, envid, ret, message, message_host, sender, subject, lists, mail_from, require_tls, submitter)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   tag: context.db.prepare(
     'INSERT OR IGNORE INTO tags (workspace, name, value, email_ord) VALUES (?, ?, ?, ?)',
@@ -213,7 +213,7 @@ export const createAccept = (
       mail.createdAt,
       mail.scheduledAt,
       context.names.pool(mail.poolId),
-      ord,
+      0,
       size,
       mail.source,
       mail.needsSmtpUtf8 ? 1 : 0,
@@ -226,6 +226,7 @@ export const createAccept = (
       mail.lists,
       mail.mailFrom,
       mail.requireTls ? 1 : 0,
+      mail.submittedBy === null ? null : context.names.submitter(mail.submittedBy),
     )
     for (let i = 0; i < mail.tags.length; i += 2) sql.tag.run(workspace, mail.tags[i], mail.tags[i + 1], ord)
     const place = { ord, scope: scopeOf(workspace, mail.test) }

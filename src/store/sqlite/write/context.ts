@@ -25,6 +25,8 @@ export interface Effects {
 export interface Names {
   workspace(id: string): number
   pool(id: string): number
+  /** Of a key or a credential; the first mail of it gives it one. */
+  submitter(id: string): number
   workspaceId(n: number): string
   poolId(n: number): string
   /** What the workspace wants done with mail that may have been taken. It can change, so it is read each time. */
@@ -83,7 +85,14 @@ const createNames = (db: Db): Names => {
     ids.set(key, found)
     return found
   }
+  const find = db.prepare<[string], number>('SELECT n FROM submitters WHERE id = ?').pluck()
+  const add = db.prepare('INSERT INTO submitters (id) VALUES (?)')
   return {
+    submitter(of) {
+      const n = numbers.get(of) ?? find.get(of) ?? Number(add.run(of).lastInsertRowid)
+      numbers.set(of, n)
+      return n
+    },
     workspace: (ref) => number('workspaces', ref),
     pool: (ref) => number('pools', ref),
     workspaceId: (n) => id('workspaces', n),

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { newId, newRecipientId } from '../../../../src/base/id.js'
+import type { NewEmail } from '../../../../src/lifecycle/facts.js'
 import { openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
 import { Database } from '../../../../src/store/sqlite/driver.js'
 import { runStep, STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
@@ -19,6 +20,13 @@ const MAILS = [
   { id: newId('em', T0), messageId: '<1@client.test>', address: 'ana@example.com' },
   { id: newId('em', T0), messageId: '@', address: 'ÉVA@example.com' },
 ]
+
+const LISTS = { to: [], cc: [], bcc: [], replyTo: [], tags: [], attachments: [] }
+const listsOf = ({ to, cc, submittedBy }: NewEmail) => ({
+  to,
+  cc,
+  ...(submittedBy != null && { submittedBy }),
+})
 
 /** Two mails of a scheme of before, each with one recipient who waits. */
 const makeBefore = (dataDir: string): void => {
@@ -88,10 +96,28 @@ t.test('what repeats is stored once, and told whole', async (t) => {
       recipients: [{ address: 'Ana@Example.com' }],
     })
   }
+  const several = { recipients: [toOne('a@b.test'), toOne('c@d.test', { kind: 'cc' })], submittedBy: 'key_1' }
+  for (const mail of [
+    await accepted(store, at, { submittedBy: 'key_1' }),
+    await accepted(store, at, { to: ['Ana <ana@example.com>'] }),
+    await accepted(store, at, { ...several, to: ['a@b.test'], cc: ['c@d.test'] }),
+  ]) {
+    const { to, submittedBy } = mail
+    const read = await store.email(scopeOf(at), mail.id)
+    t.same({ to: read?.to, submittedBy: read?.submittedBy }, { to, submittedBy })
+    t.same((await store.carried(mail.id))?.email.lists, JSON.stringify({ ...LISTS, ...listsOf(mail) }))
+    t.same((await store.body(mail.id))?.byteLength, mail.raw.byteLength)
+  }
   const db = new Database(join(dataDir, 'postern.db'), { readonly: true })
   t.teardown(() => db.close())
+  t.same(db.prepare('SELECT lists, body_apart, submitter FROM emails ORDER BY ord LIMIT 1 OFFSET 3').get(), {
+    lists: '{"to":1}',
+    body_apart: 0,
+    submitter: 1,
+  })
+  t.same(db.prepare('SELECT id FROM submitters').pluck().all(), ['key_1'])
   t.same(db.prepare('SELECT count(*) FROM attempt_details').pluck().get(), 1)
-  t.same(db.prepare('SELECT DISTINCT message, written FROM emails, recipients').all(), [
+  t.same(db.prepare("SELECT DISTINCT message, written FROM emails, recipients WHERE written <> ''").all(), [
     { message: '', written: 'Ana@Example.com' },
   ])
 })
