@@ -89,7 +89,7 @@ const rowFor = (
 ): SuppressionRow => ({
   id: newId('sup', now),
   accountId: owner.accountId,
-  workspaceId: owner.workspaceId,
+  list: owner.workspaceId,
   email: normalizeAddress(owner.address),
   origin,
   sourceId: owner.emailId,

@@ -18,13 +18,13 @@ const noticeOf = (
   now: number,
   more: Readonly<Record<string, unknown>>,
 ): Notice => {
-  const [owner = ''] = row.workspaceId.split('/')
+  const [owner = ''] = row.list.split('/')
   const isOfAccount = owner === row.accountId
   return {
     type,
     accountId: row.accountId,
     workspaceId: isOfAccount ? null : owner,
-    mode: row.workspaceId === suppressionList(owner, 'test') ? 'test' : 'live',
+    mode: row.list === suppressionList(owner, 'test') ? 'test' : 'live',
     now,
     data: {
       suppression_id: row.id,
@@ -39,19 +39,20 @@ const noticeOf = (
   }
 }
 
-export interface SuppressionEvents {
-  added(row: SuppressionRow, now: number): void
-  removed(row: SuppressionRow, why: Removal, now: number): void
+/** They answer as whatever writes a notice does. */
+export interface SuppressionEvents<Told = unknown> {
+  added(row: SuppressionRow, now: number): Told
+  removed(row: SuppressionRow, why: Removal, now: number): Told
 }
 
 export const removedNotice = (row: SuppressionRow, why: Removal, now: number): Notice =>
   noticeOf('suppression.removed', row, now, { cause: why })
 
 /** `addNotice` writes in the commit that runs. */
-export const createSuppressionEvents = (addNotice: (notice: Notice) => unknown): SuppressionEvents => ({
-  added(row, now) {
-    const expires = timeOrNull(row.expiresAt)
-    addNotice(noticeOf('suppression.added', row, now, { expires_at: expires }))
-  },
-  removed: (row, why, now) => void addNotice(removedNotice(row, why, now)),
+export const createSuppressionEvents = <Told>(
+  addNotice: (notice: Notice) => Told,
+): SuppressionEvents<Told> => ({
+  added: (row, now) =>
+    addNotice(noticeOf('suppression.added', row, now, { expires_at: timeOrNull(row.expiresAt) })),
+  removed: (row, why, now) => addNotice(removedNotice(row, why, now)),
 })

@@ -64,7 +64,7 @@ export const suppress = async (
   const row = await store.addSuppression({
     id,
     accountId: workspace.accountId,
-    workspaceId: workspace.id,
+    list: workspace.id,
     email: normalizeAddress(mailbox.address),
     origin: wish.origin ?? 'manual',
     sourceId: wish.sourceId ?? null,

@@ -33,7 +33,6 @@ export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'store/sqlite/operate/walk.ts createWalk',
   'store/sqlite/read/depth.ts createDepthReads',
   'store/sqlite/read/emails.ts createEmailReads',
-  'store/sqlite/read/tenants.ts createTenantReads',
   'store/sqlite/search/reads.ts createJudge',
   'store/sqlite/search/reads.ts createSearchReads',
   'store/sqlite/sweep/retention.ts createRetention',
@@ -49,6 +48,5 @@ export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'store/sqlite/write/accept.ts createAccept',
   'store/sqlite/write/claim.ts createClaim',
   'store/sqlite/write/schedule.ts createAppointments',
-  'store/sqlite/write/tenants.ts createTenantWrites',
   'store/sqlite/write/verbs.ts createVerbs',
 ])

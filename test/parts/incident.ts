@@ -18,7 +18,7 @@ export const openIncident = async (
   let id = ''
   for (const email of at(domain)) {
     const row = {
-      ...{ id: newId('sup', now), accountId, workspaceId, email, origin: 'bounce' as const },
+      ...{ id: newId('sup', now), accountId, list: workspaceId, email, origin: 'bounce' as const },
       ...{ sourceId: null, reason: 'unknown_user', expiresAt: null, createdAt: now },
     }
     const dead = { row, recipientId: newRecipientId(), said: 'no such user', upstreamId }

@@ -115,7 +115,7 @@ export const auditContract = async (t: Test, store: Store, open: OpenStore): Pro
     const at = await newAccount(store)
     const view = store.by(BO, newId('aud'))
     const row = (email: string) => ({
-      ...({ id: newId('sup'), accountId: at.accountId, workspaceId: at.workspace.id, email } as const),
+      ...({ id: newId('sup'), accountId: at.accountId, list: at.workspace.id, email } as const),
       ...({ origin: 'import', sourceId: null, reason: null, expiresAt: null, createdAt: T0 } as const),
     })
     for (const email of ['a@b.c', 'd@b.c', 'e@b.c']) await view.addSuppression(row(email))

@@ -68,7 +68,7 @@ const dead = (one: Scene, email: string, recipientId: string, over: Partial<Hard
   row: {
     id: newId('sup', now),
     accountId: one.at.accountId,
-    workspaceId: one.at.workspace.id,
+    list: one.at.workspace.id,
     email,
     origin: 'bounce' as const,
     sourceId: null,

@@ -37,7 +37,7 @@ const types = async (store: Store, at: TestAccount, over: Partial<LogFilter> = {
 const listed = (at: TestAccount, email: string, over: Partial<SuppressionRow> = {}): SuppressionRow => ({
   id: newId('sup', T0),
   accountId: at.accountId,
-  workspaceId: at.workspace.id,
+  list: at.workspace.id,
   email,
   origin: 'manual',
   sourceId: null,
@@ -80,10 +80,8 @@ const suppressionTests = async (t: Test, store: Store, open: OpenStore): Promise
     const at = await newAccount(store)
     const bounce = { origin: 'bounce', sourceId: 'em_1', reason: 'unknown_user' } as const
     await store.addSuppression(listed(at, 'a@x.test', bounce))
-    await store.addSuppression(
-      listed(at, 'b@x.test', { workspaceId: suppressionList(at.workspace.id, 'test') }),
-    )
-    await store.addSuppression(listed(at, 'c@x.test', { workspaceId: at.accountId }))
+    await store.addSuppression(listed(at, 'b@x.test', { list: suppressionList(at.workspace.id, 'test') }))
+    await store.addSuppression(listed(at, 'c@x.test', { list: at.accountId }))
     t.match(await told(store, at), [
       { workspaceId: at.workspace.id, mode: 'live', data: { reason: 'unknown_user', source_id: 'em_1' } },
       { workspaceId: at.workspace.id, mode: 'test', data: { scope: 'workspace' } },

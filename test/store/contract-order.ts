@@ -168,7 +168,7 @@ const lists = async (t: Test, store: Store): Promise<void> => {
   const at = await newAccount(store)
   const ids = ['c', 'a', 'b'].map((letter) => letter.repeat(26))
   for (const id of ids) {
-    const row = { accountId: at.accountId, workspaceId: at.workspace.id, origin: 'manual' as const }
+    const row = { accountId: at.accountId, list: at.workspace.id, origin: 'manual' as const }
     const rest = { sourceId: null, reason: null, expiresAt: null, createdAt: T0 }
     await store.addSuppression({ id: `sup_${id}`, email: `${id}@x.test`, ...row, ...rest })
   }

@@ -287,7 +287,7 @@ const scheduleTests = async (t: Test, store: Store): Promise<void> => {
       store.addSuppression({
         id: newId('sup'),
         accountId: at.accountId,
-        workspaceId: list,
+        list,
         email,
         origin: 'complaint',
         sourceId: null,

@@ -253,7 +253,7 @@ const suppressionTests = async (t: Test, store: Store): Promise<void> => {
     const row = (over: Partial<SuppressionRow>): SuppressionRow => ({
       id: newId('sup'),
       accountId: at.accountId,
-      workspaceId: ws,
+      list: ws,
       email: 'x@y.z',
       origin: 'manual',
       sourceId: null,
@@ -278,7 +278,7 @@ const suppressionTests = async (t: Test, store: Store): Promise<void> => {
     t.equal((await store.suppressions(ws, null, page({ countUpTo: 5 }))).total, 2)
     const again = row({ email: 'brief@y.z', createdAt: T0 + 20 })
     t.same(await store.addSuppression(again), again, 'an expired one is replaced')
-    const listed = (workspaceId: string, email: string) => store.addSuppression(row({ workspaceId, email }))
+    const listed = (list: string, email: string) => store.addSuppression(row({ list, email }))
     await listed(suppressionList(ws, 'test'), 'tested@y.z')
     await listed(at.accountId, 'everywhere@y.z')
     const others = ['tested@y.z', 'everywhere@y.z']

@@ -162,7 +162,7 @@ const deletedTests = async (t: Test, store: Store): Promise<void> => {
       await store.addSuppression({
         id: newId('sup'),
         accountId: at.accountId,
-        workspaceId: list,
+        list,
         email,
         origin,
         sourceId: null,

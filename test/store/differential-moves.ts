@@ -160,7 +160,7 @@ export const verbOf = (world: World, move: Move): Verb<unknown> => {
     }
     case 'suppress': {
       const email = `${'abcd'[a % 4]}@x.test`
-      const row = { id: newId('sup'), accountId: at.accountId, workspaceId: at.workspace.id, email }
+      const row = { id: newId('sup'), accountId: at.accountId, list: at.workspace.id, email }
       const more = {
         origin: 'manual',
         sourceId: null,

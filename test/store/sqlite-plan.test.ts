@@ -11,6 +11,7 @@ import { audited } from '../../src/store/sql/audit/write.js'
 import { answered } from '../../src/store/sql/query.js'
 import { statisticsReads } from '../../src/store/sql/statistics/reads.js'
 import { LOOKED } from '../../src/store/sqlite/audit/look.js'
+import { tenantReads } from '../../src/store/sql/tenants/reads.js'
 import { createBodyStore } from '../../src/store/sqlite/body/body-store.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { createLogReads } from '../../src/store/sqlite/log/reads.js'
@@ -22,7 +23,6 @@ import type { WriterVerbs } from '../../src/store/sqlite/protocol.js'
 import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
 import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
 import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
-import { createTenantReads } from '../../src/store/sqlite/read/tenants.js'
 import { createSearchReads } from '../../src/store/sqlite/search/reads.js'
 import { bounced } from '../../src/store/sqlite/watch/bounced.js'
 import { createWriteContext, type WriteContext } from '../../src/store/sqlite/write/context.js'
@@ -132,8 +132,8 @@ t.test('reads', async (t) => {
   }
   search.notIndexedSince()
   search.toIndex(10)
-  createTenantReads(sql, (_, read) => read()).suppressions('ws_0', null, page({ anchor: '9', countUpTo: 10 }))
-  createTenantReads(sql, (_, read) => read()).keys(account, page({ direction: 'newer', anchor: 'key_0' }))
+  sql.ask(tenantReads.suppressions('ws_0', null, page({ anchor: '9', countUpTo: 10 })))
+  sql.ask(tenantReads.keys(account, page({ direction: 'newer', anchor: 'key_0' })))
   createDepthReads(sql).nextDue()
   await createDepthReads(sql).depth(T0)
   const statistics = answered(statisticsReads, sql.ask)

@@ -166,7 +166,7 @@ export const createRecipients = (
       const lists = listsAgainst({ ...mail, ignoresSuppressions: mail.ignoreSuppressions === true })
       const email = normalizeAddress(one.address.toLowerCase())
       const isListed = state.suppressions
-        .where((row) => row.email === email && lists.includes(row.workspaceId))
+        .where((row) => row.email === email && lists.includes(row.list))
         .some(({ expiresAt }) => isSuppressing(expiresAt, now))
       return isListed && (settleOne(endSuppressed(one.id, now))?.applied ?? false)
     },

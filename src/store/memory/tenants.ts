@@ -209,7 +209,7 @@ const createForgive =
   ({ pendingSuppressions }: State) =>
   (list: string, ref: string): SuppressionRow | null => {
     const waiting = pendingSuppressions.where(
-      (row) => row.workspaceId === list && (row.id === ref || row.email === ref),
+      (row) => row.list === list && (row.id === ref || row.email === ref),
     )[0]
     if (waiting === undefined) return null
     pendingSuppressions.delete(waiting.id)
@@ -221,18 +221,18 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
   const { suppressions, windows } = state
   const tell = createSuppressionEvents(addNotice)
   const found = (list: string, ref: string) =>
-    suppressions.where((row) => row.workspaceId === list && (row.id === ref || row.email === ref))[0] ?? null
+    suppressions.where((row) => row.list === list && (row.id === ref || row.email === ref))[0] ?? null
   const forgive = createForgive(state)
   return {
     suppression: found,
     addSuppression(row) {
-      const held = found(row.workspaceId, row.email)
+      const held = found(row.list, row.email)
       if (held !== null && isSuppressing(held.expiresAt, row.createdAt)) return held
       if (held !== null) {
         suppressions.delete(held.id)
         tell.removed(held, 'expired', row.createdAt)
       }
-      forgive(row.workspaceId, row.email)
+      forgive(row.list, row.email)
       suppressions.add(row.id, row)
       tell.added(row, row.createdAt)
       return row
@@ -245,16 +245,10 @@ const createSuppressions = (state: State, addNotice: (notice: Notice) => unknown
       return held
     },
     suppressions: (list, origin, page) =>
-      listed(
-        suppressions,
-        (row) => row.workspaceId === list && (origin === null || row.origin === origin),
-        page,
-      ),
+      listed(suppressions, (row) => row.list === list && (origin === null || row.origin === origin), page),
     suppressed(list, emails, now) {
       const lists = [list, state.workspaces.get(list)?.accountId]
-      const rows = suppressions.where(
-        (row) => lists.includes(row.workspaceId) && isSuppressing(row.expiresAt, now),
-      )
+      const rows = suppressions.where((row) => lists.includes(row.list) && isSuppressing(row.expiresAt, now))
       return emails.filter((email) => rows.some((row) => row.email === email))
     },
     consume(bucket, window, n, limit) {

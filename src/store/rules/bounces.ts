@@ -31,7 +31,7 @@ export const softSuppression = (
   { reason }: Outcome,
   now: number,
 ): SuppressionRow => ({
-  ...{ id: newId('sup', now), accountId: one.accountId, workspaceId: one.workspaceId },
+  ...{ id: newId('sup', now), accountId: one.accountId, list: one.workspaceId },
   ...{ email: normalizeAddress(address), origin: 'soft_bounce', sourceId: one.emailId },
   ...{ reason, expiresAt: null, createdAt: now },
 })

@@ -35,10 +35,16 @@ const outward = (kind: Kind, value: unknown): unknown =>
 const inward = (kind: Kind, value: unknown): unknown =>
   kind === 'bool' ? value === 1 : kind === 'json' ? JSON.parse(String(value)) : value
 
-export const table = <T>(name: string, fields: Readonly<Record<keyof T & string, Kind>>): Table<T> => {
+/** `others` are columns that are not named as their fields. */
+export const table = <T>(
+  name: string,
+  fields: Readonly<Record<keyof T & string, Kind>>,
+  others: Partial<Readonly<Record<keyof T & string, string>>> = {},
+): Table<T> => {
   const entries = Object.entries(fields) as [keyof T & string, Kind][]
-  const columns = entries.map(([field]) => toColumn(field))
-  const read = entries.map(([field, kind]) => ({ field, kind, column: toColumn(field) }))
+  const columnOf = (field: keyof T & string): string => others[field] ?? toColumn(field)
+  const columns = entries.map(([field]) => columnOf(field))
+  const read = entries.map(([field, kind]) => ({ field, kind, column: columnOf(field) }))
   return {
     name,
     columns: columns.join(', '),
@@ -52,7 +58,7 @@ export const table = <T>(name: string, fields: Readonly<Record<keyof T & string,
     change: (part) => {
       const changed = entries.filter(([field]) => part[field] !== undefined)
       return {
-        set: changed.map(([field]) => `${toColumn(field)} = ?`).join(', '),
+        set: changed.map(([field]) => `${columnOf(field)} = ?`).join(', '),
         values: changed.map(([field, kind]) => outward(kind, part[field])),
       }
     },

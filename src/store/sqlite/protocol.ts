@@ -15,6 +15,8 @@ import type { Keep } from '../port/upkeep.js'
 import type { Writes } from '../port/verbs.js'
 import type { Acting } from '../rules/audit/entry.js'
 import type { Answered } from '../sql/query.js'
+import type { Used } from '../sql/tenants/suppressions.js'
+import type { Touch } from '../sql/tenants/writes.js'
 import type { DecisionSteps } from '../sql/watch/incident-decisions.js'
 import type { CarryWrites } from './carry/in.js'
 import type { LotWrites } from './carry/lots.js'
@@ -59,14 +61,6 @@ type InnerVerbs = Inner &
 
 export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs
-
-export type Touch = readonly [
-  kind: 'key' | 'credential' | 'session',
-  id: string,
-  at: number,
-  from: string | null,
-]
-export type Used = readonly [bucket: string, window: number, n: number]
 
 /** `acting` where somebody does it. */
 export type Call = readonly [id: number, verb: Verb, args: readonly unknown[], acting?: Acting | undefined]

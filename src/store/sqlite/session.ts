@@ -13,6 +13,7 @@ import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { answered } from '../sql/query.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
+import { tenantReads } from '../sql/tenants/reads.js'
 import { alarmReads } from '../sql/watch/alarms.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads } from '../sql/watch/outages.js'
@@ -24,17 +25,16 @@ import { createHookReads } from './hooks/reads.js'
 import { takeDaemonLock } from './lock.js'
 import { createLogReads } from './log/reads.js'
 import { copyBefore, versionIn } from './migrate/before.js'
-import { createDomainReads } from './operate/domains.js'
 import { createQueueReads } from './operate/queue-reads.js'
 import type { FaultPoint } from './protocol.js'
 import { createDepthReads } from './read/depth.js'
 import { createEmailReads } from './read/emails.js'
 import { createLeadRead } from './read/lead.js'
 import { createMemory, type Remember } from './read/memory.js'
+import { createPerMailReads } from './read/per-mail.js'
 import { remembering } from './read/remembered.js'
 import { createSnapshot } from './read/snapshot.js'
 import { createStatements, type Statements } from './read/statements.js'
-import { createTenantReads } from './read/tenants.js'
 import { layBallast } from './room/ballast.js'
 import { createSearchReads } from './search/reads.js'
 import { createFaultPoint } from './thread/fault-point.js'
@@ -55,17 +55,28 @@ export interface SqliteOptions {
   readonly faultPoint?: FaultPoint
 }
 
+const REMEMBERED = [
+  'workspace',
+  'keyByLookup',
+  'key',
+  'credential',
+  'credentialsByUsername',
+  'credentialsByRange',
+  'pool',
+  'user',
+  'sessionByLookup',
+] as const
+
 const createReads = (sql: Statements, remember: Remember) => {
   return {
     ...createEmailReads(sql),
     ...createLogReads(sql),
-    ...createTenantReads(sql, remember),
-    ...remembering(answered(identityReads, sql.ask), ['user', 'sessionByLookup'], remember),
+    ...createPerMailReads(sql, remember),
+    ...remembering(answered({ ...tenantReads, ...identityReads }, sql.ask), REMEMBERED, remember),
     ...answered(auditReads, sql.ask),
     ...createDepthReads(sql),
     ...createLeadRead(sql),
     ...createQueueReads(sql),
-    ...createDomainReads(sql),
     ...createCarryReads(sql),
     ...createDsnReads(sql),
     ...createHookReads(sql),

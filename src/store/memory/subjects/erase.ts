@@ -41,13 +41,11 @@ const createEraseLists = ({ suppressions }: State, addNotice: QueueParts['log'][
   const tell = createSuppressionEvents(addNotice)
   return (id: string, now: number): void => {
     const [live, test] = [suppressionList(id, 'live'), suppressionList(id, 'test')]
-    for (const row of suppressions.where((one) => [live, test].includes(one.workspaceId))) {
+    for (const row of suppressions.where((one) => [live, test].includes(one.list))) {
       suppressions.delete(row.id)
-      const isOnAll = suppressions.where(
-        (one) => one.workspaceId === row.accountId && one.email === row.email,
-      )
-      if (row.origin !== 'complaint' || row.workspaceId !== live || isOnAll.length > 0) continue
-      const above = { ...row, workspaceId: row.accountId, sourceId: null }
+      const isOnAll = suppressions.where((one) => one.list === row.accountId && one.email === row.email)
+      if (row.origin !== 'complaint' || row.list !== live || isOnAll.length > 0) continue
+      const above = { ...row, list: row.accountId, sourceId: null }
       suppressions.add(row.id, above)
       tell.added(above, now)
     }
@@ -97,8 +95,8 @@ export const createErase = (
       workspaces.delete(id)
       const { keys, credentials, holds, domains, jobs, incidents, pendingSuppressions } = state
       const isOf = (one: { readonly workspaceId: string | null }): boolean => one.workspaceId === id
-      for (const table of [keys, credentials, holds, domains, jobs, incidents, pendingSuppressions])
-        table.drop(isOf)
+      for (const table of [keys, credentials, holds, domains, jobs, incidents]) table.drop(isOf)
+      pendingSuppressions.drop(({ list }) => list === id)
       dropEndpoints(state, isOf)
       discard(row, reason, now)
       return 'done'

@@ -77,7 +77,7 @@ const createCounts = ({ hardBounces, recipients, mails, answers }: State) => {
 }
 
 const onList = (list: string) => (row: SuppressionRow, email: string) =>
-  row.workspaceId === list && row.email === email
+  row.list === list && row.email === email
 
 const createOpening = (state: State, addNotice: (notice: Notice) => unknown) => {
   const { suppressions, pendingSuppressions, incidents, hardBounces } = state
@@ -127,7 +127,7 @@ const createAddHardBounce = (
 
   return (dead): AddedHardBounce => {
     const { row, recipientId, said } = dead
-    const { accountId, workspaceId: list, email, createdAt: now } = row
+    const { accountId, list, email, createdAt: now } = row
     const [held] = suppressions.where((one) => onList(list)(one, email))
     if (held !== undefined && isSuppressing(held.expiresAt, now))
       return { row: held, as: 'listed', opened: [] }
@@ -207,11 +207,10 @@ export const createIncidents = (
       )
       return { ...found, rows: found.rows.map(known) }
     },
-    pendingSuppressions: (list, page) => listed(pendingSuppressions, (row) => row.workspaceId === list, page),
+    pendingSuppressions: (list, page) => listed(pendingSuppressions, (row) => row.list === list, page),
     pendingSuppression: (list, ref) =>
-      pendingSuppressions.where(
-        (row) => row.workspaceId === list && (row.id === ref || row.email === ref),
-      )[0] ?? null,
+      pendingSuppressions.where((row) => row.list === list && (row.id === ref || row.email === ref))[0] ??
+      null,
     decideIncident(accountId, id, decision, now) {
       const row = owned(incidents, accountId, id)
       if (row === null) return 'not_found'

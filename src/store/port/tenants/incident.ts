@@ -68,8 +68,8 @@ export interface Incidents {
     page: Page,
   ): Promise<Rows<KnownIncident>>
   /** Of a list, newest first. */
-  pendingSuppressions(workspaceId: string, page: Page): Promise<Rows<PendingSuppression>>
-  pendingSuppression(workspaceId: string, ref: string): Promise<PendingSuppression | null>
+  pendingSuppressions(list: string, page: Page): Promise<Rows<PendingSuppression>>
+  pendingSuppression(list: string, ref: string): Promise<PendingSuppression | null>
   /** Lists what was pending, or forgets it. Resolves with how many; `decided` when somebody did before. */
   decideIncident(
     accountId: string,

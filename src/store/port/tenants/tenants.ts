@@ -171,8 +171,8 @@ export const SUPPRESSION_ORIGINS = ['manual', 'bounce', 'soft_bounce', 'complain
 export interface SuppressionRow {
   readonly id: string
   readonly accountId: string
-  /** The list, as `suppressionList` names it. */
-  readonly workspaceId: string
+  /** As `suppressionList` names it. */
+  readonly list: string
   /** As stored: domain and local part in lower case. */
   readonly email: string
   readonly origin: (typeof SUPPRESSION_ORIGINS)[number]
@@ -281,16 +281,15 @@ export interface Pools {
 
 export interface Suppressions {
   addSuppression(row: SuppressionRow): Promise<SuppressionRow>
-  /** Here and below `workspaceId` is a list, as `suppressionList` names it. */
-  suppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
+  suppression(list: string, ref: string): Promise<SuppressionRow | null>
   suppressions(
-    workspaceId: string,
+    list: string,
     origin: SuppressionRow['origin'] | null,
     page: Page,
   ): Promise<Rows<SuppressionRow>>
-  removeSuppression(workspaceId: string, ref: string): Promise<SuppressionRow | null>
+  removeSuppression(list: string, ref: string): Promise<SuppressionRow | null>
   /** Which of these addresses (already lower-cased) are on a list now, or on the one of its whole account. */
-  suppressed(workspaceId: string, emails: readonly string[], now: number): Promise<readonly string[]>
+  suppressed(list: string, emails: readonly string[], now: number): Promise<readonly string[]>
 }
 
 export interface Rates {

@@ -50,8 +50,8 @@ const ofOrder = (order: QueueOrder): Entry | null => {
 }
 
 /** Of a list of a workspace its workspace. */
-const workspaceOf = ({ accountId, workspaceId }: SuppressionRow): string | null =>
-  workspaceId === accountId ? null : workspaceId.replace(suppressionList('', 'test'), '')
+const workspaceOf = ({ accountId, list }: SuppressionRow): string | null =>
+  list === accountId ? null : list.replace(suppressionList('', 'test'), '')
 
 const ofSuppression = (row: SuppressionRow, action: string): Entry => ({
   accountId: row.accountId,

@@ -22,8 +22,9 @@ import { causeOf, incidentNotice, openedIncident } from '../../rules/bounces.js'
 import { removedNotice } from '../../suppression-events.js'
 import { insertInto, type Places } from '../insert.js'
 import { type Asked, type Asking, all, first, run } from '../query.js'
+import { PENDING } from '../tenants/tables.js'
 import { pendingOf } from './incident-reads.js'
-import { INCIDENTS, PENDING } from './incident-tables.js'
+import { INCIDENTS } from './incident-tables.js'
 
 /** What of mail and lists is to be known, and changed in the transaction that runs. */
 export interface IncidentParts {
@@ -121,7 +122,7 @@ export const hardBounceWrites = (parts: IncidentParts): Asked<Pick<Incidents, 'a
   return {
     *addHardBounce(dead): Asking<AddedHardBounce> {
       const { row, recipientId, said } = dead
-      const { accountId, workspaceId: list, email, createdAt: now } = row
+      const { accountId, list, email, createdAt: now } = row
       const held = yield* listed(list, email)
       if (held !== null && isSuppressing(held.expiresAt, now)) return { row: held, as: 'listed', opened: [] }
       const waiting = yield* pendingOf('workspace_id = ? AND email = ?', list, email)

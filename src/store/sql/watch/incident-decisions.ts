@@ -7,8 +7,9 @@
 import { INCIDENT_STANDS_MS, INCIDENT_WINDOW_MS } from '../../../lifecycle/incident.js'
 import type { Decision } from '../../port/tenants/incident.js'
 import { type Asking, all, first, run } from '../query.js'
+import { PENDING } from '../tenants/tables.js'
 import type { IncidentParts } from './hard-bounces.js'
-import { INCIDENTS, PENDING } from './incident-tables.js'
+import { INCIDENTS } from './incident-tables.js'
 
 const PAGE = 200
 

@@ -5,7 +5,8 @@ import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { KnownIncident, PendingSuppression } from '../../port/tenants/incident.js'
 import { listOf, pageOf } from '../pages/pages.js'
 import { type Asking, first } from '../query.js'
-import { INCIDENTS, PENDING } from './incident-tables.js'
+import { PENDING } from '../tenants/tables.js'
+import { INCIDENTS } from './incident-tables.js'
 
 const KNOWN = `SELECT ${INCIDENTS.columns},
   (SELECT count(*) FROM pending_suppressions p WHERE p.incident_id = incidents.id) AS pending FROM incidents`

@@ -1,7 +1,7 @@
 /**
  * NAME      incident-tables - what is known of hard bounces that may be the fault of a server
  */
-import type { IncidentRow, PendingSuppression } from '../../port/tenants/incident.js'
+import type { IncidentRow } from '../../port/tenants/incident.js'
 import { table } from '../table.js'
 
 export const INCIDENTS = table<IncidentRow>('incidents', {
@@ -17,17 +17,4 @@ export const INCIDENTS = table<IncidentRow>('incidents', {
   createdAt: 'plain',
   decidedAt: 'plain',
   decision: 'plain',
-})
-
-export const PENDING = table<PendingSuppression>('pending_suppressions', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  email: 'plain',
-  origin: 'plain',
-  sourceId: 'plain',
-  reason: 'plain',
-  expiresAt: 'plain',
-  createdAt: 'plain',
-  incidentId: 'plain',
 })

@@ -4,11 +4,10 @@
 
 import type { LookedTables } from '../../sql/audit/write.js'
 import { LINKS, SESSIONS, USERS } from '../../sql/identity/tables.js'
+import { CREDENTIALS, DOMAINS, KEYS, POOLS, WORKSPACES } from '../../sql/tenants/tables.js'
 import { INCIDENTS } from '../../sql/watch/incident-tables.js'
 import { WEBHOOKS } from '../hooks/tables.js'
-import { DOMAINS } from '../schema/domains.js'
 import { LOTS } from '../schema/lots.js'
-import { CREDENTIALS, KEYS, POOLS, WORKSPACES } from '../schema/tables.js'
 
 export const LOOKED: LookedTables = {
   workspaces: WORKSPACES,

@@ -6,9 +6,9 @@
  *   `default` for it moves along: the rows of the queue, and the mails' own note of their pool.
  */
 import { DEFAULT_POOL, freshPool, numbered } from '../../built-in.js'
+import { POOLS } from '../../sql/tenants/tables.js'
 import type { Db } from '../connect.js'
 import type { Giver } from '../order/giver.js'
-import { POOLS } from '../schema/tables.js'
 
 /** Whose pool is the account's default one is asked for each pool that is read. */
 export const OWN_POOLS_STEP = `

@@ -13,12 +13,12 @@
  */
 import { suppressionList } from '../../../lifecycle/suppress.js'
 import { eraseCounted, UNWALKED, type Walked } from '../../sql/statistics/erase.js'
+import { SUPPRESSIONS } from '../../sql/tenants/tables.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
 import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
 import { scopeOf } from '../log/codec.js'
 import { NO_LISTS } from '../schema/lists.js'
-import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
 import { DROP_REPORTS } from '../write/reports.js'
@@ -133,9 +133,9 @@ export const createErase = (
     const live = suppressionList(id, 'live')
     const rows = sql.listed.all(live, suppressionList(id, 'test')).map(SUPPRESSIONS.decode)
     for (const row of rows) {
-      const isKept = row.origin === 'complaint' && row.workspaceId === live
+      const isKept = row.origin === 'complaint' && row.list === live
       if (isKept && sql.moveUp.run(order.next(), row.id).changes === 1)
-        tell.added({ ...row, workspaceId: row.accountId, sourceId: null }, now)
+        tell.added({ ...row, list: row.accountId, sourceId: null }, now)
       sql.dropListed.run(row.id)
     }
     return rows.length

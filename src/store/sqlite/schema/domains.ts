@@ -1,9 +1,6 @@
 /**
  * NAME      domains - the table of sending domains
  */
-import type { DomainRow } from '../../port/tenants/domains.js'
-import { table } from '../../sql/table.js'
-
 export const DOMAINS_STEP = `
 CREATE TABLE domains (
   id TEXT PRIMARY KEY,
@@ -19,15 +16,3 @@ CREATE TABLE domains (
 ) WITHOUT ROWID;
 CREATE INDEX domains_account ON domains (account_id, id);
 `
-
-export const DOMAINS = table<DomainRow>('domains', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  name: 'plain',
-  keys: 'json',
-  verifiedAt: 'plain',
-  checkedAt: 'plain',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-})

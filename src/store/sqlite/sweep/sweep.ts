@@ -15,13 +15,13 @@ import { sweepAudit } from '../../sql/audit/entries.js'
 import { sweepIdentity } from '../../sql/identity/writes.js'
 import { sweepJobs } from '../../sql/jobs.js'
 import { ordAt, timeOf } from '../../sql/order/ord.js'
+import type { Asking } from '../../sql/query.js'
 import { sweepStatistics } from '../../sql/statistics/write.js'
+import { sweepSuppressions } from '../../sql/tenants/suppressions.js'
 import { type DecisionSteps, sweepIncidents } from '../../sql/watch/incident-decisions.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
-import type { Row } from '../connect.js'
 import { createPostSweep } from '../hooks/posts.js'
 import type { Swept } from '../protocol.js'
-import { SUPPRESSIONS } from '../schema/tables.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
 import { createReportSweep } from '../write/reports.js'
@@ -47,17 +47,13 @@ const prepare = (context: WriteContext) => {
     notices: db.prepare(
       `DELETE FROM events WHERE ord IN (SELECT ord FROM events WHERE email IS NULL AND ord < ? LIMIT ${STEP})`,
     ),
-    lapsed: db.prepare<[number], Row>(
-      `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE expires_at < ? LIMIT ${STEP}`,
-    ),
-    unlist: db.prepare('DELETE FROM suppressions WHERE id = ?'),
   }
 }
 
 export const createSweepStep = (
   context: WriteContext,
   settle: (outcome: Outcome) => Settled | null,
-  tell: Pick<SuppressionEvents, 'removed'>,
+  tell: SuppressionEvents<Asking<unknown>>,
   unindex: Pick<Unindex, 'age' | 'drop'>,
   { decideStep }: DecisionSteps,
 ) => {
@@ -74,15 +70,6 @@ export const createSweepStep = (
       sql.rested.run(id) // also when the table refused: a deadline is met once
     }
     return overdue.length
-  }
-
-  const endSuppressions = (now: number): number => {
-    const rows = sql.lapsed.all(now).map(SUPPRESSIONS.decode)
-    for (const row of rows) {
-      sql.unlist.run(row.id)
-      tell.removed(row, 'expired', now)
-    }
-    return rows.length
   }
 
   /** Marks below the new floor are too old; what has no mail goes. */
@@ -104,7 +91,7 @@ export const createSweepStep = (
       sql.windows.run(now - WINDOW_KEPT_MS).changes +
       ask(sweepIdentity(now)) +
       ask(sweepAudit(now)) +
-      endSuppressions(now) +
+      ask(sweepSuppressions(tell, now)) +
       ask(sweepIncidents(now, decideStep)) +
       sweepPosts(now) +
       ask(sweepStatistics(now)) +

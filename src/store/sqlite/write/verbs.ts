@@ -6,10 +6,16 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
+import type { Notice } from '../../port/log.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { answered, atOnce } from '../../sql/query.js'
+import { isThere } from '../../sql/rows.js'
 import { statisticsWrites } from '../../sql/statistics/write.js'
+import { domainWrites } from '../../sql/tenants/domains.js'
+import { poolWrites } from '../../sql/tenants/pools.js'
+import { suppressionWrites, windowWrites } from '../../sql/tenants/suppressions.js'
+import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
 import { alarmWrites } from '../../sql/watch/alarms.js'
 import { hardBounceWrites, type IncidentParts } from '../../sql/watch/hard-bounces.js'
 import { incidentDecisions } from '../../sql/watch/incident-decisions.js'
@@ -23,7 +29,6 @@ import { createPendingDsns } from '../dsn/pending.js'
 import { createEndpointWrites } from '../hooks/endpoints.js'
 import { createPostWrites } from '../hooks/posts.js'
 import { storedId } from '../log/event-id.js'
-import { createDomainWrites } from '../operate/domains.js'
 import { createEndSuppressed } from '../operate/end-suppressed.js'
 import { createErase } from '../operate/erase.js'
 import { createHoldRecipients } from '../operate/hold-recipient.js'
@@ -44,15 +49,34 @@ import { createAddEvent, createAddNotice } from './events.js'
 import { createFold } from './fold.js'
 import { createIdempotency } from './idempotency.js'
 import { createLeases } from './lease.js'
-import { createSuppressionWrites, createWindowWrites } from './ledgers.js'
 import { createAppointments } from './schedule.js'
 import { createSettle } from './settle.js'
-import { createPoolWrites, createTenantWrites } from './tenants.js'
+
+/** Those of tenants; which pools are paused, and where mail waits, is told here. */
+const createTenantWrites = ({ order, sql, names, pauses }: WriteContext) => {
+  const parts: TenantParts = {
+    places: order,
+    poolsChanged: (now) => atOnce(() => pauses.note(now)),
+    now: systemClock.now,
+  }
+  const hasMail = (poolId: string) => {
+    const pool = names.pool(poolId)
+    return isThere(
+      `SELECT 1 WHERE EXISTS (SELECT 1 FROM recipients WHERE pool = ? AND due_at IS NOT NULL)
+         OR EXISTS (SELECT 1 FROM recipients WHERE boot IS NOT NULL AND pool = ?)
+         OR EXISTS (SELECT 1 FROM recipients WHERE held IS NOT NULL AND pool = ?)`,
+      ...[pool, pool, pool],
+    )
+  }
+  return answered({ ...tenantWrites(parts), ...poolWrites({ ...parts, hasMail }) }, sql.ask)
+}
 
 /** `alone`: with the lock of the data folder. */
 export const createVerbs = (context: WriteContext, alone = false): WriterVerbs => {
   const addEvent = createAddEvent(context)
+  const { ask } = context.sql
   const addNotice = createAddNotice(context)
+  const noticing = (notice: Notice) => atOnce(() => addNotice(notice))
   const noteDay = createDayNotes(context)
   const fold = createFold(context.db)
   const dsns = createPendingDsns(context.db, addEvent)
@@ -61,14 +85,15 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const appointments = createAppointments(context, addEvent, fold)
   const counts = createOutcomeCounts(context.db)
   const listings = createSuppressionEvents(addNotice)
-  const lists = createSuppressionWrites(context, listings, systemClock.now)
-  const { ask } = context.sql
+  const telling = createSuppressionEvents(noticing)
+  const suppressing = suppressionWrites({ places: context.order, tell: telling, now: systemClock.now })
+  const lists = answered(suppressing, ask)
   const parts: IncidentParts = {
     ...bounced,
     places: context.order,
     answersSince: (...args) => atOnce(() => counts.since(...args)),
-    addSuppression: (row) => atOnce(() => lists.addSuppression(row)),
-    addNotice: (notice) => atOnce(() => addNotice(notice)),
+    addSuppression: suppressing.addSuppression,
+    addNotice: noticing,
   }
   const softBounce = softBounces({ ...bounced, ...parts })
   const settle = createSettle(context, {
@@ -106,7 +131,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     },
     reschedule: appointments.reschedule,
     cancel: appointments.cancel,
-    sweepStep: createSweepStep(context, settle, listings, unindex, decisions),
+    sweepStep: createSweepStep(context, settle, telling, unindex, decisions),
     shrinkStep: createShrinkStep(context.db),
     followClock: () => context.order.follow(),
     durability: () => durabilityFaults(context.db),
@@ -127,12 +152,11 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
       if (written === 'done' && moving !== undefined) orders.beginOrder(movingOrder(id, moving))
       return written
     },
-    ...answered(identityWrites(context.order), context.sql.ask),
-    ...createPoolWrites(context),
-    ...createDomainWrites(context, addNotice),
+    ...answered(identityWrites(context.order), ask),
+    ...answered(domainWrites(context.order, noticing), ask),
     ...lists,
     ...answered({ ...hardBounceWrites(parts), ...decisions, ...outageWrites(parts.addNotice) }, ask),
     ...answered(alarmWrites({ ...parts, addHold: (hold) => atOnce(() => orders.addHold(hold)) }), ask),
-    ...createWindowWrites(context.db, systemClock.now),
+    ...answered(windowWrites(systemClock.now), ask),
   }
 }

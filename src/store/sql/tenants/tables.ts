@@ -1,9 +1,10 @@
 /**
  * NAME      tables - the tables of tenants, field by field
  * DESCRIPTION
- *   Shared by the writer and the readers. Suppression columns carry no join;
- *   pools hide those deleted (`deleted_at`), which live on as names of old mail.
+ *   Pools hide those deleted (`deleted_at`), which live on as names of old mail.
  */
+import type { DomainRow } from '../../port/tenants/domains.js'
+import type { PendingSuppression } from '../../port/tenants/incident.js'
 import type {
   AccountRow,
   CredentialRow,
@@ -13,7 +14,7 @@ import type {
   SuppressionRow,
   WorkspaceRow,
 } from '../../port/tenants/tenants.js'
-import { type Table, table } from '../../sql/table.js'
+import { type Table, table } from '../table.js'
 
 export const ACCOUNTS = table<AccountRow>('accounts', { id: 'plain', name: 'plain', createdAt: 'plain' })
 
@@ -94,14 +95,38 @@ export const KNOWN_POOLS: Pick<Table<KnownPool>, 'name' | 'columns' | 'decode'> 
   decode: (row) => ({ ...POOLS.decode(row), follows: row.follows as string | null }),
 }
 
-export const SUPPRESSIONS = table<SuppressionRow>('suppressions', {
+/** In the column of its list, those of a workspace alone stood once. */
+const LIST = { list: 'workspace_id' } as const
+
+const SUPPRESSION = {
   id: 'plain',
   accountId: 'plain',
-  workspaceId: 'plain',
+  list: 'plain',
   email: 'plain',
   origin: 'plain',
   sourceId: 'plain',
   reason: 'plain',
   expiresAt: 'plain',
   createdAt: 'plain',
+} as const
+
+export const SUPPRESSIONS = table<SuppressionRow>('suppressions', SUPPRESSION, LIST)
+
+/** Those that wait for the decision of an incident. */
+export const PENDING = table<PendingSuppression>(
+  'pending_suppressions',
+  { ...SUPPRESSION, incidentId: 'plain' },
+  LIST,
+)
+
+export const DOMAINS = table<DomainRow>('domains', {
+  id: 'plain',
+  accountId: 'plain',
+  workspaceId: 'plain',
+  name: 'plain',
+  keys: 'json',
+  verifiedAt: 'plain',
+  checkedAt: 'plain',
+  createdAt: 'plain',
+  updatedAt: 'plain',
 })
