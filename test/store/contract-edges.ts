@@ -127,7 +127,7 @@ const sending = async (t: Test, store: Store): Promise<void> => {
   await t.test('what may not leave takes nobody’s turn', async (t) => {
     const first = await newAccount(store)
     const others = [await addWorkspace(store, first, 'second'), await addWorkspace(store, first, 'third')]
-    const list = { accountId: first.accountId, workspaceId: first.accountId, origin: 'manual' } as const
+    const list = { accountId: first.accountId, list: first.accountId, origin: 'manual' } as const
     for (const at of [first, ...others])
       for (const name of ['a', 'b']) {
         const email = `${name}@${at === others[1] ? 'free' : 'listed'}.test`
@@ -151,7 +151,7 @@ const sending = async (t: Test, store: Store): Promise<void> => {
     const at = await newAccount(store)
     await accepted(store, at, { mode: 'test' })
     await store.addSuppression({
-      ...{ id: newId('sup'), accountId: at.accountId, workspaceId: at.accountId, email: 'ana@example.com' },
+      ...{ id: newId('sup'), accountId: at.accountId, list: at.accountId, email: 'ana@example.com'' },
       ...{ origin: 'manual', sourceId: null, reason: null, expiresAt: null, createdAt: T0 },
     })
     t.match(await claimOne(store, at, T0), { mode: 'test' })
