@@ -151,7 +151,7 @@ const sending = async (t: Test, store: Store): Promise<void> => {
     const at = await newAccount(store)
     await accepted(store, at, { mode: 'test' })
     await store.addSuppression({
-      ...{ id: newId('sup'), accountId: at.accountId, list: at.accountId, email: 'ana@example.com'' },
+      ...{ id: newId('sup'), accountId: at.accountId, list: at.accountId, email: 'ana@example.com' },
       ...{ origin: 'manual', sourceId: null, reason: null, expiresAt: null, createdAt: T0 },
     })
     t.match(await claimOne(store, at, T0), { mode: 'test' })
