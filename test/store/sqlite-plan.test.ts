@@ -199,7 +199,7 @@ const useSome = (context: WriteContext, verbs: WriterVerbs): void => {
   db.exec('BEGIN')
   context.order.begin()
   for (let i = 0; i < 25; i++) {
-    const ids = { id: `sup_${i}`, accountId, workspaceId, email: `${i}@b.c`, sourceId: null }
+    const ids = { id: `sup_${i}`, accountId, list: workspaceId, email: `${i}@b.c`, sourceId: null }
     const row = { ...ids, origin: 'bounce', reason: null, expiresAt: null, createdAt: T0 } as const
     verbs.addHardBounce({ row, recipientId: `rcp_${i}`, upstreamId: 'up_1', said: '550' })
   }

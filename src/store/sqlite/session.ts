@@ -9,6 +9,7 @@ import type { Log } from '../../base/log.js'
 import type { Store } from '../port/store.js'
 import type { Reads } from '../port/verbs.js'
 import { auditReads } from '../sql/audit/entries.js'
+import { hookReads } from '../sql/hooks/reads.js'
 import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
 import { answered } from '../sql/query.js'
@@ -21,7 +22,6 @@ import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { createDsnReads } from './dsn/reads.js'
-import { createHookReads } from './hooks/reads.js'
 import { takeDaemonLock } from './lock.js'
 import { createLogReads } from './log/reads.js'
 import { copyBefore, versionIn } from './migrate/before.js'
@@ -79,7 +79,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...createQueueReads(sql),
     ...createCarryReads(sql),
     ...createDsnReads(sql),
-    ...createHookReads(sql),
+    ...answered(hookReads, sql.ask),
     ...answered(statisticsReads, sql.ask),
     ...createSearchReads(sql),
     ...answered(jobReads, sql.ask),

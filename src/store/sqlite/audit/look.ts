@@ -3,10 +3,10 @@
  */
 
 import type { LookedTables } from '../../sql/audit/write.js'
+import { WEBHOOKS } from '../../sql/hooks/tables.js'
 import { LINKS, SESSIONS, USERS } from '../../sql/identity/tables.js'
 import { CREDENTIALS, DOMAINS, KEYS, POOLS, WORKSPACES } from '../../sql/tenants/tables.js'
 import { INCIDENTS } from '../../sql/watch/incident-tables.js'
-import { WEBHOOKS } from '../hooks/tables.js'
 import { LOTS } from '../schema/lots.js'
 
 export const LOOKED: LookedTables = {

@@ -12,11 +12,11 @@
  *   Mail on the wire ends as it ends, and is erased in a later sweep.
  */
 import { suppressionList } from '../../../lifecycle/suppress.js'
+import { removeEndpoints } from '../../sql/hooks/endpoints.js'
 import { eraseCounted, UNWALKED, type Walked } from '../../sql/statistics/erase.js'
 import { SUPPRESSIONS } from '../../sql/tenants/tables.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Row } from '../connect.js'
-import { DELETE as DELETE_ENDPOINTS } from '../hooks/endpoints.js'
 import { scopeOf } from '../log/codec.js'
 import { NO_LISTS } from '../schema/lists.js'
 import type { Unindex } from '../search/write.js'
@@ -72,7 +72,6 @@ const prepare = ({ db }: WriteContext) => ({
   removeOf: ['keys', 'credentials', 'holds', 'domains', 'jobs', 'incidents', 'pending_suppressions'].map(
     (table) => db.prepare(`DELETE FROM ${table} WHERE account_id = ? AND workspace_id = ?`),
   ),
-  removeEndpoints: db.prepare(`${DELETE_ENDPOINTS} AND workspace_id = @id`),
   removeResume: db.prepare('DELETE FROM resumes WHERE workspace_id = ?'),
   erasing: db.prepare<[], { id: string; accountId: string }>(
     'SELECT id, account_id AS accountId FROM workspaces WHERE suspended_at IS NOT NULL AND deleted_at IS NOT NULL',
@@ -172,7 +171,7 @@ export const createErase = (
       if (row.is_default === 1) return 'is_default'
       sql.remove.run({ now, id })
       for (const statement of sql.removeOf) statement.run(accountId, id)
-      sql.removeEndpoints.run({ accountId, id, now })
+      context.sql.ask(removeEndpoints(accountId, 'workspace_id', id, now))
       sql.removeResume.run(id)
       holds.look()
       return 'done'

@@ -12,6 +12,7 @@ import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
 import { expiry, logFloor, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
 import { sweepAudit } from '../../sql/audit/entries.js'
+import { sweepPosts } from '../../sql/hooks/posts.js'
 import { sweepIdentity } from '../../sql/identity/writes.js'
 import { sweepJobs } from '../../sql/jobs.js'
 import { ordAt, timeOf } from '../../sql/order/ord.js'
@@ -20,7 +21,6 @@ import { sweepStatistics } from '../../sql/statistics/write.js'
 import { sweepSuppressions } from '../../sql/tenants/suppressions.js'
 import { type DecisionSteps, sweepIncidents } from '../../sql/watch/incident-decisions.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
-import { createPostSweep } from '../hooks/posts.js'
 import type { Swept } from '../protocol.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
@@ -60,7 +60,6 @@ export const createSweepStep = (
   const sql = prepare(context)
   const { ask } = context.sql
   const retain = createRetention(context, unindex)
-  const sweepPosts = createPostSweep(context)
   const forgetReports = createReportSweep(context.db)
 
   const expire = (now: number): number => {
@@ -93,7 +92,7 @@ export const createSweepStep = (
       ask(sweepAudit(now)) +
       ask(sweepSuppressions(tell, now)) +
       ask(sweepIncidents(now, decideStep)) +
-      sweepPosts(now) +
+      ask(sweepPosts(now)) +
       ask(sweepStatistics(now)) +
       ask(sweepJobs(now))
     return {

@@ -7,6 +7,8 @@
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
 import type { Notice } from '../../port/log.js'
+import { endpointWrites } from '../../sql/hooks/endpoints.js'
+import { postWrites } from '../../sql/hooks/posts.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { answered, atOnce } from '../../sql/query.js'
@@ -26,8 +28,6 @@ import { createCarryIn } from '../carry/in.js'
 import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
 import { createPendingDsns } from '../dsn/pending.js'
-import { createEndpointWrites } from '../hooks/endpoints.js'
-import { createPostWrites } from '../hooks/posts.js'
 import { storedId } from '../log/event-id.js'
 import { createEndSuppressed } from '../operate/end-suppressed.js'
 import { createErase } from '../operate/erase.js'
@@ -140,8 +140,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...orders,
     ...createSuspend(context, holdRecipients, orders),
     ...createErase(context, listings, unindex),
-    ...createEndpointWrites(context, addNotice),
-    ...createPostWrites(context),
+    ...answered({ ...endpointWrites(context.order, noticing), ...postWrites(context.order) }, ask),
     ...answered(statisticsWrites, ask),
     ...createSearchWrites(context),
     ...answered(jobWrites(context.order), ask),

@@ -1,5 +1,5 @@
 /**
- * NAME      tables - the tables of webhooks
+ * NAME      hooks - the tables of webhooks
  * DESCRIPTION
  *   `webhooks` changes when somebody says so, `webhook_places` once a second while
  *   events pass. `posts` has a row for each failure, replay and test; what was taken
@@ -8,9 +8,6 @@
  * NOTES
  *   A deleted endpoint keeps its row until the sweep has taken its posts.
  */
-import type { EndpointRow, EndpointState, PostRow, ReplayRow } from '../../port/hooks.js'
-import { table } from '../../sql/table.js'
-
 export const HOOKS_STEP = `
 CREATE TABLE webhooks (
   id TEXT PRIMARY KEY,
@@ -110,76 +107,3 @@ CREATE TABLE replays (
   ord INTEGER NOT NULL
 ) WITHOUT ROWID;
 `
-
-export const WEBHOOKS = table<EndpointRow>('webhooks', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  mode: 'plain',
-  url: 'plain',
-  events: 'json',
-  status: 'plain',
-  disabledReason: 'plain',
-  disabledAt: 'plain',
-  secret: 'plain',
-  previousSecret: 'plain',
-  previousUntil: 'plain',
-  headers: 'plain',
-  headerNames: 'json',
-  domains: 'json',
-  tags: 'json',
-  fields: 'plain',
-  maxInFlight: 'plain',
-  replayRate: 'plain',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-})
-
-export const PLACES = table<EndpointState>('webhook_places', {
-  generation: 'plain',
-  mark: 'plain',
-  health: 'plain',
-  failingSince: 'plain',
-  failures: 'plain',
-  firstFailedAt: 'plain',
-  lastFailedAt: 'plain',
-  lastSucceededAt: 'plain',
-  probes: 'plain',
-  probeAt: 'plain',
-  told: 'plain',
-  givenUp: 'plain',
-  givenUpFrom: 'plain',
-  givenUpToldAt: 'plain',
-})
-
-export const POSTS = table<PostRow>('posts', {
-  id: 'plain',
-  endpointId: 'plain',
-  eventId: 'plain',
-  eventType: 'plain',
-  eventAt: 'plain',
-  kind: 'plain',
-  state: 'plain',
-  attempts: 'plain',
-  dueAt: 'plain',
-  tries: 'json',
-  url: 'plain',
-  headers: 'json',
-  status: 'plain',
-  ms: 'plain',
-  answer: 'plain',
-  cause: 'plain',
-  createdAt: 'plain',
-  updatedAt: 'plain',
-})
-
-export const REPLAYS = table<ReplayRow>('replays', {
-  id: 'plain',
-  endpointId: 'plain',
-  failed: 'bool',
-  place: 'plain',
-  since: 'plain',
-  until: 'plain',
-  made: 'plain',
-  createdAt: 'plain',
-})
