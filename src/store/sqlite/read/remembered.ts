@@ -5,17 +5,21 @@
  */
 import type { Remember } from './memory.js'
 
-type Read = (...args: readonly string[]) => unknown
+type Read = (a?: string, b?: string) => unknown
 
-/** The same reads, those of these names remembered. */
+const kept = (name: string, read: Read, remember: Remember): Read => {
+  const start = `${name} `
+  const answer = (a?: string, b?: string): unknown =>
+    a === undefined ? read() : b === undefined ? read(a) : read(a, b)
+  return (a, b) => remember(b === undefined ? start + a : `${start + a} ${b}`, () => answer(a, b))
+}
+
+/** The same reads, those of these names remembered; these take two texts at most. */
 export const remembering = <R extends object>(
   reads: R,
   names: readonly (keyof R & string)[],
   remember: Remember,
 ): R => {
-  const kept = names.map((name): [string, Read] => {
-    const read = reads[name] as Read
-    return [name, (...args) => remember(`${name} ${args.join(' ')}`, () => read(...args))]
-  })
-  return { ...reads, ...Object.fromEntries(kept) }
+  const remembered = names.map((name) => [name, kept(name, reads[name] as Read, remember)])
+  return { ...reads, ...Object.fromEntries(remembered) }
 }
