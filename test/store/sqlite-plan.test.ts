@@ -8,21 +8,23 @@ import { parseQuery } from '../../src/mail/query/parse.js'
 import type { EmailFilter } from '../../src/store/port/ledger.js'
 import type { LogFilter } from '../../src/store/port/log.js'
 import { audited } from '../../src/store/sql/audit/write.js'
+import { logReads } from '../../src/store/sql/log/reads.js'
+import { mailReads } from '../../src/store/sql/mails/email.js'
+import { emailReads } from '../../src/store/sql/mails/emails.js'
+import { depthReads, dueReads } from '../../src/store/sql/operate/depth.js'
+import { queuePage } from '../../src/store/sql/operate/queue-pages.js'
+import { walk } from '../../src/store/sql/operate/walk.js'
 import { answered } from '../../src/store/sql/query.js'
 import { statisticsReads } from '../../src/store/sql/statistics/reads.js'
 import { tenantReads } from '../../src/store/sql/tenants/reads.js'
 import { LOOKED } from '../../src/store/sqlite/audit/look.js'
 import { createBodyStore } from '../../src/store/sqlite/body/body-store.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
-import { createLogReads } from '../../src/store/sqlite/log/reads.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
 import type { ErasePlace } from '../../src/store/sqlite/operate/erase.js'
-import { createQueuePages } from '../../src/store/sqlite/operate/queue-pages.js'
-import { createWalk } from '../../src/store/sqlite/operate/walk.js'
 import type { WriterVerbs } from '../../src/store/sqlite/protocol.js'
-import { createDepthReads } from '../../src/store/sqlite/read/depth.js'
-import { createEmailReads } from '../../src/store/sqlite/read/emails.js'
 import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
+import { logEnds, MAIL } from '../../src/store/sqlite/read/tables.js'
 import { createSearchReads } from '../../src/store/sqlite/search/reads.js'
 import { bounced } from '../../src/store/sqlite/watch/bounced.js'
 import { createWriteContext, type WriteContext } from '../../src/store/sqlite/write/context.js'
@@ -50,8 +52,10 @@ t.test('reads', async (t) => {
     used.add(text)
     return statements(text)
   }
-  const sql: Statements = Object.assign(noted, { ask: asking(noted) })
-  const emails = createEmailReads(sql)
+  const sql: Statements = Object.assign(noted, {
+    ...{ ask: asking(noted), askLater: statements.askLater },
+  })
+  const emails = answered({ ...emailReads(MAIL), ...mailReads(MAIL) }, sql.ask)
   const account = db.prepare('SELECT id FROM accounts').pluck().get() as string
   const none: EmailFilter = {
     accountId: account,
@@ -86,7 +90,7 @@ t.test('reads', async (t) => {
   void createBodyStore('', sql, () => {}).body('em_0')
   emails.findEmails('a@b.c', 5)
   emails.findEmails('<a@b.c>', 5)
-  const log = createLogReads(sql)
+  const log = answered(logReads(MAIL, logEnds), sql.ask)
   log.events('em_0', page({ countUpTo: 10 }))
   const everything = { ...none, accountWide: true, types: null, emailId: null, recipient: null, change: null }
   const logFilters: Partial<LogFilter>[] = [
@@ -134,18 +138,17 @@ t.test('reads', async (t) => {
   search.toIndex(10)
   sql.ask(tenantReads.suppressions('ws_0', null, page({ anchor: '9', countUpTo: 10 })))
   sql.ask(tenantReads.keys(account, page({ direction: 'newer', anchor: 'key_0' })))
-  createDepthReads(sql).nextDue()
-  await createDepthReads(sql).depth(T0)
   const statistics = answered(statisticsReads, sql.ask)
+  sql.ask(dueReads(MAIL.waiting).nextDue())
+  sql.ask(depthReads(MAIL.waiting).depth(T0))
   statistics.statisticsPlace()
   const counted = { mode: 'live', dimension: 'tag', span: 60, from: T0, to: T0 + 2 * HOUR } as const
   statistics.statistics({ ...counted, accountId: account, workspaceId: null, tagName: null }, null)
   statistics.statistics({ ...counted, accountId: null, workspaceId: 'ws_0', tagName: 'kind' }, '[0,-1,""]')
-  const walk = createWalk(sql)
   const scope = { accountId: account, workspaceId: null, poolId: null, domain: null, emailId: null }
-  for (const part of ['waiting', 'held', 'leased'] as const) walk(scope, [part], null, 10)
-  walk({ ...scope, emailId: 'em_0' }, ['waiting'], null, 10)
-  const pages = createQueuePages(sql)
+  for (const part of ['waiting', 'held', 'leased'] as const)
+    sql.ask(walk(MAIL.waiting, scope, [part], null, 10))
+  sql.ask(walk(MAIL.waiting, { ...scope, emailId: 'em_0' }, ['waiting'], null, 10))
   // a range of the queue is read only where there is something in it
   const waits = writer.prepare(
     `INSERT INTO recipients (id, workspace, pool, kind, status, updated_at, queued_at, due_at, held, written, address_lc, email_ord)
@@ -158,7 +161,9 @@ t.test('reads', async (t) => {
       for (const poolId of [null, db.prepare('SELECT id FROM pools').pluck().get() as string]) {
         const anchor = JSON.stringify(['after', part, part === 'held' ? 'hold_0' : 1, '0'])
         for (const at of [null, anchor])
-          await pages({ ...scope, poolId }, page({ direction, anchor: at, countUpTo: 10 }))
+          sql.ask(
+            queuePage(MAIL.waiting, { ...scope, poolId }, page({ direction, anchor: at, countUpTo: 10 })),
+          )
       }
     }
   }

@@ -1,8 +1,8 @@
 /** Databases from before notices to senders had a name of their own. */
 import { join } from 'node:path'
 import t from 'tap'
+import { kindOf } from '../../src/store/sql/log/codec.js'
 import { openWriter } from '../../src/store/sqlite/connect.js'
-import { kindOf } from '../../src/store/sqlite/log/codec.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { REPORTS_STEP } from '../../src/store/sqlite/write/reports.js'
 import { accepted, newAccount, page, report } from './fixture.js'

@@ -5,6 +5,9 @@
  *   what the database found. SQLite answers at once, on the thread that asks; PostgreSQL after a round trip.
  *   A verb that writes is run in one transaction, whatever it asks.
  *
+ *   A generator function that is made within a call costs more than a statement (it gets a hidden class of its
+ *   own): what is asked often is written at the top of a file, or is a method.
+ *
  *   The SQL here is what both understand, and means the same in both:
  *   - `?` for each value, and CAST(? AS BIGINT) or CAST(? AS TEXT) where nothing beside it tells the type;
  *   - truth is stored as 0 and 1, and a comparison that is selected or summed is a CASE or a FILTER;
@@ -57,6 +60,34 @@ export function* together<T>(read: () => Asking<T>): Asking<T> {
   }
 }
 
+/** Reads each row of a number but once. */
+export class Memory<T> {
+  readonly #known = new Map<number, T>()
+  readonly #read: (n: number) => Asking<T>
+
+  constructor(read: (n: number) => Asking<T>) {
+    this.#read = read
+  }
+
+  *of(n: number): Asking<T> {
+    let value = this.#known.get(n)
+    if (value === undefined) {
+      value = yield* this.#read(n)
+      this.#known.set(n, value)
+    }
+    return value
+  }
+}
+
+const PAUSE: Query = { text: '', values: [] }
+
+/** In work that takes long: others may have their turn here. Not within a snapshot. */
+export function* pause(): Asking<void> {
+  yield PAUSE
+}
+
+export const isPause = (query: Query): boolean => query === PAUSE
+
 type Askings = Readonly<Record<string, (...args: never[]) => Asking<unknown>>>
 
 /** The same verbs, answered at once. */
@@ -82,6 +113,23 @@ export const answered = <V extends Askings>(verbs: V, ask: Ask): Answered<V> =>
 export function* atOnce<T>(work: () => T): Asking<T> {
   return work()
 }
+
+/** The same verbs, answered some time later. */
+export type AnsweredLater<V> = {
+  readonly [N in keyof V]: V[N] extends (...args: infer Args) => Asking<infer T>
+    ? (...args: Args) => Promise<T>
+    : never
+}
+
+export type AskLater = <T>(asking: Asking<T>) => Promise<T>
+
+export const answeredLater = <V extends Askings>(verbs: V, ask: AskLater): AnsweredLater<V> =>
+  Object.fromEntries(
+    Object.entries(verbs).map(([name, verb]) => [
+      name,
+      async (...args: readonly unknown[]) => ask(verb(...(args as never[]))),
+    ]),
+  ) as AnsweredLater<V>
 
 /** Part of the port, as shared verbs that write. */
 export type Asked<Part> = {

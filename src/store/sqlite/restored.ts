@@ -10,10 +10,10 @@
  */
 import type { Access, Resting, Restored } from '../port/admin.js'
 import { writeEntry } from '../sql/audit/write.js'
+import { EMAIL_ID } from '../sql/mails/short.js'
 import type { Db } from './connect.js'
 import { Database } from './driver.js'
 import { createHoldRecipients, type Holdable } from './operate/hold-recipient.js'
-import { EMAIL_ID } from './schema/short.js'
 import { createWriteContext } from './write/context.js'
 import { createAddEvent } from './write/events.js'
 import { createLeases } from './write/lease.js'

@@ -12,7 +12,13 @@ import { auditReads } from '../sql/audit/entries.js'
 import { hookReads } from '../sql/hooks/reads.js'
 import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
-import { answered } from '../sql/query.js'
+import { logReads } from '../sql/log/reads.js'
+import { mailReads } from '../sql/mails/email.js'
+import { emailReads } from '../sql/mails/emails.js'
+import { depthReads, dueReads } from '../sql/operate/depth.js'
+import { holdReads } from '../sql/operate/holds.js'
+import { heldReads, queueReads } from '../sql/operate/queue-reads.js'
+import { answered, answeredLater } from '../sql/query.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
 import { tenantReads } from '../sql/tenants/reads.js'
 import { alarmReads } from '../sql/watch/alarms.js'
@@ -23,18 +29,15 @@ import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { createDsnReads } from './dsn/reads.js'
 import { takeDaemonLock } from './lock.js'
-import { createLogReads } from './log/reads.js'
 import { copyBefore, versionIn } from './migrate/before.js'
-import { createQueueReads } from './operate/queue-reads.js'
 import type { FaultPoint } from './protocol.js'
-import { createDepthReads } from './read/depth.js'
-import { createEmailReads } from './read/emails.js'
 import { createLeadRead } from './read/lead.js'
 import { createMemory, type Remember } from './read/memory.js'
 import { createPerMailReads } from './read/per-mail.js'
 import { remembering } from './read/remembered.js'
 import { createSnapshot } from './read/snapshot.js'
 import { createStatements, type Statements } from './read/statements.js'
+import { logEnds, MAIL } from './read/tables.js'
 import { layBallast } from './room/ballast.js'
 import { createSearchReads } from './search/reads.js'
 import { createFaultPoint } from './thread/fault-point.js'
@@ -69,14 +72,18 @@ const REMEMBERED = [
 
 const createReads = (sql: Statements, remember: Remember) => {
   return {
-    ...createEmailReads(sql),
-    ...createLogReads(sql),
+    ...answered(emailReads(MAIL), sql.ask),
+    ...answered(mailReads(MAIL), sql.ask),
+    ...answered(logReads(MAIL, logEnds), sql.ask),
     ...createPerMailReads(sql, remember),
     ...remembering(answered({ ...tenantReads, ...identityReads }, sql.ask), REMEMBERED, remember),
     ...answered(auditReads, sql.ask),
-    ...createDepthReads(sql),
+    ...answered(dueReads(MAIL.waiting), sql.ask),
+    ...answeredLater(depthReads(MAIL.waiting), sql.askLater),
     ...createLeadRead(sql),
-    ...createQueueReads(sql),
+    ...answered(holdReads, sql.ask),
+    ...answered(heldReads(MAIL.waiting), sql.ask),
+    ...answeredLater(queueReads(MAIL.waiting), sql.askLater),
     ...createCarryReads(sql),
     ...createDsnReads(sql),
     ...answered(hookReads, sql.ask),

@@ -8,8 +8,8 @@
 import { systemClock } from '../../base/clock.js'
 import type { Store } from '../port/store.js'
 import { type NamesOf, verbsOf } from '../port/verbs.js'
+import { readMark } from '../sql/log/places.js'
 import { backup, integrityFaults } from './backup.js'
-import { readMark } from './log/places.js'
 import type { Verbs } from './session.js'
 import { readPulse } from './thread/load-counts.js'
 

@@ -34,6 +34,8 @@ export interface List {
   /** Where its rows can stand, rising; all of them lie in these. */
   readonly ranges: readonly Range[]
   readonly ids: Ids
+  /** Rows may still come in at this place and above it, out of order; null: only above all that are there. */
+  readonly end?: (() => Asking<number>) | null
 }
 
 const EVERYWHERE: readonly Range[] = [{ from: 0, to: TOP }]
@@ -135,27 +137,30 @@ function* pageOfPlaces(list: List, page: Page): Asking<Rows<Place>> {
   const rows = sorted.slice(0, page.limit)
   if (!descending) rows.reverse()
   const older = rows.at(-1)?.ord ?? (boundary === TOP ? 0 : boundary)
-  const newer = rows[0] === undefined ? older : rows[0].ord + 1
+  const top = rows[0] === undefined ? older : rows[0].ord + 1
+  const newer = list.end ? Math.min(top, yield* list.end()) : top
   const more = sorted.length > page.limit
   const isNewest = descending && page.anchor === null
   return {
     rows,
     hasOlder: descending ? more : yield* exists(branches, cut(ranges, 'older', older)),
-    hasNewer: descending ? !isNewest && (yield* exists(branches, cut(ranges, 'newer', newer))) : more,
+    hasNewer: descending ? !isNewest && (yield* exists(branches, cut(ranges, 'newer', top))) : more,
     older: markOf(older),
     newer: markOf(newer),
     total: page.countUpTo > 0 ? yield* countUpTo(list, page.countUpTo) : null,
   }
 }
 
+function* rowsOf<T, K>(list: List, page: Page, find: (key: K) => Asking<T | null>): Asking<Rows<T>> {
+  const places = yield* pageOfPlaces(list, page)
+  const rows: T[] = []
+  for (const { ord, key = ord } of places.rows) {
+    const row = yield* find(key as K)
+    if (row !== null) rows.push(row)
+  }
+  return { ...places, rows }
+}
+
 /** A page of whole rows: `find` fetches one by its key. */
 export const pageOf = <T, K>(list: List, page: Page, find: (key: K) => Asking<T | null>): Asking<Rows<T>> =>
-  together(function* () {
-    const places = yield* pageOfPlaces(list, page)
-    const rows: T[] = []
-    for (const { ord, key = ord } of places.rows) {
-      const row = yield* find(key as K)
-      if (row !== null) rows.push(row)
-    }
-    return { ...places, rows }
-  })
+  together(() => rowsOf(list, page, find))

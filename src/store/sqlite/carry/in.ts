@@ -11,14 +11,13 @@
 import type { Fields } from '../../port/carry.js'
 import { type CarriedMail, type CarryResult, type CarryTarget, EXPORTED } from '../../port/carry.js'
 import { comesBack } from '../../rules/carry.js'
+import { kindOf } from '../../sql/log/codec.js'
+import { timelineOf } from '../../sql/log/timeline.js'
+import { readLists } from '../../sql/mails/lists.js'
+import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
 import { createAddCarried } from '../log/carried.js'
-import { kindOf } from '../log/codec.js'
-import { createTimelineIds } from '../log/reads.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/day-notes.js'
-import { createStatements } from '../read/statements.js'
-import { readLists } from '../schema/lists.js'
-import { shortAddress, shortMessageId } from '../schema/short.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
 import { LOCAL } from './out.js'
@@ -118,7 +117,6 @@ export const createCarryIn = (
   const { db, names, order } = context
   const insert = createInsert(context)
   const addCarried = createAddCarried(context)
-  const timelineIds = createTimelineIds(createStatements(db))
   const here = createHere(context, unindex)
   const body = db.prepare(
     'INSERT INTO bodies (n, email_id, created_at, content, raw, beside) VALUES (?, ?, ?, ?, ?, ?)',
@@ -151,7 +149,7 @@ export const createCarryIn = (
     const workspace = names.workspace(to.workspaceId)
     const pool = names.pool(to.poolId)
     const kept = here.bodyOf(mail.id)
-    const known = timelineIds(mail.id)
+    const known = new Set(context.sql.ask(timelineOf(mail.id)).map(({ event }) => event.id))
     const ord = placeOf(mail)
     insert('emails', {
       ...mail.email,

@@ -13,12 +13,12 @@ import { isAway } from '../../../lifecycle/waiting/holds.js'
 import { type LotRow, type LotState, MOVED } from '../../port/carry.js'
 import type { QueueScope } from '../../port/operations.js'
 import { mayLeave } from '../../rules/carry.js'
+import { EMAIL_ID, OF_EMAIL } from '../../sql/mails/short.js'
+import { type Cursor, walk } from '../../sql/operate/walk.js'
 import type { Holdable, HoldRecipients } from '../operate/hold-recipient.js'
 import type { Progress } from '../operate/orders.js'
-import { type Cursor, createWalk } from '../operate/walk.js'
-import { createStatements } from '../read/statements.js'
+import { MAIL } from '../read/tables.js'
 import { LOTS } from '../schema/lots.js'
-import { EMAIL_ID, OF_EMAIL } from '../schema/short.js'
 import type { WriteContext } from '../write/context.js'
 
 const STEP = 500
@@ -50,7 +50,6 @@ export const createLots = (
   settle: (outcome: Outcome) => Settled | null,
 ): LotWrites => {
   const { db } = context
-  const walk = createWalk(createStatements(db))
   const add = db.prepare(`${LOTS.insert} ON CONFLICT DO NOTHING`)
   const state = db.prepare<[string], LotState>('SELECT state FROM lots WHERE id = ?').pluck()
   const turn = db.prepare('UPDATE lots SET state = ? WHERE id = ?')
@@ -77,7 +76,7 @@ export const createLots = (
 
     markStep(id, scope, reason, now, cursor) {
       if (state.get(id) !== 'marking') throw new Fault('resource.conflict', { reason: 'lot_ended' })
-      const { rows, next } = walk(scope, ['waiting'], cursor, STEP)
+      const { rows, next } = context.sql.ask(walk(MAIL.waiting, scope, ['waiting'], cursor, STEP))
       const ids = new Set(rows.map((row) => row.email_id))
       let changed = 0
       for (const emailId of ids) changed += takeOut(emailId, id, reason, now)

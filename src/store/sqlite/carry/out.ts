@@ -5,12 +5,13 @@
 import { isAway } from '../../../lifecycle/waiting/holds.js'
 import type { CarriedMail, Fields } from '../../port/carry.js'
 import { EXPORTED, type LotRow } from '../../port/carry.js'
+import { timelineOf } from '../../sql/log/timeline.js'
+import { BESIDE_LISTS, readLists } from '../../sql/mails/lists.js'
+import { EMAIL_ID, OF_EMAIL } from '../../sql/mails/short.js'
 import type { Row } from '../connect.js'
-import { createTimelineFields } from '../log/reads.js'
+import { toFields } from '../log/carried.js'
 import type { Statements } from '../read/statements.js'
-import { BESIDE_LISTS, readLists } from '../schema/lists.js'
 import { LOTS } from '../schema/lots.js'
-import { EMAIL_ID, OF_EMAIL } from '../schema/short.js'
 
 const STEP = 500
 
@@ -47,7 +48,12 @@ const recipientOf = (row: Row): Fields => {
 }
 
 export const createCarryReads = (sql: Statements) => {
-  const timelineFields = createTimelineFields(sql)
+  const timelineFields = (emailId: string): readonly Fields[] =>
+    sql.ask(timelineOf(emailId)).map(({ place, event }) => {
+      const dedupe =
+        place.n > 0 ? null : sql('SELECT dedupe FROM events WHERE ord = ?').get(place.ord)?.dedupe
+      return toFields(event, (dedupe ?? null) as string | null)
+    })
   return {
     lots: (accountId: string): readonly (LotRow & { readonly recipients: number })[] => {
       const kept = sql('SELECT count(*) AS n FROM recipients WHERE held = ?')
@@ -86,11 +92,6 @@ export const createCarryReads = (sql: Statements) => {
         content: (content?.content as string | null | undefined) ?? null,
       }
     },
-
-    hasBody: (id: string): boolean =>
-      sql('SELECT 1 FROM emails e JOIN bodies b ON b.n = e.body AND b.email_id = e.id WHERE e.id = ?').get(
-        id,
-      ) !== undefined,
 
     knownEmails: (ids: readonly string[]): readonly string[] =>
       ids.filter((id) => sql('SELECT 1 FROM emails WHERE id = ?').get(id) !== undefined),

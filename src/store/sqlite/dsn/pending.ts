@@ -9,8 +9,8 @@
 
 import type { SentDsn } from '../../../lifecycle/facts.js'
 import { dsnActionOf, isTold, type ToldOutcome, toldKey } from '../../../lifecycle/pending-dsn.js'
+import { NOTHING } from '../../sql/log/codec.js'
 import type { Db } from '../connect.js'
-import { NOTHING } from '../log/codec.js'
 import type { AddEvent } from '../write/events.js'
 
 type SubmittedArray = [mailFrom: string | null, notify: string | null, queuedAt: number, senderDsn: number]

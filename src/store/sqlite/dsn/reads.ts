@@ -6,23 +6,23 @@
  */
 import type { Action } from '../../../mail/report/report.js'
 import type { PendingDsn, PendingDsnRecipient } from '../../port/sender-dsns.js'
+import { type More, UnpackMore } from '../../sql/log/codec.js'
 import type { Row } from '../connect.js'
-import { createUnpackMore, type More } from '../log/codec.js'
 import type { Statements } from '../read/statements.js'
 
-const toRecipient = (row: Row, unpackMore: (text: string | null) => More): PendingDsnRecipient => ({
+const toRecipient = (row: Row, more: More): PendingDsnRecipient => ({
   recipientId: row.id as string,
   address: row.address as string,
   dsn: { notify: row.notify as string | null, orcpt: row.orcpt as string | null },
   queuedAt: row.queued_at as number,
   occurredAt: row.occurred_at as number,
   reason: row.reason as string | null,
-  ...unpackMore(row.more as string | null),
+  ...more,
 })
 
 export const createDsnReads = (sql: Statements) => ({
   pendingDsns(before: number, limit: number): readonly PendingDsn[] {
-    const unpackMore = createUnpackMore(sql)
+    const unpackMore = new UnpackMore()
     return sql(
       `SELECT o.action, e.id, e.test, e.mail_from, e.envid, e.ret, e.message_id, e.subject, e.created_at, e.size, e.require_tls,
          w.id AS workspace_id, w.account_id
@@ -51,7 +51,7 @@ export const createDsnReads = (sql: Statements) => ({
            WHERE o.email_id = ? AND o.action = ? ORDER BY r.id`,
         )
           .all(row.id, row.action)
-          .map((one) => toRecipient(one, unpackMore)),
+          .map((one) => toRecipient(one, sql.ask(unpackMore.more(one.more as string | null)))),
       }))
   },
 })

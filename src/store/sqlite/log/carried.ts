@@ -6,8 +6,9 @@
  */
 import type { EventRow, EventSource } from '../../../lifecycle/event.js'
 import type { Fields } from '../../port/carry.js'
+import { flagsOf, kindOf, type More, NOTHING, packMore } from '../../sql/log/codec.js'
 import type { WriteContext } from '../write/context.js'
-import { createNumbers, flagsOf, kindOf, type More, NOTHING, packMore } from './codec.js'
+import { createNumbers } from './numbers.js'
 import { carriedType, createChanges } from './step.js'
 
 const moreOf = ({ reply, mta, detail }: EventRow): string | null =>

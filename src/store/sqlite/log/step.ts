@@ -13,8 +13,8 @@
 import type { EventSource } from '../../../lifecycle/event.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
+import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from '../../sql/log/codec.js'
 import type { Db } from '../connect.js'
-import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from './codec.js'
 
 const BEFORE = `
 ALTER TABLE recipients ADD COLUMN first INTEGER NOT NULL DEFAULT 0;

@@ -5,7 +5,7 @@
  */
 import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
 import type { OrderKind, Status } from '../../../mail/status.js'
-import { NOTHING } from '../log/codec.js'
+import { NOTHING } from '../../sql/log/codec.js'
 import type { WriteContext } from '../write/context.js'
 import type { AddEvent } from '../write/events.js'
 import type { Hold } from './holds.js'

@@ -11,17 +11,24 @@
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { observed } from '../../../lifecycle/observed.js'
-import { effectOf, mayHold, type OrderEffect, partsOf } from '../../../lifecycle/waiting/orders.js'
+import {
+  effectOf,
+  mayHold,
+  type OrderEffect,
+  partsOf,
+  type QueuePart,
+} from '../../../lifecycle/waiting/orders.js'
 import { moved } from '../../../lifecycle/waiting/pauses.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
 import type { MovingMail } from '../../port/tenants/tenants.js'
+import { HOLDS } from '../../sql/operate/holds.js'
+import { type Cursor, type Found, queuedOf, type Step, walk as walkOver } from '../../sql/operate/walk.js'
 import { inserter } from '../order/insert.js'
-import { HOLDS } from '../schema/operations.js'
+import { MAIL } from '../read/tables.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
 import type { HoldRecipients } from './hold-recipient.js'
-import { type Cursor, createWalk, type Found, queuedOf, type Step } from './walk.js'
 
 const STEP = 100
 
@@ -137,7 +144,8 @@ export const createOrders = (
 ): Orders => {
   const sql = prepare(context)
   const insertHold = inserter(context, HOLDS)
-  const walk = createWalk(context.sql)
+  const walk = (scope: QueueScope, parts: readonly QueuePart[], cursor: Cursor | null, most: number): Step =>
+    context.sql.ask(walkOver(MAIL.waiting, scope, parts, cursor, most))
   const move = createMove(context, sql, holdRecipients, unindex)
 
   /** Of what is held, the part that this hold keeps: it stands together in the order of the walk. */

@@ -8,7 +8,7 @@
  */
 import type { Status } from '../../../mail/status.js'
 import type { HoldRow } from '../../port/operations.js'
-import { EMAIL_ID } from '../schema/short.js'
+import { EMAIL_ID } from '../../sql/mails/short.js'
 import type { WriteContext } from '../write/context.js'
 import type { HoldRecipients } from './hold-recipient.js'
 import type { BegunOrder, Orders } from './orders.js'

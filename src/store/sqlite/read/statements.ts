@@ -6,42 +6,70 @@
  *   `LIMIT ? + 0`, everywhere: for a bare parameter SQLite looks at its value and plans the
  *   statement anew at every call, which costs ten times what a page costs.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { Statement } from 'better-sqlite3'
-import { type Ask, BEGIN_SNAPSHOT, END_SNAPSHOT, type Found, type Query } from '../../sql/query.js'
+import {
+  type Ask,
+  type Asking,
+  type AskLater,
+  BEGIN_SNAPSHOT,
+  END_SNAPSHOT,
+  type Found,
+  isPause,
+  type Query,
+} from '../../sql/query.js'
 import type { Db, Row } from '../connect.js'
 
 export interface Statements {
   (sql: string): Statement<unknown[], Row>
   /** Does what a shared verb asks for, here and now. */
   readonly ask: Ask
+  /** The same, with pauses for other work. */
+  readonly askLater: AskLater
 }
 
 const NO_ROWS: readonly Row[] = []
 
 const NOTHING: Found = { rows: NO_ROWS, changes: 0 }
 
-/** A statement that fails, fails in the verb: it may know what that means. Reads have a snapshot anyhow (snapshot.ts). */
+type Find = (sql: string) => Statement<unknown[], Row>
+
+/** Reads have a snapshot anyhow (snapshot.ts). */
+const answer = (find: Find, query: Query): Found => {
+  if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT || isPause(query)) return NOTHING
+  const { text, values } = query
+  const statement = find(text)
+  return statement.reader
+    ? { rows: statement.all(...values), changes: 0 }
+    : { rows: NO_ROWS, changes: statement.run(...values).changes }
+}
+
+/** The next step of the work. A statement that fails, fails in the verb: it may know what that means. */
+const advance = <T>(find: Find, work: Asking<T>, query: Query): IteratorResult<Query, T> => {
+  let found: Found
+  try {
+    found = answer(find, query)
+  } catch (error) {
+    return work.throw(error)
+  }
+  return work.next(found)
+}
+
 export const asking =
-  (find: (sql: string) => Statement<unknown[], Row>): Ask =>
+  (find: Find): Ask =>
   (work) => {
-    const answer = (query: Query): Found => {
-      if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT) return NOTHING
-      const { text, values } = query
-      const statement = find(text)
-      return statement.reader
-        ? { rows: statement.all(...values), changes: 0 }
-        : { rows: NO_ROWS, changes: statement.run(...values).changes }
-    }
+    let step = work.next()
+    while (step.done !== true) step = advance(find, work, step.value)
+    return step.value
+  }
+
+const askingLater =
+  (find: Find): AskLater =>
+  async (work) => {
     let step = work.next()
     while (step.done !== true) {
-      let found: Found
-      try {
-        found = answer(step.value)
-      } catch (error) {
-        step = work.throw(error)
-        continue
-      }
-      step = work.next(found)
+      if (isPause(step.value)) await setImmediate()
+      step = advance(find, work, step.value)
     }
     return step.value
   }
@@ -58,5 +86,5 @@ export const createStatements = (db: Db, enter: () => void = () => {}): Statemen
     }
     return statement
   }
-  return Object.assign(find, { ask: asking(find) })
+  return Object.assign(find, { ask: asking(find), askLater: askingLater(find) })
 }

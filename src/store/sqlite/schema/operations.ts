@@ -4,9 +4,6 @@
  *   Holds that stand, and on each recipient at rest which of them keeps it and
  *   when it would have been due. Sending domains with their keys, sealed.
  */
-import type { HoldRow } from '../../port/operations.js'
-import { table } from '../../sql/table.js'
-
 export const OPERATIONS = `
 CREATE TABLE holds (
   id TEXT PRIMARY KEY,
@@ -27,15 +24,3 @@ export const HOLDS_STEP = `
 ALTER TABLE holds ADD COLUMN owner TEXT NOT NULL DEFAULT 'operator';
 CREATE INDEX recipients_rest ON recipients (pool, workspace, held) WHERE held IS NOT NULL;
 `
-
-export const HOLDS = table<HoldRow>('holds', {
-  id: 'plain',
-  accountId: 'plain',
-  workspaceId: 'plain',
-  poolId: 'plain',
-  domain: 'plain',
-  emailId: 'plain',
-  reason: 'plain',
-  owner: 'plain',
-  createdAt: 'plain',
-})

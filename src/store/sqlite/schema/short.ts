@@ -1,14 +1,10 @@
 /**
  * NAME      short - what of a mail can be made of its other columns
  * DESCRIPTION
- *   A Message-ID that we gave is the id of its mail and the name of this host; an
- *   address is stored as it was written only where that differs from `address_lc`; a
- *   body has the number of its mail's place. The whole texts are columns that SQLite
- *   makes when they are read. Rows from before stay as they are.
+ *   The whole texts are columns that SQLite makes when they are read. Rows from before
+ *   stay as they are.
  */
-
-/** Word for word in the index and in each query, or SQLite would not use it. */
-export const FOREIGN_MESSAGE_ID = 'message_host IS NULL AND substr(message, 2, 29) <> id'
+import { FOREIGN_MESSAGE_ID } from '../../sql/mails/short.js'
 
 export const SHORT_STEP = `
 ALTER TABLE emails RENAME COLUMN message_id TO message;
@@ -24,12 +20,6 @@ ALTER TABLE recipients ADD COLUMN address TEXT AS (CASE written WHEN '' THEN add
 CREATE TABLE attempt_details (n INTEGER PRIMARY KEY, detail TEXT NOT NULL UNIQUE); -- JSON, with ms: 0
 `
 
-/** In a SELECT of recipients: whose they are. */
-export const EMAIL_ID = '(SELECT e.id FROM emails e WHERE e.ord = email_ord) AS email_id'
-
-/** In a condition on recipients: those of one mail. */
-export const OF_EMAIL = 'email_ord = (SELECT ord FROM emails WHERE id = ?)'
-
 /** A recipient is told its mail by the place alone. */
 export const RECIPIENTS_STEP = `
 DROP INDEX recipients_email;
@@ -44,15 +34,3 @@ ALTER TABLE emails ADD COLUMN submitter INTEGER;
 ALTER TABLE emails RENAME COLUMN body TO body_apart;
 ALTER TABLE emails ADD COLUMN body INTEGER AS (CASE body_apart WHEN 0 THEN ord ELSE body_apart END);
 `
-
-export const shortMessageId = (id: string, messageId: string) => {
-  const start = `<${id}@`
-  return messageId.startsWith(start) && messageId.endsWith('>')
-    ? { message: '', message_host: messageId.slice(start.length, -1) }
-    : { message: messageId, message_host: null }
-}
-
-export const shortAddress = (address: string) => {
-  const address_lc = address.toLowerCase()
-  return { written: address === address_lc ? '' : address, address_lc }
-}

@@ -9,8 +9,8 @@ import { domainSought, sortedAddress } from '../../../mail/query/matches.js'
 import type { Term } from '../../../mail/query/query.js'
 import { hasRuns, soughtOf, wordsOf } from '../../../mail/query/words.js'
 import type { SearchFilter } from '../../port/ledger.js'
+import { addressLc, ordsOfMessage, workspacesIn } from '../../sql/mails/emails.js'
 import type { Range } from '../../sql/order/days.js'
-import { addressLc, ordsOfMessage, workspacesIn } from '../read/emails.js'
 import type { Statements } from '../read/statements.js'
 import { keysCalled } from './keys.js'
 import {
@@ -200,7 +200,7 @@ const named = (sql: Statements, { terms }: SearchFilter['query']): readonly numb
       const ord = sql('SELECT ord FROM emails WHERE id = ?').get(value)?.ord
       return ord === undefined ? [] : [ord as number]
     }
-    if (field === 'message-id') return ordsOfMessage(sql, value, FEW)
+    if (field === 'message-id') return sql.ask(ordsOfMessage(value, FEW))
   }
   return null
 }
@@ -209,12 +209,12 @@ const named = (sql: Statements, { terms }: SearchFilter['query']): readonly numb
 const messagesIn = (sql: Statements, { terms }: SearchFilter['query']): readonly number[] =>
   terms
     .filter(({ field, value, negated }) => field === 'text' && !negated && value.includes('@'))
-    .flatMap(({ value }) => ordsOfMessage(sql, `<${value}>`, FEW))
+    .flatMap(({ value }) => sql.ask(ordsOfMessage(`<${value}>`, FEW)))
 
 export const planOf = (sql: Statements, filter: SearchFilter, direction: Direction, range: Range): Lead => {
   const known = named(sql, filter.query)
   if (known !== null) return listLead(known)
-  const workspaces = workspacesIn(sql, filter)
+  const workspaces = sql.ask(workspacesIn(filter))
   const modes = modesOf(filter)
   const { status } = filter
   const terms: readonly Term[] = [

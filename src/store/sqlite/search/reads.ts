@@ -13,14 +13,15 @@ import { matches } from '../../../mail/query/matches.js'
 import { needsRecipients, type Sought } from '../../../mail/query/query.js'
 import type { EmailRow, SearchFilter } from '../../port/ledger.js'
 import type { Found } from '../../port/search.js'
+import { addressLc, rangesFor } from '../../sql/mails/emails.js'
+import { SUBMITTED_BY } from '../../sql/mails/lists.js'
+import { EMAIL, toEmail } from '../../sql/mails/rows.js'
+import { OF_EMAIL } from '../../sql/mails/short.js'
 import type { Range } from '../../sql/order/days.js'
 import { TOP } from '../../sql/order/ord.js'
 import { boundaryOf, markOf } from '../../sql/pages/marks.js'
 import type { Row } from '../connect.js'
-import { addressLc, EMAIL, rangesFor, toEmail } from '../read/emails.js'
 import type { Statements } from '../read/statements.js'
-import { SUBMITTED_BY } from '../schema/lists.js'
-import { OF_EMAIL } from '../schema/short.js'
 import { keysCalled } from './keys.js'
 import type { Direction } from './leads.js'
 import { planOf } from './plan.js'
@@ -119,7 +120,7 @@ export const createSearchReads = (sql: Statements) => {
       createdAfter: query.from === null ? createdAfter : Math.max(createdAfter ?? 0, query.from - 1),
       createdBefore: query.before ?? createdBefore,
     }
-    const ranges = (rangesFor(sql, times) ?? [range])
+    const ranges = (sql.ask(rangesFor(times)) ?? [range])
       .map(({ from, to }) => ({ from: Math.max(from, range.from), to: Math.min(to, range.to) }))
       .filter(({ from, to }) => from < to)
     if (direction === 'older') ranges.reverse()

@@ -6,8 +6,9 @@
  *   that was erased since it was read is left out. What is erased leaves the index
  *   at once, what is old with its part.
  */
+
+import { SUBMITTED_BY } from '../../sql/mails/lists.js'
 import type { Db } from '../connect.js'
-import { SUBMITTED_BY } from '../schema/lists.js'
 import type { WriteContext } from '../write/context.js'
 import { createParts } from './parts.js'
 import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from './tokens.js'

@@ -14,7 +14,7 @@ import type {
   NewEmail,
   SentDsn,
 } from '../../../lifecycle/facts.js'
-import { packLists } from '../schema/lists.js'
+import { packLists } from '../../sql/mails/lists.js'
 
 /** Above this a body is not copied into the shared buffer. */
 const OWN_BUFFER = 64 * 1024

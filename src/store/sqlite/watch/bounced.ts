@@ -1,11 +1,12 @@
 /**
  * NAME      bounced - what mail and lists say of an address that bounced
  */
+
+import { kindOf } from '../../sql/log/codec.js'
 import { first, run } from '../../sql/query.js'
 import { SUPPRESSIONS } from '../../sql/tenants/tables.js'
 import type { IncidentParts } from '../../sql/watch/hard-bounces.js'
 import type { SoftBounceParts } from '../../sql/watch/soft-bounces.js'
-import { kindOf } from '../log/codec.js'
 
 const TAKEN = `SELECT m.upstream_id AS upstream, e.occurred_at AS at FROM recipients r
   JOIN events e ON e.email = r.email_ord AND e.recipient = r.id JOIN mtas m ON m.n = json_extract(e.more, '$[1]')

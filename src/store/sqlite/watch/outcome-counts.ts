@@ -14,9 +14,9 @@ import type { Outcome } from '../../../lifecycle/facts.js'
 import { INCIDENT_WINDOW_MS } from '../../../lifecycle/incident.js'
 import { storedDomain } from '../../../mail/address.js'
 import { isAnswer } from '../../rules/bounces.js'
+import { kindOf } from '../../sql/log/codec.js'
 import { ordAt } from '../../sql/order/ord.js'
 import type { Db } from '../connect.js'
-import { kindOf } from '../log/codec.js'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

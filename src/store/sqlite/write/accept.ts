@@ -12,11 +12,11 @@ import type { AcceptResult, IdempotentAnswer } from '../../../lifecycle/facts.js
 import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { aggregate } from '../../../mail/status.js'
+import { scopeOf } from '../../sql/log/codec.js'
+import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
 import type { PendingDsns } from '../dsn/pending.js'
-import { scopeOf } from '../log/codec.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/day-notes.js'
-import { shortAddress, shortMessageId } from '../schema/short.js'
 import {
   type ClaimedArray,
   fromMailArray,

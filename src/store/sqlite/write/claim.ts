@@ -9,12 +9,12 @@
  */
 import { circle, type Drawn, deal } from '../../../lifecycle/sending/claim.js'
 import type { Status } from '../../../mail/status.js'
+import { EMAIL_ID } from '../../sql/mails/short.js'
+import { nextPair } from '../../sql/operate/pairs.js'
 import type { EndSuppressed } from '../operate/end-suppressed.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { Pauses } from '../operate/pauses.js'
-import { createPairs } from '../read/depth.js'
-import { createStatements } from '../read/statements.js'
-import { EMAIL_ID } from '../schema/short.js'
+import { MAIL } from '../read/tables.js'
 import type { ClaimedArray } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
 import type { Leases } from './lease.js'
@@ -83,13 +83,13 @@ export const createClaim = (
   endSuppressed: EndSuppressed,
 ) => {
   const sql = prepare(context)
-  const pairs = createPairs(createStatements(context.db))
   const isHeld = createIsHeld(context, holdRecipients)
   /** Per pool, the workspace served last. */
   const served = new Map<number, number>()
 
   function* after(pool: number, workspace: number): Generator<number> {
-    for (const pair of pairs(pool, [pool, workspace])) yield pair[1]
+    const next = (last: number) => context.sql.ask(nextPair(MAIL.waiting, [pool, last], pool))
+    for (let pair = next(workspace); pair !== null; pair = next(pair[1])) yield pair[1]
   }
 
   /** Workspaces of the pool that have something due, in circle order, at most `limit`. */

@@ -8,7 +8,8 @@
 import type { EventSource } from '../../../lifecycle/event.js'
 import type { EventKind } from '../../../mail/status.js'
 import type { Notice } from '../../port/log.js'
-import { createNumbers, flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../log/codec.js'
+import { flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../../sql/log/codec.js'
+import { createNumbers } from '../log/numbers.js'
 import type { WriteContext } from './context.js'
 
 /** A mail as the log knows it. */

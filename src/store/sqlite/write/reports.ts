@@ -7,8 +7,8 @@
  */
 
 import { type KeptReport, MAX_REPORTS } from '../../../lifecycle/event.js'
+import { kindOf } from '../../sql/log/codec.js'
 import type { Db } from '../connect.js'
-import { kindOf } from '../log/codec.js'
 
 /** Each is up to 64 KiB: a page of them is deleted in a few milliseconds. */
 const STEP = 50

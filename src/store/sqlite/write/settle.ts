@@ -15,9 +15,9 @@ import {
   settle,
 } from '../../../lifecycle/sending/settle.js'
 import type { Status } from '../../../mail/status.js'
+import { scopeOf } from '../../sql/log/codec.js'
 import type { SoftBounced } from '../../sql/watch/soft-bounces.js'
 import type { PendingDsns } from '../dsn/pending.js'
-import { scopeOf } from '../log/codec.js'
 import type { OutcomeCounts } from '../watch/outcome-counts.js'
 import type { WriteContext } from './context.js'
 import type { AddEvent } from './events.js'

@@ -8,14 +8,11 @@
  *   server, detail. Of an event without a mail it is an object: account, data.
  */
 
-import type { RunResult } from 'better-sqlite3'
 import type { EventSource, MtaRef } from '../../../lifecycle/event.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
 import type { Reply } from '../../../mail/reply.js'
-import type { Row } from '../connect.js'
-import type { Statements } from '../read/statements.js'
-import type { WriteContext } from '../write/context.js'
+import { type Asking, first, Memory, type Row } from '../query.js'
 
 /** Numbers are stored: new ones go to the end. */
 const SOURCES: readonly EventSource[] = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
@@ -61,43 +58,6 @@ export interface Numbers {
   detail(shape: string): number
 }
 
-export const createNumbers = ({ db, onRollback }: Pick<WriteContext, 'db' | 'onRollback'>): Numbers => {
-  const sql = {
-    mta: db
-      .prepare<[string, string, string | null], number>(
-        'SELECT n FROM mtas WHERE pool_id = ? AND upstream_id = ? AND host IS ?',
-      )
-      .pluck(),
-    addMta: db.prepare('INSERT INTO mtas (pool_id, upstream_id, host) VALUES (?, ?, ?)'),
-    detail: db.prepare<[string], number>('SELECT n FROM attempt_details WHERE detail = ?').pluck(),
-    addDetail: db.prepare('INSERT INTO attempt_details (detail) VALUES (?)'),
-  }
-  const known = new Map<string, number>()
-  onRollback(() => known.clear())
-  const numberOf = (key: string, find: () => number | undefined, add: () => RunResult): number => {
-    const n = known.get(key) ?? find() ?? Number(add().lastInsertRowid)
-    known.set(key, n)
-    return n
-  }
-  return {
-    // servers that others name are as many as they like
-    mta: ({ poolId, upstreamId, host }) =>
-      upstreamId === null
-        ? 0
-        : numberOf(
-            `${poolId} ${upstreamId} ${host}`,
-            () => sql.mta.get(poolId, upstreamId, host),
-            () => sql.addMta.run(poolId, upstreamId, host),
-          ),
-    detail: (shape) =>
-      numberOf(
-        shape,
-        () => sql.detail.get(shape),
-        () => sql.addDetail.run(shape),
-      ),
-  }
-}
-
 /** Their values are few. */
 const REPEATED = new Set(['stage', 'port', 'tls', 'class', 'fault', 'reports', 'ambiguous', 'ms'])
 
@@ -122,8 +82,11 @@ export const packMore = ({ reply, mta, detail }: More, numbers: Numbers): string
 const toReply = (packed: Packed[0]): Reply | null =>
   packed === 0 ? null : { code: packed[0], enhanced: packed[1], text: packed[2] }
 
-const readMta = (sql: Statements, n: number): MtaRef => {
-  const row = sql('SELECT pool_id, upstream_id, host FROM mtas WHERE n = ?').get(n) as Row
+const toMta = (packed: Packed[1]): MtaRef | null =>
+  typeof packed === 'number' ? null : { poolId: packed[0], upstreamId: packed[1], host: packed[2] }
+
+function* readMta(n: number): Asking<MtaRef> {
+  const row = (yield* first('SELECT pool_id, upstream_id, host FROM mtas WHERE n = ?', n)) as Row
   return {
     poolId: row.pool_id as string,
     upstreamId: row.upstream_id as string,
@@ -131,34 +94,25 @@ const readMta = (sql: Statements, n: number): MtaRef => {
   }
 }
 
-const readDetail = (sql: Statements, n: number): NonNullable<Outcome['detail']> =>
-  JSON.parse(sql('SELECT detail FROM attempt_details WHERE n = ?').get(n)?.detail as string)
-
-const memory = <T>(read: (n: number) => T): ((n: number) => T) => {
-  const known = new Map<number, T>()
-  return (n) => {
-    const value = known.get(n) ?? read(n)
-    known.set(n, value)
-    return value
-  }
+function* readDetail(n: number): Asking<NonNullable<Outcome['detail']>> {
+  const row = yield* first('SELECT detail FROM attempt_details WHERE n = ?', n)
+  return JSON.parse(row?.detail as string)
 }
 
 /** Reads what is stored once only once. */
-export const createUnpackMore = (sql: Statements): ((text: string | null) => More) => {
-  const server = memory((n) => readMta(sql, n))
-  const shape = memory((n) => readDetail(sql, n))
-  const toMta = (packed: Packed[1]): MtaRef | null => {
-    if (packed === 0) return null
-    if (typeof packed === 'number') return server(packed)
-    return { poolId: packed[0], upstreamId: packed[1], host: packed[2] }
-  }
-  const toDetail = (packed: Packed[2]): Outcome['detail'] => {
-    if (packed === 0) return null
-    return Array.isArray(packed) ? { ...shape(packed[0]), ms: packed[1] } : packed
-  }
-  return (text) => {
+export class UnpackMore {
+  readonly #server = new Memory(readMta)
+  readonly #shape = new Memory(readDetail);
+
+  *more(text: string | null): Asking<More> {
     if (text === null) return NOTHING
     const [reply, mta, detail] = JSON.parse(text) as Packed
-    return { reply: toReply(reply), mta: toMta(mta), detail: toDetail(detail) }
+    return {
+      reply: toReply(reply),
+      mta: typeof mta === 'number' && mta > 0 ? yield* this.#server.of(mta) : toMta(mta),
+      detail: Array.isArray(detail)
+        ? { ...(yield* this.#shape.of(detail[0])), ms: detail[1] }
+        : detail || null,
+    }
   }
 }

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { AGE_EDGES, QUEUE_GROUPS, type QueueAge } from '../../../../src/store/port/operations.js'
+import { queueAges } from '../../../../src/store/sql/operate/ages.js'
 import { openWriter } from '../../../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
-import { createAges } from '../../../../src/store/sqlite/operate/ages.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
 import { accepted, addWorkspace, newAccount, T0, toOne } from '../../fixture.js'
 
@@ -74,17 +74,17 @@ t.test('by steps of any length', async (t) => {
       }
     })
     for (const step of [1, 3, 1_000]) {
-      const found = await createAges(sql, step)(of, by, 1_000, NOW)
+      const found = sql.ask(queueAges('recipients', of, by, 1_000, NOW, step))
       t.match(sorted(found.rows), wanted, `by ${by}, ${step} at a time`)
       t.match(found, { complete: true, scheduled: ours.length - open.length, rows: { length: keys.length } })
       for (const { lastResponse } of found.rows) t.match(lastResponse, /^451 \d+$/)
     }
   }
 
-  const few = await createAges(sql, 3)(of, 'pool', 10, NOW)
+  const few = sql.ask(queueAges('recipients', of, 'pool', 10, NOW, 3))
   t.match(few, { complete: false }, 'no more than it was told')
   t.ok(few.scheduled + (few.rows[0]?.recipients ?? 0) <= 10)
-  const hidden = await createAges(sql)({ ...of, liveOnly: true }, 'pool', 1_000, NOW)
+  const hidden = sql.ask(queueAges('recipients', { ...of, liveOnly: true }, 'pool', 1_000, NOW))
   t.same(hidden, { rows: [], scheduled: 0, complete: true }, 'nothing of the sandbox')
   db.close()
 })

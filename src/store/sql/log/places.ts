@@ -8,7 +8,7 @@
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import { TOP } from '../../sql/order/ord.js'
-import type { Row } from '../connect.js'
+import type { Asking, Row } from '../query.js'
 
 export interface Place {
   readonly ord: number
@@ -26,8 +26,8 @@ export type Direction = Page['direction']
 /** Where some of the records are found. */
 export interface Source {
   /** The nearest of them on one side of a boundary, the nearest first; of newer ones none beyond `last`. */
-  take(direction: Direction, boundary: Place, limit: number, last?: number): readonly Found[]
-  count(limit: number): number
+  take(direction: Direction, boundary: Place, limit: number, last?: number): Asking<readonly Found[]>
+  count(limit: number): Asking<number>
 }
 
 const MARK = /^(\d{1,16})(?:\.(\d{1,6}))?$/
@@ -48,49 +48,62 @@ export const above = ({ ord, n }: Place): Place => ({ ord, n: n + 1 })
 export const BOTTOM: Place = { ord: 0, n: 0 }
 const HIGHEST: Place = { ord: TOP, n: 0 }
 
-export const takeFrom = (
+/** The nearest of all sources; of newer ones none beyond `end`. */
+export function* takeFrom(
   sources: readonly Source[],
   direction: Direction,
   boundary: Place,
   limit: number,
-): Found[] => {
+  end?: number,
+): Asking<Found[]> {
   // where one source fills the page, no later place of another one is on it
-  let last: number | undefined
-  const found = sources.flatMap((source) => {
-    const some = source.take(direction, boundary, limit, last)
+  let last = end
+  const found: Found[] = []
+  for (const source of sources) {
+    const some = yield* source.take(direction, boundary, limit, last)
     if (direction === 'newer' && some.length >= limit) last = some.at(-1)?.ord
-    return some
-  })
+    found.push(...some)
+  }
   const sign = direction === 'older' ? -1 : 1
   return found.sort((a, b) => sign * compare(a, b)).slice(0, limit)
 }
 
-const countUpTo = (sources: readonly Source[], most: number): number => {
+function* countUpTo(sources: readonly Source[], most: number): Asking<number> {
   let total = 0
   for (const source of sources) {
     if (total >= most) break
-    total += source.count(most - total)
+    total += yield* source.count(most - total)
   }
   return total
 }
 
-/** A page of places, newest first; `anchor` is what the page's anchor means. */
-export const pageOfPlaces = (sources: readonly Source[], page: Page, anchor: Place | null): Rows<Found> => {
+function* isAny(sources: readonly Source[], side: Direction, from: Place): Asking<boolean> {
+  return (yield* takeFrom(sources, side, from, 1)).length > 0
+}
+
+const lower = (a: Place, b: Place): Place => (compare(a, b) < 0 ? a : b)
+
+/** A page of places, newest first; `anchor` is what the page's anchor means. Nothing comes in below `end`. */
+export function* pageOfPlaces(
+  sources: readonly Source[],
+  page: Page,
+  anchor: Place | null,
+  end: Place,
+): Asking<Rows<Found>> {
   const { direction } = page
   const boundary = anchor ?? (direction === 'older' ? HIGHEST : BOTTOM)
-  const found = takeFrom(sources, direction, boundary, page.limit + 1)
+  const found = yield* takeFrom(sources, direction, boundary, page.limit + 1)
   const more = found.length > page.limit
   const rows = found.slice(0, page.limit)
   if (direction === 'newer') rows.reverse()
   const older = rows.at(-1) ?? (anchor === null ? BOTTOM : boundary)
   const newer = rows[0] === undefined ? older : above(rows[0])
-  const isThere = (side: Direction, from: Place): boolean => takeFrom(sources, side, from, 1).length > 0
   return {
     rows,
-    hasOlder: direction === 'older' ? more : isThere('older', older),
-    hasNewer: direction === 'newer' ? more : anchor !== null && isThere('newer', newer),
+    hasOlder: direction === 'older' ? more : yield* isAny(sources, 'older', older),
+    hasNewer: direction === 'newer' ? more : anchor !== null && (yield* isAny(sources, 'newer', newer)),
     older: markOf(older),
-    newer: markOf(newer),
-    total: page.countUpTo > 0 ? countUpTo(sources, page.countUpTo) : null,
+    newer: markOf(lower(newer, end)),
+    total: page.countUpTo > 0 ? yield* countUpTo(sources, page.countUpTo) : null,
   }
 }

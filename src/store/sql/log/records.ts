@@ -7,10 +7,9 @@
  */
 import type { EventRow } from '../../../lifecycle/event.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
-import type { Row } from '../connect.js'
-import type { Statements } from '../read/statements.js'
-import { BESIDE_LISTS, readLists } from '../schema/lists.js'
-import { createUnpackMore, type More, readFlags, typeOf } from './codec.js'
+import { BESIDE_LISTS, readLists } from '../mails/lists.js'
+import { type Asking, first, Memory, type Row } from '../query.js'
+import { type More, readFlags, typeOf, UnpackMore } from './codec.js'
 import { firstId, storedId } from './event-id.js'
 import { above, type Found, markOf } from './places.js'
 
@@ -31,9 +30,9 @@ interface Mail {
 const MAIL = `SELECT e.id, e.workspace, e.test, e.source, e.scheduled_at, e.sender, e.subject, e.message_id, e.lists, e.created_at,
   p.id AS pool_id, ${BESIDE_LISTS} FROM emails e JOIN pools p ON p.n = e.pool WHERE e.ord = ?`
 
-const readMail = (sql: Statements, ord: number): Mail | null => {
-  const row = sql(MAIL).get(ord)
-  if (row === undefined) return null
+function* readMail(ord: number): Asking<Mail | null> {
+  const row = yield* first(MAIL, ord)
+  if (row === null) return null
   const { to, tags } = readLists(row)
   return {
     told: {
@@ -146,59 +145,54 @@ const toNotice = (row: Row, owner: Owner | null, mark: string): LogRow => {
   }
 }
 
+function* readOwner(workspace: number): Asking<Owner | null> {
+  const row = yield* first(
+    'SELECT id, account_id FROM workspaces WHERE n = ? AND deleted_at IS NULL',
+    workspace,
+  )
+  return row === null ? null : { accountId: row.account_id as string, workspaceId: row.id as string }
+}
+
 /** Makes the records of one batch; to be forgotten with it. */
-export const createRecords = (sql: Statements) => {
-  const unpackMore = createUnpackMore(sql)
-  const mails = new Map<number, Mail | null>()
-  const owners = new Map<number, Owner | null>()
+export class Records {
+  readonly #unpack = new UnpackMore()
+  readonly #mails = new Memory(readMail)
+  readonly #owners = new Memory(readOwner);
 
-  const mailAt = (ord: number): Mail | null => {
-    let mail = mails.get(ord)
-    if (mail === undefined) {
-      mail = readMail(sql, ord)
-      mails.set(ord, mail)
-    }
-    return mail
+  *#eventOf(mail: Mail, found: Found): Asking<EventRow> {
+    if (found.n > 0) return toFirst(mail, found.row)
+    return toStored(mail, found.row, yield* this.#unpack.more(found.row.more as string | null))
   }
 
-  const ownerOf = (workspace: number): Owner | null => {
-    let owner = owners.get(workspace)
-    if (owner === undefined) {
-      const row = sql('SELECT id, account_id FROM workspaces WHERE n = ? AND deleted_at IS NULL').get(
-        workspace,
-      )
-      owner =
-        row === undefined ? null : { accountId: row.account_id as string, workspaceId: row.id as string }
-      owners.set(workspace, owner)
-    }
-    return owner
-  }
-
-  const eventOf = (mail: Mail, found: Found): EventRow =>
-    found.n > 0
-      ? toFirst(mail, found.row)
-      : toStored(mail, found.row, unpackMore(found.row.more as string | null))
-
-  const notice = (found: Found): LogRow | null => {
+  *#notice(found: Found): Asking<LogRow | null> {
     const workspace = Math.floor((found.row.scope as number) / 2)
-    const owner = workspace === 0 ? null : ownerOf(workspace)
+    const owner = workspace === 0 ? null : yield* this.#owners.of(workspace)
     return workspace !== 0 && owner === null ? null : toNotice(found.row, owner, markOf(above(found)))
   }
 
-  return {
-    /** Null for what nobody who follows is told: history, and what its mail or its workspace is gone of. */
-    told(found: Found): LogRow | null {
-      const { n, row, ord } = found
-      if (n === 0 && row.scope === null) return null
-      if (n === 0 && row.email === null) return notice(found)
-      const mail = mailAt(n > 0 ? ord : (row.email as number))
-      const owner = mail === null ? null : ownerOf(mail.workspace)
-      return mail === null || owner === null ? null : toTold(mail, owner, eventOf(mail, found), found)
-    },
-    /** Of its mail's timeline, which tells of history, too. */
-    event(found: Found, emailOrd: number): EventRow | null {
-      const mail = mailAt(emailOrd)
-      return mail === null ? null : eventOf(mail, found)
-    },
+  /** Null for what nobody who follows is told: history, and what its mail or its workspace is gone of. */
+  *told(found: Found): Asking<LogRow | null> {
+    const { n, row, ord } = found
+    if (n === 0 && row.scope === null) return null
+    if (n === 0 && row.email === null) return yield* this.#notice(found)
+    const mail = yield* this.#mails.of(n > 0 ? ord : (row.email as number))
+    const owner = mail === null ? null : yield* this.#owners.of(mail.workspace)
+    if (mail === null || owner === null) return null
+    return toTold(mail, owner, yield* this.#eventOf(mail, found), found)
+  }
+
+  *allTold(places: readonly Found[]): Asking<LogRow[]> {
+    const rows: LogRow[] = []
+    for (const found of places) {
+      const row = yield* this.told(found)
+      if (row !== null) rows.push(row)
+    }
+    return rows
+  }
+
+  /** Of its mail's timeline, which tells of history, too. */
+  *event(found: Found, emailOrd: number): Asking<EventRow | null> {
+    const mail = yield* this.#mails.of(emailOrd)
+    return mail === null ? null : yield* this.#eventOf(mail, found)
   }
 }

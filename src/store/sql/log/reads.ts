@@ -1,0 +1,129 @@
+/**
+ * NAME      reads - the log, page by page and from a place on
+ * DESCRIPTION
+ *   Everything of one answer is read in one snapshot, and whatever is committed
+ *   later stands above the mark that it gives: a reader that goes on from its mark
+ *   sees each record once, in one order. How far back a mark may lie is a row of
+ *   the database (`floor`); pages may go back as far as there are mails.
+ */
+import type { EventRow } from '../../../lifecycle/event.js'
+import type { Page, Rows } from '../../../lifecycle/page.js'
+import type { Followed, LogFilter, LogRow, WholeLog } from '../../port/log.js'
+import type { MailTables } from '../mails/tables.js'
+import { type Asking, first, together } from '../query.js'
+import { kindOf } from './codec.js'
+import { namedBy } from './event-id.js'
+import { sourcesOf } from './filter.js'
+import {
+  above,
+  BOTTOM,
+  compare,
+  markOf,
+  type Place,
+  pageOfPlaces,
+  readMark,
+  type Source,
+  takeFrom,
+} from './places.js'
+import { Records } from './records.js'
+import { firstSource, storedSource } from './sources.js'
+import { timelinePage } from './timeline.js'
+
+/** Between which places the log can be followed. */
+export interface LogEnds {
+  readonly oldest: Place
+  /** Nothing comes in below it any more: nobody is told of what stands at it or above. */
+  readonly newest: Place
+}
+
+/** All of it, of whoever: for those who follow the whole log. */
+const WHOLE: readonly [Source, Source] = [
+  storedSource({ from: 'events v', where: [], params: [] }),
+  firstSource({ from: 'emails e CROSS JOIN recipients r', where: ['r.email_ord = e.ord'], params: [] }),
+]
+
+/** Some types of what is stored, of whoever. */
+const someTypes = ({ types }: WholeLog): readonly Source[] => [
+  storedSource({ from: 'events v', where: [`v.kind IN (${types.map(kindOf).join()})`], params: [] }),
+]
+
+function* recordAt(source: Source, place: Place): Asking<LogRow | null> {
+  const [found] = yield* source.take('newer', place, 1)
+  return found === undefined || compare(found, place) !== 0 ? null : yield* new Records().told(found)
+}
+
+function* loggedEvent(accountId: string, id: string): Asking<LogRow | null> {
+  const named = namedBy(id)
+  if (named === null) return null
+  const [events, firsts] = WHOLE
+  const stored = yield* recordAt(events, { ord: named.ord, n: 0 })
+  if (stored?.id === id) return stored.accountId === accountId ? stored : null
+  const row = yield* first(
+    'SELECT email_ord, first FROM recipients WHERE id = ? AND first > 0',
+    named.recipientId,
+  )
+  if (row === null) return null
+  const begun = yield* recordAt(firsts, { ord: row.email_ord as number, n: row.first as number })
+  return begun?.id === id && begun.accountId === accountId ? begun : null
+}
+
+const isOfAccount = (filter: LogFilter | WholeLog): filter is LogFilter => 'accountId' in filter
+
+function* sourcesIn(tables: MailTables, filter: LogFilter | WholeLog | null): Asking<readonly Source[]> {
+  if (filter === null) return WHOLE
+  return isOfAccount(filter) ? yield* sourcesOf(tables, filter) : someTypes(filter)
+}
+
+function* timeline(ends: () => Asking<LogEnds>, emailId: string, page: Page): Asking<Rows<EventRow>> {
+  return yield* timelinePage(emailId, page, (yield* ends()).newest)
+}
+
+/** `ends` are those of the snapshot that is read. */
+export const logReads = (tables: MailTables, ends: () => Asking<LogEnds>) => {
+  function* pageOf(filter: LogFilter, page: Page): Asking<Rows<LogRow>> {
+    const anchor = page.anchor === null ? null : readMark(page.anchor)
+    const { newest } = yield* ends()
+    const places = yield* pageOfPlaces(yield* sourcesOf(tables, filter), page, anchor, newest)
+    const rows = yield* new Records().allTold(places.rows)
+    const newer = page.direction === 'older' && anchor === null ? markOf(newest) : places.newer
+    return { ...places, newer, rows }
+  }
+
+  /** What comes after a place. */
+  function* follow(
+    filter: LogFilter | WholeLog | null,
+    after: string | null,
+    limit: number,
+  ): Asking<Followed | 'gone'> {
+    const { oldest, newest } = yield* ends()
+    const from = after === null ? oldest : (readMark(after) ?? BOTTOM)
+    if (compare(from, oldest) < 0) return 'gone'
+    const sources = yield* sourcesIn(tables, filter)
+    const found = yield* takeFrom(sources, 'newer', from, limit + 1, newest.ord - 1)
+    const isEnd = found.length <= limit
+    const places = found.slice(0, limit)
+    const last = places.at(-1)
+    const rows = yield* new Records().allTold(places)
+    return { rows, mark: markOf(isEnd || last === undefined ? newest : above(last)), isEnd }
+  }
+
+  return {
+    log: (filter: LogFilter, page: Page): Asking<Rows<LogRow>> => together(() => pageOf(filter, page)),
+
+    follow: (
+      filter: LogFilter | WholeLog | null,
+      after: string | null,
+      limit: number,
+    ): Asking<Followed | 'gone'> => together(() => follow(filter, after, limit)),
+
+    *logEnds(): Asking<{ readonly oldest: string; readonly newest: string }> {
+      const { oldest, newest } = yield* ends()
+      return { oldest: markOf(oldest), newest: markOf(newest) }
+    },
+
+    loggedEvent,
+
+    events: (emailId: string, page: Page): Asking<Rows<EventRow>> =>
+      together(() => timeline(ends, emailId, page)),
+  }
+}

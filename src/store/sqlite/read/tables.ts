@@ -1,0 +1,23 @@
+/**
+ * NAME      tables - mail as SQLite keeps it, for what is shared
+ */
+import type { LogEnds } from '../../sql/log/reads.js'
+import type { MailTables } from '../../sql/mails/tables.js'
+import { type Asking, first, type Row } from '../../sql/query.js'
+
+export const MAIL: MailTables = {
+  recipients: 'recipients',
+  waiting: 'recipients',
+  accountOfNotice: "v.more ->> '$.account'",
+  by: (index) => (index === null ? ' NOT INDEXED' : ` INDEXED BY ${index}`),
+  // one writer, and a snapshot has all that it committed
+  end: null,
+}
+
+export function* logEnds(): Asking<LogEnds> {
+  const { floor, last } = (yield* first('SELECT s.floor, o.last FROM log_state s, order_state o')) as Row as {
+    readonly floor: number
+    readonly last: number
+  }
+  return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(last + 1, floor), n: 0 } }
+}
