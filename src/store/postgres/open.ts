@@ -7,6 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../base/clock.js'
 import { OutageError } from '../../base/fault.js'
+import type { Acceptance } from '../../lifecycle/facts.js'
 import type { Store } from '../port/store.js'
 import { type Connection, connect } from './connect/connection.js'
 import { TakenOverError } from './connect/failure.js'
@@ -15,6 +16,7 @@ import { settingsFaults } from './connect/settings.js'
 import { createReaders, type Readers } from './readers.js'
 import { migrate } from './schema/migrate.js'
 import { type AnyVerb, missing, READS, writesOf } from './verbs.js'
+import { createAccept } from './write/accept.js'
 import { startHeartbeat } from './write/heartbeat.js'
 import { joinAsWriter, type Writer } from './write/writer.js'
 
@@ -28,6 +30,7 @@ export interface PostgresOptions {
 interface Session {
   readonly readers: Readers
   readonly writer: Writer
+  readonly accept: ReturnType<typeof createAccept>
   connect(): Promise<Connection>
   stopHeartbeat(): void
 }
@@ -51,7 +54,7 @@ const begin = async (
   const stopHeartbeat = startHeartbeat(writer, (error) => {
     if (error instanceof TakenOverError) lost(error)
   })
-  return { readers, writer, connect: open('check'), stopHeartbeat }
+  return { readers, writer, accept: createAccept(writer), connect: open('check'), stopHeartbeat }
 }
 
 /** The verbs of the port, each answered by the database. */
@@ -75,6 +78,7 @@ const forwarded = (current: () => Session, lost: (error: Error) => void): Partia
   return Object.fromEntries([
     ...Object.entries(READS).map(([name, verb]) => read(name, verb as unknown as AnyVerb)),
     ...Object.keys(writesOf({ next: () => 0 })).map(write),
+    ['accept', async (acceptance: Acceptance) => current().accept(acceptance).catch(told)],
   ]) as Partial<Store>
 }
 

@@ -1,0 +1,193 @@
+/**
+ * NAME      accept - making mails durable, many in one statement
+ * DESCRIPTION
+ *   All acceptances of a batch travel as JSON, their bodies as one run of octets of which the database cuts each. The
+ *   statement begins with the fence of its writer, and everything in it reads from that. The idempotent answer comes
+ *   next: an acceptance whose lock is gone adds no rows.
+ *   A workspace or a pool that is not there is a NULL in a column that has none, and the batch fails.
+ */
+import type { Acceptance, AcceptResult, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
+import { firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
+import { aggregate } from '../../../mail/status.js'
+import type { Places } from '../../sql/insert.js'
+import { flagsOf, kindOf } from '../../sql/log/codec.js'
+import { packLists } from '../../sql/mails/lists.js'
+import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
+import type { Day } from '../../sql/order/days.js'
+import { all, type Query } from '../../sql/query.js'
+import { createDays } from './days.js'
+import { gather } from './gather.js'
+import type { Writer } from './writer.js'
+
+/** Octets of a batch; a larger mail travels alone. */
+const MOST = 4 * 1024 * 1024
+/** At most 256 mails go together. */
+const LEAST = MOST / 256
+
+const ACCEPT = `
+given AS (
+  SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON))
+    AS g (i int, workspace text, test smallint, key text, token text, status int, body text, now bigint)),
+answered AS (
+  UPDATE idempotency d SET status = g.status, body = g.body, completed_at = g.now
+  FROM given g JOIN workspaces w ON w.id = g.workspace
+  WHERE d.workspace = w.n AND d.test = g.test AND d.key = g.key AND d.token = g.token AND d.completed_at IS NULL
+  RETURNING g.i),
+free AS (SELECT i, now FROM given WHERE key IS NULL OR i IN (SELECT i FROM answered)),
+mails AS MATERIALIZED (
+  SELECT m.*, f.now, w.n AS workspace_n, p.n AS pool_n
+  FROM free f JOIN json_to_recordset(CAST(? AS JSON)) AS m (i int, ord bigint, id text, workspace text, pool text,
+    test smallint, status text, total int, scheduled int, queued int, bounced int, created_at bigint, scheduled_at bigint,
+    at int, size int, source text, utf8 smallint, require_tls smallint, envid text, ret text, message text,
+    message_host text, sender text, mail_from text, subject text, lists text, content text) ON m.i = f.i
+  LEFT JOIN workspaces w ON w.id = m.workspace LEFT JOIN pools p ON p.id = m.pool),
+stored_bodies AS (
+  INSERT INTO bodies (n, email_id, created_at, content, raw)
+  SELECT ord, id, created_at, content, substring(CAST(? AS BYTEA) FROM at + 1 FOR size) FROM mails),
+stored_mails AS (
+  INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at,
+    scheduled_at, pool, body, size, source, utf8, require_tls, envid, ret, message, message_host, sender, mail_from,
+    subject, lists)
+  SELECT ord, id, workspace_n, test, status, total, scheduled, queued, bounced, created_at, created_at, scheduled_at,
+    pool_n, ord, size, source, utf8, require_tls, envid, ret, message, message_host, sender, mail_from, subject, lists
+  FROM mails),
+stored_tags AS (
+  INSERT INTO tags (workspace, name, value, email_ord)
+  SELECT m.workspace_n, t.name, t.value, m.ord
+  FROM mails m JOIN json_to_recordset(CAST(? AS JSON)) AS t (ord bigint, name text, value text) ON t.ord = m.ord
+  ON CONFLICT DO NOTHING),
+people AS MATERIALIZED (
+  SELECT r.*, m.workspace_n, p.n AS pool_n, m.created_at, m.now, m.test
+  FROM mails m JOIN json_to_recordset(CAST(? AS JSON)) AS r (ord bigint, id text, pool text, kind text, status text,
+    due_at bigint, written text, address_lc text, notify text, orcpt text, reason text, first int, event bigint,
+    event_kind int, flags int) ON r.ord = m.ord
+  LEFT JOIN pools p ON p.id = r.pool),
+stored_people AS (
+  INSERT INTO recipient_rows (id, email_ord, workspace, pool, kind, status, updated_at, queued_at, written, address_lc,
+    notify, orcpt, reason, first)
+  SELECT id, ord, workspace_n, pool_n, kind, status, created_at, now, written, address_lc, notify, orcpt, reason, first
+  FROM people),
+waiting AS (
+  INSERT INTO queue (recipient_id, email_ord, workspace, pool, gen, due_at)
+  SELECT id, ord, workspace_n, pool_n, 0, due_at FROM people WHERE due_at IS NOT NULL),
+told AS (
+  INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, reason)
+  SELECT event, ord, workspace_n * 2 + test, event_kind, flags, id, now, 0, reason FROM people WHERE event IS NOT NULL),
+noted AS (
+  INSERT INTO email_days AS d (day, behind, ahead)
+  SELECT n.day, n.behind, n.ahead
+  FROM fence, json_to_recordset(CAST(? AS JSON)) AS n (day bigint, behind bigint, ahead bigint) ORDER BY n.day
+  ON CONFLICT (day) DO UPDATE SET behind = greatest(d.behind, excluded.behind), ahead = greatest(d.ahead, excluded.ahead))
+SELECT f.i FROM fence LEFT JOIN free f ON true`
+
+const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
+  ...{ i, now, workspace: answer?.workspaceId, test: answer?.mode === 'test' ? 1 : 0 },
+  ...{ key: answer?.key, token: answer?.token, status: answer?.status, body: answer?.body },
+})
+
+const textOf = (content: NewEmail['content']): string | null =>
+  content === null || typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
+
+const mailOf = (mail: NewEmail, i: number, ord: number, at: number) => {
+  const { scheduled, queued, bounced, ...others } = firstCounts(mail.recipients, mail.scheduledAt)
+  return {
+    ...{ i, ord, at, id: mail.id, workspace: mail.workspaceId, pool: mail.poolId },
+    ...{ test: mail.mode === 'test' ? 1 : 0, size: mail.raw.byteLength, total: mail.recipients.length },
+    ...{ status: aggregate({ scheduled, queued, bounced, ...others }), scheduled, queued, bounced },
+    ...{ created_at: mail.createdAt, scheduled_at: mail.scheduledAt, source: mail.source },
+    ...{ utf8: mail.needsSmtpUtf8 ? 1 : 0, require_tls: mail.requireTls === true ? 1 : 0 },
+    ...{ envid: mail.envid, ret: mail.ret, ...shortMessageId(mail.id, mail.messageId), sender: mail.from },
+    ...{ mail_from: mail.mailFrom ?? null, subject: mail.subject, lists: packLists(mail) },
+    content: textOf(mail.content),
+  }
+}
+
+const personOf = (
+  mail: NewEmail,
+  recipient: NewRecipient,
+  number: number,
+  now: number,
+  ord: number,
+  places: Places,
+) => {
+  const status = firstStatus(recipient, mail.scheduledAt)
+  const { dueAt, reason } = firstState(status, mail.scheduledAt ?? now, null)
+  const { suppressed, dsn } = recipient
+  return {
+    ...{ ord, id: recipient.id, pool: recipient.poolId ?? mail.poolId, kind: recipient.kind, status, reason },
+    ...{ due_at: dueAt, ...shortAddress(recipient.address), notify: dsn?.notify, orcpt: dsn?.orcpt },
+    ...(suppressed
+      ? {
+          first: 0,
+          event: places.next(),
+          event_kind: kindOf(`email.${status}`),
+          flags: flagsOf('system', true, true),
+        }
+      : { first: number }),
+  }
+}
+
+type Mail = ReturnType<typeof mailOf>
+
+/** What follows the fence. */
+const acceptQuery = (
+  batch: readonly Acceptance[],
+  places: Places,
+  daysOf: (mails: readonly Mail[]) => readonly Day[],
+): Query => {
+  const mails: Mail[] = []
+  const people: ReturnType<typeof personOf>[] = []
+  const tags: { readonly ord: number; readonly name: string; readonly value: string }[] = []
+  const octets: Uint8Array[] = []
+  let at = 0
+  for (const [i, acceptance] of batch.entries()) {
+    for (const mail of acceptance.mails) {
+      const ord = places.next()
+      mails.push(mailOf(mail, i, ord, at))
+      octets.push(mail.raw)
+      at += mail.raw.byteLength
+      for (const { name, value } of mail.tags) tags.push({ ord, name, value })
+      for (const [n, recipient] of mail.recipients.entries())
+        people.push(personOf(mail, recipient, n + 1, acceptance.now, ord, places))
+    }
+  }
+  return {
+    text: ACCEPT,
+    values: [
+      JSON.stringify(batch.map(given)),
+      JSON.stringify(mails),
+      Buffer.concat(octets),
+      JSON.stringify(tags),
+      JSON.stringify(people),
+      JSON.stringify(daysOf(mails)),
+    ],
+  }
+}
+
+/** Its mails are there when it was stored, whoever's answer was lost. */
+const STORED =
+  'SELECT id FROM emails JOIN json_array_elements_text(CAST(? AS JSON)) AS wanted (id) USING (id)'
+
+export const createAccept = ({ places, statement, look, inTurn }: Writer) => {
+  const known = createDays()
+  const run = async (batch: readonly Acceptance[]): Promise<readonly AcceptResult[]> => {
+    let days: readonly Day[] = []
+    const noting = (mails: readonly Mail[]): readonly Day[] => {
+      days = known.beyond(mails)
+      return days
+    }
+    const rows = await statement(() => acceptQuery(batch, places, noting))
+    known.keep(days)
+    const firstOf = ({ mails: [first] }: Acceptance) => first?.id
+    const found = rows ?? (await look(all(STORED, JSON.stringify(batch.map(firstOf)))))
+    const stored = new Set(found.map(({ i, id }) => i ?? id))
+    return batch.map((one, i) => (stored.has(i) || stored.has(firstOf(one)) ? 'accepted' : 'lock_lost'))
+  }
+  const weigh = ({ mails }: Acceptance): number =>
+    mails.reduce((sum, { raw }) => sum + Math.max(raw.byteLength, LEAST), 0)
+  const gathered = gather({ run, inTurn, weigh, most: MOST })
+  return async (acceptance: Acceptance): Promise<AcceptResult> => {
+    if (acceptance.dsn != null) throw new Error('reports to senders are not done by PostgreSQL yet')
+    return gathered(acceptance)
+  }
+}
