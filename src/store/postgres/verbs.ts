@@ -7,7 +7,11 @@ import type { Store } from '../port/store.js'
 import { type NamesOf, VERBS } from '../port/verbs.js'
 import type { Places } from '../sql/insert.js'
 import { jobReads, jobWrites } from '../sql/jobs.js'
+import { logReads } from '../sql/log/reads.js'
+import { mailReads } from '../sql/mails/email.js'
+import { emailReads } from '../sql/mails/emails.js'
 import { type Asked, type Asking, first } from '../sql/query.js'
+import { logEnds, MAIL } from './mails.js'
 import { lightVerbs } from './write/light.js'
 
 const body = {
@@ -18,9 +22,14 @@ const body = {
 }
 
 /** Verbs that one connection answers for itself, without a writer. */
-export const READS = { ...body, ...lightVerbs, ...jobReads } satisfies Partial<
-  Asked<Pick<Store, NamesOf<'read' | 'write'>>>
->
+export const READS = {
+  ...body,
+  ...mailReads(MAIL),
+  ...emailReads(MAIL),
+  ...logReads(MAIL, logEnds),
+  ...lightVerbs,
+  ...jobReads,
+} satisfies Partial<Asked<Pick<Store, NamesOf<'read' | 'write'>>>>
 
 export const writesOf = (places: Places) =>
   ({ ...jobWrites(places) }) satisfies Partial<Asked<Pick<Store, NamesOf<'write' | 'steps'>>>>

@@ -1,0 +1,29 @@
+/**
+ * NAME      mails - what shared reads of mail ask of this engine
+ * DESCRIPTION
+ *   Several writers commit side by side, so a place may be filled below one that is seen already: up to the least
+ *   frontier of those that live, and no further, everything is there.
+ */
+import type { LogEnds } from '../sql/log/reads.js'
+import type { MailTables } from '../sql/mails/tables.js'
+import { type Asking, first } from '../sql/query.js'
+
+function* end(): Asking<number> {
+  const least = yield* first(
+    'SELECT coalesce((SELECT min(frontier) FROM writers WHERE boot IS NOT NULL), (SELECT last FROM order_state)) AS least',
+  )
+  return Number(least?.least) + 1
+}
+
+export const MAIL: MailTables = {
+  recipients: 'recipients',
+  waiting: 'recipients',
+  accountOfNotice: "(CAST(v.more AS JSON) ->> 'account')",
+  by: () => '',
+  end,
+}
+
+export function* logEnds(): Asking<LogEnds> {
+  const floor = Number((yield* first('SELECT floor FROM log_state'))?.floor ?? 0)
+  return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(yield* end(), floor), n: 0 } }
+}
