@@ -18,6 +18,7 @@ import { migrate } from './schema/migrate.js'
 import { type AnyVerb, missing, READS, writesOf } from './verbs.js'
 import { createAccept } from './write/accept.js'
 import { startHeartbeat } from './write/heartbeat.js'
+import { addDefaults } from './write/tenants.js'
 import { joinAsWriter, type Writer } from './write/writer.js'
 
 export interface PostgresOptions {
@@ -45,7 +46,8 @@ const begin = async (
     connect(servers, `postern/${owner.slice(0, 8)}/${part}`)
   const first = await open('migrate')()
   try {
-    await migrate(first, version, systemClock.now(), function* () {})
+    const now = systemClock.now()
+    await migrate(first, version, now, (next) => addDefaults({ next }, now))
   } finally {
     await first.close()
   }

@@ -5,14 +5,18 @@
  */
 import type { Store } from '../port/store.js'
 import { type NamesOf, VERBS } from '../port/verbs.js'
+import { identityReads } from '../sql/identity/reads.js'
+import { identityWrites } from '../sql/identity/writes.js'
 import type { Places } from '../sql/insert.js'
 import { jobReads, jobWrites } from '../sql/jobs.js'
 import { logReads } from '../sql/log/reads.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
 import { type Asked, type Asking, first } from '../sql/query.js'
+import { tenantReads } from '../sql/tenants/reads.js'
 import { logEnds, MAIL } from './mails.js'
 import { lightVerbs } from './write/light.js'
+import { tenantVerbs } from './write/tenants.js'
 
 const body = {
   *body(emailId: string): Asking<Uint8Array | null> {
@@ -28,11 +32,15 @@ export const READS = {
   ...emailReads(MAIL),
   ...logReads(MAIL, logEnds),
   ...lightVerbs,
+  ...tenantReads,
+  ...identityReads,
   ...jobReads,
 } satisfies Partial<Asked<Pick<Store, NamesOf<'read' | 'write'>>>>
 
 export const writesOf = (places: Places) =>
-  ({ ...jobWrites(places) }) satisfies Partial<Asked<Pick<Store, NamesOf<'write' | 'steps'>>>>
+  ({ ...tenantVerbs(places), ...identityWrites(places), ...jobWrites(places) }) satisfies Partial<
+    Asked<Pick<Store, NamesOf<'write' | 'steps'>>>
+  >
 
 export type AnyVerb = (...args: readonly unknown[]) => Asking<unknown>
 

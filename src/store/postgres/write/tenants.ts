@@ -1,0 +1,80 @@
+/**
+ * NAME      tenants - shared verbs of who is who, with what this engine adds
+ * DESCRIPTION
+ *   Workspaces and pools have small numbers, which mail is stored with. They are given in the transaction that stores the
+ *   row; such verbs follow one another, so the next number is free.
+ */
+import { systemClock } from '../../../base/clock.js'
+import { newId } from '../../../base/id.js'
+import { beginningOf } from '../../built-in.js'
+import type { Notice } from '../../port/log.js'
+import type { Places } from '../../sql/insert.js'
+import { flagsOf, kindOf } from '../../sql/log/codec.js'
+import { type Asking, known, run } from '../../sql/query.js'
+import { isThere } from '../../sql/rows.js'
+import { domainWrites } from '../../sql/tenants/domains.js'
+import { poolWrites } from '../../sql/tenants/pools.js'
+import { suppressionWrites } from '../../sql/tenants/suppressions.js'
+import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
+import { createSuppressionEvents } from '../../suppression-events.js'
+
+const numbersOf = (table: 'workspaces' | 'pools'): string =>
+  `UPDATE ${table} t SET n = f.n FROM (
+     SELECT id, (SELECT coalesce(max(n), 0) FROM ${table}) + row_number() OVER (ORDER BY ord) AS n
+     FROM ${table} WHERE n IS NULL) f
+   WHERE t.id = f.id`
+
+const NUMBERS = [numbersOf('pools'), numbersOf('workspaces')]
+
+/** The same verb, and numbers for what it stored. */
+const numbering = <Args extends readonly unknown[], T>(verb: (...args: Args) => Asking<T>) =>
+  function* (...args: Args): Asking<T> {
+    const result = yield* verb(...args)
+    for (const text of NUMBERS) yield* run(text)
+    return result
+  }
+
+/** False when its dedupe key was there. */
+const noticing = (places: Places) =>
+  function* ({ type, accountId, workspaceId, mode, now, data, dedupe = null }: Notice): Asking<boolean> {
+    const text = `INSERT INTO events (ord, scope, kind, flags, occurred_at, late, dedupe, more)
+      VALUES (?, coalesce((SELECT n FROM workspaces WHERE id = ?), 0) * 2 + ?, ?, ?, ?, 0, ?, ?) ON CONFLICT DO NOTHING`
+    const test = mode === 'test' ? 1 : 0
+    const more = JSON.stringify({ account: accountId, data })
+    const flags = flagsOf('system', true, true)
+    return (yield* run(text, places.next(), workspaceId, test, kindOf(type), flags, now, dedupe, more)) > 0
+  }
+
+/** Whether mail waits in a pool, is held or under way. */
+const hasMail = (poolId: string): Asking<boolean> =>
+  isThere('SELECT 1 FROM queue q JOIN pools p ON p.n = q.pool WHERE p.id = ? LIMIT 1', poolId)
+
+export const tenantVerbs = (places: Places) => {
+  const parts: TenantParts = { places, now: systemClock.now, poolsChanged: () => known(undefined) }
+  const addNotice = noticing(places)
+  const {
+    createAccount,
+    createWorkspace,
+    ownPool,
+    updateWorkspace: _,
+    touchAll: __,
+    ...rest
+  } = tenantWrites(parts)
+  const { createPool, ...pools } = poolWrites({ ...parts, hasMail })
+  return {
+    ...rest,
+    ...pools,
+    createAccount: numbering(createAccount),
+    createWorkspace: numbering(createWorkspace),
+    ownPool: numbering(ownPool),
+    createPool: numbering(createPool),
+    ...domainWrites(places, addNotice),
+    ...suppressionWrites({ places, tell: createSuppressionEvents(addNotice), now: systemClock.now }),
+  }
+}
+
+/** What a fresh database has, so that one can send at once. */
+export const addDefaults = (places: Places, now: number): Asking<void> => {
+  const id = newId('acct', now)
+  return tenantVerbs(places).createAccount({ id, name: 'default', createdAt: now }, beginningOf(id, now))
+}
