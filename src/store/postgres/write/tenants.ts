@@ -10,7 +10,7 @@ import { beginningOf } from '../../built-in.js'
 import type { Notice } from '../../port/log.js'
 import type { Places } from '../../sql/insert.js'
 import { flagsOf, kindOf } from '../../sql/log/codec.js'
-import { type Asking, known, run } from '../../sql/query.js'
+import { type Asking, atOnce, run } from '../../sql/query.js'
 import { isThere } from '../../sql/rows.js'
 import { domainWrites } from '../../sql/tenants/domains.js'
 import { poolWrites } from '../../sql/tenants/pools.js'
@@ -50,7 +50,7 @@ const hasMail = (poolId: string): Asking<boolean> =>
   isThere('SELECT 1 FROM queue q JOIN pools p ON p.n = q.pool WHERE p.id = ? LIMIT 1', poolId)
 
 export const tenantVerbs = (places: Places) => {
-  const parts: TenantParts = { places, now: systemClock.now, poolsChanged: () => known(undefined) }
+  const parts: TenantParts = { places, now: systemClock.now, poolsChanged: () => atOnce(() => {}) }
   const addNotice = noticing(places)
   const {
     createAccount,
