@@ -322,7 +322,9 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
         .description('How long a settled mail keeps its body'),
       emails: duration(0)
         .default(90 * DAY)
-        .description('How long it keeps its record and events'),
+        .description(
+          'How long it keeps its record and events; the index of the search forgets its words up to a week later',
+        ),
       log: duration(4 * DAY)
         .default(30 * DAY)
         .description('How far back the log of events can be followed; never further than retention.emails'),

@@ -22,9 +22,9 @@ import { moved } from '../../../lifecycle/waiting/pauses.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
 import type { MovingMail } from '../../port/tenants/tenants.js'
+import { insertInto } from '../../sql/insert.js'
 import { HOLDS } from '../../sql/operate/holds.js'
 import { type Cursor, type Found, queuedOf, type Step, walk as walkOver } from '../../sql/operate/walk.js'
-import { inserter } from '../order/insert.js'
 import { MAIL } from '../read/tables.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
@@ -143,7 +143,7 @@ export const createOrders = (
   unindex: Pick<Unindex, 'move'>,
 ): Orders => {
   const sql = prepare(context)
-  const insertHold = inserter(context, HOLDS)
+  const insertHold = insertInto(HOLDS, context.order)
   const walk = (scope: QueueScope, parts: readonly QueuePart[], cursor: Cursor | null, most: number): Step =>
     context.sql.ask(walkOver(MAIL.waiting, scope, parts, cursor, most))
   const move = createMove(context, sql, holdRecipients, unindex)
@@ -225,7 +225,7 @@ export const createOrders = (
   }
 
   const addHold = (hold: HoldRow): void => {
-    insertHold(hold)
+    context.sql.ask(insertHold(hold))
     context.holds.look()
   }
 

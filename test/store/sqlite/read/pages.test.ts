@@ -5,9 +5,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Page } from '../../../../src/lifecycle/page.js'
 import { pageOf as lawful } from '../../../../src/lifecycle/place.js'
-import { listOfBranches } from '../../../../src/store/sql/pages/pages.js'
+import { listOfBranches, pageOf } from '../../../../src/store/sql/pages/pages.js'
+import { atOnce } from '../../../../src/store/sql/query.js'
 import { openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
-import { pageOf } from '../../../../src/store/sqlite/read/pages.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
 
 const BRANCHES = [0, 1, 2] as const
@@ -54,7 +54,7 @@ t.test('pages of a list', async (t) => {
         // the fourth is of no branch
         const all = rows.filter(([ord, branch]) => branch < 3 && isIn(ord)).map(([ord]) => ({ ord }))
         const wanted = lawful(all, page, ({ ord }) => ord)
-        const found = pageOf(sql, list(ranges), page, (ord: number) => ord)
+        const found = sql.ask(pageOf(list(ranges), page, (ord: number) => atOnce(() => ord)))
         deepStrictEqual(found, { ...wanted, older: whole(wanted.older), newer: whole(wanted.newer) })
       },
     ),
