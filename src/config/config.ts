@@ -22,7 +22,7 @@ export interface Proxied {
 
 export interface SubmissionListener extends ListenAddress, Proxied {
   readonly tls: 'starttls' | 'implicit' | 'none'
-  /** True allows TLS 1.0 and 1.1 for old clients (OpenSSL security level 0). */
+  /** True allows TLS 1.0, 1.1 and 1.2, and never 1.3, for old clients (OpenSSL security level 0). */
   readonly legacy: boolean
   /** True accepts IP-range credentials here; only on loopback and private addresses. */
   readonly ip_credentials: boolean

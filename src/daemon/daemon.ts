@@ -1,10 +1,10 @@
 /**
  * NAME      daemon - from the first start to the last stop
  * DESCRIPTION
- *   Opens the store, has everything built (build.ts), starts it
- *   upward (store, sandbox, relay, doors) and stops it downward (doors first,
- *   so that what was accepted can still be relayed and recorded). The daemon's
- *   lock on the store is taken before any port is bound.
+ *   Opens the store, has everything built (build.ts), starts it in the order of
+ *   `services` and stops it in the other (doors first, so that what was accepted
+ *   can still be relayed and recorded). The daemon's lock on the store is taken
+ *   before any port is bound.
  */
 import { existsSync } from 'node:fs'
 import { systemClock } from '../base/clock.js'

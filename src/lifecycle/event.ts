@@ -8,7 +8,9 @@ export interface Tag {
   readonly value: string
 }
 
-export type EventSource = 'api' | 'smtp' | 'dsn' | 'arf' | 'operator' | 'system'
+/** Stores keep their numbers: new ones go to the end. */
+export const EVENT_SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system'] as const
+export type EventSource = (typeof EVENT_SOURCES)[number]
 
 export interface MtaRef {
   readonly poolId: string

@@ -122,6 +122,7 @@ export type IdempotencyState =
   | { readonly state: 'in_progress' }
   | { readonly state: 'mismatch' }
   | { readonly state: 'done'; readonly status: number; readonly body: string }
+
 /** One recipient, leased to the caller. Everything that one SMTP transaction needs but the body. */
 export interface Claimed {
   readonly recipientId: string
@@ -140,8 +141,9 @@ export interface Claimed {
   /** Attempts made before this one. */
   readonly attempts: number
   readonly createdAt: number
-  /** Since when, with rests and pauses left out, and when the last of them ended. */
+  /** Since when, with rests and pauses left out. */
   readonly queuedAt: number
+  /** When the last of them ended. */
   readonly freedAt?: number | null
   readonly leaseGen: number
   readonly size: number

@@ -54,7 +54,8 @@ export interface AttemptEnd {
   readonly detail?: Readonly<Record<string, string | number | boolean | null>>
 }
 
-const OUR_LOGIN = new Set([530, 534, 535, 538])
+/** Refusals of our login, whoever the mail is for. */
+export const OUR_LOGIN: ReadonlySet<number> = new Set([530, 534, 535, 538])
 /** A 5xx before MAIL refuses us or our TLS, whoever the mail is for. */
 const ABOUT_THE_MAIL = new Set(['mail', 'rcpt', 'data', 'body', 'dot'])
 const UNIT_MS: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000 }

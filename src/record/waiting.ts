@@ -45,6 +45,18 @@ export type ShowWaiting = (waiting: Waiting | null) => {
   readonly until: string | null
 } | null
 
+const REMEDY = '; an operator runs: '
+
+/** A reason as it is told in full, in its parts. */
+export const partsOfWaiting = (detail: string): { readonly why: string; readonly remedy: string | null } => {
+  const at = detail.lastIndexOf(REMEDY)
+  if (at < 0) return { why: detail, remedy: null }
+  return { why: detail.slice(0, at), remedy: detail.slice(at + REMEDY.length) }
+}
+
+/** What others said, an upstream's reply among it, is never taken for our own advice. */
+const withoutRemedy = (text: string): string => text.replaceAll(REMEDY, ', an operator runs: ')
+
 const shown = ({ reason, until }: Waiting, parts: readonly (string | null)[]) => ({
   reason,
   detail: parts.filter((part) => part !== null).join('; '),
@@ -53,7 +65,11 @@ const shown = ({ reason, until }: Waiting, parts: readonly (string | null)[]) =>
 
 export const waitingInFull: ShowWaiting = (waiting) =>
   waiting &&
-  shown(waiting, [waiting.plain, waiting.more, waiting.remedy && `an operator runs: ${waiting.remedy}`])
+  shown(waiting, [
+    waiting.plain,
+    waiting.more && withoutRemedy(waiting.more),
+    waiting.remedy && `${REMEDY.slice(2)}${waiting.remedy}`,
+  ])
 
 export const waitingInShort: ShowWaiting = (waiting) => waiting && shown(waiting, [waiting.short])
 

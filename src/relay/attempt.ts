@@ -13,6 +13,7 @@ import type { Claimed } from '../lifecycle/facts.js'
 import { isAscii } from '../mail/address.js'
 import type { Reply } from '../mail/reply.js'
 import type { AttemptEnd } from '../outcome/reply.js'
+import { OUR_LOGIN } from '../outcome/reply.js'
 import type { Queue } from '../store/port/queue.js'
 import { MissingBodyError } from '../store/port/upkeep.js'
 import { type Item, recipientsOf } from './backlog.js'
@@ -54,7 +55,6 @@ export type AttemptResult =
   | { readonly kind: 'again'; readonly end: AttemptEnd; readonly stale: boolean; readonly hurried?: boolean }
   | { readonly kind: 'released' }
 
-const OUR_LOGIN = new Set([530, 534, 535, 538])
 const LOOP: Reply = { code: 554, enhanced: '5.4.6', text: 'Mail loop: this message has been here before' }
 const LOST: Reply = { code: 451, enhanced: '4.3.0', text: 'The stored message is missing' }
 const GONE: Reply = { code: 554, enhanced: '5.3.0', text: 'The message is no longer stored' }

@@ -175,7 +175,9 @@ t.test('rooms stay small, and there are no barrels', async (t) => {
   }
 })
 
-t.test('two threads are started, each in one place', async (t) => {
-  const workers = all.filter((file) => /\bnew Worker\(/.test(readFileSync(file, 'utf8'))).map(roomOf)
-  t.ok(workers.length <= 2, `new Worker in ${workers.join(', ')}`)
+t.test('threads are started in one way, and four rooms have one', async (t) => {
+  const roomsWith = (what: RegExp): string[] =>
+    all.filter((file) => what.test(readFileSync(file, 'utf8'))).map(roomOf)
+  t.same(roomsWith(/\bnew Worker\(/), ['base'])
+  t.same(roomsWith(/\bstartThread\(/).sort(), ['followers', 'http', 'relay', 'store'])
 })

@@ -4,8 +4,10 @@
  *   The sentence on top of its page, and a second one that says who said so and when. Of many recipients those that want
  *   a person come first.
  */
+
 import type { MailEvent } from '../../record/event.js'
 import type { WaitingRecord } from '../../record/waiting.js'
+import { partsOfWaiting } from '../../record/waiting.js'
 import { spanWords } from '../parts/time.js'
 import { reasonWords } from './meaning.js'
 import type { Email, Recipient } from './record.js'
@@ -43,14 +45,9 @@ const after = (ms: number): string =>
 export const sinceAccepted = (email: Pick<Email, 'created_at'>, at: string): string =>
   after(Date.parse(at) - Date.parse(email.created_at))
 
-/** The words before the remedy that only operators read. */
-export const plainWaiting = (detail: string): string => detail.split('; an operator runs: ')[0] ?? detail
-
 /** For titles and rows: what a server said when it failed is told once, beside its attempt. */
 export const briefWaiting = ({ reason, detail }: Pick<WaitingRecord, 'reason' | 'detail'>): string =>
-  reason === 'upstreams_down' ? (detail.split('; ')[0] ?? detail) : plainWaiting(detail)
-
-export const remedyOf = (detail: string): string | null => detail.split('; an operator runs: ')[1] ?? null
+  reason === 'upstreams_down' ? (detail.split('; ')[0] ?? detail) : partsOfWaiting(detail).why
 
 const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 

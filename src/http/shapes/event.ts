@@ -1,11 +1,11 @@
 /**
  * NAME      event - the shapes of events, in a mail's timeline and in the log
  */
+
 import Joi from 'joi'
+import { EVENT_SOURCES } from '../../lifecycle/event.js'
 import { EVENT_TYPES } from '../../mail/event-type.js'
 import { fileQuery, id, need, nullable, object, oneOf, type TypeOf, time, timestamp } from './common.js'
-
-const SOURCES = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
 
 /** A bounce as others sort it. */
 const bounce = Joi.object({
@@ -29,7 +29,7 @@ const shared = {
       '`email.` and a status; of what was not applied, the status it would have been. Others move no status: email.complained (the recipient called it spam), email.reported (feedback that is no complaint, or a mail at a return path that is no report or cannot be read: reason `auto_reply`, `unread`), email.sender_notified (a report of our own went to who submitted it), and email.held, released, rerouted, retried (orders of an operator). In the log also what concerns no mail. New types may come: pass over what you do not know',
     ),
   recipient: nullable(Joi.string()),
-  source: need(oneOf(...SOURCES)),
+  source: need(oneOf(...EVENT_SOURCES)),
   occurred_at: time(),
   created_at: time(),
   smtp: nullable(

@@ -18,7 +18,6 @@ const MOST_ASIDE = 64
 /** A bound this wide is none. */
 const FREE = 64
 const LONGEST_PAUSE_MS = 15 * 60_000
-const LONGEST_ASKED_MS = 4 * 3_600_000
 const SOON_MS = 5_000
 const LATEST_MS = 5 * 60_000
 /** Without complaint for so long, and idle: forgotten. */
@@ -201,7 +200,7 @@ export class Throttles {
     pace.said = [reply.code, reply.enhanced, reply.text].filter(Boolean).join(' ').slice(0, LONGEST_SAID)
     if (rule.does === 'fewer') pace.limit = limit
     else {
-      const asked = Math.min(askedWaitMs(reply.text), LONGEST_ASKED_MS)
+      const asked = askedWaitMs(reply.text)
       const own = Math.min(rule.seconds * 1_000 * 2 ** Math.min(pace.pauses++, 8), LONGEST_PAUSE_MS)
       pace.limit = 1
       pace.until = now + (asked > 0 ? asked : own)

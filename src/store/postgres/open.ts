@@ -32,6 +32,7 @@ interface Session {
   readonly readers: Readers
   readonly writer: Writer
   readonly accept: ReturnType<typeof createAccept>
+  readonly writes: Readonly<Record<string, AnyVerb>>
   connect(): Promise<Connection>
   stopHeartbeat(): void
 }
@@ -56,7 +57,8 @@ const begin = async (
   const stopHeartbeat = startHeartbeat(writer, (error) => {
     if (error instanceof TakenOverError) lost(error)
   })
-  return { readers, writer, accept: createAccept(writer), connect: open('check'), stopHeartbeat }
+  const writes = writesOf(writer.places) as unknown as Record<string, AnyVerb>
+  return { readers, writer, accept: createAccept(writer), writes, connect: open('check'), stopHeartbeat }
 }
 
 /** The verbs of the port, each answered by the database. */
@@ -72,8 +74,8 @@ const forwarded = (current: () => Session, lost: (error: Error) => void): Partia
   const write = (name: string) => [
     name,
     async (...args: readonly unknown[]) => {
-      const { writer } = current()
-      const verb = (writesOf(writer.places) as unknown as Record<string, AnyVerb>)[name] as AnyVerb
+      const { writer, writes } = current()
+      const verb = writes[name] as AnyVerb
       return writer.write(() => verb(...args)).catch(told)
     },
   ]

@@ -4,10 +4,10 @@
  *   A verb that only reads takes a connection for itself while it runs, and repeats when the connection is lost or
  *   others were in its way. What does not come back in time is an outage that its caller hears of.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
-import { type Asking, BEGIN_SNAPSHOT, type Query } from '../sql/query.js'
+import { type Asking, BEGIN_SNAPSHOT, isPause, NOTHING_FOUND, type Query } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
 import { failureOf } from './connect/failure.js'
 
@@ -20,6 +20,11 @@ const SNAPSHOT: Query = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
 export const answer = async <T>(connection: Pick<Connection, 'query'>, asking: Asking<T>): Promise<T> => {
   let step = asking.next()
   while (step.done !== true) {
+    if (isPause(step.value)) {
+      await turn()
+      step = asking.next(NOTHING_FOUND)
+      continue
+    }
     const query = step.value === BEGIN_SNAPSHOT ? SNAPSHOT : step.value
     const found = await connection.query(query).catch((error: unknown) => ({ error }))
     step = 'error' in found ? asking.throw(found.error) : asking.next(found)

@@ -1,5 +1,5 @@
 /**
- * NAME      insert - storing a row of who is who
+ * NAME      insert - stores a row with its place in its list
  */
 import { type Asking, run } from './query.js'
 import type { Table } from './table.js'

@@ -79,6 +79,8 @@ export class Memory<T> {
   }
 }
 
+export const NOTHING_FOUND: Found = { rows: [], changes: 0 }
+
 const PAUSE: Query = { text: '', values: [] }
 
 /** In work that takes long: others may have their turn here. Not within a snapshot. */

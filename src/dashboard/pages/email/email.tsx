@@ -8,10 +8,11 @@
 import type { ComponentChildren } from 'preact'
 import { idTime } from '../../../base/id.js'
 import type { MailEvent } from '../../../record/event.js'
+import { partsOfWaiting } from '../../../record/waiting.js'
 import { AskError } from '../../ask.js'
 import { askContent } from '../../mail/content.js'
 import { type Email, subjectOf } from '../../mail/record.js'
-import { remedyOf, type Verdict, verdictOf } from '../../mail/verdict.js'
+import { type Verdict, verdictOf } from '../../mail/verdict.js'
 import type { Page, Refused, View } from '../../page.js'
 import { Crumb, Empty } from '../../parts/page-parts.js'
 import { Icon } from '../../parts/status.js'
@@ -73,7 +74,7 @@ const VerdictHead = ({
 }) => {
   // what has a button needs no command
   const { reason = '', detail = '' } = email.waiting ?? {}
-  const remedy = ['backoff', 'held', 'scheduled'].includes(reason) ? null : remedyOf(detail)
+  const remedy = ['backoff', 'held', 'scheduled'].includes(reason) ? null : partsOfWaiting(detail).remedy
   return (
     <>
       <Crumb above={['/emails', 'Emails', <bdi>{subjectOf(email)}</bdi>]} />

@@ -3,9 +3,11 @@
  * DESCRIPTION
  *   Those that want a person come first and open; of many, the delivered are a plain table behind them.
  */
+
 import type { MailEvent } from '../../../record/event.js'
+import { partsOfWaiting } from '../../../record/waiting.js'
 import type { Email, Recipient } from '../../mail/record.js'
-import { plainWaiting, sinceAccepted, worstFirst } from '../../mail/verdict.js'
+import { sinceAccepted, worstFirst } from '../../mail/verdict.js'
 import { Section, Tabs } from '../../parts/page-parts.js'
 import { Status, word } from '../../parts/status.js'
 import { Table } from '../../parts/table.js'
@@ -24,7 +26,7 @@ interface Props {
 }
 
 const whyOf = (one: Recipient): string => {
-  if (one.waiting !== null) return plainWaiting(one.waiting.detail)
+  if (one.waiting !== null) return partsOfWaiting(one.waiting.detail).why
   const tries = one.attempts > 1 ? `, after ${one.attempts} attempts` : ''
   return one.last_response === null ? '' : `${one.last_response.slice(0, 300)}${tries}`
 }

@@ -1,11 +1,12 @@
 /**
  * NAME      blocks - what stops whole pools, and what an operator does about it
  */
+import { partsOfWaiting } from '../../../record/waiting.js'
 import { Note } from '../../parts/page-parts.js'
 import type { Visit } from '../../visit.js'
 import type { Places } from './places.js'
 import { blocked, type Queue } from './state.js'
-import { recipients, sentence, whyOf } from './words.js'
+import { recipients, sentence } from './words.js'
 
 /** What an operator must mend; the rest goes by itself. */
 const MENDABLE = new Set(['suspended', 'no_upstream', 'paused', 'upstreams_down'])
@@ -26,7 +27,7 @@ export const Blocks = ({ visit, queue, places }: Props) => (
     {mendable(queue)
       .slice(0, 5)
       .map((row) => {
-        const { why, remedy } = whyOf(row.waiting_for.detail)
+        const { why, remedy } = partsOfWaiting(row.waiting_for.detail)
         const n = row.recipients
         return (
           <Note tone="bad" icon="alarm">

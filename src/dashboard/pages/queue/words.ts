@@ -19,15 +19,6 @@ export const longSpan = (ms: number): string => {
   return `${n} ${word}${n === 1 ? '' : 's'}`
 }
 
-const REMEDY = '; an operator runs: '
-
-/** Why something waits, and the command that mends it, which /v1 tells in one line. */
-export const whyOf = (detail: string): { readonly why: string; readonly remedy: string | null } => {
-  const at = detail.lastIndexOf(REMEDY)
-  if (at < 0) return { why: detail, remedy: null }
-  return { why: detail.slice(0, at), remedy: detail.slice(at + REMEDY.length) }
-}
-
 /** Of a reason that goes on, what it begins with. */
 export const firstWords = (detail: string): string => detail.split('; ')[0] ?? detail
 

@@ -9,16 +9,15 @@
  */
 
 import type { EventSource, MtaRef } from '../../../lifecycle/event.js'
+import { EVENT_SOURCES } from '../../../lifecycle/event.js'
 import type { Outcome } from '../../../lifecycle/facts.js'
 import { EVENT_TYPES, type EventType } from '../../../mail/event-type.js'
 import type { Reply } from '../../../mail/reply.js'
 import { type Asking, first, Memory, type Row } from '../query.js'
 
-/** Numbers are stored: new ones go to the end. */
-const SOURCES: readonly EventSource[] = ['api', 'smtp', 'dsn', 'arf', 'operator', 'system']
-
 const APPLIED = 1
-const CHANGE = 2
+/** The flag of an event that changed a status. */
+export const CHANGE = 2
 const SOURCE = 4
 
 export const kindOf = (type: EventType): number => EVENT_TYPES.indexOf(type)
@@ -30,10 +29,10 @@ export const typeOf = (kind: unknown): EventType => {
 }
 
 export const flagsOf = (source: EventSource, applied: boolean, change: boolean): number =>
-  SOURCES.indexOf(source) * SOURCE + (applied ? APPLIED : 0) + (change ? CHANGE : 0)
+  EVENT_SOURCES.indexOf(source) * SOURCE + (applied ? APPLIED : 0) + (change ? CHANGE : 0)
 
 export const readFlags = (flags: number) => ({
-  source: SOURCES[Math.floor(flags / SOURCE)] as EventSource,
+  source: EVENT_SOURCES[Math.floor(flags / SOURCE)] as EventSource,
   applied: (flags & APPLIED) !== 0,
   change: (flags & CHANGE) !== 0,
 })

@@ -11,7 +11,7 @@ import { addressLc, rangesFor, workspacesIn } from '../mails/emails.js'
 import type { MailTables } from '../mails/tables.js'
 import type { Range } from '../order/days.js'
 import { type Asking, first } from '../query.js'
-import { kindOf, scopeOf } from './codec.js'
+import { CHANGE, kindOf, scopeOf } from './codec.js'
 import { type Source, takeFrom } from './places.js'
 import { addressedSource, firstSource, type Part, storedSource } from './sources.js'
 
@@ -35,7 +35,7 @@ const testsOf = ({ mode }: LogFilter): readonly boolean[] =>
 /** What all stored events of a filter have in common. */
 const storedClauses = ({ change, createdAfter, createdBefore }: LogFilter): Clauses =>
   new Clauses()
-    .and(change === null ? null : `v.flags & 2 = ${change ? 2 : 0}`)
+    .and(change === null ? null : `v.flags & ${CHANGE} = ${change ? CHANGE : 0}`)
     .and(createdAfter === null ? null : 'v.occurred_at + v.late > ?', createdAfter)
     .and(createdBefore === null ? null : 'v.occurred_at + v.late < ?', createdBefore)
 

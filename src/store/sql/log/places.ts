@@ -7,7 +7,7 @@
  *   right above it: all lower ones are older.
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
-import { TOP } from '../../sql/order/ord.js'
+import { TOP } from '../order/ord.js'
 import type { Asking, Row } from '../query.js'
 
 export interface Place {

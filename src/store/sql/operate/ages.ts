@@ -174,8 +174,8 @@ export function* queueAges(
   const count = new Count(waiting, by, now, isOurs)
   let ends = 0
   for (const pair of yield* pairsOf(waiting)) {
-    const all: Range = { pair, from: [-1, ''], to: [Number.MAX_SAFE_INTEGER, ''] }
-    for (let rest: Range | null = isOurs(...pair) ? all : null; rest !== null; ) {
+    const whole: Range = { pair, from: [-1, ''], to: [Number.MAX_SAFE_INTEGER, ''] }
+    for (let rest: Range | null = isOurs(...pair) ? whole : null; rest !== null; ) {
       const left = most - count.counted
       if (left <= 0) return count.ages(false)
       const [range, next]: readonly [Range, Range | null] = yield* cut(waiting, rest, Math.min(step, left))

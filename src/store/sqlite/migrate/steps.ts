@@ -4,8 +4,7 @@
  *   Step n brings a database from user_version n-1 to n; a step that has been
  *   released is never edited. Ids are text and rise with time, so every insert
  *   lands at the right edge of its tree: random keys cost four times as much at
- *   ten million rows. Emails and recipients are clustered by id (WITHOUT ROWID),
- *   and names that repeat in every row (workspace, pool) are small integers.
+ *   ten million rows. Names that repeat in every row (workspace, pool) are small integers.
  *   Bodies are apart, in a rowid table, which holds large values best.
  * NOTES
  *   A recipient is due (due_at, no boot), leased (boot) or at rest (neither).

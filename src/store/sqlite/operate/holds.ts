@@ -4,7 +4,7 @@
  *   Holds, and the workspaces that are suspended, in the writer's memory. Other processes
  *   write holds too, so they are read again in each transaction: a few microseconds for a
  *   table that is nearly always empty. They are asked wherever mail could leave: when it
- *   is accepted hot, when it is claimed, and before its DATA.
+ *   is accepted hot, when it is claimed, and before its MAIL.
  */
 import { covers, type Scope } from '../../../lifecycle/waiting/holds.js'
 import type { Db } from '../connect.js'

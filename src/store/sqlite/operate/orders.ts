@@ -2,7 +2,7 @@
  * NAME      orders - what an operator does to the queue, a step at a time
  * DESCRIPTION
  *   Each step inspects some recipients and is one verb among others, so the writer
- *   goes on serving everybody else in between; lifecycle/orders.ts says what is done
+ *   goes on serving everybody else in between; lifecycle/waiting/orders.ts says what is done
  *   to each. When a lease ends its generation moves on, and the relay is told so when
  *   it asks to begin. An order is a row until its last step: what was cut off, the sweep finishes.
  * NOTES
@@ -76,7 +76,7 @@ const prepare = ({ db }: WriteContext) => ({
   ),
   liftHold: db.prepare('DELETE FROM holds WHERE account_id = ? AND id = ?'),
   sandboxes: db.prepare<[], number>("SELECT n FROM pools WHERE kind = 'sandbox'").pluck(),
-  now: db.prepare('UPDATE recipients SET due_at = ? WHERE id = ?'),
+  setDue: db.prepare('UPDATE recipients SET due_at = ? WHERE id = ?'),
   move: db.prepare('UPDATE recipients SET pool = ?, queued_at = ? WHERE id = ?'),
   heldAt: db.prepare<[string], number | null>('SELECT held_at FROM recipients WHERE id = ?').pluck(),
   unlease: db.prepare(
@@ -161,7 +161,7 @@ export const createOrders = (
       return true
     },
     due(row, { reason, now }) {
-      sql.now.run(now, row.id)
+      sql.setDue.run(now, row.id)
       holdRecipients.note(row, { action: 'retried', did: 'retried', reason, now })
       return true
     },

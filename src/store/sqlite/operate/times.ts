@@ -1,7 +1,7 @@
 /**
  * NAME      times - moving what waits, when the wall clock was set
  * DESCRIPTION
- *   What lifecycle/times.ts says of a row, for all rows in a few statements.
+ *   What lifecycle/waiting/times.ts says of a row, for all rows in a few statements.
  * NOTES
  *   One verb and no small steps: a row that is written in between would be moved by
  *   what it never missed. 200,000 waiting mails hold the writer for a few seconds, once a step.

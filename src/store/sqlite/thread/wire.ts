@@ -38,7 +38,7 @@ export interface WireMail {
   readonly envid: string | null
   readonly ret: string | null
   readonly content: string | null
-  /** Its JSON (schema/lists.ts), stored as it is. */
+  /** Its JSON (sql/mails/lists.ts), stored as it is. */
   readonly lists: string
   /** name, value; repeated. */
   readonly tags: readonly string[]

@@ -38,7 +38,7 @@ export interface EventDraft {
 /** Answers with the event's place. */
 export type AddEvent = (draft: EventDraft) => number
 
-/** False when its dedupe key was there. */
+/** Its place; null when its dedupe key was there. */
 export type AddNotice = (notice: Notice) => number | null
 
 const COLUMNS = 'ord, email, scope, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more'
