@@ -11,7 +11,7 @@
  *   The SQL here is what both understand, and means the same in both:
  *   - `?` for each value, and CAST(? AS BIGINT) or CAST(? AS TEXT) where nothing beside it tells the type;
  *   - truth is stored as 0 and 1, and a comparison that is selected or summed is a CASE or a FILTER;
- *   - no rowid, no pragma, no INSERT OR, no two-argument max and min, no functions of JSON;
+ *   - no rowid, no pragma, no INSERT OR, no two-argument max and min, no functions of JSON, no instr;
  *   - IS NOT DISTINCT FROM instead of IS, coalesce, lower() around what LIKE compares, NULLS FIRST in an order that has nulls;
  *   - in DO UPDATE the old column has its table before it; a sum is cast to BIGINT.
  */

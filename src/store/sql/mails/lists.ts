@@ -17,10 +17,12 @@ const NAMES = Object.keys(EMPTY) as (keyof Lists)[]
 export const NO_LISTS = '{}'
 
 const TO_ONE = 1
+/** What such lists begin with. */
+const BEGINS = JSON.stringify({ to: TO_ONE }).slice(0, -1)
 
 /** In a SELECT of emails `e`: what readLists() wants beside the column itself. */
 export const SUBMITTED_BY = '(SELECT s.id FROM submitters s WHERE s.n = e.submitter) AS submitted_by'
-export const BESIDE_LISTS = `CASE WHEN instr(e.lists, '{"to":${TO_ONE}') = 1 THEN
+export const BESIDE_LISTS = `CASE WHEN substr(e.lists, 1, ${BEGINS.length}) = '${BEGINS}' THEN
   (SELECT o.address FROM recipients o WHERE o.email_ord = e.ord) END AS only_address, ${SUBMITTED_BY}`
 
 const isToOne = ({ to, recipients }: NewEmail): boolean => {
