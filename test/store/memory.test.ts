@@ -56,6 +56,21 @@ t.test('one read serves until such a row changes', async (t) => {
   writer.close()
 })
 
+t.test('a snapshot that the disk has ended is no fault of the next one', async (t) => {
+  const file = prepareFile(folder(t))
+  const reader = openReader(file)
+  const enter = createSnapshot(reader)
+  const first = enter()
+  // so does SQLite when a page can not be read
+  reader.exec('ROLLBACK')
+  await nextCallback()
+  t.equal(enter(), first + 1)
+  t.ok(reader.inTransaction)
+  await nextCallback()
+  t.notOk(reader.inTransaction)
+  reader.close()
+})
+
 t.test('it forgets rather than grow without end', async (t) => {
   const file = prepareFile(folder(t))
   const writer = openWriter(file)

@@ -22,9 +22,9 @@ export const createMemory = (db: Db, enter: Enter): Remember => {
   const look = (): void => {
     const snapshot = enter()
     if (snapshot === lookedIn) return
-    lookedIn = snapshot
     const before = changed
     changed = changes.get()
+    lookedIn = snapshot
     if (changed !== before) known.clear()
   }
   return <T>(place: string, read: () => T): T => {

@@ -19,7 +19,13 @@ export const createSnapshot = (db: Db): Enter => {
   let isOpen = false
   const end = (): void => {
     isOpen = false
-    if (db.open) commit.run()
+    // a read that met a broken disk has ended it already; whoever read was told, and here is nobody to tell
+    if (!db.open || !db.inTransaction) return
+    try {
+      commit.run()
+    } catch {
+      if (db.inTransaction) db.exec('ROLLBACK')
+    }
   }
   // a tick that a microtask asks for comes when no microtask is left
   const endLater = (): void => process.nextTick(end)
