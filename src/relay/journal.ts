@@ -134,26 +134,33 @@ export class Journal {
         failed = error
         again()
       }
+    const settled = settle(
+      this.#queue,
+      packed(outcomes, (one) => this.#now(one)),
+      true,
+    ).then(
+      () => true,
+      (error: Error) => {
+        failing(() => this.#outcomes.unshift(...outcomes))(error)
+        return false
+      },
+    )
     await Promise.all([
-      settle(
-        this.#queue,
-        packed(outcomes, (one) => this.#now(one)),
-        true,
-      ).then(
-        () => {},
-        failing(() => this.#outcomes.unshift(...outcomes)),
-      ),
-      this.#attempting(marks).catch(failing(() => {})),
+      settled,
+      this.#attempting(marks, settled).catch(failing(() => {})),
       this.#release(releases).catch(failing(() => this.#releases.unshift(...releases))),
     ])
     return failed
   }
 
-  async #attempting(marks: readonly Mark[]): Promise<void> {
+  /** `settled`: whether the outcomes before them are written; else nobody goes. */
+  async #attempting(marks: readonly Mark[], settled: Promise<boolean>): Promise<void> {
     if (marks.length === 0) return
     let mine: readonly boolean[] = []
     try {
-      mine = await this.#queue.attempting(packed(marks, ({ mark }) => mark))
+      const asked = this.#queue.attempting(packed(marks, ({ mark }) => mark))
+      const [isSettled, answers] = await Promise.all([settled, asked])
+      if (isSettled) mine = answers
     } finally {
       for (const [i, { done }] of marks.entries()) done(mine[i] === true)
     }

@@ -58,6 +58,22 @@ t.test('no wake-up is lost, however the calls fall', async (t) => {
   t.equal(journal.pending, 0)
 })
 
+t.test('while an outcome can not be written nobody goes, and it is kept', async (t) => {
+  const { queue } = slowQueue()
+  let broken = true
+  let trouble = 0
+  const settle: JournalQueue['settle'] = (outcomes) =>
+    broken ? Promise.reject(new Error('no')) : queue.settle(outcomes)
+  const journal = new Journal({ ...queue, settle }, () => trouble++)
+  journal.settle(outcome(1))
+  t.equal(await journal.mark(mark(2)), false)
+  t.equal(journal.pending, 1)
+  broken = false
+  t.equal(await journal.mark(mark(3)), true)
+  t.equal(journal.pending, 0)
+  t.equal(trouble, 1)
+})
+
 t.test('what waits for a commit moves with the clock', async (t) => {
   const { queue, rounds } = slowQueue()
   const settled: unknown[] = []
