@@ -129,6 +129,28 @@ t.test('a big body that stops in the middle was not sent', async (t) => {
   await stop()
 })
 
+t.test('where a big mail was refused, another reply may be on its way: no other mail meets it', async (t) => {
+  for (const stage of ['body', 'dot']) {
+    const server = new UpstreamServer()
+    const port = await server.listen()
+    let refused = false
+    server.script.act = (at, line) => {
+      if (at !== stage || refused || (at === 'body' && line === '')) return undefined
+      refused = true
+      return '552 5.3.4 too big'
+    }
+    const { queue, stop } = startFlow([poolRow([upstreamRow(port, { maxConnections: 1 })])])
+    const big = mail({ raw: Buffer.from(`Subject: big\r\n\r\n${'x'.repeat(76)}\r\n`.repeat(2_000)) })
+    queue.add(big, mail())
+    await queue.settled(2)
+    t.match(queue.outcomes[0], { recipientId: big.recipientId, seen: 'rejected', reply: { code: 552 } })
+    t.match(queue.outcomes[1], { seen: 'accepted' })
+    t.equal(server.connections, 2)
+    await stop()
+    await server.close()
+  }
+})
+
 t.test('before MAIL: STARTTLS and AUTH, in every way, and never the message in clear', async (t) => {
   const acts: readonly Act[] = [
     'stall',

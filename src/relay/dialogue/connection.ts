@@ -159,6 +159,8 @@ export class Connection {
       if (no !== null) return { kind: 'reply', stage: no.stage, reply: no.reply, refused }
       const reply = await this.#content(mail.payload)
       this.#open = false
+      // it may have been refused in the middle, and another reply be on its way: that must not meet the next mail
+      if (reply.code >= 400 && mail.payload.body.length > BLOCK) this.quit()
       return { kind: 'reply', stage: 'dot', reply, refused }
     } catch (error) {
       return { kind: 'lost', stage: this.stage, error: (error as Error).message, refused }
@@ -212,14 +214,10 @@ export class Connection {
     // an upstream may refuse in the middle of the body; its reply then is the final one
     const replies = this.#expect(1, () => {})
     if (body.length > BLOCK) {
-      const latest = this.#tick() + this.#timeouts.body
-      if (head.length > 0) await this.#block(head, latest)
-      for (let at = 0; at < body.length; at += BLOCK) {
-        await this.#block(body.subarray(at, at + BLOCK), latest)
+      if (await this.#blocks(head, body)) {
+        this.stage = 'dot'
+        this.#send(end, this.#timeouts.dot)
       }
-      if (this.#closed !== null) throw this.#closed
-      this.stage = 'dot'
-      this.#send(end, this.#timeouts.dot)
     } else {
       // one write: a small copy costs less than a second system call
       this.stage = 'dot'
@@ -228,6 +226,20 @@ export class Connection {
     const [reply] = await replies
     if (reply === undefined) throw this.#closed ?? LEFT
     return reply
+  }
+
+  /** False when it need not be sent to its end, since the upstream has spoken or gone. */
+  async #blocks(head: Uint8Array, body: Uint8Array): Promise<boolean> {
+    const latest = this.#tick() + this.#timeouts.body
+    try {
+      if (head.length > 0) await this.#block(head, latest)
+      for (let at = 0; at < body.length && this.#exchange !== null; at += BLOCK) {
+        await this.#block(body.subarray(at, at + BLOCK), latest)
+      }
+    } catch (error) {
+      if (this.#exchange !== null) throw error
+    }
+    return this.#exchange !== null
   }
 
   #block(bytes: Uint8Array, latest: number): Promise<void> {
