@@ -79,6 +79,22 @@ for (const extensions of [['PIPELINING'], []]) {
   })
 }
 
+t.test('refused again and again: DATA is said once for nobody, not at every mail', async (t) => {
+  const { server, queue } = await start(t, (stage, line) =>
+    stage === 'rcpt' && line.includes('no') ? '550 5.1.1 no' : undefined,
+  )
+  const isData = (line: string): boolean => line === 'DATA'
+  for (const n of [1, 2, 3]) {
+    queue.hand(...group([`no${n}`]))
+    await queue.settled(n)
+  }
+  t.equal(server.lines.filter(isData).length, 1)
+  queue.hand(mail())
+  await queue.settled(4)
+  t.same(rcptsOf(server), [1])
+  t.equal(server.lines.filter(isData).length, 2)
+})
+
 t.test('all refused, and DATA taken all the same: nothing is sent, on a connection that ends', async (t) => {
   const { server, queue } = await start(t, (stage, line) =>
     stage === 'rcpt' && line.includes('no') ? '550 5.1.1 no' : undefined,

@@ -98,6 +98,8 @@ export class Connection {
   #closed: Error | null = null
   #deadline = Number.POSITIVE_INFINITY
   #open = false
+  /** It wanted none of the recipients of the mail before: DATA for nobody would be an error more that it counts. */
+  #wantedNobody = false
   #onClosed: () => void = () => {}
 
   constructor(session: Session, timeouts: Timeouts, tick: () => number) {
@@ -178,13 +180,15 @@ export class Connection {
     const first = commands.length
     for (const line of rcpt) commands.push({ stage: 'rcpt', line })
     commands.push(DATA)
-    const replies = this.offers.pipelining ? await this.#say(commands) : null
+    const isSaidAtOnce = this.offers.pipelining && !this.#wantedNobody
+    const replies = isSaidAtOnce ? await this.#say(commands) : null
     let no: No | null = null
     for (const [i, command] of commands.entries()) {
       const reply = replies === null ? (await this.#say([command]))[0] : replies[i]
       if (command !== RSET) no = this.#heard(command.stage, reply, i - first, rcpt.length, refused)
       if (no !== null) break
     }
+    this.#wantedNobody = no?.stage === 'rcpt'
     const last = replies?.[commands.length - 1]
     if (no !== null && no.stage !== 'data' && last !== undefined && isGo(last)) this.abort('no recipient')
     return no
