@@ -32,6 +32,7 @@ const way = (direction: Direction): string => (direction === 'older' ? 'DESC' : 
 
 /** Spans of a thousand mails each that the first look into the index goes over; more, while that takes no time. */
 const SPANS = 128
+const MOST_SPANS = 1e9
 const QUICK_MS = 4
 const FASTER = 4
 
@@ -70,7 +71,7 @@ export const indexLead = (sql: Statements, expression: string): Lead => {
       const began = performance.now()
       const looked = bounded(direction, range)
       const ords = look(direction, looked, limit)
-      if (performance.now() - began < QUICK_MS) spans *= FASTER
+      if (performance.now() - began < QUICK_MS) spans = Math.min(spans * FASTER, MOST_SPANS)
       if (ords.length === limit) return { ords, rest: beyond(direction, range, ords.at(-1) as number) }
       const rest =
         direction === 'older' ? { from: range.from, to: looked.from } : { from: looked.to, to: range.to }

@@ -104,6 +104,8 @@ interface Looked {
 
 export const createSearchReads = (sql: Statements) => {
   const place = (): number => Number(sql('SELECT place FROM search_state').get()?.place ?? 0)
+  /** Below it the index has what retention has removed. */
+  const bottom = (): number => Number(sql('SELECT min(ord) AS first FROM emails').get()?.first ?? 0)
 
   /** Mails of a range nearest to where it begins in this direction, at most so many. */
   const find = async (
@@ -121,7 +123,7 @@ export const createSearchReads = (sql: Statements) => {
       createdBefore: query.before ?? createdBefore,
     }
     const ranges = (sql.ask(rangesFor(times)) ?? [range])
-      .map(({ from, to }) => ({ from: Math.max(from, range.from), to: Math.min(to, range.to) }))
+      .map(({ from, to }) => ({ from: Math.max(from, range.from, bottom()), to: Math.min(to, range.to) }))
       .filter(({ from, to }) => from < to)
     if (direction === 'older') ranges.reverse()
     const mails: { ord: number; mail: EmailRow }[] = []

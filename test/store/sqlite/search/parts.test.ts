@@ -12,6 +12,7 @@ import { openReader, openWriter, prepareFile } from '../../../../src/store/sqlit
 import { migrate } from '../../../../src/store/sqlite/migrate/migrate.js'
 import { STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
+import { indexLead } from '../../../../src/store/sqlite/search/leads.js'
 import { SEARCH_PARTS_STEP } from '../../../../src/store/sqlite/search/parts.js'
 import { createSearchReads } from '../../../../src/store/sqlite/search/reads.js'
 import { createUnindex } from '../../../../src/store/sqlite/search/write.js'
@@ -112,6 +113,26 @@ t.test('what stays behind a part', async (t) => {
   unindex.remove(first)
   unindex.move(first, 1)
   t.same(verbs.sweepStep(T0, { bodiesMs: DAY, emailsMs: DAY }).again, false)
+})
+
+t.test('much that is no more, and a lead that is asked often', async (t) => {
+  const { db, read, accept, index, found } = open(t)
+  for (let day = 0; day < 3; day++) {
+    accept(day)
+    index()
+  }
+  const last = db.prepare('SELECT max(first) FROM search_parts').pluck().get() as number
+  const add = db.prepare(`INSERT INTO search_${last} (rowid, tokens) VALUES (?, 'sreport w1 w2')`)
+  db.prepare('DELETE FROM emails WHERE ord < ?').run(last)
+  db.transaction(() => {
+    for (let n = 1; n <= 20_000; n++) add.run(last - n)
+  })()
+  t.same(await found('report'), ['2'], 'all of it on one page')
+  t.same(await found('report', 'newer'), ['2'])
+
+  const lead = indexLead(createStatements(read), '"sreport"')
+  const range = { from: last + 1, to: last + 2 }
+  for (let times = 0; times < 100; times++) t.same(lead.take('newer', range, 1).ords, [])
 })
 
 t.test('a database of the step before', async (t) => {
