@@ -99,7 +99,7 @@ const prepare = ({ db }: WriteContext) => ({
     .prepare<[number, string], number>('DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside')
     .pluck(),
   email: db.prepare(
-    `UPDATE emails SET subject = '', sender = '', message = '', message_host = NULL, mail_from = NULL, envid = NULL, lists = '${NO_LISTS}' WHERE ord = ?`,
+    `UPDATE emails SET subject = '', sender = '', message = '', message_host = NULL, mail_from = NULL, envid = NULL, submitter = NULL, lists = '${NO_LISTS}' WHERE ord = ?`,
   ),
   recipients: db.prepare(
     "UPDATE recipients SET written = '', address_lc = '', orcpt = NULL, last_response = NULL WHERE email_ord = ?",

@@ -13,7 +13,7 @@ t.test('a step that was rolled back is taken again', async (t) => {
   const store = openSqliteStore({ dataDir, daemon: false })
   await store.open()
   const at = await addWorkspace(store, await newAccount(store), 'shop')
-  for (let i = 0; i < 3; i++) await accepted(store, at, { subject: 'secret' })
+  for (let i = 0; i < 3; i++) await accepted(store, at, { subject: 'secret', submittedBy: 'key_1' })
   await store.deleteWorkspace(at.accountId, at.workspace.id, 'gone', T0)
   await store.close()
 
@@ -40,4 +40,5 @@ t.test('a step that was rolled back is taken again', async (t) => {
   }
   t.ok(isUndone)
   t.equal(left(), 0)
+  t.equal(db.prepare('SELECT count(submitter) FROM emails').pluck().get(), 0, 'nor who submitted it')
 })
