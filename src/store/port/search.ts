@@ -7,7 +7,8 @@
  * NOTES
  *   A page is found within a bounded time. It may hold fewer rows than asked for,
  *   even none, and yet say that there are older ones: the next one goes on from
- *   where it stopped. What is removed of a mail is removed of the index with it.
+ *   where it stopped. What is erased is removed of the index with it; what is old, up to
+ *   a week later, and until then no answer has it.
  */
 
 import type { Page, Rows } from '../../lifecycle/page.js'

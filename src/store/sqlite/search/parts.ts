@@ -6,7 +6,8 @@
  *   retention leaves it there, and the whole part goes when next to nothing of it is
  *   left: what is removed has left the index an eighth of the time that mail is kept
  *   later, or a week. Until then the index offers places where no mail is any more.
- *   Mail that stays behind, as it is held, is offered whatever is looked for.
+ *   Mail that stays behind, as it is held, is offered whatever is looked for. While too
+ *   much of it stays, no part goes, and what is removed meanwhile leaves singly.
  * NOTES
  *   To drop a table with all that is in it would take long: it is emptied before, and
  *   to be whole meanwhile it gets the structure of an empty one (row 10 of its data,
@@ -90,8 +91,10 @@ export interface Parts {
   next(ord: number): string
   /** Where a mail is; null: in none any more. */
   of(ord: number): string | null
-  /** One step of dropping a part all of whose places are below; 0: there is none. */
+  /** One step of dropping a part all of whose places are below; 0: there is none, or too much of it is left. */
   drop(below: number): number
+  /** The oldest part can not go, as too many mails in it or before it are still there. */
+  readonly isKept: boolean
 }
 
 /** Tables of the index are written to by nothing else than the index, unless it is said. */
@@ -106,6 +109,7 @@ const inside = <T>(db: Db, write: () => T): T => {
 
 export const createParts = (db: Db): Parts => {
   const sql = prepare(db)
+  let isKept = false
 
   const leave = (first: number): void => {
     sql.leave.run(first)
@@ -121,6 +125,10 @@ export const createParts = (db: Db): Parts => {
   }
 
   return {
+    get isKept() {
+      return isKept
+    },
+
     next(ord) {
       const last = sql.last.get() ?? null
       const longest = Math.max(SHORTEST, Math.min(LONGEST, (sql.kept.get() ?? 0) * SHARE))
@@ -140,7 +148,8 @@ export const createParts = (db: Db): Parts => {
       if (oldest === undefined) return 0
       const { first, gone } = oldest
       if (gone === 0) {
-        if (second === undefined || second.first > below || (sql.left.get(second.first) ?? 0) > LEFT) return 0
+        isKept = second !== undefined && second.first <= below && (sql.left.get(second.first) ?? 0) > LEFT
+        if (second === undefined || second.first > below || isKept) return 0
         leave(first)
         return 1
       }

@@ -83,7 +83,7 @@ export const createSearchWrites = ({ db, sql: text }: Pick<WriteContext, 'db' | 
 export interface Unindex {
   /** All of it goes, at once. */
   remove(ord: number): void
-  /** It is old: it leaves the index with its part. */
+  /** It is old: it leaves the index with its part, or now, when that part can not go. */
   age(ord: number): void
   /** It is there again, at the same place. */
   restore(ord: number): void
@@ -114,7 +114,7 @@ export const createUnindex = ({ db, sql: text }: Pick<WriteContext, 'db' | 'sql'
   return {
     remove,
     age(ord) {
-      if (ord <= singly) remove(ord)
+      if (ord <= singly || parts.isKept) remove(ord)
     },
     restore(ord) {
       const found = indexed(ord)

@@ -115,6 +115,31 @@ t.test('what stays behind a part', async (t) => {
   t.same(verbs.sweepStep(T0, { bodiesMs: DAY, emailsMs: DAY }).again, false)
 })
 
+t.test('a part with too much left does not go, and what is old leaves it singly', async (t) => {
+  const { db, context, parts, accept, index } = open(t)
+  for (let n = 0; n < 260; n++) accept(0)
+  for (let n = 0; n < 3; n++) index()
+  for (const day of [8, 16]) {
+    accept(day)
+    index()
+  }
+  const [first, second] = parts() as [number, number]
+  const indexed = db.prepare(
+    `SELECT rowid FROM search_${first} WHERE search_${first} MATCH 'sreport' ORDER BY rowid`,
+  )
+  const before = indexed.pluck().all() as number[]
+  t.equal(before.length, 260)
+  const unindex = createUnindex(context)
+  unindex.age(before[0] as number)
+  t.equal(indexed.all().length, 260, 'it goes with its part')
+  t.equal(unindex.drop(second), 0)
+  unindex.age(before[1] as number)
+  t.equal(indexed.all().length, 259)
+  db.prepare('DELETE FROM emails WHERE ord < ?').run(second)
+  while (unindex.drop(second) > 0) {}
+  t.equal(parts()[0], second)
+})
+
 t.test('much that is no more, and a lead that is asked often', async (t) => {
   const { db, read, accept, index, found } = open(t)
   for (let day = 0; day < 3; day++) {
