@@ -34,7 +34,7 @@ export class WatchedQueue implements RelayQueue {
   releases = 0
   #wake: (() => void)[] = []
   #take: ((claimed: readonly Claimed[]) => void) | null = null
-  readonly #opened = this.#store.open()
+  readonly opened = this.#store.open()
 
   add(...claimed: readonly Claimed[]): void {
     for (const one of claimed) this.put(one, Date.now())
@@ -96,7 +96,7 @@ export class WatchedQueue implements RelayQueue {
 
   async #working() {
     if (this.failing) throw new Error('disk full')
-    await this.#opened
+    await this.opened
     return this.#store
   }
 

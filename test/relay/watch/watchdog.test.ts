@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../../src/base/clock.js'
 import type { Claimed } from '../../../src/lifecycle/facts.js'
@@ -36,6 +37,9 @@ const start = async (t: Test) => {
 
 t.test('a loop that waits for an answer that never comes is started anew', async (t) => {
   const { queue, watchdog, barks, until, server } = await start(t)
+  // what the loop asked at its start is answered
+  await queue.opened
+  await setImmediate()
   const claim = queue.claim.bind(queue)
   let late: ((claimed: readonly Claimed[]) => void) | undefined
   queue.claim = () => new Promise((resolve) => (late = resolve))
