@@ -107,6 +107,13 @@ const inside = <T>(db: Db, write: () => T): T => {
   }
 }
 
+/** Frees some pages of a part that has the structure of an empty one; how many. */
+const empty = (db: Db, first: number): number => {
+  const data = `${nameOf(first)}_data`
+  const pages = `SELECT id FROM ${data} WHERE id > 10 ORDER BY id LIMIT ${PAGES}`
+  return inside(db, () => db.prepare(`DELETE FROM ${data} WHERE id IN (${pages})`).run().changes)
+}
+
 export const createParts = (db: Db): Parts => {
   const sql = prepare(db)
   let isKept = false
@@ -116,12 +123,6 @@ export const createParts = (db: Db): Parts => {
     inside(db, () =>
       db.exec(`UPDATE ${nameOf(first)}_data SET block = substr(block, 1, 4) || x'000000' WHERE id = 10`),
     )
-  }
-
-  const empty = (first: number): number => {
-    const data = `${nameOf(first)}_data`
-    const pages = `SELECT id FROM ${data} WHERE id > 10 ORDER BY id LIMIT ${PAGES}`
-    return inside(db, () => db.prepare(`DELETE FROM ${data} WHERE id IN (${pages})`).run().changes)
   }
 
   return {
@@ -153,7 +154,7 @@ export const createParts = (db: Db): Parts => {
         leave(first)
         return 1
       }
-      const emptied = empty(first)
+      const emptied = empty(db, first)
       if (emptied > 0) return emptied
       db.exec(`DROP TABLE ${nameOf(first)}`)
       sql.forget.run(first)
