@@ -12,6 +12,9 @@
  *   the history. `due_at` of a scheduled recipient is its appointed time.
  */
 
+import { HOOKS_STEP } from '../../sql/schema/hooks.js'
+import { INCIDENTS_STEP } from '../../sql/schema/incidents.js'
+import { JOBS_STEP } from '../../sql/schema/jobs.js'
 import type { Db } from '../connect.js'
 import { SENDER_DSNS_STEP } from '../dsn/step.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
@@ -20,10 +23,7 @@ import { QUEUE_ORDERS_STEP, SUSPENDED_STEP } from '../operate/suspend-step.js'
 import { MESSAGE_IDS_STEP } from '../read/message-ids.js'
 import { AUDIT_STEP } from '../schema/audit.js'
 import { DOMAINS_STEP } from '../schema/domains.js'
-import { HOOKS_STEP } from '../schema/hooks.js'
 import { IDENTITY_STEP } from '../schema/identity.js'
-import { INCIDENTS_STEP } from '../schema/incidents.js'
-import { JOBS_STEP } from '../schema/jobs.js'
 import { LOTS_STEP } from '../schema/lots.js'
 import { HOLDS_STEP, OPERATIONS } from '../schema/operations.js'
 import { RECIPIENTS_STEP, SHORT_STEP, SUBMITTERS_STEP } from '../schema/short.js'

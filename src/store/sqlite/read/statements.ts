@@ -16,6 +16,7 @@ import {
   END_SNAPSHOT,
   type Found,
   isPause,
+  NOTHING_FOUND,
   type Query,
 } from '../../sql/query.js'
 import type { Db, Row } from '../connect.js'
@@ -28,20 +29,16 @@ export interface Statements {
   readonly askLater: AskLater
 }
 
-const NO_ROWS: readonly Row[] = []
-
-const NOTHING: Found = { rows: NO_ROWS, changes: 0 }
-
 type Find = (sql: string) => Statement<unknown[], Row>
 
 /** Reads have a snapshot anyhow (snapshot.ts). */
 const answer = (find: Find, query: Query): Found => {
-  if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT || isPause(query)) return NOTHING
+  if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT || isPause(query)) return NOTHING_FOUND
   const { text, values } = query
   const statement = find(text)
   return statement.reader
     ? { rows: statement.all(...values), changes: 0 }
-    : { rows: NO_ROWS, changes: statement.run(...values).changes }
+    : { ...NOTHING_FOUND, changes: statement.run(...values).changes }
 }
 
 /** The next step of the work. A statement that fails, fails in the verb: it may know what that means. */

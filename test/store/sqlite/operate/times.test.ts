@@ -1,19 +1,13 @@
 /** What a few statements make of all rows when the clock was set is what the law says of each. */
 import { deepStrictEqual } from 'node:assert'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { newId } from '../../../../src/base/id.js'
 import { adjustTimes, type Times } from '../../../../src/lifecycle/waiting/times.js'
 import { STATUSES } from '../../../../src/mail/status.js'
-import { beginningOf } from '../../../../src/store/built-in.js'
-import { openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
-import { migrate } from '../../../../src/store/sqlite/migrate/migrate.js'
 import { createTimes } from '../../../../src/store/sqlite/operate/times.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
-import { createWriteContext } from '../../../../src/store/sqlite/write/context.js'
-import { createVerbs } from '../../../../src/store/sqlite/write/verbs.js'
 import { HOUR, mailFor, T0, toOne } from '../../fixture.js'
+import { openWriterVerbs } from '../writer.js'
 
 const LONGEST = 4 * HOUR
 const time = fc.oneof(
@@ -32,16 +26,7 @@ const row: fc.Arbitrary<Times> = fc
   .map((one) => ({ ...one, leaseUntil: one.isLeased ? (one.leaseUntil ?? T0) : null }))
 
 t.test('the clock was set, or we have just started', async (t) => {
-  const db = openWriter(prepareFile(join(t.testdir(), 'data')))
-  t.teardown(() => db.close())
-  migrate(db, T0, 'x')
-  const context = createWriteContext(db, { now: () => T0, tick: () => 0 })
-  const verbs = createVerbs(context)
-  const accountId = newId('acct', T0)
-  const beginning = beginningOf(accountId, T0)
-  context.order.begin()
-  verbs.createAccount({ id: accountId, name: 'test', createdAt: T0 }, beginning)
-  const at = { accountId, workspace: beginning.workspace, poolId: beginning.pools[0]?.id ?? '' }
+  const { db, context, verbs, at } = openWriterVerbs(t)
   const recipients = ['a', 'b', 'c'].map((name) => toOne(`${name}@x.test`))
   verbs.accept(toWire({ mails: [mailFor(at, { recipients })], idempotency: null, now: T0 }))
   const adjust = createTimes(context, { moved() {} })

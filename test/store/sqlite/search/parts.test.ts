@@ -4,8 +4,6 @@
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { newId } from '../../../../src/base/id.js'
-import { beginningOf } from '../../../../src/store/built-in.js'
 import { ordAt } from '../../../../src/store/sql/order/ord.js'
 import { integrityFaults } from '../../../../src/store/sqlite/backup.js'
 import { openReader, openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
@@ -17,31 +15,18 @@ import { SEARCH_PARTS_STEP } from '../../../../src/store/sqlite/search/parts.js'
 import { createSearchReads } from '../../../../src/store/sqlite/search/reads.js'
 import { createUnindex } from '../../../../src/store/sqlite/search/write.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
-import { createWriteContext } from '../../../../src/store/sqlite/write/context.js'
-import { createVerbs } from '../../../../src/store/sqlite/write/verbs.js'
 import { searchFor } from '../../contract-search.js'
 import { HOUR, mailFor, page, T0, toOne } from '../../fixture.js'
+import { openWriterVerbs } from '../writer.js'
 
 const DAY = 24 * HOUR
 const DAYS = 20
 
 const open = (t: Test) => {
-  const file = prepareFile(join(t.testdir(), 'data'))
-  const db = openWriter(file)
-  const read = openReader(file)
-  t.teardown(() => db.close())
-  t.teardown(() => read.close())
-  migrate(db, T0, 'x')
   let now = T0
-  const context = createWriteContext(db, { now: () => now, tick: () => 0 })
-  const verbs = createVerbs(context)
-  const accountId = newId('acct', T0)
-  const beginning = beginningOf(accountId, T0)
-  const { workspace } = beginning
-  context.order.begin()
-  verbs.createAccount({ id: accountId, name: 'test', createdAt: T0 }, beginning)
-  const poolId = db.prepare('SELECT id FROM pools WHERE account_id = ?').pluck().get(accountId) as string
-  const at = { accountId, workspace, poolId }
+  const { file, db, context, verbs, at } = openWriterVerbs(t, () => now)
+  const read = openReader(file)
+  t.teardown(() => read.close())
   const reads = createSearchReads(createStatements(read))
   return {
     ...{ db, read, context, verbs, reads },

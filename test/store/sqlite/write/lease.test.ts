@@ -1,9 +1,7 @@
 /** What single updates make of a row under lease is what the law says of it. */
 import { deepStrictEqual } from 'node:assert'
-import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { newId } from '../../../../src/base/id.js'
 import { isWaiting, type RecipientState } from '../../../../src/lifecycle/recipient.js'
 import {
   attempting,
@@ -13,16 +11,12 @@ import {
   recovered,
 } from '../../../../src/lifecycle/sending/lease.js'
 import { STATUSES } from '../../../../src/mail/status.js'
-import { beginningOf } from '../../../../src/store/built-in.js'
-import { openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
-import { migrate } from '../../../../src/store/sqlite/migrate/migrate.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
-import { createWriteContext } from '../../../../src/store/sqlite/write/context.js'
 import { createAddEvent } from '../../../../src/store/sqlite/write/events.js'
 import { createLeases } from '../../../../src/store/sqlite/write/lease.js'
 import { STATE_COLUMNS, stateOf } from '../../../../src/store/sqlite/write/settle.js'
-import { createVerbs } from '../../../../src/store/sqlite/write/verbs.js'
 import { mailFor, T0, toOne } from '../../fixture.js'
+import { openWriterVerbs } from '../writer.js'
 
 interface Row {
   readonly state: RecipientState
@@ -67,20 +61,10 @@ const rows = fc
   })
 
 t.test('marks, releases, leases that ran out, and those of the dead', async (t) => {
-  const db = openWriter(prepareFile(join(t.testdir(), 'data')))
-  t.teardown(() => db.close())
-  migrate(db, T0, 'x')
-  const context = createWriteContext(db, { now: () => T0, tick: () => 0 })
-  const verbs = createVerbs(context)
-  const accountId = newId('acct', T0)
-  const beginning = beginningOf(accountId, T0)
-  const { workspace } = beginning
-  context.order.begin()
-  verbs.createAccount({ id: accountId, name: 'test', createdAt: T0 }, beginning)
-  const poolId = beginning.pools[0]?.id ?? ''
+  const { db, context, verbs, at } = openWriterVerbs(t)
   const recipients = ['a', 'b', 'c', 'd'].map((name) => toOne(`${name}@x.test`))
   const ids = recipients.map(({ id }) => id)
-  const mail = mailFor({ accountId, workspace, poolId }, { recipients })
+  const mail = mailFor(at, { recipients })
   verbs.accept(toWire({ mails: [mail], idempotency: null, now: T0 }))
   const leases = createLeases(context, createAddEvent(context), false)
   const ours = (boot: number | null): number | null => (boot === OURS ? context.boot : boot)
@@ -159,7 +143,7 @@ t.test('marks, releases, leases that ran out, and those of the dead', async (t) 
   )
   fc.assert(
     fc.property(some, times, fc.constantFrom('retry', 'hold'), (all, now, on) => {
-      ambiguous.run(on, workspace.id)
+      ambiguous.run(on, at.workspace.id)
       const counted = { released: 0, ambiguous: 0 }
       let answer = counted
       holds(
