@@ -36,6 +36,8 @@ export interface Writer {
   readonly places: Places
   /** One transaction. It may be run again, and then nothing of it had happened. */
   write<T>(verb: () => Asking<T>): Promise<T>
+  /** The same for mail under way, side by side with other writers: the verb locks the rows that it decides about. */
+  mail<T>(verb: () => Asking<T>): Promise<T>
   /** What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost. */
   statement(make: () => Query): Promise<readonly Row[] | null>
   /** Looks at what is stored, as part of the work in turn. */
@@ -82,18 +84,26 @@ function* endEpoch({ n, boot }: Joined): Asking<Joined> {
   return found as unknown as Joined
 }
 
-/** A transaction of the writer, whose verb may ask for snapshots: it has one lock, which is as good. */
-function* fenced<T>({ n, epoch }: Joined, inner: (last: number) => Asking<T>, next: () => number): Asking<T> {
+const LOCK_ORDER = 'SELECT last FROM order_state FOR UPDATE'
+
+const ROSE = 'UPDATE writers SET frontier = ? WHERE n = ?'
+/** The order of what is not mail has come as far as the writer. */
+const ROSE_BOTH = `WITH moved AS (UPDATE order_state SET last = CAST(? AS BIGINT)) ${ROSE}`
+
+/** A transaction of the writer, whose verb may ask for snapshots: it has its locks, which are as good. */
+function* fenced<T>(
+  { n, epoch }: Joined,
+  { rise, next }: Given,
+  inOrder: boolean,
+  verb: () => Asking<T>,
+): Asking<T> {
   const mine = yield* run('UPDATE writers SET heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ?', n, epoch)
   if (mine === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
-  const order = yield* first('SELECT last FROM order_state FOR UPDATE')
-  const result = yield* inner(Number(order?.last ?? 0))
+  if (inOrder) rise(Number((yield* first(LOCK_ORDER))?.last ?? 0))
+  const result = yield* verb()
   const end = next()
-  yield* run(
-    `WITH moved AS (UPDATE order_state SET last = CAST(? AS BIGINT))
-     UPDATE writers SET frontier = ? WHERE n = ?`,
-    ...[end, end, n],
-  )
+  if (inOrder) yield* run(ROSE_BOTH, end, end, n)
+  else yield* run(ROSE, end, n)
   return result
 }
 
@@ -132,7 +142,13 @@ const hold = async (owner: string, open: () => Promise<Connection>) => {
 
 type Held = Awaited<ReturnType<typeof hold>>
 
-const createPlaces = ({ row }: Held, now: () => number) => {
+/** The places that the writer has given. */
+interface Given extends Places {
+  last(): number
+  rise(to: number): void
+}
+
+const createPlaces = ({ row }: Held, now: () => number): Given => {
   let last = row().frontier
   return {
     last: () => last,
@@ -148,18 +164,15 @@ const createPlaces = ({ row }: Held, now: () => number) => {
 
 const transaction = async <T>(
   held: Held,
-  places: ReturnType<typeof createPlaces>,
+  places: Given,
+  inOrder: boolean,
   verb: () => Asking<T>,
 ): Promise<T> => {
   const at = await held.ready()
   let kept: { readonly result: T; readonly frontier: number } | null = null
   try {
     await at.query(query('BEGIN'))
-    const inner = (order: number) => {
-      places.rise(order)
-      return verb()
-    }
-    const result = await answer(withoutSnapshots(at), fenced(held.row(), inner, places.next))
+    const result = await answer(withoutSnapshots(at), fenced(held.row(), places, inOrder, verb))
     kept = { result, frontier: places.last() }
     await at.query(query('COMMIT'))
     return result
@@ -176,11 +189,7 @@ const transaction = async <T>(
 const FENCE = `WITH fence AS (
   UPDATE writers SET frontier = ?, heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ? RETURNING n),`
 
-const statement = async (
-  held: Held,
-  { next }: ReturnType<typeof createPlaces>,
-  make: () => Query,
-): Promise<readonly Row[] | null> => {
+const statement = async (held: Held, { next }: Given, make: () => Query): Promise<readonly Row[] | null> => {
   const at = await held.ready()
   const { n, epoch } = held.row()
   const { text, values } = make()
@@ -215,7 +224,8 @@ export const joinAsWriter = async (
     n,
     boot,
     places,
-    write: (verb) => inTurn(() => persistently(() => transaction(held, places, verb))),
+    write: (verb) => inTurn(() => persistently(() => transaction(held, places, true, verb))),
+    mail: (verb) => inTurn(() => persistently(() => transaction(held, places, false, verb))),
     statement: (make) => persistently(() => statement(held, places, make)),
     look: async (asking) => answer(await held.ready(), asking),
     inTurn,
