@@ -14,15 +14,15 @@ import type { MovingMail, WorkspaceChange, Written } from '../port/tenants/tenan
 import type { Keep } from '../port/upkeep.js'
 import type { Writes } from '../port/verbs.js'
 import type { Acting } from '../rules/audit/entry.js'
+import type { LotWrites } from '../sql/carry/lots.js'
+import type { OrderWrites } from '../sql/operate/orders.js'
+import type { SuspendWrites } from '../sql/operate/suspend.js'
 import type { Answered } from '../sql/query.js'
 import type { Used } from '../sql/tenants/suppressions.js'
 import type { Touch } from '../sql/tenants/writes.js'
 import type { DecisionSteps } from '../sql/watch/incident-decisions.js'
 import type { CarryWrites } from './carry/in.js'
-import type { LotWrites } from './carry/lots.js'
 import type { EraseWrites } from './operate/erase.js'
-import type { OperationWrites } from './operate/orders.js'
-import type { SuspendWrites } from './operate/suspend.js'
 import type { SearchWrites } from './search/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
@@ -52,9 +52,9 @@ export interface Inner {
 
 type InnerVerbs = Inner &
   CarryWrites &
-  LotWrites &
-  OperationWrites &
-  SuspendWrites &
+  Answered<LotWrites> &
+  Answered<OrderWrites> &
+  Answered<SuspendWrites> &
   EraseWrites &
   SearchWrites &
   Answered<DecisionSteps>

@@ -9,6 +9,7 @@ import type { Log } from '../../base/log.js'
 import type { Store } from '../port/store.js'
 import type { Reads } from '../port/verbs.js'
 import { auditReads } from '../sql/audit/entries.js'
+import { carryReads } from '../sql/carry/out.js'
 import { hookReads } from '../sql/hooks/reads.js'
 import { identityReads } from '../sql/identity/reads.js'
 import { jobReads } from '../sql/jobs.js'
@@ -25,7 +26,6 @@ import { alarmReads } from '../sql/watch/alarms.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads } from '../sql/watch/outages.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
-import { createCarryReads } from './carry/out.js'
 import { type Db, openReader, prepareFile } from './connect.js'
 import { createDsnReads } from './dsn/reads.js'
 import { takeDaemonLock } from './lock.js'
@@ -84,7 +84,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(holdReads, sql.ask),
     ...answered(heldReads(MAIL.waiting), sql.ask),
     ...answeredLater(queueReads(MAIL.waiting), sql.askLater),
-    ...createCarryReads(sql),
+    ...answered(carryReads(MAIL), sql.ask),
     ...createDsnReads(sql),
     ...answered(hookReads, sql.ask),
     ...answered(statisticsReads, sql.ask),

@@ -3,11 +3,11 @@
  */
 
 import type { LookedTables } from '../../sql/audit/write.js'
+import { LOTS } from '../../sql/carry/lots.js'
 import { WEBHOOKS } from '../../sql/hooks/tables.js'
 import { LINKS, SESSIONS, USERS } from '../../sql/identity/tables.js'
 import { CREDENTIALS, DOMAINS, KEYS, POOLS, WORKSPACES } from '../../sql/tenants/tables.js'
 import { INCIDENTS } from '../../sql/watch/incident-tables.js'
-import { LOTS } from '../schema/lots.js'
 
 export const LOOKED: LookedTables = {
   workspaces: WORKSPACES,

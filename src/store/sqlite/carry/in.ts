@@ -11,6 +11,7 @@
 import type { Fields } from '../../port/carry.js'
 import { type CarriedMail, type CarryResult, type CarryTarget, EXPORTED } from '../../port/carry.js'
 import { comesBack } from '../../rules/carry.js'
+import { LOCAL } from '../../sql/carry/out.js'
 import { kindOf } from '../../sql/log/codec.js'
 import { timelineOf } from '../../sql/log/timeline.js'
 import { readLists } from '../../sql/mails/lists.js'
@@ -20,7 +21,6 @@ import type { HoldRecipients } from '../operate/hold-recipient.js'
 import type { NoteDay } from '../order/day-notes.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
-import { LOCAL } from './out.js'
 
 export interface CarryWrites {
   /** `size` of a body that stands in a file already; `raw` is empty then. */

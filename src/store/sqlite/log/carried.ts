@@ -4,30 +4,12 @@
  *   The form in which a mail's timeline travels to another store, which may be an
  *   older one: named fields, types and sources in words, first events among them.
  */
-import type { EventRow, EventSource } from '../../../lifecycle/event.js'
+import type { EventSource } from '../../../lifecycle/event.js'
 import type { Fields } from '../../port/carry.js'
 import { flagsOf, kindOf, type More, NOTHING, packMore } from '../../sql/log/codec.js'
 import type { WriteContext } from '../write/context.js'
 import { createNumbers } from './numbers.js'
 import { carriedType, createChanges } from './step.js'
-
-const moreOf = ({ reply, mta, detail }: EventRow): string | null =>
-  reply === null && mta === null && detail === null ? null : JSON.stringify({ reply, mta, detail })
-
-export const toFields = (event: EventRow, dedupe: string | null): Fields => ({
-  email_id: event.emailId,
-  id: event.id,
-  type: event.type,
-  recipient_id: event.recipientId,
-  source: event.source,
-  occurred_at: event.occurredAt,
-  created_at: event.createdAt,
-  attempt: event.attempt,
-  applied: event.applied ? 1 : 0,
-  reason: event.reason,
-  dedupe,
-  more: moreOf(event),
-})
 
 /** Stores the events of a carried mail as its history. */
 export const createAddCarried = (context: WriteContext) => {

@@ -4,37 +4,21 @@
  *   Writes what the law says of a hold, with the event that tells it.
  */
 import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
-import type { OrderKind, Status } from '../../../mail/status.js'
 import { NOTHING } from '../../sql/log/codec.js'
+import type { Freeable, Holdable, Note } from '../../sql/operate/queue-writes.js'
 import type { WriteContext } from '../write/context.js'
 import type { AddEvent } from '../write/events.js'
 import type { Hold } from './holds.js'
-
-export interface Holdable {
-  readonly id: string
-  readonly email_id: string
-  readonly status: Status
-  readonly due_at: number | null
-}
 
 interface HeldRow extends Pick<Freed, 'heldAt' | 'heldDue' | 'queuedAt'> {
   readonly pool: number
 }
 
-export interface Note {
-  /** What was ordered; also what an order did to the mail, where that has the same name. */
-  readonly action: string
-  readonly did: OrderKind
-  readonly reason: string
-  readonly now: number
-  readonly more?: Readonly<Record<string, string>>
-}
-
 export interface HoldRecipients {
   hold(one: Holdable, hold: Pick<Hold, 'id' | 'reason'>, now: number): void
-  free(one: Omit<Holdable, 'due_at'>, note: Note): void
+  free(one: Freeable, note: Note): void
   /** An event of the operator that changes no status. */
-  note(one: Omit<Holdable, 'due_at'>, note: Note): void
+  note(one: Freeable, note: Note): void
 }
 
 export const createHoldRecipients = (context: WriteContext, addEvent: AddEvent): HoldRecipients => {

@@ -1,12 +1,8 @@
 /**
  * NAME      lots - the table of what was exported and imported
  * DESCRIPTION
- *   A recipient that has left has the id of its lot in `held`. What Postern 0.1
- *   exported had no lot: it becomes one together.
+ *   What Postern 0.1 exported had no lot: it becomes one together.
  */
-import type { LotRow } from '../../port/carry.js'
-import { table } from '../../sql/table.js'
-
 const FIRST = 'lot_00000000000000000000000000'
 
 export const LOTS_STEP = `
@@ -21,11 +17,3 @@ INSERT INTO lots SELECT '${FIRST}', id, 'exported by Postern 0.1', 'exported', c
   WHERE EXISTS (SELECT 1 FROM recipients WHERE held = 'exported') ORDER BY id LIMIT 1;
 UPDATE recipients SET held = '${FIRST}' WHERE held = 'exported';
 `
-
-export const LOTS = table<LotRow>('lots', {
-  id: 'plain',
-  accountId: 'plain',
-  file: 'plain',
-  state: 'plain',
-  createdAt: 'plain',
-})

@@ -7,11 +7,14 @@
 import { systemClock } from '../../../base/clock.js'
 import type { Settled } from '../../../lifecycle/facts.js'
 import type { Notice } from '../../port/log.js'
+import { lotWrites } from '../../sql/carry/lots.js'
 import { endpointWrites } from '../../sql/hooks/endpoints.js'
 import { postWrites } from '../../sql/hooks/posts.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { storedId } from '../../sql/log/event-id.js'
+import { movingOrder, orderWrites } from '../../sql/operate/orders.js'
+import { suspendWrites } from '../../sql/operate/suspend.js'
 import { answered, atOnce } from '../../sql/query.js'
 import { isThere } from '../../sql/rows.js'
 import { statisticsWrites } from '../../sql/statistics/write.js'
@@ -26,14 +29,12 @@ import { outageWrites } from '../../sql/watch/outages.js'
 import { softBounces } from '../../sql/watch/soft-bounces.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import { createCarryIn } from '../carry/in.js'
-import { createLots } from '../carry/lots.js'
 import { durabilityFaults } from '../connect.js'
 import { createPendingDsns } from '../dsn/pending.js'
 import { createEndSuppressed } from '../operate/end-suppressed.js'
 import { createErase } from '../operate/erase.js'
 import { createHoldRecipients } from '../operate/hold-recipient.js'
-import { createOrders, movingOrder } from '../operate/orders.js'
-import { createSuspend } from '../operate/suspend.js'
+import { createQueueWrites, standingHolds } from '../operate/queue-writes.js'
 import { createTimes } from '../operate/times.js'
 import { createDayNotes } from '../order/day-notes.js'
 import type { WriterVerbs } from '../protocol.js'
@@ -101,7 +102,9 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     softBounce: (...args) => ask(softBounce(...args)),
   })
   const unindex = createUnindex(context)
-  const orders = createOrders(context, holdRecipients, settle, unindex)
+  const queue = createQueueWrites(context, holdRecipients, settle, unindex)
+  const holds = standingHolds(context)
+  const { addHold, beginHolding, ...ordering } = orderWrites(context.order, queue, holds)
   const decisions = incidentDecisions(parts)
   const tenants = createTenantWrites(context)
   return {
@@ -136,9 +139,8 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     followClock: () => context.order.follow(),
     durability: () => durabilityFaults(context.db),
     carryIn: createCarryIn(context, holdRecipients, noteDay, unindex),
-    ...createLots(context, holdRecipients, settle),
-    ...orders,
-    ...createSuspend(context, holdRecipients, orders),
+    ...answered({ ...lotWrites(context.order, queue), ...ordering }, ask),
+    ...answered(suspendWrites(queue, holds, beginHolding), ask),
     ...createErase(context, listings, unindex),
     ...answered({ ...endpointWrites(context.order, noticing), ...postWrites(context.order) }, ask),
     ...answered(statisticsWrites, ask),
@@ -148,14 +150,14 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...tenants,
     updateWorkspace(id, change, moving) {
       const written = tenants.updateWorkspace(id, change)
-      if (written === 'done' && moving !== undefined) orders.beginOrder(movingOrder(id, moving))
+      if (written === 'done' && moving !== undefined) ask(ordering.beginOrder(movingOrder(id, moving)))
       return written
     },
     ...answered(identityWrites(context.order), ask),
     ...answered(domainWrites(context.order, noticing), ask),
     ...lists,
     ...answered({ ...hardBounceWrites(parts), ...decisions, ...outageWrites(parts.addNotice) }, ask),
-    ...answered(alarmWrites({ ...parts, addHold: (hold) => atOnce(() => orders.addHold(hold)) }), ask),
+    ...answered(alarmWrites({ ...parts, addHold }), ask),
     ...answered(windowWrites(systemClock.now), ask),
   }
 }

@@ -1,0 +1,261 @@
+/**
+ * NAME      orders - what an operator does to the queue, a step at a time
+ * DESCRIPTION
+ *   Each step inspects some recipients and is one verb among others, so the writer
+ *   goes on serving everybody else in between; lifecycle/waiting/orders.ts says what is done
+ *   to each. When a lease ends its generation moves on, and the relay is told so when
+ *   it asks to begin. An order is a row until its last step: what was cut off, the sweep finishes.
+ * NOTES
+ *   Steps may be taken twice, and by two processes: what was done is passed over.
+ */
+import { observed } from '../../../lifecycle/observed.js'
+import { effectOf, mayHold, type OrderEffect, partsOf } from '../../../lifecycle/waiting/orders.js'
+import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
+import { poolFor } from '../../port/tenants/routes.js'
+import type { MovingMail } from '../../port/tenants/tenants.js'
+import { insertInto, type Places } from '../insert.js'
+import { type Asking, all, first, Memory, run } from '../query.js'
+import { idOf } from './depth.js'
+import { HOLDS } from './holds.js'
+import type { QueueWrites, StandingHolds } from './queue-writes.js'
+import { type Cursor, type Found, queuedOf, type Step, walk } from './walk.js'
+
+const STEP = 100
+
+export interface Progress {
+  readonly changed: number
+  readonly next: Cursor | null
+}
+
+/** An order is in its table from the commit that gives it to the one of its last step. */
+export interface BegunOrder {
+  readonly n: number
+  readonly changed: 0
+}
+
+type Task = { readonly hold: HoldRow } | { readonly order: QueueOrder }
+
+export const movingOrder = (workspaceId: string, { accountId, from, to, now }: MovingMail): QueueOrder => ({
+  action: 'reroute',
+  scope: { accountId, workspaceId, poolId: null, domain: null, emailId: null },
+  to: null,
+  routing: { from, to },
+  reason: 'the workspace has another pool',
+  now,
+})
+
+const ended = (recipientId: string, { action, reason, now }: QueueOrder) => {
+  const it = { recipientId, at: now, source: 'operator' } as const
+  return action === 'discard'
+    ? observed({
+        ...it,
+        seen: 'discarded',
+        reason: 'workspace_deleted',
+        detail: { action: 'workspace_deleted', note: reason },
+      })
+    : observed({ ...it, seen: 'purged', reason, detail: { action: 'purged' } })
+}
+
+/** What is done to recipients, and the ids of pools for what is told of it. */
+interface Doing {
+  readonly queue: QueueWrites
+  readonly poolIds: Memory<string>
+}
+
+function* move({ queue, poolIds }: Doing, row: Found, order: QueueOrder, to: number): Asking<void> {
+  const { reason, now } = order
+  yield* queue.move(row, to, now)
+  const more = { from_pool: yield* poolIds.of(row.pool), to_pool: yield* poolIds.of(to) }
+  yield* queue.note(row, { action: 'rerouted', did: 'rerouted', reason, now, more })
+}
+
+/** Whether it changed anything. */
+function* apply(
+  doing: Doing,
+  effect: OrderEffect,
+  row: Found,
+  order: QueueOrder,
+  to: number,
+): Asking<boolean> {
+  const { queue } = doing
+  const { reason, now } = order
+  switch (effect) {
+    case 'hold':
+      return false
+    case 'free':
+      yield* queue.free(row, { action: 'released', did: 'released', reason, now })
+      return true
+    case 'due':
+      yield* queue.due(row.id, now)
+      yield* queue.note(row, { action: 'retried', did: 'retried', reason, now })
+      return true
+    case 'move_unleased':
+      yield* queue.unlease(row.id, now)
+      yield* move(doing, row, order, to)
+      return true
+    case 'move':
+      yield* move(doing, row, order, to)
+      return true
+    case 'end':
+      return (yield* queue.settle(ended(row.id, order)))?.applied ?? false
+  }
+}
+
+/** The numbers of pools, each read once; one that is gone fails. */
+const poolNumbers = () => {
+  const known = new Map<string, number>()
+  return function* (id: string): Asking<number> {
+    const n = known.get(id) ?? (yield* first('SELECT n FROM pools WHERE id = ?', id))?.n
+    if (n === undefined) throw new Error(`no row ${id} in pools`)
+    known.set(id, n as number)
+    return n as number
+  }
+}
+
+function* operate(
+  queue: QueueWrites,
+  holds: StandingHolds,
+  rows: readonly Found[],
+  order: QueueOrder,
+  given: number,
+): Asking<number> {
+  const sandboxes = new Set(
+    (yield* all("SELECT n FROM pools WHERE kind = 'sandbox'")).map((row) => row.n as number),
+  )
+  const pool = poolNumbers()
+  const doing = { queue, poolIds: new Memory((n) => idOf('pools', n)) }
+  const { action, now, hold, liveOnly, to, routing } = order
+  let changed = 0
+  for (const row of rows) {
+    const facts = {
+      ...queuedOf(row),
+      poolId: row.pool,
+      isSandbox: sandboxes.has(row.pool),
+      isNewer: row.email_ord > given,
+      isHoldStanding: yield* holds.has(row.held),
+    }
+    const route =
+      action !== 'reroute'
+        ? null
+        : routing === undefined
+          ? { from: null, to: yield* pool(to ?? '') }
+          : {
+              from: yield* pool(poolFor(routing.from, row.address)),
+              to: yield* pool(poolFor(routing.to, row.address)),
+            }
+    const effect = effectOf(facts, {
+      action,
+      now,
+      ...(hold !== undefined && { hold }),
+      ...(liveOnly !== undefined && { liveOnly }),
+      ...(route !== null && { route }),
+    })
+    if (effect !== null && (yield* apply(doing, effect, row, order, route?.to ?? 0))) changed++
+  }
+  return changed
+}
+
+/** Of what is held, the part that this hold keeps: it stands together in the order of the walk. */
+function* keptBy(waiting: string, scope: QueueScope, hold: string, cursor: Cursor | null): Asking<Step> {
+  const from = cursor ?? { part: 'held' as const, pool: 0, workspace: 0, at: hold, id: '' }
+  const { rows, next } = yield* walk(waiting, { ...scope, emailId: null }, partsOf('release'), from, STEP)
+  return { rows, next: next?.at === hold ? next : null }
+}
+
+function* holdStep(
+  queue: QueueWrites,
+  holds: StandingHolds,
+  hold: HoldRow,
+  cursor: Cursor | null,
+): Asking<Progress> {
+  const { rows, next } = yield* walk(queue.waiting, hold, partsOf('hold'), cursor, STEP)
+  const kept = (yield* holds.has(hold.id)) ? rows.filter((row) => mayHold(queuedOf(row))) : []
+  for (const row of kept) yield* queue.hold(row, hold, hold.createdAt)
+  return { changed: kept.length, next }
+}
+
+function* operateStep(
+  queue: QueueWrites,
+  holds: StandingHolds,
+  order: QueueOrder,
+  given: number,
+  cursor: Cursor | null,
+): Asking<Progress> {
+  const { action, scope, hold = null } = order
+  const { rows, next } =
+    hold === null
+      ? yield* walk(queue.waiting, scope, partsOf(action), cursor, STEP)
+      : yield* keptBy(queue.waiting, scope, hold, cursor)
+  return { changed: yield* operate(queue, holds, rows, order, given), next }
+}
+
+function* lift({ scope, hold = null }: QueueOrder): Asking<void> {
+  const { accountId, workspaceId, poolId, domain, emailId } = scope
+  if (hold !== null) yield* run('DELETE FROM holds WHERE account_id = ? AND id = ?', accountId, hold)
+  else
+    yield* run(
+      `DELETE FROM holds WHERE account_id = ? AND workspace_id IS NOT DISTINCT FROM ? AND pool_id IS NOT DISTINCT FROM ?
+         AND domain IS NOT DISTINCT FROM ? AND email_id IS NOT DISTINCT FROM ?`,
+      ...[accountId, workspaceId, poolId, domain, emailId],
+    )
+}
+
+/** Its number is above those of all that are not done. */
+const beginning = (places: Places) =>
+  function* (task: Task, { workspaceId }: QueueScope): Asking<BegunOrder> {
+    const row = yield* first(
+      `INSERT INTO queue_orders (n, given, workspace_id, task)
+       SELECT coalesce(max(n), 0) + 1, CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT) FROM queue_orders RETURNING n`,
+      ...[places.next(), workspaceId, JSON.stringify(task)],
+    )
+    return { n: row?.n as number, changed: 0 }
+  }
+
+export const orderWrites = (places: Places, queue: QueueWrites, holds: StandingHolds) => {
+  const insertHold = insertInto(HOLDS, places)
+  const begin = beginning(places)
+
+  function* addHold(hold: HoldRow): Asking<void> {
+    yield* insertHold(hold)
+    yield* holds.look()
+  }
+
+  return {
+    addHold,
+    /** Puts to rest what waits of a hold that stands already. */
+    beginHolding: (hold: HoldRow): Asking<BegunOrder> => begin({ hold }, hold),
+    /** With the hold itself. */
+    *beginHold(hold: HoldRow): Asking<BegunOrder> {
+      yield* addHold(hold)
+      return yield* begin({ hold }, hold)
+    },
+    *beginOrder(order: QueueOrder): Asking<BegunOrder> {
+      if (order.action === 'release') {
+        yield* lift(order)
+        yield* holds.look()
+      }
+      return yield* begin({ order }, order.scope)
+    },
+    /** Those that are not done; of one workspace, when that is named. */
+    *openOrders(workspaceId: string | null): Asking<readonly number[]> {
+      const rows = yield* all(
+        'SELECT n FROM queue_orders WHERE coalesce(? = workspace_id, true) ORDER BY n',
+        workspaceId,
+      )
+      return rows.map((row) => row.n as number)
+    },
+    *orderStep(n: number, cursor: Cursor | null): Asking<Progress> {
+      const row = yield* first('SELECT given, task FROM queue_orders WHERE n = ?', n)
+      if (row === null) return { changed: 0, next: null }
+      const task = JSON.parse(row.task as string) as Task
+      const step =
+        'hold' in task
+          ? yield* holdStep(queue, holds, task.hold, cursor)
+          : yield* operateStep(queue, holds, task.order, row.given as number, cursor)
+      if (step.next === null) yield* run('DELETE FROM queue_orders WHERE n = ?', n)
+      return step
+    },
+  }
+}
+
+export type OrderWrites = Omit<ReturnType<typeof orderWrites>, 'addHold' | 'beginHolding'>
