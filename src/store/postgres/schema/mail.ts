@@ -135,7 +135,7 @@ CREATE INDEX events_notes ON events (scope, kind, ord) WHERE scope IS NOT NULL A
 CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 CREATE TABLE log_state (since INTEGER NOT NULL, floor INTEGER NOT NULL);
 CREATE TABLE mtas (n INTEGER PRIMARY KEY, pool_id TEXT NOT NULL, upstream_id TEXT NOT NULL, host TEXT);
-CREATE INDEX mtas_upstream ON mtas (upstream_id);
+CREATE INDEX mtas_upstream ON mtas (upstream_id, pool_id);
 CREATE TABLE attempt_details (n INTEGER PRIMARY KEY, detail TEXT NOT NULL UNIQUE); -- JSON
 CREATE TABLE reports (
   n INTEGER PRIMARY KEY, email INTEGER NOT NULL, name TEXT NOT NULL, at INTEGER NOT NULL, octets BLOB NOT NULL

@@ -13,6 +13,7 @@ import type { RecipientState } from '../../../lifecycle/recipient.js'
 import { FIRST_LEASE_MS, firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { aggregate } from '../../../mail/status.js'
 import { scopeOf } from '../../sql/log/codec.js'
+import { type MailPlace, plainEvent } from '../../sql/log/draft.js'
 import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
 import type { PendingDsns } from '../dsn/pending.js'
 import type { HoldRecipients } from '../operate/hold-recipient.js'
@@ -25,7 +26,7 @@ import {
   type WireMail,
 } from '../thread/wire.js'
 import type { WriteContext } from './context.js'
-import { type AddEvent, type MailPlace, plainEvent } from './events.js'
+import type { AddEvent } from './events.js'
 
 interface NewRecipient {
   readonly id: string

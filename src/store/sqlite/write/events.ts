@@ -5,35 +5,11 @@
  *   event of a recipient is not among them: it is made of the recipient's row.
  */
 
-import type { EventSource } from '../../../lifecycle/event.js'
-import type { EventKind } from '../../../mail/status.js'
 import type { Notice } from '../../port/log.js'
-import { flagsOf, kindOf, type More, NOTHING, packMore, scopeOf } from '../../sql/log/codec.js'
+import { flagsOf, kindOf, packMore, scopeOf } from '../../sql/log/codec.js'
+import type { EventDraft, MailPlace } from '../../sql/log/draft.js'
 import { createNumbers } from '../log/numbers.js'
 import type { WriteContext } from './context.js'
-
-/** A mail as the log knows it. */
-export interface MailPlace {
-  readonly ord: number
-  readonly scope: number
-}
-
-export interface EventDraft {
-  /** Its id, where nobody has its place at hand. */
-  readonly mail: MailPlace | string
-  readonly recipientId: string | null
-  readonly status: EventKind
-  /** Whether it changes what is told of the recipient, or only notes something. */
-  readonly change: boolean
-  readonly source: EventSource
-  readonly occurredAt: number
-  readonly now: number
-  readonly attempt: number | null
-  readonly applied: boolean
-  readonly reason: string | null
-  readonly dedupe: string | null
-  readonly more: More
-}
 
 /** Answers with the event's place. */
 export type AddEvent = (draft: EventDraft) => number
@@ -106,26 +82,3 @@ export const createAddNotice = ({
     return changes === 0 ? null : ord
   }
 }
-
-/** A change that nobody said anything about. */
-export const plainEvent = (
-  mail: MailPlace | string,
-  recipientId: string | null,
-  status: EventKind,
-  source: EventSource,
-  now: number,
-  reason: string | null = null,
-): EventDraft => ({
-  mail,
-  recipientId,
-  status,
-  change: true,
-  source,
-  occurredAt: now,
-  now,
-  attempt: null,
-  applied: true,
-  reason,
-  dedupe: null,
-  more: NOTHING,
-})

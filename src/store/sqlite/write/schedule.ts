@@ -15,10 +15,11 @@ import type { Status } from '../../../mail/status.js'
 import type { EmailScope } from '../../port/ledger.js'
 import type { RescheduleResult } from '../../port/queue.js'
 import { NOTHING, scopeOf } from '../../sql/log/codec.js'
+import { type MailPlace, plainEvent } from '../../sql/log/draft.js'
 import { OF_EMAIL } from '../../sql/mails/short.js'
 import type { Row } from '../connect.js'
 import type { WriteContext } from './context.js'
-import { type AddEvent, type MailPlace, plainEvent } from './events.js'
+import type { AddEvent } from './events.js'
 import type { Fold } from './fold.js'
 
 export interface Appointments {
