@@ -82,6 +82,10 @@ const forwarded = (current: () => Session, lost: (error: Error) => void): Partia
   return Object.fromEntries([
     ...Object.entries(READS).map(([name, verb]) => read(name, verb as unknown as AnyVerb)),
     ...Object.keys(writesOf({ next: () => 0 })).map(write),
+    ...(['onDue', 'onSettled', 'ready'] as const).map((name) => [
+      name,
+      (given: never) => current().writer.hints[name](given),
+    ]),
     ['accept', async (acceptance: Acceptance) => current().accept(acceptance).catch(told)],
   ]) as Partial<Store>
 }

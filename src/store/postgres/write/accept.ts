@@ -168,7 +168,7 @@ const acceptQuery = (
 const STORED =
   'SELECT id FROM emails JOIN json_array_elements_text(CAST(? AS JSON)) AS wanted (id) USING (id)'
 
-export const createAccept = ({ places, statement, look, inTurn }: Writer) => {
+export const createAccept = ({ places, hints, statement, look, inTurn }: Writer) => {
   const known = createDays()
   const run = async (batch: readonly Acceptance[]): Promise<readonly AcceptResult[]> => {
     let days: readonly Day[] = []
@@ -178,6 +178,7 @@ export const createAccept = ({ places, statement, look, inTurn }: Writer) => {
     }
     const rows = await statement(() => acceptQuery(batch, places, noting))
     known.keep(days)
+    if (batch.some(({ mails }) => mails.some(({ poolId }) => hints.wants(poolId)))) hints.due()
     const firstOf = ({ mails: [first] }: Acceptance) => first?.id
     const found = rows ?? (await look(all(STORED, JSON.stringify(batch.map(firstOf)))))
     const stored = new Set(found.map(({ i, id }) => i ?? id))

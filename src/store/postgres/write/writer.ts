@@ -24,6 +24,7 @@ import {
 } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
 import { failureOf, TakenOverError } from '../connect/failure.js'
+import { createHints, type Effects, type Hints } from '../hints.js'
 import { answer, persistently } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'
 import { placeAfter } from './places.js'
@@ -34,6 +35,9 @@ export interface Writer {
   readonly boot: number
   /** What its verbs store gets these places. */
   readonly places: Places
+  readonly hints: Hints
+  /** What the transaction that runs leaves to tell; told when it is committed. */
+  readonly effects: Effects
   /** One transaction. It may be run again, and then nothing of it had happened. */
   write<T>(verb: () => Asking<T>): Promise<T>
   /** The same for mail under way, side by side with other writers: the verb locks the rows that it decides about. */
@@ -210,6 +214,7 @@ export const joinAsWriter = async (
   owner: string,
   open: () => Promise<Connection>,
   now: () => number = systemClock.now,
+  hints: Hints = createHints(),
 ): Promise<Writer> => {
   const held = await hold(owner, open)
   const places = createPlaces(held, now)
@@ -220,12 +225,25 @@ export const joinAsWriter = async (
     return done
   }
   const { n, boot } = held.row()
+  const effects: Effects = { due: false, settled: [] }
+  const perform = <T>(inOrder: boolean, verb: () => Asking<T>): Promise<T> =>
+    inTurn(async () => {
+      const result = await persistently(() => {
+        effects.due = false
+        effects.settled.length = 0
+        return transaction(held, places, inOrder, verb)
+      })
+      hints.tell({ due: effects.due, settled: [...effects.settled] })
+      return result
+    })
   return {
     n,
     boot,
     places,
-    write: (verb) => inTurn(() => persistently(() => transaction(held, places, true, verb))),
-    mail: (verb) => inTurn(() => persistently(() => transaction(held, places, false, verb))),
+    hints,
+    effects,
+    write: (verb) => perform(true, verb),
+    mail: (verb) => perform(false, verb),
     statement: (make) => persistently(() => statement(held, places, make)),
     look: async (asking) => answer(await held.ready(), asking),
     inTurn,

@@ -1,0 +1,87 @@
+/**
+ * NAME      hints - what the threads of a process tell one another
+ * DESCRIPTION
+ *   That something may be due, which pools the relay can carry mail for, and what was settled. Each is told after the
+ *   commit and never before. Who misses one finds out when it next looks.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import type { Settled } from '../../lifecycle/facts.js'
+
+/** What a transaction leaves to tell; a new one for each. */
+export interface Effects {
+  /** Something may have become due. */
+  due: boolean
+  readonly settled: Settled[]
+}
+
+export interface Hints {
+  due(): void
+  settled(settled: readonly Settled[]): void
+  /** After a commit. */
+  tell(effects: Effects): void
+  onDue(wake: () => void): () => void
+  onSettled(listener: (settled: readonly Settled[]) => void): () => void
+  /** Whoever carries mail says for which pools it can. */
+  ready(poolIds: readonly string[]): void
+  /** Whether anybody could do something with mail of this pool. */
+  wants(poolId: string): boolean
+  /** Another thread hears what is told here, and tells here what it knows. */
+  link(port: MessagePort): void
+}
+
+type Message =
+  | { readonly kind: 'due' }
+  | { readonly kind: 'settled'; readonly settled: readonly Settled[] }
+  | { readonly kind: 'ready'; readonly poolIds: readonly string[] }
+
+const createTopic = <T>() => {
+  const listeners = new Set<(value: T) => void>()
+  return {
+    on(listener: (value: T) => void): () => void {
+      // each its own, though the same function were given twice
+      const own = (value: T): void => listener(value)
+      listeners.add(own)
+      return () => void listeners.delete(own)
+    },
+    emit(value: T): void {
+      for (const listener of [...listeners]) listener(value)
+    },
+  }
+}
+
+export const createHints = (): Hints => {
+  const due = createTopic<void>()
+  const settled = createTopic<readonly Settled[]>()
+  const ports = new Set<MessagePort>()
+  let wanted: ReadonlySet<string> | null = null
+
+  /** Here, and to all other threads but the one that said it. */
+  const pass = (message: Message, from: MessagePort | null): void => {
+    if (message.kind === 'due') due.emit()
+    else if (message.kind === 'settled') settled.emit(message.settled)
+    else wanted = new Set(message.poolIds)
+    for (const port of ports) if (port !== from) port.postMessage(message)
+  }
+
+  const hints: Hints = {
+    due: () => pass({ kind: 'due' }, null),
+    settled: (rows) => {
+      if (rows.length > 0) pass({ kind: 'settled', settled: rows }, null)
+    },
+    tell(effects) {
+      hints.settled(effects.settled)
+      if (effects.due) hints.due()
+    },
+    onDue: due.on,
+    onSettled: settled.on,
+    ready: (poolIds) => pass({ kind: 'ready', poolIds }, null),
+    wants: (poolId) => wanted === null || wanted.has(poolId),
+    link(port) {
+      ports.add(port)
+      port.on('message', (message: Message) => pass(message, port))
+      port.on('close', () => ports.delete(port))
+      if (wanted !== null) port.postMessage({ kind: 'ready', poolIds: [...wanted] } satisfies Message)
+    },
+  }
+  return hints
+}
