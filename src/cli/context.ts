@@ -18,6 +18,7 @@ import { newId } from '../base/id.js'
 import type { Config } from '../config/config.js'
 import { loadConfig } from '../config/load.js'
 import { loadPepper, type PepperPlace } from '../keys/pepper.js'
+import type { StorePlace } from '../store/open.js'
 import type { Store } from '../store/port/store.js'
 import type { Actor } from '../store/port/tenants/audit.js'
 import type { AccountRow } from '../store/port/tenants/tenants.js'
@@ -88,16 +89,16 @@ export const keepRootOut = (dataDir: string): void => {
 }
 
 /** The store of a data folder, not yet open; a command that needs none does not pay for loading its driver. */
-export const openStore = async (place: PepperPlace): Promise<Store> => {
+export const openStore = async (place: PepperPlace & StorePlace): Promise<Store> => {
   const { data_dir: dataDir } = place
   keepRootOut(dataDir)
   makeDataFolder(dataDir)
-  const { openStore: open, placeOf } = await import('../store/open.js')
+  const { isLocal, openStore: open, placeOf } = await import('../store/open.js')
   // with a database there must be a pepper; without one it is the first run, and makes it
-  if (!existsSync(placeOf(dataDir))) pepperOf(place, true)
+  if (isLocal(place) && !existsSync(placeOf(dataDir))) pepperOf(place, true)
   const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
   return open({
-    dataDir,
+    place,
     daemon: false,
     version: versionText(),
     ...(faultPoint && { faultPoint }),
@@ -146,7 +147,7 @@ export const withContext = async <T>(
   withStore(args, async (store, config) => {
     const deps: TenantDeps = {
       store,
-      pepper: pepperOf(config, false),
+      pepper: pepperOf(config, config.store.driver !== 'sqlite' && (await store.pepperMark()) === null),
       clock: systemClock,
       perMinute: config.rate_limit.per_minute,
       authFailures: config.rate_limit.auth_failures,

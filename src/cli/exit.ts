@@ -93,6 +93,8 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   PepperError: 78,
   DamagedFileError: 74,
   StoreBusyError: 75,
+  TakenOverError: 75,
+  DatabaseRefusedError: 78,
   NewerDatabaseError: 78,
   DriverMissingError: 78,
   StoreFailed: 74,

@@ -58,7 +58,11 @@ export interface Config {
     /** For clients that ask for another name. */
     readonly certificates: readonly { readonly cert_file: string; readonly key_file: string }[]
   }
-  readonly store: { readonly driver: 'sqlite' }
+  readonly store: {
+    readonly driver: 'sqlite' | 'postgres'
+    /** A file with the URLs of a PostgreSQL database, one a line. */
+    readonly url_file: string | null
+  }
   readonly domains: {
     /** How often sending domains are looked up again. */
     readonly recheck: number

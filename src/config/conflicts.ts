@@ -98,6 +98,18 @@ const circles = ({ bounce: { domain, postmaster } }: Config): readonly Conflict[
       ]
     : []
 
+const database = ({ store: { driver, url_file } }: Config): readonly Conflict[] =>
+  driver === 'postgres' && url_file === null
+    ? [
+        {
+          path: ['store', 'driver'],
+          against: ['store', 'url_file'],
+          value: driver,
+          expected: 'needs store.url_file, a file with the URL of the database',
+        },
+      ]
+    : []
+
 /** Settings that are each good and do not go together: shared ports, proxies, waits, retention. */
 export const conflictsIn = (config: Config): readonly Conflict[] => [
   ...takenPorts(config),
@@ -105,4 +117,5 @@ export const conflictsIn = (config: Config): readonly Conflict[] => [
   ...circles(config),
   ...waits(config),
   ...keeping(config),
+  ...database(config),
 ]

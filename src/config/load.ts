@@ -190,7 +190,7 @@ const UNIT_CREDENTIALS = '/run/credentials/postern.service'
 
 /** Fills in what depends on other settings, and makes paths absolute. */
 const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS): Config => {
-  const { http, bounce, tls, identity } = config
+  const { http, bounce, store, tls, identity } = config
   const path = (name: string | null): string | null => {
     if (name?.startsWith(CREDENTIALS)) return join(credentials, name.slice(CREDENTIALS.length))
     return name === null ? null : resolve(folder, name)
@@ -205,6 +205,7 @@ const complete = (config: Config, folder: string, credentials = UNIT_CREDENTIALS
       domain: bounce.domain ?? config.hostname,
       rules_file: path(bounce.rules_file ?? null),
     },
+    store: { ...store, url_file: path(store.url_file) },
     tls: {
       cert_file: path(tls.cert_file),
       key_file: path(tls.key_file),

@@ -198,7 +198,15 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
   ),
   store: group(
     Joi.object<Config['store'], true>({
-      driver: Joi.string().valid('sqlite').default('sqlite').description('Where facts are kept'),
+      driver: Joi.string()
+        .valid('sqlite', 'postgres')
+        .default('sqlite')
+        .description(
+          'Where facts are kept: in data_dir, or in a PostgreSQL database that several daemons share',
+        ),
+      url_file: file().description(
+        'With driver postgres: file of its URL, postgres://user:password@host:port/database, readable by nobody else; of several, one a line, the first that takes writes is used',
+      ) as never,
     }),
     'The database',
   ),

@@ -41,7 +41,7 @@ import { attemptSpans } from '../relay/span.js'
 import { createSandbox } from '../sandbox/sandbox.js'
 import { type BounceDoor, createBounceDoor } from '../smtp/bounce-door.js'
 import { createSubmissionDoor, type SubmissionDoor } from '../smtp/submission-door.js'
-import { shareStore } from '../store/open.js'
+import { isLocal, shareStore } from '../store/open.js'
 import type { Store } from '../store/port/store.js'
 import { createUpkeep } from '../store/upkeep.js'
 import { createJobRunner } from '../submission/bulk/runner.js'
@@ -157,7 +157,9 @@ const depsOf = (store: Store, config: Config, pepper: Buffer): TenantDeps => ({
 const shareParts = async (store: Store, options: DaemonOptions) => {
   const { config, log, listen } = options
   const clock = systemClock
-  const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun: false })
+  // that of a file was made before the file; a database elsewhere says whether it has one
+  const firstRun = !isLocal(config) && (await store.pepperMark()) === null
+  const pepper = loadPepper(config, { credentials: process.env.CREDENTIALS_DIRECTORY, firstRun })
   const deps = depsOf(store, config, pepper)
   const { id: accountId } = await ensureAccount(deps)
   const certificate = await loadCertificate(config)
@@ -210,7 +212,7 @@ const buildRelay = ({
   begun,
 }: Shared): Relay =>
   createRelay({
-    queuePort: () => shareStore(store),
+    queue: () => shareStore(store),
     config,
     log,
     keys,
@@ -256,7 +258,7 @@ const buildFollowers = ({ store, config, clock, log, pepper, state, accepting }:
       ...{ store, retention: () => state.config.retention, log, clock, retry: config.relay.retry },
     }),
     own: [
-      createFollowers({ storePort: () => shareStore(store), config, pepper, log }),
+      createFollowers({ share: () => shareStore(store), config, pepper, log }),
       createSenderDsns(own),
       ...(config.webhook.notify.length > 0 ? [createNoticeMails(own)] : []),
     ],

@@ -17,8 +17,9 @@ import { loadCertificate } from '../keys/certificate.js'
 import { loadPepper } from '../keys/pepper.js'
 import { longestWaitMs } from '../outcome/reply.js'
 import { rulesIn } from '../outcome/rules.js'
-import { openStore, placeOf } from '../store/open.js'
+import { isLocal, openStore, placeOf } from '../store/open.js'
 import type { Store } from '../store/port/store.js'
+import { TakenOverError } from '../store/port/upkeep.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { build, type DaemonOptions, type Parts } from './build.js'
 
@@ -42,14 +43,18 @@ class StoreFailed extends Error {
   override readonly name = 'StoreFailed'
 }
 
+/** Whoever was taken over may begin anew at once. */
+const failure = (error: Error): Error =>
+  error instanceof TakenOverError ? error : new StoreFailed(`the store failed: ${error.message}`)
+
 export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
   const { config, log } = options
   const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
   // with a database there must be a pepper; without one it is the first run, and makes it
   const { CREDENTIALS_DIRECTORY: credentials } = process.env
-  if (!existsSync(placeOf(config.data_dir))) loadPepper(config, { credentials })
+  if (isLocal(config) && !existsSync(placeOf(config.data_dir))) loadPepper(config, { credentials })
   const store = openStore({
-    dataDir: config.data_dir,
+    place: config,
     daemon: true,
     log,
     version: options.version,
@@ -101,7 +106,7 @@ const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
       if (state.phase === 'draining') {
         // told twice: now
         log.warn({ in_flight: relay.stats().inFlight }, 'stopped at once')
-        process.exit(reason === null ? 0 : 74)
+        process.exit(reason === null ? 0 : reason instanceof TakenOverError ? 75 : 74)
       }
       state.phase = 'draining'
       http.drain()
@@ -114,7 +119,7 @@ const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
     process.on('SIGINT', () => void stop(null))
     // a terminal that hangs up ends what has nothing to reload
     process.on('SIGHUP', options.reload === null ? () => void stop(null) : renew)
-    void store.broken.then((error) => stop(new StoreFailed(`the store failed: ${error.message}`)))
+    void store.broken.then((error) => stop(failure(error)))
     void relay.failed.then((error) => stop(new Error(`the relay thread died: ${error.message}`)))
   })
   return { store, deps, ended, ports }

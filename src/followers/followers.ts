@@ -5,11 +5,12 @@
  *   unasked: what it follows has its place in the store, so nothing is missed, and
  *   no mail waits for it. One that does not stop when told is ended.
  */
-import type { MessagePort, Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { startThread, stopThread } from '../base/host/thread.js'
 import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
+import type { SharedStore } from '../store/open.js'
 import type { FollowerStart, FromFollowers } from './settings.js'
 
 const AGAIN_MS = 5_000
@@ -21,14 +22,14 @@ const LATE = {
 }
 
 export interface FollowerParts {
-  /** A fresh port to the store, given away to the thread. */
-  readonly storePort: () => MessagePort
+  /** A fresh way to the store, given away to the thread. */
+  readonly share: () => SharedStore
   readonly config: Config
   readonly pepper: Uint8Array
   readonly log: Log
 }
 
-export const createFollowers = ({ storePort, config, pepper, log }: FollowerParts): Service => {
+export const createFollowers = ({ share, config, pepper, log }: FollowerParts): Service => {
   let worker: Worker | null = null
   let again: NodeJS.Timeout | null = null
   let isStopping = false
@@ -36,11 +37,11 @@ export const createFollowers = ({ storePort, config, pepper, log }: FollowerPart
   /** Resolves when it is ready, or has died. */
   const launch = (): Promise<void> =>
     new Promise((resolve) => {
-      const store = storePort()
+      const store = share()
       const data: FollowerStart = { store, config, pepper }
       const started = startThread(new URL('./followers-thread.js', import.meta.url), {
         workerData: data,
-        transferList: [store],
+        transferList: [store.port],
         name: 'followers',
       })
       worker = started

@@ -1,12 +1,12 @@
 /**
  * NAME      settings - what the followers' thread is given, and what it says
  */
-import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config/config.js'
+import type { SharedStore } from '../store/open.js'
 
 export interface FollowerStart {
-  /** A port to the store, handed over. */
-  readonly store: MessagePort
+  /** A way to the store, handed over. */
+  readonly store: SharedStore
   readonly config: Config
   /** Opens what is sealed, and signs marks. */
   readonly pepper: Uint8Array

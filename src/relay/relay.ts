@@ -7,7 +7,7 @@
  *   a restart takes over its leases.
  */
 
-import type { MessagePort, Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import { systemClock } from '../base/clock.js'
 import type { DialSettings } from '../base/dial/settings.js'
 import { startThread, stopThread } from '../base/host/thread.js'
@@ -17,6 +17,7 @@ import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Refusal } from '../outcome/suppress.js'
+import type { SharedStore } from '../store/open.js'
 import type { RelayView } from '../tenant/queue/waiting.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
@@ -37,8 +38,8 @@ import { Outages, type OutagesParts } from './watch/outages.js'
 import type { PoolHealth } from './watch/watchdog.js'
 
 export interface RelayParts {
-  /** A fresh port to the store's queue, given away to the thread. */
-  readonly queuePort: () => MessagePort
+  /** A fresh way to the store, given away to the thread. */
+  readonly queue: () => SharedStore
   readonly config: Pick<Config, 'hostname' | 'relay' | 'bounce'>
   readonly keys: ReturnPathKeys
   /** Opens sealed upstream passwords. */
@@ -158,11 +159,11 @@ export const createRelay = (parts: RelayParts): Relay => {
 
   const launch = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      const queue = parts.queuePort()
+      const queue = parts.queue()
       const data: WorkerStart = { settings: { ...settingsOf(parts), sandboxAddress: sandbox }, queue }
       const started = startThread(new URL('./worker.js', import.meta.url), {
         workerData: data,
-        transferList: [queue],
+        transferList: [queue.port],
         name: 'relay',
       })
       worker = started

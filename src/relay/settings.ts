@@ -4,11 +4,11 @@
  *   Plain values only: they cross the thread boundary by structured clone.
  */
 
-import type { MessagePort } from 'node:worker_threads'
 import type { DialSettings } from '../base/dial/settings.js'
 import type { Rule } from '../mail/report/category.js'
 import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Refusal } from '../outcome/suppress.js'
+import type { SharedStore } from '../store/open.js'
 import type { Timeouts } from './dialogue/connection.js'
 import type { SetupTimeouts } from './dialogue/session.js'
 import type { AttemptTold } from './span.js'
@@ -101,7 +101,7 @@ export const emptyStats = (): RelayStats => ({
 
 export interface WorkerStart {
   readonly settings: RelaySettings
-  readonly queue: MessagePort
+  readonly queue: SharedStore
 }
 
 export type ToWorker =

@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Everything that talks to upstreams, in a thread of its own, so that TLS and
  *   message bytes never keep the doors waiting. It has its own port to the
- *   store's writer; with the main thread it exchanges only orders and counters.
+ *   store; with the main thread it exchanges only orders and counters.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'
@@ -26,7 +26,7 @@ import { toldOf } from './span.js'
 import { healthOf } from './watch/health.js'
 import { Watchdog } from './watch/watchdog.js'
 
-const { settings, queue: queuePort } = workerData as WorkerStart
+const { settings, queue: shared } = workerData as WorkerStart
 const port = parentPort as MessagePort
 /** A reload may change some of them: they are asked each time. */
 const live: { rules: readonly Rule[]; quiet: boolean } & RelaySettings = { ...settings }
@@ -51,7 +51,7 @@ const log = (level: LogLine['level'], fact: string, fields: LogLine['fields']): 
   if (lines.push({ level, fact, fields }) === 1) setImmediate(tellLines)
 }
 
-const queue = await reachStore(queuePort)
+const queue = await reachStore(shared)
 let sandboxAddress = settings.sandboxAddress
 /** What is stored moves with the clock before anything is claimed or settled by the new time. */
 const clock = steadyClock(systemClock, (by) => {

@@ -1,32 +1,79 @@
 /**
- * NAME      open - the store of a data folder, whatever keeps it
+ * NAME      open - the store of an installation, whatever keeps it
  * DESCRIPTION
  *   The only file outside of the engines that knows them: how a store is opened, how another
  *   thread reaches it, and what is done to a database beside it.
  */
-import type { MessagePort } from 'node:worker_threads'
+import { makeDataFolder } from '../base/folder.js'
+import type { Config } from '../config/config.js'
 import type { Admin } from './port/admin.js'
 import type { Store } from './port/store.js'
+import { daemonId, readUrls } from './postgres/connect/folder.js'
+import {
+  connectPostgresStore,
+  openPostgresStore,
+  type PostgresOptions,
+  type SharedPostgres,
+  sharePostgresStore,
+} from './postgres/open.js'
 import { databaseFile } from './sqlite/connect.js'
 import { type ConnectedStore, connectStore } from './sqlite/connected-store.js'
+import { takeDaemonLock } from './sqlite/lock.js'
 import { openSqliteStore, shareSqliteStore } from './sqlite/open.js'
 import type { SqliteOptions } from './sqlite/session.js'
 
-export type StoreOptions = SqliteOptions
+/** A data folder, and which database belongs to it; unsaid, that in the folder. */
+export type StorePlace = Pick<Config, 'data_dir'> & Partial<Pick<Config, 'store'>>
+
+export interface StoreOptions extends Omit<SqliteOptions, 'dataDir'> {
+  readonly place: StorePlace
+}
+
+/** Whether the database is a file in the data folder. */
+export const isLocal = ({ store }: StorePlace): boolean => store?.driver !== 'postgres'
+
+const postgresOptions = ({ place, daemon, version }: StoreOptions): PostgresOptions => {
+  const { data_dir: dataDir, store } = place
+  const lock = () => {
+    makeDataFolder(dataDir)
+    const unlock = takeDaemonLock(dataDir)
+    return { owner: daemonId(dataDir), unlock }
+  }
+  return {
+    // read when it is opened
+    get urls() {
+      return readUrls(store?.url_file ?? '')
+    },
+    ...(version !== undefined && { version }),
+    ...(daemon && { lock }),
+  }
+}
 
 /** Nothing is touched before `open`, which throws StoreBusyError or NewerDatabaseError. */
-export const openStore = (options: StoreOptions): Store => openSqliteStore(options)
+export const openStore = (options: StoreOptions): Store => {
+  if (!isLocal(options.place)) return openPostgresStore(postgresOptions(options))
+  const { place, ...rest } = options
+  return openSqliteStore({ ...rest, dataDir: place.data_dir })
+}
 
-/** Where the database of a data folder is. */
+/** Where the database of a data folder is, when it is there. */
 export const placeOf = (dataDir: string): string => databaseFile(dataDir)
 
-/** A port on which another thread can reach this store; hand it over and call `reachStore` there. */
-export const shareStore = (store: Store): MessagePort => shareSqliteStore(store)
+/** By which another thread reaches a store: hand it over with its port, and call `reachStore` there. */
+export type SharedStore =
+  | ({ readonly driver: 'sqlite' } & Pick<SharedPostgres, 'port'>)
+  | ({ readonly driver: 'postgres' } & SharedPostgres)
+
+export const shareStore = (store: Store): SharedStore =>
+  store.system === 'sqlite'
+    ? { driver: 'sqlite', port: shareSqliteStore(store) }
+    : { driver: 'postgres', ...sharePostgresStore(store) }
 
 export type ReachedStore = ConnectedStore
 
 /** Call it once, in the thread that owns the port. */
-export const reachStore = (port: MessagePort): Promise<ReachedStore> => connectStore(port)
+export const reachStore = (shared: SharedStore): Promise<ReachedStore> =>
+  shared.driver === 'sqlite' ? connectStore(shared.port) : connectPostgresStore(shared)
 
 /** Of the database at `file`; a program that does not ask does not load it. */
 export const adminOf = async (file: string): Promise<Admin> =>

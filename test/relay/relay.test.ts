@@ -3,8 +3,8 @@ import t from 'tap'
 import { createLog, type Log, silentLog } from '../../src/base/log.js'
 import { deriveKeys, readReturnPath, verifyReturnPath } from '../../src/mail/return-path.js'
 import { createRelay } from '../../src/relay/relay.js'
+import { shareStore } from '../../src/store/open.js'
 import type { Store } from '../../src/store/port/store.js'
-import { shareSqliteStore } from '../../src/store/sqlite/open.js'
 import { bounceWith } from '../parts/settings.js'
 import { poolRow, upstreamRow } from './parts.js'
 import { ACCOUNT, accept, newEmail, openStore, untilStatus } from './store-parts.js'
@@ -15,7 +15,7 @@ const keys = deriveKeys(pepper)
 
 const relayOf = (store: Store, log: Log = silentLog()) =>
   createRelay({
-    queuePort: () => shareSqliteStore(store),
+    queue: () => shareStore(store),
     config: {
       hostname: 'postern.test',
       relay: { retry: [1_000], lifetime: 60_000, poll: 500 },

@@ -14,6 +14,11 @@ export class NewerDatabaseError extends Error {
   override readonly name = 'NewerDatabaseError'
 }
 
+/** Another daemon took this one for dead and ended its epoch: nothing more can be written. */
+export class TakenOverError extends Error {
+  override readonly name = 'TakenOverError'
+}
+
 /** For whoever can go on without: `store.body(id).catch(nullWhenMissing)`. */
 export const nullWhenMissing = (error: unknown): null => {
   if (error instanceof MissingBodyError) return null

@@ -8,16 +8,13 @@
  *     broken  what a restart of this process cannot mend, and waiting cannot either
  *     verb    the statement is at fault, and nothing else
  */
+import { TakenOverError } from '../../port/upkeep.js'
+
 export type Failure = 'away' | 'full' | 'again' | 'broken' | 'verb'
 
 /** The deadline of a statement has passed, or its connection is gone. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError'
-}
-
-/** Another daemon took this one for dead and ended its epoch: nothing more can be written. */
-export class TakenOverError extends Error {
-  override readonly name = 'TakenOverError'
 }
 
 const STATES: readonly (readonly [Failure, RegExp])[] = [

@@ -12,6 +12,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import { OutageError } from '../../../base/fault.js'
+import { TakenOverError } from '../../port/upkeep.js'
 import type { Places } from '../../sql/insert.js'
 import {
   type Asking,
@@ -23,7 +24,7 @@ import {
   run,
 } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
-import { failureOf, TakenOverError } from '../connect/failure.js'
+import { failureOf } from '../connect/failure.js'
 import { createHints, type Effects, type Hints } from '../hints.js'
 import { answer, persistently } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'

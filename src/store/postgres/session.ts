@@ -1,0 +1,71 @@
+/**
+ * NAME      session - what one thread has open with the database
+ * DESCRIPTION
+ *   A writer with its connection and its heartbeat, and connections that only read. The first session of a process brings
+ *   the database up to date; with the lock of a data folder it has the id of the daemon that lives there, which outlives
+ *   it, so that its successor knows the writers of a predecessor for dead.
+ */
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../base/clock.js'
+import type { Connection } from './connect/connection.js'
+import { serversOf } from './connect/servers.js'
+import type { Hints } from './hints.js'
+import { createReaders, type Readers } from './readers.js'
+import { persistently } from './run.js'
+import { migrate } from './schema/migrate.js'
+import { type AnyVerb, writesOf } from './verbs.js'
+import { createAccept } from './write/accept.js'
+import { startHeartbeat } from './write/heartbeat.js'
+import { addDefaults } from './write/tenants.js'
+import { joinAsWriter, type Writer } from './write/writer.js'
+
+export interface SessionOptions {
+  /** The text that has the URLs (connect/servers.ts). */
+  readonly urls: string
+  /** Of this Postern. */
+  readonly version: string
+  /** The id of the daemon; a program beside the daemons has one of its own. */
+  readonly owner: string | null
+}
+
+export interface Session {
+  readonly owner: string
+  readonly readers: Readers
+  readonly writer: Writer
+  readonly accept: ReturnType<typeof createAccept>
+  readonly writes: Readonly<Record<string, AnyVerb>>
+  connect(): Promise<Connection>
+  close(): Promise<void>
+}
+
+/** `failed` hears of heartbeats that did not arrive. */
+export const begin = async (
+  { urls, version, owner: given }: SessionOptions,
+  hints: Hints,
+  isFirst: boolean,
+  failed: (error: unknown) => void,
+): Promise<Session> => {
+  // what needs no database does not pay for its client
+  const { connect } = await import('./connect/connection.js')
+  const servers = serversOf(urls)
+  const owner = given ?? randomUUID()
+  const open = (part: string) => (): Promise<Connection> =>
+    connect(servers, `postern/${owner.slice(0, 8)}/${part}`)
+  if (isFirst) {
+    const first = await persistently(open('migrate'))
+    const now = systemClock.now()
+    await migrate(first, version, now, (next) => addDefaults({ next }, now)).finally(() => first.close())
+  }
+  const writer = await persistently(() => joinAsWriter(owner, open('writer'), systemClock.now, hints))
+  const readers = createReaders(open('reader'))
+  const stopHeartbeat = startHeartbeat(writer, failed)
+  return {
+    ...{ owner, readers, writer, accept: createAccept(writer), connect: open('check') },
+    writes: writesOf(writer.places) as unknown as Record<string, AnyVerb>,
+    async close() {
+      stopHeartbeat()
+      await writer.leave()
+      await readers.close()
+    },
+  }
+}
