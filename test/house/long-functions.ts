@@ -20,8 +20,6 @@ export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'store/sqlite/open.ts openSqliteStore',
   'store/sqlite/operate/erase.ts createErase',
   'store/sqlite/operate/erase.ts prepare',
-  'store/sqlite/search/reads.ts createJudge',
-  'store/sqlite/search/reads.ts createSearchReads',
   'store/sqlite/sweep/retention.ts createRetention',
   'store/sqlite/sweep/sweep.ts createSweepStep',
   'store/sqlite/thread/batch.ts createBatch',

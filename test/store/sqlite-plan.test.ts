@@ -15,6 +15,8 @@ import { depthReads, dueReads } from '../../src/store/sql/operate/depth.js'
 import { queuePage } from '../../src/store/sql/operate/queue-pages.js'
 import { walk } from '../../src/store/sql/operate/walk.js'
 import { answered } from '../../src/store/sql/query.js'
+import { searchReads } from '../../src/store/sql/search/reads.js'
+import { indexReads } from '../../src/store/sql/search/to-index.js'
 import { statisticsReads } from '../../src/store/sql/statistics/reads.js'
 import { tenantReads } from '../../src/store/sql/tenants/reads.js'
 import { LOOKED } from '../../src/store/sqlite/audit/look.js'
@@ -25,7 +27,7 @@ import type { ErasePlace } from '../../src/store/sqlite/operate/erase.js'
 import type { WriterVerbs } from '../../src/store/sqlite/protocol.js'
 import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
 import { logEnds, MAIL } from '../../src/store/sqlite/read/tables.js'
-import { createSearchReads } from '../../src/store/sqlite/search/reads.js'
+import { WORDS } from '../../src/store/sqlite/search/words.js'
 import { bounced } from '../../src/store/sqlite/watch/bounced.js'
 import { createWriteContext, type WriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
@@ -114,7 +116,10 @@ t.test('reads', async (t) => {
   log.follow(null, null, 10)
   log.loggedEvent(account, 'evt_00000000000000000000000000')
   writer.prepare('UPDATE search_state SET place = 9000').run()
-  const search = createSearchReads(sql)
+  const search = {
+    ...answered(searchReads(WORDS), sql.ask),
+    ...answered(indexReads(WORDS), sql.ask),
+  }
   for (const q of [
     'receipt',
     'status:sent',
@@ -129,7 +134,7 @@ t.test('reads', async (t) => {
     const parsed = parseQuery(q, { day: Date.parse, time: Date.parse })
     if ('mistake' in parsed) throw new Error(parsed.mistake.message)
     for (const direction of ['older', 'newer'] as const)
-      await search.searchEmails(
+      search.searchEmails(
         { ...none, query: parsed.query, subjects: true },
         page({ direction, anchor: '9', countUpTo: 10 }),
       )

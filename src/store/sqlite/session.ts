@@ -20,6 +20,8 @@ import { depthReads, dueReads } from '../sql/operate/depth.js'
 import { holdReads } from '../sql/operate/holds.js'
 import { heldReads, queueReads } from '../sql/operate/queue-reads.js'
 import { answered, answeredLater } from '../sql/query.js'
+import { searchReads } from '../sql/search/reads.js'
+import { indexReads } from '../sql/search/to-index.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
 import { tenantReads } from '../sql/tenants/reads.js'
 import { alarmReads } from '../sql/watch/alarms.js'
@@ -39,7 +41,7 @@ import { createSnapshot } from './read/snapshot.js'
 import { createStatements, type Statements } from './read/statements.js'
 import { logEnds, MAIL } from './read/tables.js'
 import { layBallast } from './room/ballast.js'
-import { createSearchReads } from './search/reads.js'
+import { WORDS } from './search/words.js'
 import { createFaultPoint } from './thread/fault-point.js'
 import { createLoadCounts } from './thread/load-counts.js'
 import { createWindow, type Window } from './thread/window.js'
@@ -88,7 +90,8 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...createDsnReads(sql),
     ...answered(hookReads, sql.ask),
     ...answered(statisticsReads, sql.ask),
-    ...createSearchReads(sql),
+    ...answeredLater(searchReads(WORDS), sql.askLater),
+    ...answered(indexReads(WORDS), sql.ask),
     ...answered(jobReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth'>

@@ -16,8 +16,8 @@
 import type { Page } from '../../../lifecycle/page.js'
 import type { Range } from '../../sql/order/days.js'
 import { dayStart } from '../../sql/order/ord.js'
+import { type Asking, all, first } from '../../sql/query.js'
 import type { Db } from '../connect.js'
-import type { Statements } from '../read/statements.js'
 
 const LONGEST = dayStart(7)
 const SHORTEST = dayStart(1) / 24
@@ -50,22 +50,21 @@ export const SEARCH_PARTS_STEP = (db: Db): void => {
 }
 
 /** The parts that have places of a range, in this direction. To be asked in the snapshot in which they are searched. */
-export const partsIn = (
-  sql: Statements,
-  { from, to }: Range,
-  direction: Page['direction'],
-): readonly string[] =>
-  sql(
+export function* partsIn({ from, to }: Range, direction: Page['direction']): Asking<readonly string[]> {
+  const rows = yield* all(
     `SELECT first FROM search_parts WHERE gone = 0 AND first < ?
        AND first >= coalesce((SELECT max(first) FROM search_parts WHERE first <= ?), 0)
      ORDER BY first ${direction === 'older' ? 'DESC' : 'ASC'}`,
+    to,
+    from,
   )
-    .all(to, from)
-    .map(({ first }) => nameOf(first as number))
+  return rows.map((row) => nameOf(row.first as number))
+}
 
 /** Places below it are in no part. */
-export const partsBegin = (sql: Statements): number =>
-  Number(sql('SELECT min(first) AS first FROM search_parts WHERE gone = 0').get()?.first ?? 0)
+export function* partsBegin(): Asking<number> {
+  return Number((yield* first('SELECT min(first) AS first FROM search_parts WHERE gone = 0'))?.first ?? 0)
+}
 
 const prepare = (db: Db) => ({
   last: db.prepare<[], number>('SELECT max(first) FROM search_parts').pluck(),

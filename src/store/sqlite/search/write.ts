@@ -8,15 +8,14 @@
  */
 
 import { SUBMITTED_BY } from '../../sql/mails/lists.js'
+import type { IndexedMail } from '../../sql/search/to-index.js'
+import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from '../../sql/search/tokens.js'
 import type { Db } from '../connect.js'
 import type { WriteContext } from '../write/context.js'
 import { createParts } from './parts.js'
-import { type Facts, type Owner, ownerTokens, TOKENS, tokensOf } from './tokens.js'
 
 /** Mails of one span. */
 const SPAN = 1_000
-
-export type IndexedMail = readonly [ord: number, tokens: string]
 
 export interface SearchWrites {
   /** False, and nothing is added, when the index does not end at `from`. */

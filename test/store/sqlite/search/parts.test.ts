@@ -5,14 +5,16 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { ordAt } from '../../../../src/store/sql/order/ord.js'
+import { answered } from '../../../../src/store/sql/query.js'
+import { searchReads } from '../../../../src/store/sql/search/reads.js'
+import { indexReads } from '../../../../src/store/sql/search/to-index.js'
 import { integrityFaults } from '../../../../src/store/sqlite/backup.js'
 import { openReader, openWriter, prepareFile } from '../../../../src/store/sqlite/connect.js'
 import { migrate } from '../../../../src/store/sqlite/migrate/migrate.js'
 import { STEPS } from '../../../../src/store/sqlite/migrate/steps.js'
 import { createStatements } from '../../../../src/store/sqlite/read/statements.js'
-import { indexLead } from '../../../../src/store/sqlite/search/leads.js'
 import { SEARCH_PARTS_STEP } from '../../../../src/store/sqlite/search/parts.js'
-import { createSearchReads } from '../../../../src/store/sqlite/search/reads.js'
+import { indexLead, WORDS } from '../../../../src/store/sqlite/search/words.js'
 import { createUnindex } from '../../../../src/store/sqlite/search/write.js'
 import { toWire } from '../../../../src/store/sqlite/thread/wire.js'
 import { searchFor } from '../../contract-search.js'
@@ -27,7 +29,8 @@ const open = (t: Test) => {
   const { file, db, context, verbs, at } = openWriterVerbs(t, () => now)
   const read = openReader(file)
   t.teardown(() => read.close())
-  const reads = createSearchReads(createStatements(read))
+  const sql = createStatements(read)
+  const reads = { ...answered(searchReads(WORDS), sql.ask), ...answered(indexReads(WORDS), sql.ask) }
   return {
     ...{ db, read, context, verbs, reads },
     parts: (): number[] => db.prepare('SELECT first FROM search_parts').pluck().all() as number[],
@@ -45,7 +48,7 @@ const open = (t: Test) => {
     /** The days of the mails that are found. */
     async found(query: string, direction: 'older' | 'newer' = 'older'): Promise<readonly string[]> {
       const anchor = direction === 'newer' ? '0' : null
-      const { rows } = await reads.searchEmails(searchFor(at, query), page({ limit: 100, direction, anchor }))
+      const { rows } = reads.searchEmails(searchFor(at, query), page({ limit: 100, direction, anchor }))
       return rows.map(({ subject }) => subject.replace(/\D/g, ''))
     },
   }
@@ -140,9 +143,10 @@ t.test('much that is no more, and a lead that is asked often', async (t) => {
   t.same(await found('report'), ['2'], 'all of it on one page')
   t.same(await found('report', 'newer'), ['2'])
 
-  const lead = indexLead(createStatements(read), '"sreport"')
+  const { ask } = createStatements(read)
+  const lead = indexLead({ wanted: ['sreport'], unwanted: [] })
   const range = { from: last + 1, to: last + 2 }
-  for (let times = 0; times < 100; times++) t.same(lead.take('newer', range, 1).ords, [])
+  for (let times = 0; times < 100; times++) t.same(ask(lead.take('newer', range, 1)).ords, [])
 })
 
 t.test('a database of the step before', async (t) => {

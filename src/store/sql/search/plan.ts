@@ -9,43 +9,33 @@ import { domainSought, sortedAddress } from '../../../mail/query/matches.js'
 import type { Term } from '../../../mail/query/query.js'
 import { hasRuns, soughtOf, wordsOf } from '../../../mail/query/words.js'
 import type { SearchFilter } from '../../port/ledger.js'
-import { addressLc, ordsOfMessage, workspacesIn } from '../../sql/mails/emails.js'
-import type { Range } from '../../sql/order/days.js'
-import type { Statements } from '../read/statements.js'
+import { addressLc, ordsOfMessage, workspacesIn } from '../mails/emails.js'
+import type { Range } from '../order/days.js'
+import { type Asking, all, first } from '../query.js'
 import { keysCalled } from './keys.js'
-import {
-  type Direction,
-  type IndexRange,
-  indexLead,
-  type Lead,
-  listLead,
-  tableLead,
-  withList,
-} from './leads.js'
+import { type Direction, type IndexRange, type Lead, listLead, tableLead, withList } from './leads.js'
 import { TOKENS } from './tokens.js'
+import type { Expression, Sought, Words } from './words.js'
 
 /** Mails with one Message-ID, and mails that are looked at one by one rather than by words. */
 const FEW = 1_500
 
-const all = (tokens: readonly string[]): string | null =>
-  tokens.length === 0 ? null : `(${tokens.map((one) => `"${one}"`).join(' AND ')})`
-const any = (parts: readonly (string | null)[]): string | null => {
+const allOf = (parts: readonly (Sought | null)[]): Sought | null => {
   const known = parts.filter((part) => part !== null)
-  return known.length === 0 ? null : `(${known.join(' OR ')})`
+  return known.length === 0 ? null : { all: known }
 }
-const anyOf = (tokens: readonly string[]): string | null => any(tokens.map((one) => `"${one}"`))
+const anyOf = (parts: readonly (Sought | null)[]): Sought | null => {
+  const known = parts.filter((part) => part !== null)
+  return known.length === 0 ? null : { any: known }
+}
 
-const ofWords = ({ value, open }: Term): string | null => {
+const ofWords = ({ value, open }: Term): Sought | null => {
   const words = wordsOf(value)
   const runs = words.filter(hasRuns)
-  if (runs.length > 0) return all([...new Set(runs.flatMap(soughtOf).map(TOKENS.word))])
+  if (runs.length > 0) return allOf([...new Set(runs.flatMap(soughtOf).map(TOKENS.word))])
   const whole = open ? words.slice(0, -1) : words
   const last = open ? words.at(-1) : undefined
-  const parts = [
-    ...whole.map((word) => `"${TOKENS.word(word)}"`),
-    ...(last === undefined ? [] : [anyOf(TOKENS.wordStart(last))]),
-  ]
-  return parts.length === 0 ? null : `(${parts.join(' AND ')})`
+  return allOf([...whole.map(TOKENS.word), ...(last === undefined ? [] : [anyOf(TOKENS.wordStart(last))])])
 }
 
 const ofDomain = (value: string, tokenOf: (domain: string) => string): readonly string[] => {
@@ -53,15 +43,17 @@ const ofDomain = (value: string, tokenOf: (domain: string) => string): readonly 
   return domain === null ? [] : [tokenOf(domain)]
 }
 
-const ofMailbox = (value: string): string | null =>
+const ofMailbox = (value: string): Sought | null =>
   anyOf([...TOKENS.addressStart(sortedAddress(value)), ...ofDomain(value, TOKENS.domain)])
 
+const POOLS = 'SELECT n FROM pools WHERE account_id = ? AND (id = ? OR name = ?)'
+
 /** What the index must hold for a term; null where it can not tell. */
-const expressionOf = (sql: Statements, accountId: string, subjects: boolean, term: Term): string | null => {
+function* expressionOf(accountId: string, subjects: boolean, term: Term): Asking<Sought | null> {
   const { field, value } = term
   switch (field) {
     case 'text':
-      return any([subjects ? ofWords(term) : null, ofMailbox(value)])
+      return anyOf([subjects ? ofWords(term) : null, ofMailbox(value)])
     case 'subject':
       return ofWords(term)
     case 'to':
@@ -75,12 +67,10 @@ const expressionOf = (sql: Statements, accountId: string, subjects: boolean, ter
     case 'pool':
       return anyOf([
         TOKENS.pool(0), // no pool has it: an unknown one finds nothing
-        ...sql('SELECT n FROM pools WHERE account_id = ? AND (id = ? OR name = ?)')
-          .all(accountId, value, value)
-          .map(({ n }) => TOKENS.pool(n as number)),
+        ...(yield* all(POOLS, accountId, value, value)).map(({ n }) => TOKENS.pool(n as number)),
       ])
     case 'key':
-      return anyOf([TOKENS.key(value), ...keysCalled(sql, accountId, value).map(TOKENS.key)])
+      return anyOf([TOKENS.key(value), ...(yield* keysCalled(accountId, value)).map(TOKENS.key)])
     case 'has':
       return anyOf([TOKENS.attachment])
     case 'is':
@@ -94,44 +84,38 @@ const expressionOf = (sql: Statements, accountId: string, subjects: boolean, ter
 const isExact = ({ field, value }: Term): boolean =>
   field === 'has' || (field === 'is' && (value === 'resent' || value === 'test'))
 
-const several = (sql: Statements, table: 'accounts' | 'workspaces'): boolean =>
-  sql(`SELECT 1 AS one FROM ${table} LIMIT 2`).all().length > 1
-
-/** Whose it must be; where there is nobody else, that costs much and says nothing. */
-const ownerOf = (
-  sql: Statements,
-  { accountId, workspaceId }: SearchFilter,
-  workspaces: readonly number[],
-): readonly string[] => {
-  if (workspaceId !== null)
-    return several(sql, 'workspaces') ? [`"${TOKENS.workspace(workspaces[0] ?? 0)}"`] : []
-  return several(sql, 'accounts') ? [`"${TOKENS.account(accountId)}"`] : []
+function* several(table: 'accounts' | 'workspaces'): Asking<boolean> {
+  return (yield* all(`SELECT 1 AS one FROM ${table} LIMIT 2`)).length > 1
 }
 
-const searchExpression = (
-  sql: Statements,
-  filter: SearchFilter,
+/** Whose it must be; where there is nobody else, that costs much and says nothing. */
+function* ownerOf(
+  { accountId, workspaceId }: SearchFilter,
   workspaces: readonly number[],
-): string | null => {
+): Asking<readonly string[]> {
+  if (workspaceId !== null)
+    return (yield* several('workspaces')) ? [TOKENS.workspace(workspaces[0] ?? 0)] : []
+  return (yield* several('accounts')) ? [TOKENS.account(accountId)] : []
+}
+
+function* searchExpression(filter: SearchFilter, workspaces: readonly number[]): Asking<Expression | null> {
   const { accountId, query, subjects, to, tag, mode } = filter
-  const wanted = query.terms
-    .filter(({ negated }) => !negated)
-    .map((term) => expressionOf(sql, accountId, subjects, term))
-    .filter((one) => one !== null)
-  if (to !== null) wanted.push(`"${TOKENS.address(addressLc(to))}"`)
-  if (tag !== null) wanted.push(`"${TOKENS.tag(`${tag.name}:${tag.value}`)}"`)
+  const wanted: Sought[] = []
+  const unwanted: Sought[] = []
+  for (const term of query.terms) {
+    if (term.negated && !isExact(term)) continue
+    const one = yield* expressionOf(accountId, subjects, term)
+    if (one !== null) (term.negated ? unwanted : wanted).push(one)
+  }
+  if (to !== null) wanted.push(TOKENS.address(addressLc(to)))
+  if (tag !== null) wanted.push(TOKENS.tag(`${tag.name}:${tag.value}`))
   if (wanted.length === 0) return null
-  const unwanted = query.terms
-    .filter((term) => term.negated && isExact(term))
-    .map((term) => expressionOf(sql, accountId, subjects, term))
   const isLive =
     mode === 'live' || query.terms.some((one) => one.field === 'is' && one.value === 'live' && !one.negated)
-  const text = [
-    ...wanted,
-    ...ownerOf(sql, filter, workspaces),
-    ...(mode === 'test' ? [`"${TOKENS.test}"`] : []),
-  ].join(' AND ')
-  return [`(${text})`, ...(isLive ? [`"${TOKENS.test}"`] : []), ...unwanted].join(' NOT ')
+  return {
+    wanted: [...wanted, ...(yield* ownerOf(filter, workspaces)), ...(mode === 'test' ? [TOKENS.test] : [])],
+    unwanted: [...(isLive ? [TOKENS.test] : []), ...unwanted],
+  }
 }
 
 const modesOf = ({ mode, query }: SearchFilter): readonly number[] => {
@@ -148,6 +132,7 @@ const rangesOfTerm = (
   term: Term,
   workspaces: readonly number[],
   modes: readonly number[],
+  heldTable: string,
 ): IndexRange[] | null => {
   const { field, value, negated } = term
   if (negated) return null
@@ -170,6 +155,7 @@ const rangesOfTerm = (
   if (field === 'is' && value === 'held')
     return workspaces.map((n) => ({
       ...common,
+      from: `${heldTable} r`,
       where: 'r.workspace = ? AND r.held IS NOT NULL',
       params: [n],
     }))
@@ -187,34 +173,42 @@ const everything = (workspaces: readonly number[], modes: readonly number[]): In
   )
 
 /** All that a lead has in a range, when that is little. */
-const fewOf = (lead: Lead, direction: Direction, range: Range): readonly number[] | null => {
-  const { ords } = lead.take(direction, range, FEW)
+function* fewOf(lead: Lead, direction: Direction, range: Range): Asking<readonly number[] | null> {
+  const { ords } = yield* lead.take(direction, range, FEW)
   return ords.length < FEW ? ords : null
 }
 
 /** The places of what is named by itself, or null. */
-const named = (sql: Statements, { terms }: SearchFilter['query']): readonly number[] | null => {
+function* named({ terms }: SearchFilter['query']): Asking<readonly number[] | null> {
   for (const { field, value, negated } of terms) {
     if (negated) continue
     if (field === 'id') {
-      const ord = sql('SELECT ord FROM emails WHERE id = ?').get(value)?.ord
-      return ord === undefined ? [] : [ord as number]
+      const row = yield* first('SELECT ord FROM emails WHERE id = ?', value)
+      return row === null ? [] : [row.ord as number]
     }
-    if (field === 'message-id') return sql.ask(ordsOfMessage(value, FEW))
+    if (field === 'message-id') return yield* ordsOfMessage(value, FEW)
   }
   return null
 }
 
 /** Message-IDs that were written without their brackets, and may be addresses as well. */
-const messagesIn = (sql: Statements, { terms }: SearchFilter['query']): readonly number[] =>
-  terms
-    .filter(({ field, value, negated }) => field === 'text' && !negated && value.includes('@'))
-    .flatMap(({ value }) => sql.ask(ordsOfMessage(`<${value}>`, FEW)))
+function* messagesIn({ terms }: SearchFilter['query']): Asking<readonly number[]> {
+  const ords: number[] = []
+  for (const { field, value, negated } of terms)
+    if (field === 'text' && !negated && value.includes('@'))
+      ords.push(...(yield* ordsOfMessage(`<${value}>`, FEW)))
+  return ords
+}
 
-export const planOf = (sql: Statements, filter: SearchFilter, direction: Direction, range: Range): Lead => {
-  const known = named(sql, filter.query)
+export function* planOf(
+  words: Pick<Words, 'lead' | 'held'>,
+  filter: SearchFilter,
+  direction: Direction,
+  range: Range,
+): Asking<Lead> {
+  const known = yield* named(filter.query)
   if (known !== null) return listLead(known)
-  const workspaces = sql.ask(workspacesIn(filter))
+  const workspaces = yield* workspacesIn(filter)
   const modes = modesOf(filter)
   const { status } = filter
   const terms: readonly Term[] = [
@@ -222,14 +216,14 @@ export const planOf = (sql: Statements, filter: SearchFilter, direction: Directi
     ...(status === null ? [] : [{ field: 'status', value: status, negated: false, open: false } as const]),
   ]
   const leads = terms
-    .map((term) => rangesOfTerm(term, workspaces, modes))
+    .map((term) => rangesOfTerm(term, workspaces, modes, words.held))
     .filter((ranges) => ranges !== null)
-    .map((ranges) => tableLead(sql, ranges))
+    .map((ranges) => tableLead(ranges))
   for (const lead of leads) {
-    const few = fewOf(lead, direction, range)
+    const few = yield* fewOf(lead, direction, range)
     if (few !== null) return listLead(few)
   }
-  const expression = searchExpression(sql, filter, workspaces)
-  if (expression !== null) return withList(indexLead(sql, expression), messagesIn(sql, filter.query))
-  return leads[0] ?? tableLead(sql, everything(workspaces, modes))
+  const expression = yield* searchExpression(filter, workspaces)
+  if (expression !== null) return withList(words.lead(expression), yield* messagesIn(filter.query))
+  return leads[0] ?? tableLead(everything(workspaces, modes))
 }

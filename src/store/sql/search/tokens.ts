@@ -11,7 +11,7 @@
 import { domainOf } from '../../../mail/address.js'
 import { senderOf } from '../../../mail/query/matches.js'
 import { fold, piecesOf, wordsOf } from '../../../mail/query/words.js'
-import { readLists } from '../../sql/mails/lists.js'
+import { readLists } from '../mails/lists.js'
 
 /** Anything that would part a token in two. */
 const SEPARATORS = /[\x00-\x2a\x2c\x2f\x3b\x3c\x3e\x3f\x5b-\x5e\x60\x7b-\x7f]/g

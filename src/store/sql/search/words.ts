@@ -1,0 +1,34 @@
+/**
+ * NAME      words - the index of words, as each database has it
+ */
+import type { Asking, Row } from '../query.js'
+import type { Lead } from './leads.js'
+
+/** What a mail's tokens must be. */
+export type Sought = string | { readonly all: readonly Sought[] } | { readonly any: readonly Sought[] }
+
+/** All of the one, and none of the others. */
+export interface Expression {
+  readonly wanted: readonly Sought[]
+  readonly unwanted: readonly Sought[]
+}
+
+export interface Words {
+  /** Mails whose tokens are so. For one search: it may remember how quick the last look was. */
+  lead(expression: Expression): Lead
+  /** Whether a mail has all of these tokens. */
+  hasMail(tokens: readonly string[]): Asking<boolean>
+  /** Rows of mails (mails/rows.ts) at these places, in any order. */
+  mailsAt(ords: readonly number[]): Asking<readonly Row[]>
+  /** Their recipients: `email_ord`, `address_lc`, `reason`, `held`. */
+  recipientsAt(ords: readonly number[]): Asking<readonly Row[]>
+  /** How many are best asked for together. */
+  readonly together: number
+  /** The table of recipients that are held. */
+  readonly held: string
+  /** Mails may still come in at this place and above it, out of order; null: only above all that are there. */
+  readonly end: (() => Asking<number>) | null
+  /** How long a page looks, in ms, and how long it looks for what surrounds it. */
+  readonly pageMs: number
+  readonly asideMs: number
+}
