@@ -10,13 +10,14 @@ import { beginningOf } from '../../built-in.js'
 import type { Notice } from '../../port/log.js'
 import type { Places } from '../../sql/insert.js'
 import { flagsOf, kindOf } from '../../sql/log/codec.js'
-import { type Asking, atOnce, run } from '../../sql/query.js'
+import { type Asking, run } from '../../sql/query.js'
 import { isThere } from '../../sql/rows.js'
 import { domainWrites } from '../../sql/tenants/domains.js'
 import { poolWrites } from '../../sql/tenants/pools.js'
 import { suppressionWrites } from '../../sql/tenants/suppressions.js'
 import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
+import { notePauses } from '../operate/pauses.js'
 
 const numbersOf = (table: 'workspaces' | 'pools'): string =>
   `UPDATE ${table} t SET n = f.n FROM (
@@ -50,7 +51,7 @@ const hasMail = (poolId: string): Asking<boolean> =>
   isThere('SELECT 1 FROM queue q JOIN pools p ON p.n = q.pool WHERE p.id = ? LIMIT 1', poolId)
 
 export const tenantVerbs = (places: Places) => {
-  const parts: TenantParts = { places, now: systemClock.now, poolsChanged: () => atOnce(() => {}) }
+  const parts: TenantParts = { places, now: systemClock.now, poolsChanged: notePauses }
   const addNotice = noticing(places)
   const {
     createAccount,

@@ -5,17 +5,17 @@
  */
 import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
 import { NOTHING } from '../../sql/log/codec.js'
+import type { StandingHold } from '../../sql/operate/holds.js'
 import type { Freeable, Holdable, Note } from '../../sql/operate/queue-writes.js'
 import type { WriteContext } from '../write/context.js'
 import type { AddEvent } from '../write/events.js'
-import type { Hold } from './holds.js'
 
 interface HeldRow extends Pick<Freed, 'heldAt' | 'heldDue' | 'queuedAt'> {
   readonly pool: number
 }
 
 export interface HoldRecipients {
-  hold(one: Holdable, hold: Pick<Hold, 'id' | 'reason'>, now: number): void
+  hold(one: Holdable, hold: Pick<StandingHold, 'id' | 'reason'>, now: number): void
   free(one: Freeable, note: Note): void
   /** An event of the operator that changes no status. */
   note(one: Freeable, note: Note): void
