@@ -7,6 +7,7 @@ import t from 'tap'
 import { parseQuery } from '../../src/mail/query/parse.js'
 import type { EmailFilter } from '../../src/store/port/ledger.js'
 import type { LogFilter } from '../../src/store/port/log.js'
+import { LOOKED } from '../../src/store/sql/audit/look.js'
 import { audited } from '../../src/store/sql/audit/write.js'
 import { logReads } from '../../src/store/sql/log/reads.js'
 import { mailReads } from '../../src/store/sql/mails/email.js'
@@ -19,7 +20,7 @@ import { searchReads } from '../../src/store/sql/search/reads.js'
 import { indexReads } from '../../src/store/sql/search/to-index.js'
 import { statisticsReads } from '../../src/store/sql/statistics/reads.js'
 import { tenantReads } from '../../src/store/sql/tenants/reads.js'
-import { LOOKED } from '../../src/store/sqlite/audit/look.js'
+import { bounced } from '../../src/store/sql/watch/bounced.js'
 import { createBodyStore } from '../../src/store/sqlite/body/body-store.js'
 import { openReader, openWriter, prepareFile } from '../../src/store/sqlite/connect.js'
 import { migrate } from '../../src/store/sqlite/migrate/migrate.js'
@@ -28,7 +29,6 @@ import type { WriterVerbs } from '../../src/store/sqlite/protocol.js'
 import { asking, createStatements, type Statements } from '../../src/store/sqlite/read/statements.js'
 import { logEnds, MAIL } from '../../src/store/sqlite/read/tables.js'
 import { WORDS } from '../../src/store/sqlite/search/words.js'
-import { bounced } from '../../src/store/sqlite/watch/bounced.js'
 import { createWriteContext, type WriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
 import { HOUR, page, T0 } from './fixture.js'
@@ -225,8 +225,9 @@ const useSome = (context: WriteContext, verbs: WriterVerbs): void => {
     '1',
     Array.from({ length: 700 }, (_, i) => ({ ...counted, workspaceId, value: `kind\n${i}` })),
   )
-  sql.ask(bounced.takenBy('rcp_1'))
-  sql.ask(bounced.bouncesOf({ emailId: 'em_1', workspace: 1, address: 'a@b.c' }, 'mailbox_full', T0))
+  const { takenBy, bouncesOf } = bounced(MAIL)
+  sql.ask(takenBy('rcp_1'))
+  sql.ask(bouncesOf({ emailId: 'em_1', workspace: 1, address: 'a@b.c' }, 'mailbox_full', T0))
   for (const { columns, name } of Object.values(LOOKED)) sql(`SELECT ${columns} FROM ${name} WHERE id = ?`)
   const audit = audited(LOOKED, { places: context.order, now: () => T0 })
   const acting = { actor: { kind: 'cli', id: 'cli:0', name: null, address: null }, entry: 'aud_1' } as const

@@ -10,15 +10,17 @@ import { type Asking, first } from '../sql/query.js'
 
 function* end(): Asking<number> {
   const least = yield* first(
-    'SELECT coalesce((SELECT min(frontier) FROM writers WHERE boot IS NOT NULL), (SELECT last FROM order_state)) AS least',
+    'SELECT coalesce(min(frontier) FILTER (WHERE boot IS NOT NULL), max(frontier)) AS least FROM writers',
   )
   return Number(least?.least) + 1
 }
 
 export const MAIL: MailTables = {
   recipients: 'recipients',
-  waiting: 'recipients',
+  waiting: 'waiting',
   accountOfNotice: "(CAST(v.more AS JSON) ->> 'account')",
+  mtaOfEvent:
+    "CASE WHEN json_typeof(CAST(e.more AS JSON) -> 1) = 'number' THEN CAST(CAST(e.more AS JSON) ->> 1 AS BIGINT) END",
   by: () => '',
   end,
 }

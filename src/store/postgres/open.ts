@@ -7,15 +7,11 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
-import type { Acceptance } from '../../lifecycle/facts.js'
 import type { Store } from '../port/store.js'
-import { TakenOverError } from '../port/upkeep.js'
-import { readMark } from '../sql/log/places.js'
 import { failureOf } from './connect/failure.js'
-import { settingsFaults } from './connect/settings.js'
 import { createHints, type Hints } from './hints.js'
 import { begin, type Session } from './session.js'
-import { type AnyVerb, missing, READS, writesOf } from './verbs.js'
+import { storeOf } from './store-verbs.js'
 
 export interface PostgresOptions {
   /** The text that has the URLs (connect/servers.ts). */
@@ -34,57 +30,17 @@ export interface SharedPostgres {
   readonly owner: string
 }
 
-type Current = () => Session
-
-/** The verbs of the port, each answered by the database. */
-const forwarded = (current: Current, told: (error: unknown) => never): Partial<Store> => {
-  const read = (name: string, verb: AnyVerb) => [
-    name,
-    async (...args: readonly unknown[]) => current().readers.read(() => verb(...args)),
-  ]
-  const write = (name: string) => [
-    name,
-    async (...args: readonly unknown[]) => {
-      const { writer, writes } = current()
-      const verb = writes[name] as AnyVerb
-      return writer.write(() => verb(...args)).catch(told)
-    },
-  ]
-  return Object.fromEntries([
-    ...Object.entries(READS).map(([name, verb]) => read(name, verb as unknown as AnyVerb)),
-    ...Object.keys(writesOf({ next: () => 0 })).map(write),
-    ['accept', async (acceptance: Acceptance) => current().accept(acceptance).catch(told)],
-  ]) as Partial<Store>
-}
-
-const makeVerbs = (current: Current, hints: Hints) => {
+/** `look` sees each error, and tells of what this process cannot mend. */
+const watched = (hints: Hints) => {
   let fail: (error: Error) => void = () => {}
   const broken = new Promise<Error>((resolve) => {
     fail = resolve
   })
   hints.onBroken(fail)
-  /** What this process cannot mend. */
   const look = (error: unknown): void => {
     if (failureOf(error) === 'broken') hints.broken(error as Error)
   }
-  const told = (error: unknown): never => {
-    look(error)
-    throw error instanceof TakenOverError ? new OutageError(error.message) : error
-  }
-  const verbs = {
-    system: 'postgresql',
-    broken,
-    ...forwarded(current, told),
-    onDue: hints.onDue,
-    onSettled: hints.onSettled,
-    ready: hints.ready,
-    isMark: (text: string) => readMark(text) !== null,
-    async check() {
-      const connection = await current().connect()
-      return settingsFaults(connection).finally(() => connection.close())
-    },
-  }
-  return { verbs, look }
+  return { broken, look }
 }
 
 const notOpen = (): never => {
@@ -102,8 +58,9 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
   const hints = createHints()
   let session: Session | null = null
   let unlock = (): void => {}
-  const { verbs, look } = makeVerbs(() => session ?? notOpen(), hints)
+  const { broken, look } = watched(hints)
   const own = {
+    broken,
     async open() {
       if (session !== null) return
       const locked = options.lock?.()
@@ -130,7 +87,7 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
       unlock()
     },
   }
-  const store = { ...missing({ ...verbs, ...own }), ...verbs, ...own } as unknown as Store
+  const store = storeOf(() => session ?? notOpen(), hints, own)
   sharing.set(store, () => {
     const { owner } = session ?? notOpen()
     const { port1, port2 } = new MessageChannel()
@@ -144,15 +101,16 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
 export const connectPostgresStore = async ({ port, ...options }: SharedPostgres): Promise<Store> => {
   const hints = createHints()
   hints.link(port)
-  let look = (_error: unknown): void => {}
-  const session = await begin(options, hints, false, (error) => look(error))
-  const made = makeVerbs(() => session, hints)
-  look = made.look
+  const { broken, look } = watched(hints)
+  const session = await begin(options, hints, false, look)
   const own = {
+    broken,
+    async open() {},
+    async migrate() {},
     async close() {
       await session.close()
       hints.close()
     },
   }
-  return { ...missing({ ...made.verbs, ...own }), ...made.verbs, ...own } as unknown as Store
+  return storeOf(() => session, hints, own)
 }

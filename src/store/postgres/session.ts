@@ -7,16 +7,21 @@
  */
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../base/clock.js'
+import { OutageError } from '../../base/fault.js'
+import type { Acceptance, AcceptResult } from '../../lifecycle/facts.js'
+import { TakenOverError } from '../port/upkeep.js'
+import { createTouches, type Touches } from '../sql/tenants/touches.js'
+import { type Calls, createCalls } from './calls.js'
 import type { Connection } from './connect/connection.js'
 import { serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
 import { createReaders, type Readers } from './readers.js'
 import { persistently } from './run.js'
 import { migrate } from './schema/migrate.js'
-import { type AnyVerb, writesOf } from './verbs.js'
 import { createAccept } from './write/accept.js'
 import { startHeartbeat } from './write/heartbeat.js'
 import { addDefaults } from './write/tenants.js'
+import { touchAll } from './write/touch.js'
 import { joinAsWriter, type Writer } from './write/writer.js'
 
 export interface SessionOptions {
@@ -32,13 +37,14 @@ export interface Session {
   readonly owner: string
   readonly readers: Readers
   readonly writer: Writer
-  readonly accept: ReturnType<typeof createAccept>
-  readonly writes: Readonly<Record<string, AnyVerb>>
+  readonly calls: Calls
+  readonly touches: Touches
+  accept(acceptance: Acceptance): Promise<AcceptResult>
   connect(): Promise<Connection>
   close(): Promise<void>
 }
 
-/** `failed` hears of heartbeats that did not arrive. */
+/** `failed` hears of all that failed, heartbeats too. */
 export const begin = async (
   { urls, version, owner: given }: SessionOptions,
   hints: Hints,
@@ -59,11 +65,22 @@ export const begin = async (
   const writer = await persistently(() => joinAsWriter(owner, open('writer'), systemClock.now, hints))
   const readers = createReaders(open('reader'))
   const stopHeartbeat = startHeartbeat(writer, failed)
+  const told = (error: unknown): never => {
+    failed(error)
+    throw error instanceof TakenOverError ? new OutageError(error.message) : error
+  }
+  const accept = createAccept(writer)
+  let touching: Promise<unknown> = Promise.resolve()
+  const touches = createTouches((touched) => {
+    touching = readers.read(() => touchAll(touched)).catch(() => {})
+  })
   return {
-    ...{ owner, readers, writer, accept: createAccept(writer), connect: open('check') },
-    writes: writesOf(writer.places) as unknown as Record<string, AnyVerb>,
+    ...{ owner, readers, writer, touches, calls: createCalls(writer, told), connect: open('check') },
+    accept: (acceptance) => accept(acceptance).catch(told),
     async close() {
       stopHeartbeat()
+      touches.flush()
+      await touching
       await writer.leave()
       await readers.close()
     },

@@ -3,31 +3,63 @@
  * DESCRIPTION
  *   Shared verbs as they are in store/sql/, and its own. Each is work that yields statements (sql/query.ts).
  */
-import type { Store } from '../port/store.js'
-import { type NamesOf, VERBS } from '../port/verbs.js'
+import { systemClock } from '../../base/clock.js'
+import type { Notice } from '../port/log.js'
+import type { HoldRow, QueueOwner } from '../port/operations.js'
+import { auditReads } from '../sql/audit/entries.js'
+import { endpointWrites } from '../sql/hooks/endpoints.js'
+import { postWrites } from '../sql/hooks/posts.js'
+import { hookReads } from '../sql/hooks/reads.js'
 import { identityReads } from '../sql/identity/reads.js'
 import { identityWrites } from '../sql/identity/writes.js'
-import type { Places } from '../sql/insert.js'
+import { insertInto, type Places } from '../sql/insert.js'
 import { jobReads, jobWrites } from '../sql/jobs.js'
+import { storedId } from '../sql/log/event-id.js'
 import { logReads } from '../sql/log/reads.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
-import { type Asked, type Asking, first } from '../sql/query.js'
+import { depthReads, dueReads } from '../sql/operate/depth.js'
+import { HOLDS, holdReads } from '../sql/operate/holds.js'
+import { heldReads, queueReads } from '../sql/operate/queue-reads.js'
+import { timeOf } from '../sql/order/ord.js'
+import { type Asking, all, atOnce, first } from '../sql/query.js'
+import { statisticsReads } from '../sql/statistics/reads.js'
+import { statisticsWrites } from '../sql/statistics/write.js'
 import { tenantReads } from '../sql/tenants/reads.js'
+import { alarmReads, alarmWrites } from '../sql/watch/alarms.js'
+import { bounced } from '../sql/watch/bounced.js'
+import { hardBounceWrites, type IncidentParts } from '../sql/watch/hard-bounces.js'
+import { incidentDecisions } from '../sql/watch/incident-decisions.js'
+import { incidentReads } from '../sql/watch/incident-reads.js'
+import { outageReads, outageWrites } from '../sql/watch/outages.js'
 import { logEnds, MAIL } from './mails.js'
+import { answersSince } from './watch/answers.js'
 import { lightVerbs } from './write/light.js'
+import { createAddNotice } from './write/notices.js'
 import { tenantVerbs } from './write/tenants.js'
 
-const body = {
+const ownReads = {
   *body(emailId: string): Asking<Uint8Array | null> {
     const found = 'SELECT b.raw FROM emails e JOIN bodies b ON b.n = e.body WHERE e.id = ?'
     return ((yield* first(found, emailId))?.raw as Uint8Array | undefined) ?? null
+  },
+  /** In the list of the workspace, or in that of its account. */
+  *suppressed(list: string, emails: readonly string[], now: number): Asking<readonly string[]> {
+    const text = `SELECT email FROM suppressions
+      WHERE workspace_id IN (CAST(? AS TEXT), (SELECT account_id FROM workspaces WHERE id = ?))
+        AND email = ANY(CAST(? AS TEXT[])) AND (expires_at IS NULL OR expires_at > ?)`
+    const found = new Set((yield* all(text, list, list, emails, now)).map(({ email }) => email))
+    return emails.filter((email) => found.has(email))
+  },
+  depth: (of?: QueueOwner) => depthReads(MAIL.waiting).depth(systemClock.now(), of),
+  *clockLead(now: number): Asking<number> {
+    return now - timeOf(Number((yield* first('SELECT max(frontier) AS last FROM writers'))?.last))
   },
 }
 
 /** Verbs that one connection answers for itself, without a writer. */
 export const READS = {
-  ...body,
+  ...ownReads,
   ...mailReads(MAIL),
   ...emailReads(MAIL),
   ...logReads(MAIL, logEnds),
@@ -35,24 +67,57 @@ export const READS = {
   ...tenantReads,
   ...identityReads,
   ...jobReads,
-} satisfies Partial<Asked<Pick<Store, NamesOf<'read' | 'write'>>>>
+  ...auditReads,
+  ...dueReads(MAIL.waiting),
+  ...holdReads,
+  ...heldReads(MAIL.waiting),
+  ...queueReads(MAIL.waiting),
+  ...hookReads,
+  ...statisticsReads,
+  ...alarmReads,
+  ...outageReads,
+  ...incidentReads,
+}
 
-export const writesOf = (places: Places) =>
-  ({ ...tenantVerbs(places), ...identityWrites(places), ...jobWrites(places) }) satisfies Partial<
-    Asked<Pick<Store, NamesOf<'write' | 'steps'>>>
-  >
+/** Of what is watched: some are parts of others. */
+const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) => {
+  const parts: IncidentParts = {
+    ...bounced(MAIL),
+    places,
+    answersSince,
+    addSuppression: tenants.addSuppression,
+    addNotice: createAddNotice(places),
+  }
+  const insertHold = insertInto(HOLDS, places)
+  const addHold = (hold: HoldRow): Asking<unknown> => insertHold(hold)
+  return {
+    ...hardBounceWrites(parts),
+    ...incidentDecisions(parts),
+    ...outageWrites(parts.addNotice),
+    ...alarmWrites({ ...parts, addHold }),
+  }
+}
 
+/** Work of a writer, each one transaction: verbs of the port, and the steps of some (steps.ts). */
+export const writesOf = (places: Places) => {
+  const addNotice = createAddNotice(places)
+  const tenants = tenantVerbs(places)
+  return {
+    ...tenants,
+    ...identityWrites(places),
+    ...jobWrites(places),
+    ...endpointWrites(places, addNotice),
+    ...postWrites(places),
+    ...statisticsWrites,
+    ...watchWrites(places, tenants),
+    *addNotice(notice: Notice): Asking<string | null> {
+      const ord = yield* addNotice(notice)
+      return ord === null ? null : storedId(ord, notice.accountId)
+    },
+    followClock: () => atOnce(() => {}),
+  }
+}
+
+export type WriteVerbs = ReturnType<typeof writesOf>
+export const WRITE_NAMES = Object.keys(writesOf({ next: () => 0 })) as (keyof WriteVerbs)[]
 export type AnyVerb = (...args: readonly unknown[]) => Asking<unknown>
-
-/** Those of the port that are not here yet say so. */
-export const missing = (known: object): Partial<Store> =>
-  Object.fromEntries(
-    Object.keys(VERBS)
-      .filter((name) => !(name in known))
-      .map((name) => [
-        name,
-        async () => {
-          throw new Error(`${name} is not done by PostgreSQL yet`)
-        },
-      ]),
-  )

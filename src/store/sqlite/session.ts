@@ -24,6 +24,7 @@ import { searchReads } from '../sql/search/reads.js'
 import { indexReads } from '../sql/search/to-index.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
 import { tenantReads } from '../sql/tenants/reads.js'
+import { createTouches, type Touches } from '../sql/tenants/touches.js'
 import { alarmReads } from '../sql/watch/alarms.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads } from '../sql/watch/outages.js'
@@ -47,7 +48,6 @@ import { createLoadCounts } from './thread/load-counts.js'
 import { createWindow, type Window } from './thread/window.js'
 import { startWriter, type Writer } from './thread/writer.js'
 import { createWriterClient, type WriterClient } from './thread/writer-client.js'
-import { createTouches, type Touches } from './touches.js'
 
 export interface SqliteOptions {
   readonly dataDir: string

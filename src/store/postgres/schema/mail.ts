@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   `queue` has what waits, is leased or is held, and nothing else: an update of an indexed column writes every index
  *   of its row, so what changes often is kept where there is little. `recipient_rows` is the record, of which no indexed
- *   column ever changes. `recipients` shows both as one, for reading.
+ *   column ever changes. `recipients` shows both as one, and `waiting` what is in the queue, for reading.
  *   `boot` is who leases (write/writer.ts).
  */
 import { tables } from './words.js'
@@ -49,12 +49,14 @@ CREATE TABLE emails (
   sender TEXT NOT NULL,
   mail_from TEXT,
   subject TEXT NOT NULL,
-  lists TEXT NOT NULL -- JSON
+  lists TEXT NOT NULL, -- JSON
+  submitter INTEGER
 ) WITH (fillfactor = 85);
 CREATE INDEX emails_workspace ON emails (workspace, test, ord);
 CREATE INDEX emails_status ON emails (workspace, test, status, ord);
 CREATE INDEX emails_scheduled ON emails (workspace, test, ord) WHERE scheduled_at IS NOT NULL;
 CREATE INDEX emails_message ON emails (message) WHERE message_host IS NULL AND substr(message, 2, 29) <> id;
+CREATE TABLE submitters (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE); -- keys and credentials that ever submitted mail
 CREATE TABLE email_days (day INTEGER PRIMARY KEY, behind INTEGER NOT NULL, ahead INTEGER NOT NULL);
 
 CREATE TABLE tags (
@@ -114,6 +116,13 @@ CREATE VIEW recipients AS
     r.reason, r.first
   FROM recipient_rows r LEFT JOIN queue q ON q.recipient_id = r.id;
 
+CREATE VIEW waiting AS
+  SELECT q.recipient_id AS id, q.email_ord, q.workspace, q.pool, r.kind, r.status, r.attempts, r.updated_at, r.queued_at,
+    q.due_at, q.boot, q.lease_until, q.gen AS lease_gen, q.attempting, q.attempt_upstream, q.attempt_at, r.deadline,
+    q.held, q.held_due, q.held_at, r.address_lc, CASE r.written WHEN '' THEN r.address_lc ELSE r.written END AS address,
+    r.notify, r.orcpt, r.last_response, r.reason
+  FROM queue q LEFT JOIN recipient_rows r ON r.id = q.recipient_id;
+
 CREATE TABLE events (
   ord INTEGER PRIMARY KEY,
   email INTEGER, -- the place of its mail; NULL: it is about something else
@@ -134,6 +143,7 @@ CREATE INDEX events_scope ON events (scope, kind, ord) WHERE scope IS NOT NULL;
 CREATE INDEX events_notes ON events (scope, kind, ord) WHERE scope IS NOT NULL AND flags & 2 = 0;
 CREATE UNIQUE INDEX events_dedupe ON events (dedupe) WHERE dedupe IS NOT NULL;
 CREATE TABLE log_state (since INTEGER NOT NULL, floor INTEGER NOT NULL);
+INSERT INTO log_state VALUES (0, 0);
 CREATE TABLE mtas (n INTEGER PRIMARY KEY, pool_id TEXT NOT NULL, upstream_id TEXT NOT NULL, host TEXT);
 CREATE INDEX mtas_upstream ON mtas (upstream_id, pool_id);
 CREATE TABLE attempt_details (n INTEGER PRIMARY KEY, detail TEXT NOT NULL UNIQUE); -- JSON

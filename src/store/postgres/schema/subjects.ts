@@ -19,6 +19,7 @@ CREATE TABLE statistics (
   PRIMARY KEY (span, at, dimension, workspace, test, value)
 );
 CREATE TABLE statistics_place (mark TEXT);
+INSERT INTO statistics_place VALUES (NULL);
 
 CREATE TABLE outages (upstream_id TEXT PRIMARY KEY, since INTEGER NOT NULL);
 CREATE TABLE alarm_counts (

@@ -17,6 +17,7 @@ import type { Day } from '../../sql/order/days.js'
 import { all, type Query } from '../../sql/query.js'
 import { createDays } from './days.js'
 import { gather } from './gather.js'
+import { createSubmitters } from './submitters.js'
 import type { Writer } from './writer.js'
 
 /** Octets of a batch; a larger mail travels alone. */
@@ -39,7 +40,8 @@ mails AS MATERIALIZED (
   FROM free f JOIN json_to_recordset(CAST(? AS JSON)) AS m (i int, ord bigint, id text, workspace text, pool text,
     test smallint, status text, total int, scheduled int, queued int, bounced int, created_at bigint, scheduled_at bigint,
     at int, size int, source text, utf8 smallint, require_tls smallint, envid text, ret text, message text,
-    message_host text, sender text, mail_from text, subject text, lists text, content text) ON m.i = f.i
+    message_host text, sender text, mail_from text, subject text, lists text, content text,
+    submitter bigint) ON m.i = f.i
   LEFT JOIN workspaces w ON w.id = m.workspace LEFT JOIN pools p ON p.id = m.pool),
 stored_bodies AS (
   INSERT INTO bodies (n, email_id, created_at, content, raw)
@@ -47,9 +49,10 @@ stored_bodies AS (
 stored_mails AS (
   INSERT INTO emails (ord, id, workspace, test, status, total, scheduled, queued, bounced, created_at, updated_at,
     scheduled_at, pool, body, size, source, utf8, require_tls, envid, ret, message, message_host, sender, mail_from,
-    subject, lists)
+    subject, lists, submitter)
   SELECT ord, id, workspace_n, test, status, total, scheduled, queued, bounced, created_at, created_at, scheduled_at,
-    pool_n, ord, size, source, utf8, require_tls, envid, ret, message, message_host, sender, mail_from, subject, lists
+    pool_n, ord, size, source, utf8, require_tls, envid, ret, message, message_host, sender, mail_from, subject, lists,
+    submitter
   FROM mails),
 stored_tags AS (
   INSERT INTO tags (workspace, name, value, email_ord)
@@ -88,7 +91,9 @@ const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
 const textOf = (content: NewEmail['content']): string | null =>
   content === null || typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
 
-const mailOf = (mail: NewEmail, i: number, ord: number, at: number) => {
+type SubmitterOf = (id: string | null | undefined) => number | null
+
+const mailOf = (mail: NewEmail, i: number, ord: number, at: number, submitterOf: SubmitterOf) => {
   const { scheduled, queued, bounced, ...others } = firstCounts(mail.recipients, mail.scheduledAt)
   return {
     ...{ i, ord, at, id: mail.id, workspace: mail.workspaceId, pool: mail.poolId },
@@ -98,7 +103,7 @@ const mailOf = (mail: NewEmail, i: number, ord: number, at: number) => {
     ...{ utf8: mail.needsSmtpUtf8 ? 1 : 0, require_tls: mail.requireTls === true ? 1 : 0 },
     ...{ envid: mail.envid, ret: mail.ret, ...shortMessageId(mail.id, mail.messageId), sender: mail.from },
     ...{ mail_from: mail.mailFrom ?? null, subject: mail.subject, lists: packLists(mail) },
-    content: textOf(mail.content),
+    ...{ content: textOf(mail.content), submitter: submitterOf(mail.submittedBy) },
   }
 }
 
@@ -134,6 +139,7 @@ const acceptQuery = (
   batch: readonly Acceptance[],
   places: Places,
   daysOf: (mails: readonly Mail[]) => readonly Day[],
+  submitterOf: SubmitterOf,
 ): Query => {
   const mails: Mail[] = []
   const people: ReturnType<typeof personOf>[] = []
@@ -143,7 +149,7 @@ const acceptQuery = (
   for (const [i, acceptance] of batch.entries()) {
     for (const mail of acceptance.mails) {
       const ord = places.next()
-      mails.push(mailOf(mail, i, ord, at))
+      mails.push(mailOf(mail, i, ord, at, submitterOf))
       octets.push(mail.raw)
       at += mail.raw.byteLength
       for (const { name, value } of mail.tags) tags.push({ ord, name, value })
@@ -170,13 +176,15 @@ const STORED =
 
 export const createAccept = ({ places, hints, statement, look, inTurn }: Writer) => {
   const known = createDays()
+  const submitters = createSubmitters({ places, look })
   const run = async (batch: readonly Acceptance[]): Promise<readonly AcceptResult[]> => {
     let days: readonly Day[] = []
     const noting = (mails: readonly Mail[]): readonly Day[] => {
       days = known.beyond(mails)
       return days
     }
-    const rows = await statement(() => acceptQuery(batch, places, noting))
+    await submitters.note(batch)
+    const rows = await statement(() => acceptQuery(batch, places, noting, submitters.of))
     known.keep(days)
     if (batch.some(({ mails }) => mails.some(({ poolId }) => hints.wants(poolId)))) hints.due()
     const firstOf = ({ mails: [first] }: Acceptance) => first?.id

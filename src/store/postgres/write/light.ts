@@ -12,7 +12,7 @@ import type { WindowCount } from '../../../lifecycle/rate.js'
 import { type Asking, first, run } from '../../sql/query.js'
 
 /** Its value must be used, or it is not evaluated; it is over with the statement. */
-const LIGHT = "WITH light AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS s)"
+export const LIGHT = "WITH light AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS s)"
 
 const CLAIM = `${LIGHT} INSERT INTO idempotency AS d (workspace, test, key, fingerprint, token, locked_until)
   SELECT w.n, CAST(? AS SMALLINT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT)

@@ -7,9 +7,7 @@
 import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
 import { beginningOf } from '../../built-in.js'
-import type { Notice } from '../../port/log.js'
 import type { Places } from '../../sql/insert.js'
-import { flagsOf, kindOf } from '../../sql/log/codec.js'
 import { type Asking, run } from '../../sql/query.js'
 import { isThere } from '../../sql/rows.js'
 import { domainWrites } from '../../sql/tenants/domains.js'
@@ -18,6 +16,7 @@ import { suppressionWrites } from '../../sql/tenants/suppressions.js'
 import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
 import { notePauses } from '../operate/pauses.js'
+import { createAddNotice } from './notices.js'
 
 const numbersOf = (table: 'workspaces' | 'pools'): string =>
   `UPDATE ${table} t SET n = f.n FROM (
@@ -35,32 +34,14 @@ const numbering = <Args extends readonly unknown[], T>(verb: (...args: Args) => 
     return result
   }
 
-/** False when its dedupe key was there. */
-const noticing = (places: Places) =>
-  function* ({ type, accountId, workspaceId, mode, now, data, dedupe = null }: Notice): Asking<boolean> {
-    const text = `INSERT INTO events (ord, scope, kind, flags, occurred_at, late, dedupe, more)
-      VALUES (?, coalesce((SELECT n FROM workspaces WHERE id = ?), 0) * 2 + ?, ?, ?, ?, 0, ?, ?) ON CONFLICT DO NOTHING`
-    const test = mode === 'test' ? 1 : 0
-    const more = JSON.stringify({ account: accountId, data })
-    const flags = flagsOf('system', true, true)
-    return (yield* run(text, places.next(), workspaceId, test, kindOf(type), flags, now, dedupe, more)) > 0
-  }
-
 /** Whether mail waits in a pool, is held or under way. */
 const hasMail = (poolId: string): Asking<boolean> =>
   isThere('SELECT 1 FROM queue q JOIN pools p ON p.n = q.pool WHERE p.id = ? LIMIT 1', poolId)
 
 export const tenantVerbs = (places: Places) => {
   const parts: TenantParts = { places, now: systemClock.now, poolsChanged: notePauses }
-  const addNotice = noticing(places)
-  const {
-    createAccount,
-    createWorkspace,
-    ownPool,
-    updateWorkspace: _,
-    touchAll: __,
-    ...rest
-  } = tenantWrites(parts)
+  const addNotice = createAddNotice(places)
+  const { createAccount, createWorkspace, ownPool, touchAll: _, ...rest } = tenantWrites(parts)
   const { createPool, ...pools } = poolWrites({ ...parts, hasMail })
   return {
     ...rest,

@@ -12,6 +12,8 @@ export interface MailTables {
   readonly waiting: string
   /** The account of an event `v` that is not about a mail. */
   readonly accountOfNotice: string
+  /** The number of the server that an event `e` of a mail tells of. */
+  readonly mtaOfEvent: string
   /** After the name of a table, where a planner must be told: this index, or none. */
   by(index: string | null): string
   /** Mail and events may still come in at this place and above it, out of order; null: only above all that are there. */

@@ -9,6 +9,7 @@ export const MAIL: MailTables = {
   recipients: 'recipients',
   waiting: 'recipients',
   accountOfNotice: "v.more ->> '$.account'",
+  mtaOfEvent: "json_extract(e.more, '$[1]')",
   by: (index) => (index === null ? ' NOT INDEXED' : ` INDEXED BY ${index}`),
   // one writer, and a snapshot has all that it committed
   end: null,

@@ -12,8 +12,8 @@
  *   there is room again, and the rest (settling what was sent) is stored.
  */
 import { Fault, toPlainFault } from '../../../base/fault.js'
+import { LOOKED } from '../../sql/audit/look.js'
 import { audited } from '../../sql/audit/write.js'
-import { LOOKED } from '../audit/look.js'
 import type { Answer, Call, WriterVerbs } from '../protocol.js'
 import type { Tightness } from '../room/ballast.js'
 import type { WriteContext } from '../write/context.js'

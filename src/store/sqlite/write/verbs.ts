@@ -23,6 +23,7 @@ import { poolWrites } from '../../sql/tenants/pools.js'
 import { suppressionWrites, windowWrites } from '../../sql/tenants/suppressions.js'
 import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
 import { alarmWrites } from '../../sql/watch/alarms.js'
+import { bounced } from '../../sql/watch/bounced.js'
 import { hardBounceWrites, type IncidentParts } from '../../sql/watch/hard-bounces.js'
 import { incidentDecisions } from '../../sql/watch/incident-decisions.js'
 import { outageWrites } from '../../sql/watch/outages.js'
@@ -38,10 +39,10 @@ import { createQueueWrites, standingHolds } from '../operate/queue-writes.js'
 import { createTimes } from '../operate/times.js'
 import { createDayNotes } from '../order/day-notes.js'
 import type { WriterVerbs } from '../protocol.js'
+import { MAIL } from '../read/tables.js'
 import { createShrinkStep } from '../room/shrink.js'
 import { createSearchWrites, createUnindex } from '../search/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
-import { bounced } from '../watch/bounced.js'
 import { createOutcomeCounts } from '../watch/outcome-counts.js'
 import { createAccept } from './accept.js'
 import { createClaim } from './claim.js'
@@ -89,14 +90,15 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const telling = createSuppressionEvents(noticing)
   const suppressing = suppressionWrites({ places: context.order, tell: telling, now: systemClock.now })
   const lists = answered(suppressing, ask)
+  const people = bounced(MAIL)
   const parts: IncidentParts = {
-    ...bounced,
+    ...people,
     places: context.order,
     answersSince: (...args) => atOnce(() => counts.since(...args)),
     addSuppression: suppressing.addSuppression,
     addNotice: noticing,
   }
-  const softBounce = softBounces({ ...bounced, ...parts })
+  const softBounce = softBounces({ ...people, ...parts })
   const settle = createSettle(context, {
     ...{ addEvent, fold, dsns, counts, now: systemClock.now },
     softBounce: (...args) => ask(softBounce(...args)),

@@ -1,13 +1,12 @@
 /**
  * NAME      look - where the rows stand that the rules of the audit look at
  */
-
-import type { LookedTables } from '../../sql/audit/write.js'
-import { LOTS } from '../../sql/carry/lots.js'
-import { WEBHOOKS } from '../../sql/hooks/tables.js'
-import { LINKS, SESSIONS, USERS } from '../../sql/identity/tables.js'
-import { CREDENTIALS, DOMAINS, KEYS, POOLS, WORKSPACES } from '../../sql/tenants/tables.js'
-import { INCIDENTS } from '../../sql/watch/incident-tables.js'
+import { LOTS } from '../carry/lots.js'
+import { WEBHOOKS } from '../hooks/tables.js'
+import { LINKS, SESSIONS, USERS } from '../identity/tables.js'
+import { CREDENTIALS, DOMAINS, KEYS, POOLS, WORKSPACES } from '../tenants/tables.js'
+import { INCIDENTS } from '../watch/incident-tables.js'
+import type { LookedTables } from './write.js'
 
 export const LOOKED: LookedTables = {
   workspaces: WORKSPACES,
@@ -31,7 +30,7 @@ export const LOOKED: LookedTables = {
     }),
   },
   pepper: {
-    name: "(SELECT 'pepper' AS id, mark, (SELECT id FROM accounts ORDER BY rowid LIMIT 1) AS account FROM pepper) AS known",
+    name: "(SELECT 'pepper' AS id, mark, (SELECT id FROM accounts ORDER BY ord LIMIT 1) AS account FROM pepper) AS known",
     columns: 'mark, account',
     decode: (row) => ({ mark: String(row.mark), accountId: row.account as string | null }),
   },

@@ -4,7 +4,7 @@
  *   Uses are gathered for a second and written together, the latest per key.
  *   What a crash loses is at most that second of a best-effort fact.
  */
-import type { Touch } from '../sql/tenants/writes.js'
+import type { Touch } from './writes.js'
 
 const GATHER_MS = 1000
 

@@ -1,22 +1,18 @@
 /**
  * NAME      bounced - what mail and lists say of an address that bounced
  */
+import { kindOf } from '../log/codec.js'
+import type { MailTables } from '../mails/tables.js'
+import { first, run } from '../query.js'
+import { SUPPRESSIONS } from '../tenants/tables.js'
+import type { IncidentParts } from './hard-bounces.js'
+import type { SoftBounceParts } from './soft-bounces.js'
 
-import { kindOf } from '../../sql/log/codec.js'
-import { first, run } from '../../sql/query.js'
-import { SUPPRESSIONS } from '../../sql/tenants/tables.js'
-import type { IncidentParts } from '../../sql/watch/hard-bounces.js'
-import type { SoftBounceParts } from '../../sql/watch/soft-bounces.js'
-
-const TAKEN = `SELECT m.upstream_id AS upstream, e.occurred_at AS at FROM recipients r
-  JOIN events e ON e.email = r.email_ord AND e.recipient = r.id JOIN mtas m ON m.n = json_extract(e.more, '$[1]')
-  WHERE r.id = ? AND e.kind = ${kindOf('email.sent')} ORDER BY e.ord DESC LIMIT 1`
-
-const LIVING = `UPDATE hard_bounces SET living = EXISTS (
+const LIVING = `UPDATE hard_bounces SET living = CASE WHEN EXISTS (
     SELECT 1 FROM recipients me JOIN recipients r ON r.workspace = me.workspace AND r.address_lc = me.address_lc
     JOIN emails e ON e.ord = r.email_ord AND e.test = 0
     WHERE me.id = hard_bounces.recipient AND r.email_ord <> me.email_ord AND r.updated_at > ?
-      AND (r.status = 'delivered' OR r.status = 'sent' AND r.updated_at < ?))
+      AND (r.status = 'delivered' OR r.status = 'sent' AND r.updated_at < ?)) THEN 1 ELSE 0 END
   WHERE cause = ? AND living IS NULL`
 
 const BOUNCES = `SELECT count(*) AS bounces, min(r.updated_at) AS first FROM recipients r
@@ -29,11 +25,18 @@ const BOUNCES = `SELECT count(*) AS bounces, min(r.updated_at) AS first FROM rec
 
 type Parts = Pick<IncidentParts, 'takenBy' | 'noteLiving' | 'listed'> & Pick<SoftBounceParts, 'bouncesOf'>
 
-export const bounced: Parts = {
-  *takenBy(recipientId) {
-    const row = yield* first(TAKEN, recipientId)
+const takenBy = ({ mtaOfEvent }: MailTables): Parts['takenBy'] => {
+  const text = `SELECT m.upstream_id AS upstream, e.occurred_at AS at FROM recipients r
+    JOIN events e ON e.email = r.email_ord AND e.recipient = r.id JOIN mtas m ON m.n = ${mtaOfEvent}
+    WHERE r.id = ? AND e.kind = ${kindOf('email.sent')} ORDER BY e.ord DESC LIMIT 1`
+  return function* (recipientId) {
+    const row = yield* first(text, recipientId)
     return row === null ? null : { upstreamId: row.upstream as string, at: row.at as number }
-  },
+  }
+}
+
+export const bounced = (tables: MailTables): Parts => ({
+  takenBy: takenBy(tables),
   noteLiving: (cause, after, before) => run(LIVING, after, before, cause),
   *listed(list, email) {
     const text = `SELECT ${SUPPRESSIONS.columns} FROM suppressions WHERE workspace_id = ? AND email = ?`
@@ -44,4 +47,4 @@ export const bounced: Parts = {
     const row = yield* first(BOUNCES, workspace, address.toLowerCase(), reason, settled)
     return (row as { bounces: number; first: number | null } | null) ?? { bounces: 0, first: null }
   },
-}
+})

@@ -1,0 +1,91 @@
+/**
+ * NAME      store-verbs - the verbs of the port, each answered by the database
+ * DESCRIPTION
+ *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is neither here nor in
+ *   MISSING does not compile.
+ */
+import type { Acceptance } from '../../lifecycle/facts.js'
+import type { Store } from '../port/store.js'
+import type { Actor } from '../port/tenants/audit.js'
+import type { VERBS } from '../port/verbs.js'
+import { readMark } from '../sql/log/places.js'
+import type { AnsweredLater } from '../sql/query.js'
+import type { Touch } from '../sql/tenants/writes.js'
+import type { Calls } from './calls.js'
+import { settingsFaults } from './connect/settings.js'
+import type { Hints } from './hints.js'
+import type { Session } from './session.js'
+import { stepsOf } from './steps.js'
+import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
+
+/** They say so when they are called. */
+const MISSING = [
+  ...(['claim', 'attempting', 'settle', 'release', 'onLeased', 'adjustTimes', 'recover'] as const),
+  ...(['reschedule', 'cancel', 'pendingDsns', 'sweep', 'backup', 'load'] as const),
+  ...(['hold', 'operate', 'suspendWorkspace', 'resumeWorkspace', 'deleteWorkspace'] as const),
+  ...(['indexMails', 'notIndexedSince', 'searchEmails'] as const),
+  ...(['addLot', 'lots', 'lot', 'markLot', 'closeLot', 'endLot', 'exported', 'carried'] as const),
+  ...(['knownEmails', 'carryIn'] as const),
+] as const satisfies readonly (keyof typeof VERBS)[]
+type Missing = (typeof MISSING)[number]
+
+const missing = Object.fromEntries(
+  MISSING.map((name) => [
+    name,
+    async () => {
+      throw new Error(`${name} is not done by PostgreSQL yet`)
+    },
+  ]),
+) as unknown as Pick<Store, Missing>
+
+const readsOf = (current: () => Session) => {
+  const read =
+    (verb: AnyVerb) =>
+    async (...args: readonly unknown[]) =>
+      current().readers.read(() => verb(...args))
+  return Object.fromEntries(
+    Object.entries(READS).map(([name, verb]) => [name, read(verb as unknown as AnyVerb)]),
+  ) as AnsweredLater<typeof READS>
+}
+
+/** What somebody may call. */
+const writesOf = (calls: () => Calls) => {
+  const write =
+    (name: keyof WriteVerbs) =>
+    async (...args: readonly unknown[]) =>
+      calls().call(name, ...(args as never))
+  const writes = Object.fromEntries(WRITE_NAMES.map((name) => [name, write(name)]))
+  return { ...(writes as unknown as AnsweredLater<WriteVerbs>), ...stepsOf(calls) }
+}
+
+const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) => ({
+  system: 'postgresql',
+  ...{ onDue, onSettled, ready },
+  accept: async (acceptance: Acceptance) => current().accept(acceptance),
+  touch: (...touch: Touch) => current().touches.touch(...touch),
+  isMark: (text: string) => readMark(text) !== null,
+  async check() {
+    const connection = await current().connect()
+    return settingsFaults(connection).finally(() => connection.close())
+  },
+})
+
+type Own = Pick<Store, 'open' | 'migrate' | 'close' | 'broken'>
+
+/** The whole port; `own` begins and ends it. */
+export const storeOf = (current: () => Session, hints: Hints, own: Own): Store => {
+  const calls = (): Calls => current().calls
+  const plain: Omit<Store, Missing | 'by'> = {
+    ...readsOf(current),
+    ...writesOf(calls),
+    ...othersOf(current, hints),
+    ...own,
+  }
+  const by = (actor: Actor, entry: string | null = null): Store => ({
+    ...missing,
+    ...plain,
+    ...writesOf(() => calls().by({ actor, entry })),
+    by,
+  })
+  return { ...missing, ...plain, by }
+}
