@@ -14,8 +14,21 @@ export interface Clock {
   tick(): number
 }
 
+/** A time, and when it was, on the tick clock. */
+interface Known {
+  readonly at: number
+  readonly tick: number
+}
+
+let followed: Known | null = null
+
+/** From now on the wall time of this thread is what somebody else says; null: its own again. */
+export const followTime = (time: Known | null): void => {
+  followed = time
+}
+
 export const systemClock: Clock = {
-  now: () => Date.now(),
+  now: () => (followed === null ? Date.now() : Math.round(followed.at + performance.now() - followed.tick)),
   tick: () => performance.now(),
 }
 

@@ -212,7 +212,7 @@ const buildRelay = ({
   begun,
 }: Shared): Relay =>
   createRelay({
-    queue: () => shareStore(store),
+    queue: () => shareStore(store, 'relay'),
     config,
     log,
     keys,
@@ -258,7 +258,7 @@ const buildFollowers = ({ store, config, clock, log, pepper, state, accepting }:
       ...{ store, retention: () => state.config.retention, log, clock, retry: config.relay.retry },
     }),
     own: [
-      createFollowers({ share: () => shareStore(store), config, pepper, log }),
+      createFollowers({ share: () => shareStore(store, 'followers'), config, pepper, log }),
       createSenderDsns(own),
       ...(config.webhook.notify.length > 0 ? [createNoticeMails(own)] : []),
     ],

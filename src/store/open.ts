@@ -7,6 +7,7 @@
 import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import type { Admin } from './port/admin.js'
+import type { About, WriterRole } from './port/cluster/cluster.js'
 import type { Store } from './port/store.js'
 import { daemonId, readUrls } from './postgres/connect/folder.js'
 import {
@@ -27,12 +28,14 @@ export type StorePlace = Pick<Config, 'data_dir'> & Partial<Pick<Config, 'store'
 
 export interface StoreOptions extends Omit<SqliteOptions, 'dataDir'> {
   readonly place: StorePlace
+  /** What other daemons can read of this one. */
+  readonly about?: Partial<Omit<About, 'version'>>
 }
 
 /** Whether the database is a file in the data folder. */
 export const isLocal = ({ store }: StorePlace): boolean => store?.driver !== 'postgres'
 
-const postgresOptions = ({ place, daemon, version }: StoreOptions): PostgresOptions => {
+const postgresOptions = ({ place, daemon, version, about, log }: StoreOptions): PostgresOptions => {
   const { data_dir: dataDir, store } = place
   const lock = () => {
     makeDataFolder(dataDir)
@@ -46,13 +49,14 @@ const postgresOptions = ({ place, daemon, version }: StoreOptions): PostgresOpti
     },
     ...(version !== undefined && { version }),
     ...(daemon && { lock }),
+    ...{ about, log },
   }
 }
 
 /** Nothing is touched before `open`, which throws StoreBusyError or NewerDatabaseError. */
 export const openStore = (options: StoreOptions): Store => {
   if (!isLocal(options.place)) return openPostgresStore(postgresOptions(options))
-  const { place, ...rest } = options
+  const { place, about: _, ...rest } = options
   return openSqliteStore({ ...rest, dataDir: place.data_dir })
 }
 
@@ -64,10 +68,11 @@ export type SharedStore =
   | ({ readonly driver: 'sqlite' } & Pick<SharedPostgres, 'port'>)
   | ({ readonly driver: 'postgres' } & SharedPostgres)
 
-export const shareStore = (store: Store): SharedStore =>
+/** `role` is what the other thread does. */
+export const shareStore = (store: Store, role: WriterRole): SharedStore =>
   store.system === 'sqlite'
     ? { driver: 'sqlite', port: shareSqliteStore(store) }
-    : { driver: 'postgres', ...sharePostgresStore(store) }
+    : { driver: 'postgres', ...sharePostgresStore(store, role) }
 
 export type ReachedStore = ConnectedStore
 

@@ -15,7 +15,7 @@ const keys = deriveKeys(pepper)
 
 const relayOf = (store: Store, log: Log = silentLog()) =>
   createRelay({
-    queue: () => shareStore(store),
+    queue: () => shareStore(store, 'relay'),
     config: {
       hostname: 'postern.test',
       relay: { retry: [1_000], lifetime: 60_000, poll: 500 },

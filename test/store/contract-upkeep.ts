@@ -46,6 +46,16 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     t.ok(lead < HOUR)
   })
 
+  await t.test('who writes can be seen, and this one is among them', async (t) => {
+    const store = await open(t)
+    const [writer, ...others] = await store.writers()
+    t.match(writer, { role: String, version: String, host: String, pools: null })
+    t.ok(Number(writer?.lagMs) < HOUR)
+    t.same(others, [])
+    const { daemons, self } = store.cluster()
+    t.same({ daemons, self }, { daemons: 1, self: writer?.n })
+  })
+
   await t.test('only a pool that is ready is handed its mail', async (t) => {
     const store = await open(t)
     const at = await newAccount(store)

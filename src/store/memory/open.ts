@@ -125,6 +125,7 @@ export const openMemoryStore = (state: State): Store => {
       ...Object.fromEntries(promised),
       isMark: log.isMark,
       load: verbs.load,
+      cluster: verbs.cluster,
       touch: (...args: Parameters<Store['touch']>) => void run(verbs.touch as never, args as never),
       onDue: due.listen,
       onSettled: settled.listen,

@@ -3,6 +3,8 @@
  */
 import { ANSWER_KEPT_MS } from '../../lifecycle/idempotency.js'
 import { expiry, isAged, isOpen, isOverdue, logFloor, WINDOW_KEPT_MS } from '../../lifecycle/retention.js'
+import { onlyWriter } from '../only-writer.js'
+import { ALONE, type Cluster } from '../port/cluster/cluster.js'
 import type { Keep, Upkeep } from '../port/upkeep.js'
 import { createSuppressionEvents } from '../suppression-events.js'
 import type { Plain } from './plain.js'
@@ -20,7 +22,7 @@ const SWEEPS = [sweepAudit, sweepIdentity, sweepJobs, sweepStatistics, sweepPost
 export const createUpkeep = (
   { state, log, people }: QueueParts,
   more: readonly ((now: number) => number)[],
-): Pick<Plain<Upkeep>, 'check' | 'sweep' | 'load' | 'clockLead' | 'followClock'> => {
+): Pick<Plain<Upkeep>, 'check' | 'sweep' | 'load' | 'clockLead' | 'followClock'> & Plain<Cluster> => {
   const { mails, recipients, events, reports, pending } = state
   const expire = (now: number): number => {
     const overdue = recipients.where(({ deadline }) => isOverdue(deadline, now))
@@ -70,6 +72,8 @@ export const createUpkeep = (
 
   return {
     check: () => [],
+    writers: () => [onlyWriter('')],
+    cluster: () => ALONE,
     sweep(now, keep) {
       const overdue = keep.deadlines === false ? 0 : expire(now)
       const old = retain(now, keep)

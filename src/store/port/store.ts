@@ -11,6 +11,7 @@
  */
 
 import type { Carry } from './carry.js'
+import type { Cluster } from './cluster/cluster.js'
 import type { Hooks } from './hooks.js'
 import type { Jobs } from './jobs.js'
 import type { EmailSearch, Ledger } from './ledger.js'
@@ -50,6 +51,7 @@ type Verbs = Queue &
   Jobs &
   Hooks &
   Watch &
+  Cluster &
   Upkeep &
   Lifecycle
 

@@ -208,6 +208,10 @@ export const VERBS = {
   outages: 'read',
   noteOutage: 'write',
 
+  // Cluster
+  writers: 'read',
+  cluster: 'here',
+
   // Upkeep
   migrate: 'here',
   check: 'here',

@@ -7,6 +7,8 @@
  */
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
+import type { Log } from '../../base/log.js'
+import type { About, WriterRole } from '../port/cluster/cluster.js'
 import type { Store } from '../port/store.js'
 import { failureOf } from './connect/failure.js'
 import { createHints, type Hints } from './hints.js'
@@ -20,6 +22,9 @@ export interface PostgresOptions {
   readonly version?: string
   /** Takes the lock of the data folder, and answers the id of its daemon. */
   readonly lock?: () => { readonly owner: string; unlock(): void }
+  /** What others can read of it. */
+  readonly about?: Partial<Omit<About, 'version'>> | undefined
+  readonly log?: Log | undefined
 }
 
 /** All that another thread needs. */
@@ -28,6 +33,8 @@ export interface SharedPostgres {
   readonly urls: string
   readonly version: string
   readonly owner: string
+  readonly role: WriterRole
+  readonly about: PostgresOptions['about']
 }
 
 /** `look` sees each error, and tells of what this process cannot mend. */
@@ -47,14 +54,15 @@ const notOpen = (): never => {
   throw new OutageError('the store is not open')
 }
 
-const sharing = new WeakMap<object, () => SharedPostgres>()
+const sharing = new WeakMap<object, (role: WriterRole) => SharedPostgres>()
 
 /** What another thread opens a session of its own by; hand it over and call connectPostgresStore there. */
-export const sharePostgresStore = (store: Store): SharedPostgres => (sharing.get(store) ?? notOpen)()
+export const sharePostgresStore = (store: Store, role: WriterRole): SharedPostgres =>
+  (sharing.get(store) ?? notOpen)(role)
 
 /** Nothing is touched before `open`, which throws StoreBusyError, DatabaseRefusedError or NewerDatabaseError. */
 export const openPostgresStore = (options: PostgresOptions): Store => {
-  const { version = '' } = options
+  const { lock, version = '', about, log } = options
   const hints = createHints()
   let session: Session | null = null
   let unlock = (): void => {}
@@ -63,11 +71,14 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
     broken,
     async open() {
       if (session !== null) return
-      const locked = options.lock?.()
+      const locked = lock?.()
       unlock = locked?.unlock ?? unlock
       try {
         session = await begin(
-          { urls: options.urls, version, owner: locked?.owner ?? null },
+          {
+            ...{ urls: options.urls, version, owner: locked?.owner ?? null },
+            ...{ role: locked === undefined ? 'command' : 'main', about, log },
+          },
           hints,
           true,
           look,
@@ -88,11 +99,11 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
     },
   }
   const store = storeOf(() => session ?? notOpen(), hints, own)
-  sharing.set(store, () => {
+  sharing.set(store, (role) => {
     const { owner } = session ?? notOpen()
     const { port1, port2 } = new MessageChannel()
     hints.link(port1)
-    return { port: port2, urls: options.urls, version, owner }
+    return { port: port2, urls: options.urls, version, owner, role, about }
   })
   return store
 }

@@ -6,12 +6,17 @@
  *   it, so that its successor knows the writers of a predecessor for dead.
  */
 import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
 import { OutageError } from '../../base/fault.js'
+import type { Log } from '../../base/log.js'
 import type { Acceptance, AcceptResult } from '../../lifecycle/facts.js'
+import type { About, ClusterView, WriterRole } from '../port/cluster/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
 import { type Calls, createCalls } from './calls.js'
+import { followDatabase } from './cluster/time.js'
+import { createView } from './cluster/view.js'
 import type { Connection } from './connect/connection.js'
 import { serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
@@ -19,7 +24,7 @@ import { createReaders, type Readers } from './readers.js'
 import { persistently } from './run.js'
 import { migrate } from './schema/migrate.js'
 import { createAccept } from './write/accept.js'
-import { startHeartbeat } from './write/heartbeat.js'
+import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { addDefaults } from './write/tenants.js'
 import { touchAll } from './write/touch.js'
 import { joinAsWriter, type Writer } from './write/writer.js'
@@ -31,6 +36,10 @@ export interface SessionOptions {
   readonly version: string
   /** The id of the daemon; a program beside the daemons has one of its own. */
   readonly owner: string | null
+  readonly role: WriterRole
+  /** What others can read of it. */
+  readonly about?: Partial<Omit<About, 'version'>> | undefined
+  readonly log?: Log | undefined
 }
 
 export interface Session {
@@ -40,13 +49,25 @@ export interface Session {
   readonly calls: Calls
   readonly touches: Touches
   accept(acceptance: Acceptance): Promise<AcceptResult>
+  view(): ClusterView
   connect(): Promise<Connection>
   close(): Promise<void>
 }
 
+/** The heartbeat of a writer, and what it tells. */
+const beating = (writer: Writer, log: Log | undefined) => {
+  const { view, told } = createView(writer)
+  const follow = followDatabase(log)
+  const beat = createBeat(writer, systemClock.tick, (rows, sent, answered) => {
+    told(rows, sent)
+    follow(Number(rows[0]?.now), sent, answered)
+  })
+  return { view, beat }
+}
+
 /** `failed` hears of all that failed, heartbeats too. */
 export const begin = async (
-  { urls, version, owner: given }: SessionOptions,
+  { urls, version, owner: given, role, about, log }: SessionOptions,
   hints: Hints,
   isFirst: boolean,
   failed: (error: unknown) => void,
@@ -62,9 +83,13 @@ export const begin = async (
     const now = systemClock.now()
     await migrate(first, version, now, (next) => addDefaults({ next }, now)).finally(() => first.close())
   }
-  const writer = await persistently(() => joinAsWriter(owner, open('writer'), systemClock.now, hints))
+  const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
+  const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member)
+  const writer = await persistently(join)
+  const { view, beat } = beating(writer, log)
+  await beat()
   const readers = createReaders(open('reader'))
-  const stopHeartbeat = startHeartbeat(writer, failed)
+  const stopHeartbeat = startHeartbeat(beat, failed)
   const told = (error: unknown): never => {
     failed(error)
     throw error instanceof TakenOverError ? new OutageError(error.message) : error
@@ -75,7 +100,7 @@ export const begin = async (
     touching = readers.read(() => touchAll(touched)).catch(() => {})
   })
   return {
-    ...{ owner, readers, writer, touches, calls: createCalls(writer, told), connect: open('check') },
+    ...{ owner, readers, writer, touches, view, calls: createCalls(writer, told), connect: open('check') },
     accept: (acceptance) => accept(acceptance).catch(told),
     async close() {
       stopHeartbeat()

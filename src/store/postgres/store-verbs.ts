@@ -63,6 +63,7 @@ const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) =>
   ...{ onDue, onSettled, ready },
   accept: async (acceptance: Acceptance) => current().accept(acceptance),
   touch: (...touch: Touch) => current().touches.touch(...touch),
+  cluster: () => current().view(),
   isMark: (text: string) => readMark(text) !== null,
   async check() {
     const connection = await current().connect()

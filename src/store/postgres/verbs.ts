@@ -3,6 +3,7 @@
  * DESCRIPTION
  *   Shared verbs as they are in store/sql/, and its own. Each is work that yields statements (sql/query.ts).
  */
+
 import { systemClock } from '../../base/clock.js'
 import type { Notice } from '../port/log.js'
 import type { HoldRow, QueueOwner } from '../port/operations.js'
@@ -32,6 +33,7 @@ import { hardBounceWrites, type IncidentParts } from '../sql/watch/hard-bounces.
 import { incidentDecisions } from '../sql/watch/incident-decisions.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads, outageWrites } from '../sql/watch/outages.js'
+import { writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
 import { answersSince } from './watch/answers.js'
 import { lightVerbs } from './write/light.js'
@@ -77,6 +79,7 @@ export const READS = {
   ...alarmReads,
   ...outageReads,
   ...incidentReads,
+  writers,
 }
 
 /** Of what is watched: some are parts of others. */

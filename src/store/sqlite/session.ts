@@ -94,13 +94,14 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(indexReads(WORDS), sql.ask),
     ...answered(jobReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
-  } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth'>
+  } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers'>
 }
 
 /** What the verbs of the port need, in whatever thread they are called. */
 export interface Verbs {
   readonly file: string
   readonly daemon: boolean
+  readonly version: string
   readonly db: Db
   readonly reads: ReturnType<typeof createReads>
   readonly client: WriterClient
@@ -142,7 +143,7 @@ const keepBallast = (dataDir: string): Keeping => {
 /** The verbs over a line to the writer; reads run on a connection of the calling thread. */
 export const attach = (
   client: WriterClient,
-  options: Pick<SqliteOptions, 'dataDir' | 'daemon' | 'faultPoint'>,
+  options: Pick<SqliteOptions, 'dataDir' | 'daemon' | 'faultPoint' | 'version'>,
   file: string,
   loadCounts: SharedArrayBuffer,
 ): Verbs => {
@@ -157,8 +158,8 @@ export const attach = (
   const bodyStore = createBodyStore(options.dataDir, sql, fail, createFaultPoint(options.faultPoint ?? null))
   const window = createWindow(reads.usedIn, (used) => client.post('addUsed', used))
   const touches = createTouches((touched) => client.post('touchAll', touched))
-  const { daemon } = options
-  return { file, daemon, db, reads, client, window, touches, bodyStore, failed, loadCounts }
+  const { daemon, version = '' } = options
+  return { file, daemon, version, db, reads, client, window, touches, bodyStore, failed, loadCounts }
 }
 
 export const begin = async (options: SqliteOptions): Promise<Session> => {

@@ -6,6 +6,8 @@
  *   need rows alone are made from the table of verbs.
  */
 import { systemClock } from '../../base/clock.js'
+import { onlyWriter } from '../only-writer.js'
+import { ALONE } from '../port/cluster/cluster.js'
 import type { Store } from '../port/store.js'
 import { type NamesOf, verbsOf } from '../port/verbs.js'
 import { readMark } from '../sql/log/places.js'
@@ -18,7 +20,7 @@ const SMALL_TABLES = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 
 
 type OtherReads = Pick<
   Store,
-  'system' | 'body' | 'carried' | 'depth' | 'isMark' | 'load' | 'check' | 'backup'
+  'system' | 'body' | 'carried' | 'depth' | 'isMark' | 'load' | 'check' | 'backup' | 'writers' | 'cluster'
 >
 
 const otherReads = (current: () => Verbs): OtherReads => ({
@@ -29,6 +31,8 @@ const otherReads = (current: () => Verbs): OtherReads => ({
     return mail === null ? null : { ...mail, raw: await current().bodyStore.body(emailId) }
   },
   depth: async (of) => current().reads.depth(systemClock.now(), of),
+  writers: async () => [onlyWriter(current().version)],
+  cluster: () => ALONE,
   isMark: (text) => readMark(text) !== null,
   load: () => readPulse(current().loadCounts),
   async check() {

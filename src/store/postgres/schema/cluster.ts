@@ -2,7 +2,7 @@
  * NAME      cluster - the tables by which several daemons are one
  * DESCRIPTION
  *   `writers` has a row for each that can be (64: their number is 6 bits of every place). Its row is a writer's fence
- *   (epoch), its position in the log (frontier) and its sign of life (heartbeat). `order_state` is the last place of
+ *   (epoch), its position in the log (frontier) and its sign of life (heartbeat); what it is can be read beside it. `order_state` is the last place of
  *   what is not mail, and the row that verbs which are not about mail lock, so that they follow one another.
  */
 import { tables } from './words.js'
@@ -16,6 +16,8 @@ CREATE TABLE writers (
   n smallint PRIMARY KEY,
   epoch int NOT NULL,
   owner TEXT, -- id of a daemon; NULL: free
+  role TEXT, -- main, relay, followers or command
+  about TEXT, -- JSON: what it says of itself
   boot INTEGER, -- by which its leases are known, from when it joined until it goes
   frontier INTEGER NOT NULL,
   heartbeat INTEGER NOT NULL

@@ -5,10 +5,12 @@
  *   waits for no idle writer. Death is observed and not dated: a count that has not moved for 30 s of the observer's own
  *   tick clock, while its own heartbeats arrived. No clock is compared with another, and after an outage of the database
  *   nobody is taken for dead.
+ *   Its answer brings who lives and what time it is in the database (cluster/).
  *   To take over is to end the epoch: a writer that was only asleep finds that out with its next statement.
  */
 import { systemClock } from '../../../base/clock.js'
-import { type Asking, run } from '../../sql/query.js'
+import { type Asking, type Row, run } from '../../sql/query.js'
+import { NOW } from '../cluster/view.js'
 import type { Writer } from './writer.js'
 
 export const HEARTBEAT_MS = 2000
@@ -43,22 +45,34 @@ const endEpoch = function* ({ n, boot, heartbeat }: Seen): Asking<boolean> {
   return (yield* run(text, n, boot, heartbeat)) === 1
 }
 
-const LOOK =
-  ' others AS (SELECT n, boot, heartbeat FROM writers WHERE boot IS NOT NULL) SELECT others.* FROM others, fence'
+const LOOK = ` others AS (SELECT n, boot, heartbeat, owner, role, about FROM writers WHERE boot IS NOT NULL)
+  SELECT others.*, ${NOW} AS now FROM others, fence`
+
+/** What a heartbeat brought: the rows of all that live. `sent` and `answered` are on the tick clock. */
+export type Told = (rows: readonly Row[], sent: number, answered: number) => void
 
 /** One heartbeat. */
-export const createBeat = (writer: Writer, tick: () => number = systemClock.tick) => {
+export const createBeat = (
+  writer: Writer,
+  tick: () => number = systemClock.tick,
+  told: Told = () => {},
+): (() => Promise<void>) => {
   const observe = createObserver(tick)
-  return async (): Promise<void> => {
-    const rows = await writer.inTurn(() => writer.statement(() => ({ text: LOOK, values: [] })))
+  return async () => {
+    let sent = tick()
+    const look = () => {
+      sent = tick()
+      return { text: LOOK, values: [] }
+    }
+    const rows = await writer.inTurn(() => writer.statement(look))
+    if (rows !== null) told(rows, sent, tick())
     const others = ((rows ?? []) as unknown as readonly Seen[]).filter(({ boot }) => boot !== writer.boot)
     for (const dead of observe(others)) await writer.write(() => endEpoch(dead))
   }
 }
 
 /** Until it is stopped. `failed` hears of one that did not arrive. */
-export const startHeartbeat = (writer: Writer, failed: (error: unknown) => void): (() => void) => {
-  const beat = createBeat(writer)
+export const startHeartbeat = (beat: () => Promise<void>, failed: (error: unknown) => void): (() => void) => {
   let isBeating = false
   const timer = setInterval(() => {
     if (isBeating) return

@@ -12,6 +12,7 @@
  */
 import { systemClock } from '../../../base/clock.js'
 import { OutageError } from '../../../base/fault.js'
+import type { About, WriterRole } from '../../port/cluster/cluster.js'
 import { TakenOverError } from '../../port/upkeep.js'
 import type { Places } from '../../sql/insert.js'
 import {
@@ -29,6 +30,17 @@ import { createHints, type Effects, type Hints } from '../hints.js'
 import { answer, persistently } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'
 import { placeAfter } from './places.js'
+
+/** Who joins: the part of a daemon that has a writer of its own. */
+export interface Member {
+  readonly role: WriterRole
+  readonly about: About
+}
+
+export const NAMELESS: Member = {
+  role: 'main',
+  about: { version: '', host: '', settings: null, pools: null },
+}
 
 export interface Writer {
   readonly n: number
@@ -63,13 +75,13 @@ interface Joined {
 const query = (text: string): Query => ({ text, values: [] })
 
 /** A free row, and places above all that anybody has given. */
-function* join(owner: string): Asking<Joined> {
+function* join(owner: string, { role, about }: Member): Asking<Joined> {
   const found = yield* first(
-    `UPDATE writers SET epoch = epoch + 1, owner = ?, boot = (epoch + 1)::bigint * ${WRITERS} + n, heartbeat = heartbeat + 1,
+    `UPDATE writers SET epoch = epoch + 1, owner = ?, role = ?, about = ?, boot = (epoch + 1)::bigint * ${WRITERS} + n, heartbeat = heartbeat + 1,
        frontier = (SELECT max(frontier) FROM writers)
      WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1 FOR UPDATE SKIP LOCKED)
      RETURNING n, epoch, boot, frontier`,
-    owner,
+    ...[owner, role, JSON.stringify(about)],
   )
   if (found === null)
     throw new OutageError(
@@ -118,9 +130,9 @@ const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => 
 })
 
 /** The row of a writer, and the connection that writes for it. */
-const hold = async (owner: string, open: () => Promise<Connection>) => {
+const hold = async (owner: string, member: Member, open: () => Promise<Connection>) => {
   let connection = await open()
-  let joined = await answer(connection, join(owner))
+  let joined = await answer(connection, join(owner, member))
   return {
     row: () => joined,
     /** A connection, on which nothing of an earlier one can still happen. */
@@ -216,8 +228,9 @@ export const joinAsWriter = async (
   open: () => Promise<Connection>,
   now: () => number = systemClock.now,
   hints: Hints = createHints(),
+  member: Member = NAMELESS,
 ): Promise<Writer> => {
-  const held = await hold(owner, open)
+  const held = await hold(owner, member, open)
   const places = createPlaces(held, now)
   let before: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {

@@ -1,0 +1,64 @@
+/**
+ * NAME      port/cluster/cluster - the daemons that share a store
+ * DESCRIPTION
+ *   Whoever writes has joined under a number. With SQLite that is one daemon, and it has all to itself.
+ */
+
+export type WriterRole = 'main' | 'relay' | 'followers' | 'command'
+
+/** What a writer says of itself when it joins. */
+export interface About {
+  /** Of its Postern. */
+  readonly version: string
+  readonly host: string
+  /** A digest of the settings that all daemons of one database have alike. */
+  readonly settings: string | null
+  /** Of a relay: the pools that it serves, by name or id; null: all. */
+  readonly pools: readonly string[] | null
+}
+
+/** Somebody who writes to this store now. */
+export interface WriterRow extends About {
+  /** Its number. */
+  readonly n: number
+  /** Of the daemon whose part it is. */
+  readonly daemonId: string
+  readonly role: WriterRole
+  /** How often the number was taken, or taken away. */
+  readonly epoch: number
+  /** How long ago it was last heard of. */
+  readonly lagMs: number
+}
+
+/** What the last heartbeat told of the others. */
+export interface ClusterView {
+  /** Others may use the same database, whose clock is then the time for all. */
+  readonly isShared: boolean
+  /** How many daemons live, this one among them. */
+  readonly daemons: number
+  /** The relays that live, this one among them, in the order of their numbers. */
+  readonly relays: readonly Pick<WriterRow, 'n' | 'pools'>[]
+  /** The number of this one. */
+  readonly self: number
+  /** On the tick clock: before it the others may not know of this one. */
+  readonly from: number
+  /** On the tick clock: after it there may be others that are not in here. */
+  readonly until: number
+}
+
+/** Of whoever has a store to itself. */
+export const ALONE: ClusterView = {
+  isShared: false,
+  daemons: 1,
+  relays: [{ n: 0, pools: null }],
+  self: 0,
+  from: Number.NEGATIVE_INFINITY,
+  until: Number.POSITIVE_INFINITY,
+}
+
+export interface Cluster {
+  /** Who writes to this store now, in the order of their numbers. */
+  writers(): Promise<readonly WriterRow[]>
+  /** Costs nothing. */
+  cluster(): ClusterView
+}
