@@ -23,7 +23,6 @@ const MISSING = [
   ...(['claim', 'attempting', 'settle', 'release', 'onLeased', 'adjustTimes', 'recover'] as const),
   ...(['reschedule', 'cancel', 'pendingDsns', 'sweep', 'backup', 'load'] as const),
   ...(['hold', 'operate', 'suspendWorkspace', 'resumeWorkspace', 'deleteWorkspace'] as const),
-  ...(['indexMails', 'notIndexedSince', 'searchEmails'] as const),
   ...(['addLot', 'lots', 'lot', 'markLot', 'closeLot', 'endLot', 'exported', 'carried'] as const),
   ...(['knownEmails', 'carryIn'] as const),
 ] as const satisfies readonly (keyof typeof VERBS)[]
@@ -64,6 +63,11 @@ const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) =>
   accept: async (acceptance: Acceptance) => current().accept(acceptance),
   touch: (...touch: Touch) => current().touches.touch(...touch),
   cluster: () => current().view(),
+  async indexMails(limit: number) {
+    const { readers, calls } = current()
+    const next = await readers.read(() => READS.toIndex(limit))
+    return next.mails.length === 0 ? 0 : calls.call('addIndexed', next)
+  },
   isMark: (text: string) => readMark(text) !== null,
   async check() {
     const connection = await current().connect()

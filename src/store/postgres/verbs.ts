@@ -24,6 +24,8 @@ import { HOLDS, holdReads } from '../sql/operate/holds.js'
 import { heldReads, queueReads } from '../sql/operate/queue-reads.js'
 import { timeOf } from '../sql/order/ord.js'
 import { type Asking, all, atOnce, first } from '../sql/query.js'
+import { searchReads } from '../sql/search/reads.js'
+import { indexReads } from '../sql/search/to-index.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
 import { statisticsWrites } from '../sql/statistics/write.js'
 import { tenantReads } from '../sql/tenants/reads.js'
@@ -35,6 +37,8 @@ import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads, outageWrites } from '../sql/watch/outages.js'
 import { writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
+import { WORDS } from './search/words.js'
+import { searchWrites } from './search/write.js'
 import { answersSince } from './watch/answers.js'
 import { lightVerbs } from './write/light.js'
 import { createAddNotice } from './write/notices.js'
@@ -80,6 +84,8 @@ export const READS = {
   ...outageReads,
   ...incidentReads,
   writers,
+  ...searchReads(WORDS),
+  ...indexReads(WORDS),
 }
 
 /** Of what is watched: some are parts of others. */
@@ -113,6 +119,7 @@ export const writesOf = (places: Places) => {
     ...postWrites(places),
     ...statisticsWrites,
     ...watchWrites(places, tenants),
+    ...searchWrites,
     *addNotice(notice: Notice): Asking<string | null> {
       const ord = yield* addNotice(notice)
       return ord === null ? null : storedId(ord, notice.accountId)

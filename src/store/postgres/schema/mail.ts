@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   `queue` has what waits, is leased or is held, and nothing else: an update of an indexed column writes every index
  *   of its row, so what changes often is kept where there is little. `recipient_rows` is the record, of which no indexed
- *   column ever changes. `recipients` shows both as one, and `waiting` what is in the queue, for reading.
+ *   column changes but the reason of what failed. `recipients` shows both as one, and `waiting` what is in the queue, for reading.
  *   `boot` is who leases (write/writer.ts).
  */
 import { tables } from './words.js'
@@ -86,6 +86,7 @@ CREATE TABLE recipient_rows (
 ) WITH (fillfactor = 70);
 CREATE INDEX recipient_rows_email ON recipient_rows (email_ord, first);
 CREATE INDEX recipient_rows_address ON recipient_rows (workspace, address_lc, email_ord);
+CREATE INDEX recipient_rows_reason ON recipient_rows (workspace, reason, email_ord) WHERE reason IS NOT NULL;
 
 CREATE TABLE queue (
   recipient_id TEXT PRIMARY KEY,

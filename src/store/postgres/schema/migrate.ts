@@ -11,11 +11,12 @@ import type { Connection } from '../connect/connection.js'
 import { answer } from '../run.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'
+import { SEARCH } from './search.js'
 import { SUBJECTS } from './subjects.js'
 import { TENANTS } from './tenants.js'
 
 /** Position i holds the step to version i + 1. */
-const STEPS: readonly string[] = [`${CLUSTER}${TENANTS}${MAIL}${SUBJECTS}`]
+const STEPS: readonly string[] = [`${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`]
 
 const VERSION = `
 CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL, made_by text NOT NULL);

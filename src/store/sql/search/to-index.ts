@@ -2,7 +2,8 @@
  * NAME      to-index - the next mails, as the index of words will have them
  */
 import { SUBMITTED_BY } from '../mails/lists.js'
-import { type Asking, all, first } from '../query.js'
+import { TOP } from '../order/ord.js'
+import { type Asking, all, first, type Row } from '../query.js'
 import { tokensOf } from './tokens.js'
 import type { Words } from './words.js'
 
@@ -19,10 +20,26 @@ export function* placeOfIndex(): Asking<number> {
   return Number((yield* first('SELECT place FROM search_state'))?.place ?? 0)
 }
 
-const NEXT = `SELECT e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY} FROM emails e
-  WHERE e.ord > ? AND e.ord < ? ORDER BY e.ord LIMIT ? + 0`
+const FACTS = `SELECT e.ord, e.sender, e.subject, e.lists, ${SUBMITTED_BY} FROM emails e`
+const NEXT = `${FACTS} WHERE e.ord > ? AND e.ord < ? ORDER BY e.ord LIMIT ? + 0`
 
-export const indexReads = ({ end, recipientsAt, together }: Words) => ({
+/** Of rows with these columns. */
+function* tokensIn({ recipientsAt, together }: Words, rows: readonly Row[]): Asking<readonly IndexedMail[]> {
+  const mails: IndexedMail[] = []
+  for (let i = 0; i < rows.length; i += together) {
+    const some = rows.slice(i, i + together)
+    const recipients = yield* recipientsAt(some.map((row) => row.ord as number))
+    for (const { ord, sender, subject, lists, submitted_by: by } of some) {
+      const own = recipients.filter((one) => one.email_ord === ord)
+      const addresses = own.map((one) => one.address_lc as string)
+      const facts = { sender: sender as string, subject: subject as string, lists: lists as string }
+      mails.push([ord as number, tokensOf({ ...facts, submitted_by: by as string | null, addresses })])
+    }
+  }
+  return mails
+}
+
+export const indexReads = (words: Words) => ({
   *notIndexedSince(): Asking<number | null> {
     const next = 'SELECT created_at FROM emails WHERE ord > ? ORDER BY ord LIMIT 1'
     return ((yield* first(next, yield* placeOfIndex()))?.created_at as number | undefined) ?? null
@@ -30,23 +47,15 @@ export const indexReads = ({ end, recipientsAt, together }: Words) => ({
 
   *toIndex(limit: number): Asking<ToIndex> {
     const from = yield* placeOfIndex()
-    const rows = yield* all(NEXT, from, end === null ? Number.MAX_SAFE_INTEGER : yield* end(), limit)
-    const mails: IndexedMail[] = []
-    for (let i = 0; i < rows.length; i += together) {
-      const some = rows.slice(i, i + together)
-      const recipients = yield* recipientsAt(some.map((row) => row.ord as number))
-      for (const row of some) {
-        const own = recipients.filter((one) => one.email_ord === row.ord)
-        const facts = {
-          sender: row.sender as string,
-          subject: row.subject as string,
-          lists: row.lists as string,
-          submitted_by: row.submitted_by as string | null,
-        }
-        const addresses = own.map((one) => one.address_lc as string)
-        mails.push([row.ord as number, tokensOf({ ...facts, addresses })])
-      }
-    }
+    const end = words.end === null ? TOP : yield* words.end()
+    const mails = yield* tokensIn(words, yield* all(NEXT, from, end, limit))
     return { from, to: mails.at(-1)?.[0] ?? from, mails }
+  },
+
+  /** Some that are there. */
+  *mailsToIndex(ords: readonly number[]): Asking<readonly IndexedMail[]> {
+    const rows: Row[] = []
+    for (const ord of ords) rows.push(...(yield* all(`${FACTS} WHERE e.ord = ?`, ord)))
+    return yield* tokensIn(words, rows)
   },
 })

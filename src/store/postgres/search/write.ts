@@ -1,0 +1,60 @@
+/**
+ * NAME      write - what goes into the index of words, and what leaves it
+ * DESCRIPTION
+ *   Mails and the place that the index comes to are one verb, and it compares the place before it moves it: of several
+ *   daemons that index at once one adds each mail. Verbs that erase mail or move it to another pool follow it or are
+ *   followed by it, so what is erased is not added afterwards.
+ */
+import { type Asking, all, run } from '../../sql/query.js'
+import { type IndexedMail, indexReads, type ToIndex } from '../../sql/search/to-index.js'
+import { type Owner, ownerTokens, TOKENS } from '../../sql/search/tokens.js'
+import { lexemesOf } from './lexemes.js'
+import { WORDS } from './words.js'
+
+const OWNERS = `SELECT w.account_id AS account, e.workspace, e.pool, e.test, e.ord
+  FROM emails e JOIN workspaces w ON w.n = e.workspace
+  WHERE e.ord = ANY(CAST(? AS BIGINT[])) AND e.message_id <> ''`
+
+const ADD = `INSERT INTO search_words (ord, words) SELECT ord, array_to_tsvector(words)
+  FROM json_to_recordset(CAST(? AS JSON)) AS given (ord bigint, words text[]) ON CONFLICT (ord) DO NOTHING`
+
+function* add(mails: readonly IndexedMail[]): Asking<void> {
+  const tokens = new Map(mails)
+  const rows = (yield* all(OWNERS, [...tokens.keys()])) as unknown as readonly (Owner & { ord: number })[]
+  const given = rows.map((row) => ({
+    ord: row.ord,
+    words: lexemesOf(row.ord, `${ownerTokens(row)} ${tokens.get(row.ord)}`),
+  }))
+  yield* run(ADD, JSON.stringify(given))
+}
+
+export const searchWrites = {
+  /** How many mails were added: none when the index does not end where they begin. */
+  *addIndexed({ from, to, mails }: ToIndex): Asking<number> {
+    const moved = yield* run('UPDATE search_state SET place = ? WHERE place = ?', to, from)
+    if (moved === 0) return 0
+    yield* add(mails)
+    return mails.length
+  },
+}
+
+const { mailsToIndex } = indexReads(WORDS)
+
+/** What happens to mails that may be in the index already, in the transaction in which it happens. */
+export const unindex = {
+  *remove(ords: readonly number[]): Asking<void> {
+    yield* run('DELETE FROM search_words WHERE ord = ANY(CAST(? AS BIGINT[]))', ords)
+  },
+  /** They are there again, at the same places. */
+  *restore(ords: readonly number[]): Asking<void> {
+    yield* add(yield* mailsToIndex(ords))
+  },
+  *move(ord: number, from: number, to: number): Asking<void> {
+    if (from === to) return
+    yield* run(
+      `UPDATE search_words SET words = ts_delete(words, CAST(? AS TEXT)) || array_to_tsvector(ARRAY[CAST(? AS TEXT)])
+       WHERE ord = ?`,
+      ...[TOKENS.pool(from), TOKENS.pool(to), ord],
+    )
+  },
+}
