@@ -9,6 +9,7 @@ import { placeAfter, writerOf } from '../../../src/store/postgres/write/places.j
 import { joinAsWriter, type Writer } from '../../../src/store/postgres/write/writer.js'
 import { ordAt } from '../../../src/store/sql/order/ord.js'
 import { type Asking, all, run } from '../../../src/store/sql/query.js'
+import { eventually } from '../../parts/eventually.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 
 const T0 = Date.UTC(2026, 10, 20)
@@ -83,6 +84,24 @@ t.test('writers side by side', { skip: noPostgres() }, async (t) => {
       ),
       '0',
     )
+})
+
+t.test('who joins stands above what others are about to commit', { skip: noPostgres() }, async (t) => {
+  const at = await fresh(t)
+  const { n } = await at.join('a')
+  const other = await at.open()
+  t.teardown(() => other.close())
+  const ask = (text: string, ...values: readonly unknown[]) => other.query({ text, values })
+  const ahead = ordAt(Date.now() + 3600_000)
+  await ask('BEGIN')
+  await ask('UPDATE writers SET frontier = ? WHERE n = ?', ahead, n)
+  const joining = at.join('b')
+  const waiting =
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+  await eventually('it waits', () => at.sql(waiting) === '1')
+  await ask('COMMIT')
+  const second = await joining
+  t.ok(second.places.next() > ahead)
 })
 
 t.test('an epoch that was ended writes nothing more', { skip: noPostgres() }, async (t) => {
@@ -166,7 +185,7 @@ t.test('a lost connection: once, whenever it happens', { skip: noPostgres() }, a
 t.test('a commit whose answer is lost is looked up, not done again', { skip: noPostgres() }, async (t) => {
   const at = await fresh(t)
   at.sql(SEEN)
-  let isCut = false
+  let isCut = true
   const writer = await joinAsWriter('a', async () => {
     const connection = await at.open()
     return {
@@ -184,6 +203,7 @@ t.test('a commit whose answer is lost is looked up, not done again', { skip: noP
     }
   })
   t.teardown(() => writer.leave())
+  isCut = false
   await add(writer, 'once')
   t.equal(isCut, true)
   t.equal(at.sql('SELECT count(*) FROM jobs_seen'), '1')

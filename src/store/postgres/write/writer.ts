@@ -74,15 +74,22 @@ interface Joined {
 
 const query = (text: string): Query => ({ text, values: [] })
 
-/** A free row, and places above all that anybody has given. */
+/**
+ * A free row, and places above all that anybody has given. All others wait meanwhile: what they commit after somebody has
+ * read the log up to it would stand above the places of this one.
+ */
 function* join(owner: string, { role, about }: Member): Asking<Joined> {
+  yield query('BEGIN')
+  const highest = yield* first(
+    'SELECT max(frontier) AS frontier FROM (SELECT frontier FROM writers ORDER BY n FOR UPDATE) AS every',
+  )
   const found = yield* first(
     `UPDATE writers SET epoch = epoch + 1, owner = ?, role = ?, about = ?, boot = (epoch + 1)::bigint * ${WRITERS} + n, heartbeat = heartbeat + 1,
-       frontier = (SELECT max(frontier) FROM writers)
-     WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1 FOR UPDATE SKIP LOCKED)
-     RETURNING n, epoch, boot, frontier`,
-    ...[owner, role, JSON.stringify(about)],
+       frontier = ?
+     WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1) RETURNING n, epoch, boot, frontier`,
+    ...[owner, role, JSON.stringify(about), highest?.frontier],
   )
+  yield query('COMMIT')
   if (found === null)
     throw new OutageError(
       `all ${WRITERS} places for writers are taken; a daemon that was killed frees its own in 30 s`,
@@ -132,7 +139,10 @@ const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => 
 /** The row of a writer, and the connection that writes for it. */
 const hold = async (owner: string, member: Member, open: () => Promise<Connection>) => {
   let connection = await open()
-  let joined = await answer(connection, join(owner, member))
+  let joined = await answer(connection, join(owner, member)).catch(async (error: unknown) => {
+    await connection.close()
+    throw error
+  })
   return {
     row: () => joined,
     /** A connection, on which nothing of an earlier one can still happen. */
