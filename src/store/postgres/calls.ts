@@ -24,7 +24,7 @@ export interface Calls {
 }
 
 export const createCalls = (writer: Writer, told: (error: unknown) => never): Calls => {
-  const verbs = writesOf(writer.places) as unknown as Readonly<Record<string, AnyVerb>>
+  const verbs = writesOf(writer) as unknown as Readonly<Record<string, AnyVerb>>
   const audit = audited(LOOKED, { places: writer.places, now: systemClock.now })
 
   function* acted(name: string, args: readonly unknown[], acting: Acting): Asking<unknown> {

@@ -10,7 +10,6 @@ import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
 import { OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
-import type { Acceptance, AcceptResult } from '../../lifecycle/facts.js'
 import type { About, ClusterView, WriterRole } from '../port/cluster/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
@@ -20,10 +19,10 @@ import { createView } from './cluster/view.js'
 import type { Connection } from './connect/connection.js'
 import { serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
+import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
 import { persistently } from './run.js'
 import { migrate } from './schema/migrate.js'
-import { createAccept } from './write/accept.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { addDefaults } from './write/tenants.js'
 import { touchAll } from './write/touch.js'
@@ -48,8 +47,8 @@ export interface Session {
   readonly writer: Writer
   readonly calls: Calls
   readonly touches: Touches
-  accept(acceptance: Acceptance): Promise<AcceptResult>
   view(): ClusterView
+  readonly queue: QueueVerbs
   connect(): Promise<Connection>
   close(): Promise<void>
 }
@@ -94,14 +93,13 @@ export const begin = async (
     failed(error)
     throw error instanceof TakenOverError ? new OutageError(error.message) : error
   }
-  const accept = createAccept(writer)
   let touching: Promise<unknown> = Promise.resolve()
   const touches = createTouches((touched) => {
     touching = readers.read(() => touchAll(touched)).catch(() => {})
   })
   return {
     ...{ owner, readers, writer, touches, view, calls: createCalls(writer, told), connect: open('check') },
-    accept: (acceptance) => accept(acceptance).catch(told),
+    queue: queueVerbs(writer, readers, told),
     async close() {
       stopHeartbeat()
       touches.flush()

@@ -4,7 +4,6 @@
  *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is neither here nor in
  *   MISSING does not compile.
  */
-import type { Acceptance } from '../../lifecycle/facts.js'
 import type { Store } from '../port/store.js'
 import type { Actor } from '../port/tenants/audit.js'
 import type { VERBS } from '../port/verbs.js'
@@ -20,8 +19,8 @@ import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
 
 /** They say so when they are called. */
 const MISSING = [
-  ...(['claim', 'attempting', 'settle', 'release', 'onLeased', 'adjustTimes', 'recover'] as const),
-  ...(['reschedule', 'cancel', 'pendingDsns', 'sweep', 'backup', 'load'] as const),
+  ...(['attempting', 'settle', 'release', 'onLeased', 'recover'] as const),
+  ...(['pendingDsns', 'sweep', 'backup', 'load'] as const),
   ...(['hold', 'operate', 'suspendWorkspace', 'resumeWorkspace', 'deleteWorkspace'] as const),
   ...(['addLot', 'lots', 'lot', 'markLot', 'closeLot', 'endLot', 'exported', 'carried'] as const),
   ...(['knownEmails', 'carryIn'] as const),
@@ -60,7 +59,9 @@ const writesOf = (calls: () => Calls) => {
 const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) => ({
   system: 'postgresql',
   ...{ onDue, onSettled, ready },
-  accept: async (acceptance: Acceptance) => current().accept(acceptance),
+  accept: async (...args: Parameters<Store['accept']>) => current().queue.accept(...args),
+  claim: async (...args: Parameters<Store['claim']>) => current().queue.claim(...args),
+  adjustTimes: async (...args: Parameters<Store['adjustTimes']>) => current().queue.adjustTimes(...args),
   touch: (...touch: Touch) => current().touches.touch(...touch),
   cluster: () => current().view(),
   async indexMails(limit: number) {

@@ -19,7 +19,7 @@ import { storedId } from '../sql/log/event-id.js'
 import { logReads } from '../sql/log/reads.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
-import { depthReads, dueReads } from '../sql/operate/depth.js'
+import { depthReads } from '../sql/operate/depth.js'
 import { HOLDS, holdReads } from '../sql/operate/holds.js'
 import { heldReads, queueReads } from '../sql/operate/queue-reads.js'
 import { timeOf } from '../sql/order/ord.js'
@@ -35,14 +35,18 @@ import { hardBounceWrites, type IncidentParts } from '../sql/watch/hard-bounces.
 import { incidentDecisions } from '../sql/watch/incident-decisions.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads, outageWrites } from '../sql/watch/outages.js'
+import { dueReads } from './claim/due.js'
+import { createAppointments } from './claim/schedule.js'
 import { writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
 import { WORDS } from './search/words.js'
 import { searchWrites } from './search/write.js'
 import { answersSince } from './watch/answers.js'
+import { createAddEvent } from './write/events.js'
 import { lightVerbs } from './write/light.js'
 import { createAddNotice } from './write/notices.js'
 import { tenantVerbs } from './write/tenants.js'
+import type { Writer } from './write/writer.js'
 
 const ownReads = {
   *body(emailId: string): Asking<Uint8Array | null> {
@@ -74,7 +78,7 @@ export const READS = {
   ...identityReads,
   ...jobReads,
   ...auditReads,
-  ...dueReads(MAIL.waiting),
+  ...dueReads,
   ...holdReads,
   ...heldReads(MAIL.waiting),
   ...queueReads(MAIL.waiting),
@@ -108,10 +112,12 @@ const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) =>
 }
 
 /** Work of a writer, each one transaction: verbs of the port, and the steps of some (steps.ts). */
-export const writesOf = (places: Places) => {
+export const writesOf = ({ places, effects }: Pick<Writer, 'places' | 'effects'>) => {
   const addNotice = createAddNotice(places)
   const tenants = tenantVerbs(places)
+  const { reschedule, cancel } = createAppointments(createAddEvent(places), effects)
   return {
+    ...{ reschedule, cancel },
     ...tenants,
     ...identityWrites(places),
     ...jobWrites(places),
@@ -129,5 +135,7 @@ export const writesOf = (places: Places) => {
 }
 
 export type WriteVerbs = ReturnType<typeof writesOf>
-export const WRITE_NAMES = Object.keys(writesOf({ next: () => 0 })) as (keyof WriteVerbs)[]
+export const WRITE_NAMES = Object.keys(
+  writesOf({ places: { next: () => 0 }, effects: { due: false, settled: [] } }),
+) as (keyof WriteVerbs)[]
 export type AnyVerb = (...args: readonly unknown[]) => Asking<unknown>
