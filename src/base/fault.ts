@@ -36,6 +36,8 @@ export interface FaultOptions {
   readonly omitted?: number
   /** Seconds, for Retry-After. */
   readonly retryAfter?: number
+  /** Codes of SMTP in place of those of the row. */
+  readonly smtp?: string
   /** The `reason` member of resource.conflict. */
   readonly reason?: string
   /** The `oldest` member of event.expired: the oldest mark that can be followed. */

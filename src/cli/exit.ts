@@ -94,6 +94,7 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   DamagedFileError: 74,
   StoreBusyError: 75,
   TakenOverError: 75,
+  DatabaseAwayError: 75,
   DatabaseRefusedError: 78,
   NewerDatabaseError: 78,
   DriverMissingError: 78,

@@ -22,7 +22,7 @@ export const faultReply = (fault: Fault, requestId: string): string => {
   const human = fields !== undefined && fields !== '' ? fields : fault.message
   const said = options.retryAfter === undefined || human.includes('retry in')
   const retry = said ? '' : `, retry in ${Math.ceil(options.retryAfter)}s`
-  const head = `${row.smtp} ${code}: `
+  const head = `${options.smtp ?? row.smtp} ${code}: `
   const tail = `${retry} (${requestId})`
   return head + oneLine(human).slice(0, LONGEST - head.length - tail.length) + tail
 }

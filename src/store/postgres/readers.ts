@@ -5,7 +5,8 @@
  */
 import type { Asking } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
-import { answer, persistently } from './run.js'
+import { resting } from './connect/resting.js'
+import { answer, patience, persistently } from './run.js'
 
 export interface Readers {
   read<T>(verb: () => Asking<T>): Promise<T>
@@ -14,7 +15,8 @@ export interface Readers {
 
 const MOST = 2
 
-export const createReaders = (open: () => Promise<Connection>): Readers => {
+export const createReaders = (openAnew: () => Promise<Connection>): Readers => {
+  const open = resting(openAnew)
   const idle: Connection[] = []
   const waiting: (() => void)[] = []
   let busy = 0
@@ -41,9 +43,10 @@ export const createReaders = (open: () => Promise<Connection>): Readers => {
 
   return {
     async read(verb) {
+      const until = patience()
       await turn()
       try {
-        return await persistently(() => once(verb))
+        return await persistently(() => once(verb), until)
       } finally {
         next()
       }

@@ -32,20 +32,25 @@ export const answer = async <T>(connection: Pick<Connection, 'query'>, asking: A
   return step.value
 }
 
+/** Nothing is wrong with this machine: 451, and not the 452 of a full disk. */
+const unavailable = (cause: unknown): Fault =>
+  Object.assign(new Fault('service.unavailable', { retryAfter: 5, smtp: '451 4.3.0' }), { cause })
+
+/** Until then a caller of now will wait. */
+export const patience = (): number => systemClock.tick() + AWAY_MS
+
 /** Does it again while the database is away or others are in the way, for so long as a caller will wait. */
-export const persistently = async <T>(
-  work: () => Promise<T>,
-  until = systemClock.tick() + AWAY_MS,
-): Promise<T> => {
+export const persistently = async <T>(work: () => Promise<T>, until = patience()): Promise<T> => {
   for (let repeats = 1; ; repeats++) {
     try {
       return await work()
     } catch (error) {
       const failure = failureOf(error)
-      if (failure === 'full') throw new Fault('service.unavailable')
+      if (failure === 'full')
+        throw Object.assign(new Fault('service.unavailable', { retryAfter: 5 }), { cause: error })
       if (failure !== 'away' && failure !== 'again') throw error
       const isOver = failure === 'away' ? systemClock.tick() >= until : repeats >= MOST_REPEATS
-      if (isOver) throw new Fault('service.unavailable')
+      if (isOver) throw unavailable(error)
       await sleep(failure === 'away' ? 100 : Math.random() * 20 * repeats)
     }
   }

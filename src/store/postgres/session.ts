@@ -8,7 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
-import { OutageError } from '../../base/fault.js'
+import { Fault, OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
 import type { About, ClusterView, WriterRole } from '../port/cluster/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
@@ -17,6 +17,7 @@ import { type Calls, createCalls } from './calls.js'
 import { followDatabase } from './cluster/time.js'
 import { createView } from './cluster/view.js'
 import type { Connection } from './connect/connection.js'
+import { DatabaseAwayError } from './connect/failure.js'
 import { serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
@@ -64,6 +65,15 @@ const beating = (writer: Writer, log: Log | undefined) => {
   return { view, beat }
 }
 
+/** What can be done nothing about here, in one line. */
+const awayError = (error: unknown): unknown => {
+  if (!(error instanceof Fault)) return error
+  const { message = '' } = (error.cause ?? {}) as Partial<Error>
+  return new DatabaseAwayError(
+    `the database cannot be reached: ${message}; look whether it runs, then try again`,
+  )
+}
+
 /** `failed` hears of all that failed, heartbeats too. */
 export const begin = async (
   { urls, version, owner: given, role, about, log }: SessionOptions,
@@ -78,7 +88,9 @@ export const begin = async (
   const open = (part: string) => (): Promise<Connection> =>
     connect(servers, `postern/${owner.slice(0, 8)}/${part}`)
   if (isFirst) {
-    const first = await persistently(open('migrate'))
+    const first = await persistently(open('migrate')).catch((error: unknown) => {
+      throw awayError(error)
+    })
     const now = systemClock.now()
     await migrate(first, version, now, (next) => addDefaults({ next }, now)).finally(() => first.close())
   }

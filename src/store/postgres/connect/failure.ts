@@ -17,6 +17,11 @@ export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError'
 }
 
+/** Nobody answers where the database should be. */
+export class DatabaseAwayError extends Error {
+  override readonly name = 'DatabaseAwayError'
+}
+
 const STATES: readonly (readonly [Failure, RegExp])[] = [
   ['again', /^(?:40001|40P01|55P03)$/],
   // connections; shut down, or starting; too many connections; a read-only server; idle for too long in a transaction

@@ -15,6 +15,7 @@ import { packLists } from '../../sql/mails/lists.js'
 import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
 import type { Day } from '../../sql/order/days.js'
 import { all, type Query } from '../../sql/query.js'
+import { persistently } from '../run.js'
 import { createDays } from './days.js'
 import { gather } from './gather.js'
 import { createSubmitters } from './submitters.js'
@@ -177,18 +178,18 @@ const STORED =
 export const createAccept = ({ places, hints, statement, look, inTurn }: Writer) => {
   const known = createDays()
   const submitters = createSubmitters({ places, look })
-  const run = async (batch: readonly Acceptance[]): Promise<readonly AcceptResult[]> => {
+  const run = async (batch: readonly Acceptance[], until: number): Promise<readonly AcceptResult[]> => {
     let days: readonly Day[] = []
     const noting = (mails: readonly Mail[]): readonly Day[] => {
       days = known.beyond(mails)
       return days
     }
-    await submitters.note(batch)
-    const rows = await statement(() => acceptQuery(batch, places, noting, submitters.of))
+    await submitters.note(batch, until)
+    const rows = await statement(() => acceptQuery(batch, places, noting, submitters.of), until)
     known.keep(days)
     if (batch.some(({ mails }) => mails.some(({ poolId }) => hints.wants(poolId)))) hints.due()
     const firstOf = ({ mails: [first] }: Acceptance) => first?.id
-    const found = rows ?? (await look(all(STORED, JSON.stringify(batch.map(firstOf)))))
+    const found = rows ?? (await persistently(() => look(all(STORED, JSON.stringify(batch.map(firstOf))))))
     const stored = new Set(found.map(({ i, id }) => i ?? id))
     return batch.map((one, i) => (stored.has(i) || stored.has(firstOf(one)) ? 'accepted' : 'lock_lost'))
   }

@@ -4,17 +4,21 @@
  *   No timer: a lone call waits for nobody, and a crowd shares a round trip and an fsync. A batch that fails for what is
  *   in it is halved until the call that is at fault stands alone; the others are stored.
  */
+import { Fault } from '../../../base/fault.js'
 import { failureOf } from '../connect/failure.js'
+import { patience } from '../run.js'
 
 interface Waiting<Call, Answer> {
   readonly call: Call
+  /** How long it will wait for a database that is away. */
+  readonly until: number
   resolve(answer: Answer): void
   reject(error: unknown): void
 }
 
 export interface Gathering<Call, Answer> {
   /** All or none of them; an answer for each. */
-  run(calls: readonly Call[]): Promise<readonly Answer[]>
+  run(calls: readonly Call[], until: number): Promise<readonly Answer[]>
   inTurn(work: () => Promise<void>): Promise<void>
   /** What a call weighs; a batch has no more than `most`, unless it is one call. */
   weigh(call: Call): number
@@ -38,10 +42,13 @@ export const gather = <Call, Answer>({ run, inTurn, weigh, most }: Gathering<Cal
 
   const settle = async (batch: readonly Waiting<Call, Answer>[]): Promise<void> => {
     try {
-      const answers = await run(batch.map(({ call }) => call))
+      const answers = await run(
+        batch.map(({ call }) => call),
+        Math.min(...batch.map(({ until }) => until)),
+      )
       for (const [i, one] of batch.entries()) one.resolve(answers[i] as Answer)
     } catch (error) {
-      if (batch.length === 1 || failureOf(error) !== 'verb') {
+      if (batch.length === 1 || error instanceof Fault || failureOf(error) !== 'verb') {
         for (const one of batch) one.reject(error)
         return
       }
@@ -64,7 +71,7 @@ export const gather = <Call, Answer>({ run, inTurn, weigh, most }: Gathering<Cal
 
   return (call: Call): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      waiting.push({ call, resolve, reject })
+      waiting.push({ call, until: patience(), resolve, reject })
       ask()
     })
 }

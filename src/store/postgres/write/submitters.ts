@@ -28,10 +28,11 @@ export const createSubmitters = ({ places, look }: Pick<Writer, 'places' | 'look
   const numbers = new Map<string, number>()
   const numberOf = submitterNumber(places)
   return {
-    async note(batch: readonly Acceptance[]): Promise<void> {
+    async note(batch: readonly Acceptance[], until: number): Promise<void> {
       for (const { mails } of batch)
         for (const { submittedBy: id } of mails)
-          if (id != null && !numbers.has(id)) numbers.set(id, await persistently(() => look(numberOf(id))))
+          if (id != null && !numbers.has(id))
+            numbers.set(id, await persistently(() => look(numberOf(id)), until))
     },
     /** Of one that was noted. */
     of: (id: string | null | undefined): number | null => (id == null ? null : (numbers.get(id) ?? null)),

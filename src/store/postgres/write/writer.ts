@@ -26,8 +26,9 @@ import {
 } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
 import { failureOf } from '../connect/failure.js'
+import { resting } from '../connect/resting.js'
 import { createHints, type Effects, type Hints } from '../hints.js'
-import { answer, persistently } from '../run.js'
+import { answer, patience, persistently } from '../run.js'
 import { WRITERS } from '../schema/cluster.js'
 import { placeAfter } from './places.js'
 
@@ -56,7 +57,7 @@ export interface Writer {
   /** The same for mail under way, side by side with other writers: the verb locks the rows that it decides about. */
   mail<T>(verb: () => Asking<T>): Promise<T>
   /** What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost. */
-  statement(make: () => Query): Promise<readonly Row[] | null>
+  statement(make: () => Query, until?: number): Promise<readonly Row[] | null>
   /** Looks at what is stored, as part of the work in turn. */
   look<T>(asking: Asking<T>): Promise<T>
   /** After all that was asked before. */
@@ -137,7 +138,8 @@ const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => 
 })
 
 /** The row of a writer, and the connection that writes for it. */
-const hold = async (owner: string, member: Member, open: () => Promise<Connection>) => {
+const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
+  const open = resting(openAnew)
   let connection = await open()
   let joined = await answer(connection, join(owner, member)).catch(async (error: unknown) => {
     await connection.close()
@@ -250,13 +252,13 @@ export const joinAsWriter = async (
   }
   const { n, boot } = held.row()
   const effects: Effects = { due: false, settled: [] }
-  const perform = <T>(inOrder: boolean, verb: () => Asking<T>): Promise<T> =>
+  const perform = <T>(inOrder: boolean, verb: () => Asking<T>, until = patience()): Promise<T> =>
     inTurn(async () => {
       const result = await persistently(() => {
         effects.due = false
         effects.settled.length = 0
         return transaction(held, places, inOrder, verb)
-      })
+      }, until)
       hints.tell({ due: effects.due, settled: [...effects.settled] })
       return result
     })
@@ -268,7 +270,7 @@ export const joinAsWriter = async (
     effects,
     write: (verb) => perform(true, verb),
     mail: (verb) => perform(false, verb),
-    statement: (make) => persistently(() => statement(held, places, make)),
+    statement: (make, until) => persistently(() => statement(held, places, make), until),
     look: async (asking) => answer(await held.ready(), asking),
     inTurn,
     leave: () => inTurn(held.leave),
