@@ -4,8 +4,10 @@
  *   The only file outside of the engines that knows them: how a store is opened, how another
  *   thread reaches it, and what is done to a database beside it.
  */
+import { randomUUID } from 'node:crypto'
 import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
+import { type Moved, type Moving, move, undo } from './move/move.js'
 import type { Admin } from './port/admin.js'
 import type { About, WriterRole } from './port/cluster/cluster.js'
 import type { Store } from './port/store.js'
@@ -21,7 +23,9 @@ import { databaseFile } from './sqlite/connect.js'
 import { type ConnectedStore, connectStore } from './sqlite/connected-store.js'
 import { takeDaemonLock } from './sqlite/lock.js'
 import { openSqliteStore, shareSqliteStore } from './sqlite/open.js'
+import type { FaultPoint } from './sqlite/protocol.js'
 import type { SqliteOptions } from './sqlite/session.js'
+import { createFaultPoint } from './sqlite/thread/fault-point.js'
 
 /** A data folder, and which database belongs to it; unsaid, that in the folder. */
 export type StorePlace = Pick<Config, 'data_dir'> & Partial<Pick<Config, 'store'>>
@@ -83,3 +87,35 @@ export const reachStore = (shared: SharedStore): Promise<ReachedStore> =>
 /** Of the database at `file`; a program that does not ask does not load it. */
 export const adminOf = async (file: string): Promise<Admin> =>
   (await import('./sqlite/admin.js')).sqliteAdmin(file)
+
+export interface MoveOptions {
+  readonly dataDir: string
+  /** The text that has the URLs of the database that the store goes into. */
+  readonly urls: string
+  readonly version: string
+  readonly say: Moving['say']
+  readonly faultPoint?: FaultPoint
+}
+
+const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise<T>): Promise<T> => {
+  const { openSource } = await import('./sqlite/move/source.js')
+  const { openTarget } = await import('./postgres/move/target.js')
+  const { serversOf } = await import('./postgres/connect/servers.js')
+  const servers = serversOf(options.urls)
+  const source = openSource(databaseFile(options.dataDir))
+  try {
+    const now = Date.now()
+    const target = await openTarget(servers, options.version, now, source.name)
+    const pass = createFaultPoint(options.faultPoint ?? null)
+    const id = randomUUID()
+    return await work({ source, target, now, id, pass, say: options.say }).finally(target.close)
+  } finally {
+    source.close()
+  }
+}
+
+/** Into a database that is empty; the store of the folder is refused from then on. */
+export const moveStore = (options: MoveOptions): Promise<Moved> => moving(options, move)
+
+/** And back, while nobody has used it there: the place where it was. */
+export const undoMove = (options: MoveOptions): Promise<string> => moving(options, undo)

@@ -20,6 +20,7 @@ import type { Connection } from './connect/connection.js'
 import { DatabaseAwayError } from './connect/failure.js'
 import { serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
+import { refuseHalfMoved } from './move/arrival.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
 import { persistently } from './run.js'
@@ -97,6 +98,11 @@ export const begin = async (
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
   const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member)
   const writer = await persistently(join)
+  await writer.look(refuseHalfMoved()).catch((error: unknown) =>
+    writer.leave().then(() => {
+      throw error
+    }),
+  )
   const { view, beat } = beating(writer, log)
   await beat()
   const readers = createReaders(open('reader'))

@@ -10,6 +10,7 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Found, Query } from '../../sql/query.js'
+import { copyIn } from './copy.js'
 import { ConnectionLostError } from './failure.js'
 import { DatabaseRefusedError, type Server } from './servers.js'
 import { settingsFaults } from './settings.js'
@@ -25,6 +26,8 @@ const SESSION =
 
 export interface Connection {
   query(query: Query): Promise<Found>
+  /** COPY FROM STDIN; the deadline is that of each chunk. */
+  copyIn(text: string, chunks: AsyncIterable<Uint8Array>): Promise<void>
   readonly isLost: boolean
   close(): Promise<void>
 }
@@ -96,6 +99,14 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
   }
   return {
     query: send,
+    async copyIn(text, chunks) {
+      const timer = setTimeout(lose, deadline, new Error(`no answer for ${deadline / 1000} s`))
+      try {
+        await copyIn(client, text, chunks, () => timer.refresh())
+      } finally {
+        clearTimeout(timer)
+      }
+    },
     get isLost() {
       return lost !== null
     },

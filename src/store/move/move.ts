@@ -1,0 +1,207 @@
+/**
+ * NAME      move - a store goes into another database, once
+ * DESCRIPTION
+ *   At each moment at most one of the two can be served. The copy is one transaction of the target, compared before it is
+ *   committed; until the very end the target is marked as a move that is not finished, and no daemon starts on it. The
+ *   folder is closed in one transaction with what the move changed in it; from then on the target is opened, and if that
+ *   was cut off, the same command opens it.
+ *   Back the other way round: the target is closed, then the folder opened. Only a target whose rows are those that the
+ *   move brought is given up.
+ */
+import { isSame, type Sum, type Sums } from './checksum.js'
+import { MOVED } from './tables.js'
+
+/** What cannot be done, in one line with its remedy. */
+export class MoveRefusedError extends Error {
+  override readonly name = 'MoveRefusedError'
+}
+
+/** In a folder whose store has gone. */
+export interface Departure {
+  readonly id: string
+  /** Where it went, without a password. */
+  readonly place: string
+  readonly at: number
+}
+
+export type MoveState = 'copying' | 'copied' | 'in' | 'undone'
+
+/** In a database that a store goes into. */
+export interface Arrival {
+  readonly id: string
+  /** Machine and folder. */
+  readonly from: string
+  readonly at: number
+  readonly state: MoveState
+  readonly sums: Sums
+}
+
+export interface Column {
+  readonly name: string
+  readonly type: string
+}
+
+export interface Rows {
+  readonly columns: readonly string[]
+  readonly rows: Iterable<readonly unknown[]> | AsyncIterable<readonly unknown[]>
+}
+
+/** A folder, locked, on which nobody else writes. */
+export interface Source {
+  readonly name: string
+  departure(): Departure | null
+  /** From here on one transaction; what was under way is as after a crash. */
+  begin(now: number): void
+  /** Columns of a table that it has, of those that the target has. */
+  rows(table: string, wanted: readonly string[]): Rows
+  /** Ids of mails whose bodies are gone from the disk. */
+  readonly missing: readonly string[]
+  /** Ends the transaction: from then on every Postern refuses the folder. */
+  depart(to: Departure): void
+  /** Takes that back. */
+  comeBack(): void
+  close(): void
+}
+
+export interface Target {
+  readonly place: string
+  arrival(): Promise<Arrival | null>
+  /** Nobody is there but what a move left. */
+  isFree(): Promise<boolean>
+  /** From here on one transaction, in which nobody else comes in. */
+  lock(): Promise<void>
+  /** Who has it open, if anybody. */
+  busy(): Promise<string | null>
+  /** Locked, with tables that are empty. */
+  begin(arrival: Arrival): Promise<void>
+  columns(table: string): Promise<readonly Column[]>
+  /** Stores rows and compares what is there with what was given. */
+  copy(table: string, columns: readonly Column[], rows: Rows['rows']): Promise<Sum>
+  /** Gives all writers places above those that came along. */
+  rise(): Promise<void>
+  /** The rows that are there now. */
+  sums(of: Sums): Promise<Sums>
+  /** Ends the transaction, if there is one. */
+  set(arrival: Arrival): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Moving {
+  readonly source: Source
+  readonly target: Target
+  readonly id: string
+  readonly now: number
+  /** Crash tests only. */
+  pass(point: string): void
+  /** Of each table that is there. */
+  say(line: string): void
+}
+
+export interface Moved {
+  readonly place: string
+  /** An earlier run had done it, but for the end. */
+  readonly isFinished: boolean
+  readonly tables: Sums
+  readonly missing: readonly string[]
+}
+
+const refuse = (message: string): never => {
+  throw new MoveRefusedError(message)
+}
+
+const NAMES = Object.keys(MOVED)
+
+const copyAll = async ({ source, target, pass, say }: Moving): Promise<Sums> => {
+  const sums: Record<string, Sum & { readonly columns: readonly string[] }> = {}
+  for (const table of NAMES) {
+    const there = await target.columns(table)
+    if (there.length === 0) continue
+    const { columns, rows } = source.rows(
+      table,
+      there.map(({ name }) => name),
+    )
+    const chosen = columns.map((name) => there.find((one) => one.name === name) as Column)
+    const sum = await target.copy(table, chosen, rows)
+    sums[table] = { ...sum, columns }
+    if (sum.rows > 0) say(`${table}: ${sum.rows}`)
+    pass(`move.${table}`)
+  }
+  return sums
+}
+
+/** The move was done by an earlier run, whose folder is closed; null: it was not. */
+const finished = async ({ source, target, pass }: Moving, found: Arrival | null): Promise<Moved | null> => {
+  const gone = source.departure()
+  if (gone === null) return null
+  if (found?.id !== gone.id)
+    refuse(`the mail of ${source.name} went to ${gone.place}, which is another database`)
+  if (found?.state === 'in') refuse(`the mail of ${source.name} is in ${gone.place} already`)
+  if (found?.state !== 'copied')
+    refuse(`a move back out of ${gone.place} is not finished: run postern store move --undo again`)
+  await target.set({ ...(found as Arrival), state: 'in' })
+  pass('move.opened')
+  return { place: gone.place, isFinished: true, tables: found?.sums ?? {}, missing: [] }
+}
+
+const refuseUnlessFree = async ({ source, target }: Moving, found: Arrival | null): Promise<void> => {
+  if (found === null && !(await target.isFree()))
+    refuse(`${target.place} has a store already: name an empty database`)
+  if (found?.state === 'in')
+    refuse(`${target.place} has the store of ${found.from} already: name an empty database`)
+  if (found !== null && found.from !== source.name)
+    refuse(
+      `a move from ${found.from} into ${target.place} is not finished: finish it there, or name an empty database`,
+    )
+}
+
+export const move = async (moving: Moving): Promise<Moved> => {
+  const { source, target, id, now, pass } = moving
+  const found = await target.arrival()
+  const done = await finished(moving, found)
+  if (done !== null) return done
+  await refuseUnlessFree(moving, found)
+  const arrival: Arrival = { id, from: source.name, at: now, state: 'copying', sums: {} }
+  pass('move.begin')
+  await target.begin(arrival)
+  pass('move.marked')
+  source.begin(now)
+  pass('move.recovered')
+  const sums = await copyAll(moving)
+  const copied: Arrival = { ...arrival, state: 'copied', sums }
+  await target.rise()
+  await target.set(copied)
+  pass('move.copied')
+  source.depart({ id, place: target.place, at: now })
+  pass('move.departed')
+  await target.set({ ...copied, state: 'in' })
+  pass('move.opened')
+  return { place: target.place, isFinished: false, tables: sums, missing: source.missing }
+}
+
+const refuseUsed = async ({ target }: Moving, { sums }: Arrival): Promise<void> => {
+  const who = await target.busy()
+  if (who !== null) refuse(`${target.place} is in use (${who}): stop all daemons there first`)
+  const now = await target.sums(sums)
+  const other = Object.keys(sums).filter((table) => !isSame(sums[table], now[table]))
+  if (other.length > 0)
+    refuse(`${target.place} was used since the move (${other.join(', ')}): its mail cannot come back`)
+}
+
+/** Back to the folder; where the mail was. */
+export const undo = async (moving: Moving): Promise<string> => {
+  const { source, target, pass } = moving
+  const gone = source.departure() ?? refuse(`the mail of ${source.name} is there: nothing is to be undone`)
+  const found = await target.arrival()
+  if (found === null || found.id !== gone.id)
+    return refuse(`the mail of ${source.name} went to ${gone.place}, and ${target.place} does not have it`)
+  if (found.state !== 'undone') {
+    await target.lock()
+    await refuseUsed(moving, found)
+    pass('undo.compared')
+    await target.set({ ...found, state: 'undone' })
+  }
+  pass('undo.closed')
+  source.comeBack()
+  pass('undo.back')
+  return gone.place
+}

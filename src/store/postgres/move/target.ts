@@ -1,0 +1,156 @@
+/**
+ * NAME      target - a database that a store moves into
+ * DESCRIPTION
+ *   All tables are filled in one transaction, by COPY, with the row of the schema and those of all writers locked:
+ *   nobody else begins here meanwhile. Each table is read again and compared before that is committed.
+ */
+import { createSum, isSame, NONE, SEPARATOR, type Sum, type Sums } from '../../move/checksum.js'
+import { type Arrival, type Column, MoveRefusedError, type Target } from '../../move/move.js'
+import { MOVED } from '../../move/tables.js'
+import { first } from '../../sql/query.js'
+import { type Connection, connect } from '../connect/connection.js'
+import type { Server } from '../connect/servers.js'
+import { answer } from '../run.js'
+import { migrate } from '../schema/migrate.js'
+import { arrival, setArrival } from './arrival.js'
+import { binary } from './binary.js'
+
+/** A large table is indexed and read in one statement. */
+const DEADLINE_MS = 3600_000
+const SESSION = "SET idle_in_transaction_session_timeout = 0; SET maintenance_work_mem = '256MB'"
+
+const fieldOf = ({ name, type }: Column): string =>
+  `coalesce(${type === 'bytea' ? `md5(${name})` : `${name}::text`}, E'\\x${NONE.charCodeAt(0).toString(16).padStart(2, '0')}')`
+
+const sumOf = (table: string, columns: readonly Column[]): string => {
+  const separator = ` || E'\\x${SEPARATOR.charCodeAt(0).toString(16)}' || `
+  return `SELECT count(*) AS rows,
+    coalesce(sum(('x' || substr(md5(${columns.map(fieldOf).join(separator)}), 1, 13))::bit(52)::bigint) % (1::bigint << 52), 0)::bigint AS sum
+  FROM ${table}`
+}
+
+const COLUMNS = `SELECT table_name AS table, column_name AS name, udt_name AS type FROM information_schema.columns
+  WHERE table_schema = current_schema() AND is_generated = 'NEVER' ORDER BY ordinal_position`
+
+type Known = ReadonlyMap<string, readonly Column[]>
+
+const readColumns = async (connection: Connection): Promise<Known> => {
+  const { rows } = await connection.query({ text: COLUMNS, values: [] })
+  const known = new Map<string, Column[]>()
+  for (const { table, name, type } of rows as unknown as ({ readonly table: string } & Column)[])
+    known.set(table, [...(known.get(table) ?? []), { name, type }])
+  return known
+}
+
+const tablesOf = (known: Known): string[] => Object.keys(MOVED).filter((name) => known.has(name))
+
+const ask = (connection: Connection, text: string) => connection.query({ text, values: [] })
+
+const told =
+  (place: string) =>
+  (error: unknown): never => {
+    if ((error as { code?: unknown }).code !== '55P03') throw error
+    throw new MoveRefusedError(`${place} is in use: stop all daemons and commands there first`)
+  }
+
+/** Everybody who begins here takes one of these. */
+const lock = async (connection: Connection, place: string): Promise<void> => {
+  try {
+    await ask(
+      connection,
+      'BEGIN; SELECT version FROM schema_version FOR UPDATE; SELECT n FROM writers ORDER BY n FOR UPDATE',
+    )
+  } catch (error) {
+    await ask(connection, 'ROLLBACK')
+    told(place)(error)
+  }
+}
+
+const summed = async (connection: Connection, table: string, columns: readonly Column[]): Promise<Sum> => {
+  const found = (await ask(connection, sumOf(table, columns))).rows[0]
+  return { rows: Number(found?.rows), sum: Number(found?.sum) }
+}
+
+const copyOne =
+  (connection: Connection): Target['copy'] =>
+  async (table, columns, rows) => {
+    const given = createSum()
+    const text = `COPY ${table} (${columns.map(({ name }) => name).join(', ')}) FROM STDIN (FORMAT binary)`
+    try {
+      await connection.copyIn(text, binary(columns, rows, given.add))
+    } catch (error) {
+      throw new MoveRefusedError(
+        `${table} cannot be stored: ${(error as Error).message}; nothing has moved`,
+        {
+          cause: error,
+        },
+      )
+    }
+    const stored = await summed(connection, table, columns)
+    const total = given.total()
+    if (!isSame(stored, total))
+      throw new MoveRefusedError(
+        `${table}: ${stored.rows} of ${total.rows} rows came as they are; nothing has moved`,
+      )
+    return stored
+  }
+
+/** Brings an empty database up to date; what stands there for a moment says that a move is on its way. */
+export const openTarget = async (
+  servers: readonly Server[],
+  version: string,
+  now: number,
+  from: string,
+): Promise<Target> => {
+  const connection = await connect(servers, 'postern/move', DEADLINE_MS)
+  const { host, port, database } = servers[0] as Server
+  const place = `${host}:${port}/${database}`
+  await ask(connection, SESSION)
+  await migrate(connection, version, now, () =>
+    setArrival({ id: '', from, at: now, state: 'copying', sums: {} }),
+  ).catch(told(place))
+  const known = await readColumns(connection)
+  let isOpen = false
+  const begin = async (): Promise<void> => {
+    await lock(connection, place)
+    isOpen = true
+  }
+  return {
+    place,
+    arrival: () => answer(connection, arrival()),
+    isFree: async () => (await answer(connection, first('SELECT id FROM accounts LIMIT 1'))) === null,
+    lock: begin,
+    async busy() {
+      const found = await answer(
+        connection,
+        first('SELECT owner FROM writers WHERE owner IS NOT NULL LIMIT 1'),
+      )
+      return found === null ? null : String(found.owner)
+    },
+    async begin(to) {
+      await begin()
+      await ask(connection, `TRUNCATE ${tablesOf(known).join(', ')}`)
+      await answer(connection, setArrival(to))
+    },
+    columns: async (table) => known.get(table) ?? [],
+    copy: copyOne(connection),
+    async rise() {
+      await ask(connection, 'UPDATE writers SET frontier = (SELECT last FROM order_state)')
+      await ask(connection, 'ANALYZE')
+    },
+    async sums(of) {
+      const sums: Record<string, Sums[string]> = {}
+      for (const [table, { columns }] of Object.entries(of)) {
+        const there = known.get(table)?.filter(({ name }) => columns.includes(name)) ?? []
+        sums[table] = { ...(await summed(connection, table, there)), columns }
+      }
+      return sums
+    },
+    async set(to: Arrival) {
+      await answer(connection, setArrival(to))
+      if (isOpen) await ask(connection, 'COMMIT')
+      isOpen = false
+    },
+    close: () => connection.close(),
+  }
+}
