@@ -158,6 +158,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./migrate.js')).migrateCommand,
   },
   {
+    name: 'store',
+    summary: 'Where mail is kept: move',
+    load: async () => (await import('./store.js')).storeSubject,
+  },
+  {
     name: 'completion',
     summary: 'Print the completion script for bash',
     load: async () => (await import('./completion.js')).completionFor(CATALOG),

@@ -96,6 +96,7 @@ const NAMED: Readonly<Record<string, ExitCode>> = {
   TakenOverError: 75,
   DatabaseAwayError: 75,
   DatabaseRefusedError: 78,
+  MoveRefusedError: 65,
   NewerDatabaseError: 78,
   DriverMissingError: 78,
   StoreFailed: 74,

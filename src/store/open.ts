@@ -90,8 +90,8 @@ export const adminOf = async (file: string): Promise<Admin> =>
 
 export interface MoveOptions {
   readonly dataDir: string
-  /** The text that has the URLs of the database that the store goes into. */
-  readonly urls: string
+  /** A file that has the URLs of the database that the store goes into. */
+  readonly urlFile: string
   readonly version: string
   readonly say: Moving['say']
   readonly faultPoint?: FaultPoint
@@ -101,7 +101,7 @@ const moving = async <T>(options: MoveOptions, work: (moving: Moving) => Promise
   const { openSource } = await import('./sqlite/move/source.js')
   const { openTarget } = await import('./postgres/move/target.js')
   const { serversOf } = await import('./postgres/connect/servers.js')
-  const servers = serversOf(options.urls)
+  const servers = serversOf(readUrls(options.urlFile))
   const source = openSource(databaseFile(options.dataDir))
   try {
     const now = Date.now()

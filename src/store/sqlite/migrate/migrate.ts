@@ -13,6 +13,7 @@ import { NewerDatabaseError } from '../../port/upkeep.js'
 import type { Table } from '../../sql/table.js'
 import { ACCOUNTS, POOLS, WORKSPACES } from '../../sql/tenants/tables.js'
 import type { Db } from '../connect.js'
+import { departureOf } from '../move/departure.js'
 import { createGiver, type Giver } from '../order/giver.js'
 import { giveOwnPools, OWN_POOLS_STEP } from './own-pools.js'
 import { runStep, STEPS } from './steps.js'
@@ -44,6 +45,12 @@ export const wantedBy = (db: Db): string => {
 export const migrate = (db: Db, now: number, postern: string): void => {
   const refuseNewer = (version: number): void => {
     if (version <= STEPS.length) return
+    const gone = departureOf(db)
+    if (gone !== null)
+      throw new NewerDatabaseError(
+        `the mail of this folder moved to PostgreSQL at ${gone.place}: set store.driver postgres, ` +
+          'or take it back with postern store move --undo',
+      )
     throw new NewerDatabaseError(
       `the database has schema version ${version}, this Postern knows ${STEPS.length}: ` +
         `install ${wantedBy(db)}`,

@@ -1,0 +1,76 @@
+/**
+ * NAME      store - where mail is kept
+ * DESCRIPTION
+ *   `move` takes all that a data folder keeps into PostgreSQL; the daemon must be down. Whenever it is cut off, the same
+ *   command goes on or begins anew, and at no moment can both be served. `--undo` goes back, while nobody has used
+ *   the database since.
+ */
+import { resolve } from 'node:path'
+import { readCrashPoint } from '../base/crash-point.js'
+import { pepperFile } from '../keys/pepper.js'
+import type { Moved } from '../store/move/move.js'
+import { needDatabase } from './backup.js'
+import { command, type Subject } from './command.js'
+import { configOf, keepRootOut } from './context.js'
+import type { Terminal } from './terminal.js'
+import { versionText } from './version.js'
+
+const rowsOf = ({ tables }: Moved): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(tables).map(([name, { rows }]) => [name, rows]))
+
+/** What the database does not have, and each daemon needs. */
+const sayWhatElse = (terminal: Terminal, dataDir: string, pepper: string, urlFile: string): void => {
+  terminal.say(`next, in the configuration: store: { driver: postgres, url_file: ${urlFile} }`)
+  terminal.say(
+    `each other machine needs the same ${pepper} and ${dataDir}/return-path.json, a certificate of its own name, and ` +
+      'the same settings; hostname and data_dir may differ',
+  )
+  terminal.say(
+    'mail becomes searchable again while the daemon runs; until --undo or a deletion the folder keeps its copy',
+  )
+}
+
+const moveCommand = command({
+  usage: 'move',
+  summary: 'Move all that is kept from the data folder into PostgreSQL; the daemon must be down',
+  options: {
+    to: {
+      type: 'string',
+      demandOption: true,
+      requiresArg: true,
+      describe: 'File with the URL of an empty database, as store.url_file',
+    },
+    undo: { type: 'boolean', describe: 'Back into the folder, while nobody has used that database since' },
+  },
+  examples: [['postern store move --to /etc/postern/database.url', 'One store for several daemons']],
+  run: async (args, terminal) => {
+    const config = configOf(args)
+    const { data_dir: dataDir } = config
+    keepRootOut(dataDir)
+    needDatabase(config)
+    const { moveStore, undoMove } = await import('../store/open.js')
+    const faultPoint = readCrashPoint(process.env.POSTERN_CRASH_AT)
+    const options = {
+      ...{
+        dataDir,
+        urlFile: resolve(args.to),
+        version: versionText(),
+        say: (line: string) => terminal.say(line),
+      },
+      ...(faultPoint && { faultPoint }),
+    }
+    if (args.undo === true) {
+      const place = await undoMove(options)
+      terminal.data({ place, data_dir: dataDir }, () => `back from ${place} in ${dataDir}`)
+      terminal.say('next, in the configuration: store: { driver: sqlite }')
+      return
+    }
+    const moved = await moveStore(options)
+    const record = { place: moved.place, rows: rowsOf(moved), missing_bodies: moved.missing }
+    terminal.data(record, () => `moved to ${moved.place}: ${moved.tables.emails?.rows ?? 0} mails`)
+    for (const id of moved.missing) terminal.say(`the body of ${id} is missing, and missing there`)
+    sayWhatElse(terminal, dataDir, pepperFile(config), options.urlFile)
+  },
+})
+
+export const storeSubject: Subject = { name: 'store', commands: [moveCommand] }
