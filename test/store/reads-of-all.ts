@@ -11,7 +11,7 @@ import type { Store } from '../../src/store/port/store.js'
 import { page } from './fixture.js'
 
 /** Of each account as many are looked at one by one; some tests leave thousands that are alike. */
-const MAILS = 60
+const MAILS = 15
 
 const OWN: ReadonlySet<string> = new Set(['older', 'newer', 'mark'])
 
@@ -40,6 +40,10 @@ const EVERY_ENTRY = {
   ...{ action: null, actorId: null, objectId: null, workspaceId: null },
   ...{ since: null, until: null },
 }
+
+/** The port gives these in no order. */
+const inOrder = (rows: readonly unknown[]): readonly unknown[] =>
+  [...rows].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
 
 type Read = (store: Store) => Promise<unknown>
 
@@ -96,8 +100,8 @@ const OF_ALL: Readonly<Record<string, Read>> = {
   alarmMark: (store) => store.alarmMark(),
   standingAlarms: (store) => store.standingAlarms(),
   nextDue: (store) => store.nextDue(),
-  depth: (store) => store.depth(),
-  heldDepth: (store) => store.heldDepth(),
+  depth: async (store) => inOrder(await store.depth()),
+  heldDepth: async (store) => inOrder(await store.heldDepth()),
   pendingDsns: (store) => store.pendingDsns(Number.MAX_SAFE_INTEGER, 100),
 }
 
@@ -108,7 +112,7 @@ export const differences = async (a: Store, b: Store) => {
   const compare = async (name: string, read: Read): Promise<void> => {
     const [one, other] = await Promise.all([read(a), read(b).catch((error: unknown) => error)])
     if (other instanceof Error) {
-      if (!/not done by PostgreSQL yet|submitters/.test(other.message)) throw other
+      if (!/not done by PostgreSQL yet/.test(other.message)) throw other
       missing.add(name.split(' ')[0] as string)
     } else if (!isDeepStrictEqual(plain(one), plain(other))) differ.push(name)
   }

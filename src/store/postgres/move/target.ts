@@ -95,6 +95,30 @@ const copyOne =
     return stored
   }
 
+const OWNED = 'SELECT owner FROM writers WHERE owner IS NOT NULL LIMIT 1'
+
+/** The parts that look. */
+const looking = (
+  connection: Connection,
+  known: Known,
+): Pick<Target, 'arrival' | 'isFree' | 'busy' | 'columns' | 'sums'> => ({
+  arrival: () => answer(connection, arrival()),
+  isFree: async () => (await answer(connection, first('SELECT id FROM accounts LIMIT 1'))) === null,
+  async busy() {
+    const found = await answer(connection, first(OWNED))
+    return found === null ? null : String(found.owner)
+  },
+  columns: async (table) => known.get(table) ?? [],
+  async sums(of) {
+    const sums: Record<string, Sums[string]> = {}
+    for (const [table, { columns }] of Object.entries(of)) {
+      const there = known.get(table)?.filter(({ name }) => columns.includes(name)) ?? []
+      sums[table] = { ...(await summed(connection, table, there)), columns }
+    }
+    return sums
+  },
+})
+
 /** Brings an empty database up to date; what stands there for a moment says that a move is on its way. */
 export const openTarget = async (
   servers: readonly Server[],
@@ -116,35 +140,18 @@ export const openTarget = async (
     isOpen = true
   }
   return {
+    ...looking(connection, known),
     place,
-    arrival: () => answer(connection, arrival()),
-    isFree: async () => (await answer(connection, first('SELECT id FROM accounts LIMIT 1'))) === null,
     lock: begin,
-    async busy() {
-      const found = await answer(
-        connection,
-        first('SELECT owner FROM writers WHERE owner IS NOT NULL LIMIT 1'),
-      )
-      return found === null ? null : String(found.owner)
-    },
     async begin(to) {
       await begin()
       await ask(connection, `TRUNCATE ${tablesOf(known).join(', ')}`)
       await answer(connection, setArrival(to))
     },
-    columns: async (table) => known.get(table) ?? [],
     copy: copyOne(connection),
     async rise() {
       await ask(connection, 'UPDATE writers SET frontier = (SELECT last FROM order_state)')
       await ask(connection, 'ANALYZE')
-    },
-    async sums(of) {
-      const sums: Record<string, Sums[string]> = {}
-      for (const [table, { columns }] of Object.entries(of)) {
-        const there = known.get(table)?.filter(({ name }) => columns.includes(name)) ?? []
-        sums[table] = { ...(await summed(connection, table, there)), columns }
-      }
-      return sums
     },
     async set(to: Arrival) {
       await answer(connection, setArrival(to))

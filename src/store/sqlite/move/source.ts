@@ -14,11 +14,11 @@ import { MissingBodyError, NewerDatabaseError } from '../../port/upkeep.js'
 import { type BodyFiles, createBodyFiles } from '../body/files.js'
 import { type Db, openWriter } from '../connect.js'
 import { takeDaemonLock } from '../lock.js'
+import { comeBack, depart, departureOf } from '../migrate/departure.js'
 import { STEPS } from '../migrate/steps.js'
 import { createWriteContext } from '../write/context.js'
 import { createAddEvent } from '../write/events.js'
 import { createLeases } from '../write/lease.js'
-import { comeBack, depart, departureOf } from './departure.js'
 
 interface From {
   readonly from: string
