@@ -75,6 +75,16 @@ const awayError = (error: unknown): unknown => {
   )
 }
 
+/** A move back sees who is a writer by then. */
+const refuseMoved = async ({ look, leave }: Writer): Promise<void> => {
+  try {
+    await look(refuseHalfMoved())
+  } catch (error) {
+    await leave()
+    throw error
+  }
+}
+
 /** `failed` hears of all that failed, heartbeats too. */
 export const begin = async (
   { urls, version, owner: given, role, about, log }: SessionOptions,
@@ -98,11 +108,7 @@ export const begin = async (
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
   const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member)
   const writer = await persistently(join)
-  await writer.look(refuseHalfMoved()).catch((error: unknown) =>
-    writer.leave().then(() => {
-      throw error
-    }),
-  )
+  await refuseMoved(writer)
   const { view, beat } = beating(writer, log)
   await beat()
   const readers = createReaders(open('reader'))
