@@ -5,7 +5,7 @@
  *   measure the last are left out. Each mail also has a lexeme for the span of time that its place is in, of several
  *   lengths: by these a search looks at a part of the index only, whatever words it looks for.
  */
-import { ordAt, timeOf } from '../../sql/order/ord.js'
+import { ordAt, TOP, timeOf } from '../../sql/order/ord.js'
 import type { Expression, Sought } from '../../sql/search/words.js'
 
 const LONGEST = 500
@@ -21,9 +21,9 @@ const cut = (token: string): string =>
 
 const spanName = (level: number, n: number): string => `z${level}:${n.toString(36)}`
 
-/** The span of a level that has a place. */
+/** The span of a level that has a place; beyond the widest, all places. */
 export const spanAt = (ord: number, level: number) => {
-  const length = LENGTHS[level] ?? Number.POSITIVE_INFINITY
+  const length = LENGTHS[level] ?? TOP
   const n = Math.floor(ord / length)
   return { from: n * length, to: (n + 1) * length, name: spanName(level, n) }
 }
