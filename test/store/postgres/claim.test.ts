@@ -1,5 +1,7 @@
 /** Leasing what is due: fairly, once, by several at a time, and at the cost of the limit. */
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { createMemory, openMemoryStore } from '../../../src/store/memory/open.js'
 import type { Store } from '../../../src/store/port/store.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
@@ -52,4 +54,45 @@ t.test('an appointment', { skip: noPostgres() }, async (t) => {
   t.equal(await store.nextDue(), T0 + HOUR)
   t.equal((await store.claim(at.poolId, 1, T0 + 9 * HOUR, T0 + HOUR)).length, 1)
   t.equal(await store.cancel(scopeOf(at), mail.id, T0 + HOUR), 'not_scheduled')
+})
+
+const queues = fc.record({
+  mails: fc.array(fc.tuple(fc.nat(4), fc.nat(50)), { minLength: 1, maxLength: 60 }),
+  claims: fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), fc.nat(60)), { minLength: 1, maxLength: 12 }),
+})
+
+t.test('who is served when is what the law says', { skip: noPostgres() }, async (t) => {
+  const stores = [await opened(t, (await postgres()).database()), openMemoryStore(createMemory())]
+  t.teardown(() => stores[1]?.close())
+  await stores[1]?.open()
+  const served = async (
+    store: Store,
+    { mails, claims }: typeof queues extends fc.Arbitrary<infer T> ? T : never,
+  ) => {
+    const first = await newAccount(store)
+    const at = [first]
+    for (const slug of ['b', 'c', 'd', 'e']) at.push(await addWorkspace(store, first, slug))
+    // no two are due at the same time, so that there is one order
+    const all = mails.map(([n, due], i) =>
+      mailFor(at[n] ?? first, { createdAt: T0 + due * 100 + i, subject: `${i}` }),
+    )
+    const subjects = new Map(all.map(({ id, subject }) => [id, subject]))
+    await Promise.all(
+      all.map((mail) => store.accept({ mails: [mail], idempotency: null, now: mail.createdAt })),
+    )
+    const answers: (string | undefined)[][] = []
+    for (const [limit, now] of claims) {
+      const claimed = await store.claim(first.poolId, limit, T0 + HOUR, T0 + now * 100)
+      answers.push(claimed.map(({ emailId }) => subjects.get(emailId)))
+    }
+    return answers
+  }
+  await fc.assert(
+    fc.asyncProperty(queues, async (queue) => {
+      const [ours, law] = [await served(stores[0] as Store, queue), await served(stores[1] as Store, queue)]
+      if (JSON.stringify(ours) !== JSON.stringify(law))
+        throw new Error(`${JSON.stringify(ours)}, not ${JSON.stringify(law)}`)
+    }),
+    { numRuns: 25 },
+  )
 })

@@ -18,7 +18,7 @@ const LEASED = `SELECT q.recipient_id, q.gen, q.workspace AS workspace_n, CASE W
     e.message_id, e.sender, e.utf8, e.created_at, e.size, e.body, e.mail_from, e.require_tls, w.id AS workspace, w.ambiguous
   FROM queue q JOIN recipient_rows r ON r.id = q.recipient_id JOIN emails e ON e.ord = q.email_ord
   JOIN workspaces w ON w.n = q.workspace
-  WHERE q.recipient_id = ANY (CAST(? AS TEXT[])) AND q.boot = ?`
+  WHERE q.recipient_id = ANY (CAST(? AS TEXT[])) AND q.boot + 0 = ?`
 
 const BODIES = 'SELECT n, raw FROM bodies WHERE n = ANY (CAST(? AS BIGINT[]))'
 
