@@ -12,6 +12,7 @@
 import { led } from '../store/following.js'
 import type { KnownPool, PoolRow, UpstreamRow } from '../store/port/tenants/tenants.js'
 import type { Item } from './backlog.js'
+import { type Share, WHOLE } from './cluster/share.js'
 import { Upstream, type UpstreamSettings } from './upstream.js'
 
 /** `busy`: wait for room. `none`: no healthy member is left for this mail. */
@@ -65,8 +66,8 @@ export class Pool {
     let free: Upstream[] = []
     let stuck = false
     for (const upstream of this.upstreams) {
-      const { row, breaker } = upstream
-      if (row.state !== 'active' || breaker.state === 'open' || tried.has(row.id)) continue
+      const { row } = upstream
+      if (!upstream.isOpen || tried.has(row.id)) continue
       if (upstream.isStuck()) {
         stuck = true
         continue
@@ -93,11 +94,7 @@ export class Pool {
   hasOther(upstream: Upstream, { tried, left }: Pick<Item, 'tried' | 'left'>): boolean {
     return this.upstreams.some(
       (one) =>
-        one !== upstream &&
-        (!tried.has(one.row.id) || isBack(one, left)) &&
-        one.row.state === 'active' &&
-        one.breaker.state !== 'open' &&
-        !one.isStuck(),
+        one !== upstream && (!tried.has(one.row.id) || isBack(one, left)) && one.isOpen && !one.isStuck(),
     )
   }
 
@@ -122,14 +119,19 @@ export class Pool {
 
   /** True when some member could carry mail, now or when it has room. */
   get isUp(): boolean {
-    return this.upstreams.some(({ row, breaker }) => row.state === 'active' && breaker.state !== 'open')
+    return this.upstreams.some(({ isOpen }) => isOpen)
+  }
+
+  /** True while it is for other daemons to carry its mail. */
+  get isElsewhere(): boolean {
+    return this.upstreams.length > 0 && this.upstreams.every(({ most }) => most === 0)
   }
 
   /** Room for this many more messages at once, over all members. */
   get capacity(): number {
     let sum = 0
-    for (const { row, breaker } of this.upstreams) {
-      if (row.state === 'active') sum += breaker.limit(row.maxConnections)
+    for (const { row, limit } of this.upstreams) {
+      if (row.state === 'active') sum += limit
     }
     return sum
   }
@@ -152,7 +154,9 @@ const dialOf = (row: UpstreamRow): string =>
     row.rate,
   ])
 
-export interface PoolsSettings extends Omit<UpstreamSettings, 'warn'> {
+export interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share'> {
+  /** How much of the limits of a pool's members is ours now; unsaid, all. */
+  readonly share?: (pool: PoolRow) => Share | null
   readonly log: (level: 'warn', ...line: Parameters<UpstreamSettings['warn']>) => void
   /** Where the sandbox listens; the pools of kind `sandbox` have no other upstream. */
   readonly sandboxAddress: () => { readonly host: string; readonly port: number } | null
@@ -242,7 +246,12 @@ export class Pools {
       const { id, name } = pool.row
       this.#settings.log('warn', fact, { pool: id, pool_name: name, upstream: row.id, host, port, ...fields })
     }
-    return new Upstream(row, { ...this.#settings, warn })
+    const share = () => this.#settings.share?.(pool.row) ?? null
+    return new Upstream(row, {
+      ...this.#settings,
+      share: this.#settings.share === undefined ? () => WHOLE : share,
+      warn,
+    })
   }
 
   upstreams(): Upstream[] {

@@ -6,8 +6,10 @@
  *   also holds while many connections are opening. A changed row makes a new Upstream; the old one
  *   finishes what it carries and closes.
  */
+
 import type { OauthRow, UpstreamRow } from '../store/port/tenants/tenants.js'
 import { Breaker } from './breaker.js'
+import { partOf, type Share } from './cluster/share.js'
 import { Connection, type Timeouts } from './dialogue/connection.js'
 import type { Login, TokenSource } from './dialogue/login.js'
 import {
@@ -36,6 +38,8 @@ export interface UpstreamSettings {
   /** Where the tokens of one upstream come from, when it signs in by tokens. */
   readonly tokens: (row: () => OauthRow, user: string) => TokenSource
   readonly tick: () => number
+  /** How much of its limits is ours now. */
+  readonly share: () => Share | null
   /** What an operator should hear of this upstream. */
   readonly warn: (fact: string, fields: Readonly<Record<string, string | number>>) => void
 }
@@ -82,20 +86,35 @@ export class Upstream {
     return this.#taken
   }
 
+  /** How many connections we may have at once, of those that all daemons may have. */
+  get most(): number {
+    return partOf(this.row.maxConnections, this.#settings.share())
+  }
+
+  /** How many of them the breaker allows. */
+  get limit(): number {
+    return this.breaker.limit(this.most)
+  }
+
+  /** True when mail may go there from here. */
+  get isOpen(): boolean {
+    return this.row.state === 'active' && this.breaker.state !== 'open' && this.most > 0
+  }
+
   /** True when a message could start now without breaking a limit. */
   hasRoom(): boolean {
-    return this.#taken < this.breaker.limit(this.row.maxConnections) && this.#refill() >= 1
+    return this.#taken < this.limit && this.#refill() >= 1
   }
 
   /** Which of its limits is used up now. */
   get full(): 'rate' | 'connections' | null {
-    if (this.#taken > 0 && this.#taken >= this.breaker.limit(this.row.maxConnections)) return 'connections'
+    if (this.#taken > 0 && this.#taken >= this.limit) return 'connections'
     return this.#refill() < 1 ? 'rate' : null
   }
 
   #refill(): number {
-    const { rate } = this.row
-    if (rate === null) return Number.POSITIVE_INFINITY
+    if (this.row.rate === null) return Number.POSITIVE_INFINITY
+    const rate = this.row.rate / (this.#settings.share()?.count ?? 1)
     const now = this.#settings.tick()
     this.#tokens = Math.min(Math.max(1, rate), this.#tokens + ((now - this.#refilledAt) / 1_000) * rate)
     this.#refilledAt = now
@@ -104,7 +123,7 @@ export class Upstream {
 
   /** True when it is full of messages and none has come to an end for a while: not worth waiting for. */
   isStuck(): boolean {
-    const full = this.#taken > 0 && this.#taken >= this.breaker.limit(this.row.maxConnections)
+    const full = this.#taken > 0 && this.#taken >= this.limit
     return full && this.#settings.tick() - this.#movedAt > this.#settings.patience
   }
 
@@ -149,7 +168,7 @@ export class Upstream {
   giveBack(connection: Connection): void {
     if (!connection.alive) return
     const spent = connection.used >= this.row.messagesPerConnection
-    if (spent || this.#retired || this.open > this.breaker.limit(this.row.maxConnections)) {
+    if (spent || this.#retired || this.open > this.limit) {
       connection.quit()
       return
     }
@@ -187,6 +206,10 @@ export class Upstream {
     while ((this.#idle[0]?.idleSince ?? Number.POSITIVE_INFINITY) + this.#settings.idle < now) {
       this.#idle.shift()?.quit()
     }
+    // a newcomer has taken its part
+    for (let over = this.open - this.most; over > 0 && this.#idle.length > 0; over--)
+      this.#idle.shift()?.quit()
+    if (this.most === 0) return
     if (this.#retired || this.#probing || this.row.state !== 'active' || !this.breaker.wantsProbe(now)) return
     this.#probing = true
     this.openConnection()

@@ -16,6 +16,7 @@ import { longestWaitMs } from '../outcome/reply.js'
 import { reachStore } from '../store/open.js'
 import { DKIM_SEAL } from '../tenant/domain/keys.js'
 import { UPSTREAM_SEAL } from '../tenant/pool.js'
+import { shareOf } from './cluster/share.js'
 import { Flow } from './flow.js'
 import { Journal } from './journal.js'
 import { createTokens } from './oauth/tokens.js'
@@ -82,6 +83,7 @@ const pools = new Pools({
     }),
   tick: clock.tick,
   sandboxAddress: () => sandboxAddress,
+  share: (pool) => shareOf(queue.cluster(), pool, clock.tick()),
   log,
 })
 

@@ -36,7 +36,7 @@ export interface UpstreamHealth {
 /** `epoch` is what the tick clock's zero is on the wall clock. */
 export const healthOf = (pools: Iterable<Pool>, epoch: number): UpstreamHealth[] =>
   [...pools].flatMap((pool) =>
-    pool.members.map(({ row, breaker, open, idle, underWay, full, succeededAt, lastError }) => ({
+    pool.members.map(({ row, breaker, limit, open, idle, underWay, full, succeededAt, lastError }) => ({
       poolId: pool.row.id,
       upstreamId: row.id,
       host: row.host,
@@ -46,7 +46,7 @@ export const healthOf = (pools: Iterable<Pool>, epoch: number): UpstreamHealth[]
       connections: open,
       idle,
       underWay,
-      limit: breaker.limit(row.maxConnections),
+      limit,
       full,
       lastSuccessAt: succeededAt === null ? null : Math.round(epoch + succeededAt),
       lastError: lastError === null ? null : { ...lastError, at: Math.round(epoch + lastError.at) },
