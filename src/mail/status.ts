@@ -93,7 +93,8 @@ export const emptyCounts = (): Counts => ({
   canceled: 0,
 })
 
-const WEIGHTIEST_FIRST: readonly Status[] = [
+/** What a mail with several recipients is called by: the first of these that one has. */
+export const WEIGHTIEST_FIRST: readonly Status[] = [
   'bounced',
   'deferred',
   'queued',

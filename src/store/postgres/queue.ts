@@ -4,32 +4,60 @@
  *   Those that do not wait for other verbs of all daemons (write/writer.ts), put together for one session.
  */
 import type { Store } from '../port/store.js'
+import { bounced } from '../sql/watch/bounced.js'
+import { softBounces } from '../sql/watch/soft-bounces.js'
 import { createClaim } from './claim/claim.js'
 import { createAppointments } from './claim/schedule.js'
 import { createTakeStopped } from './claim/stopped.js'
 import { timeVerbs } from './claim/times.js'
+import { MAIL } from './mails.js'
 import type { Readers } from './readers.js'
+import { recovering } from './settle/recover.js'
 import { createAccept } from './write/accept.js'
 import { createAddEvent } from './write/events.js'
+import { createAttempting, createRelease } from './write/lease.js'
+import { createSettle, settling } from './write/settle.js'
+import { tenantVerbs } from './write/tenants.js'
 import type { Writer } from './write/writer.js'
 
 const notYet = (): never => {
   throw new Error('this is not done by PostgreSQL yet')
 }
 
+export const QUEUE_VERBS = [
+  ...(['accept', 'claim', 'attempting', 'settle', 'release', 'recover', 'adjustTimes'] as const),
+] as const
+
+export type QueueVerbs = Pick<Store, (typeof QUEUE_VERBS)[number]>
+
+type AnyVerb = (...args: readonly unknown[]) => Promise<unknown>
+
 /** `told` hears of each error, and throws what callers may see of it. */
-export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unknown) => never) => {
+const watched = (verbs: QueueVerbs, told: (error: unknown) => never): QueueVerbs =>
+  Object.fromEntries(
+    Object.entries(verbs).map(([name, verb]) => [
+      name,
+      (...args: readonly unknown[]) => (verb as AnyVerb)(...args).catch(told),
+    ]),
+  ) as unknown as QueueVerbs
+
+export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unknown) => never): QueueVerbs => {
   const { places, effects } = writer
   const { fallDue } = createAppointments(createAddEvent(places), effects)
-  const takeStopped = createTakeStopped({ fallDue, hold: notYet, settle: notYet })
+  const { addSuppression } = tenantVerbs(places)
+  const parts = { places, effects, softBounce: softBounces({ ...bounced(MAIL), addSuppression }) }
+  const { ofDead, ofNobody } = recovering(places, effects)
+  const takeStopped = createTakeStopped({ fallDue, hold: notYet, settle: settling(parts).settleOne })
   const { claim, clockMoved } = createClaim({ writer, readers, takeStopped })
   const { adjustTimes } = timeVerbs(effects, clockMoved)
-  const accept = createAccept(writer)
-  return {
-    accept: (...args) => accept(...args).catch(told),
-    claim: (...args) => claim(...args).catch(told),
-    adjustTimes: (...args) => writer.write(() => adjustTimes(...args)).catch(told),
-  } satisfies Partial<Store>
+  const verbs: QueueVerbs = {
+    accept: createAccept(writer),
+    claim,
+    attempting: createAttempting(writer),
+    settle: createSettle(writer, parts),
+    release: createRelease(writer),
+    recover: (dead, now) => writer.mail(() => (dead === 'earlier' ? ofNobody(now) : ofDead(dead, now))),
+    adjustTimes: (...args) => writer.write(() => adjustTimes(...args)),
+  }
+  return watched(verbs, told)
 }
-
-export type QueueVerbs = ReturnType<typeof queueVerbs>

@@ -13,14 +13,14 @@ import type { Touch } from '../sql/tenants/writes.js'
 import type { Calls } from './calls.js'
 import { settingsFaults } from './connect/settings.js'
 import type { Hints } from './hints.js'
+import { QUEUE_VERBS, type QueueVerbs } from './queue.js'
 import type { Session } from './session.js'
 import { stepsOf } from './steps.js'
 import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
 
 /** They say so when they are called. */
 const MISSING = [
-  ...(['attempting', 'settle', 'release', 'onLeased', 'recover'] as const),
-  ...(['pendingDsns', 'sweep', 'backup', 'load'] as const),
+  ...(['onLeased', 'pendingDsns', 'sweep', 'backup', 'load'] as const),
   ...(['hold', 'operate', 'suspendWorkspace', 'resumeWorkspace', 'deleteWorkspace'] as const),
   ...(['addLot', 'lots', 'lot', 'markLot', 'closeLot', 'endLot', 'exported', 'carried'] as const),
   ...(['knownEmails', 'carryIn'] as const),
@@ -56,12 +56,18 @@ const writesOf = (calls: () => Calls) => {
   return { ...(writes as unknown as AnsweredLater<WriteVerbs>), ...stepsOf(calls) }
 }
 
+const queueOf = (current: () => Session): QueueVerbs =>
+  Object.fromEntries(
+    QUEUE_VERBS.map((name) => [
+      name,
+      async (...args: readonly unknown[]) =>
+        (current().queue[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
+    ]),
+  ) as unknown as QueueVerbs
+
 const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) => ({
   system: 'postgresql',
   ...{ onDue, onSettled, ready },
-  accept: async (...args: Parameters<Store['accept']>) => current().queue.accept(...args),
-  claim: async (...args: Parameters<Store['claim']>) => current().queue.claim(...args),
-  adjustTimes: async (...args: Parameters<Store['adjustTimes']>) => current().queue.adjustTimes(...args),
   touch: (...touch: Touch) => current().touches.touch(...touch),
   cluster: () => current().view(),
   async indexMails(limit: number) {
@@ -84,6 +90,7 @@ export const storeOf = (current: () => Session, hints: Hints, own: Own): Store =
   const plain: Omit<Store, Missing | 'by'> = {
     ...readsOf(current),
     ...writesOf(calls),
+    ...queueOf(current),
     ...othersOf(current, hints),
     ...own,
   }

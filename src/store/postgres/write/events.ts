@@ -8,7 +8,7 @@ import type { Places } from '../../sql/insert.js'
 import { flagsOf, kindOf, packMore } from '../../sql/log/codec.js'
 import type { EventDraft } from '../../sql/log/draft.js'
 import { type Asking, run } from '../../sql/query.js'
-import { numbersFor } from './numbers.js'
+import { numbersFor } from '../settle/numbers.js'
 
 const COLUMNS = 'ord, kind, flags, recipient, occurred_at, late, attempt, reason, dedupe, more, email, scope'
 const VALUES = `CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS BIGINT),

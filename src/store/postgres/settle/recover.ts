@@ -1,0 +1,94 @@
+/**
+ * NAME      recover - what becomes of the leases of writers that are gone
+ * DESCRIPTION
+ *   lifecycle/sending/lease.ts decides: what was not begun is due again, what was may have been taken. It happens in the
+ *   transaction that ends the epoch, in statements of their own: they see what the dying writer stored last.
+ */
+import { type OnAmbiguous, recovered } from '../../../lifecycle/sending/lease.js'
+import type { Places } from '../../sql/insert.js'
+import { scopeOf } from '../../sql/log/codec.js'
+import { type Asking, all, type Row, run } from '../../sql/query.js'
+import type { Effects } from '../hints.js'
+import { applyQuery } from './apply.js'
+import type { DecidedEvent, DecidedRecipient } from './decide.js'
+import { type LoadedRecipient, load, lock } from './load.js'
+import { numbersFor } from './numbers.js'
+
+export interface Recovered {
+  readonly released: number
+  readonly ambiguous: number
+}
+
+/** Whose attempt has not begun waits; nobody else writes it by now. */
+const FREE = `UPDATE queue SET boot = NULL, lease_until = NULL, gen = gen + 1, due_at = ?
+  WHERE boot = ANY(CAST(? AS BIGINT[])) AND attempting IS NULL`
+
+const BEGUN = `SELECT q.recipient_id AS id, q.attempt_upstream, q.attempt_at, p.id AS pool_id, w.ambiguous
+  FROM queue q JOIN pools p ON p.n = q.pool JOIN workspaces w ON w.n = q.workspace WHERE q.boot = ANY(CAST(? AS BIGINT[]))`
+
+const ORPHANS = `SELECT DISTINCT boot FROM queue WHERE boot IS NOT NULL
+  AND boot NOT IN (SELECT boot FROM writers WHERE boot IS NOT NULL)`
+
+const END = `UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE boot = ANY(CAST(? AS BIGINT[]))`
+
+const eventOf = ({ id, mail }: LoadedRecipient, begun: Row, attempt: number, now: number): DecidedEvent => ({
+  draft: {
+    mail: { ord: mail.ord, scope: scopeOf(mail.workspace, mail.mode === 'test') },
+    recipientId: id,
+    ...{ status: 'sent', change: false, applied: false, source: 'system', reason: 'ambiguous', dedupe: null },
+    occurredAt: (begun.attempt_at as number | null) ?? now,
+    ...{ now, attempt },
+    more: {
+      reply: null,
+      mta: { poolId: String(begun.pool_id), upstreamId: begun.attempt_upstream as string | null, host: null },
+      detail: { ambiguous: true, held: begun.ambiguous === 'hold' },
+    },
+  },
+  ...{ report: null, owed: null },
+})
+
+/** Of these boots, whose epochs have ended. */
+export const recovering = (places: Places, effects: Effects) => {
+  function* begunOf(boots: readonly number[], now: number): Asking<Recovered> {
+    const rows = new Map((yield* all(BEGUN, boots)).map((row) => [row.id as string, row]))
+    if (rows.size === 0) return { released: 0, ambiguous: 0 }
+    const ids = [...rows.keys()]
+    yield* lock(ids)
+    const loaded = yield* load(ids, () => [])
+    const recipients: DecidedRecipient[] = []
+    const events: DecidedEvent[] = []
+    for (const one of loaded.recipients.values()) {
+      const begun = rows.get(one.id) as Row
+      const { recipient: after, ambiguous } = recovered(one.state, begun.ambiguous as OnAmbiguous, now)
+      recipients.push({ loaded: one, after, writtenAt: null })
+      if (ambiguous !== null) events.push(eventOf(one, begun, ambiguous, now))
+    }
+    const numbers = yield* numbersFor(events.map(({ draft }) => draft.more))
+    const decided = { now, answers: [], recipients, mails: [], events, bounces: [] }
+    const { text, values } = applyQuery(decided, numbers, places)
+    yield* all(`WITH fence AS (SELECT 1 AS n),${text}`, ...values)
+    return { released: recipients.length - events.length, ambiguous: events.length }
+  }
+
+  function* ofBoots(boots: readonly number[], now: number): Asking<Recovered> {
+    if (boots.length === 0) return { released: 0, ambiguous: 0 }
+    const freed = yield* run(FREE, now, boots)
+    const { released, ambiguous } = yield* begunOf(boots, now)
+    if (freed + released + ambiguous > 0) effects.due = true
+    return { released: freed + released, ambiguous }
+  }
+
+  return {
+    ofBoots,
+    /** Those whose writer is gone, and nobody took it over. */
+    *ofNobody(now: number): Asking<Recovered> {
+      const boots = (yield* all(ORPHANS)).map(({ boot }) => boot as number)
+      return yield* ofBoots(boots, now)
+    },
+    /** Somebody knows that these are dead. */
+    *ofDead(boots: readonly number[], now: number): Asking<Recovered> {
+      yield* run(END, boots)
+      return yield* ofBoots(boots, now)
+    },
+  }
+}

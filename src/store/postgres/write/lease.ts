@@ -1,0 +1,88 @@
+/**
+ * NAME      lease - who may send a recipient, and what is known of the attempt
+ * DESCRIPTION
+ *   lifecycle/sending/lease.ts says what a lease is. Marks and releases that came while the writer was busy are one fenced
+ *   statement, whose conditions are those rules. Whether somebody holds a mail is asked in the statement itself.
+ */
+import type { AttemptMark, LeaseRef } from '../../../lifecycle/facts.js'
+import { all } from '../../sql/query.js'
+import { IS_HELD } from '../operate/standing.js'
+import { gather } from './gather.js'
+import type { Writer } from './writer.js'
+
+const MOST = 500
+
+/** One of them of each lease: it is marked for all. */
+const ATTEMPTING = `
+given AS MATERIALIZED (
+  SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON)) AS g (i int, id text, gen int, attempt int, upstream text, at bigint)),
+marked AS (
+  UPDATE queue q SET attempting = g.attempt, attempt_upstream = g.upstream, attempt_at = g.at
+  FROM given g JOIN recipient_rows r ON r.id = g.id JOIN workspaces w ON w.n = r.workspace
+  WHERE q.recipient_id = g.id AND q.gen = g.gen AND q.boot = CAST(? AS BIGINT) AND NOT ${IS_HELD}
+  RETURNING g.id, g.gen)
+SELECT g.i FROM fence LEFT JOIN (given g JOIN marked m ON m.id = g.id AND m.gen = g.gen) ON true`
+
+export const createAttempting = ({ inTurn, statement, look, boot }: Writer) => {
+  const run = async (marks: readonly AttemptMark[]): Promise<readonly boolean[]> => {
+    const rows = marks.map(({ recipientId: id, leaseGen: gen, attempt, upstreamId: upstream, at }, i) => ({
+      ...{ i, id, gen, attempt, upstream, at },
+    }))
+    const given = JSON.stringify(rows)
+    const found =
+      (await statement(() => ({ text: ATTEMPTING, values: [given, boot] }))) ??
+      (await look(all(MARKED, given, boot)))
+    const marked = new Set(found.map(({ i }) => i))
+    return marks.map((_, i) => marked.has(i))
+  }
+  const gathered = gather<readonly AttemptMark[], readonly boolean[]>({
+    ...{ inTurn, most: MOST, weigh: ({ length }) => length },
+    async run(calls) {
+      const left = [...(await run(calls.flat()))]
+      return calls.map(({ length }) => left.splice(0, length))
+    },
+  })
+  return async (marks: readonly AttemptMark[]): Promise<readonly boolean[]> =>
+    marks.length === 0 ? [] : gathered(marks)
+}
+
+/** Its answer was lost: those that are marked so. */
+const MARKED = `SELECT g.i FROM json_to_recordset(CAST(? AS JSON)) AS g (i int, id text, gen int, attempt int)
+  JOIN queue q ON q.recipient_id = g.id AND q.gen = g.gen AND q.attempting = g.attempt WHERE q.boot = CAST(? AS BIGINT)`
+
+/** Due again where sending still makes sense; what is at rest leaves the queue. The generation moves on. */
+const RELEASE = `
+given AS MATERIALIZED (
+  SELECT g.*, r.status FROM fence, json_to_recordset(CAST(? AS JSON)) AS g (id text, gen int, due bigint)
+    JOIN recipient_rows r ON r.id = g.id FOR NO KEY UPDATE OF r),
+ours AS (SELECT CAST(? AS BIGINT) AS boot),
+freed AS (
+  UPDATE queue q SET boot = NULL, lease_until = NULL, attempting = NULL, gen = q.gen + 1, due_at = g.due
+  FROM given g, ours WHERE q.recipient_id = g.id AND q.gen = g.gen AND q.boot = ours.boot AND g.status IN ('queued', 'deferred')
+  RETURNING q.recipient_id),
+gone AS (
+  DELETE FROM queue q USING given g, ours
+  WHERE q.recipient_id = g.id AND q.gen = g.gen AND q.boot = ours.boot AND g.status NOT IN ('queued', 'deferred')
+  RETURNING q.recipient_id, q.gen),
+stored AS (UPDATE recipient_rows r SET last_gen = o.gen + 1 FROM gone o WHERE r.id = o.recipient_id)
+SELECT (SELECT count(*) FROM freed) AS freed FROM fence`
+
+interface Release extends LeaseRef {
+  readonly dueAt: number
+}
+
+export const createRelease = ({ inTurn, statement, boot, hints }: Writer) => {
+  const gathered = gather<readonly Release[], null>({
+    ...{ inTurn, most: MOST, weigh: ({ length }) => length },
+    async run(calls) {
+      const rows = calls.flat().map(({ recipientId: id, leaseGen: gen, dueAt: due }) => ({ id, gen, due }))
+      await statement(() => ({ text: RELEASE, values: [JSON.stringify(rows), boot] }))
+      hints.due()
+      return calls.map(() => null)
+    },
+  })
+  return async (leases: readonly LeaseRef[], dueAt: number): Promise<void> => {
+    const releases = leases.map(({ recipientId, leaseGen }) => ({ recipientId, leaseGen, dueAt }))
+    if (leases.length > 0) await gathered(releases)
+  }
+}
