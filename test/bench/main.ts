@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard
+ * `npm run bench [-- --runs 3 --count 3000 --warm 4000 --only accept|relay|http|pages|kept|memory|fleet|attack|events|dashboard|postgres
  *                    --rows 100000 --queued 20000 --further 100000]`
  * Postern beside Postfix (mail) and beside a bare hapi route (HTTP), interleaved
  * in one run on one machine, with fresh instances for every figure. Quote the
  * ratios: the load generator shares the cores, and machines differ.
+ * `--only postgres --rows 100000 --queued 1000000` moves so many mails, and claims among so many.
  * `--rows 10000000` is the large tier of the pages; `--further` queues more mail
  * on top, to see what memory it costs.
  */
@@ -18,6 +19,7 @@ import { memoryBench } from './memory.js'
 import { numberOf, readOptions } from './options.js'
 import { keptBench } from './stored/kept.js'
 import { pagesBench } from './stored/pages.js'
+import { postgresBench } from './stored/postgres.js'
 
 const options = readOptions(process.argv.slice(2))
 const runs = numberOf(options, 'runs', 3)
@@ -35,6 +37,8 @@ if (wanted('dashboard')) await dashboardBench(runs, count, numberOf(options, 'ro
 if (wanted('attack')) await attackBench(runs, count)
 if (wanted('pages')) await pagesBench(numberOf(options, 'rows', 100_000))
 if (wanted('kept')) await keptBench(count * 5)
+if (wanted('postgres'))
+  await postgresBench(runs, count, numberOf(options, 'rows', 20_000), numberOf(options, 'queued', 20_000))
 if (why === null && wanted('memory')) {
   const further = options.further === undefined ? 0 : numberOf(options, 'further', 100_000)
   await memoryBench(numberOf(options, 'queued', 20_000), further)

@@ -90,6 +90,11 @@ export class Postgres {
     return this
   }
 
+  /** Of the server, whose children do the work. */
+  get pid(): number {
+    return this.#server?.pid ?? 0
+  }
+
   isReady(): boolean {
     return spawnSync(bin('pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(this.port)]).status === 0
   }
