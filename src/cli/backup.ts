@@ -31,7 +31,7 @@ import type { Admin } from '../store/port/admin.js'
 import type { Store } from '../store/port/store.js'
 import { command } from './command.js'
 import { cliActor, configOf, keepRootOut, openStore } from './context.js'
-import { Refusal } from './exit.js'
+import { Refusal, usage } from './exit.js'
 import type { Terminal } from './terminal.js'
 
 const DATABASE = 'postern.db'
@@ -40,6 +40,12 @@ const stamp = (): string => new Date().toISOString().replace(/[:.]/g, '-')
 
 const bytesText = (bytes: number): string =>
   bytes < 1024 ** 2 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`
+
+/** A server has tools of its own for copies, which know of more than one database can tell. */
+export const refuseServer = (config: Config, instead: string): void => {
+  if (config.store.driver === 'sqlite') return
+  throw usage(`the database is on a PostgreSQL server: ${instead}`)
+}
 
 /** A database beside its store; a command that needs none does not pay for loading the driver. */
 export const adminAt = async (file: string): Promise<Admin> =>
@@ -90,6 +96,10 @@ export const backupCommand = command({
   },
   run: async (args, terminal) => {
     const config = configOf(args)
+    refuseServer(
+      config,
+      `copy it with pg_basebackup or pg_dump, and keep ${pepperFile(config)} too, and apart: without it no key verifies`,
+    )
     const source = needDatabase(config)
     const file = resolve(args.file)
     refuseInside(config.data_dir, file)
@@ -203,6 +213,7 @@ export const restoreCommand = command({
   },
   run: async (args, terminal) => {
     const config = configOf(args)
+    refuseServer(config, 'put a copy back by the tools that made it, with all daemons stopped')
     const { data_dir: dataDir } = config
     keepRootOut(dataDir)
     makeDataFolder(dataDir)

@@ -67,7 +67,12 @@ const signInLink = async ({ deps, ports }: Daemon): Promise<string> => {
 }
 
 /** Throws where mail of a service waits: the sandbox would take it, and it would look delivered. */
-const keepOff = async (args: Globals, { data_dir: dataDir }: Config, mark: string): Promise<void> => {
+const keepOff = async (args: Globals, { data_dir: dataDir, store }: Config, mark: string): Promise<void> => {
+  if (store.driver !== 'sqlite')
+    throw new Refusal(
+      78,
+      'dev has a database of its own in a folder, and never one that other daemons share: POSTERN_STORE__DRIVER=sqlite postern dev',
+    )
   if (!existsSync(join(dataDir, 'postern.db')) || existsSync(mark)) return
   const waits = await withStore(args, async (store) => {
     let sum = 0

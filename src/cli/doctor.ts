@@ -23,6 +23,7 @@ import { checkDaemon, checkPorts } from './doctor/ports.js'
 import { checkProviders } from './doctor/providers.js'
 import { checkTimes, checkUpstreams, checkWorkspaces } from './doctor/routes.js'
 import { checkRunning } from './doctor/running.js'
+import { checkServer } from './doctor/server.js'
 import { checkWebhooks } from './doctor/webhooks.js'
 import { endingOf } from './exit.js'
 import { asListening } from './listening.js'
@@ -74,10 +75,12 @@ const examine = async (facts: Facts): Promise<readonly Finding[]> => {
   found.push(...stranger)
   if (stranger.length > 0) return found
   for (const check of CHECKS) found.push(...(await attempt('doctor', () => check(facts))))
-  const database = await attempt('database', () => checkDatabase(facts))
+  const look = facts.config.store.driver === 'sqlite' ? checkDatabase : checkServer
+  const database = await attempt('database', () => look(facts))
   found.push(...database)
   // only a sound database is opened: opening one brings it up to date
-  if (!database.every(({ result }) => result === 'ok')) return found
+  if (!database.every(({ check, result }) => result === 'ok' || (check !== 'database' && result === 'warn')))
+    return found
   const inside = await attempt('store', () =>
     withContext({ config: facts.configFile, json: false }, async (context) => [
       ...(await checkTimes(context, facts)),

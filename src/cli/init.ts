@@ -23,6 +23,7 @@ interface Answers {
   readonly baseUrl: string
   readonly dataDir: string
   readonly upstream: string
+  readonly urlFile: string | undefined
 }
 
 type Ask = (question: string, preset: string) => Promise<string>
@@ -38,7 +39,7 @@ const asker = (input: boolean): { ask: Ask; close(): void } => {
   return { ask, close: () => lines.close() }
 }
 
-const textOf = ({ hostname, bounceDomain, baseUrl, dataDir }: Answers): string => {
+const textOf = ({ hostname, bounceDomain, baseUrl, dataDir, urlFile }: Answers): string => {
   const word = (text: string): string =>
     /^[A-Za-z0-9/][A-Za-z0-9._:/-]*$/.test(text) ? text : JSON.stringify(text)
   return [
@@ -48,6 +49,7 @@ const textOf = ({ hostname, bounceDomain, baseUrl, dataDir }: Answers): string =
     `data_dir: ${word(dataDir)}`,
     'bounce:',
     `  domain: ${word(bounceDomain)}`,
+    ...(urlFile === undefined ? [] : ['store:', '  driver: postgres', `  url_file: ${word(urlFile)}`]),
     '',
   ].join('\n')
 }
@@ -58,6 +60,10 @@ const OPTIONS = {
   'bounce-domain': { type: 'string', describe: 'Domain whose MX points here, for reports' },
   'base-url': { type: 'string', describe: 'Where clients reach the API' },
   'data-dir': { type: 'string', describe: 'Folder of the database' },
+  'url-file': {
+    type: 'string',
+    describe: 'File of the URL of a PostgreSQL database, which several daemons can share',
+  },
   upstream: { type: 'string', describe: 'Mail server to relay through, as smtp://user@host:587?…' },
 } as const
 
@@ -82,6 +88,8 @@ export const initCommand = command({
         args.dataDir ??
         (await ask('Folder of the database', file === DEFAULT_FILE ? '/var/lib/postern' : 'data')),
       upstream: args.upstream ?? (await ask('Mail server to relay through (smtp://…), or nothing', '')),
+      // a file named on the command line is taken from where that was given
+      urlFile: args.urlFile && resolve(args.urlFile),
     }
     close()
     const text = textOf(answers)

@@ -8,9 +8,11 @@
  */
 import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { adminAt, needDatabase, schemaOf } from './backup.js'
+import type { Config } from '../config/config.js'
+import { adminAt, needDatabase, refuseServer, schemaOf } from './backup.js'
 import { command } from './command.js'
 import { configOf, openStore } from './context.js'
+import type { Terminal } from './terminal.js'
 
 /** The newest copy made before a migration from this schema. */
 const copyOf = (folder: string, from: number): string | null =>
@@ -30,6 +32,18 @@ const compacted = async (file: string): Promise<void> => {
   }
 }
 
+/** On a server there is no copy of ours: whoever wants one makes it before. */
+const migrateServer = async (config: Config, terminal: Terminal): Promise<void> => {
+  const { examineServerOf } = await import('../store/open.js')
+  const { version: from } = await examineServerOf(config)
+  const store = await openStore(config)
+  await store.open().finally(() => store.close())
+  const { version: to } = await examineServerOf(config)
+  terminal.data({ from, to, copy: null, bytes_before: null, bytes: null }, () =>
+    to === from ? `schema ${to}: nothing to do` : `schema ${from} is now ${to}`,
+  )
+}
+
 export const migrateCommand = command({
   usage: 'migrate',
   summary: 'Bring the database up to date, after a copy',
@@ -38,6 +52,10 @@ export const migrateCommand = command({
   },
   run: async (args, terminal) => {
     const config = configOf(args)
+    if (config.store.driver !== 'sqlite') {
+      if (args.compact) refuseServer(config, 'it compacts itself; --compact is for a file')
+      return migrateServer(config, terminal)
+    }
     const file = needDatabase(config)
     const from = await schemaOf(file)
     const before = statSync(file).size

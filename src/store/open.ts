@@ -12,6 +12,7 @@ import type { Admin } from './port/admin.js'
 import type { About, WriterRole } from './port/cluster/cluster.js'
 import type { Store } from './port/store.js'
 import { daemonId, readUrls } from './postgres/connect/folder.js'
+import type { ExaminedServer } from './postgres/examine.js'
 import {
   connectPostgresStore,
   openPostgresStore,
@@ -119,3 +120,7 @@ export const moveStore = (options: MoveOptions): Promise<Moved> => moving(option
 
 /** And back, while nobody has used it there: the place where it was. */
 export const undoMove = (options: MoveOptions): Promise<string> => moving(options, undo)
+
+/** A database that is not in the data folder, looked at without a change. */
+export const examineServerOf = async ({ store }: StorePlace): Promise<ExaminedServer> =>
+  (await import('./postgres/examine.js')).examineServer(readUrls(store?.url_file ?? ''))

@@ -2,19 +2,29 @@
  * NAME      pepper - is there one, is there only one, and is it that of the database?
  */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import type { Config } from '../../config/config.js'
 import { findPeppers, pepperFile } from '../../keys/pepper.js'
-import { adminOf } from '../../store/open.js'
+import { adminOf, examineServerOf, isLocal, placeOf } from '../../store/open.js'
 import { type Check, type Finding, fail, ok, warn } from './finding.js'
 
+/** The mark that the database has; undefined while there is no database, null when it says nothing. */
+const databaseMark = async (config: Config): Promise<string | null | undefined> => {
+  if (!isLocal(config)) {
+    // that it does not answer is told by the check of the database
+    const seen = await examineServerOf(config).catch(() => null)
+    return seen?.pepperMark ?? undefined
+  }
+  const database = placeOf(config.data_dir)
+  return existsSync(database) ? (await adminOf(database)).pepperMark() : undefined
+}
+
 export const checkPepper: Check = async ({ config }) => {
-  const database = join(config.data_dir, 'postern.db')
-  const hasDatabase = existsSync(database)
+  const mark = await databaseMark(config)
   const file = pepperFile(config)
   const found = findPeppers(config, process.env.CREDENTIALS_DIRECTORY)
   const [first] = found
   if (first === undefined) {
-    if (!hasDatabase) return [warn('pepper', 'none yet: the first start makes it', 'postern serve')]
+    if (mark === undefined) return [warn('pepper', 'none yet: the first start makes it', 'postern serve')]
     return [
       fail(
         'pepper',
@@ -24,8 +34,7 @@ export const checkPepper: Check = async ({ config }) => {
       ),
     ]
   }
-  const mark = hasDatabase ? (await adminOf(database)).pepperMark() : null
-  const right = mark === null ? first : found.find((one) => one.mark === mark)
+  const right = mark == null ? first : found.find((one) => one.mark === mark)
   if (right === undefined) {
     const detail = `${first.file} is not the pepper of the database (${first.mark}, wanted ${mark})`
     return [fail('pepper', detail, `cp /from/backup/pepper ${file}`, 78)]
@@ -35,7 +44,7 @@ export const checkPepper: Check = async ({ config }) => {
     .map((one) =>
       fail(
         'pepper',
-        `${one.file} is another pepper than ${right.file}${mark === null ? '' : ', which is that of the database'}`,
+        `${one.file} is another pepper than ${right.file}${mark == null ? '' : ', which is that of the database'}`,
         `mv ${one.file} ${one.file}.other`,
         78,
       ),

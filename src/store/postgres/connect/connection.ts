@@ -29,6 +29,8 @@ export interface Connection {
   /** COPY FROM STDIN; the deadline is that of each chunk. */
   copyIn(text: string, chunks: AsyncIterable<Uint8Array>): Promise<void>
   readonly isLost: boolean
+  /** The process of the server that took the connection, as it said itself. */
+  readonly pid: number
   close(): Promise<void>
 }
 
@@ -107,6 +109,7 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
         clearTimeout(timer)
       }
     },
+    pid: Number((client as unknown as { readonly processID: number }).processID),
     get isLost() {
       return lost !== null
     },

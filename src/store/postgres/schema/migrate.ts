@@ -18,6 +18,9 @@ import { TENANTS } from './tenants.js'
 /** Position i holds the step to version i + 1. */
 const STEPS: readonly string[] = [`${CLUSTER}${TENANTS}${MAIL}${SEARCH}${SUBJECTS}`]
 
+/** The version that they make. */
+export const SCHEMA = STEPS.length
+
 const VERSION = `
 CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL, made_by text NOT NULL);
 INSERT INTO schema_version SELECT 0, '' WHERE NOT EXISTS (SELECT 1 FROM schema_version);`

@@ -1,0 +1,121 @@
+/** The command line on a PostgreSQL database: what differs from a file, and what goes wrong in one line. */
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { noPostgres, Postgres } from '../parts/postgres.js'
+import { here, openDesk } from './desk.js'
+
+interface Row {
+  readonly check: string
+  readonly result: string
+  readonly detail: string
+}
+
+const SETTINGS = `hostname: gw.postern.test
+data_dir: data
+http: { port: 0 }
+management: { port: 0 }
+submission: []
+bounce: { port: 0, domain: bounces.postern.test }
+store: { driver: postgres, url_file: database.url }
+`
+
+t.test('on PostgreSQL', { skip: noPostgres() }, async (t) => {
+  const cluster = await new Postgres().start()
+  t.teardown(() => cluster.stop('fast'))
+  const urls = cluster.database().replace('postern@', 'postern:sesame@')
+  const desk = openDesk(t, SETTINGS)
+  const file = desk.file('database.url', `${urls}\n`, 0o600)
+  const run = async (...args: readonly string[]) => {
+    const done = await desk.run(args)
+    t.notMatch(done.stdout + done.stderr, /sesame/, 'no password is shown')
+    return done
+  }
+  const doctor = async () => {
+    const { code, stdout } = await run('doctor', '--json')
+    const rows = JSON.parse(stdout) as Row[]
+    return { code, of: (name: string) => rows.find(({ check }) => check === name) }
+  }
+
+  await t.test('an empty database', async (t) => {
+    const { of } = await doctor()
+    t.match(of('database'), { result: 'warn', detail: 'has no tables yet' })
+    t.match(of('pepper'), { result: 'warn' })
+    const { code, stdout, stderr } = await run('migrate')
+    t.equal(code, 0, stderr)
+    t.match(stdout, /^schema 0 is now \d+$/m)
+    t.match((await run('migrate')).stdout, /nothing to do/)
+    t.equal((await run('key', 'create', '--workspace', 'default')).code, 0, 'as good as a file')
+    t.equal(readFileSync(join(desk.dir, 'data', 'pepper')).length, 32, 'the pepper is made with the database')
+    t.match((await doctor()).of('database'), {
+      result: 'ok',
+      detail: /keeps what it is told \(PostgreSQL \d+/,
+    })
+    t.match((await doctor()).of('pepper'), { result: 'ok' })
+  })
+
+  await t.test('what a file has and a server does not', async (t) => {
+    for (const [words, says] of [
+      [['backup', '/nowhere/copy.db'], /pg_basebackup or pg_dump, and keep .*pepper/],
+      [['restore', '/nowhere/copy.db'], /by the tools that made it/],
+      [['migrate', '--compact'], /--compact is for a file/],
+    ] as const) {
+      const { code, stderr } = await run(...words)
+      t.equal(code, 64)
+      t.match(stderr, says)
+    }
+    const dev = await run('dev')
+    t.equal(dev.code, 78)
+    t.match(dev.stderr, /never one that other daemons share/)
+  })
+
+  await t.test('another pepper', async (t) => {
+    const pepper = join(desk.dir, 'data', 'pepper')
+    const kept = readFileSync(pepper)
+    writeFileSync(pepper, Buffer.alloc(32, 7))
+    const { code, of } = await doctor()
+    t.equal(code, 78)
+    t.match(of('pepper'), { result: 'fail', detail: /is not the pepper of the database/ })
+    const { code: listed, stderr } = await run('key', 'list')
+    t.equal(listed, 78, stderr)
+    writeFileSync(pepper, kept)
+  })
+
+  await t.test('what keeps it out', async (t) => {
+    const cases: readonly (readonly [text: string, mode: number, code: number, says: RegExp])[] = [
+      [urls, 0o644, 77, /chmod 600 .*database\.url/],
+      [urls.replace(/[^/]+$/, 'nowhere'), 0o600, 78, /has no database nowhere/],
+      ['postgres://u:sesame@db.example/x?sslmode=require', 0o600, 78, /sslmode=verify-full/],
+      ['# later', 0o600, 78, /no URL of a database/],
+    ]
+    for (const [text, mode, code, says] of cases) {
+      writeFileSync(file, text)
+      chmodSync(file, mode)
+      const done = await run('key', 'list')
+      t.equal(done.code, code, done.stderr)
+      t.match(done.stderr, says)
+      t.match(done.stderr, /^[^\n]*\n$/, 'one line')
+    }
+    writeFileSync(file, urls)
+    chmodSync(file, 0o600)
+    await cluster.stop('fast')
+    for (const words of [['key', 'list'], ['serve']]) {
+      const done = await run(...words)
+      t.equal(done.code, 75, done.stderr)
+      t.match(
+        done.stderr,
+        /^postern: the database cannot be reached: .*127\.0\.0\.1.*; look whether it runs.*\n$/,
+      )
+    }
+    const { code, of } = await doctor()
+    t.not(code, 0)
+    t.match(of('database'), { result: 'fail' })
+  })
+
+  await t.test('init writes where it is', async (t) => {
+    const config = join(desk.dir, 'fresh.yaml')
+    const flags = ['--no-input', '--hostname', 'gw.postern.test', '--url-file', file, '--config', config]
+    t.equal((await here(['init', ...flags])).code, 0)
+    t.match(readFileSync(config, 'utf8'), `store:\n  driver: postgres\n  url_file: ${file}\n`)
+  })
+})
