@@ -5,9 +5,9 @@
  */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { adminOf, placeOf } from '../../store/open.js'
-import type { Examined } from '../../store/port/admin.js'
-import { type Check, type Finding, fail, ok, warn } from './finding.js'
+import { adminOf, placeOf } from '../../../store/open.js'
+import type { Examined } from '../../../store/port/admin.js'
+import { type Check, type Finding, fail, ok, warn } from '../finding.js'
 
 const CLOSED = /^(SQLITE_(CANTOPEN|READONLY|PERM)|EACCES|EPERM)/
 const LOG_LARGE = 256 * 1024 ** 2

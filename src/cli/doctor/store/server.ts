@@ -4,9 +4,9 @@
  *   Looks without changing anything. Whether its settings keep what is acknowledged is asked of every connection: the first
  *   fault is what refuses us here.
  */
-import { examineServerOf } from '../../store/open.js'
-import { spanText } from '../time.js'
-import { type Check, type Finding, fail, ok, warn } from './finding.js'
+import { examineServerOf } from '../../../store/open.js'
+import { spanText } from '../../time.js'
+import { type Check, type Finding, fail, ok, warn } from '../finding.js'
 
 type Examined = Awaited<ReturnType<typeof examineServerOf>>
 
