@@ -104,9 +104,9 @@ CREATE TABLE queue (
   held_at INTEGER,
   held_due INTEGER
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
-CREATE INDEX queue_due ON queue (pool, workspace, due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX queue_due ON queue (pool, workspace, due_at, recipient_id) WHERE due_at IS NOT NULL;
 CREATE INDEX queue_leased ON queue (boot) WHERE boot IS NOT NULL;
-CREATE INDEX queue_held ON queue (held) WHERE held IS NOT NULL;
+CREATE INDEX queue_held ON queue (held, recipient_id) WHERE held IS NOT NULL;
 CREATE INDEX queue_email ON queue (email_ord);
 
 CREATE VIEW recipients AS

@@ -57,14 +57,15 @@ function* takeOut(
   reason: string,
   now: number,
 ): Asking<number> {
+  // whoever waits no more stands in nobody's way
   const siblings = (yield* all(
-    `SELECT ${SIBLING} FROM ${queue.recipients} WHERE ${OF_EMAIL}`,
+    `SELECT ${SIBLING} FROM ${queue.waiting} WHERE ${OF_EMAIL}`,
     emailId,
   )) as unknown as readonly Sibling[]
   const leases = siblings.map(({ boot, held }) => ({ isLeased: boot !== null, held }))
   if (!mayLeave(leases, lot)) return 0
   const waiting = siblings.filter(({ due_at }) => due_at !== null)
-  for (const one of waiting) yield* queue.hold(one, { id: lot, reason }, now)
+  if (waiting.length > 0) yield* queue.hold(waiting, { id: lot, reason }, now)
   return waiting.length
 }
 
@@ -81,10 +82,9 @@ function* step(queue: QueueWrites, id: string, now: number): Asking<number> {
     now,
     more: { lot: id },
   } as const
-  for (const row of rows) {
-    if (ended === 'forgotten' && (yield* queue.settle(moved(row.id, id, now)))?.applied) continue
-    yield* queue.free(row, note)
-  }
+  const applied = ended === 'forgotten' ? yield* queue.settle(rows.map((row) => moved(row.id, id, now))) : []
+  const left = rows.filter((_, i) => applied[i] !== true)
+  if (left.length > 0) yield* queue.free(left, note)
   return rows.filter(({ held }) => isAway(held)).length
 }
 
@@ -104,6 +104,7 @@ export const lotWrites = (places: Places, queue: QueueWrites) => {
     ): Asking<Progress> {
       if ((yield* stateOf(id)) !== 'marking') throw new Fault('resource.conflict', { reason: 'lot_ended' })
       const { rows, next } = yield* walk(queue.waiting, scope, ['waiting'], cursor, STEP)
+      yield* queue.lockMails([...new Set(rows.map((row) => row.email_ord))])
       let changed = 0
       for (const emailId of new Set(rows.map((row) => row.email_id)))
         changed += yield* takeOut(queue, emailId, id, reason, now)

@@ -14,7 +14,7 @@ import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
 import type { MovingMail } from '../../port/tenants/tenants.js'
 import { insertInto, type Places } from '../insert.js'
-import { type Asking, all, first, Memory, run } from '../query.js'
+import { type Asking, all, first, run } from '../query.js'
 import { idOf } from './depth.js'
 import { HOLDS } from './holds.js'
 import type { QueueWrites, StandingHolds } from './queue-writes.js'
@@ -56,49 +56,49 @@ const ended = (recipientId: string, { action, reason, now }: QueueOrder) => {
     : observed({ ...it, seen: 'purged', reason, detail: { action: 'purged' } })
 }
 
-/** What is done to recipients, and the ids of pools for what is told of it. */
-interface Doing {
-  readonly queue: QueueWrites
-  readonly poolIds: Memory<string>
-}
+/** What an order does to a recipient, and to which pool it goes. */
+type Deed = readonly [effect: OrderEffect, to: number]
 
-function* move({ queue, poolIds }: Doing, row: Found, order: QueueOrder, to: number): Asking<void> {
+function* move(queue: QueueWrites, rows: readonly Found[], order: QueueOrder, to: number): Asking<void> {
   const { reason, now } = order
-  yield* queue.move(row, to, now)
-  const more = { from_pool: yield* poolIds.of(row.pool), to_pool: yield* poolIds.of(to) }
-  yield* queue.note(row, { action: 'rerouted', did: 'rerouted', reason, now, more })
+  yield* queue.move(rows, to, now)
+  const to_pool = yield* idOf('pools', to)
+  for (const from of new Set(rows.map(({ pool }) => pool))) {
+    const more = { from_pool: yield* idOf('pools', from), to_pool }
+    const those = rows.filter(({ pool }) => pool === from)
+    yield* queue.note(those, { action: 'rerouted', did: 'rerouted', reason, now, more })
+  }
 }
 
-/** Whether it changed anything. */
+/** How many it changed. */
 function* apply(
-  doing: Doing,
-  effect: OrderEffect,
-  row: Found,
+  queue: QueueWrites,
+  [effect, to]: Deed,
+  rows: readonly Found[],
   order: QueueOrder,
-  to: number,
-): Asking<boolean> {
-  const { queue } = doing
+): Asking<number> {
   const { reason, now } = order
   switch (effect) {
     case 'hold':
-      return false
+      return 0
     case 'free':
-      yield* queue.free(row, { action: 'released', did: 'released', reason, now })
-      return true
+      yield* queue.free(rows, { action: 'released', did: 'released', reason, now })
+      break
     case 'due':
-      yield* queue.due(row.id, now)
-      yield* queue.note(row, { action: 'retried', did: 'retried', reason, now })
-      return true
+      yield* queue.due(rows, now)
+      yield* queue.note(rows, { action: 'retried', did: 'retried', reason, now })
+      break
     case 'move_unleased':
-      yield* queue.unlease(row.id, now)
-      yield* move(doing, row, order, to)
-      return true
+      yield* queue.unlease(rows, now)
+      yield* move(queue, rows, order, to)
+      break
     case 'move':
-      yield* move(doing, row, order, to)
-      return true
+      yield* move(queue, rows, order, to)
+      break
     case 'end':
-      return (yield* queue.settle(ended(row.id, order)))?.applied ?? false
+      return (yield* queue.settle(rows.map(({ id }) => ended(id, order)))).filter(Boolean).length
   }
+  return rows.length
 }
 
 /** The numbers of pools, each read once; one that is gone fails. */
@@ -112,37 +112,44 @@ const poolNumbers = () => {
   }
 }
 
+/** Where an order sends a recipient, and whence. */
+const routing = ({ action, to, routing }: QueueOrder) => {
+  const pool = poolNumbers()
+  return function* ({
+    address,
+  }: Found): Asking<{ readonly from: number | null; readonly to: number } | null> {
+    if (action !== 'reroute') return null
+    if (routing === undefined) return { from: null, to: yield* pool(to ?? '') }
+    const from = yield* pool(poolFor(routing.from, address))
+    return { from, to: yield* pool(poolFor(routing.to, address)) }
+  }
+}
+
+const SANDBOXES = "SELECT n FROM pools WHERE kind = 'sandbox'"
+
 function* operate(
   queue: QueueWrites,
   holds: StandingHolds,
-  rows: readonly Found[],
+  found: readonly Found[],
   order: QueueOrder,
   given: number,
 ): Asking<number> {
-  const sandboxes = new Set(
-    (yield* all("SELECT n FROM pools WHERE kind = 'sandbox'")).map((row) => row.n as number),
-  )
-  const pool = poolNumbers()
-  const doing = { queue, poolIds: new Memory((n) => idOf('pools', n)) }
-  const { action, now, hold, liveOnly, to, routing } = order
-  let changed = 0
+  if (found.length === 0) return 0
+  const rows = yield* queue.locked(found)
+  const sandboxes = new Set((yield* all(SANDBOXES)).map((row) => row.n as number))
+  const standing = yield* holds.among([...new Set(rows.flatMap(({ held }) => held ?? []))])
+  const routeOf = routing(order)
+  const { action, now, hold, liveOnly } = order
+  const deeds = new Map<string, { readonly deed: Deed; readonly rows: Found[] }>()
   for (const row of rows) {
     const facts = {
       ...queuedOf(row),
       poolId: row.pool,
       isSandbox: sandboxes.has(row.pool),
       isNewer: row.email_ord > given,
-      isHoldStanding: yield* holds.has(row.held),
+      isHoldStanding: row.held !== null && standing.has(row.held),
     }
-    const route =
-      action !== 'reroute'
-        ? null
-        : routing === undefined
-          ? { from: null, to: yield* pool(to ?? '') }
-          : {
-              from: yield* pool(poolFor(routing.from, row.address)),
-              to: yield* pool(poolFor(routing.to, row.address)),
-            }
+    const route = yield* routeOf(row)
     const effect = effectOf(facts, {
       action,
       now,
@@ -150,8 +157,14 @@ function* operate(
       ...(liveOnly !== undefined && { liveOnly }),
       ...(route !== null && { route }),
     })
-    if (effect !== null && (yield* apply(doing, effect, row, order, route?.to ?? 0))) changed++
+    if (effect === null) continue
+    const deed: Deed = [effect, route?.to ?? 0]
+    const like = deeds.get(deed.join())
+    if (like === undefined) deeds.set(deed.join(), { deed, rows: [row] })
+    else like.rows.push(row)
   }
+  let changed = 0
+  for (const one of deeds.values()) changed += yield* apply(queue, one.deed, one.rows, order)
   return changed
 }
 
@@ -169,8 +182,9 @@ function* holdStep(
   cursor: Cursor | null,
 ): Asking<Progress> {
   const { rows, next } = yield* walk(queue.waiting, hold, partsOf('hold'), cursor, STEP)
-  const kept = (yield* holds.has(hold.id)) ? rows.filter((row) => mayHold(queuedOf(row))) : []
-  for (const row of kept) yield* queue.hold(row, hold, hold.createdAt)
+  const isStanding = (yield* holds.among([hold.id])).has(hold.id)
+  const kept = isStanding ? (yield* queue.locked(rows)).filter((row) => mayHold(queuedOf(row))) : []
+  if (kept.length > 0) yield* queue.hold(kept, hold, hold.createdAt)
   return { changed: kept.length, next }
 }
 

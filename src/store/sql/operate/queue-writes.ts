@@ -1,7 +1,7 @@
 /**
- * NAME      queue-writes - what is done to one recipient that waits, in the way of each database
+ * NAME      queue-writes - what is done to recipients that wait, in the way of each database
  */
-import type { Outcome, Settled } from '../../../lifecycle/facts.js'
+import type { Outcome } from '../../../lifecycle/facts.js'
 import type { OrderKind, Status } from '../../../mail/status.js'
 import type { MailTables } from '../mails/tables.js'
 import type { Asking } from '../query.js'
@@ -26,22 +26,32 @@ export interface Note {
 }
 
 export interface QueueWrites extends Pick<MailTables, 'recipients' | 'waiting'> {
-  hold(one: Holdable, hold: { readonly id: string; readonly reason: string }, now: number): Asking<void>
-  free(one: Freeable, note: Note): Asking<void>
+  /** The same as they are now; nobody else is at them until the verb is done. Those that wait no more are gone. */
+  locked(rows: readonly Found[]): Asking<readonly Found[]>
+  /** Nobody else is at what waits of these mails until the verb is done. */
+  lockMails(places: readonly number[]): Asking<void>
+  hold(
+    rows: readonly Holdable[],
+    hold: { readonly id: string; readonly reason: string },
+    now: number,
+  ): Asking<void>
+  free(rows: readonly Freeable[], note: Note): Asking<void>
   /** An event of the operator that changes no status. */
-  note(one: Freeable, note: Note): Asking<void>
-  /** It is due at this time. */
-  due(id: string, at: number): Asking<void>
-  /** To another pool, of this number, with its mail. */
-  move(one: Found, to: number, now: number): Asking<void>
-  /** Ends its lease. */
-  unlease(id: string, now: number): Asking<void>
-  settle(outcome: Outcome): Asking<Settled | null>
+  note(rows: readonly Freeable[], note: Note): Asking<void>
+  /** They are due at this time. */
+  due(rows: readonly Freeable[], at: number): Asking<void>
+  /** To another pool, of this number, with their mails. */
+  move(rows: readonly Found[], to: number, now: number): Asking<void>
+  /** Ends their leases. */
+  unlease(rows: readonly Freeable[], now: number): Asking<void>
+  /** Whether each was applied. */
+  settle(outcomes: readonly Outcome[]): Asking<readonly boolean[]>
 }
 
 /** The holds that stand, and the suspended workspaces, as the writer knows them. */
 export interface StandingHolds {
-  has(id: string | null): Asking<boolean>
+  /** Which of these stand. */
+  among(ids: readonly string[]): Asking<ReadonlySet<string>>
   /** They were changed. */
   look(): Asking<void>
 }

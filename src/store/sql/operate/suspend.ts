@@ -58,7 +58,7 @@ export const suspendWrites = (
       id,
     )) as unknown as readonly Freeable[]
     const reason = 'the workspace is no longer suspended'
-    for (const row of rows) yield* queue.free(row, { action: 'resumed', did: 'released', reason, now })
+    if (rows.length > 0) yield* queue.free(rows, { action: 'resumed', did: 'released', reason, now })
     if (rows.length === 0) yield* run('DELETE FROM resumes WHERE workspace_id = ?', id)
     return rows.length
   },

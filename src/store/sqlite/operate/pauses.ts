@@ -1,12 +1,9 @@
 /**
  * NAME      pauses - the time of a mail, in which its pool's pauses do not count
- * DESCRIPTION
- *   A pool is paused while it has upstreams and none is to get mail; one that follows another
- *   is paused with it. Each pause is a row, written when pools change.
- * NOTES
- *   Pauses that ended long ago are forgotten: a mail as old has come to its end.
  */
 import { type Pause, waitsSince } from '../../../lifecycle/waiting/pauses.js'
+import { notePauses } from '../../sql/operate/pauses.js'
+import type { Ask } from '../../sql/query.js'
 import type { Db } from '../connect.js'
 
 /**
@@ -24,16 +21,6 @@ CREATE TABLE pauses (
 CREATE INDEX pauses_pool ON pauses (pool, paused_at);
 `
 
-const KEPT_MS = 400 * 86_400_000
-
-const PAUSED = `SELECT n FROM (
-    SELECT p.n, CASE WHEN p.upstreams <> '[]' THEN p.upstreams ELSE (
-      SELECT l.upstreams FROM workspaces w JOIN pools l ON l.id = w.pool_id
-      WHERE w.account_id = p.account_id AND w.is_default = 1) END AS upstreams
-    FROM pools p WHERE p.deleted_at IS NULL AND p.kind = 'relay')
-  WHERE upstreams <> '[]'
-    AND NOT EXISTS (SELECT 1 FROM json_each(upstreams) WHERE value ->> '$.state' = 'active')`
-
 export interface Pauses {
   /** Pools have changed: writes down which are paused by now, and which no more. */
   note(now: number): void
@@ -43,26 +30,14 @@ export interface Pauses {
   list(pool: number): readonly Pause[]
 }
 
-export const createPauses = (db: Db): Pauses => {
-  const close = db.prepare(
-    `UPDATE pauses SET resumed_at = max(?, paused_at) WHERE resumed_at IS NULL AND pool NOT IN (${PAUSED})`,
-  )
-  const open = db.prepare(
-    `INSERT INTO pauses SELECT n, ?, NULL FROM (${PAUSED})
-     WHERE n NOT IN (SELECT pool FROM pauses WHERE resumed_at IS NULL)`,
-  )
-  const forget = db.prepare('DELETE FROM pauses WHERE resumed_at < ?')
+export const createPauses = (db: Db, ask: Ask): Pauses => {
   const read = db
     .prepare<[number], [...Pause]>(
       'SELECT paused_at, resumed_at FROM pauses WHERE pool = ? ORDER BY paused_at DESC',
     )
     .raw()
   return {
-    note(now) {
-      close.run(now)
-      open.run(now)
-      forget.run(now - KEPT_MS)
-    },
+    note: (now) => ask(notePauses(now)),
     of(pool, now) {
       const pauses = read.all(pool)
       return (queuedAt) => waitsSince(pauses, queuedAt, now)

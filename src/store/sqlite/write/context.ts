@@ -109,15 +109,16 @@ export const createWriteContext = (db: Db, clock: Clock = systemClock): WriteCon
   const effects: Effects = { due: false, leased: [], settled: [] }
   const hot = createHotSet()
   const names = createNames(db)
+  const sql = createStatements(db)
   const forgets: (() => void)[] = [names.forget]
   return {
     db,
-    sql: createStatements(db),
+    sql,
     boot: randomInt(1, 2 ** 47),
     names,
     hot,
     holds: createHolds(db),
-    pauses: createPauses(db),
+    pauses: createPauses(db, sql.ask),
     order: createGiver(db, clock),
     effects,
     forgetEffects: () => {

@@ -1,0 +1,163 @@
+/**
+ * NAME      queue-writes - what orders do to recipients, in the tables of PostgreSQL
+ * DESCRIPTION
+ *   Some statements for all rows of a step. Mail under way is written by other daemons at the same time, so a step
+ *   locks first what it is about to decide on, mails in the order of their places, and looks again.
+ */
+import type { Outcome, Settled } from '../../../lifecycle/facts.js'
+import { type Freed, holdBack, setFree } from '../../../lifecycle/waiting/holds.js'
+import { moved } from '../../../lifecycle/waiting/pauses.js'
+import type { Places } from '../../sql/insert.js'
+import { flagsOf, kindOf, NOTHING, packMore } from '../../sql/log/codec.js'
+import { pausesOf } from '../../sql/operate/pauses.js'
+import type { Freeable, Note, QueueWrites, StandingHolds } from '../../sql/operate/queue-writes.js'
+import { FOUND, type Found } from '../../sql/operate/walk.js'
+import { type Asking, all, Memory, run } from '../../sql/query.js'
+import { MAIL } from '../mails.js'
+
+export const standingHolds: StandingHolds = {
+  *among(ids) {
+    if (ids.length === 0) return new Set()
+    const text = `SELECT id FROM holds WHERE id = ANY(CAST(? AS TEXT[]))
+      UNION ALL SELECT id FROM workspaces WHERE suspended_at IS NOT NULL AND id = ANY(CAST(? AS TEXT[]))`
+    return new Set((yield* all(text, ids, ids)).map((row) => row.id as string))
+  },
+  *look() {},
+}
+
+const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => rows.map(({ id }) => id)
+
+const LOCK_MAILS = 'SELECT ord FROM emails WHERE ord = ANY(CAST(? AS BIGINT[])) ORDER BY ord FOR UPDATE'
+const LOCK_QUEUE = `SELECT recipient_id FROM queue WHERE email_ord = ANY(CAST(? AS BIGINT[]))
+  ORDER BY email_ord, recipient_id FOR UPDATE`
+const LOCK = `SELECT ${FOUND} FROM ${MAIL.waiting} WHERE id = ANY(CAST(? AS TEXT[])) ORDER BY email_ord, id FOR UPDATE`
+
+function* lockMails(places: readonly number[]): Asking<void> {
+  yield* run(LOCK_MAILS, places)
+  yield* run(LOCK_QUEUE, places)
+}
+
+/** What an order says is written out. */
+const NO_NUMBERS = { mta: () => 0, detail: () => 0 }
+
+const NOTE = `INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, reason, more)
+  SELECT g.ord, e.ord, e.workspace * 2 + e.test, CAST(? AS BIGINT), CAST(? AS BIGINT), g.id, CAST(? AS BIGINT), 0,
+    CAST(? AS TEXT), CAST(? AS TEXT)
+  FROM json_to_recordset(CAST(? AS JSON)) AS g (ord bigint, id text, email text) JOIN emails e ON e.id = g.email`
+
+const noting = (places: Places) =>
+  function* (rows: readonly Freeable[], { action, did, reason, now, more }: Note): Asking<void> {
+    const given = rows.map(({ id, email_id }) => ({ ord: places.next(), id, email: email_id }))
+    const packed = packMore({ ...NOTHING, detail: { action, ...more } }, NO_NUMBERS)
+    const flags = flagsOf('operator', true, false)
+    yield* run(NOTE, kindOf(`email.${did}`), flags, now, reason, packed, JSON.stringify(given))
+  }
+
+const PUT = `WITH given AS (
+  SELECT g.* FROM json_to_recordset(CAST(? AS JSON)) AS g (id text, held text, held_at bigint, held_due bigint,
+    due_at bigint, queued_at bigint)),
+queued AS (
+  UPDATE recipient_rows r SET queued_at = g.queued_at FROM given g
+  WHERE r.id = g.id AND r.queued_at <> g.queued_at)
+UPDATE queue q SET held = g.held, held_at = g.held_at, held_due = g.held_due, due_at = g.due_at
+  FROM given g WHERE q.recipient_id = g.id`
+
+type Put = Pick<Freed, 'held' | 'heldAt' | 'heldDue' | 'dueAt'> & {
+  readonly id: string
+  readonly queuedAt?: number
+}
+
+const put = (rows: readonly Put[]): Asking<number> => {
+  const given = rows.map(({ id, held, heldAt, heldDue, dueAt, queuedAt }) => ({
+    ...{ id, held, held_at: heldAt, held_due: heldDue, due_at: dueAt, queued_at: queuedAt },
+  }))
+  return run(PUT, JSON.stringify(given))
+}
+
+interface Resting extends Pick<Freed, 'heldAt' | 'heldDue' | 'queuedAt'>, Freeable {
+  readonly pool: number
+}
+
+const RESTING = `SELECT id, pool, held_at AS "heldAt", held_due AS "heldDue", queued_at AS "queuedAt" FROM ${MAIL.waiting}
+  WHERE id = ANY(CAST(? AS TEXT[])) AND held IS NOT NULL ORDER BY email_ord, id FOR UPDATE`
+
+const freeing = (note: QueueWrites['note']): QueueWrites['free'] =>
+  function* (rows, why) {
+    const resting = new Map<string, Resting>()
+    for (const row of (yield* all(RESTING, idsOf(rows))) as unknown as readonly Resting[])
+      resting.set(row.id, row)
+    const pauses = new Memory(pausesOf)
+    const freed: Put[] = []
+    for (const row of resting.values())
+      freed.push({ ...setFree(row, yield* pauses.of(row.pool), why.now), id: row.id })
+    if (freed.length === 0) return
+    yield* put(freed)
+    yield* note(
+      rows.filter(({ id }) => resting.has(id)),
+      why,
+    )
+  }
+
+const MOVE = `WITH given AS (
+  SELECT g.* FROM json_to_recordset(CAST(? AS JSON)) AS g (id text, email bigint, queued_at bigint)),
+target AS (SELECT CAST(? AS BIGINT) AS pool),
+mails AS (
+  UPDATE emails e SET pool = t.pool FROM (SELECT DISTINCT email FROM given) g, target t WHERE e.ord = g.email),
+people AS (
+  UPDATE recipient_rows r SET pool = t.pool, queued_at = g.queued_at FROM given g, target t WHERE r.id = g.id)
+UPDATE queue q SET pool = t.pool FROM given g, target t WHERE q.recipient_id = g.id`
+
+const HELD_AT =
+  'SELECT recipient_id AS id, held_at FROM queue WHERE recipient_id = ANY(CAST(? AS TEXT[])) AND held IS NOT NULL'
+
+function* move(rows: readonly Found[], to: number, now: number): Asking<void> {
+  const pauses = new Memory(pausesOf)
+  const heldAt = new Map<unknown, unknown>()
+  for (const { id, held_at } of yield* all(HELD_AT, idsOf(rows))) heldAt.set(id, held_at)
+  const given: object[] = []
+  for (const { id, email_ord: email, pool, queued_at } of rows) {
+    const at = (heldAt.get(id) ?? now) as number
+    given.push({ id, email, queued_at: moved(yield* pauses.of(pool), yield* pauses.of(to), queued_at, at) })
+  }
+  yield* run(MOVE, JSON.stringify(given), to)
+}
+
+/** Due again where sending still makes sense; what is not has no place in the queue. */
+const UNLEASE = `WITH over AS (
+  DELETE FROM queue q USING recipient_rows r
+  WHERE q.recipient_id = ANY(CAST(? AS TEXT[])) AND r.id = q.recipient_id AND r.status NOT IN ('queued', 'deferred')
+  RETURNING q.recipient_id, q.gen),
+kept AS (UPDATE recipient_rows r SET last_gen = o.gen + 1 FROM over o WHERE r.id = o.recipient_id)
+UPDATE queue q SET boot = NULL, lease_until = NULL, gen = q.gen + 1, due_at = CAST(? AS BIGINT) FROM recipient_rows r
+WHERE q.recipient_id = ANY(CAST(? AS TEXT[])) AND r.id = q.recipient_id AND r.status IN ('queued', 'deferred')`
+
+export const createQueueWrites = (
+  places: Places,
+  settleOne: (outcome: Outcome) => Asking<Settled | null>,
+): QueueWrites => {
+  const note = noting(places)
+  return {
+    ...{ recipients: MAIL.recipients, waiting: MAIL.waiting, lockMails, note, move, free: freeing(note) },
+    *locked(rows) {
+      const mails = [...new Set(rows.map(({ email_ord }) => email_ord))]
+      yield* run(LOCK_MAILS, mails)
+      return (yield* all(LOCK, idsOf(rows))) as unknown as readonly Found[]
+    },
+    *hold(rows, { id, reason }, now) {
+      yield* put(rows.map((one) => ({ ...holdBack(one.due_at, id, now), id: one.id })))
+      yield* note(rows, { action: 'held', did: 'held', reason, now, more: { hold: id } })
+    },
+    *due(rows, at) {
+      yield* run('UPDATE queue SET due_at = ? WHERE recipient_id = ANY(CAST(? AS TEXT[]))', at, idsOf(rows))
+    },
+    *unlease(rows, now) {
+      const ids = idsOf(rows)
+      yield* run(UNLEASE, ids, now, ids)
+    },
+    *settle(outcomes) {
+      const applied: boolean[] = []
+      for (const outcome of outcomes) applied.push((yield* settleOne(outcome))?.applied ?? false)
+      return applied
+    },
+  }
+}
