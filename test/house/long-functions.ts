@@ -18,8 +18,6 @@ export const LONG_FUNCTIONS: ReadonlySet<string> = new Set([
   'store/sqlite/body/files.ts createBodyFiles',
   'store/sqlite/carry/in.ts createCarryIn',
   'store/sqlite/open.ts openSqliteStore',
-  'store/sqlite/operate/erase.ts createErase',
-  'store/sqlite/operate/erase.ts prepare',
   'store/sqlite/sweep/retention.ts createRetention',
   'store/sqlite/sweep/sweep.ts createSweepStep',
   'store/sqlite/thread/batch.ts createBatch',

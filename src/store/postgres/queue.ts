@@ -11,6 +11,7 @@ import { createAppointments } from './claim/schedule.js'
 import { createTakeStopped } from './claim/stopped.js'
 import { timeVerbs } from './claim/times.js'
 import { MAIL } from './mails.js'
+import { createQueueWrites } from './operate/queue-writes.js'
 import type { Readers } from './readers.js'
 import { recovering } from './settle/recover.js'
 import { createAccept } from './write/accept.js'
@@ -19,10 +20,6 @@ import { createAttempting, createRelease } from './write/lease.js'
 import { createSettle, settling } from './write/settle.js'
 import { tenantVerbs } from './write/tenants.js'
 import type { Writer } from './write/writer.js'
-
-const notYet = (): never => {
-  throw new Error('this is not done by PostgreSQL yet')
-}
 
 export const QUEUE_VERBS = [
   ...(['accept', 'claim', 'attempting', 'settle', 'release', 'recover', 'adjustTimes'] as const),
@@ -47,7 +44,9 @@ export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unkno
   const { addSuppression } = tenantVerbs(places)
   const parts = { places, effects, softBounce: softBounces({ ...bounced(MAIL), addSuppression }) }
   const { ofDead, ofNobody } = recovering(places, effects)
-  const takeStopped = createTakeStopped({ fallDue, hold: notYet, settle: settling(parts).settleOne })
+  const { settleOne } = settling(parts)
+  const { hold } = createQueueWrites(writer, settleOne)
+  const takeStopped = createTakeStopped({ fallDue, hold, settle: settleOne })
   const { claim, clockMoved } = createClaim({ writer, readers, takeStopped })
   const { adjustTimes } = timeVerbs(effects, clockMoved)
   const verbs: QueueVerbs = {

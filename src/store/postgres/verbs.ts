@@ -5,9 +5,11 @@
  */
 
 import { systemClock } from '../../base/clock.js'
+import type { CarriedMail } from '../port/carry.js'
 import type { Notice } from '../port/log.js'
 import type { HoldRow, QueueOwner } from '../port/operations.js'
 import { auditReads } from '../sql/audit/entries.js'
+import { carryReads } from '../sql/carry/out.js'
 import { endpointWrites } from '../sql/hooks/endpoints.js'
 import { postWrites } from '../sql/hooks/posts.js'
 import { hookReads } from '../sql/hooks/reads.js'
@@ -35,16 +37,19 @@ import { hardBounceWrites, type IncidentParts } from '../sql/watch/hard-bounces.
 import { incidentDecisions } from '../sql/watch/incident-decisions.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads, outageWrites } from '../sql/watch/outages.js'
+import { softBounces } from '../sql/watch/soft-bounces.js'
 import { dueReads } from './claim/due.js'
 import { createAppointments } from './claim/schedule.js'
 import { writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
+import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
 import { searchWrites } from './search/write.js'
 import { answersSince } from './watch/answers.js'
 import { createAddEvent } from './write/events.js'
 import { lightVerbs } from './write/light.js'
 import { createAddNotice } from './write/notices.js'
+import { settling } from './write/settle.js'
 import { tenantVerbs } from './write/tenants.js'
 import type { Writer } from './write/writer.js'
 
@@ -66,6 +71,8 @@ const ownReads = {
     return now - timeOf(Number((yield* first('SELECT max(frontier) AS last FROM writers'))?.last))
   },
 }
+
+const carry = carryReads(MAIL)
 
 /** Verbs that one connection answers for itself, without a writer. */
 export const READS = {
@@ -90,6 +97,11 @@ export const READS = {
   writers,
   ...searchReads(WORDS),
   ...indexReads(WORDS),
+  ...carry,
+  *carried(emailId: string): Asking<CarriedMail | null> {
+    const mail = yield* carry.carried(emailId)
+    return mail === null ? null : { ...mail, raw: yield* ownReads.body(emailId) }
+  },
 }
 
 /** Of what is watched: some are parts of others. */
@@ -112,9 +124,12 @@ const watchWrites = (places: Places, tenants: ReturnType<typeof tenantVerbs>) =>
 }
 
 /** Work of a writer, each one transaction: verbs of the port, and the steps of some (steps.ts). */
-export const writesOf = ({ places, effects }: Pick<Writer, 'places' | 'effects'>) => {
+export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
+  const { places, effects } = writer
   const addNotice = createAddNotice(places)
   const tenants = tenantVerbs(places)
+  const softBounce = softBounces({ ...bounced(MAIL), addSuppression: tenants.addSuppression })
+  const { settleOne } = settling({ places, effects, softBounce })
   const { reschedule, cancel } = createAppointments(createAddEvent(places), effects)
   return {
     ...{ reschedule, cancel },
@@ -126,6 +141,7 @@ export const writesOf = ({ places, effects }: Pick<Writer, 'places' | 'effects'>
     ...statisticsWrites,
     ...watchWrites(places, tenants),
     ...searchWrites,
+    ...orderVerbs(writer, tenants.updateWorkspace, settleOne),
     *addNotice(notice: Notice): Asking<string | null> {
       const ord = yield* addNotice(notice)
       return ord === null ? null : storedId(ord, notice.accountId)

@@ -10,54 +10,28 @@
 import type { PlainFault } from '../../base/fault.js'
 import type { AcceptResult, Settled } from '../../lifecycle/facts.js'
 import type { Store } from '../port/store.js'
-import type { MovingMail, WorkspaceChange, Written } from '../port/tenants/tenants.js'
-import type { Keep } from '../port/upkeep.js'
 import type { Writes } from '../port/verbs.js'
 import type { Acting } from '../rules/audit/entry.js'
-import type { LotWrites } from '../sql/carry/lots.js'
-import type { OrderWrites } from '../sql/operate/orders.js'
-import type { SuspendWrites } from '../sql/operate/suspend.js'
-import type { Answered } from '../sql/query.js'
+import type { StepVerbs } from '../sql/steps.js'
 import type { Used } from '../sql/tenants/suppressions.js'
 import type { Touch } from '../sql/tenants/writes.js'
-import type { DecisionSteps } from '../sql/watch/incident-decisions.js'
 import type { CarryWrites } from './carry/in.js'
-import type { EraseWrites } from './operate/erase.js'
 import type { SearchWrites } from './search/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
-
-export interface Swept {
-  /** Rows removed or ended. */
-  readonly removed: number
-  /** Mails whose body files no row names any more. */
-  readonly files: readonly string[]
-  readonly again: boolean
-}
 
 /** Verbs of the port in the form in which they cross, and parts of those that take several commits. */
 export interface Inner {
   accept(batch: WireAcceptance): AcceptResult
   claim(poolId: string, limit: number, leaseUntil: number, now: number): readonly ClaimedArray[]
-  /** Moving mail is an order that has begun. */
-  updateWorkspace(id: string, change: WorkspaceChange, moving?: MovingMail): Written
   touchAll(touched: readonly Touch[]): void
   /** Adds what the daemon has already granted from memory. */
   addUsed(used: readonly Used[]): void
-  /** One small step; `again` means that there is more to do. */
-  sweepStep(now: number, keep: Keep): Swept
   /** Gives some of the room that nothing uses back to the system; whether there is more. */
   shrinkStep(): boolean
   durability(): readonly string[]
 }
 
-type InnerVerbs = Inner &
-  CarryWrites &
-  Answered<LotWrites> &
-  Answered<OrderWrites> &
-  Answered<SuspendWrites> &
-  EraseWrites &
-  SearchWrites &
-  Answered<DecisionSteps>
+type InnerVerbs = Inner & CarryWrites & SearchWrites & StepVerbs
 
 export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs

@@ -14,6 +14,7 @@ import type { Freeable, Note, QueueWrites, StandingHolds } from '../../sql/opera
 import { FOUND, type Found } from '../../sql/operate/walk.js'
 import { type Asking, all, Memory, run } from '../../sql/query.js'
 import { MAIL } from '../mails.js'
+import { unindex } from '../search/write.js'
 
 export const standingHolds: StandingHolds = {
   *among(ids) {
@@ -30,7 +31,9 @@ const idsOf = (rows: readonly { readonly id: string }[]): readonly string[] => r
 const LOCK_MAILS = 'SELECT ord FROM emails WHERE ord = ANY(CAST(? AS BIGINT[])) ORDER BY ord FOR UPDATE'
 const LOCK_QUEUE = `SELECT recipient_id FROM queue WHERE email_ord = ANY(CAST(? AS BIGINT[]))
   ORDER BY email_ord, recipient_id FOR UPDATE`
-const LOCK = `SELECT ${FOUND} FROM ${MAIL.waiting} WHERE id = ANY(CAST(? AS TEXT[])) ORDER BY email_ord, id FOR UPDATE`
+const LOCK = `SELECT recipient_id FROM queue q JOIN recipient_rows r ON r.id = q.recipient_id
+  WHERE q.recipient_id = ANY(CAST(? AS TEXT[])) ORDER BY q.email_ord, q.recipient_id FOR UPDATE`
+const LOOK = `SELECT ${FOUND} FROM ${MAIL.waiting} WHERE id = ANY(CAST(? AS TEXT[])) ORDER BY email_ord, id`
 
 function* lockMails(places: readonly number[]): Asking<void> {
   yield* run(LOCK_MAILS, places)
@@ -78,11 +81,13 @@ interface Resting extends Pick<Freed, 'heldAt' | 'heldDue' | 'queuedAt'>, Freeab
   readonly pool: number
 }
 
-const RESTING = `SELECT id, pool, held_at AS "heldAt", held_due AS "heldDue", queued_at AS "queuedAt" FROM ${MAIL.waiting}
-  WHERE id = ANY(CAST(? AS TEXT[])) AND held IS NOT NULL ORDER BY email_ord, id FOR UPDATE`
+const RESTING = `SELECT q.recipient_id AS id, q.pool, q.held_at AS "heldAt", q.held_due AS "heldDue",
+    r.queued_at AS "queuedAt" FROM queue q JOIN recipient_rows r ON r.id = q.recipient_id
+  WHERE q.recipient_id = ANY(CAST(? AS TEXT[])) AND q.held IS NOT NULL
+  ORDER BY q.email_ord, q.recipient_id FOR UPDATE`
 
-const freeing = (note: QueueWrites['note']): QueueWrites['free'] =>
-  function* (rows, why) {
+const freeing = (note: QueueWrites['note']) =>
+  function* (rows: readonly Freeable[], why: Note): Asking<number> {
     const resting = new Map<string, Resting>()
     for (const row of (yield* all(RESTING, idsOf(rows))) as unknown as readonly Resting[])
       resting.set(row.id, row)
@@ -90,12 +95,13 @@ const freeing = (note: QueueWrites['note']): QueueWrites['free'] =>
     const freed: Put[] = []
     for (const row of resting.values())
       freed.push({ ...setFree(row, yield* pauses.of(row.pool), why.now), id: row.id })
-    if (freed.length === 0) return
+    if (freed.length === 0) return 0
     yield* put(freed)
     yield* note(
       rows.filter(({ id }) => resting.has(id)),
       why,
     )
+    return freed.length
   }
 
 const MOVE = `WITH given AS (
@@ -107,6 +113,8 @@ people AS (
   UPDATE recipient_rows r SET pool = t.pool, queued_at = g.queued_at FROM given g, target t WHERE r.id = g.id)
 UPDATE queue q SET pool = t.pool FROM given g, target t WHERE q.recipient_id = g.id`
 
+const POOLS =
+  'SELECT pool, json_agg(ord) AS ords FROM emails WHERE ord = ANY(CAST(? AS BIGINT[])) GROUP BY pool'
 const HELD_AT =
   'SELECT recipient_id AS id, held_at FROM queue WHERE recipient_id = ANY(CAST(? AS TEXT[])) AND held IS NOT NULL'
 
@@ -119,6 +127,9 @@ function* move(rows: readonly Found[], to: number, now: number): Asking<void> {
     const at = (heldAt.get(id) ?? now) as number
     given.push({ id, email, queued_at: moved(yield* pauses.of(pool), yield* pauses.of(to), queued_at, at) })
   }
+  const mails = [...new Set(rows.map(({ email_ord }) => email_ord))]
+  for (const { pool, ords } of yield* all(POOLS, mails))
+    yield* unindex.move(ords as readonly number[], pool as number, to)
   yield* run(MOVE, JSON.stringify(given), to)
 }
 
@@ -132,16 +143,25 @@ UPDATE queue q SET boot = NULL, lease_until = NULL, gen = q.gen + 1, due_at = CA
 WHERE q.recipient_id = ANY(CAST(? AS TEXT[])) AND r.id = q.recipient_id AND r.status IN ('queued', 'deferred')`
 
 export const createQueueWrites = (
-  places: Places,
+  { places, effects }: { readonly places: Places; readonly effects: { due: boolean } },
   settleOne: (outcome: Outcome) => Asking<Settled | null>,
 ): QueueWrites => {
   const note = noting(places)
+  const free = freeing(note)
   return {
-    ...{ recipients: MAIL.recipients, waiting: MAIL.waiting, lockMails, note, move, free: freeing(note) },
+    ...{ recipients: MAIL.recipients, waiting: MAIL.waiting, lockMails, note },
+    *free(rows, why) {
+      if ((yield* free(rows, why)) > 0) effects.due = true
+    },
+    *move(rows, to, now) {
+      yield* move(rows, to, now)
+      effects.due = true
+    },
     *locked(rows) {
       const mails = [...new Set(rows.map(({ email_ord }) => email_ord))]
       yield* run(LOCK_MAILS, mails)
-      return (yield* all(LOCK, idsOf(rows))) as unknown as readonly Found[]
+      yield* run(LOCK, idsOf(rows))
+      return (yield* all(LOOK, idsOf(rows))) as unknown as readonly Found[]
     },
     *hold(rows, { id, reason }, now) {
       yield* put(rows.map((one) => ({ ...holdBack(one.due_at, id, now), id: one.id })))
@@ -149,6 +169,7 @@ export const createQueueWrites = (
     },
     *due(rows, at) {
       yield* run('UPDATE queue SET due_at = ? WHERE recipient_id = ANY(CAST(? AS TEXT[]))', at, idsOf(rows))
+      effects.due = true
     },
     *unlease(rows, now) {
       const ids = idsOf(rows)

@@ -49,12 +49,12 @@ export const unindex = {
   *restore(ords: readonly number[]): Asking<void> {
     yield* add(yield* mailsToIndex(ords))
   },
-  *move(ord: number, from: number, to: number): Asking<void> {
+  *move(ords: readonly number[], from: number, to: number): Asking<void> {
     if (from === to) return
     yield* run(
       `UPDATE search_words SET words = ts_delete(words, CAST(? AS TEXT)) || array_to_tsvector(ARRAY[CAST(? AS TEXT)])
-       WHERE ord = ?`,
-      ...[TOKENS.pool(from), TOKENS.pool(to), ord],
+       WHERE ord = ANY(CAST(? AS BIGINT[]))`,
+      ...[TOKENS.pool(from), TOKENS.pool(to), ords],
     )
   },
 }

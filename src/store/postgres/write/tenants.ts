@@ -8,6 +8,7 @@ import { systemClock } from '../../../base/clock.js'
 import { newId } from '../../../base/id.js'
 import { beginningOf } from '../../built-in.js'
 import type { Places } from '../../sql/insert.js'
+import { notePauses } from '../../sql/operate/pauses.js'
 import { type Asking, run } from '../../sql/query.js'
 import { isThere } from '../../sql/rows.js'
 import { domainWrites } from '../../sql/tenants/domains.js'
@@ -15,7 +16,6 @@ import { poolWrites } from '../../sql/tenants/pools.js'
 import { suppressionWrites } from '../../sql/tenants/suppressions.js'
 import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
 import { createSuppressionEvents } from '../../suppression-events.js'
-import { notePauses } from '../operate/pauses.js'
 import { createAddNotice } from './notices.js'
 
 const numbersOf = (table: 'workspaces' | 'pools'): string =>
@@ -30,16 +30,26 @@ const NUMBERS = [numbersOf('pools'), numbersOf('workspaces')]
 const numbering = <Args extends readonly unknown[], T>(verb: (...args: Args) => Asking<T>) =>
   function* (...args: Args): Asking<T> {
     const result = yield* verb(...args)
-    for (const text of NUMBERS) yield* run(text)
+    yield* numberAll()
     return result
   }
+
+function* numberAll(): Asking<void> {
+  for (const text of NUMBERS) yield* run(text)
+}
+
+/** A pool that is new needs its number for that. */
+function* poolsChanged(now: number): Asking<void> {
+  yield* numberAll()
+  yield* notePauses(now)
+}
 
 /** Whether mail waits in a pool, is held or under way. */
 const hasMail = (poolId: string): Asking<boolean> =>
   isThere('SELECT 1 FROM queue q JOIN pools p ON p.n = q.pool WHERE p.id = ? LIMIT 1', poolId)
 
 export const tenantVerbs = (places: Places) => {
-  const parts: TenantParts = { places, now: systemClock.now, poolsChanged: notePauses }
+  const parts: TenantParts = { places, now: systemClock.now, poolsChanged }
   const addNotice = createAddNotice(places)
   const { createAccount, createWorkspace, ownPool, touchAll: _, ...rest } = tenantWrites(parts)
   const { createPool, ...pools } = poolWrites({ ...parts, hasMail })

@@ -12,7 +12,7 @@ import { observed } from '../../../lifecycle/observed.js'
 import { effectOf, mayHold, type OrderEffect, partsOf } from '../../../lifecycle/waiting/orders.js'
 import type { HoldRow, QueueOrder, QueueScope } from '../../port/operations.js'
 import { poolFor } from '../../port/tenants/routes.js'
-import type { MovingMail } from '../../port/tenants/tenants.js'
+import type { MovingMail, WorkspaceChange, Written } from '../../port/tenants/tenants.js'
 import { insertInto, type Places } from '../insert.js'
 import { type Asking, all, first, run } from '../query.js'
 import { idOf } from './depth.js'
@@ -35,7 +35,7 @@ export interface BegunOrder {
 
 type Task = { readonly hold: HoldRow } | { readonly order: QueueOrder }
 
-export const movingOrder = (workspaceId: string, { accountId, from, to, now }: MovingMail): QueueOrder => ({
+const movingOrder = (workspaceId: string, { accountId, from, to, now }: MovingMail): QueueOrder => ({
   action: 'reroute',
   scope: { accountId, workspaceId, poolId: null, domain: null, emailId: null },
   to: null,
@@ -273,3 +273,13 @@ export const orderWrites = (places: Places, queue: QueueWrites, holds: StandingH
 }
 
 export type OrderWrites = Omit<ReturnType<typeof orderWrites>, 'addHold' | 'beginHolding'>
+
+export type UpdateWorkspace = (id: string, change: WorkspaceChange) => Asking<Written>
+
+/** Moving mail is an order that has begun. */
+export const updateMoving = (update: UpdateWorkspace, begin: OrderWrites['beginOrder']) =>
+  function* (id: string, change: WorkspaceChange, moving?: MovingMail): Asking<Written> {
+    const written = yield* update(id, change)
+    if (written === 'done' && moving !== undefined) yield* begin(movingOrder(id, moving))
+    return written
+  }

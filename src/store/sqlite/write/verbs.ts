@@ -13,9 +13,11 @@ import { postWrites } from '../../sql/hooks/posts.js'
 import { identityWrites } from '../../sql/identity/writes.js'
 import { jobWrites } from '../../sql/jobs.js'
 import { storedId } from '../../sql/log/event-id.js'
-import { movingOrder, orderWrites } from '../../sql/operate/orders.js'
+import { type EraseParts, eraseWrites } from '../../sql/operate/erase.js'
+import { orderWrites, updateMoving } from '../../sql/operate/orders.js'
+import type { QueueWrites } from '../../sql/operate/queue-writes.js'
 import { suspendWrites } from '../../sql/operate/suspend.js'
-import { answered, atOnce } from '../../sql/query.js'
+import { answered, atOnce, first } from '../../sql/query.js'
 import { isThere } from '../../sql/rows.js'
 import { statisticsWrites } from '../../sql/statistics/write.js'
 import { domainWrites } from '../../sql/tenants/domains.js'
@@ -33,7 +35,6 @@ import { createCarryIn } from '../carry/in.js'
 import { durabilityFaults } from '../connect.js'
 import { createPendingDsns } from '../dsn/pending.js'
 import { createEndSuppressed } from '../operate/end-suppressed.js'
-import { createErase } from '../operate/erase.js'
 import { createHoldRecipients } from '../operate/hold-recipient.js'
 import { createQueueWrites, standingHolds } from '../operate/queue-writes.js'
 import { createTimes } from '../operate/times.js'
@@ -41,7 +42,7 @@ import { createDayNotes } from '../order/day-notes.js'
 import type { WriterVerbs } from '../protocol.js'
 import { MAIL } from '../read/tables.js'
 import { createShrinkStep } from '../room/shrink.js'
-import { createSearchWrites, createUnindex } from '../search/write.js'
+import { createSearchWrites, createUnindex, type Unindex } from '../search/write.js'
 import { createSweepStep } from '../sweep/sweep.js'
 import { createOutcomeCounts } from '../watch/outcome-counts.js'
 import { createAccept } from './accept.js'
@@ -55,7 +56,7 @@ import { createAppointments } from './schedule.js'
 import { createSettle } from './settle.js'
 
 /** Those of tenants; which pools are paused, and where mail waits, is told here. */
-const createTenantWrites = ({ order, sql, names, pauses }: WriteContext) => {
+const createTenantWrites = ({ order, names, pauses }: WriteContext) => {
   const parts: TenantParts = {
     places: order,
     poolsChanged: (now) => atOnce(() => pauses.note(now)),
@@ -70,8 +71,27 @@ const createTenantWrites = ({ order, sql, names, pauses }: WriteContext) => {
       ...[pool, pool, pool],
     )
   }
-  return answered({ ...tenantWrites(parts), ...poolWrites({ ...parts, hasMail }) }, sql.ask)
+  return { ...tenantWrites(parts), ...poolWrites({ ...parts, hasMail }) }
 }
+
+/** How this database erases. */
+const createEraseParts = (
+  context: WriteContext,
+  { lockMails }: QueueWrites,
+  tell: EraseParts['tell'],
+  unindex: Pick<Unindex, 'remove'>,
+): EraseParts => ({
+  ...{ places: context.order, holds: standingHolds(context), tell, lockMails, recipients: 'recipients' },
+  *dropBody(body, emailId) {
+    const row = yield* first(
+      'DELETE FROM bodies WHERE n = ? AND email_id = ? RETURNING beside',
+      body,
+      emailId,
+    )
+    return row?.beside === 1
+  },
+  unindex: (place) => atOnce(() => unindex.remove(place)),
+})
 
 /** `alone`: with the lock of the data folder. */
 export const createVerbs = (context: WriteContext, alone = false): WriterVerbs => {
@@ -86,7 +106,6 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
   const leases = createLeases(context, addEvent, alone)
   const appointments = createAppointments(context, addEvent, fold)
   const counts = createOutcomeCounts(context.db)
-  const listings = createSuppressionEvents(addNotice)
   const telling = createSuppressionEvents(noticing)
   const suppressing = suppressionWrites({ places: context.order, tell: telling, now: systemClock.now })
   const lists = answered(suppressing, ask)
@@ -143,18 +162,16 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     carryIn: createCarryIn(context, holdRecipients, noteDay, unindex),
     ...answered({ ...lotWrites(context.order, queue), ...ordering }, ask),
     ...answered(suspendWrites(queue, holds, beginHolding), ask),
-    ...createErase(context, listings, unindex),
+    ...answered(eraseWrites(createEraseParts(context, queue, telling, unindex)), ask),
     ...answered({ ...endpointWrites(context.order, noticing), ...postWrites(context.order) }, ask),
     ...answered(statisticsWrites, ask),
     ...createSearchWrites(context),
     ...answered(jobWrites(context.order), ask),
     ...createIdempotency(context),
-    ...tenants,
-    updateWorkspace(id, change, moving) {
-      const written = tenants.updateWorkspace(id, change)
-      if (written === 'done' && moving !== undefined) ask(ordering.beginOrder(movingOrder(id, moving)))
-      return written
-    },
+    ...answered(
+      { ...tenants, updateWorkspace: updateMoving(tenants.updateWorkspace, ordering.beginOrder) },
+      ask,
+    ),
     ...answered(identityWrites(context.order), ask),
     ...answered(domainWrites(context.order, noticing), ask),
     ...lists,

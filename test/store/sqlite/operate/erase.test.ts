@@ -1,9 +1,9 @@
 /** What is erased of a deleted workspace. */
 import { join } from 'node:path'
 import t from 'tap'
+import type { ErasePlace } from '../../../../src/store/sql/operate/erase.js'
 import { openWriter } from '../../../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../../../src/store/sqlite/open.js'
-import type { ErasePlace } from '../../../../src/store/sqlite/operate/erase.js'
 import { createWriteContext } from '../../../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../../../src/store/sqlite/write/verbs.js'
 import { accepted, addWorkspace, newAccount, T0 } from '../../fixture.js'

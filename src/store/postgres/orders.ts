@@ -1,0 +1,40 @@
+/**
+ * NAME      orders - what operators do to the queue and to workspaces
+ */
+import type { Outcome, Settled } from '../../lifecycle/facts.js'
+import { lotWrites } from '../sql/carry/lots.js'
+import { eraseWrites } from '../sql/operate/erase.js'
+import { orderWrites, type UpdateWorkspace, updateMoving } from '../sql/operate/orders.js'
+import { suspendWrites } from '../sql/operate/suspend.js'
+import { type Asking, run } from '../sql/query.js'
+import { createSuppressionEvents } from '../suppression-events.js'
+import { createQueueWrites, standingHolds } from './operate/queue-writes.js'
+import { unindex } from './search/write.js'
+import { createAddNotice } from './write/notices.js'
+import type { Writer } from './write/writer.js'
+
+/** `updateWorkspace` without the mail of the workspace. */
+export const orderVerbs = (
+  writer: Pick<Writer, 'places' | 'effects'>,
+  updateWorkspace: UpdateWorkspace,
+  settleOne: (outcome: Outcome) => Asking<Settled | null>,
+) => {
+  const { places } = writer
+  const queue = createQueueWrites(writer, settleOne)
+  const { addHold: _, beginHolding, ...orders } = orderWrites(places, queue, standingHolds)
+  return {
+    ...orders,
+    ...suspendWrites(queue, standingHolds, beginHolding),
+    ...lotWrites(places, queue),
+    ...eraseWrites({
+      ...{ places, holds: standingHolds, tell: createSuppressionEvents(createAddNotice(places)) },
+      ...{ recipients: 'recipient_rows', lockMails: queue.lockMails },
+      *dropBody(body) {
+        yield* run('DELETE FROM bodies WHERE n = ?', body)
+        return false
+      },
+      unindex: (place) => unindex.remove([place]),
+    }),
+    updateWorkspace: updateMoving(updateWorkspace, orders.beginOrder),
+  }
+}
