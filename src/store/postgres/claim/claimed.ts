@@ -7,8 +7,8 @@
 import type { Claimed } from '../../../lifecycle/facts.js'
 import { waitsSince } from '../../../lifecycle/waiting/pauses.js'
 import { modeOf } from '../../sql/mails/rows.js'
+import { pausesOf } from '../../sql/operate/pauses.js'
 import { type Asking, all, type Row } from '../../sql/query.js'
-import { pausesOf } from '../operate/pauses.js'
 
 /** Larger bodies stay out of the answer; body() fetches them when they are sent. */
 const RAW_LIMIT = 64 * 1024
