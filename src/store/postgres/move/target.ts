@@ -95,6 +95,9 @@ const copyOne =
     return stored
   }
 
+/** The index is made anew of what comes. */
+const NOT_INDEXED = 'TRUNCATE search_words; UPDATE search_state SET place = 0'
+
 const OWNED = 'SELECT owner FROM writers WHERE owner IS NOT NULL LIMIT 1'
 
 /** The parts that look. */
@@ -145,7 +148,7 @@ export const openTarget = async (
     lock: begin,
     async begin(to) {
       await begin()
-      await ask(connection, `TRUNCATE ${tablesOf(known).join(', ')}`)
+      await ask(connection, `TRUNCATE ${tablesOf(known).join(', ')}; ${NOT_INDEXED}`)
       await answer(connection, setArrival(to))
     },
     copy: copyOne(connection),
