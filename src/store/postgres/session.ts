@@ -21,6 +21,7 @@ import { DatabaseAwayError } from './connect/failure.js'
 import { serversOf } from './connect/servers.js'
 import type { Hints } from './hints.js'
 import { refuseHalfMoved } from './move/arrival.js'
+import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
 import { persistently } from './run.js'
@@ -46,6 +47,7 @@ export interface SessionOptions {
 export interface Session {
   readonly owner: string
   readonly readers: Readers
+  readonly points: Points
   readonly writer: Writer
   readonly calls: Calls
   readonly touches: Touches
@@ -85,6 +87,27 @@ const refuseMoved = async ({ look, leave }: Writer): Promise<void> => {
   }
 }
 
+const bringUpToDate = async (open: () => Promise<Connection>, version: string): Promise<void> => {
+  const first = await persistently(open).catch((error: unknown) => {
+    throw awayError(error)
+  })
+  const now = systemClock.now()
+  await migrate(first, version, now, (next) => addDefaults({ next }, now)).finally(() => first.close())
+}
+
+/** What was used is written down a second later, and before the end. */
+const touching = (readers: Readers) => {
+  let last: Promise<unknown> = Promise.resolve()
+  const touches = createTouches((touched) => {
+    last = readers.read(() => touchAll(touched)).catch(() => {})
+  })
+  const flush = async (): Promise<void> => {
+    touches.flush()
+    await last
+  }
+  return { touches, flush }
+}
+
 /** `failed` hears of all that failed, heartbeats too. */
 export const begin = async (
   { urls, version, owner: given, role, about, log }: SessionOptions,
@@ -98,13 +121,7 @@ export const begin = async (
   const owner = given ?? randomUUID()
   const open = (part: string) => (): Promise<Connection> =>
     connect(servers, `postern/${owner.slice(0, 8)}/${part}`)
-  if (isFirst) {
-    const first = await persistently(open('migrate')).catch((error: unknown) => {
-      throw awayError(error)
-    })
-    const now = systemClock.now()
-    await migrate(first, version, now, (next) => addDefaults({ next }, now)).finally(() => first.close())
-  }
+  if (isFirst) await bringUpToDate(open('migrate'), version)
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
   const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member)
   const writer = await persistently(join)
@@ -112,24 +129,23 @@ export const begin = async (
   const { view, beat } = beating(writer, log)
   await beat()
   const readers = createReaders(open('reader'))
+  const points = createPoints(open('points'))
   const stopHeartbeat = startHeartbeat(beat, failed)
   const told = (error: unknown): never => {
     failed(error)
     throw error instanceof TakenOverError ? new OutageError(error.message) : error
   }
-  let touching: Promise<unknown> = Promise.resolve()
-  const touches = createTouches((touched) => {
-    touching = readers.read(() => touchAll(touched)).catch(() => {})
-  })
+  const { touches, flush } = touching(readers)
   return {
-    ...{ owner, readers, writer, touches, view, calls: createCalls(writer, told), connect: open('check') },
+    ...{ owner, readers, points, writer, touches, view },
+    ...{ calls: createCalls(writer, told), connect: open('check') },
     queue: queueVerbs(writer, readers, told),
     async close() {
       stopHeartbeat()
-      touches.flush()
-      await touching
+      await flush()
       await writer.leave()
       await readers.close()
+      await points.close()
     },
   }
 }

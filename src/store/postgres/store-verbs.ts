@@ -13,6 +13,7 @@ import type { Touch } from '../sql/tenants/writes.js'
 import type { Calls } from './calls.js'
 import { settingsFaults } from './connect/settings.js'
 import type { Hints } from './hints.js'
+import { POINTS } from './points.js'
 import { QUEUE_VERBS, type QueueVerbs } from './queue.js'
 import type { Session } from './session.js'
 import { stepsOf } from './steps.js'
@@ -35,11 +36,14 @@ const missing = Object.fromEntries(
 
 const readsOf = (current: () => Session) => {
   const read =
-    (verb: AnyVerb) =>
+    (by: 'points' | 'readers', verb: AnyVerb) =>
     async (...args: readonly unknown[]) =>
-      current().readers.read(() => verb(...args))
+      current()[by].read(() => verb(...args))
   return Object.fromEntries(
-    Object.entries(READS).map(([name, verb]) => [name, read(verb as unknown as AnyVerb)]),
+    Object.entries(READS).map(([name, verb]) => [
+      name,
+      read(POINTS.has(name) ? 'points' : 'readers', verb as unknown as AnyVerb),
+    ]),
   ) as AnsweredLater<typeof READS>
 }
 

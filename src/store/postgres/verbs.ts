@@ -62,8 +62,11 @@ const ownReads = {
   *suppressed(list: string, emails: readonly string[], now: number): Asking<readonly string[]> {
     const text = `SELECT email FROM suppressions
       WHERE workspace_id IN (CAST(? AS TEXT), (SELECT account_id FROM workspaces WHERE id = ?))
-        AND email = ANY(CAST(? AS TEXT[])) AND (expires_at IS NULL OR expires_at > ?)`
-    const found = new Set((yield* all(text, list, list, emails, now)).map(({ email }) => email))
+        AND email IN (SELECT value FROM json_array_elements_text(CAST(? AS JSON)))
+        AND (expires_at IS NULL OR expires_at > ?)`
+    const found = new Set(
+      (yield* all(text, list, list, JSON.stringify(emails), now)).map(({ email }) => email),
+    )
     return emails.filter((email) => found.has(email))
   },
   depth: (of?: QueueOwner) => depthReads(MAIL.waiting).depth(systemClock.now(), of),
