@@ -6,15 +6,15 @@
 import type { Store } from '../port/store.js'
 import { bounced } from '../sql/watch/bounced.js'
 import { softBounces } from '../sql/watch/soft-bounces.js'
+import { createAccept } from './accept/accept.js'
 import { createClaim } from './claim/claim.js'
 import { createAppointments } from './claim/schedule.js'
-import { createTakeStopped } from './claim/stopped.js'
+import { createStopped } from './claim/stopped.js'
 import { timeVerbs } from './claim/times.js'
 import { MAIL } from './mails.js'
 import { createQueueWrites } from './operate/queue-writes.js'
 import type { Readers } from './readers.js'
 import { recovering } from './settle/recover.js'
-import { createAccept } from './write/accept.js'
 import { createAddEvent } from './write/events.js'
 import { createAttempting, createRelease } from './write/lease.js'
 import { createSettle, settling } from './write/settle.js'
@@ -40,17 +40,18 @@ const watched = (verbs: QueueVerbs, told: (error: unknown) => never): QueueVerbs
 
 export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unknown) => never): QueueVerbs => {
   const { places, effects } = writer
-  const { fallDue } = createAppointments(createAddEvent(places), effects)
+  const addEvent = createAddEvent(places)
+  const { fallDue } = createAppointments(addEvent, effects)
   const { addSuppression } = tenantVerbs(places)
   const parts = { places, effects, softBounce: softBounces({ ...bounced(MAIL), addSuppression }) }
   const { ofDead, ofNobody } = recovering(places, effects)
   const { settleOne } = settling(parts)
   const { hold } = createQueueWrites(writer, settleOne)
-  const takeStopped = createTakeStopped({ fallDue, hold, settle: settleOne })
-  const { claim, clockMoved } = createClaim({ writer, readers, takeStopped })
+  const stopped = createStopped({ fallDue, hold, settle: settleOne })
+  const { claim, clockMoved } = createClaim({ writer, readers, takeStopped: stopped.take })
   const { adjustTimes } = timeVerbs(effects, clockMoved)
   const verbs: QueueVerbs = {
-    accept: createAccept(writer),
+    accept: createAccept(writer, { addEvent, hold: stopped.hold }),
     claim,
     attempting: createAttempting(writer),
     settle: createSettle(writer, parts),

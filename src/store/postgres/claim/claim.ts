@@ -14,13 +14,13 @@ import type { Writer } from '../write/writer.js'
 import { claimedOf } from './claimed.js'
 import { type Picked, pickQuery } from './pick.js'
 import { createReap } from './reap.js'
-import type { createTakeStopped } from './stopped.js'
+import type { createStopped } from './stopped.js'
 import { type Plan, planOf, poolNumber, waitingIn } from './waiting.js'
 
 export interface ClaimParts {
   readonly writer: Writer
   readonly readers: Readers
-  readonly takeStopped: ReturnType<typeof createTakeStopped>
+  readonly takeStopped: ReturnType<typeof createStopped>['take']
 }
 
 /** So often a claim looks again because others took what it had seen. */

@@ -100,24 +100,36 @@ const ending = ({ settle }: StoppedParts) =>
     return free
   }
 
-/** Answers with the ids of those that are leased now. */
-export const createTakeStopped = (parts: StoppedParts) => {
+const due = (ids: readonly string[], now: number): Asking<readonly Candidate[]> =>
+  all(CANDIDATES, ids, now) as Asking<unknown> as Asking<readonly Candidate[]>
+
+const OF = 'SELECT DISTINCT email_ord FROM recipient_rows WHERE id = ANY (CAST(? AS TEXT[]))'
+
+export const createStopped = (parts: StoppedParts) => {
   const holdBack = holding(parts)
   const end = ending(parts)
-  return function* (
-    stopped: readonly Picked[],
-    boot: number,
-    leaseUntil: number,
-    now: number,
-  ): Asking<readonly string[]> {
-    const ids = stopped.map(({ id }) => id)
-    yield* all(LOCK, [...new Set(stopped.map(({ email_ord }) => email_ord))])
-    for (const { email_ord } of yield* all(SCHEDULED, ids)) yield* parts.fallDue(email_ord as number, now)
-    const due = (yield* all(CANDIDATES, ids, now)) as unknown as readonly Candidate[]
-    const free = yield* end(yield* holdBack(due, now), now)
-    const leased = free.map(({ id }) => id)
-    const lease = `${LEASE} WHERE recipient_id = ANY (CAST(? AS TEXT[])) RETURNING recipient_id AS id`
-    const rows = leased.length === 0 ? [] : yield* all(lease, boot, leaseUntil, leased)
-    return rows.map(({ id }) => id as string)
+  return {
+    /** Answers with the ids of those that are leased now. */
+    *take(
+      stopped: readonly Picked[],
+      boot: number,
+      leaseUntil: number,
+      now: number,
+    ): Asking<readonly string[]> {
+      const ids = stopped.map(({ id }) => id)
+      yield* all(LOCK, [...new Set(stopped.map(({ email_ord }) => email_ord))])
+      for (const { email_ord } of yield* all(SCHEDULED, ids)) yield* parts.fallDue(email_ord as number, now)
+      const free = yield* end(yield* holdBack(yield* due(ids, now), now), now)
+      const leased = free.map(({ id }) => id)
+      const lease = `${LEASE} WHERE recipient_id = ANY (CAST(? AS TEXT[])) RETURNING recipient_id AS id`
+      const rows = leased.length === 0 ? [] : yield* all(lease, boot, leaseUntil, leased)
+      return rows.map(({ id }) => id as string)
+    },
+    /** Puts to rest those of them that somebody holds. */
+    *hold(ids: readonly string[], now: number): Asking<void> {
+      const places = (yield* all(OF, ids)).map(({ email_ord }) => email_ord)
+      yield* all(LOCK, places)
+      yield* holdBack(yield* due(ids, now), now)
+    },
   }
 }

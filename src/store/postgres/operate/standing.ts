@@ -8,12 +8,17 @@
 import { STANDING_HOLDS, type StandingHold } from '../../sql/operate/holds.js'
 import { type Asking, all } from '../../sql/query.js'
 
-/** Of a row `q` of the queue, its recipient `r` and workspace `w`: a hold covers it, or its workspace is suspended. */
-export const IS_HELD = `(w.suspended_at IS NOT NULL OR EXISTS (
+/** Of a recipient `r` and its workspace `w`: a hold covers it, or its workspace is suspended. */
+export const heldBy = (poolId: string, emailId: string): string => `(w.suspended_at IS NOT NULL OR EXISTS (
   SELECT 1 FROM holds h WHERE h.account_id = w.account_id AND (h.workspace_id IS NULL OR h.workspace_id = w.id)
-    AND (h.pool_id IS NULL OR h.pool_id = (SELECT id FROM pools WHERE n = q.pool))
-    AND (h.email_id IS NULL OR h.email_id = (SELECT id FROM emails WHERE ord = q.email_ord))
+    AND (h.pool_id IS NULL OR h.pool_id = ${poolId}) AND (h.email_id IS NULL OR h.email_id = ${emailId})
     AND (h.domain IS NULL OR right(r.address_lc, length(h.domain) + 1) = '@' || h.domain)))`
+
+/** The same of one in a row `q` of the queue. */
+export const IS_HELD = heldBy(
+  '(SELECT id FROM pools WHERE n = q.pool)',
+  '(SELECT id FROM emails WHERE ord = q.email_ord)',
+)
 
 /** The same: its address is on a list that may mean it, or is one that lists have in another form. */
 export const MAY_BE_SUPPRESSED = `(r.address_lc ~ '[^!-~]' OR left(r.address_lc, 1) = '"' OR EXISTS (

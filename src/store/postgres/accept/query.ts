@@ -1,12 +1,13 @@
 /**
- * NAME      accept - making mails durable, many in one statement
+ * NAME      query - a batch of mails as one statement
  * DESCRIPTION
- *   All acceptances of a batch travel as JSON, their bodies as one run of octets of which the database cuts each. The
- *   statement begins with the fence of its writer, and everything in it reads from that. The idempotent answer comes
- *   next: an acceptance whose lock is gone adds no rows.
+ *   All acceptances travel as JSON, their bodies as one run of octets of which the database cuts each. The statement
+ *   begins with the fence of its writer, and everything in it reads from that. The idempotent answer comes next: an
+ *   acceptance whose lock is gone adds no rows.
  *   A workspace or a pool that is not there is a NULL in a column that has none, and the batch fails.
  */
-import type { Acceptance, AcceptResult, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
+import type { Acceptance, NewEmail, NewRecipient } from '../../../lifecycle/facts.js'
+import { dsnActionOf, isTold } from '../../../lifecycle/pending-dsn.js'
 import { firstCounts, firstState, firstStatus } from '../../../lifecycle/sending/accept.js'
 import { aggregate } from '../../../mail/status.js'
 import type { Places } from '../../sql/insert.js'
@@ -14,17 +15,8 @@ import { flagsOf, kindOf } from '../../sql/log/codec.js'
 import { packLists } from '../../sql/mails/lists.js'
 import { shortAddress, shortMessageId } from '../../sql/mails/short.js'
 import type { Day } from '../../sql/order/days.js'
-import { all, type Query } from '../../sql/query.js'
-import { persistently } from '../run.js'
-import { createDays } from './days.js'
-import { gather } from './gather.js'
-import { createSubmitters } from './submitters.js'
-import type { Writer } from './writer.js'
-
-/** Octets of a batch; a larger mail travels alone. */
-const MOST = 4 * 1024 * 1024
-/** At most 256 mails go together. */
-const LEAST = MOST / 256
+import type { Query } from '../../sql/query.js'
+import { heldBy } from '../operate/standing.js'
 
 const ACCEPT = `
 given AS (
@@ -37,7 +29,7 @@ answered AS (
   RETURNING g.i),
 free AS (SELECT i, now FROM given WHERE key IS NULL OR i IN (SELECT i FROM answered)),
 mails AS MATERIALIZED (
-  SELECT m.*, f.now, w.n AS workspace_n, p.n AS pool_n
+  SELECT m.*, f.now, w.n AS workspace_n, p.n AS pool_n, w.sender_dsn
   FROM free f JOIN json_to_recordset(CAST(? AS JSON)) AS m (i int, ord bigint, id text, workspace text, pool text,
     test smallint, status text, total int, scheduled int, queued int, bounced int, created_at bigint, scheduled_at bigint,
     at int, size int, source text, utf8 smallint, require_tls smallint, envid text, ret text, message text,
@@ -61,10 +53,10 @@ stored_tags AS (
   FROM mails m JOIN json_to_recordset(CAST(? AS JSON)) AS t (ord bigint, name text, value text) ON t.ord = m.ord
   ON CONFLICT DO NOTHING),
 people AS MATERIALIZED (
-  SELECT r.*, m.workspace_n, p.n AS pool_n, m.created_at, m.now, m.test
+  SELECT r.*, m.i, m.id AS email, m.workspace_n, p.n AS pool_n, m.created_at, m.now, m.test, m.sender_dsn
   FROM mails m JOIN json_to_recordset(CAST(? AS JSON)) AS r (ord bigint, id text, pool text, kind text, status text,
     due_at bigint, written text, address_lc text, notify text, orcpt text, reason text, first int, event bigint,
-    event_kind int, flags int) ON r.ord = m.ord
+    event_kind int, flags int, dsn text) ON r.ord = m.ord
   LEFT JOIN pools p ON p.id = r.pool),
 stored_people AS (
   INSERT INTO recipient_rows (id, email_ord, workspace, pool, kind, status, updated_at, queued_at, written, address_lc,
@@ -77,12 +69,18 @@ waiting AS (
 told AS (
   INSERT INTO events (ord, email, scope, kind, flags, recipient, occurred_at, late, reason)
   SELECT event, ord, workspace_n * 2 + test, event_kind, flags, id, now, 0, reason FROM people WHERE event IS NOT NULL),
+owed AS (
+  INSERT INTO owed_dsns (email_id, action, recipient_id, event_ord, at)
+  SELECT email, dsn, id, event, now FROM people WHERE dsn IS NOT NULL AND sender_dsn = 1),
+held AS (
+  SELECT r.i, r.id FROM people r JOIN workspaces w ON w.n = r.workspace_n
+  WHERE r.status = 'queued' AND ${heldBy('r.pool', 'r.email')}),
 noted AS (
   INSERT INTO email_days AS d (day, behind, ahead)
   SELECT n.day, n.behind, n.ahead
   FROM fence, json_to_recordset(CAST(? AS JSON)) AS n (day bigint, behind bigint, ahead bigint) ORDER BY n.day
   ON CONFLICT (day) DO UPDATE SET behind = greatest(d.behind, excluded.behind), ahead = greatest(d.ahead, excluded.ahead))
-SELECT f.i FROM fence LEFT JOIN free f ON true`
+SELECT f.i, (SELECT json_agg(h.id) FROM held h WHERE h.i = f.i) AS held FROM fence LEFT JOIN free f ON true`
 
 const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
   ...{ i, now, workspace: answer?.workspaceId, test: answer?.mode === 'test' ? 1 : 0 },
@@ -92,7 +90,7 @@ const given = ({ idempotency: answer, now }: Acceptance, i: number) => ({
 const textOf = (content: NewEmail['content']): string | null =>
   content === null || typeof content === 'string' ? content : Buffer.from(content).toString('utf8')
 
-type SubmitterOf = (id: string | null | undefined) => number | null
+export type SubmitterOf = (id: string | null | undefined) => number | null
 
 const mailOf = (mail: NewEmail, i: number, ord: number, at: number, submitterOf: SubmitterOf) => {
   const { scheduled, queued, bounced, ...others } = firstCounts(mail.recipients, mail.scheduledAt)
@@ -106,6 +104,14 @@ const mailOf = (mail: NewEmail, i: number, ord: number, at: number, submitterOf:
     ...{ mail_from: mail.mailFrom ?? null, subject: mail.subject, lists: packLists(mail) },
     ...{ content: textOf(mail.content), submitter: submitterOf(mail.submittedBy) },
   }
+}
+
+/** What the DSN would say that tells the sender, if the workspace wants that. */
+const dsnOf = ({ mailFrom = null }: NewEmail, { dsn }: NewRecipient, at: number): string | null => {
+  const change = { seen: 'suppressed', at, detail: null } as const
+  const action = dsnActionOf(change)
+  const submitted = { mailFrom, notify: dsn?.notify ?? null, queuedAt: at, senderDsn: true }
+  return action !== null && isTold(action, change, submitted) ? action : null
 }
 
 const personOf = (
@@ -128,15 +134,16 @@ const personOf = (
           event: places.next(),
           event_kind: kindOf(`email.${status}`),
           flags: flagsOf('system', true, true),
+          dsn: dsnOf(mail, recipient, now),
         }
       : { first: number }),
   }
 }
 
-type Mail = ReturnType<typeof mailOf>
+export type Mail = ReturnType<typeof mailOf>
 
-/** What follows the fence. */
-const acceptQuery = (
+/** What follows the fence. Answers with a row for each that is stored, and who of it is to be held. */
+export const acceptQuery = (
   batch: readonly Acceptance[],
   places: Places,
   daysOf: (mails: readonly Mail[]) => readonly Day[],
@@ -168,36 +175,5 @@ const acceptQuery = (
       JSON.stringify(people),
       JSON.stringify(daysOf(mails)),
     ],
-  }
-}
-
-/** Its mails are there when it was stored, whoever's answer was lost. */
-const STORED =
-  'SELECT id FROM emails JOIN json_array_elements_text(CAST(? AS JSON)) AS wanted (id) USING (id)'
-
-export const createAccept = ({ places, hints, statement, look, inTurn }: Writer) => {
-  const known = createDays()
-  const submitters = createSubmitters({ places, look })
-  const run = async (batch: readonly Acceptance[], until: number): Promise<readonly AcceptResult[]> => {
-    let days: readonly Day[] = []
-    const noting = (mails: readonly Mail[]): readonly Day[] => {
-      days = known.beyond(mails)
-      return days
-    }
-    await submitters.note(batch, until)
-    const rows = await statement(() => acceptQuery(batch, places, noting, submitters.of), until)
-    known.keep(days)
-    if (batch.some(({ mails }) => mails.some(({ poolId }) => hints.wants(poolId)))) hints.due()
-    const firstOf = ({ mails: [first] }: Acceptance) => first?.id
-    const found = rows ?? (await persistently(() => look(all(STORED, JSON.stringify(batch.map(firstOf))))))
-    const stored = new Set(found.map(({ i, id }) => i ?? id))
-    return batch.map((one, i) => (stored.has(i) || stored.has(firstOf(one)) ? 'accepted' : 'lock_lost'))
-  }
-  const weigh = ({ mails }: Acceptance): number =>
-    mails.reduce((sum, { raw }) => sum + Math.max(raw.byteLength, LEAST), 0)
-  const gathered = gather({ run, inTurn, weigh, most: MOST })
-  return async (acceptance: Acceptance): Promise<AcceptResult> => {
-    if (acceptance.dsn != null) throw new Error('reports to senders are not done by PostgreSQL yet')
-    return gathered(acceptance)
   }
 }

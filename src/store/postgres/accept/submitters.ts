@@ -8,7 +8,7 @@ import type { Acceptance } from '../../../lifecycle/facts.js'
 import type { Places } from '../../sql/insert.js'
 import { type Asking, first, run } from '../../sql/query.js'
 import { persistently } from '../run.js'
-import type { Writer } from './writer.js'
+import type { Writer } from '../write/writer.js'
 
 function* known(id: string): Asking<number | null> {
   return ((yield* first('SELECT n FROM submitters WHERE id = ?', id))?.n ?? null) as number | null
