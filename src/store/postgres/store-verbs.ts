@@ -21,7 +21,7 @@ import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
 
 /** They say so when they are called. */
 const MISSING = [
-  ...(['onLeased', 'pendingDsns', 'sweep', 'backup', 'load', 'carryIn'] as const),
+  ...(['pendingDsns', 'sweep', 'backup', 'load', 'carryIn'] as const),
 ] as const satisfies readonly (keyof typeof VERBS)[]
 type Missing = (typeof MISSING)[number]
 
@@ -69,6 +69,8 @@ const queueOf = (current: () => Session): QueueVerbs =>
 const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) => ({
   system: 'postgresql',
   ...{ onDue, onSettled, ready },
+  /** Mail is born due, and leased by a claim. */
+  onLeased: () => () => {},
   touch: (...touch: Touch) => current().touches.touch(...touch),
   cluster: () => current().view(),
   async indexMails(limit: number) {
