@@ -98,6 +98,11 @@ export const CATALOG: Catalog = [
     load: async () => (await import('./webhook.js')).webhookSubject,
   },
   {
+    name: 'cluster',
+    summary: 'The daemons that share a database: show',
+    load: async () => (await import('./cluster.js')).clusterSubject,
+  },
+  {
     name: 'clock',
     summary: 'The clock and the order of rows: confirm',
     load: async () => (await import('./clock.js')).clockSubject,

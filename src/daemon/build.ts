@@ -21,6 +21,7 @@ import { createHttp, type Http } from '../http/http.js'
 import { relayState } from '../http/live-upstream.js'
 import { createManagement, type Management } from '../http/management.js'
 import { certificateMetric } from '../http/measure/certificate.js'
+import { clusterMetrics } from '../http/measure/cluster.js'
 import { diskMetric, diskText, watchDisk } from '../http/measure/disk.js'
 import { FlowMetrics } from '../http/measure/flow.js'
 import { relayMetrics } from '../http/measure/relay.js'
@@ -134,6 +135,7 @@ const observe = (store: Store, options: DaemonOptions, state: State, observed: O
       clockMetric(await store.clockLead(systemClock.now())),
       ...(await statisticsMetrics(store, systemClock.now())),
       ...(await incidentMetrics(store)),
+      ...(await clusterMetrics(store)),
       ...flow.metrics(),
       ...reported.metrics(),
       ...relayMetrics(relay, ambiguous),

@@ -41,6 +41,7 @@ const RAIL: readonly (readonly [
       ['/settings/people', 'People'],
       ['/settings/sessions', 'Sessions'],
       ['/settings/audit', 'Audit'],
+      ['/settings/daemons', 'Daemons'],
     ],
   ],
   [

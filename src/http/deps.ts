@@ -10,6 +10,7 @@ import type { Config } from '../config/config.js'
 import type { MarkCodec } from '../record/mark.js'
 import { removed } from '../record/removed.js'
 import type { Relay } from '../relay/relay.js'
+import type { Cluster } from '../store/port/cluster/cluster.js'
 import type { Jobs } from '../store/port/jobs.js'
 import type { EmailSearch, Ledger } from '../store/port/ledger.js'
 import type { EventLog } from '../store/port/log.js'
@@ -22,7 +23,7 @@ import type { Domains } from '../store/port/tenants/domains.js'
 import type { Identity } from '../store/port/tenants/identity.js'
 import type { Incidents } from '../store/port/tenants/incident.js'
 import type { Tenants } from '../store/port/tenants/tenants.js'
-import type { Upkeep } from '../store/port/upkeep.js'
+import type { Lifecycle, Upkeep } from '../store/port/upkeep.js'
 import type { Submission } from '../submission/submission.js'
 import type { TxtLookup } from '../tenant/domain/check.js'
 import { seesSubjects } from '../tenant/principal.js'
@@ -52,7 +53,9 @@ type HttpStore = Acted<
     Omit<Statistics, 'addStatistics'> &
     Omit<EmailSearch, 'indexMails'> &
     Jobs &
-    HookDeps['store']
+    HookDeps['store'] &
+    Cluster &
+    Pick<Lifecycle, 'system'>
 >
 
 export interface Deps {

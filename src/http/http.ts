@@ -38,6 +38,7 @@ import { people } from './routes/identity/people.js'
 import { sessions } from './routes/identity/sessions.js'
 import { incidents } from './routes/incidents.js'
 import { keptMail } from './routes/kept-mail.js'
+import { cluster } from './routes/operate/cluster.js'
 import { domains } from './routes/operate/domains.js'
 import { holds } from './routes/operate/holds.js'
 import { installation } from './routes/operate/installation.js'
@@ -149,6 +150,7 @@ export const endpoints = (deps: Deps, baseUrl: () => string): readonly Endpoint[
       ...audit(deps),
       ...installation(deps, baseUrl),
       ...summary(deps),
+      ...cluster(deps),
       ...catalogue(baseUrl),
     ],
     baseUrl,

@@ -52,6 +52,7 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     t.match(writer, { role: String, version: String, host: String, pools: null })
     t.ok(Number(writer?.lagMs) < HOUR)
     t.same(others, [])
+    t.ok(((await store.oldestSnapshot())?.ageMs ?? 0) < HOUR)
     const { daemons, self } = store.cluster()
     t.same({ daemons, self }, { daemons: 1, self: writer?.n })
   })

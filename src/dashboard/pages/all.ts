@@ -25,6 +25,7 @@ import { orderPage } from './queue/order.js'
 import { queuePage } from './queue/queue.js'
 import { releasePage } from './queue/release.js'
 import { auditExport, auditPage } from './settings/audit.js'
+import { daemonsPage } from './settings/daemons.js'
 import { invitePage, peoplePage } from './settings/people.js'
 import { personPage } from './settings/person.js'
 import { sessionsPage } from './settings/sessions.js'
@@ -70,6 +71,7 @@ export const PAGES: readonly Page[] = [
   personPage,
   sessionsPage,
   auditPage,
+  daemonsPage,
   youPage,
   docsPage,
   operationPage,

@@ -263,6 +263,28 @@ export const OPERATIONS: Readonly<Record<string, Example>> = {
   listHolds: { answer: list(hold) },
   liftHold: { request: { reason: 'the price is right' }, answer: { ...removed(hold), changed: 41 } },
   getSummary: { answer: { object: 'summary', waiting: 41, held: 0, pools_down: 1, webhooks_failing: 0 } },
+  getCluster: {
+    answer: {
+      object: 'cluster',
+      store: 'postgresql',
+      same_settings: true,
+      daemons: [
+        {
+          id: '5f0c1c4e-7d55-4f1b-9a0e-2b6f6f0d3c11',
+          host: 'mail-1.shop.example',
+          version: '1.0.0',
+          settings: '9f2c31d0',
+          pools: null,
+          share: { part: 1, of: 2 },
+          lag_ms: 812,
+          writers: [
+            { number: 0, role: 'main', epoch: 7, lag_ms: 812 },
+            { number: 1, role: 'relay', epoch: 4, lag_ms: 40 },
+          ],
+        },
+      ],
+    },
+  },
   getInstallation: {
     answer: {
       object: 'installation',

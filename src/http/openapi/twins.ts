@@ -94,6 +94,7 @@ export const WITHOUT_TWIN: Readonly<Record<string, string>> = {
   removeSuppressions: 'a shell has loops, and what destroys names what it destroys',
   getWebhookEvent: 'webhook events --json has all but the payload, and events show it',
   listWebhookAttempts: 'webhook events shows how often and the last of them',
+  getCluster: 'cluster show',
   getInstallation: 'the configuration says it: config print',
   getSummary: 'queue top, upstream list and webhook list say it, and more',
   getSession: 'a command acts for whoever owns the data folder, and has no credential',

@@ -74,6 +74,7 @@ export const createUpkeep = (
     check: () => [],
     writers: () => [onlyWriter('')],
     cluster: () => ALONE,
+    oldestSnapshot: () => null,
     sweep(now, keep) {
       const overdue = keep.deadlines === false ? 0 : expire(now)
       const old = retain(now, keep)

@@ -210,6 +210,7 @@ export const VERBS = {
 
   // Cluster
   writers: 'read',
+  oldestSnapshot: 'read',
   cluster: 'here',
 
   // Upkeep

@@ -40,7 +40,7 @@ import { outageReads, outageWrites } from '../sql/watch/outages.js'
 import { softBounces } from '../sql/watch/soft-bounces.js'
 import { dueReads } from './claim/due.js'
 import { createAppointments } from './claim/schedule.js'
-import { writers } from './cluster/view.js'
+import { oldestSnapshot, writers } from './cluster/view.js'
 import { logEnds, MAIL } from './mails.js'
 import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
@@ -98,6 +98,7 @@ export const READS = {
   ...outageReads,
   ...incidentReads,
   writers,
+  oldestSnapshot,
   ...searchReads(WORDS),
   ...indexReads(WORDS),
   ...carry,

@@ -94,7 +94,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(indexReads(WORDS), sql.ask),
     ...answered(jobReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
-  } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers'>
+  } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'oldestSnapshot'>
 }
 
 /** What the verbs of the port need, in whatever thread they are called. */

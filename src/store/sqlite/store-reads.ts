@@ -20,7 +20,17 @@ const SMALL_TABLES = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 
 
 type OtherReads = Pick<
   Store,
-  'system' | 'body' | 'carried' | 'depth' | 'isMark' | 'load' | 'check' | 'backup' | 'writers' | 'cluster'
+  | 'system'
+  | 'body'
+  | 'carried'
+  | 'depth'
+  | 'isMark'
+  | 'load'
+  | 'check'
+  | 'backup'
+  | 'writers'
+  | 'oldestSnapshot'
+  | 'cluster'
 >
 
 const otherReads = (current: () => Verbs): OtherReads => ({
@@ -33,6 +43,7 @@ const otherReads = (current: () => Verbs): OtherReads => ({
   depth: async (of) => current().reads.depth(systemClock.now(), of),
   writers: async () => [onlyWriter(current().version)],
   cluster: () => ALONE,
+  oldestSnapshot: async () => null,
   isMark: (text) => readMark(text) !== null,
   load: () => readPulse(current().loadCounts),
   async check() {

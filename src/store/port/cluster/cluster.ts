@@ -56,9 +56,18 @@ export const ALONE: ClusterView = {
   until: Number.POSITIVE_INFINITY,
 }
 
+/** A transaction that holds back what could be cleaned up since it began. */
+export interface Snapshot {
+  readonly ageMs: number
+  /** What its program calls itself. */
+  readonly holder: string
+}
+
 export interface Cluster {
   /** Who writes to this store now, in the order of their numbers. */
   writers(): Promise<readonly WriterRow[]>
+  /** The oldest of all in this database, whoever's it is; null: there is none, or it does no harm. */
+  oldestSnapshot(): Promise<Snapshot | null>
   /** Costs nothing. */
   cluster(): ClusterView
 }

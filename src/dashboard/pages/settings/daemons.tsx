@@ -1,0 +1,74 @@
+/**
+ * NAME      daemons - who shares the database
+ */
+import type { ClusterRecord } from '../../../record/cluster.js'
+import type { Page } from '../../page.js'
+import { Head } from '../../parts/page-parts.js'
+import { type Column, Table } from '../../parts/table.js'
+import { html } from '../../render/markup.js'
+
+type Daemon = ClusterRecord['daemons'][number]
+
+/** So long a heartbeat may be late before somebody should look. */
+const LATE_MS = 6000
+
+const ROLES: Readonly<Record<Daemon['writers'][number]['role'], string>> = {
+  main: 'takes mail in',
+  relay: 'carries mail',
+  followers: 'posts events',
+  command: 'a command',
+}
+
+const columns: readonly Column<Daemon>[] = [
+  {
+    head: 'Host',
+    kind: 'grow',
+    cell: ({ host, id }) => html`<strong dir="auto">${host}</strong><span class="sub">${id}</span>`,
+  },
+  { head: 'Version', cell: ({ version }) => version },
+  { head: 'Does', cell: ({ writers }) => writers.map(({ role }) => ROLES[role]).join(', ') },
+  {
+    head: 'Pools',
+    kind: 'opt',
+    cell: ({ pools, share }) => (share === null ? '' : (pools?.join(', ') ?? 'all')),
+  },
+  { head: 'Share', cell: ({ share }) => (share === null ? 'none' : `${share.part} of ${share.of}`) },
+  { head: 'Heard of', cell: ({ lag_ms: lag }) => `${(lag / 1000).toFixed(1)} s ago` },
+]
+
+const titleOf = ({ store, daemons }: ClusterRecord): string => {
+  if (store === 'sqlite') return 'One daemon has the store to itself.'
+  const late = daemons.filter(({ lag_ms: lag }) => lag > LATE_MS).length
+  if (late > 0) return late === 1 ? 'One daemon is silent.' : `${late} daemons are silent.`
+  return daemons.length === 1 ? 'One daemon runs.' : `${daemons.length} daemons run.`
+}
+
+const wordsOf = ({ store, same_settings: isSame }: ClusterRecord): string => {
+  if (store === 'sqlite') return 'Several can share a PostgreSQL database.'
+  return isSame
+    ? 'A share is what each has of the limits of upstreams. Who is silent for 30 seconds is taken over.'
+    : 'Their settings differ: compare bounce.domain, base_url, relay and retention on each host.'
+}
+
+export const daemonsPage: Page = {
+  path: '/settings/daemons',
+  async view(visit) {
+    const cluster = await visit.ask<ClusterRecord>('GET', '/v1/cluster')
+    return {
+      title: 'Daemons',
+      body: (
+        <>
+          <Head
+            title={titleOf(cluster)}
+            says={
+              <>
+                {wordsOf(cluster)} <a href={visit.here({})}>Look again</a>
+              </>
+            }
+          />
+          <Table caption="Daemons" columns={columns} rows={cluster.daemons} />
+        </>
+      ),
+    }
+  },
+}

@@ -1,0 +1,35 @@
+/**
+ * NAME      cluster - who shares the store, as metrics
+ */
+import type { Cluster } from '../../store/port/cluster/cluster.js'
+import type { Lifecycle } from '../../store/port/upkeep.js'
+import { gauge, type Metric } from '../metrics.js'
+
+/** With SQLite there is nobody else. */
+export const clusterMetrics = async (
+  store: Cluster & Pick<Lifecycle, 'system'>,
+): Promise<readonly Metric[]> => {
+  if (store.system === 'sqlite') return []
+  const [writers, oldest] = await Promise.all([store.writers(), store.oldestSnapshot()])
+  const { relays, daemons } = store.cluster()
+  const lag = Math.max(0, ...writers.map(({ lagMs }) => lagMs))
+  return [
+    gauge('postern_cluster_daemons', 'Daemons that live on this database, this one among them', daemons),
+    gauge(
+      'postern_cluster_relays',
+      'Daemons that carry mail, and share the limits of upstreams',
+      relays.length,
+    ),
+    gauge('postern_cluster_writers', 'Places for writers that are taken, of 64', writers.length),
+    gauge(
+      'postern_cluster_heartbeat_lag_seconds',
+      'How long ago the most silent writer was heard of',
+      lag / 1000,
+    ),
+    gauge(
+      'postern_store_oldest_snapshot_seconds',
+      'Age of the oldest transaction in the database: rows that ended since it began can not be cleaned up',
+      (oldest?.ageMs ?? 0) / 1000,
+    ),
+  ]
+}

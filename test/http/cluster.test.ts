@@ -1,0 +1,47 @@
+/** Which daemons share the store, over HTTP. */
+import t from 'tap'
+import { cluster } from '../../src/record/cluster.js'
+import type { WriterRow } from '../../src/store/port/cluster/cluster.js'
+import { openKit } from './kit.js'
+
+t.test('SQLite has one, and only people may look', async (t) => {
+  const kit = await openKit()
+  t.teardown(() => kit.stop())
+  const { status, json } = await kit.ask('/v1/cluster', { key: kit.session })
+  t.match(
+    { status, json },
+    { status: 200, json: { store: 'sqlite', daemons: [{ share: { part: 1, of: 1 } }] } },
+  )
+  t.equal(json.daemons.length, 1)
+  t.match(await kit.ask('/v1/cluster', { key: kit.key }), { status: 403 })
+})
+
+t.test('writers are told by daemon', async (t) => {
+  const about = { host: 'h', version: '1', pools: null, epoch: 1 }
+  const row = (n: number, daemonId: string, role: WriterRow['role'], lagMs: number): WriterRow => ({
+    ...about,
+    ...{ n, daemonId, role, lagMs, settings: daemonId },
+  })
+  const record = cluster({
+    system: 'postgresql',
+    writers: [
+      row(0, 'a', 'main', 5),
+      row(1, 'b', 'relay', 30_000),
+      row(2, 'a', 'relay', 10),
+      row(3, 'c', 'main', 1),
+    ],
+  })
+  t.match(record, {
+    same_settings: false,
+    daemons: [
+      {
+        id: 'a',
+        lag_ms: 10,
+        share: { part: 2, of: 2 },
+        writers: [{ number: 0 }, { number: 2, role: 'relay' }],
+      },
+      { id: 'b', lag_ms: 30_000, share: { part: 1, of: 2 } },
+      { id: 'c', share: null },
+    ],
+  })
+})
