@@ -1,5 +1,5 @@
 /**
- * NAME      differential-moves - the verbs of the random runs that hold SQLite against the model
+ * NAME      differential-moves - the verbs of the random runs that hold an engine against the model
  * DESCRIPTION
  *   A move is a kind and three numbers, which choose among what the world has by then. What a
  *   verb answers is made of what both engines must say alike: marks and boots are each engine's own.
@@ -35,7 +35,7 @@ export interface Move {
   readonly c: number
 }
 
-export type Engine = 'sqlite' | 'model'
+export type Side = 'engine' | 'model'
 
 export interface World {
   now: number
@@ -47,10 +47,10 @@ export interface World {
   readonly holds: string[]
   readonly keys: IdempotencyClaim[]
   /** How far the log was followed. */
-  readonly marks: Record<Engine, string | null>
+  readonly marks: Record<Side, string | null>
 }
 
-export type Verb<Answer> = (store: Store, engine: Engine) => Promise<Answer>
+export type Verb<Answer> = (store: Store, side: Side) => Promise<Answer>
 
 const scopeOf = ({ accounts }: World, a: number) => {
   const { accountId, workspace } = accounts[a % accounts.length] as TestAccount
@@ -299,7 +299,7 @@ const wholeLogOf = (accountId: string): LogFilter => ({
 /** On from where the last one came to, or from the beginning; and again from the mark of one of the rows. */
 const follow =
   ({ marks, accounts }: World, { a, b, c }: Move): Verb<unknown> =>
-  async (store, engine) => {
+  async (store, side) => {
     const filter = c % 3 === 0 ? null : wholeLogOf(accounts[0]?.accountId ?? '')
     const rest = async (from: string | null, limit: number): Promise<readonly LogRow[] | 'gone'> => {
       const rows: LogRow[] = []
@@ -307,11 +307,11 @@ const follow =
         const got = await store.follow(filter, mark, limit)
         if (got === 'gone') return got
         rows.push(...got.rows)
-        marks[engine] = mark = got.mark
+        marks[side] = mark = got.mark
         if (got.isEnd) return rows
       }
     }
-    const rows = await rest(a % 4 === 0 ? null : marks[engine], 1 + (a % 7))
+    const rows = await rest(a % 4 === 0 ? null : marks[side], 1 + (a % 7))
     if (rows === 'gone') return rows
     const at = b % Math.max(1, rows.length)
     const after = rows[at] === undefined ? [] : await rest(rows[at].mark, 1 + (b % 5))

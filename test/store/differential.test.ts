@@ -1,212 +1,49 @@
 /**
- * The SQLite store and the model, side by side: random sequences of verbs over two handles each, with
- * crashes, steps of the clock, sweeps and orders that are cut off between their steps. After each step the
- * answers are equal, and so is all that can be read.
- * What is in SEEDS is run each time; POSTERN_RUNS adds so many others, and a failure prints its seed.
- * Times are years away from the wall clock, so what an engine stamps by it is known and left out.
+ * The SQLite store and the model do alike, whatever is asked of them (differential.ts).
  */
-import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { newId } from '../../src/base/id.js'
-import { beginningOf, freshPool } from '../../src/store/built-in.js'
-import { createMemory, openMemoryStore } from '../../src/store/memory/open.js'
 import type { QueueOrder } from '../../src/store/port/operations.js'
 import type { Store } from '../../src/store/port/store.js'
 import { openWriter } from '../../src/store/sqlite/connect.js'
 import { openSqliteStore } from '../../src/store/sqlite/open.js'
 import { createWriteContext } from '../../src/store/sqlite/write/context.js'
 import { createVerbs } from '../../src/store/sqlite/write/verbs.js'
-import {
-  type Engine,
-  MOVES,
-  type Move,
-  orderOf,
-  type Verb,
-  verbOf,
-  type World,
-} from './differential-moves.js'
-import { addWorkspace, HOUR, page, type TestAccount } from './fixture.js'
+import { differential, type Engine } from './differential.js'
 
-const START = Date.UTC(2031, 0, 1)
-const RUNS = Number(process.env.POSTERN_RUNS ?? 0)
-const SEEDS: readonly number[] = [1, 2, 3, 4, 5, 6]
-const KEEP = { bodiesMs: 1e13, emailsMs: 1e13, deadlines: false }
-
-/** What is stamped by the wall clock becomes one word; ids of events and marks are each engine's own. */
-const plain = (value: unknown): unknown => {
-  if (typeof value === 'number') return Math.abs(value - Date.now()) < 30 * 24 * HOUR ? 'now' : value
-  if (value instanceof Uint8Array) return Buffer.from(value).toString()
-  if (Array.isArray(value)) return value.map(plain)
-  if (value === null || typeof value !== 'object') return value
-  const own = ['updatedAt', 'older', 'newer', 'mark']
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key, field]) => !own.includes(key) && !String(field).startsWith('evt_'))
-      .map(([key, field]) => [key, plain(field)]),
-  )
-}
-
-class Pair {
-  readonly #memory = createMemory()
-  #sqlite: Store[] = []
-  #model: Store[] = []
-  constructor(private readonly dataDir: string) {}
-  async open(): Promise<void> {
-    this.#sqlite = [true, false].map((daemon) => openSqliteStore({ dataDir: this.dataDir, daemon }))
-    this.#model = [openMemoryStore(this.#memory), openMemoryStore(this.#memory)]
-    for (const store of [...this.#sqlite, ...this.#model]) await store.open()
-  }
-  async close(): Promise<void> {
-    for (const store of [...this.#sqlite, ...this.#model].reverse()) await store.close()
-  }
-  /** Asks both; the answer of SQLite. */
-  async ask<Answer>(verb: Verb<Answer>, by: 0 | 1 = 0): Promise<Answer> {
-    const answer = await verb(this.#sqlite[by] as Store, 'sqlite')
-    deepStrictEqual(plain(await verb(this.#model[by] as Store, 'model')), plain(answer))
+/** With the verbs of a writer's thread, so that it can stop between two commits. */
+const cutOff = async (dataDir: string, order: QueueOrder, steps: number): Promise<void> => {
+  const db = openWriter(join(dataDir, 'postern.db'))
+  const context = createWriteContext(db)
+  const verbs = createVerbs(context)
+  const commit = db.transaction(<Answer>(verb: () => Answer): Answer => {
+    context.holds.look()
+    context.order.begin()
+    const answer = verb()
+    context.order.keep()
     return answer
-  }
-  /** Gives an order and dies after so many steps; after what comes `next` a sweep finishes it. */
-  async cutOff(order: QueueOrder, steps: number, next: Verb<unknown>): Promise<void> {
-    const db = openWriter(join(this.dataDir, 'postern.db'))
-    const context = createWriteContext(db)
-    const verbs = createVerbs(context)
-    const commit = db.transaction(<Answer>(verb: () => Answer): Answer => {
-      context.holds.look()
-      context.order.begin()
-      const answer = verb()
-      context.order.keep()
-      return answer
-    })
-    const { n } = commit(() => verbs.beginOrder(order)) as { readonly n: number }
-    let cursor: ReturnType<typeof verbs.orderStep>['next'] = null
-    for (let i = 0; i < steps; i++) {
-      const step = commit(() => verbs.orderStep(n, cursor)) as ReturnType<typeof verbs.orderStep>
-      if (step.next === null) break
-      cursor = step.next
-    }
-    db.close()
-    await this.#model[0]?.operate(order)
-    await this.ask(next)
-    // what two sweeps of one store have seen, nobody works on any more
-    for (let i = 0; i < 2; i++) await this.#sqlite[0]?.sweep(order.now, KEEP)
-    await this.#model[0]?.sweep(order.now, KEEP)
-  }
-}
-
-/** The port gives these in no order. */
-const inOrder = (rows: readonly { readonly poolId: string; readonly workspaceId: string }[]) =>
-  [...rows].sort((a, b) => (a.poolId + a.workspaceId < b.poolId + b.workspaceId ? -1 : 1))
-
-/** An order over many recipients goes in an order of the engine's own: what is told of each of them counts. */
-const ofEach = <Event extends { readonly recipientId: string | null }>(events: readonly Event[]): Event[] =>
-  [...events].sort((a, b) => String(a.recipientId).localeCompare(String(b.recipientId)))
-
-/** Everything that can be read of the account. */
-const dump =
-  ({ accounts, mails, pools }: World): Verb<unknown> =>
-  async (store) => {
-    const { accountId } = accounts[0] as TestAccount
-    const scope = { accountId, workspaceId: null, mode: null }
-    const all = page({ limit: 100 })
-    const ofMail = async (id: string) => [
-      await store.email(scope, id),
-      await store.body(id),
-      ofEach((await store.events(id, all)).rows),
-    ]
-    const waiting = await store.entriesOf(mails)
-    return [
-      await Promise.all(mails.map(ofMail)),
-      [...waiting].sort((a, b) => (a.recipientId < b.recipientId ? -1 : 1)),
-      [
-        await store.nextDue(),
-        await store.nextDue(pools.slice(0, 1)),
-        (await store.duePools(START + 999 * HOUR)).toString(),
-      ],
-      [await store.depth({ accountId, workspaceId: null }), await store.heldDepth()].map(inOrder),
-      await store.queueCount({ ...scope, poolId: null, domain: null, emailId: null }),
-      await store.pendingDsns(START + 9999 * HOUR, 100),
-      (await store.suppressions(accounts[0]?.workspace.id ?? '', null, all)).rows.map(({ email }) => email),
-      (await store.workspaces(accountId, all)).rows,
-    ]
-  }
-
-const begin = async (pair: Pair): Promise<World> => {
-  const accountId = newId('acct')
-  const beginning = beginningOf(accountId, START)
-  await pair.ask((store) => store.createAccount({ id: accountId, name: 'x', createdAt: START }, beginning))
-  const extra = freshPool(accountId, 'extra', START)
-  await pair.ask((store) => store.createPool(extra))
-  const pools = [...beginning.pools.map(({ id }) => id), extra.id]
-  const first = { accountId, workspace: beginning.workspace, poolId: pools[0] as string }
-  let second = first
-  const shop = { id: newId('ws'), ambiguous: 'hold', senderDsn: true } as const
-  await pair.ask(async (store) => {
-    second = await addWorkspace(store, first, 'shop', shop)
   })
-  const accounts = [first, second]
-  const marks: Record<Engine, string | null> = { sqlite: null, model: null }
-  return { now: START, accounts, pools, mails: [], people: [], leases: [], holds: [], keys: [], marks }
+  const { n } = commit(() => verbs.beginOrder(order)) as { readonly n: number }
+  let cursor: ReturnType<typeof verbs.orderStep>['next'] = null
+  for (let i = 0; i < steps; i++) {
+    const step = commit(() => verbs.orderStep(n, cursor)) as ReturnType<typeof verbs.orderStep>
+    if (step.next === null) break
+    cursor = step.next
+  }
+  db.close()
 }
 
-const perform = async (pair: Pair, world: World, move: Move): Promise<void> => {
-  const { kind, by, a, c } = move
-  if (kind === 'wait') world.now += ((a % 40) + 1) * (c % 3 === 0 ? 2 * HOUR : HOUR / 4)
-  if (kind === 'step') world.now += ((a % 9) - 4) * HOUR || HOUR
-  if (kind === 'crash') {
-    await pair.close()
-    await pair.open()
-    await pair.ask((store) => store.recover('earlier', world.now))
-  } else if (kind === 'claim') {
-    const pool = world.pools[c % world.pools.length] as string
-    const { now } = world
-    // when its leases run out a store knows, but not that another one has set the clock
-    const until = now + (by === 0 ? HOUR : 99_999 * HOUR)
-    world.leases.push(...(await pair.ask((store) => store.claim(pool, 1 + (a % 4), until, now), by)))
-  } else if (kind === 'cut_off') {
-    const order = orderOf(world, move)
-    // only a purge asks what was there when it was given
-    const next = order.action === 'purge' ? verbOf(world, { ...move, kind: 'accept' }) : async () => null
-    await pair.cutOff(order, a % 3, next)
-  } else await pair.ask(verbOf(world, move), kind === 'step' ? 0 : by)
-  await pair.ask(dump(world))
+const sqlite = async (t: Test, n: number): Promise<Engine> => {
+  const dataDir = t.testdir({ [`run-${n}`]: {} })
+  return {
+    async open() {
+      const stores = [true, false].map((daemon): Store => openSqliteStore({ dataDir, daemon }))
+      for (const store of stores) await store.open()
+      return stores
+    },
+    cutOff: (order, steps) => cutOff(dataDir, order, steps),
+    settled: async () => null,
+  }
 }
 
-const moves = fc.array(
-  fc.record<Move>({
-    kind: fc.constantFrom(...MOVES),
-    by: fc.constantFrom(0, 0, 0, 1),
-    a: fc.nat(99),
-    b: fc.nat(99),
-    c: fc.nat(99),
-  }),
-  { minLength: 1, maxLength: 80, size: 'max' },
-)
-
-const run = async (t: Test, numRuns: number, seed?: number): Promise<void> => {
-  t.setTimeout(Math.max(120_000, numRuns * 20_000))
-  let n = 0
-  const property = fc.asyncProperty(moves, async (script) => {
-    const pair = new Pair(t.testdir({ [`run-${n++}`]: {} }))
-    await pair.open()
-    try {
-      const world = await begin(pair)
-      for (const [i, move] of script.entries())
-        await perform(pair, world, move).catch((error: Error) => {
-          throw new Error(`at move ${i}, ${move.kind}: ${error.message}`)
-        })
-    } finally {
-      await pair.close()
-    }
-  })
-  await fc.assert(property, { numRuns, ...(seed !== undefined && { seed }) })
-  t.pass(`${numRuns} sequences`)
-}
-
-for (const seed of SEEDS) t.test(`seed ${seed}`, (t) => run(t, 1, seed))
-if (RUNS > 0) {
-  // as long as that takes
-  t.setTimeout(0)
-  t.test('others', { timeout: 0 }, (t) => run(t, RUNS))
-}
+t.test('sqlite', (t) => differential(t, sqlite))
