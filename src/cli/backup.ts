@@ -27,7 +27,7 @@ import { makeDataFolder, syncFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { openFiles, putBack, secretFiles } from '../keys/in-backup.js'
 import { findPeppers, pepperFile } from '../keys/pepper.js'
-import type { Admin } from '../store/port/admin.js'
+import type { Admin, Restored } from '../store/port/admin.js'
 import type { Store } from '../store/port/store.js'
 import { command } from './command.js'
 import { cliActor, configOf, keepRootOut, openStore } from './context.js'
@@ -174,11 +174,8 @@ const setAside = (dataDir: string): string | null => {
   return folder
 }
 
-/** Holds what waits in a copy, and tells what it opens. */
-const madeSafe = async (file: string, send: boolean, copy: string) => {
-  const { held, due, sessions, keys, credentials, people } = (await adminAt(file)).putToRest({
-    ...{ send, copy, now: Date.now(), actor: cliActor() },
-  })
+/** What was held, and what it opens. */
+export const safeRecord = ({ held, due, sessions, keys, credentials, people }: Restored) => {
   const shown = (rows: typeof keys) =>
     rows.map(({ created_at, ...row }) => ({ ...row, created_at: toRfc3339(created_at) }))
   return {
@@ -187,9 +184,9 @@ const madeSafe = async (file: string, send: boolean, copy: string) => {
   }
 }
 
-type Safe = Awaited<ReturnType<typeof madeSafe>>
+type Safe = ReturnType<typeof safeRecord>
 
-const sayWhatIsIn = (terminal: Terminal, safe: Safe): void => {
+export const sayWhatIsIn = (terminal: Terminal, safe: Safe): void => {
   const { held, due, sessions_ended, keys, credentials, people } = safe
   terminal.say(
     `${held} recipients that waited are held (restored): postern queue list, then queue release or queue purge`,
@@ -225,7 +222,8 @@ export const restoreCommand = command({
       const ready = join(work, 'ready.db')
       const mark = await upToDate(args.file, work, ready)
       if (!args.anyPepper) checkPepper(config, args.file, mark)
-      const safe = await madeSafe(ready, args.send === true, args.file)
+      const resting = { send: args.send === true, copy: args.file, now: Date.now(), actor: cliActor() }
+      const safe = safeRecord((await adminAt(ready)).putToRest(resting))
       const record = {
         file: resolve(args.file),
         database: join(dataDir, DATABASE),

@@ -164,7 +164,7 @@ export const CATALOG: Catalog = [
   },
   {
     name: 'store',
-    summary: 'Where mail is kept: move',
+    summary: 'Where mail is kept: move, rewound',
     load: async () => (await import('./store.js')).storeSubject,
   },
   {

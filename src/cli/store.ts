@@ -3,15 +3,16 @@
  * DESCRIPTION
  *   `move` takes all that a data folder keeps into PostgreSQL; the daemon must be down. Whenever it is cut off, the same
  *   command goes on or begins anew, and at no moment can both be served. `--undo` goes back, while nobody has used
- *   the database since.
+ *   the database since. `rewound` is for a database that was restored to an earlier time by other means than
+ *   postern restore: what waits in it may have been sent since.
  */
 import { resolve } from 'node:path'
 import { readCrashPoint } from '../base/crash-point.js'
 import { pepperFile } from '../keys/pepper.js'
 import type { Moved } from '../store/move/move.js'
-import { needDatabase } from './backup.js'
+import { needDatabase, safeRecord, sayWhatIsIn } from './backup.js'
 import { command, type Subject } from './command.js'
-import { configOf, keepRootOut } from './context.js'
+import { cliActor, configOf, keepRootOut } from './context.js'
 import type { Terminal } from './terminal.js'
 import { versionText } from './version.js'
 
@@ -73,4 +74,26 @@ const moveCommand = command({
   },
 })
 
-export const storeSubject: Subject = { name: 'store', commands: [moveCommand] }
+const rewound = command({
+  usage: 'rewound',
+  summary: 'Hold all that waits: the database came back as it was before; no daemon may run',
+  destroys: true,
+  run: async (args, terminal) => {
+    const config = configOf(args)
+    const { isLocal, rewindStore } = await import('../store/open.js')
+    if (isLocal(config)) needDatabase(config)
+    keepRootOut(config.data_dir)
+    if (args.dryRun) {
+      terminal.say(
+        'all that waits would be held as restored, all sessions ended, webhooks sent on to the end of the log',
+      )
+      return
+    }
+    await terminal.confirm('hold all mail that waits, and end all sessions', args.yes)
+    const safe = safeRecord(await rewindStore({ place: config, version: versionText(), actor: cliActor() }))
+    terminal.data(safe, () => `held ${safe.held}`)
+    sayWhatIsIn(terminal, safe)
+  },
+})
+
+export const storeSubject: Subject = { name: 'store', commands: [moveCommand, rewound] }

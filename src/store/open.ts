@@ -8,9 +8,10 @@ import { randomUUID } from 'node:crypto'
 import { makeDataFolder } from '../base/folder.js'
 import type { Config } from '../config/config.js'
 import { type Moved, type Moving, move, undo } from './move/move.js'
-import type { Admin } from './port/admin.js'
+import type { Admin, Restored } from './port/admin.js'
 import type { About, WriterRole } from './port/cluster/cluster.js'
 import type { Store } from './port/store.js'
+import type { Actor } from './port/tenants/audit.js'
 import { daemonId, readUrls } from './postgres/connect/folder.js'
 import type { ExaminedServer } from './postgres/examine.js'
 import {
@@ -88,6 +89,31 @@ export const reachStore = (shared: SharedStore): Promise<ReachedStore> =>
 /** Of the database at `file`; a program that does not ask does not load it. */
 export const adminOf = async (file: string): Promise<Admin> =>
   (await import('./sqlite/admin.js')).sqliteAdmin(file)
+
+export interface RewindOptions {
+  readonly place: StorePlace
+  readonly version: string
+  /** Who says so. */
+  readonly actor: Actor
+}
+
+/** Of a database that was brought back to an earlier time, by whatever means: what waits is held. Nobody else may run. */
+export const rewindStore = async ({ place, version, actor }: RewindOptions): Promise<Restored> => {
+  const { data_dir: dataDir, store } = place
+  if (!isLocal(place)) {
+    const { rewindPostgres } = await import('./postgres/rewound.js')
+    return rewindPostgres({ urls: readUrls(store?.url_file ?? ''), version, actor })
+  }
+  const current = openSqliteStore({ dataDir, daemon: true, version })
+  await current.open().finally(current.close)
+  const admin = await adminOf(databaseFile(dataDir))
+  const unlock = admin.lock()
+  try {
+    return admin.putToRest({ send: false, copy: null, actor, now: Date.now() })
+  } finally {
+    unlock()
+  }
+}
 
 export interface MoveOptions {
   readonly dataDir: string

@@ -33,9 +33,9 @@ export interface Resting {
   /** What waits stays due. */
   readonly send: boolean
   readonly now: number
-  /** Who restores, and from which file. */
+  /** Who restores, and from which file; null: it was done by other means. */
   readonly actor: Actor
-  readonly copy: string
+  readonly copy: string | null
 }
 
 export interface Examined {

@@ -9,6 +9,11 @@ export class MissingBodyError extends Error {
   override readonly name = 'MissingBodyError'
 }
 
+/** Another daemon owns this data folder, or runs on this database. */
+export class StoreBusyError extends Error {
+  override readonly name = 'StoreBusyError'
+}
+
 /** The database was written by a newer Postern than this one. */
 export class NewerDatabaseError extends Error {
   override readonly name = 'NewerDatabaseError'

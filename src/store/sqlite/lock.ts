@@ -7,12 +7,8 @@
  */
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
+import { StoreBusyError } from '../port/upkeep.js'
 import { Database } from './driver.js'
-
-/** Another daemon owns this data folder. */
-export class StoreBusyError extends Error {
-  override readonly name = 'StoreBusyError'
-}
 
 /** Takes the lock or throws StoreBusyError. The answer gives it back. */
 export const takeDaemonLock = (dataDir: string): (() => void) => {
