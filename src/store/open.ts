@@ -101,7 +101,7 @@ export interface RewindOptions {
 export const rewindStore = async ({ place, version, actor }: RewindOptions): Promise<Restored> => {
   const { data_dir: dataDir, store } = place
   if (!isLocal(place)) {
-    const { rewindPostgres } = await import('./postgres/rewound.js')
+    const { rewindPostgres } = await import('./postgres/move/rewound.js')
     return rewindPostgres({ urls: readUrls(store?.url_file ?? ''), version, actor })
   }
   const current = openSqliteStore({ dataDir, daemon: true, version })

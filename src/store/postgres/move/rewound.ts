@@ -5,17 +5,17 @@
  *   a minute; one that moves is alive. When it is cut off, the same again finds less to do.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { systemClock } from '../../base/clock.js'
-import type { Restored } from '../port/admin.js'
-import type { Actor } from '../port/tenants/audit.js'
-import { StoreBusyError } from '../port/upkeep.js'
-import { type Asking, all } from '../sql/query.js'
-import { rewinding, skipPosts } from '../sql/rewound.js'
-import { createHints } from './hints.js'
-import { MAIL } from './mails.js'
-import { createQueueWrites } from './operate/queue-writes.js'
-import { begin, type Session } from './session.js'
-import { HEARTBEAT_MS } from './write/heartbeat.js'
+import { systemClock } from '../../../base/clock.js'
+import type { Restored } from '../../port/admin.js'
+import type { Actor } from '../../port/tenants/audit.js'
+import { StoreBusyError } from '../../port/upkeep.js'
+import { type Asking, all } from '../../sql/query.js'
+import { rewinding, skipPosts } from '../../sql/rewound.js'
+import { createHints } from '../hints.js'
+import { MAIL } from '../mails.js'
+import { createQueueWrites } from '../operate/queue-writes.js'
+import { begin, type Session } from '../session.js'
+import { HEARTBEAT_MS } from '../write/heartbeat.js'
 
 const OTHERS = 'SELECT boot, heartbeat, owner FROM writers WHERE boot IS NOT NULL AND boot <> ?'
 
