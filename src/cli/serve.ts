@@ -13,12 +13,15 @@ import { crashFacts } from '../base/crash.js'
 import { createNotifier, type InheritedSocket, inheritedSockets } from '../base/host/systemd.js'
 import { createListen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
+import type { Config } from '../config/config.js'
 import { ConfigError } from '../config/problem.js'
 import { safetyProblems } from '../config/safety.js'
 import { type Adopted, adoptSockets } from '../config/sockets.js'
 import { runDaemon } from '../daemon/daemon.js'
+import { ROLES, type Role, rolesOf } from '../daemon/roles.js'
 import { command } from './command.js'
 import { configOf, devKeyFile, keepRootOut } from './context.js'
+import { usage } from './exit.js'
 import { noteListening } from './listening.js'
 import { openLog } from './log.js'
 import { versionText } from './version.js'
@@ -39,12 +42,29 @@ const dieOfSurprises = (log: Log): void => {
   })
 }
 
+/** With a store of its own a daemon would leave undone what no other one does. */
+const partsOf = (text: string | undefined, { store }: Config): ReadonlySet<Role> | undefined => {
+  if (text === undefined) return undefined
+  const parts = rolesOf(text)
+  if (parts === null) throw usage(`--only takes of ${ROLES.join(', ')}, with commas between`)
+  if (store.driver !== 'postgres') throw usage('--only needs store.driver postgres')
+  return parts
+}
+
 export const serveCommand = command({
   usage: 'serve',
   summary: 'Run the daemon',
+  options: {
+    only: {
+      type: 'string',
+      describe: `Of several daemons on one PostgreSQL: the parts that run here, of ${ROLES.join(', ')}`,
+    },
+  },
+  examples: [['$0 serve --only http,submission', 'takes mail in, which other daemons carry']],
   run: async (args) => {
     const inherited = inheritedSockets(process.env, process.pid)
     const { config, sockets } = safeConfig(args, inherited)
+    const only = partsOf(args.only, config)
     keepRootOut(config.data_dir)
     const log = openLog(config.log, config.log.level)
     dieOfSurprises(log)
@@ -56,6 +76,7 @@ export const serveCommand = command({
       reload: () => safeConfig(args, inherited).config,
       notifier: createNotifier(process.env, process.pid),
       listen: createListen(sockets),
+      only,
     })
     rmSync(devKeyFile(config), { force: true })
     log.info({ ...daemon.ports, version: versionText() }, 'listening')

@@ -70,7 +70,13 @@ export interface Config {
     readonly resolver: string | null
   }
   readonly rate_limit: { readonly per_minute: number; readonly auth_failures: number }
-  readonly relay: { readonly retry: readonly number[]; readonly lifetime: number; readonly poll: number }
+  readonly relay: {
+    readonly retry: readonly number[]
+    readonly lifetime: number
+    readonly poll: number
+    /** The pools whose mail this daemon carries, by name or id; null: all. */
+    readonly pools: readonly string[] | null
+  }
   readonly events: {
     /** Event streams that one key or session may have open. */
     readonly streams_per_key: number

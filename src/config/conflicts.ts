@@ -110,6 +110,19 @@ const database = ({ store: { driver, url_file } }: Config): readonly Conflict[] 
       ]
     : []
 
+/** Who has the store to itself carries all of its mail. */
+const served = ({ store: { driver }, relay: { pools } }: Config): readonly Conflict[] =>
+  driver !== 'postgres' && pools !== null
+    ? [
+        {
+          path: ['relay', 'pools'],
+          against: ['store', 'driver'],
+          value: pools,
+          expected: 'needs store.driver postgres: nobody else would carry the mail of the other pools',
+        },
+      ]
+    : []
+
 /** Settings that are each good and do not go together: shared ports, proxies, waits, retention. */
 export const conflictsIn = (config: Config): readonly Conflict[] => [
   ...takenPorts(config),
@@ -118,4 +131,5 @@ export const conflictsIn = (config: Config): readonly Conflict[] => [
   ...waits(config),
   ...keeping(config),
   ...database(config),
+  ...served(config),
 ]

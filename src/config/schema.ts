@@ -255,6 +255,15 @@ export const schema: Joi.ObjectSchema<Config> = Joi.object<Config, true>({
       poll: duration(50, HOUR)
         .default(1000)
         .description('How often to look for due mail when nothing woke us'),
+      pools: Joi.array()
+        .items(Joi.string())
+        .min(1)
+        .allow(null)
+        .default(null)
+        .meta({ shown: 'all' })
+        .description(
+          'Pools whose mail this daemon carries, by name or id; others on the same PostgreSQL carry the rest',
+        ) as never,
     }),
     'Handing mail to upstream servers',
   ),

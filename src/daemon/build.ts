@@ -56,6 +56,7 @@ import { createSenderAllowed } from '../tenant/domain/domain.js'
 import { createDomainRecheck } from '../tenant/domain/recheck.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { createTenants } from '../tenant/tenants.js'
+import { ALL_ROLES, type Role } from './roles.js'
 
 export interface DaemonOptions {
   readonly config: Config
@@ -69,6 +70,8 @@ export interface DaemonOptions {
   readonly notifier?: Notifier
   /** How listeners get their sockets; by default they are bound. */
   readonly listen?: Listen | undefined
+  /** The parts that run here; by default all. */
+  readonly only?: ReadonlySet<Role> | undefined
 }
 
 /** What is true of the daemon at the moment; every part that asks gets the same answer. */
@@ -152,6 +155,7 @@ const depsOf = (store: Store, config: Config, pepper: Buffer): TenantDeps => ({
   clock: systemClock,
   perMinute: config.rate_limit.per_minute,
   authFailures: config.rate_limit.auth_failures,
+  daemons: () => store.cluster().daemons,
   sessions: config.identity.session,
 })
 
@@ -252,15 +256,25 @@ const buildDoors = (shared: Shared, relay: Relay, flow: FlowMetrics) => {
   return { submission, door, http }
 }
 
+/** Services of a part that runs here. */
+const running =
+  ({ only = ALL_ROLES }: DaemonOptions) =>
+  (role: Role, ...services: readonly Service[]): readonly Service[] =>
+    only.has(role) ? services : []
+
 /** What works on the store by itself, beside the mail that comes and goes. */
-const buildFollowers = ({ store, config, clock, log, pepper, state, accepting }: Shared) => {
+const buildFollowers = ({ store, options, config, clock, log, pepper, state, accepting }: Shared) => {
+  const when = running(options)
   const own = { store, config, clock, log, accepting }
   return {
     upkeep: createUpkeep({
       ...{ store, retention: () => state.config.retention, log, clock, retry: config.relay.retry },
     }),
     own: [
-      createFollowers({ share: () => shareStore(store, 'followers'), config, pepper, log }),
+      ...when(
+        'webhook',
+        createFollowers({ share: () => shareStore(store, 'followers'), config, pepper, log }),
+      ),
       createSenderDsns(own),
       ...(config.webhook.notify.length > 0 ? [createNoticeMails(own)] : []),
     ],
@@ -274,7 +288,10 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const flow = new FlowMetrics()
   const reported = new ReportMetrics()
   const bounce = buildBounceDoor(shared, reported)
-  const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress: () => bounce.innerAddress })
+  const when = running(options)
+  // another daemon's, where none is open here
+  const bounceAddress = () => (when('bounce', bounce).length > 0 ? bounce.innerAddress : config.bounce)
+  const sandbox = createSandbox({ hostname: config.hostname, log, bounceAddress })
   const relay = buildRelay(shared)
   const { submission, door, http } = buildDoors(shared, relay, flow)
   const management = observe(store, options, state, { disk, flow, relay, ambiguous, reported })
@@ -283,21 +300,22 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   const { recheck: every, resolver } = config.domains
   const recheck = createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log })
   const { upkeep, own } = buildFollowers(shared)
-  const services = [
+  // nobody here wants mail: it is for others from its first moment
+  if (when('relay', relay).length === 0) store.ready([])
+  const services: readonly Service[] = [
     // first up and last gone, so that it can tell
     management,
     disk,
     upkeep,
-    bounce,
-    sandbox,
-    launching,
+    ...when('bounce', bounce),
+    ...when('relay', sandbox, launching),
     ...own,
     createJobRunner({ store, submission, clock, log }),
     // of dev nothing leaves the machine
     ...(options.mode === 'serve' ? [recheck] : []),
-    door,
-    http,
-    launched,
+    ...when('submission', door),
+    ...when('http', http),
+    ...when('relay', launched),
   ]
   return { store, deps, state, relay, http, door, bounce, management, services }
 }

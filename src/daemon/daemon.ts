@@ -22,7 +22,9 @@ import type { Store } from '../store/port/store.js'
 import { TakenOverError } from '../store/port/upkeep.js'
 import type { TenantDeps } from '../tenant/principal.js'
 import { build, type DaemonOptions, type Parts } from './build.js'
+import { ALL_ROLES, settingsDigest } from './roles.js'
 
+/** 0 where none is open. */
 export interface Ports {
   readonly http: number
   readonly submission: readonly number[]
@@ -58,6 +60,7 @@ export const runDaemon = async (options: DaemonOptions): Promise<Daemon> => {
     daemon: true,
     log,
     version: options.version,
+    about: { settings: settingsDigest(config), pools: config.relay.pools },
     ...(faultPoint && { faultPoint }),
   })
   await store.open()
@@ -87,13 +90,13 @@ const examine = async (store: Store, log: Log, now: number, retry: readonly numb
 /** Starts everything, says so, and answers signals until the end. */
 const live = async (options: DaemonOptions, parts: Parts): Promise<Daemon> => {
   const { store, deps, state, relay, http, door, bounce, management, services } = parts
-  const { log } = options
+  const { log, only = ALL_ROLES } = options
   await startAll(services)
   state.phase = 'running'
   const ports: Ports = {
-    http: http.address.port,
+    http: only.has('http') ? http.address.port : 0,
     submission: door.addresses.map(({ port }) => port),
-    bounce: bounce.address.port,
+    bounce: only.has('bounce') ? bounce.address.port : 0,
     management: management.address.port,
   }
   const notifier = options.notifier ?? createNotifier({}, process.pid)

@@ -57,13 +57,18 @@ let sandboxAddress = settings.sandboxAddress
 /** What is stored moves with the clock before anything is claimed or settled by the new time. */
 const clock = steadyClock(systemClock, (by) => {
   log('warn', 'clock stepped', { by_s: Math.round(by / 1_000) })
+  // where several daemons share a clock, each would move them
+  if (queue.cluster().isShared) return stepped(by)
   queue.adjustTimes(systemClock.now(), by, longestWaitMs(settings.retry)).catch((error: Error) => {
     log('error', 'times not adjusted', { error: error.message })
   })
+  stepped(by)
+})
+const stepped = (by: number): void => {
   journal.stepped(by)
   // once more for what was on its way to us when the clock was set
   for (const wait of [0, ARRIVED_MS]) setTimeout(() => flow.stepped(), wait)
-})
+}
 const dialler = diallerBy(settings.dial)
 const unsealed = (sealed: string): string => unseal(settings.pepper, UPSTREAM_SEAL, sealed)
 const pools = new Pools({

@@ -29,7 +29,7 @@ export interface Failures {
 /** `keyOf` says what of a name is counted; of addresses, the client. */
 export const createFailures = (
   clock: Clock,
-  limit: number,
+  limit: () => number,
   keyOf: (name: string) => string = clientOf,
 ): Failures => {
   // `max` would lay in the room for all of them at once
@@ -41,10 +41,11 @@ export const createFailures = (
   }
   const peek = (ip: string): WindowState => {
     const failed = failedBy(ip)
+    const most = limit()
     return {
-      allowed: failed < limit,
-      limit,
-      remaining: Math.max(0, limit - failed),
+      allowed: failed < most,
+      limit: most,
+      remaining: Math.max(0, most - failed),
       reset: (windowNow() + 1) * 60,
     }
   }

@@ -53,6 +53,8 @@ export interface TenantDeps {
   readonly perMinute: number
   /** Failed authentications a minute from one address. */
   readonly authFailures: number
+  /** Among how many daemons they are divided, each of which counts its own; unsaid, one. */
+  readonly daemons?: () => number
   /** How long a person's session may be idle, and last; ms. */
   readonly sessions?: { readonly idle: number; readonly lifetime: number }
 }

@@ -70,7 +70,8 @@ const verbsOf = (deps: TenantDeps) => {
 }
 
 export const createTenants = (deps: TenantDeps) => {
-  const failures = createFailures(deps.clock, deps.authFailures)
+  const { clock, authFailures, daemons = () => 1 } = deps
+  const failures = createFailures(clock, () => Math.max(1, Math.floor(authFailures / daemons())))
   const authenticate = createAuthenticate(deps, failures)
   const proofs = {
     authenticateBearer: authenticate.bearer,

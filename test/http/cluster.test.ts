@@ -1,7 +1,10 @@
 /** Which daemons share the store, over HTTP. */
 import t from 'tap'
+import { clusterMetrics } from '../../src/http/measure/cluster.js'
 import { cluster } from '../../src/record/cluster.js'
 import type { WriterRow } from '../../src/store/port/cluster/cluster.js'
+import { openPostgresStore } from '../../src/store/postgres/open.js'
+import { noPostgres, postgres } from '../parts/postgres.js'
 import { openKit } from './kit.js'
 
 t.test('SQLite has one, and only people may look', async (t) => {
@@ -44,4 +47,16 @@ t.test('writers are told by daemon', async (t) => {
       { id: 'c', share: null },
     ],
   })
+})
+
+t.test('PostgreSQL is measured', { skip: noPostgres() }, async (t) => {
+  const store = openPostgresStore({ urls: (await postgres()).database() })
+  t.teardown(() => store.close())
+  await store.open()
+  const metrics = await clusterMetrics(store)
+  t.ok(metrics.some(({ name }) => name === 'postern_store_oldest_snapshot_seconds'))
+  t.match(
+    metrics.find(({ name }) => name === 'postern_cluster_daemons'),
+    { samples: [{ value: 1 }] },
+  )
 })

@@ -90,9 +90,9 @@ export class Postern {
   }
 
   /** Starts `postern serve` and waits for its `listening` line. */
-  async start(more: NodeJS.ProcessEnv = {}): Promise<this> {
+  async start(more: NodeJS.ProcessEnv = {}, ...flags: readonly string[]): Promise<this> {
     // as the first line of bin/postern says
-    const args = ['--max-semi-space-size=8', BIN, 'serve', '--config', this.configFile]
+    const args = ['--max-semi-space-size=8', BIN, 'serve', '--config', this.configFile, ...flags]
     const child = spawn(process.execPath, args, {
       cwd: this.dir,
       env: cleanEnv(more),

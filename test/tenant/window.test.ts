@@ -28,7 +28,7 @@ t.test('waiting is never too short', async (t) => {
 
 t.test('failures are counted per address, IPv6 per /64', async (t) => {
   const clock = stillClock()
-  const failures = createFailures(clock, 2)
+  const failures = createFailures(clock, () => 2)
   const fail = (ip: string) => failures.count(ip)
   fail('2001:db8:1:2::1')
   fail('2001:db8:1:2:ffff::9')

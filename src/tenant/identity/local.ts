@@ -40,8 +40,8 @@ const isKnown = (deps: TenantDeps, user: UserRow | null, device: string | null):
 const counters = (clock: Clock) => {
   const plain = (key: string): string => key
   return {
-    pair: createFailures(clock, OF_PAIR, plain),
-    account: createFailures(clock, OF_ACCOUNT, plain),
+    pair: createFailures(clock, () => OF_PAIR, plain),
+    account: createFailures(clock, () => OF_ACCOUNT, plain),
   }
 }
 

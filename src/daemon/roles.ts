@@ -1,0 +1,27 @@
+/**
+ * NAME      roles - which parts of a daemon run here
+ * DESCRIPTION
+ *   Daemons on one database need not be alike: some take mail in, others carry it. A part that does not run here is built,
+ *   since others ask it, and never started; what it would do another daemon does.
+ */
+import { createHash } from 'node:crypto'
+import type { Config } from '../config/config.js'
+
+export const ROLES = ['http', 'submission', 'bounce', 'relay', 'webhook'] as const
+export type Role = (typeof ROLES)[number]
+
+export const ALL_ROLES: ReadonlySet<Role> = new Set(ROLES)
+
+/** From `http,submission`; null when there is another word in it. */
+export const rolesOf = (text: string): ReadonlySet<Role> | null => {
+  const words = text.split(',').map((word) => word.trim())
+  const found = ROLES.filter((role) => words.includes(role))
+  return words.every((word) => (ROLES as readonly string[]).includes(word)) ? new Set(found) : null
+}
+
+/** A digest of the settings that all daemons of a database must have alike. */
+export const settingsDigest = ({ base_url, bounce, relay, retention }: Config): string =>
+  createHash('sha256')
+    .update(JSON.stringify([base_url, bounce.domain, relay.retry, relay.lifetime, retention]))
+    .digest('hex')
+    .slice(0, 8)
