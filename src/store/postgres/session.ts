@@ -14,6 +14,7 @@ import type { About, ClusterView, WriterRole } from '../port/cluster/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
 import { type Calls, createCalls } from './calls.js'
+import { endPredecessor, sessionName } from './cluster/takeover.js'
 import { followDatabase } from './cluster/time.js'
 import { createView } from './cluster/view.js'
 import type { Connection } from './connect/connection.js'
@@ -24,7 +25,7 @@ import { refuseHalfMoved } from './move/arrival.js'
 import { createPoints, type Points } from './points.js'
 import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
-import { persistently } from './run.js'
+import { answer, persistently } from './run.js'
 import { migrate } from './schema/migrate.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { addDefaults } from './write/tenants.js'
@@ -61,9 +62,13 @@ export interface Session {
 const beating = (writer: Writer, log: Log | undefined) => {
   const { view, told } = createView(writer)
   const follow = followDatabase(log)
-  const beat = createBeat(writer, systemClock.tick, (rows, sent, answered) => {
-    told(rows, sent)
-    follow(Number(rows[0]?.now), sent, answered)
+  const beat = createBeat(writer, systemClock.tick, {
+    told(rows, sent, answered) {
+      told(rows, sent)
+      follow(Number(rows[0]?.now), sent, answered)
+    },
+    takenOver: ({ owner, n }, recovered) =>
+      log?.warn({ daemon: owner, writer: n, ...recovered }, 'a dead daemon was taken over'),
   })
   return { view, beat }
 }
@@ -87,12 +92,21 @@ const refuseMoved = async ({ look, leave }: Writer): Promise<void> => {
   }
 }
 
-const bringUpToDate = async (open: () => Promise<Connection>, version: string): Promise<void> => {
+const bringUpToDate = async (
+  open: () => Promise<Connection>,
+  version: string,
+  daemon: string | null,
+): Promise<void> => {
   const first = await persistently(open).catch((error: unknown) => {
     throw awayError(error)
   })
   const now = systemClock.now()
-  await migrate(first, version, now, (next) => addDefaults({ next }, now)).finally(() => first.close())
+  try {
+    await migrate(first, version, now, (next) => addDefaults({ next }, now))
+    if (daemon !== null) await persistently(() => answer(first, endPredecessor(daemon)))
+  } finally {
+    await first.close()
+  }
 }
 
 /** What was used is written down a second later, and before the end. */
@@ -119,9 +133,8 @@ export const begin = async (
   const { connect } = await import('./connect/connection.js')
   const servers = serversOf(urls)
   const owner = given ?? randomUUID()
-  const open = (part: string) => (): Promise<Connection> =>
-    connect(servers, `postern/${owner.slice(0, 8)}/${part}`)
-  if (isFirst) await bringUpToDate(open('migrate'), version)
+  const open = (part: string) => (): Promise<Connection> => connect(servers, sessionName(owner, part))
+  if (isFirst) await bringUpToDate(open('migrate'), version, given)
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
   const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member)
   const writer = await persistently(join)

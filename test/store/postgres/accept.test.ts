@@ -137,7 +137,7 @@ t.test('connections that are cut lose nothing and store nothing twice', { skip: 
       if (answer === 'accepted') acknowledged.push(mail.id)
     })
     sql(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'postern/%/writer'",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name ~ '^postern/[^/]+/[0-9]+$'",
     )
     await Promise.all(accepting)
   }

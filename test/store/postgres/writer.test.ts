@@ -147,7 +147,7 @@ t.test('who is silent for 30 s is taken over, and who lives is not', { skip: noP
 t.test('after an outage of the observer nobody is taken over', async (t) => {
   let now = 0
   const observe = createObserver(() => now)
-  const row = { n: 1, boot: 65, heartbeat: 7 }
+  const row = { n: 1, boot: 65, heartbeat: 7, owner: 'd' }
   t.same(observe([row]), [])
   now = 90_000
   t.same(observe([row]), [], 'its own heartbeats did not arrive either')
@@ -162,7 +162,7 @@ t.test('after an outage of the observer nobody is taken over', async (t) => {
 })
 
 const cut = (at: At): void => {
-  at.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'writer-test'")
+  at.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'postern/%'")
 }
 
 t.test('a lost connection: once, whenever it happens', { skip: noPostgres() }, async (t) => {

@@ -26,7 +26,8 @@ const FREE = `UPDATE queue SET boot = NULL, lease_until = NULL, gen = gen + 1, d
 const BEGUN = `SELECT q.recipient_id AS id, q.attempt_upstream, q.attempt_at, p.id AS pool_id, w.ambiguous
   FROM queue q JOIN pools p ON p.n = q.pool JOIN workspaces w ON w.n = q.workspace WHERE q.boot = ANY(CAST(? AS BIGINT[]))`
 
-const ORPHANS = `SELECT DISTINCT boot FROM queue WHERE boot IS NOT NULL
+/** Of writers that left, or were ended by whoever came after them on their data folder. */
+export const ORPHANS = `SELECT DISTINCT boot FROM queue WHERE boot IS NOT NULL
   AND boot NOT IN (SELECT boot FROM writers WHERE boot IS NOT NULL)`
 
 const END = `UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL WHERE boot = ANY(CAST(? AS BIGINT[]))`

@@ -6,21 +6,22 @@
  *   tick clock, while its own heartbeats arrived. No clock is compared with another, and after an outage of the database
  *   nobody is taken for dead.
  *   Its answer brings who lives and what time it is in the database (cluster/).
- *   To take over is to end the epoch: a writer that was only asleep finds that out with its next statement.
+ *   To take over is to end the epoch (cluster/takeover.ts): a writer that was only asleep finds that out with its next
+ *   statement.
  */
 import { systemClock } from '../../../base/clock.js'
-import { type Asking, type Row, run } from '../../sql/query.js'
+import { all, type Row } from '../../sql/query.js'
+import { type Dead, endSessions, takingOver } from '../cluster/takeover.js'
 import { NOW } from '../cluster/view.js'
+import { ORPHANS, type Recovered } from '../settle/recover.js'
 import type { Writer } from './writer.js'
 
 export const HEARTBEAT_MS = 2000
 export const DEAD_MS = 30_000
+/** For leases that are nobody's. */
+const BEATS_A_LOOK = 15
 
-export interface Seen {
-  readonly n: number
-  readonly boot: number
-  readonly heartbeat: number
-}
+export type Seen = Dead
 
 /** Tells of each look at all writers which of them have not moved for too long. A look that came late starts anew. */
 export const createObserver = (tick: () => number) => {
@@ -38,36 +39,55 @@ export const createObserver = (tick: () => number) => {
   }
 }
 
-/** Whether it was still as it had been seen. */
-const endEpoch = function* ({ n, boot, heartbeat }: Seen): Asking<boolean> {
-  const text = `UPDATE writers SET epoch = epoch + 1, owner = NULL, boot = NULL
-    WHERE n = ? AND boot = ? AND heartbeat = ?`
-  return (yield* run(text, n, boot, heartbeat)) === 1
-}
-
 const LOOK = ` others AS (SELECT n, boot, heartbeat, owner, role, about FROM writers WHERE boot IS NOT NULL)
   SELECT others.*, ${NOW} AS now FROM others, fence`
 
-/** What a heartbeat brought: the rows of all that live. `sent` and `answered` are on the tick clock. */
-export type Told = (rows: readonly Row[], sent: number, answered: number) => void
+/** What was heard; times are on the tick clock. */
+export interface Heard {
+  /** What a heartbeat brought: the rows of all that live. */
+  told(rows: readonly Row[], sent: number, answered: number): void
+  /** Somebody was taken over. */
+  takenOver(dead: Dead, recovered: Recovered): void
+}
+
+const NOBODY: Heard = { told: () => {}, takenOver: () => {} }
+
+const isFirstOf = (rows: readonly Row[], n: number): boolean => rows.every((row) => Number(row.n) >= n)
 
 /** One heartbeat. */
 export const createBeat = (
   writer: Writer,
   tick: () => number = systemClock.tick,
-  told: Told = () => {},
+  { told, takenOver }: Heard = NOBODY,
 ): (() => Promise<void>) => {
   const observe = createObserver(tick)
+  const { takeOver, ofNobody } = takingOver(writer.places, writer.effects)
+  const now = (): number => systemClock.now()
+  let beats = 0
+
+  const end = async (dead: Dead): Promise<void> => {
+    await writer.inTurn(() => writer.look(endSessions(dead.owner, [dead.boot])))
+    const recovered = await writer.mail(() => takeOver(dead, now()))
+    if (recovered !== null) takenOver(dead, recovered)
+  }
+  /** Who left without giving back its leases left them to all. */
+  const recoverOrphans = async (): Promise<void> => {
+    const found = await writer.inTurn(() => writer.look(all(ORPHANS)))
+    if (found.length > 0) await writer.mail(() => ofNobody(now()))
+  }
+
   return async () => {
     let sent = tick()
     const look = () => {
       sent = tick()
       return { text: LOOK, values: [] }
     }
-    const rows = await writer.inTurn(() => writer.statement(look))
-    if (rows !== null) told(rows, sent, tick())
-    const others = ((rows ?? []) as unknown as readonly Seen[]).filter(({ boot }) => boot !== writer.boot)
-    for (const dead of observe(others)) await writer.write(() => endEpoch(dead))
+    const rows = (await writer.inTurn(() => writer.statement(look))) ?? []
+    if (rows.length > 0) told(rows, sent, tick())
+    const others = (rows as unknown as readonly Seen[]).filter(({ boot }) => boot !== writer.boot)
+    for (const dead of observe(others)) await end(dead)
+    beats += 1
+    if (beats % BEATS_A_LOOK === 0 && isFirstOf(rows, writer.n)) await recoverOrphans()
   }
 }
 

@@ -24,6 +24,7 @@ import {
   type Row,
   run,
 } from '../../sql/query.js'
+import { endSessions, nameSession } from '../cluster/takeover.js'
 import type { Connection } from '../connect/connection.js'
 import { failureOf } from '../connect/failure.js'
 import { resting } from '../connect/resting.js'
@@ -141,7 +142,12 @@ const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => 
 const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
   const open = resting(openAnew)
   let connection = await open()
-  let joined = await answer(connection, join(owner, member)).catch(async (error: unknown) => {
+  const begin = async (): Promise<Joined> => {
+    const row = await answer(connection, join(owner, member))
+    await answer(connection, nameSession(owner, row.boot))
+    return row
+  }
+  let joined = await begin().catch(async (error: unknown) => {
     await connection.close()
     throw error
   })
@@ -152,7 +158,9 @@ const hold = async (owner: string, member: Member, openAnew: () => Promise<Conne
       if (!connection.isLost) return connection
       const fresh = await open()
       try {
+        await answer(fresh, endSessions(owner, [joined.boot]))
         joined = await answer(fresh, endEpoch(joined))
+        await answer(fresh, nameSession(owner, joined.boot))
       } catch (error) {
         await fresh.close()
         throw error
