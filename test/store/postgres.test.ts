@@ -18,7 +18,13 @@ const open = async (t: Test): Promise<Store> => {
 }
 
 /** Families whose verbs are all here. */
-const WITH: ReadonlySet<FamilyName> = new Set<FamilyName>(['jobs', 'domains', 'operations'])
+const WITH: ReadonlySet<FamilyName> = new Set<FamilyName>([
+  'queue',
+  'idempotency',
+  'jobs',
+  'domains',
+  'operations',
+])
 
 const without = Object.fromEntries(
   FAMILY_NAMES.filter((name) => !WITH.has(name)).map((name) => [name, 'not done by PostgreSQL yet']),
