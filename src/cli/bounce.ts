@@ -11,7 +11,7 @@
 
 import { Fault } from '../base/fault.js'
 import { ConfigError } from '../config/problem.js'
-import { readKeyRing, rotateKeys } from '../keys/return-path.js'
+import { bringRing, keptRing, rotateKeys } from '../keys/return-path.js'
 import { bounceTypesOf } from '../mail/provider/bounce-type.js'
 import { parseReply } from '../mail/reply.js'
 import { CATEGORIES, classify as classifyReason, type Rule } from '../mail/report/classify.js'
@@ -150,12 +150,14 @@ const rotate = command({
   summary: 'Sign return paths with a new key; what the old one signed is known for 45 days more',
   destroys: true,
   run: (args, terminal) =>
-    withContext(args, async ({ config }) => {
-      const { current } = readKeyRing(config.data_dir)
-      if (args.dryRun) return terminal.data({ current }, () => `would retire key ${current}`)
+    withContext(args, async ({ config, store }) => {
+      await bringRing(store, config.data_dir)
+      const before = await keptRing(store)
+      const { current } = before
+      if (args.dryRun) return terminal.data(before, () => `would retire key ${current}`)
       await terminal.confirm(`retire key ${current} of the return paths`, args.yes)
-      const ring = rotateKeys(config.data_dir, Date.now())
-      terminal.data(ring, () => `key ${ring.current} signs when the daemon has been restarted`)
+      const ring = await rotateKeys(store, Date.now())
+      terminal.data(ring, () => `key ${ring.current} signs within a second`)
     }),
 })
 

@@ -10,7 +10,7 @@
  *   a pipe named the recipient, since a refusal would be mailed to somebody who wrote nothing.
  */
 import { systemClock } from '../base/clock.js'
-import { returnPathKeys } from '../keys/return-path.js'
+import { bringRing, liveKeys } from '../keys/return-path.js'
 import { parseAddressList } from '../mail/address.js'
 import { fieldValue, scanHeader } from '../mail/header.js'
 import type { ReportKind } from '../mail/report/report.js'
@@ -38,15 +38,18 @@ const candidates = (raw: Buffer): readonly string[] => {
   )
 }
 
-const intakeOf = ({ store, deps, config }: CliContext): Intake =>
-  createIntake({
+const intakeOf = async ({ store, deps, config }: CliContext): Promise<Intake> => {
+  await bringRing(store, config.data_dir)
+  const { keys } = await liveKeys(store, deps.pepper)
+  return createIntake({
     store,
-    keys: returnPathKeys(config.data_dir, deps.pepper),
+    keys,
     clock: systemClock,
     domain: config.bounce.domain,
     lifetime: config.relay.lifetime,
     rules: () => rulesIn(config.bounce.rules_file),
   })
+}
 
 const ownAmong = async (intake: Intake, addresses: readonly string[]): Promise<string | null> => {
   for (const address of addresses) if (await intake.verifyRecipient(address)) return address
@@ -70,7 +73,7 @@ export const ingestCommand = command({
     const raw = await terminal.readInput(args.file ?? STDIN)
     await withContext(args, async (context) => {
       const named = args.recipient === undefined ? candidates(raw) : [args.recipient]
-      const intake = intakeOf(context)
+      const intake = await intakeOf(context)
       const address = await ownAmong(intake, named)
       if (address === null && named[0] !== undefined && readReturnPath(named[0]) !== null)
         throw badInput(`${named[0]} is no return path that we signed; nothing was taken in`)

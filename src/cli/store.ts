@@ -20,10 +20,10 @@ const rowsOf = ({ tables }: Moved): Readonly<Record<string, number>> =>
   Object.fromEntries(Object.entries(tables).map(([name, { rows }]) => [name, rows]))
 
 /** What the database does not have, and each daemon needs. */
-const sayWhatElse = (terminal: Terminal, dataDir: string, pepper: string, urlFile: string): void => {
+const sayWhatElse = (terminal: Terminal, pepper: string, urlFile: string): void => {
   terminal.say(`next, in the configuration: store: { driver: postgres, url_file: ${urlFile} }`)
   terminal.say(
-    `each other machine needs the same ${pepper} and ${dataDir}/return-path.json, a certificate of its own name, and ` +
+    `each other machine needs the same ${pepper}, a certificate of its own name, and ` +
       'the same settings; hostname and data_dir may differ',
   )
   terminal.say(
@@ -70,7 +70,7 @@ const moveCommand = command({
     const record = { place: moved.place, rows: rowsOf(moved), missing_bodies: moved.missing }
     terminal.data(record, () => `moved to ${moved.place}: ${moved.tables.emails?.rows ?? 0} mails`)
     for (const id of moved.missing) terminal.say(`the body of ${id} is missing, and missing there`)
-    sayWhatElse(terminal, dataDir, pepperFile(config), options.urlFile)
+    sayWhatElse(terminal, pepperFile(config), options.urlFile)
   },
 })
 

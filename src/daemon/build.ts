@@ -31,7 +31,7 @@ import { clockMetric, incidentMetrics, writerMetrics } from '../http/measure/sto
 import { askThrough } from '../http/wire/inject.js'
 import { type Certificate, loadCertificate } from '../keys/certificate.js'
 import { loadPepper } from '../keys/pepper.js'
-import { returnPathKeys } from '../keys/return-path.js'
+import { bringRing, liveKeys } from '../keys/return-path.js'
 import type { Rule } from '../mail/report/category.js'
 import { createIntake } from '../outcome/intake.js'
 import { rulesIn } from '../outcome/rules.js'
@@ -169,6 +169,7 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
   const deps = depsOf(store, config, pepper)
   const { id: accountId } = await ensureAccount(deps)
   const certificate = await loadCertificate(config)
+  await bringRing(store, config.data_dir)
   const rules = rulesIn(config.bounce.rules_file)
   const state: State = { config, rules, certificate, inForce: marksOf(config), phase: 'starting' }
   const disk = watchDisk(() => state.config, log)
@@ -181,7 +182,7 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
   return {
     ...{ store, options, config, log, clock, pepper, deps, accountId, certificate, state, disk, spans },
     accepting: (): boolean => !disk.isLow && !broken,
-    keys: returnPathKeys(config.data_dir, pepper),
+    ring: await liveKeys(store, pepper),
     begun: logIncident(log),
     /** For whatever takes mail in. */
     doors: { config, clock, log, listen, spans, memory: new Budget(config.limits.memory) },
@@ -191,10 +192,19 @@ const shareParts = async (store: Store, options: DaemonOptions) => {
 type Shared = Awaited<ReturnType<typeof shareParts>>
 
 const buildBounceDoor = (shared: Shared, reported: ReportMetrics): BounceDoor => {
-  const { store, config, clock, log, keys, state, begun, doors, accountId, accepting, certificate } = shared
+  const { store, config, clock, log, ring, state, begun, doors, accountId, accepting, certificate } = shared
   const { lifetime } = config.relay
   const intake = createIntake(
-    { store, keys, clock, rules: () => state.rules, lifetime, domain: config.bounce.domain, begun },
+    {
+      store,
+      keys: ring.keys,
+      lookAtKeys: ring.look,
+      clock,
+      rules: () => state.rules,
+      lifetime,
+      domain: config.bounce.domain,
+      begun,
+    },
     (made) => {
       reported.note(made)
       const { kind, tier, emailId: email, recipientId: recipient, status, suppressed, did } = made
@@ -205,23 +215,11 @@ const buildBounceDoor = (shared: Shared, reported: ReportMetrics): BounceDoor =>
   return createBounceDoor({ ...doors, ...intake, certificate, toPostmaster })
 }
 
-const buildRelay = ({
-  store,
-  options,
-  config,
-  clock,
-  log,
-  keys,
-  pepper,
-  state,
-  spans,
-  begun,
-}: Shared): Relay =>
+const buildRelay = ({ store, options, config, clock, log, pepper, state, spans, begun }: Shared): Relay =>
   createRelay({
     queue: () => shareStore(store, 'relay'),
     config,
     log,
-    keys,
     pepper,
     rules: state.rules,
     ...{ dial: dialSettings(config), rotated: store.rotateToken },

@@ -28,10 +28,12 @@ export const createIntake = (parts: ReportParts, note: (made: Recorded) => void 
   async verifyRecipient(address) {
     const token = returnPathAt(address, parts.domain)
     if (token === null) return isOpen(parts, address)
+    await parts.lookAtKeys?.()
     const owner = await parts.store.recipient(token.recipientId)
     return owner !== null && verifyReturnPath(parts.keys, token, owner, parts.clock.now())
   },
   async ingest(address, raw) {
+    await parts.lookAtKeys?.()
     const made = await recordReport(parts, address, raw)
     note(made)
     return made

@@ -52,6 +52,8 @@ export interface ReportParts {
     | 'addHardBounce'
   >
   readonly keys: ReturnPathKeys
+  /** Brings `keys` up to date, since they may be rotated; by default they stay. */
+  readonly lookAtKeys?: () => Promise<void>
   readonly clock: Clock
   /** Where return paths live, so that a token counts at no other domain. */
   readonly domain: string

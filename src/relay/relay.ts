@@ -15,7 +15,6 @@ import type { Log } from '../base/log.js'
 import type { Service } from '../base/service.js'
 import type { Config } from '../config/config.js'
 import type { Rule } from '../mail/report/category.js'
-import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
 import type { RelayView } from '../tenant/queue/waiting.js'
@@ -41,7 +40,6 @@ export interface RelayParts {
   /** A fresh way to the store, given away to the thread. */
   readonly queue: () => SharedStore
   readonly config: Pick<Config, 'hostname' | 'relay' | 'bounce'>
-  readonly keys: ReturnPathKeys
   /** Opens sealed upstream passwords. */
   readonly pepper: Uint8Array
   readonly log: Log
@@ -106,7 +104,6 @@ const settingsOf = (parts: RelayParts): RelaySettings => ({
   lifetime: parts.config.relay.lifetime,
   rules: parts.rules ?? [],
   poll: parts.config.relay.poll,
-  keys: parts.keys,
   pepper: parts.pepper,
   sandboxAddress: parts.sandboxAddress ?? null,
   timeouts: { ...RFC_TIMEOUTS, ...parts.timeouts },

@@ -6,7 +6,6 @@
 
 import type { DialSettings } from '../base/dial/settings.js'
 import type { Rule } from '../mail/report/category.js'
-import type { ReturnPathKeys } from '../mail/return-path.js'
 import type { Refusal } from '../outcome/suppress.js'
 import type { SharedStore } from '../store/open.js'
 import type { Timeouts } from './dialogue/connection.js'
@@ -40,7 +39,6 @@ export interface RelaySettings {
   /** A site's own lines before the table that tells hard from soft. */
   readonly rules: readonly Rule[]
   readonly poll: number
-  readonly keys: ReturnPathKeys
   readonly pepper: Uint8Array
   readonly sandboxAddress: { readonly host: string; readonly port: number } | null
   readonly timeouts: Timeouts & SetupTimeouts

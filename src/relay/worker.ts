@@ -9,6 +9,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { steadyClock, systemClock } from '../base/clock.js'
 import { diallerBy } from '../base/dial/settings.js'
 import { seal, unseal } from '../base/secret.js'
+import { liveKeys } from '../keys/return-path.js'
 import type { Claimed } from '../lifecycle/facts.js'
 import type { Rule } from '../mail/report/category.js'
 import { fixedReturnPath, makeRef, makeReturnPath, REF_HEADER } from '../mail/return-path.js'
@@ -104,7 +105,8 @@ const signing = new Signing(
 )
 
 const subject = ({ recipientId, workspaceId, address }: Claimed) => ({ recipientId, workspaceId, address })
-const { keys, bounceDomain } = settings
+const { bounceDomain } = settings
+const { keys, look: lookAtKeys } = await liveKeys(queue, settings.pepper)
 const flow = new Flow({
   queue,
   pools,
@@ -147,6 +149,7 @@ const reload = async (): Promise<void> => {
       settings.capture ? rows.map((row) => ({ ...row, kind: 'sandbox' as const, follows: null })) : rows,
     )
     signing.update(await queue.allDomains())
+    await lookAtKeys()
     flow.announce()
   } catch (error) {
     log('warn', 'pools not read', { error: (error as Error).message })

@@ -21,7 +21,6 @@ const relayOf = (store: Store, log: Log = silentLog()) =>
       relay: { retry: [1_000], lifetime: 60_000, poll: 500, pools: null },
       bounce: bounceWith(),
     },
-    keys,
     pepper,
     log,
   })

@@ -37,6 +37,16 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await store.pepperMark(), 'b')
   })
 
+  await t.test('the ring of return-path keys is replaced by whoever has seen it', async (t) => {
+    const store = await open(t)
+    t.equal(await store.returnPathRing(), null)
+    t.equal(await store.replaceReturnPathRing('x', 'a'), false)
+    t.equal(await store.replaceReturnPathRing(null, 'a'), true)
+    t.equal(await store.replaceReturnPathRing(null, 'b'), false)
+    t.equal(await store.replaceReturnPathRing('a', 'b'), true)
+    t.equal(await store.returnPathRing(), 'b')
+  })
+
   await t.test('how the clock stands to the rows', async (t) => {
     const store = await open(t)
     await store.followClock()

@@ -8,6 +8,7 @@ import { countSends } from '../../lifecycle/rate.js'
 import { isSuppressing } from '../../lifecycle/suppress.js'
 import { isPaused } from '../../lifecycle/waiting/pauses.js'
 import { numbered } from '../built-in.js'
+import type { ReturnPathRing } from '../port/cluster/return-path.js'
 import type { Notice } from '../port/log.js'
 import type { Domains } from '../port/tenants/domains.js'
 import { isRoutedTo } from '../port/tenants/routes.js'
@@ -20,7 +21,8 @@ import type { State, Table } from './state.js'
 export type TenantVerbs = Plain<
   Omit<Tenants, 'updateWorkspace' | 'suspendWorkspace' | 'resumeWorkspace' | 'deleteWorkspace'>
 > &
-  Plain<Domains>
+  Plain<Domains> &
+  Plain<ReturnPathRing>
 
 type Owned = { readonly id: string; readonly accountId: string }
 
@@ -302,6 +304,12 @@ export const createTenants = (state: State, addNotice: (notice: Notice) => unkno
     },
     pepperMark: () => state.marks.get('pepper'),
     setPepperMark: (mark) => state.marks.put('pepper', mark),
+    returnPathRing: () => state.marks.get('return path'),
+    replaceReturnPathRing(was, is) {
+      if (state.marks.get('return path') !== was) return false
+      state.marks.put('return path', is)
+      return true
+    },
     workspace: (accountId, ref) =>
       workspaces.where(
         (row) => row.accountId === accountId && (ref.startsWith('ws_') ? row.id : row.slug) === ref,

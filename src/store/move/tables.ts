@@ -16,6 +16,7 @@ export const MOVED: Readonly<Record<string, string>> = {
   domains: 'id',
   suppressions: 'id',
   pepper: 'mark',
+  return_path: 'ring',
   users: 'id',
   identities: 'account_id, issuer, subject',
   links: 'id',

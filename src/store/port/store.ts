@@ -12,6 +12,7 @@
 
 import type { Carry } from './carry.js'
 import type { Cluster } from './cluster/cluster.js'
+import type { ReturnPathRing } from './cluster/return-path.js'
 import type { Hooks } from './hooks.js'
 import type { Jobs } from './jobs.js'
 import type { EmailSearch, Ledger } from './ledger.js'
@@ -52,6 +53,7 @@ type Verbs = Queue &
   Hooks &
   Watch &
   Cluster &
+  ReturnPathRing &
   Upkeep &
   Lifecycle
 

@@ -213,6 +213,10 @@ export const VERBS = {
   oldestSnapshot: 'read',
   cluster: 'here',
 
+  // ReturnPathRing
+  returnPathRing: 'read',
+  replaceReturnPathRing: 'write',
+
   // Upkeep
   migrate: 'here',
   check: 'here',

@@ -31,6 +31,7 @@ import { indexReads } from '../sql/search/to-index.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
 import { statisticsWrites } from '../sql/statistics/write.js'
 import { tenantReads } from '../sql/tenants/reads.js'
+import { ringReads, ringWrites } from '../sql/tenants/return-path.js'
 import { alarmReads, alarmWrites } from '../sql/watch/alarms.js'
 import { bounced } from '../sql/watch/bounced.js'
 import { hardBounceWrites, type IncidentParts } from '../sql/watch/hard-bounces.js'
@@ -98,6 +99,7 @@ export const READS = {
   ...outageReads,
   ...incidentReads,
   writers,
+  ...ringReads,
   oldestSnapshot,
   ...searchReads(WORDS),
   ...indexReads(WORDS),
@@ -140,6 +142,7 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...tenants,
     ...identityWrites(places),
     ...jobWrites(places),
+    ...ringWrites,
     ...endpointWrites(places, addNotice),
     ...postWrites(places),
     ...statisticsWrites,

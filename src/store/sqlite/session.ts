@@ -24,6 +24,7 @@ import { searchReads } from '../sql/search/reads.js'
 import { indexReads } from '../sql/search/to-index.js'
 import { statisticsReads } from '../sql/statistics/reads.js'
 import { tenantReads } from '../sql/tenants/reads.js'
+import { ringReads } from '../sql/tenants/return-path.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
 import { alarmReads } from '../sql/watch/alarms.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
@@ -93,6 +94,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answeredLater(searchReads(WORDS), sql.askLater),
     ...answered(indexReads(WORDS), sql.ask),
     ...answered(jobReads, sql.ask),
+    ...answered(ringReads, sql.ask),
     ...answered({ ...alarmReads, ...outageReads, ...incidentReads }, sql.ask),
   } satisfies Omit<Reads<Store>, 'body' | 'carried' | 'depth' | 'writers' | 'oldestSnapshot'>
 }

@@ -4,6 +4,7 @@
  *   Columns are those of store/sql/. The small number `n` of a workspace or a pool is given after its row is
  *   stored, under the lock that such verbs hold.
  */
+import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import { tables } from './words.js'
 
 export const TENANTS = tables(`
@@ -129,7 +130,7 @@ CREATE TABLE suppressions (
 CREATE INDEX suppressions_workspace ON suppressions (workspace_id, ord);
 
 CREATE TABLE pepper (mark TEXT NOT NULL);
-
+${RETURN_PATH_STEP}
 CREATE TABLE users (
   id TEXT PRIMARY KEY,
   account_id TEXT NOT NULL,

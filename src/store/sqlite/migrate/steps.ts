@@ -15,6 +15,7 @@
 import { HOOKS_STEP } from '../../sql/schema/hooks.js'
 import { INCIDENTS_STEP } from '../../sql/schema/incidents.js'
 import { JOBS_STEP } from '../../sql/schema/jobs.js'
+import { RETURN_PATH_STEP } from '../../sql/schema/return-path.js'
 import type { Db } from '../connect.js'
 import { SENDER_DSNS_STEP } from '../dsn/step.js'
 import { LOG_STEP, RARE_STEP } from '../log/step.js'
@@ -319,4 +320,5 @@ export const STEPS: readonly Step[] = [
   RECIPIENTS_STEP,
   SEARCH_PARTS_STEP,
   SUBMITTERS_STEP,
+  RETURN_PATH_STEP,
 ]

@@ -22,6 +22,7 @@ import { isThere } from '../../sql/rows.js'
 import { statisticsWrites } from '../../sql/statistics/write.js'
 import { domainWrites } from '../../sql/tenants/domains.js'
 import { poolWrites } from '../../sql/tenants/pools.js'
+import { ringWrites } from '../../sql/tenants/return-path.js'
 import { suppressionWrites, windowWrites } from '../../sql/tenants/suppressions.js'
 import { type TenantParts, tenantWrites } from '../../sql/tenants/writes.js'
 import { alarmWrites } from '../../sql/watch/alarms.js'
@@ -167,6 +168,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     ...answered(statisticsWrites, ask),
     ...createSearchWrites(context),
     ...answered(jobWrites(context.order), ask),
+    ...answered(ringWrites, ask),
     ...createIdempotency(context),
     ...answered(
       { ...tenants, updateWorkspace: updateMoving(tenants.updateWorkspace, ordering.beginOrder) },
