@@ -24,6 +24,8 @@ const WITH: ReadonlySet<FamilyName> = new Set<FamilyName>([
   'jobs',
   'domains',
   'operations',
+  'rest',
+  'carry',
 ])
 
 const without = Object.fromEntries(

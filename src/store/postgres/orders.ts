@@ -8,6 +8,7 @@ import { orderWrites, type UpdateWorkspace, updateMoving } from '../sql/operate/
 import { suspendWrites } from '../sql/operate/suspend.js'
 import { type Asking, run } from '../sql/query.js'
 import { createSuppressionEvents } from '../suppression-events.js'
+import { carryVerbs } from './carry/in.js'
 import { createQueueWrites, standingHolds } from './operate/queue-writes.js'
 import { unindex } from './search/write.js'
 import { createAddNotice } from './write/notices.js'
@@ -26,6 +27,7 @@ export const orderVerbs = (
     ...orders,
     ...suspendWrites(queue, standingHolds, beginHolding),
     ...lotWrites(places, queue),
+    ...carryVerbs(places, queue),
     ...eraseWrites({
       ...{ places, holds: standingHolds, tell: createSuppressionEvents(createAddNotice(places)) },
       ...{ recipients: 'recipient_rows', lockMails: queue.lockMails },

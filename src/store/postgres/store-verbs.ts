@@ -16,12 +16,12 @@ import type { Hints } from './hints.js'
 import { POINTS } from './points.js'
 import { QUEUE_VERBS, type QueueVerbs } from './queue.js'
 import type { Session } from './session.js'
-import { stepsOf } from './steps.js'
+import { stepsOf, sweepOf } from './steps.js'
 import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
 
 /** They say so when they are called. */
 const MISSING = [
-  ...(['pendingDsns', 'sweep', 'backup', 'load', 'carryIn'] as const),
+  ...(['pendingDsns', 'backup', 'load'] as const),
 ] as const satisfies readonly (keyof typeof VERBS)[]
 type Missing = (typeof MISSING)[number]
 
@@ -93,6 +93,7 @@ export const storeOf = (current: () => Session, hints: Hints, own: Own): Store =
   const plain: Omit<Store, Missing | 'by'> = {
     ...readsOf(current),
     ...writesOf(calls),
+    sweep: sweepOf(calls),
     ...queueOf(current),
     ...othersOf(current, hints),
     ...own,

@@ -39,6 +39,7 @@ import { incidentDecisions } from '../sql/watch/incident-decisions.js'
 import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads, outageWrites } from '../sql/watch/outages.js'
 import { softBounces } from '../sql/watch/soft-bounces.js'
+import { createSuppressionEvents } from '../suppression-events.js'
 import { dueReads } from './claim/due.js'
 import { createAppointments } from './claim/schedule.js'
 import { oldestSnapshot, writers } from './cluster/view.js'
@@ -46,6 +47,7 @@ import { logEnds, MAIL } from './mails.js'
 import { orderVerbs } from './orders.js'
 import { WORDS } from './search/words.js'
 import { searchWrites } from './search/write.js'
+import { createSweepStep } from './sweep/sweep.js'
 import { answersSince } from './watch/answers.js'
 import { createAddEvent } from './write/events.js'
 import { lightVerbs } from './write/light.js'
@@ -135,6 +137,7 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
   const addNotice = createAddNotice(places)
   const tenants = tenantVerbs(places)
   const softBounce = softBounces({ ...bounced(MAIL), addSuppression: tenants.addSuppression })
+  const watch = watchWrites(places, tenants)
   const { settleOne } = settling({ places, effects, softBounce })
   const { reschedule, cancel } = createAppointments(createAddEvent(places), effects)
   return {
@@ -146,9 +149,14 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...endpointWrites(places, addNotice),
     ...postWrites(places),
     ...statisticsWrites,
-    ...watchWrites(places, tenants),
+    ...watch,
     ...searchWrites,
     ...orderVerbs(writer, tenants.updateWorkspace, settleOne),
+    sweepStep: createSweepStep({
+      settleOne,
+      tell: createSuppressionEvents(addNotice),
+      decideStep: watch.decideStep,
+    }),
     *addNotice(notice: Notice): Asking<string | null> {
       const ord = yield* addNotice(notice)
       return ord === null ? null : storedId(ord, notice.accountId)

@@ -12,10 +12,11 @@ import type { AcceptResult, Settled } from '../../lifecycle/facts.js'
 import type { Store } from '../port/store.js'
 import type { Writes } from '../port/verbs.js'
 import type { Acting } from '../rules/audit/entry.js'
+import type { CarryWrites } from '../sql/carry/in.js'
+import type { Answered } from '../sql/query.js'
 import type { StepVerbs } from '../sql/steps.js'
 import type { Used } from '../sql/tenants/suppressions.js'
 import type { Touch } from '../sql/tenants/writes.js'
-import type { CarryWrites } from './carry/in.js'
 import type { SearchWrites } from './search/write.js'
 import type { ClaimedArray, WireAcceptance } from './thread/wire.js'
 
@@ -31,7 +32,7 @@ export interface Inner {
   durability(): readonly string[]
 }
 
-type InnerVerbs = Inner & CarryWrites & SearchWrites & StepVerbs
+type InnerVerbs = Inner & Answered<CarryWrites> & SearchWrites & StepVerbs
 
 export type WriterVerbs = Omit<Writes<Store>, keyof InnerVerbs> & InnerVerbs
 export type Verb = keyof WriterVerbs

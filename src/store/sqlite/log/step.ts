@@ -11,8 +11,7 @@
  */
 
 import type { EventSource } from '../../../lifecycle/event.js'
-import type { Outcome } from '../../../lifecycle/facts.js'
-import { EVENT_TYPES, type EventType, isEventType } from '../../../mail/event-type.js'
+import { carriedType, createChanges } from '../../sql/log/carried.js'
 import { flagsOf, kindOf, type More, NOTHING, type Numbers, packMore } from '../../sql/log/codec.js'
 import type { Db } from '../connect.js'
 
@@ -69,17 +68,6 @@ CREATE INDEX events_notes ON events (scope, kind) WHERE scope IS NOT NULL AND fl
 CREATE INDEX emails_scheduled ON emails (workspace, test) WHERE scheduled_at IS NOT NULL;
 `
 
-/** Orders borrowed the status of their recipient, and named themselves in their detail. */
-export const ORDERS: Readonly<Record<string, EventType>> = {
-  held: 'email.held',
-  released: 'email.released',
-  resumed: 'email.released',
-  imported: 'email.released',
-  taken_back: 'email.released',
-  rerouted: 'email.rerouted',
-  retried: 'email.retried',
-}
-
 /** Three functions ask for the same text, one after the other: it is read once. */
 const createReadMore = (): ((text: unknown) => More) => {
   let last: unknown = null
@@ -107,27 +95,6 @@ const createPlaces = (db: Db) => {
       return n
     },
     of: (emailId: unknown, ord: unknown): number => places.get(key(emailId, ord)) ?? 0,
-  }
-}
-
-/** The type of an event as Postern 0.1 stored it. */
-export const carriedType = (type: string, detail: Outcome['detail']): EventType =>
-  ORDERS[String(detail?.action)] ?? (isEventType(type) ? type : EVENT_TYPES[0])
-
-const isOrder = (type: EventType): boolean => Object.values(ORDERS).includes(type)
-
-/** Tells changes from notes while the events of a mail go by in their order. */
-export const createChanges = () => {
-  let mail = ''
-  const last = new Map<string, string>()
-  return (emailId: string, recipient: string, type: EventType, applied: boolean): boolean => {
-    if (emailId !== mail) last.clear()
-    mail = emailId
-    if (!applied || isOrder(type) || type === 'email.reported') return false
-    if (type === 'email.complained') return true
-    const changed = last.get(recipient) !== type
-    last.set(recipient, type)
-    return changed
   }
 }
 

@@ -9,18 +9,13 @@
 
 import type { Outcome, Settled } from '../../../lifecycle/facts.js'
 import { ANSWER_KEPT_MS } from '../../../lifecycle/idempotency.js'
-import { expiry, logFloor, WINDOW_KEPT_MS } from '../../../lifecycle/retention.js'
+import { expiry } from '../../../lifecycle/retention.js'
 import type { Keep } from '../../port/upkeep.js'
-import { sweepAudit } from '../../sql/audit/entries.js'
-import { sweepPosts } from '../../sql/hooks/posts.js'
-import { sweepIdentity } from '../../sql/identity/writes.js'
-import { sweepJobs } from '../../sql/jobs.js'
-import { ordAt, timeOf } from '../../sql/order/ord.js'
-import type { Asking } from '../../sql/query.js'
-import { sweepStatistics } from '../../sql/statistics/write.js'
+import { ordAt } from '../../sql/order/ord.js'
+import { type Asking, atOnce } from '../../sql/query.js'
 import type { Swept } from '../../sql/steps.js'
-import { sweepSuppressions } from '../../sql/tenants/suppressions.js'
-import { type DecisionSteps, sweepIncidents } from '../../sql/watch/incident-decisions.js'
+import { sweepOthers } from '../../sql/sweep.js'
+import type { DecisionSteps } from '../../sql/watch/incident-decisions.js'
 import type { SuppressionEvents } from '../../suppression-events.js'
 import type { Unindex } from '../search/write.js'
 import type { WriteContext } from '../write/context.js'
@@ -40,13 +35,7 @@ const prepare = (context: WriteContext) => {
       `DELETE FROM idempotency WHERE n IN (SELECT n FROM idempotency ORDER BY n LIMIT ${STEP})
        AND coalesce(completed_at, locked_until) < ? - ?`,
     ),
-    windows: db.prepare('DELETE FROM rate_windows WHERE at < ?'),
-    // by the order of rows, which does not follow a clock that nobody believes
     last: db.prepare<[], number>('SELECT last FROM order_state').pluck(),
-    floor: db.prepare('UPDATE log_state SET floor = max(floor, ?)'),
-    notices: db.prepare(
-      `DELETE FROM events WHERE ord IN (SELECT ord FROM events WHERE email IS NULL AND ord < ? LIMIT ${STEP})`,
-    ),
   }
 }
 
@@ -61,6 +50,7 @@ export const createSweepStep = (
   const { ask } = context.sql
   const retain = createRetention(context, unindex)
   const forgetReports = createReportSweep(context.db)
+  const sweepShared = sweepOthers({ tell, decideStep, lastPlace: () => atOnce(() => sql.last.get() ?? 0) })
 
   const expire = (now: number): number => {
     const overdue = sql.overdue.all(now)
@@ -71,30 +61,15 @@ export const createSweepStep = (
     return overdue.length
   }
 
-  /** Marks below the new floor are too old; what has no mail goes. */
-  const raiseFloor = (now: number, logMs: number): number => {
-    const floor = ordAt(logFloor(now, timeOf(sql.last.get() ?? 0), logMs))
-    sql.floor.run(floor)
-    return sql.notices.run(floor).changes
-  }
-
   return (now: number, keep: Keep): Swept => {
     context.order.beat()
     const overdue = keep.deadlines === false ? 0 : expire(now)
     const old = retain(now - keep.bodiesMs, now - keep.emailsMs)
     const others =
-      (keep.logMs === undefined ? 0 : raiseFloor(now, keep.logMs)) +
       (keep.reportsMs === undefined ? 0 : forgetReports(now - keep.reportsMs)) +
       unindex.drop(ordAt(now - keep.emailsMs)) +
       sql.locks.run(now, ANSWER_KEPT_MS).changes +
-      sql.windows.run(now - WINDOW_KEPT_MS).changes +
-      ask(sweepIdentity(now)) +
-      ask(sweepAudit(now)) +
-      ask(sweepSuppressions(tell, now)) +
-      ask(sweepIncidents(now, decideStep)) +
-      ask(sweepPosts(now)) +
-      ask(sweepStatistics(now)) +
-      ask(sweepJobs(now))
+      ask(sweepShared(now, keep))
     return {
       removed: overdue + old.removed + others,
       files: old.files,

@@ -160,7 +160,7 @@ export const createVerbs = (context: WriteContext, alone = false): WriterVerbs =
     shrinkStep: createShrinkStep(context.db),
     followClock: () => context.order.follow(),
     durability: () => durabilityFaults(context.db),
-    carryIn: createCarryIn(context, holdRecipients, noteDay, unindex),
+    ...answered(createCarryIn(context, queue, noteDay, unindex), ask),
     ...answered({ ...lotWrites(context.order, queue), ...ordering }, ask),
     ...answered(suspendWrites(queue, holds, beginHolding), ask),
     ...answered(eraseWrites(createEraseParts(context, queue, telling, unindex)), ask),

@@ -1,0 +1,131 @@
+/**
+ * NAME      retention - old mail goes, a page of rows at a time
+ * DESCRIPTION
+ *   Walks go by the place of a row and delete by its created_at; the days' notes say where old rows can stand, so what
+ *   is young is not looked at. Mail that is under way stays, whatever its age, and so does what somebody writes just now:
+ *   until the next sweep. A step ends where what it deletes would take long.
+ * NOTES
+ *   Where a walk stands is not stored: a step that was undone is made up for by the next sweep.
+ */
+import { isAged } from '../../../lifecycle/retention.js'
+import { ALL_DAYS, type Day, type Range, rangeOf, rangesOf } from '../../sql/order/days.js'
+import { dayStart } from '../../sql/order/ord.js'
+import { type Asking, all, run } from '../../sql/query.js'
+
+/** Mails that are looked at in a step. */
+const STEP = 200
+/** Of recipients, and of 64 KiB of a body, a step deletes about so many. */
+const MOST = 1000
+
+interface Aged {
+  readonly at: number
+  readonly created_at: number
+  readonly open: number
+  readonly total: number
+  readonly size: number
+}
+
+/** As isOpen of the law. */
+const FACTS = 'e.created_at, e.total, e.size, e.scheduled + e.queued + e.deferred AS open'
+
+const BODIES = `SELECT b.n AS at, ${FACTS} FROM bodies b JOIN emails e ON e.ord = b.n
+  WHERE b.n >= ? AND b.n < ? ORDER BY b.n LIMIT ${STEP}`
+
+const EMAILS = `SELECT e.ord AS at, ${FACTS} FROM emails e
+  WHERE e.ord >= ? AND e.ord < ? ORDER BY e.ord LIMIT ${STEP} FOR UPDATE SKIP LOCKED`
+
+const DROP_BODIES = 'DELETE FROM bodies WHERE n = ANY(CAST(? AS BIGINT[]))'
+
+const DROP_EMAILS = `WITH gone AS (DELETE FROM emails WHERE ord = ANY(CAST(? AS BIGINT[])) RETURNING ord, id, workspace, lists),
+body AS (DELETE FROM bodies WHERE n = ANY(CAST(? AS BIGINT[]))),
+event AS (DELETE FROM events WHERE email = ANY(CAST(? AS BIGINT[]))),
+report AS (DELETE FROM reports WHERE email = ANY(CAST(? AS BIGINT[]))),
+recipient AS (DELETE FROM recipient_rows WHERE email_ord = ANY(CAST(? AS BIGINT[]))),
+waiting AS (DELETE FROM queue WHERE email_ord = ANY(CAST(? AS BIGINT[]))),
+word AS (DELETE FROM search_words WHERE ord = ANY(CAST(? AS BIGINT[]))),
+owed AS (DELETE FROM owed_dsns d USING gone g WHERE d.email_id = g.id),
+tag AS (
+  DELETE FROM tags t USING gone g, json_array_elements(CAST(g.lists AS JSON) -> 'tags') l
+  WHERE t.workspace = g.workspace AND t.name = l ->> 'name' AND t.value = l ->> 'value' AND t.email_ord = g.ord)
+SELECT count(*) AS n FROM gone`
+
+/** Not the day in which places are given. */
+const FORGET_DAY = `DELETE FROM email_days WHERE day = ?
+  AND (SELECT min(frontier) FROM writers WHERE boot IS NOT NULL) >= ?
+  AND NOT EXISTS (SELECT 1 FROM emails WHERE ord >= ? AND ord < ?)`
+
+/** Places to go over, and what to do there. */
+interface Stretch extends Range {
+  readonly page: string
+  readonly drop: string
+  /** What was created earlier is old. */
+  readonly before: number
+  /** The day of which nothing is left to look at. */
+  readonly day: number | null
+}
+
+function* stretches(bodies: number, emails: number): Asking<Stretch[]> {
+  const days = (yield* all(ALL_DAYS)) as unknown as readonly Day[]
+  const ofBodies = { page: BODIES, drop: DROP_BODIES, before: bodies, day: null }
+  const ofEmails = { page: EMAILS, drop: DROP_EMAILS, before: emails }
+  return [
+    ...rangesOf(days, null, bodies).map((range) => ({ ...range, ...ofBodies })),
+    ...days.flatMap((day) => {
+      const range = rangeOf(day, null, emails)
+      return range === null ? [] : { ...range, ...ofEmails, day: day.day }
+    }),
+  ]
+}
+
+/** Each part of the statement takes their places. */
+const dropAll = (drop: string, rows: readonly Aged[]): Asking<unknown> => {
+  const places = rows.map(({ at }) => at)
+  return all(drop, ...Array.from(drop.matchAll(/\?/g), () => places))
+}
+
+/** The first of them that can go in one step; one at least. */
+const light = (rows: readonly Aged[]): readonly Aged[] => {
+  let weight = 0
+  const end = rows.findIndex(({ total, size }) => {
+    weight += total + size / 65_536
+    return weight > MOST
+  })
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end))
+}
+
+function* forgetDay(day: number): Asking<void> {
+  const [start, end] = [dayStart(day), dayStart(day + 1)]
+  yield* run(FORGET_DAY, day, end, start, end)
+}
+
+export const createRetention = () => {
+  let left: Stretch[] = []
+  let from = 0
+
+  /** One step: bodies created before one time, and emails created before another. */
+  return function* (
+    bodies: number,
+    emails: number,
+  ): Asking<{ readonly removed: number; readonly again: boolean }> {
+    if (left.length === 0) left = yield* stretches(bodies, emails)
+    for (let stretch = left[0]; stretch !== undefined; stretch = left[0]) {
+      const { page, drop, before, day } = stretch
+      const found = yield* all(
+        page,
+        Math.max(from, stretch.from),
+        Math.min(stretch.to, Number.MAX_SAFE_INTEGER),
+      )
+      const rows = light(found as unknown as readonly Aged[])
+      const old = rows.filter((row) => isAged({ createdAt: row.created_at, isOpen: row.open > 0 }, before))
+      if (old.length > 0) yield* dropAll(drop, old)
+      from = (rows.at(-1)?.at ?? 0) + 1
+      if (rows.length === found.length && rows.length < STEP) {
+        if (day !== null) yield* forgetDay(day)
+        left.shift()
+        from = 0
+      }
+      if (rows.length > 0) return { removed: old.length, again: left.length > 0 }
+    }
+    return { removed: 0, again: false }
+  }
+}
