@@ -6,13 +6,24 @@
  */
 import type { LogEnds } from '../sql/log/reads.js'
 import type { MailTables } from '../sql/mails/tables.js'
-import { type Asking, first } from '../sql/query.js'
+import type { Frontier } from '../sql/pages/frontiers.js'
+import { type Asking, all, first } from '../sql/query.js'
 
-function* end(): Asking<number> {
+/** Nothing comes in below it any more. */
+export function* endOfMail(): Asking<number> {
   const least = yield* first(
     'SELECT coalesce(min(frontier) FILTER (WHERE boot IS NOT NULL), max(frontier)) AS least FROM writers',
   )
   return Number(least?.least) + 1
+}
+
+function* frontiers(): Asking<readonly Frontier[]> {
+  const rows = yield* all('SELECT n, frontier, boot FROM writers WHERE frontier > 0')
+  return rows.map(({ n, frontier, boot }) => ({
+    n: Number(n),
+    frontier: Number(frontier),
+    lives: boot !== null,
+  }))
 }
 
 export const MAIL: MailTables = {
@@ -22,10 +33,10 @@ export const MAIL: MailTables = {
   mtaOfEvent:
     "CASE WHEN json_typeof(CAST(e.more AS JSON) -> 1) = 'number' THEN CAST(CAST(e.more AS JSON) ->> 1 AS BIGINT) END",
   by: () => '',
-  end,
+  frontiers,
 }
 
 export function* logEnds(): Asking<LogEnds> {
   const floor = Number((yield* first('SELECT floor FROM log_state'))?.floor ?? 0)
-  return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(yield* end(), floor), n: 0 } }
+  return { oldest: { ord: floor, n: 0 }, newest: { ord: Math.max(yield* endOfMail(), floor), n: 0 } }
 }

@@ -129,15 +129,15 @@ function* ordsOfAddress(address: string, limit: number): Asking<number[]> {
   return ords
 }
 
-function* listed(filter: EmailFilter, end: MailTables['end']): Asking<List> {
+function* listed(filter: EmailFilter, frontiers: MailTables['frontiers']): Asking<List> {
   const branches = branchesOf(filter, yield* workspacesIn(filter))
   const ids = { from: 'emails WHERE true', params: [] }
-  return { ...listOfBranches(branches, ids, yield* rangesFor(filter)), end }
+  return { ...listOfBranches(branches, ids, yield* rangesFor(filter)), frontiers }
 }
 
-export const emailReads = ({ end }: Pick<MailTables, 'end'>) => ({
+export const emailReads = ({ frontiers }: Pick<MailTables, 'frontiers'>) => ({
   *emails(filter: EmailFilter, page: Page): Asking<Rows<EmailRow>> {
-    return yield* pageOf(yield* listed(filter, end), page, byOrd)
+    return yield* pageOf(yield* listed(filter, frontiers), page, byOrd)
   },
 
   *findEmails(text: string, limit: number): Asking<readonly EmailRow[]> {

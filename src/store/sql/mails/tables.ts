@@ -3,6 +3,7 @@
  * DESCRIPTION
  *   Where the tables of mail are not the same in all databases, what is shared asks these.
  */
+import type { Frontier } from '../pages/frontiers.js'
 import type { Asking } from '../query.js'
 
 export interface MailTables {
@@ -16,6 +17,6 @@ export interface MailTables {
   readonly mtaOfEvent: string
   /** After the name of a table, where a planner must be told: this index, or none. */
   by(index: string | null): string
-  /** Mail and events may still come in at this place and above it, out of order; null: only above all that are there. */
-  readonly end: (() => Asking<number>) | null
+  /** How far several writers are that store mail side by side; null: mail comes in above all that is there. */
+  readonly frontiers: (() => Asking<readonly Frontier[]>) | null
 }

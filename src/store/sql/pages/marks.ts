@@ -5,12 +5,13 @@
  *   lower places, newer rows this one or a higher. Cursors of 0.1.0 hold the id of
  *   a row, with `=` before it when that row is to be shown as well; such an id is
  *   looked up among the rows that were carried over, which stand in the order of
- *   their ids. The row itself may be gone.
+ *   their ids. The row itself may be gone. Where several writers fill a list, a mark for newer rows says more (frontiers.ts).
  */
 
 import type { Page } from '../../../lifecycle/page.js'
 import { TOP } from '../order/ord.js'
 import { type Asking, first } from '../query.js'
+import { leastOf, readSeen } from './frontiers.js'
 
 /** Where the rows of a list are found by their ids. */
 export interface Ids {
@@ -18,8 +19,6 @@ export interface Ids {
   readonly from: string
   readonly params: readonly unknown[]
 }
-
-const MARK = /^\d{1,16}$/
 
 export const markOf = (boundary: number): string => String(boundary)
 
@@ -39,5 +38,7 @@ function* carriedOver(ids: Ids, mark: string, direction: Page['direction']): Ask
 /** The boundary that a page starts from. */
 export function* boundaryOf(ids: Ids, { anchor, direction }: Page): Asking<number> {
   if (anchor === null) return direction === 'older' ? TOP : 0
-  return MARK.test(anchor) ? Number(anchor) : yield* carriedOver(ids, anchor, direction)
+  const seen = readSeen(anchor)
+  if (seen === null) return yield* carriedOver(ids, anchor, direction)
+  return (direction === 'older' ? seen.upTo : leastOf(seen)) + 1
 }

@@ -12,6 +12,7 @@ import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { Range } from '../order/days.js'
 import { TOP } from '../order/ord.js'
 import { type Asking, all, first, together } from '../query.js'
+import { type Frontier, readSeen, type Seen, seenMark, seenNow, unseen } from './frontiers.js'
 import { boundaryOf, type Ids, markOf } from './marks.js'
 
 /** Part of a list whose rows an index holds in the order of their places. */
@@ -34,8 +35,8 @@ export interface List {
   /** Where its rows can stand, rising; all of them lie in these. */
   readonly ranges: readonly Range[]
   readonly ids: Ids
-  /** Rows may still come in at this place and above it, out of order; null: only above all that are there. */
-  readonly end?: (() => Asking<number>) | null
+  /** How far several writers are that fill it side by side; null: rows come in above all that are there. */
+  readonly frontiers?: (() => Asking<readonly Frontier[]>) | null
 }
 
 const EVERYWHERE: readonly Range[] = [{ from: 0, to: TOP }]
@@ -121,14 +122,32 @@ function* countUpTo({ branches, ranges }: List, most: number): Asking<number> {
   return total
 }
 
+const NOTHING: Seen = { upTo: 0, behind: [] }
+
+/** Without what was seen. */
+const beyond = (seen: Seen, branch: Branch): Branch => {
+  const more = unseen(seen, branch.ord)
+  return more === null
+    ? branch
+    : { ...branch, where: `${branch.where} AND ${more.where}`, params: [...branch.params, ...more.params] }
+}
+
+/** Where rows begin that are newer than a page whose last one is below `top`; `isCut`: there may be more that are. */
+function* newerMark({ frontiers }: List, seen: Seen, top: number, isCut: boolean): Asking<string> {
+  if (frontiers == null) return markOf(top)
+  return seenMark(seenNow(seen, yield* frontiers(), isCut ? top - 1 : TOP))
+}
+
 /** One page of places, newest first, and what surrounds it. */
 function* pageOfPlaces(list: List, page: Page): Asking<Rows<Place>> {
   const { branches, ranges } = list
   const descending = page.direction === 'older'
   const boundary = yield* boundaryOf(list.ids, page)
+  const seen = descending ? NOTHING : (readSeen(page.anchor ?? '') ?? { upTo: boundary - 1, behind: [] })
   const side = cut(ranges, page.direction, boundary)
   const merged: Place[] = []
-  for (const branch of branches) merged.push(...(yield* placesOf(branch, side, descending, page.limit + 1)))
+  for (const branch of branches.map((one) => beyond(seen, one)))
+    merged.push(...(yield* placesOf(branch, side, descending, page.limit + 1)))
   const sign = descending ? -1 : 1
   const sorted =
     branches.length > 1
@@ -138,7 +157,6 @@ function* pageOfPlaces(list: List, page: Page): Asking<Rows<Place>> {
   if (!descending) rows.reverse()
   const older = rows.at(-1)?.ord ?? (boundary === TOP ? 0 : boundary)
   const top = rows[0] === undefined ? older : rows[0].ord + 1
-  const newer = list.end ? Math.min(top, yield* list.end()) : top
   const more = sorted.length > page.limit
   const isNewest = descending && page.anchor === null
   return {
@@ -146,7 +164,7 @@ function* pageOfPlaces(list: List, page: Page): Asking<Rows<Place>> {
     hasOlder: descending ? more : yield* exists(branches, cut(ranges, 'older', older)),
     hasNewer: descending ? !isNewest && (yield* exists(branches, cut(ranges, 'newer', top))) : more,
     older: markOf(older),
-    newer: markOf(newer),
+    newer: yield* newerMark(list, seen, top, descending ? !isNewest : more),
     total: page.countUpTo > 0 ? yield* countUpTo(list, page.countUpTo) : null,
   }
 }

@@ -12,7 +12,7 @@ export const MAIL: MailTables = {
   mtaOfEvent: "json_extract(e.more, '$[1]')",
   by: (index) => (index === null ? ' NOT INDEXED' : ` INDEXED BY ${index}`),
   // one writer, and a snapshot has all that it committed
-  end: null,
+  frontiers: null,
 }
 
 export function* logEnds(): Asking<LogEnds> {

@@ -1,0 +1,46 @@
+/**
+ * Daemons, writers, heartbeats, takeover and cursors in a model: what is promised holds in some hundred schedules, and what
+ * is done wrong on purpose is found. POSTERN_RUNS runs so many more, from POSTERN_SEED on; a failure prints its seed.
+ */
+import t from 'tap'
+import type { Fault } from './simulation/daemon.js'
+import { follower, pagePoller } from './simulation/pollers.js'
+import { schedule } from './simulation/schedule.js'
+
+const RUNS = 200 + Number(process.env.POSTERN_RUNS ?? 0)
+const FIRST = Number(process.env.POSTERN_SEED ?? 1)
+
+t.test('every schedule keeps what is promised', async (t) => {
+  const began = performance.now()
+  for (let seed = FIRST; seed < FIRST + RUNS; seed++) {
+    const wrong = schedule(seed)
+    if (wrong.length > 0) t.fail(`seed ${seed}: ${wrong.join('; ')}`)
+  }
+  t.comment(`${RUNS} schedules, ${Math.round(performance.now() - began)} ms`)
+})
+
+/** A schedule in which it is found. */
+const FOUND: Readonly<Record<Fault, readonly [seed: number, wrong: RegExp]>> = {
+  'takeover in one statement': [607, /stuck/],
+  'death by the own clock': [30, /was taken over, and lived/],
+  'frontier after the commit': [1, /seen twice|stored twice/],
+  'frontier before the commit': [1, /missed/],
+  'no fence': [1, /after it had ended/],
+  'no promise': [1, /dot of/],
+  'joins beside others': [1, /missed/],
+  'looks before the fence': [780, /stored twice/],
+}
+
+for (const [fault, [seed, wrong]] of Object.entries(FOUND))
+  t.test(`${fault} is found`, async (t) => {
+    t.match(schedule(seed, [fault as Fault]).join(), wrong)
+    t.same(schedule(seed), [])
+  })
+
+t.test('who polls by the place alone loses', async (t) => {
+  const lost = Array.from({ length: 60 }, (_, seed) =>
+    schedule(seed, [], (db) => [pagePoller(db, 7, true), pagePoller(db, 7), follower(db, 7)]),
+  ).filter((wrong) => wrong.length > 0)
+  t.ok(lost.length > 0, `${lost.length} of 60`)
+  t.ok(lost.flat().every((one) => one.startsWith('control')))
+})
