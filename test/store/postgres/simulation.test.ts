@@ -7,7 +7,7 @@ import type { Fault } from './simulation/daemon.js'
 import { follower, pagePoller } from './simulation/pollers.js'
 import { schedule } from './simulation/schedule.js'
 
-const RUNS = 200 + Number(process.env.POSTERN_RUNS ?? 0)
+const RUNS = 100 + Number(process.env.POSTERN_RUNS ?? 0)
 const FIRST = Number(process.env.POSTERN_SEED ?? 1)
 
 t.test('every schedule keeps what is promised', async (t) => {
@@ -16,19 +16,19 @@ t.test('every schedule keeps what is promised', async (t) => {
     const wrong = schedule(seed)
     if (wrong.length > 0) t.fail(`seed ${seed}: ${wrong.join('; ')}`)
   }
-  t.comment(`${RUNS} schedules, ${Math.round(performance.now() - began)} ms`)
+  t.ok(RUNS > 0, `${RUNS} schedules, ${Math.round(performance.now() - began)} ms`)
 })
 
 /** A schedule in which it is found. */
 const FOUND: Readonly<Record<Fault, readonly [seed: number, wrong: RegExp]>> = {
-  'takeover in one statement': [607, /stuck/],
-  'death by the own clock': [30, /was taken over, and lived/],
-  'frontier after the commit': [1, /seen twice|stored twice/],
-  'frontier before the commit': [1, /missed/],
-  'no fence': [1, /after it had ended/],
-  'no promise': [1, /dot of/],
-  'joins beside others': [1, /missed/],
-  'looks before the fence': [780, /stored twice/],
+  'takeover in one statement': [577, /stuck/],
+  'death by the own clock': [5, /was taken over, and lived/],
+  'frontier after the commit': [19, /seen twice/],
+  'frontier before the commit': [28, /missed/],
+  'no fence': [6, /after it had ended/],
+  'no promise': [12, /a dot of/],
+  'joins beside others': [392, /missed/],
+  'looks before the fence': [359, /stored twice/],
 }
 
 for (const [fault, [seed, wrong]] of Object.entries(FOUND))

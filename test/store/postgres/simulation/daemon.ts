@@ -32,7 +32,6 @@ export type Fault =
   | 'no promise'
   | 'joins beside others'
   | 'looks before the fence'
-  | 'leaves its leases'
 
 export class TakenOverError extends Error {}
 class UnavailableError extends Error {}
@@ -426,7 +425,7 @@ export class Daemon implements Machine {
 
   *#leave(): Process {
     const { n, boot } = this.#joined
-    if (!this.run.faults.has('leaves its leases')) yield* this.#statement(() => this.#reap())
+    yield* this.#statement(() => this.#reap())
     yield* this.#statement(
       () =>
         function* (tx) {
