@@ -23,6 +23,7 @@ const WITH: ReadonlySet<FamilyName> = new Set<FamilyName>([
   'idempotency',
   'jobs',
   'domains',
+  'search',
   'operations',
   'rest',
   'carry',
