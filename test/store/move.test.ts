@@ -24,7 +24,7 @@ const CHILD = join(import.meta.dirname, 'move-child.js')
 
 /** What they leave is what moves. The others leave nothing, or not in the store that they share. */
 const LEAVING: ReadonlySet<FamilyName> = new Set<FamilyName>([
-  ...(['idempotency', 'settle', 'ledger', 'tenants', 'identity', 'audit'] as const),
+  ...(['idempotency', 'ledger', 'tenants', 'identity', 'audit'] as const),
   ...(['operations', 'domains', 'sender dsns', 'webhooks', 'incidents', 'jobs', 'carry'] as const),
 ])
 
@@ -116,7 +116,7 @@ t.test('move', { skip: noPostgres() }, async (t) => {
     await after.open()
     const { differ, missing: cannot, mails } = await differences(before, after)
     t.same(differ, [])
-    t.ok(mails > 30)
+    t.ok(mails > 20)
     if (cannot.length > 0) t.comment(`PostgreSQL cannot tell yet: ${cannot.join(', ')}`)
     const at = await newAccount(after)
     const mail = mailFor(at)
@@ -163,7 +163,7 @@ t.test('move', { skip: noPostgres() }, async (t) => {
         'begin',
         'marked',
         'recovered',
-        ...Object.keys(MOVED).filter((_, i) => i % 6 === 0),
+        ...Object.keys(MOVED).filter((_, i) => i % 8 === 0),
         'copied',
       ]) {
         t.equal(run('move', `move.${table}`), 'SIGKILL', table)
