@@ -10,7 +10,7 @@ import type { LogRow } from '../../src/store/port/log.js'
 import type { Store } from '../../src/store/port/store.js'
 import { page } from './fixture.js'
 
-/** Of each account as many are looked at one by one; some tests leave thousands that are alike. */
+/** Of each third account as many are looked at one by one; some tests leave thousands that are alike. */
 const MAILS = 5
 
 const OWN: ReadonlySet<string> = new Set(['older', 'newer', 'mark'])
@@ -120,7 +120,8 @@ export const differences = async (a: Store, b: Store) => {
     Promise.all(Object.entries(reads).map(([name, read]) => compare(`${name} ${of}`, read)))
   await compareAll(OF_ALL, 'of all')
   let mails = 0
-  for (const { id: accountId } of await a.accounts()) {
+  const accounts = (await a.accounts()).filter((_, i) => i % 3 === 0)
+  for (const { id: accountId } of accounts) {
     await compareAll(ofAccount(accountId), accountId)
     const filter = { accountId, workspaceId: null, mode: null, status: null, to: null, tag: null }
     const found = await a.emails(
