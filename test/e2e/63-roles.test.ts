@@ -28,7 +28,7 @@ t.test('the doors here, the relay there', { skip: noPostgres() }, async (t) => {
   t.same(relay.ports.submission, [])
   t.equal(relay.ports.http, 0)
 
-  await doors.route(`smtp://127.0.0.1:${port}?tls=none`)
+  await doors.route(`smtp://127.0.0.1:${port}?tls=none&max_connections=3`)
   const key = await doors.key()
   const sent = await doors.api('POST', '/v1/emails', key, {
     ...{ from: 'a@acme.test', to: 'b@example.com', subject: 'It travels', text: 'hello' },
@@ -42,4 +42,24 @@ t.test('the doors here, the relay there', { skip: noPostgres() }, async (t) => {
     shown.daemons.map(({ share }: { share: unknown }) => share).filter((share: unknown) => share !== null),
     [{ part: 1, of: 1 }],
   )
+
+  const second = new Postern({ ...settings, pepper_file: pepper })
+  t.teardown(() => second.remove())
+  await second.start({}, '--only', 'relay')
+  const sharesNow = async () => {
+    const { daemons } = await doors.json('cluster', 'show')
+    return daemons.flatMap(({ share }: { share: { part: number; of: number } | null }) => share ?? [])
+  }
+  t.same(await sharesNow(), [
+    { part: 1, of: 2 },
+    { part: 2, of: 2 },
+  ])
+  const ids: string[] = []
+  for (let i = 0; i < 30; i++) {
+    const mail = { from: 'a@acme.test', to: `b${i}@example.com`, subject: `It travels ${i}`, text: 'hello' }
+    ids.push((await doors.api('POST', '/v1/emails', key, mail)).body.id)
+  }
+  for (const id of ids) await doors.until(key, id, ['sent'])
+  t.ok(upstream.mostOpen <= 3, `${upstream.mostOpen} connections at once, of 3 for both`)
+  t.equal(upstream.received.length, 31, 'each once')
 })
