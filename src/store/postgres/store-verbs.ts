@@ -20,9 +20,7 @@ import { stepsOf, sweepOf } from './steps.js'
 import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
 
 /** They say so when they are called. */
-const MISSING = [
-  ...(['pendingDsns', 'backup', 'load'] as const),
-] as const satisfies readonly (keyof typeof VERBS)[]
+const MISSING = [...(['backup', 'load'] as const)] as const satisfies readonly (keyof typeof VERBS)[]
 type Missing = (typeof MISSING)[number]
 
 const missing = Object.fromEntries(

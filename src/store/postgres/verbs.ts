@@ -21,6 +21,7 @@ import { storedId } from '../sql/log/event-id.js'
 import { logReads } from '../sql/log/reads.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
+import { dsnReads } from '../sql/mails/pending-dsns.js'
 import { depthReads } from '../sql/operate/depth.js'
 import { HOLDS, holdReads } from '../sql/operate/holds.js'
 import { heldReads, queueReads } from '../sql/operate/queue-reads.js'
@@ -84,6 +85,7 @@ const carry = carryReads(MAIL)
 export const READS = {
   ...ownReads,
   ...mailReads(MAIL),
+  ...dsnReads,
   ...emailReads(MAIL),
   ...logReads(MAIL, logEnds),
   ...lightVerbs,

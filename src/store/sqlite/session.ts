@@ -16,6 +16,7 @@ import { jobReads } from '../sql/jobs.js'
 import { logReads } from '../sql/log/reads.js'
 import { mailReads } from '../sql/mails/email.js'
 import { emailReads } from '../sql/mails/emails.js'
+import { dsnReads } from '../sql/mails/pending-dsns.js'
 import { depthReads, dueReads } from '../sql/operate/depth.js'
 import { holdReads } from '../sql/operate/holds.js'
 import { heldReads, queueReads } from '../sql/operate/queue-reads.js'
@@ -31,7 +32,6 @@ import { incidentReads } from '../sql/watch/incident-reads.js'
 import { outageReads } from '../sql/watch/outages.js'
 import { type BodyStore, createBodyStore } from './body/body-store.js'
 import { type Db, openReader, prepareFile } from './connect.js'
-import { createDsnReads } from './dsn/reads.js'
 import { takeDaemonLock } from './lock.js'
 import { copyBefore, versionIn } from './migrate/before.js'
 import type { FaultPoint } from './protocol.js'
@@ -88,7 +88,7 @@ const createReads = (sql: Statements, remember: Remember) => {
     ...answered(heldReads(MAIL.waiting), sql.ask),
     ...answeredLater(queueReads(MAIL.waiting), sql.askLater),
     ...answered(carryReads(MAIL), sql.ask),
-    ...createDsnReads(sql),
+    ...answered(dsnReads, sql.ask),
     ...answered(hookReads, sql.ask),
     ...answered(statisticsReads, sql.ask),
     ...answeredLater(searchReads(WORDS), sql.askLater),
