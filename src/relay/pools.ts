@@ -154,9 +154,11 @@ const dialOf = (row: UpstreamRow): string =>
     row.rate,
   ])
 
-export interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share'> {
+export interface PoolsSettings extends Omit<UpstreamSettings, 'warn' | 'share' | 'mayGo'> {
   /** How much of the limits of a pool's members is ours now; unsaid, all. */
   readonly share?: (pool: PoolRow) => Share | null
+  /** Unsaid: always. */
+  readonly mayGo?: () => boolean
   readonly log: (level: 'warn', ...line: Parameters<UpstreamSettings['warn']>) => void
   /** Where the sandbox listens; the pools of kind `sandbox` have no other upstream. */
   readonly sandboxAddress: () => { readonly host: string; readonly port: number } | null
@@ -250,6 +252,7 @@ export class Pools {
     return new Upstream(row, {
       ...this.#settings,
       share: this.#settings.share === undefined ? () => WHOLE : share,
+      mayGo: this.#settings.mayGo ?? (() => true),
       warn,
     })
   }

@@ -40,6 +40,8 @@ export interface UpstreamSettings {
   readonly tick: () => number
   /** How much of its limits is ours now. */
   readonly share: () => Share | null
+  /** Our leases are surely ours now; else nothing may be sent. */
+  readonly mayGo: () => boolean
   /** What an operator should hear of this upstream. */
   readonly warn: (fact: string, fields: Readonly<Record<string, string | number>>) => void
 }
@@ -143,7 +145,7 @@ export class Upstream {
 
   /** `hurry`: the mail that waits for it has another place to be. Rejects with SetupFailure. */
   async openConnection(hurry: Patience['hurry'] = () => false): Promise<Connection> {
-    const { hostname, timeouts, warn } = this.#settings
+    const { hostname, timeouts, tick, mayGo, warn } = this.#settings
     const slow: Patience['slow'] = (stage, words) => {
       this.lastError = { at: this.#settings.tick(), stage, message: `${words}, still waiting` }
       warn('upstream is silent', { stage, error: words })
@@ -151,7 +153,7 @@ export class Upstream {
     this.#opening++
     try {
       const session = await openSession(this.#target(), hostname, timeouts, { hurry, slow })
-      const connection = new Connection(session, this.#settings.timeouts, this.#settings.tick)
+      const connection = new Connection(session, timeouts, tick, mayGo)
       this.#connections.add(connection)
       connection.onClosed(() => {
         this.#connections.delete(connection)

@@ -90,6 +90,7 @@ const pools = new Pools({
   tick: clock.tick,
   sandboxAddress: () => sandboxAddress,
   share: (pool) => shareOf(queue.cluster(), pool, clock.tick()),
+  mayGo: () => clock.tick() < queue.cluster().promisedUntil,
   log,
 })
 

@@ -9,6 +9,8 @@
  *   offered. Of several recipients some may be refused: the message goes to the others,
  *   and one reply after the dot speaks for all of these.
  *   Each command has its own deadline (RFC 5321, 4.5.3.2).
+ *   Whose leases may be somebody else's by now sends nothing: asked before MAIL, before each block, and
+ *   before the final dot, which is a write of its own where the message is larger than a block.
  * NOTES
  *   An upstream that has refused all recipients and takes DATA all the same is hung up on
  *   (RFC 2920, 3.1, would send it an empty message).
@@ -94,6 +96,7 @@ export class Connection {
   readonly #socket: Session['socket']
   readonly #timeouts: Timeouts
   readonly #tick: () => number
+  readonly #mayGo: () => boolean
   #exchange: Exchange | null = null
   #closed: Error | null = null
   #deadline = Number.POSITIVE_INFINITY
@@ -102,13 +105,14 @@ export class Connection {
   #wantedNobody = false
   #onClosed: () => void = () => {}
 
-  constructor(session: Session, timeouts: Timeouts, tick: () => number) {
+  constructor(session: Session, timeouts: Timeouts, tick: () => number, mayGo: () => boolean = () => true) {
     this.offers = session.offers
     this.tls = session.tls
     this.verified = session.verified
     this.#socket = session.socket
     this.#timeouts = timeouts
     this.#tick = tick
+    this.#mayGo = mayGo
     const read = createReplyReader((reply) => this.#replied(reply))
     this.#socket.on('data', (chunk: Buffer) => {
       try {
@@ -174,6 +178,7 @@ export class Connection {
 
   /** MAIL, RCPT and DATA; null when the upstream waits for the message. */
   async #envelope({ mail, rcpt }: Mail, refused: Map<number, Reply>): Promise<No | null> {
+    this.#checkLease()
     const commands: Command[] = this.#open ? [RSET] : []
     this.#open = true
     commands.push({ stage: 'mail', line: mail })
@@ -214,11 +219,13 @@ export class Connection {
   async #content({ head, body, end }: Payload): Promise<Reply> {
     // it may have gone away right after it said 354: then nothing was sent
     if (this.#closed !== null) throw this.#closed
+    this.#checkLease()
     this.stage = 'body'
     // an upstream may refuse in the middle of the body; its reply then is the final one
     const replies = this.#expect(1, () => {})
     if (body.length > BLOCK) {
       if (await this.#blocks(head, body)) {
+        this.#checkLease()
         this.stage = 'dot'
         this.#send(end, this.#timeouts.dot)
       }
@@ -248,10 +255,16 @@ export class Connection {
 
   #block(bytes: Uint8Array, latest: number): Promise<void> {
     if (this.#closed !== null) return Promise.reject(this.#closed)
+    this.#checkLease()
     this.#deadline = Math.min(this.#tick() + this.#timeouts.block, latest)
     return new Promise((resolve, reject) => {
       this.#socket.write(bytes, (error) => (error ? reject(error) : resolve()))
     })
+  }
+
+  /** Drops the connection when the store has been away for so long that others may send this mail. */
+  #checkLease(): void {
+    if (!this.#mayGo()) throw this.#fail(new Error('the store was away for too long'))
   }
 
   /** In one write. */

@@ -44,6 +44,8 @@ export interface ClusterView {
   readonly from: number
   /** On the tick clock: after it there may be others that are not in here. */
   readonly until: number
+  /** On the tick clock: until then nobody takes this one for dead, and its leases away. */
+  readonly promisedUntil: number
 }
 
 /** Of whoever has a store to itself. */
@@ -54,6 +56,7 @@ export const ALONE: ClusterView = {
   self: 0,
   from: Number.NEGATIVE_INFINITY,
   until: Number.POSITIVE_INFINITY,
+  promisedUntil: Number.POSITIVE_INFINITY,
 }
 
 /** A transaction that holds back what could be cleaned up since it began. */

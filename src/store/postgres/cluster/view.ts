@@ -4,7 +4,7 @@
  *   Each heartbeat brings the rows of all that live. What is divided among them may be gone by for so long as a newcomer
  *   waits before it takes its part: whoever has joined since the last answer takes nothing before that has lapsed.
  */
-import { systemClock } from '../../../base/clock.js'
+import { STEP_MS, systemClock } from '../../../base/clock.js'
 import type { About, ClusterView, Snapshot, WriterRole, WriterRow } from '../../port/cluster/cluster.js'
 import { timeOf } from '../../sql/order/ord.js'
 import { type Asking, all, first, type Row } from '../../sql/query.js'
@@ -15,21 +15,30 @@ export const NOW = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)
 /** So long a newcomer waits, and so long an answer holds. */
 export const NEWCOMER_MS = 5000
 
+/** So long after a heartbeat was sent its writer is surely not taken for dead, which takes 30 s. */
+export const PROMISE_MS = 20_000
+
 const aboutOf = (row: Row): About => JSON.parse(String(row.about)) as About
 
 /** What the heartbeats told, the latest; `rows` of none is from before the first. */
 export const createView = (
   self: { readonly n: number; readonly boot: number },
   joined: number = systemClock.tick(),
+  wall: () => number = Date.now,
+  tick: () => number = systemClock.tick,
 ) => {
   const { n, boot } = self
   let view: ClusterView = {
     ...{ isShared: true, daemons: 1, relays: [], self: n },
     ...{ from: joined + NEWCOMER_MS, until: Number.NEGATIVE_INFINITY },
+    promisedUntil: Number.NEGATIVE_INFINITY,
   }
   let isFirst = true
+  let lead = 0
+  /** The machine was suspended, and the tick clock with it; or the wall clock was set, which the next heartbeat mends. */
+  const hasStood = (): boolean => Math.abs(wall() - tick() - lead) > STEP_MS
   return {
-    view: () => view,
+    view: () => (hasStood() ? { ...view, promisedUntil: Number.NEGATIVE_INFINITY } : view),
     told(rows: readonly Row[], sent: number): void {
       const relays = rows
         .filter(({ role }) => role === 'relay')
@@ -38,9 +47,10 @@ export const createView = (
       // nobody is there who would have to hear of it first
       const isAlone = isFirst && relays.every((one) => one.n === n)
       isFirst = false
+      lead = wall() - tick()
       const living = rows.filter((row) => row.role !== 'command' || Number(row.boot) === boot)
       view = {
-        ...{ isShared: true, relays, self: n, until: sent + NEWCOMER_MS },
+        ...{ isShared: true, relays, self: n, until: sent + NEWCOMER_MS, promisedUntil: sent + PROMISE_MS },
         daemons: Math.max(1, new Set(living.map(({ owner }) => owner)).size),
         from: isAlone ? Number.NEGATIVE_INFINITY : view.from,
       }
