@@ -81,6 +81,7 @@ export interface FlowOptions {
   readonly lifetime?: number
   readonly drain?: number
   readonly retry?: readonly number[]
+  readonly mayGo?: () => boolean
 }
 
 export interface TestFlow {
@@ -119,6 +120,7 @@ export const startFlow = (rows: readonly KnownPool[], options: FlowOptions = {})
     tokens: (row, user) => createTokens(row, user, TOKEN_PARTS),
     tick: systemClock.tick,
     sandboxAddress: () => null,
+    mayGo: options.mayGo ?? (() => true),
     log: note,
   })
   pools.update(rows)
