@@ -6,8 +6,8 @@
  */
 import type { Action } from '../../../mail/report/report.js'
 import type { PendingDsn, PendingDsnRecipient, SenderDsns } from '../../port/sender-dsns.js'
-import { type More, UnpackMore } from '../log/codec.js'
 import { type AskedReads, type Asking, all, type Row, together } from '../query.js'
+import { type More, UnpackMore } from './codec.js'
 
 const toRecipient = (row: Row, more: More): PendingDsnRecipient => ({
   recipientId: row.id as string,

@@ -1,0 +1,146 @@
+/**
+ * Connections that are lost between the packets of a statement, and a writer that was stopped while it wrote: what is
+ * acknowledged is stored once, and who was taken over stores nothing more.
+ */
+import { spawn } from 'node:child_process'
+import { createServer, connect as dial, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { connect } from '../../../src/store/postgres/connect/connection.js'
+import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { openPostgresStore } from '../../../src/store/postgres/open.js'
+import { createBeat } from '../../../src/store/postgres/write/heartbeat.js'
+import { joinAsWriter } from '../../../src/store/postgres/write/writer.js'
+import { noPostgres, postgres } from '../../parts/postgres.js'
+import { HOUR, mailFor, newAccount, ofLease, T0 } from '../fixture.js'
+
+/** The request never arrives, arrives in part, or its answer never comes back. */
+const WAYS = ['request', 'half', 'answer'] as const
+type Way = (typeof WAYS)[number]
+
+/** Stands before the server, and cuts the connection of the writer at one of its next packets. */
+const startCutter = async (t: Test, port: number) => {
+  let armed: { readonly way: Way; left: number } | null = null
+  let cuts = 0
+  const sockets = new Set<Socket>()
+  const cut = (way: Way, chunk: Buffer, client: Socket, server: Socket): void => {
+    cuts += 1
+    if (way === 'half') server.end(chunk.subarray(0, chunk.length >> 1))
+    if (way === 'request') server.destroy()
+    if (way === 'answer') {
+      // the server works on, and nobody hears of it
+      server.removeAllListeners('data')
+      server.once('data', () => server.destroy())
+      server.write(chunk)
+    }
+    client.destroy()
+  }
+  const proxy = createServer((client) => {
+    const server = dial(port, '127.0.0.1')
+    let isWriter: boolean | null = null
+    for (const socket of [client, server]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => sockets.delete(socket))
+    }
+    client.on('data', (chunk) => {
+      isWriter ??= chunk.includes('/writer\0')
+      if (isWriter && armed !== null && armed.left-- === 0) {
+        const { way } = armed
+        armed = null
+        cut(way, chunk, client, server)
+      } else server.write(chunk)
+    })
+    server.on('data', (chunk) => client.write(chunk))
+    server.on('close', () => client.destroy())
+    client.on('close', () => server.end())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  return {
+    port: (proxy.address() as { port: number }).port,
+    arm: (way: Way, left: number): void => {
+      armed = { way, left }
+    },
+    cuts: () => cuts,
+  }
+}
+
+t.test('twelve cut connections', { skip: noPostgres() }, async (t) => {
+  const cluster = await postgres()
+  const url = cluster.database()
+  const database = url.split('/').at(-1) ?? ''
+  const cutter = await startCutter(t, cluster.port)
+  const store = openPostgresStore({ urls: url.replace(`:${cluster.port}/`, `:${cutter.port}/`) })
+  t.teardown(() => store.close())
+  await store.open()
+  const at = await newAccount(store)
+  let accepted = 0
+  let sent = 0
+  for (let round = 0; round < 12; round++) {
+    const leased = await store.claim(at.poolId, 20, T0 + HOUR, T0)
+    cutter.arm(WAYS[round % 3] as Way, Math.floor(round / 3))
+    const accepting = Array.from({ length: 20 }, () =>
+      store.accept({ mails: [mailFor(at)], idempotency: null, now: T0 }),
+    )
+    const settling = leased.map((one) => store.settle([ofLease(one)]))
+    for (const answer of await Promise.all(accepting)) if (answer === 'accepted') accepted += 1
+    for (const [answer] of await Promise.all(settling)) if (answer?.to === 'sent') sent += 1
+  }
+  t.ok(cutter.cuts() >= 10, `${cutter.cuts()} were cut`)
+  t.equal(accepted, 240)
+  t.equal(sent, 220)
+  const sql = (text: string): string => cluster.sql(database, text)
+  t.equal(sql('SELECT count(*), count(DISTINCT id) FROM emails'), '240|240')
+  t.equal(sql("SELECT count(*), sum(attempts) FROM recipients WHERE status = 'sent'"), '220|220')
+  t.equal(sql("SELECT count(*), sum(sent) FROM emails WHERE status = 'sent'"), '220|220')
+  t.equal(sql('SELECT count(*), count(DISTINCT recipient) FROM events'), '220|220')
+  t.equal(sql('SELECT count(*) FROM queue'), '20')
+})
+
+const CHILD = join(import.meta.dirname, 'writing-child.js')
+
+t.test('who was stopped and taken over', { skip: noPostgres() }, async (t) => {
+  const cluster = await postgres()
+  const url = cluster.database()
+  const database = url.split('/').at(-1) ?? ''
+  const sql = (text: string): string => cluster.sql(database, text)
+  const child = spawn(process.execPath, [CHILD, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const said: string[] = []
+  const lines = createInterface({ input: child.stdout })
+  const begun = new Promise<void>((resolve) =>
+    lines.on('line', (line) => {
+      said.push(line)
+      if (said.length === 50) resolve()
+    }),
+  )
+  await begun
+  child.kill('SIGSTOP')
+  const observer = await joinAsWriter('observer', () => connect(serversOf(url), 'observer'))
+  t.teardown(() => observer.leave())
+  let now = 0
+  const dead: object[] = []
+  const heard = { told: () => {}, takenOver: (_: object, recovered: object) => dead.push(recovered) }
+  const beat = createBeat(observer, () => now, heard)
+  for (; now <= 35_000; now += 5000) await beat()
+  t.same(dead, [{ released: 5, ambiguous: 0 }], 'what it had leased is due again')
+  const before = sql('SELECT count(*), max(ord) FROM emails')
+  t.equal(sql('SELECT count(*) FROM queue WHERE boot IS NOT NULL'), '0')
+  child.kill('SIGCONT')
+  t.equal(await ended, 75)
+  t.equal(sql('SELECT count(*), max(ord) FROM emails'), before, 'nothing more was written')
+  const stored = new Set(sql('SELECT id FROM emails').split('\n'))
+  const acknowledged = said.filter((line) => line.startsWith('em_'))
+  t.ok(acknowledged.length >= 50)
+  t.same(
+    acknowledged.filter((id) => !stored.has(id)),
+    [],
+    'all that it acknowledged is there',
+  )
+})
