@@ -38,24 +38,22 @@ people AS MATERIALIZED (
     was_attempting int, was_held text, status text, attempts int, deadline bigint, gen int, boot bigint, due_at bigint,
     attempting int, held text, held_at bigint, response text, reason text, at bigint) WHERE l.n >= 0),
 gone AS (
-  DELETE FROM queue q USING people g WHERE g.place = 'gone' AND ${AS_READ} RETURNING g.id, q.pool),
+  DELETE FROM queue q USING people g WHERE g.place = 'gone' AND ${AS_READ} RETURNING g.*, q.pool),
 kept AS (
   UPDATE queue q SET gen = g.gen, due_at = g.due_at, boot = g.boot,
     lease_until = CASE WHEN g.boot IS NOT NULL THEN q.lease_until END, attempting = g.attempting,
     attempt_upstream = CASE WHEN g.attempting IS NOT NULL THEN q.attempt_upstream END, held = g.held,
     held_at = CASE WHEN g.held IS DISTINCT FROM g.was_held THEN g.held_at ELSE q.held_at END,
     held_due = CASE WHEN g.held IS NOT DISTINCT FROM g.was_held THEN q.held_due END
-  FROM people g WHERE g.place = 'kept' AND ${AS_READ} RETURNING g.id, q.pool),
+  FROM people g WHERE g.place = 'kept' AND ${AS_READ} RETURNING g.*, q.pool),
 here AS (
-  SELECT id, pool FROM gone UNION ALL SELECT id, pool FROM kept
-  UNION ALL SELECT id, NULL FROM people g WHERE place = 'none'
+  SELECT * FROM gone UNION ALL SELECT * FROM kept UNION ALL SELECT g.*, CAST(NULL AS BIGINT) FROM people g WHERE place = 'none'
     AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.recipient_id = g.id)),
 stored AS (
   UPDATE recipient_rows r SET status = g.status, attempts = g.attempts, deadline = g.deadline,
-    last_gen = CASE g.place WHEN 'kept' THEN r.last_gen ELSE g.gen END, pool = coalesce(h.pool, r.pool),
+    last_gen = CASE g.place WHEN 'kept' THEN r.last_gen ELSE g.gen END, pool = coalesce(g.pool, r.pool),
     last_response = g.response, reason = g.reason, updated_at = coalesce(g.at, r.updated_at)
-  FROM here h JOIN people g ON g.id = h.id
-  WHERE r.id = h.id AND r.status = g.was_status AND r.attempts = g.was_attempts
+  FROM here g WHERE r.id = g.id AND r.status = g.was_status AND r.attempts = g.was_attempts
     AND r.deadline IS NOT DISTINCT FROM g.was_deadline AND (g.place <> 'none' OR r.last_gen = g.was_gen)
   RETURNING r.id),
 moved AS (

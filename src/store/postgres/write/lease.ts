@@ -16,11 +16,13 @@ const MOST = 500
 const ATTEMPTING = `
 given AS MATERIALIZED (
   SELECT g.* FROM fence, json_to_recordset(CAST(? AS JSON)) AS g (i int, id text, gen int, attempt int, upstream text, at bigint)),
+people AS MATERIALIZED (
+  SELECT g.*, r.workspace, r.address_lc FROM given g JOIN recipient_rows r ON r.id = g.id),
 marked AS (
-  UPDATE queue q SET attempting = g.attempt, attempt_upstream = g.upstream, attempt_at = g.at
-  FROM given g JOIN recipient_rows r ON r.id = g.id JOIN workspaces w ON w.n = r.workspace
-  WHERE q.recipient_id = g.id AND q.gen = g.gen AND q.boot = CAST(? AS BIGINT) AND NOT ${IS_HELD}
-  RETURNING g.id, g.gen)
+  UPDATE queue q SET attempting = r.attempt, attempt_upstream = r.upstream, attempt_at = r.at
+  FROM people r JOIN workspaces w ON w.n = r.workspace
+  WHERE q.recipient_id = r.id AND q.gen = r.gen AND q.boot = CAST(? AS BIGINT) AND NOT ${IS_HELD}
+  RETURNING r.id, r.gen)
 SELECT g.i FROM fence LEFT JOIN (given g JOIN marked m ON m.id = g.id AND m.gen = g.gen) ON true`
 
 export const createAttempting = ({ inTurn, statement, look, boot }: Writer) => {
