@@ -21,6 +21,10 @@ const open = async (t: Test): Promise<Store> => {
 const WITH: ReadonlySet<FamilyName> = new Set<FamilyName>([
   'queue',
   'idempotency',
+  'settle',
+  'sender dsns',
+  'reports',
+  'soft bounces',
   'jobs',
   'domains',
   'search',
