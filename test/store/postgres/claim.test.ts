@@ -43,6 +43,26 @@ t.test('three at once: nothing twice, nobody starved', { skip: noPostgres() }, a
   t.equal(quick.length, 20, 'who has little gets through')
 })
 
+t.test('claims whose connections are cut lease all, and nothing twice', { skip: noPostgres() }, async (t) => {
+  const cluster = await postgres()
+  const urls = cluster.database()
+  const store = await opened(t, urls)
+  const at = await newAccount(store)
+  const mails = Array.from({ length: 60 }, (_, i) => mailFor(at, { createdAt: T0 + i }))
+  await store.accept({ mails, idempotency: null, now: T0 })
+  const seen: string[] = []
+  for (let round = 0; round < 6; round++) {
+    const claiming = [4, 4, 2].map((limit) => store.claim(at.poolId, limit, T0 + HOUR, T0 + 1000))
+    cluster.sql(
+      urls.split('/').at(-1) ?? '',
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'postern/%/writer'",
+    )
+    for (const claimed of await Promise.all(claiming)) seen.push(...claimed.map(({ emailId }) => emailId))
+  }
+  t.equal(seen.length, 60)
+  t.equal(new Set(seen).size, 60)
+})
+
 t.test('an appointment', { skip: noPostgres() }, async (t) => {
   const store = await opened(t, (await postgres()).database())
   const at = await newAccount(store)

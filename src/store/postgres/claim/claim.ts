@@ -88,6 +88,16 @@ const createTake = ({ writer, takeStopped }: ClaimParts) => {
   }
 }
 
+/** The number of a pool never changes. */
+const createNumberOf = (readers: Readers) => {
+  const numbers = new Map<string, number>()
+  return async (poolId: string): Promise<number | null> => {
+    const found = numbers.get(poolId) ?? (await readers.read(() => poolNumber(poolId)))
+    if (found !== null) numbers.set(poolId, found)
+    return found
+  }
+}
+
 export const createClaim = (parts: ClaimParts) => {
   const { writer, readers } = parts
   const { boot, hints } = writer
@@ -95,6 +105,7 @@ export const createClaim = (parts: ClaimParts) => {
   const reap = createReap(writer)
   /** Per pool, the workspace served last. */
   const served = new Map<number, number>()
+  const numberOf = createNumberOf(readers)
 
   /** Leases what there is, at most `limit`. */
   const lease = async (round: Round, limit: number): Promise<readonly string[]> => {
@@ -121,7 +132,7 @@ export const createClaim = (parts: ClaimParts) => {
   return {
     async claim(poolId: string, limit: number, leaseUntil: number, now: number): Promise<readonly Claimed[]> {
       await reap.runOut(now)
-      const pool = await readers.read(() => poolNumber(poolId))
+      const pool = await numberOf(poolId)
       if (pool === null) return []
       const ids = await lease({ pool, boot, leaseUntil, now }, limit)
       if (ids.length === 0) return []
