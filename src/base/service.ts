@@ -102,3 +102,43 @@ export const repeated = (
     },
   }
 }
+
+export interface Shared {
+  /** Whether it is to run here now; asked again and again. */
+  readonly isOurs: () => Promise<boolean>
+  readonly everyMs: number
+  /** Of a service that could not start, or a question without an answer: then it stays as it is. */
+  readonly told: (error: Error) => void
+}
+
+/** What runs in one of several places: it is made and started when it is ours, stopped when it is no more. */
+export const whileOurs = (name: string, make: () => Service, { isOurs, everyMs, told }: Shared): Service => {
+  let running: Service | null = null
+  const turn = async (isStopping: () => boolean): Promise<number> => {
+    const wanted = await isOurs()
+    if (isStopping()) return 0
+    if (wanted && running === null) {
+      const made = make()
+      await made.start()
+      running = made
+    } else if (!wanted && running !== null) {
+      const ending = running
+      running = null
+      await ending.stop()
+    }
+    return everyMs
+  }
+  const asking = repeated(name, turn, { restMs: everyMs, told }, everyMs)
+  return {
+    name,
+    async start() {
+      await turn(() => false)
+      await asking.start()
+    },
+    async stop() {
+      await asking.stop()
+      await running?.stop()
+      running = null
+    },
+  }
+}

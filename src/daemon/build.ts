@@ -12,7 +12,7 @@ import type { Notifier } from '../base/host/systemd.js'
 import type { Listen } from '../base/listen.js'
 import type { Log } from '../base/log.js'
 import { findSpans } from '../base/observe/trace.js'
-import { type Service, startInBackground } from '../base/service.js'
+import { type Service, startInBackground, whileOurs } from '../base/service.js'
 import type { Config } from '../config/config.js'
 import { type Marks, marksOf } from '../config/reload.js'
 import { createSite } from '../dashboard/lazy.js'
@@ -260,21 +260,36 @@ const running =
   (role: Role, ...services: readonly Service[]): readonly Service[] =>
     only.has(role) ? services : []
 
+const WORK_MS = 5_000
+
+/** Of several daemons on one database one does it, and another when that is gone. */
+const byOne =
+  (store: Store, log: Log) =>
+  (kind: string, make: () => Service): Service =>
+    store.cluster().isShared
+      ? whileOurs(kind, make, {
+          isOurs: () => store.holdsWork(kind),
+          everyMs: WORK_MS,
+          told: ({ message }) =>
+            log.error({ event: 'work_failed', kind, error: message }, 'nobody may do it'),
+        })
+      : make()
+
 /** What works on the store by itself, beside the mail that comes and goes. */
 const buildFollowers = ({ store, options, config, clock, log, pepper, state, accepting }: Shared) => {
   const when = running(options)
   const own = { store, config, clock, log, accepting }
+  const retention = () => state.config.retention
+  const upkeep = () => createUpkeep({ store, retention, log, clock, retry: config.relay.retry })
+  const followers = () =>
+    createFollowers({ share: () => shareStore(store, 'followers'), config, pepper, log })
+  const once = byOne(store, log)
   return {
-    upkeep: createUpkeep({
-      ...{ store, retention: () => state.config.retention, log, clock, retry: config.relay.retry },
-    }),
+    upkeep: once('upkeep', upkeep),
     own: [
-      ...when(
-        'webhook',
-        createFollowers({ share: () => shareStore(store, 'followers'), config, pepper, log }),
-      ),
-      createSenderDsns(own),
-      ...(config.webhook.notify.length > 0 ? [createNoticeMails(own)] : []),
+      ...when('webhook', once('followers', followers)),
+      once('sender dsns', () => createSenderDsns(own)),
+      ...(config.webhook.notify.length > 0 ? [once('notice mails', () => createNoticeMails(own))] : []),
     ],
   }
 }
@@ -296,7 +311,10 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
   // the relay thread takes a while to load: it does so while the doors open, and is waited for at the end
   const [launching, launched] = startInBackground(relay, () => relay.useSandbox(sandbox.address))
   const { recheck: every, resolver } = config.domains
-  const recheck = createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log })
+  const once = byOne(store, log)
+  const recheck = once('domains', () =>
+    createDomainRecheck({ ...deps, store }, { lookup: txtLookup(resolver), every, log }),
+  )
   const { upkeep, own } = buildFollowers(shared)
   // nobody here wants mail: it is for others from its first moment
   if (when('relay', relay).length === 0) store.ready([])
@@ -308,7 +326,7 @@ export const build = async (store: Store, options: DaemonOptions, ambiguous: num
     ...when('bounce', bounce),
     ...when('relay', sandbox, launching),
     ...own,
-    createJobRunner({ store, submission, clock, log }),
+    once('jobs', () => createJobRunner({ store, submission, clock, log })),
     // of dev nothing leaves the machine
     ...(options.mode === 'serve' ? [recheck] : []),
     ...when('submission', door),

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { repeated } from '../../src/base/service.js'
+import { repeated, whileOurs } from '../../src/base/service.js'
+import { eventually } from '../parts/eventually.js'
 
 const quiet = { restMs: 3_600_000, told: () => {} }
 
@@ -41,3 +42,47 @@ t.test('what a turn throws is told, and the next one comes', async (t) => {
   await done
   t.strictSame(told, ['no room'])
 })
+
+t.test(
+  'what runs in one of several places is made when it is ours, and stopped when it is no more',
+  async (t) => {
+    let isOurs = false
+    let fails = false
+    const did: string[] = []
+    const told: string[] = []
+    let made = 0
+    const make = () => {
+      const n = ++made
+      return {
+        name: 'one',
+        async start() {
+          if (fails) throw new Error('it cannot')
+          did.push(`start ${n}`)
+        },
+        async stop() {
+          did.push(`stop ${n}`)
+        },
+      }
+    }
+    const service = whileOurs('one', make, {
+      isOurs: async () => isOurs,
+      everyMs: 5,
+      told: ({ message }) => told.push(message),
+    })
+    await service.start()
+    t.same(did, [])
+    isOurs = true
+    await eventually('it starts', () => did.length === 1)
+    isOurs = false
+    await eventually('it stops', () => did.length === 2)
+    fails = true
+    isOurs = true
+    await eventually('it is told', () => told.includes('it cannot'))
+    fails = false
+    await eventually('it starts anew', () => did.length === 3)
+    await service.stop()
+    await service.stop()
+    t.equal(did.length, 4)
+    t.match(did, ['start 1', 'stop 1', /^start/, /^stop/])
+  },
+)

@@ -65,6 +65,7 @@ export const upkeepContract = async (t: Test, open: OpenStore): Promise<void> =>
     t.ok(((await store.oldestSnapshot())?.ageMs ?? 0) < HOUR)
     const { daemons, self } = store.cluster()
     t.same({ daemons, self }, { daemons: 1, self: writer?.n })
+    for (const _ of [1, 2]) t.equal(await store.holdsWork('jobs'), true, 'it has all the work')
   })
 
   await t.test('only a pool that is ready is handed its mail', async (t) => {

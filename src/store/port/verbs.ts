@@ -212,6 +212,7 @@ export const VERBS = {
   writers: 'read',
   oldestSnapshot: 'read',
   cluster: 'here',
+  holdsWork: 'here',
 
   // ReturnPathRing
   returnPathRing: 'read',

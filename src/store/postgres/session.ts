@@ -10,7 +10,7 @@ import { hostname } from 'node:os'
 import { systemClock } from '../../base/clock.js'
 import { Fault, OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
-import type { About, ClusterView, WriterRole } from '../port/cluster/cluster.js'
+import type { About, Cluster, ClusterView, WriterRole } from '../port/cluster/cluster.js'
 import { TakenOverError } from '../port/upkeep.js'
 import { createTouches, type Touches } from '../sql/tenants/touches.js'
 import { type Calls, createCalls } from './calls.js'
@@ -27,6 +27,7 @@ import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
 import { answer, persistently } from './run.js'
 import { migrate } from './schema/migrate.js'
+import { createWork } from './work.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { addDefaults } from './write/tenants.js'
 import { touchAll } from './write/touch.js'
@@ -52,6 +53,7 @@ export interface Session {
   readonly writer: Writer
   readonly calls: Calls
   readonly touches: Touches
+  readonly holdsWork: Cluster['holdsWork']
   view(): ClusterView
   readonly queue: QueueVerbs
   connect(): Promise<Connection>
@@ -151,7 +153,7 @@ export const begin = async (
   const { touches, flush } = touching(readers)
   return {
     ...{ owner, readers, points, writer, touches, view },
-    ...{ calls: createCalls(writer, told), connect: open('check') },
+    ...{ calls: createCalls(writer, told), connect: open('check'), holdsWork: createWork(writer, points) },
     queue: queueVerbs(writer, readers, told),
     async close() {
       stopHeartbeat()

@@ -71,6 +71,7 @@ const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) =>
   onLeased: () => () => {},
   touch: (...touch: Touch) => current().touches.touch(...touch),
   cluster: () => current().view(),
+  holdsWork: async (kind: string) => current().holdsWork(kind),
   async indexMails(limit: number) {
     const { readers, calls } = current()
     const next = await readers.read(() => READS.toIndex(limit))

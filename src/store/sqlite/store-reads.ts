@@ -31,6 +31,7 @@ type OtherReads = Pick<
   | 'writers'
   | 'oldestSnapshot'
   | 'cluster'
+  | 'holdsWork'
 >
 
 const otherReads = (current: () => Verbs): OtherReads => ({
@@ -44,6 +45,7 @@ const otherReads = (current: () => Verbs): OtherReads => ({
   writers: async () => [onlyWriter(current().version)],
   cluster: () => ALONE,
   oldestSnapshot: async () => null,
+  holdsWork: async () => true,
   isMark: (text) => readMark(text) !== null,
   load: () => readPulse(current().loadCounts),
   async check() {

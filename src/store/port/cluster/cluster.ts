@@ -73,4 +73,9 @@ export interface Cluster {
   oldestSnapshot(): Promise<Snapshot | null>
   /** Costs nothing. */
   cluster(): ClusterView
+  /**
+   * Whether this one does work of a kind that one daemon does at a time; it takes it when nobody has it. Who has it keeps
+   * it while it lives.
+   */
+  holdsWork(kind: string): Promise<boolean>
 }

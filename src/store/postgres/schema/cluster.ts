@@ -24,6 +24,8 @@ CREATE TABLE writers (
 ) WITH (fillfactor = 10);
 INSERT INTO writers (n, epoch, frontier, heartbeat) SELECT n, 0, 0, 0 FROM generate_series(0, ${WRITERS - 1}) AS n;
 
+CREATE TABLE work (kind TEXT PRIMARY KEY, boot INTEGER NOT NULL); -- of the writer who does it
+
 CREATE TABLE order_state (last INTEGER NOT NULL, carried INTEGER NOT NULL);
 INSERT INTO order_state VALUES (0, 0);
 `)
