@@ -7,15 +7,45 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { systemClock } from '../../base/clock.js'
 import { Fault } from '../../base/fault.js'
-import { type Asking, BEGIN_SNAPSHOT, isPause, NOTHING_FOUND, type Query } from '../sql/query.js'
+import { type Asking, BEGIN_SNAPSHOT, type Found, isPause, NOTHING_FOUND, type Query } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
 import { failureOf } from './connect/failure.js'
+import { askTogether } from './join.js'
 
 /** So long a verb waits for a database that is away. */
 export const AWAY_MS = 5000
 const MOST_REPEATS = 5
 
 const SNAPSHOT: Query = { text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', values: [] }
+
+/** Works that do not depend on one another, a step of all at a time. */
+const inStep = async (
+  ask: Connection['query'],
+  works: NonNullable<Query['works']>,
+): Promise<readonly unknown[]> => {
+  const all = works.map((make) => {
+    const work = make()
+    return { work, step: work.next() }
+  })
+  for (;;) {
+    const open = all.filter(({ step }) => step.done !== true)
+    if (open.length === 0) return all.map(({ step }) => step.value)
+    const inner = open.filter(({ step }) => (step.value as Query).works !== undefined)
+    for (const one of inner) one.step = one.work.next(await askOne({ query: ask }, one.step.value as Query))
+    if (inner.length > 0) continue
+    const found = await askTogether(
+      ask,
+      open.map(({ step }) => step.value as Query),
+    )
+    for (const [i, one] of open.entries()) one.step = one.work.next(found[i] as Found)
+  }
+}
+
+const askOne = async (connection: Pick<Connection, 'query'>, query: Query): Promise<Found> => {
+  const { works } = query
+  if (works === undefined) return connection.query(query === BEGIN_SNAPSHOT ? SNAPSHOT : query)
+  return { rows: (await inStep(connection.query, works)) as never, changes: 0 }
+}
 
 export const answer = async <T>(connection: Pick<Connection, 'query'>, asking: Asking<T>): Promise<T> => {
   let step = asking.next()
@@ -25,8 +55,7 @@ export const answer = async <T>(connection: Pick<Connection, 'query'>, asking: A
       step = asking.next(NOTHING_FOUND)
       continue
     }
-    const query = step.value === BEGIN_SNAPSHOT ? SNAPSHOT : step.value
-    const found = await connection.query(query).catch((error: unknown) => ({ error }))
+    const found = await askOne(connection, step.value).catch((error: unknown) => ({ error }))
     step = 'error' in found ? asking.throw(found.error) : asking.next(found)
   }
   return step.value

@@ -22,6 +22,8 @@ export type Row = Readonly<Record<string, unknown>>
 export interface Query {
   readonly text: string
   readonly values: readonly unknown[]
+  /** Instead of a statement: see several(). */
+  readonly works?: readonly (() => Asking<unknown>)[]
 }
 
 export interface Found {
@@ -58,6 +60,14 @@ export function* together<T>(read: () => Asking<T>): Asking<T> {
   } finally {
     yield END_SNAPSHOT
   }
+}
+
+/**
+ * Reads that do not depend on one another: a database at hand answers one after another, one that is far all of them
+ * together. Not within these: a snapshot, a pause.
+ */
+export function* several<T>(works: readonly (() => Asking<T>)[]): Asking<readonly T[]> {
+  return (yield { text: '', values: [], works }).rows as readonly unknown[] as readonly T[]
 }
 
 /** Reads each row of a number but once. */

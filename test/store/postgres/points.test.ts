@@ -3,8 +3,9 @@ import t from 'tap'
 import { newId } from '../../../src/base/id.js'
 import { type Connection, connect } from '../../../src/store/postgres/connect/connection.js'
 import { serversOf } from '../../../src/store/postgres/connect/servers.js'
+import { joined } from '../../../src/store/postgres/join.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
-import { createPoints, joined } from '../../../src/store/postgres/points.js'
+import { createPoints } from '../../../src/store/postgres/points.js'
 import { answer } from '../../../src/store/postgres/run.js'
 import { READS } from '../../../src/store/postgres/verbs.js'
 import type { Asking } from '../../../src/store/sql/query.js'
@@ -19,6 +20,23 @@ t.test('what one statement can take together', async (t) => {
     [1, 2],
   ])
   t.match(joined([of('x', 1), of('y', 2)])?.text, "c = g.p0 AND d <> '?' AND e > g.p1) AS r")
+  t.match(joined([of('x', 1), of('y', 1)]), { text: /c = g\.p0 AND .*e > \?/s, values: [['x', 'y'], 1] })
+  const limited = 'SELECT a FROM b WHERE c = ? LIMIT ? + 0'
+  t.match(
+    joined([
+      { text: limited, values: ['x', 1] },
+      { text: limited, values: ['y', 1] },
+    ])?.text,
+    'LIMIT ? + 0',
+  )
+  t.equal(
+    joined([
+      { text: limited, values: ['x', 1] },
+      { text: limited, values: ['y', 2] },
+    ]),
+    null,
+    'a limit is one value',
+  )
   for (const other of [of(null, 2), of('y', 0.5), of('y', '2'), of(Buffer.from('y'), 2)])
     t.equal(joined([of('x', 1), other]), null, 'values that are no array of one type')
 })

@@ -8,7 +8,7 @@
  */
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import { TOP } from '../order/ord.js'
-import type { Asking, Row } from '../query.js'
+import { type Asking, type Row, several } from '../query.js'
 
 export interface Place {
   readonly ord: number
@@ -48,6 +48,21 @@ export const above = ({ ord, n }: Place): Place => ({ ord, n: n + 1 })
 export const BOTTOM: Place = { ord: 0, n: 0 }
 const HIGHEST: Place = { ord: TOP, n: 0 }
 
+interface Wanted {
+  readonly direction: Direction
+  readonly boundary: Place
+  readonly limit: number
+  last: number | undefined
+}
+
+function* takeOne(source: Source, wanted: Wanted): Asking<readonly Found[]> {
+  const { direction, boundary, limit, last } = wanted
+  const some = yield* source.take(direction, boundary, limit, last)
+  // where one source fills the page, no later place of another one is on it
+  if (direction === 'newer' && some.length >= limit) wanted.last = some.at(-1)?.ord
+  return some
+}
+
 /** The nearest of all sources; of newer ones none beyond `end`. */
 export function* takeFrom(
   sources: readonly Source[],
@@ -56,13 +71,14 @@ export function* takeFrom(
   limit: number,
   end?: number,
 ): Asking<Found[]> {
-  // where one source fills the page, no later place of another one is on it
-  let last = end
+  const wanted: Wanted = { direction, boundary, limit, last: end }
+  const [first, second, ...others] = sources
   const found: Found[] = []
-  for (const source of sources) {
-    const some = yield* source.take(direction, boundary, limit, last)
-    if (direction === 'newer' && some.length >= limit) last = some.at(-1)?.ord
-    found.push(...some)
+  if (others.length > 0)
+    found.push(...(yield* several(sources.map((source) => () => takeOne(source, wanted)))).flat())
+  else {
+    if (first !== undefined) found.push(...(yield* takeOne(first, wanted)))
+    if (second !== undefined) found.push(...(yield* takeOne(second, wanted)))
   }
   const sign = direction === 'older' ? -1 : 1
   return found.sort((a, b) => sign * compare(a, b)).slice(0, limit)

@@ -8,7 +8,7 @@
 import type { EventRow } from '../../../lifecycle/event.js'
 import type { LogRow, MailOfEvent } from '../../port/log.js'
 import { BESIDE_LISTS, readLists } from '../mails/lists.js'
-import { type Asking, first, Memory, type Row } from '../query.js'
+import { type Asking, first, Memory, type Row, several } from '../query.js'
 import { type More, readFlags, typeOf, UnpackMore } from './codec.js'
 import { firstId, storedId } from './event-id.js'
 import { above, type Found, markOf } from './places.js'
@@ -182,12 +182,8 @@ export class Records {
   }
 
   *allTold(places: readonly Found[]): Asking<LogRow[]> {
-    const rows: LogRow[] = []
-    for (const found of places) {
-      const row = yield* this.told(found)
-      if (row !== null) rows.push(row)
-    }
-    return rows
+    const rows = yield* several(places.map((found) => () => this.told(found)))
+    return rows.filter((row) => row !== null)
   }
 
   /** Of its mail's timeline, which tells of history, too. */

@@ -11,7 +11,7 @@
 import type { Page, Rows } from '../../../lifecycle/page.js'
 import type { Range } from '../order/days.js'
 import { TOP } from '../order/ord.js'
-import { type Asking, all, first, together } from '../query.js'
+import { type Asking, all, first, several, together } from '../query.js'
 import { type Frontier, readSeen, type Seen, seenMark, seenNow, unseen } from './frontiers.js'
 import { boundaryOf, type Ids, markOf } from './marks.js'
 
@@ -171,12 +171,14 @@ function* pageOfPlaces(list: List, page: Page): Asking<Rows<Place>> {
 
 function* rowsOf<T, K>(list: List, page: Page, find: (key: K) => Asking<T | null>): Asking<Rows<T>> {
   const places = yield* pageOfPlaces(list, page)
-  const rows: T[] = []
-  for (const { ord, key = ord } of places.rows) {
-    const row = yield* find(key as K)
-    if (row !== null) rows.push(row)
-  }
-  return { ...places, rows }
+  const rows = yield* several(
+    places.rows.map(
+      ({ ord, key = ord }) =>
+        () =>
+          find(key as K),
+    ),
+  )
+  return { ...places, rows: rows.filter((row) => row !== null) }
 }
 
 /** A page of whole rows: `find` fetches one by its key. */

@@ -34,7 +34,8 @@ type Find = (sql: string) => Statement<unknown[], Row>
 /** Reads have a snapshot anyhow (snapshot.ts). */
 const answer = (find: Find, query: Query): Found => {
   if (query === BEGIN_SNAPSHOT || query === END_SNAPSHOT || isPause(query)) return NOTHING_FOUND
-  const { text, values } = query
+  const { text, values, works } = query
+  if (works !== undefined) return { rows: works.map((work) => done(find, work())) as never, changes: 0 }
   const statement = find(text)
   return statement.reader
     ? { rows: statement.all(...values), changes: 0 }
@@ -52,13 +53,16 @@ const advance = <T>(find: Find, work: Asking<T>, query: Query): IteratorResult<Q
   return work.next(found)
 }
 
+const done = <T>(find: Find, work: Asking<T>): T => {
+  let step = work.next()
+  while (step.done !== true) step = advance(find, work, step.value)
+  return step.value
+}
+
 export const asking =
   (find: Find): Ask =>
-  (work) => {
-    let step = work.next()
-    while (step.done !== true) step = advance(find, work, step.value)
-    return step.value
-  }
+  (work) =>
+    done(find, work)
 
 const askingLater =
   (find: Find): AskLater =>
