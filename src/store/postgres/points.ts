@@ -8,7 +8,7 @@
  */
 import type { Asking, Query } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
-import { askTogether } from './join.js'
+import { askTogether } from './connect/join.js'
 import { answer, persistently } from './run.js'
 import { gather } from './write/gather.js'
 

@@ -10,7 +10,7 @@ import { Fault } from '../../base/fault.js'
 import { type Asking, BEGIN_SNAPSHOT, type Found, isPause, NOTHING_FOUND, type Query } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
 import { failureOf } from './connect/failure.js'
-import { askTogether } from './join.js'
+import { askTogether } from './connect/join.js'
 
 /** So long a verb waits for a database that is away. */
 export const AWAY_MS = 5000

@@ -17,6 +17,7 @@ import { type Calls, createCalls } from './calls.js'
 import { endPredecessor, sessionName } from './cluster/takeover.js'
 import { followDatabase } from './cluster/time.js'
 import { createView } from './cluster/view.js'
+import { createWork } from './cluster/work.js'
 import type { Connection } from './connect/connection.js'
 import { DatabaseAwayError } from './connect/failure.js'
 import { serversOf } from './connect/servers.js'
@@ -27,7 +28,6 @@ import { type QueueVerbs, queueVerbs } from './queue.js'
 import { createReaders, type Readers } from './readers.js'
 import { answer, persistently } from './run.js'
 import { migrate } from './schema/migrate.js'
-import { createWork } from './work.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { addDefaults } from './write/tenants.js'
 import { touchAll } from './write/touch.js'
@@ -153,7 +153,11 @@ export const begin = async (
   const { touches, flush } = touching(readers)
   return {
     ...{ owner, readers, points, writer, touches, view },
-    ...{ calls: createCalls(writer, told), connect: open('check'), holdsWork: createWork(writer, points) },
+    ...{
+      calls: createCalls(writer, told),
+      connect: open('check'),
+      holdsWork: createWork({ ...writer, ...points }),
+    },
     queue: queueVerbs(writer, readers, told),
     async close() {
       stopHeartbeat()

@@ -4,9 +4,7 @@
  *   Whoever finds nobody at it takes it, and has it for as long as its writer lives: what it writes then is fenced like
  *   all that it writes. Nothing has to be given back; who leaves, or is taken over, has it no more.
  */
-import { type Asking, first, run } from '../sql/query.js'
-import type { Points } from './points.js'
-import type { Writer } from './write/writer.js'
+import { type Asking, first, run } from '../../sql/query.js'
 
 const HOLDER = 'SELECT k.boot FROM work k JOIN writers w ON w.boot = k.boot WHERE k.kind = ?'
 const TAKE = `INSERT INTO work (kind, boot) VALUES (?, ?)
@@ -24,9 +22,16 @@ function* take(kind: string, boot: number): Asking<boolean> {
   return found === null || found === boot
 }
 
+export interface WorkParts {
+  /** Of the writer. */
+  readonly boot: number
+  write<T>(verb: () => Asking<T>): Promise<T>
+  read<T>(verb: () => Asking<T>): Promise<T>
+}
+
 export const createWork =
-  ({ boot, write }: Pick<Writer, 'boot' | 'write'>, points: Pick<Points, 'read'>) =>
+  ({ boot, write, read }: WorkParts) =>
   async (kind: string): Promise<boolean> => {
-    const found = await points.read(() => holder(kind))
+    const found = await read(() => holder(kind))
     return found === null ? write(() => take(kind, boot)) : found === boot
   }

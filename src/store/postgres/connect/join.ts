@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   Joined to what each of them was given. What is the same for all stays a value: a limit can be nothing else.
  */
-import { type Found, NOTHING_FOUND, type Query, type Row } from '../sql/query.js'
+import { type Found, NOTHING_FOUND, type Query, type Row } from '../../sql/query.js'
 
 const CALLER = 'caller_'
 const LIMIT = /\b(?:LIMIT|OFFSET) $/
