@@ -46,7 +46,12 @@ function* poolsChanged(now: number): Asking<void> {
 
 /** Whether mail waits in a pool, is held or under way. */
 const hasMail = (poolId: string): Asking<boolean> =>
-  isThere('SELECT 1 FROM queue q JOIN pools p ON p.n = q.pool WHERE p.id = ? LIMIT 1', poolId)
+  isThere(
+    `SELECT 1 FROM pools p WHERE p.id = ? AND (EXISTS (SELECT 1 FROM queue q WHERE q.pool = p.n AND q.due_at IS NOT NULL)
+       OR EXISTS (SELECT 1 FROM queue q WHERE q.pool = p.n AND q.boot IS NOT NULL)
+       OR EXISTS (SELECT 1 FROM queue q WHERE q.pool = p.n AND q.held IS NOT NULL))`,
+    poolId,
+  )
 
 export const tenantVerbs = (places: Places) => {
   const parts: TenantParts = { places, now: systemClock.now, poolsChanged }
