@@ -99,7 +99,10 @@ function* isAny(sources: readonly Source[], side: Direction, from: Place): Askin
 
 const lower = (a: Place, b: Place): Place => (compare(a, b) < 0 ? a : b)
 
-/** A page of places, newest first; `anchor` is what the page's anchor means. Nothing comes in below `end`. */
+/**
+ * A page of places, newest first; `anchor` is what the page's anchor means. Nothing comes in below `end`, and newer pages
+ * go no further: what is told beyond it would be told again.
+ */
 export function* pageOfPlaces(
   sources: readonly Source[],
   page: Page,
@@ -108,7 +111,8 @@ export function* pageOfPlaces(
 ): Asking<Rows<Found>> {
   const { direction } = page
   const boundary = anchor ?? (direction === 'older' ? HIGHEST : BOTTOM)
-  const found = yield* takeFrom(sources, direction, boundary, page.limit + 1)
+  const last = direction === 'newer' ? end.ord - 1 : undefined
+  const found = yield* takeFrom(sources, direction, boundary, page.limit + 1, last)
   const more = found.length > page.limit
   const rows = found.slice(0, page.limit)
   if (direction === 'newer') rows.reverse()
