@@ -18,10 +18,10 @@ import type { Writer } from './write/writer.js'
 export const orderVerbs = (
   writer: Pick<Writer, 'places' | 'effects'>,
   updateWorkspace: UpdateWorkspace,
-  settleOne: (outcome: Outcome) => Asking<Settled | null>,
+  settleAll: (outcomes: readonly Outcome[]) => Asking<readonly (Settled | null)[]>,
 ) => {
   const { places } = writer
-  const queue = createQueueWrites(writer, settleOne)
+  const queue = createQueueWrites(writer, settleAll)
   const { addHold: _, beginHolding, ...orders } = orderWrites(places, queue, standingHolds)
   return {
     ...orders,

@@ -140,7 +140,7 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
   const tenants = tenantVerbs(places)
   const softBounce = softBounces({ ...bounced(MAIL), addSuppression: tenants.addSuppression })
   const watch = watchWrites(places, tenants)
-  const { settleOne } = settling({ places, effects, softBounce })
+  const { settleAll } = settling({ places, effects, softBounce })
   const { reschedule, cancel } = createAppointments(createAddEvent(places), effects)
   return {
     ...{ reschedule, cancel },
@@ -153,9 +153,9 @@ export const writesOf = (writer: Pick<Writer, 'places' | 'effects'>) => {
     ...statisticsWrites,
     ...watch,
     ...searchWrites,
-    ...orderVerbs(writer, tenants.updateWorkspace, settleOne),
+    ...orderVerbs(writer, tenants.updateWorkspace, settleAll),
     sweepStep: createSweepStep({
-      settleOne,
+      settleAll,
       tell: createSuppressionEvents(addNotice),
       decideStep: watch.decideStep,
     }),

@@ -144,7 +144,7 @@ WHERE q.recipient_id = ANY(CAST(? AS TEXT[])) AND r.id = q.recipient_id AND r.st
 
 export const createQueueWrites = (
   { places, effects }: { readonly places: Places; readonly effects: { due: boolean } },
-  settleOne: (outcome: Outcome) => Asking<Settled | null>,
+  settleAll: (outcomes: readonly Outcome[]) => Asking<readonly (Settled | null)[]>,
 ): QueueWrites => {
   const note = noting(places)
   const free = freeing(note)
@@ -176,9 +176,7 @@ export const createQueueWrites = (
       yield* run(UNLEASE, ids, now, ids)
     },
     *settle(outcomes) {
-      const applied: boolean[] = []
-      for (const outcome of outcomes) applied.push((yield* settleOne(outcome))?.applied ?? false)
-      return applied
+      return (yield* settleAll(outcomes)).map((settled) => settled?.applied ?? false)
     },
   }
 }

@@ -24,10 +24,10 @@ const ANSWERS = `DELETE FROM idempotency WHERE (workspace, test, key) IN (
 const DROP_REPORTS = `DELETE FROM reports WHERE n IN (SELECT n FROM reports WHERE at < ? LIMIT ${REPORTS})`
 
 export interface Parts extends Pick<SweepParts, 'tell' | 'decideStep'> {
-  settleOne(outcome: Outcome): Asking<Settled | null>
+  settleAll(outcomes: readonly Outcome[]): Asking<readonly (Settled | null)[]>
 }
 
-export const createSweepStep = ({ settleOne, ...parts }: Parts) => {
+export const createSweepStep = ({ settleAll, ...parts }: Parts) => {
   const retain = createRetention()
   const others = sweepOthers({
     ...parts,
@@ -38,10 +38,10 @@ export const createSweepStep = ({ settleOne, ...parts }: Parts) => {
 
   function* expire(now: number): Asking<number> {
     const ids = (yield* all(OVERDUE, now)).map((row) => row.id as string)
-    for (const id of ids) yield* settleOne(expiry(id, now))
+    if (ids.length === 0) return 0
+    yield* settleAll(ids.map((id) => expiry(id, now)))
     // also when the table refused: a deadline is met once
-    if (ids.length > 0)
-      yield* run('UPDATE recipient_rows SET deadline = NULL WHERE id = ANY(CAST(? AS TEXT[]))', ids)
+    yield* run('UPDATE recipient_rows SET deadline = NULL WHERE id = ANY(CAST(? AS TEXT[]))', ids)
     return ids.length
   }
 
