@@ -8,6 +8,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { OutageError } from '../../base/fault.js'
 import type { Log } from '../../base/log.js'
+import { createBeat, createLoadCounts, readPulse } from '../load-counts.js'
 import type { About, WriterRole } from '../port/cluster/cluster.js'
 import type { Store } from '../port/store.js'
 import { failureOf } from './connect/failure.js'
@@ -35,6 +36,7 @@ export interface SharedPostgres {
   readonly owner: string
   readonly role: WriterRole
   readonly about: PostgresOptions['about']
+  readonly loadCounts: SharedArrayBuffer
 }
 
 /** `look` sees each error, and tells of what this process cannot mend. */
@@ -50,6 +52,14 @@ const watched = (hints: Hints) => {
   return { broken, look }
 }
 
+/** What the threads of a process count together. */
+const counted = (loadCounts: SharedArrayBuffer) => ({
+  load: () => readPulse(loadCounts),
+  async backup(): Promise<never> {
+    throw new Error('a server has tools of its own for copies')
+  },
+})
+
 const notOpen = (): never => {
   throw new OutageError('the store is not open')
 }
@@ -64,11 +74,13 @@ export const sharePostgresStore = (store: Store, role: WriterRole): SharedPostgr
 export const openPostgresStore = (options: PostgresOptions): Store => {
   const { lock, version = '', about, log } = options
   const hints = createHints()
+  const loadCounts = createLoadCounts()
   let session: Session | null = null
   let unlock = (): void => {}
   const { broken, look } = watched(hints)
   const own = {
     broken,
+    ...counted(loadCounts),
     async open() {
       if (session !== null) return
       const locked = lock?.()
@@ -77,7 +89,12 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
         session = await begin(
           {
             ...{ urls: options.urls, version, owner: locked?.owner ?? null },
-            ...{ role: locked === undefined ? 'command' : 'main', about, log },
+            ...{
+              role: locked === undefined ? 'command' : 'main',
+              about,
+              log,
+              observe: createBeat(loadCounts),
+            },
           },
           hints,
           true,
@@ -103,19 +120,24 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
     const { owner } = session ?? notOpen()
     const { port1, port2 } = new MessageChannel()
     hints.link(port1)
-    return { port: port2, urls: options.urls, version, owner, role, about }
+    return { port: port2, urls: options.urls, version, owner, role, about, loadCounts }
   })
   return store
 }
 
 /** The same store in another thread, with a session of its own. */
-export const connectPostgresStore = async ({ port, ...options }: SharedPostgres): Promise<Store> => {
+export const connectPostgresStore = async ({
+  port,
+  loadCounts,
+  ...options
+}: SharedPostgres): Promise<Store> => {
   const hints = createHints()
   hints.link(port)
   const { broken, look } = watched(hints)
-  const session = await begin(options, hints, false, look)
+  const session = await begin({ ...options, observe: createBeat(loadCounts) }, hints, false, look)
   const own = {
     broken,
+    ...counted(loadCounts),
     async open() {},
     async migrate() {},
     async close() {

@@ -31,7 +31,7 @@ import { migrate } from './schema/migrate.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
 import { addDefaults } from './write/tenants.js'
 import { touchAll } from './write/touch.js'
-import { joinAsWriter, type Writer } from './write/writer.js'
+import { joinAsWriter, type Observe, type Writer } from './write/writer.js'
 
 export interface SessionOptions {
   /** The text that has the URLs (connect/servers.ts). */
@@ -44,6 +44,8 @@ export interface SessionOptions {
   /** What others can read of it. */
   readonly about?: Partial<Omit<About, 'version'>> | undefined
   readonly log?: Log | undefined
+  /** Is told of commits. */
+  readonly observe?: Observe
 }
 
 export interface Session {
@@ -126,7 +128,7 @@ const touching = (readers: Readers) => {
 
 /** `failed` hears of all that failed, heartbeats too. */
 export const begin = async (
-  { urls, version, owner: given, role, about, log }: SessionOptions,
+  { urls, version, owner: given, role, about, log, observe }: SessionOptions,
   hints: Hints,
   isFirst: boolean,
   failed: (error: unknown) => void,
@@ -138,7 +140,7 @@ export const begin = async (
   const open = (part: string) => (): Promise<Connection> => connect(servers, sessionName(owner, part))
   if (isFirst) await bringUpToDate(open('migrate'), version, given)
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
-  const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member)
+  const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member, observe)
   const writer = await persistently(join)
   await refuseMoved(writer)
   const { view, beat } = beating(writer, log)

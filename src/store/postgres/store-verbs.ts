@@ -84,7 +84,7 @@ const othersOf = (current: () => Session, { onDue, onSettled, ready }: Hints) =>
   },
 })
 
-type Own = Pick<Store, 'open' | 'migrate' | 'close' | 'broken'>
+type Own = Pick<Store, 'open' | 'migrate' | 'close' | 'broken' | 'load' | 'backup'>
 
 /** The whole port; `own` begins and ends it. */
 export const storeOf = (current: () => Session, hints: Hints, own: Own): Store => {

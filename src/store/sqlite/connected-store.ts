@@ -6,13 +6,13 @@
  */
 import { dirname } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
+import { createLoadCounts } from '../load-counts.js'
 import type { Store } from '../port/store.js'
 import type { Actor } from '../port/tenants/audit.js'
 import { actingVerbs } from './audit/by.js'
 import { attach, detach } from './session.js'
 import { readsOf } from './store-reads.js'
 import { writesOf } from './store-writes.js'
-import { createLoadCounts } from './thread/load-counts.js'
 import { createWriterClient } from './thread/writer-client.js'
 
 export type ConnectedStore = Omit<Store, 'open' | 'migrate' | 'by'> & {

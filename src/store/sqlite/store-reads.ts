@@ -6,6 +6,7 @@
  *   need rows alone are made from the table of verbs.
  */
 import { systemClock } from '../../base/clock.js'
+import { readPulse } from '../load-counts.js'
 import { onlyWriter } from '../only-writer.js'
 import { ALONE } from '../port/cluster/cluster.js'
 import type { Store } from '../port/store.js'
@@ -13,7 +14,6 @@ import { type NamesOf, verbsOf } from '../port/verbs.js'
 import { readMark } from '../sql/log/places.js'
 import { backup, integrityFaults } from './backup.js'
 import type { Verbs } from './session.js'
-import { readPulse } from './thread/load-counts.js'
 
 /** A daemon checks these and no more: reading ten million mails would keep its doors shut for minutes. */
 const SMALL_TABLES = ['accounts', 'workspaces', 'pools', 'keys', 'credentials', 'sessions', 'users']

@@ -58,7 +58,7 @@ export interface Writer {
   /** The same for mail under way, side by side with other writers: the verb locks the rows that it decides about. */
   mail<T>(verb: () => Asking<T>): Promise<T>
   /** What follows the fence in one statement that answers with a row at least; null: it is in, and its answer was lost. */
-  statement(make: () => Query, until?: number): Promise<readonly Row[] | null>
+  statement(make: () => Query, until?: number, calls?: number): Promise<readonly Row[] | null>
   /** Looks at what is stored, as part of the work in turn. */
   look<T>(asking: Asking<T>): Promise<T>
   /** After all that was asked before. */
@@ -188,7 +188,10 @@ const hold = async (owner: string, member: Member, openAnew: () => Promise<Conne
   }
 }
 
-type Held = Awaited<ReturnType<typeof hold>>
+/** Is told of each commit: how many calls shared it, and for how long it took. */
+export type Observe = (calls: number, ms: number) => void
+
+type Held = Awaited<ReturnType<typeof hold>> & { readonly observe: Observe }
 
 /** The places that the writer has given. */
 interface Given extends Places {
@@ -222,7 +225,9 @@ const transaction = async <T>(
     await at.query(query('BEGIN'))
     const result = await answer(withoutSnapshots(at), fenced(held.row(), places, inOrder, verb))
     kept = { result, frontier: places.last() }
+    const began = systemClock.tick()
     await at.query(query('COMMIT'))
+    held.observe(1, systemClock.tick() - began)
     return result
   } catch (error) {
     if (!at.isLost) await at.query(query('ROLLBACK')).catch(() => {})
@@ -237,14 +242,21 @@ const transaction = async <T>(
 const FENCE = `WITH fence AS (
   UPDATE writers SET frontier = ?, heartbeat = heartbeat + 1 WHERE n = ? AND epoch = ? RETURNING n),`
 
-const statement = async (held: Held, { next }: Given, make: () => Query): Promise<readonly Row[] | null> => {
+const statement = async (
+  held: Held,
+  { next }: Given,
+  make: () => Query,
+  calls: number,
+): Promise<readonly Row[] | null> => {
   const at = await held.ready()
   const { n, epoch } = held.row()
   const { text, values } = make()
   const frontier = next()
+  const began = systemClock.tick()
   try {
     const { rows } = await at.query({ text: FENCE + text, values: [frontier, n, epoch, ...values] })
     if (rows.length === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
+    held.observe(calls, systemClock.tick() - began)
     return rows
   } catch (error) {
     if (failureOf(error) !== 'away') throw error
@@ -260,8 +272,9 @@ export const joinAsWriter = async (
   now: () => number = systemClock.now,
   hints: Hints = createHints(),
   member: Member = NAMELESS,
+  observe: Observe = () => {},
 ): Promise<Writer> => {
-  const held = await hold(owner, member, open)
+  const held = { ...(await hold(owner, member, open)), observe }
   const places = createPlaces(held, now)
   let before: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -289,7 +302,7 @@ export const joinAsWriter = async (
     effects,
     write: (verb) => perform(true, verb),
     mail: (verb) => perform(false, verb),
-    statement: (make, until) => persistently(() => statement(held, places, make), until),
+    statement: (make, until, calls = 1) => persistently(() => statement(held, places, make, calls), until),
     look: async (asking) => answer(await held.ready(), asking),
     inTurn,
     leave: () => inTurn(held.leave),

@@ -9,6 +9,7 @@
  */
 import { dirname } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { createBeat } from '../../load-counts.js'
 import { NewerDatabaseError } from '../../port/upkeep.js'
 import { type Db, openWriter } from '../connect.js'
 import { migrate } from '../migrate/migrate.js'
@@ -20,7 +21,6 @@ import { BrokenStore, createBatch } from './batch.js'
 import { answerAll, type Client, createClients, type Job } from './clients.js'
 import { createFaultPoint } from './fault-point.js'
 import { createFence, createFileFence } from './fence.js'
-import { createBeat } from './load-counts.js'
 
 /**
  * So many verbs share a commit, or a few more: beyond it, answers would be late

@@ -5,7 +5,7 @@
  *   commit, and reading them disturbs nobody. A look may fall between two
  *   additions and be one batch behind itself.
  */
-import type { Distribution, WriterLoad } from '../../port/upkeep.js'
+import type { Distribution, WriterLoad } from './port/upkeep.js'
 
 const VERBS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000]
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
