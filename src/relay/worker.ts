@@ -225,7 +225,8 @@ port.on('message', (message: ToWorker) => {
     clearInterval(reloading)
     clearInterval(expiring)
     clearInterval(watching)
-    void flow.stop().then(() => {
+    void flow.stop().then(async () => {
+      await queue.close().catch(() => {})
       tellStats()
       tellLines()
       tell({ say: 'stopped' })

@@ -86,20 +86,9 @@ export const openPostgresStore = (options: PostgresOptions): Store => {
       const locked = lock?.()
       unlock = locked?.unlock ?? unlock
       try {
-        session = await begin(
-          {
-            ...{ urls: options.urls, version, owner: locked?.owner ?? null },
-            ...{
-              role: locked === undefined ? 'command' : 'main',
-              about,
-              log,
-              observe: createBeat(loadCounts),
-            },
-          },
-          hints,
-          true,
-          look,
-        )
+        const role = locked === undefined ? 'command' : 'main'
+        const own = { urls: options.urls, version, owner: locked?.owner ?? null, role } as const
+        session = await begin({ ...own, about, log, observe: createBeat(loadCounts) }, hints, true, look)
       } catch (error) {
         unlock()
         throw error

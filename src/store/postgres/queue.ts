@@ -11,6 +11,7 @@ import { createClaim } from './claim/claim.js'
 import { createAppointments } from './claim/schedule.js'
 import { createStopped } from './claim/stopped.js'
 import { timeVerbs } from './claim/times.js'
+import { freeingUnheard } from './claim/unheard.js'
 import { MAIL } from './mails.js'
 import { createQueueWrites } from './operate/queue-writes.js'
 import type { Readers } from './readers.js'
@@ -52,7 +53,7 @@ export const queueVerbs = (writer: Writer, readers: Readers, told: (error: unkno
   const { adjustTimes } = timeVerbs(effects, clockMoved)
   const verbs: QueueVerbs = {
     accept: createAccept(writer, { addEvent, hold: stopped.hold }),
-    claim,
+    claim: freeingUnheard(writer, claim),
     attempting: createAttempting(writer),
     settle: createSettle(writer, parts),
     release: createRelease(writer),
