@@ -103,7 +103,7 @@ const dump =
       [
         await store.nextDue(),
         await store.nextDue(pools.slice(0, 1)),
-        (await store.duePools(START + 999 * HOUR)).toString(),
+        [...(await store.duePools(START + 999 * HOUR))].sort(),
       ],
       [await store.depth({ accountId, workspaceId: null }), await store.heldDepth()].map(inOrder),
       await store.queueCount({ ...scope, poolId: null, domain: null, emailId: null }),
