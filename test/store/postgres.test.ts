@@ -1,12 +1,12 @@
 /**
- * The PostgreSQL engine keeps the contract, as far as it goes.
+ * The PostgreSQL engine keeps the contract.
  */
 import { randomUUID } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Store } from '../../src/store/port/store.js'
 import { openPostgresStore } from '../../src/store/postgres/open.js'
 import { noPostgres, postgres } from '../parts/postgres.js'
-import { contract, FAMILY_NAMES, type FamilyName } from './contract.js'
+import { contract } from './contract.js'
 import { deadContract } from './contract-dead.js'
 import { livingContract } from './contract-living.js'
 
@@ -17,25 +17,7 @@ const open = async (t: Test): Promise<Store> => {
   return store
 }
 
-/** Families whose verbs are all here. */
-const WITH: ReadonlySet<FamilyName> = new Set<FamilyName>([
-  'queue',
-  'idempotency',
-  'settle',
-  'sender dsns',
-  'reports',
-  'soft bounces',
-  'jobs',
-  'domains',
-  'search',
-  'operations',
-  'rest',
-  'carry',
-])
-
-const without = Object.fromEntries(
-  FAMILY_NAMES.filter((name) => !WITH.has(name)).map((name) => [name, 'not done by PostgreSQL yet']),
-)
+const without = { backup: 'copies are made by the tools of the database' }
 
 t.test('postgres', { skip: noPostgres() }, (t) => contract(t, open, without))
 
