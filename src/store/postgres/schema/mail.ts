@@ -175,7 +175,7 @@ CREATE TABLE idempotency (
   body TEXT,
   PRIMARY KEY (workspace, test, key)
 );
-CREATE INDEX idempotency_age ON idempotency (locked_until);
+CREATE INDEX idempotency_age ON idempotency (coalesce(completed_at, locked_until));
 CREATE TABLE rate_windows (
   bucket TEXT NOT NULL, span INTEGER NOT NULL, used INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (bucket, span)
 ) WITH (fillfactor = 50);

@@ -19,7 +19,7 @@ const REPORTS = 50
 
 const OVERDUE = `SELECT id FROM recipient_rows WHERE deadline <= ? LIMIT ${STEP}`
 const ANSWERS = `DELETE FROM idempotency WHERE (workspace, test, key) IN (
-  SELECT workspace, test, key FROM idempotency WHERE locked_until < ? AND coalesce(completed_at, locked_until) < ?
+  SELECT workspace, test, key FROM idempotency WHERE coalesce(completed_at, locked_until) < ?
   LIMIT ${STEP} FOR UPDATE SKIP LOCKED)`
 const DROP_REPORTS = `DELETE FROM reports WHERE n IN (SELECT n FROM reports WHERE at < ? LIMIT ${REPORTS})`
 
@@ -51,7 +51,7 @@ export const createSweepStep = ({ settleAll, ...parts }: Parts) => {
     if (overdue > 0 || old.again) return { removed: overdue + old.removed, files: [], again: true }
     const before = now - ANSWER_KEPT_MS
     const small =
-      (yield* run(ANSWERS, before, before)) +
+      (yield* run(ANSWERS, before)) +
       (keep.reportsMs === undefined ? 0 : yield* run(DROP_REPORTS, now - keep.reportsMs)) +
       (yield* others(now, keep))
     return { removed: old.removed + small, files: [], again: small > 0 }
