@@ -134,11 +134,12 @@ export const begin = async (
   failed: (error: unknown) => void,
 ): Promise<Session> => {
   // what needs no database does not pay for its client
-  const { connect } = await import('./connect/connection.js')
+  const { connect, connectAgain } = await import('./connect/connection.js')
   const servers = serversOf(urls)
   const owner = given ?? randomUUID()
-  const open = (part: string) => (): Promise<Connection> => connect(servers, sessionName(owner, part))
-  if (isFirst) await bringUpToDate(open('migrate'), version, given)
+  const open = (part: string) => (): Promise<Connection> => connectAgain(servers, sessionName(owner, part))
+  const openFirst = (): Promise<Connection> => connect(servers, sessionName(owner, 'migrate'))
+  if (isFirst) await bringUpToDate(openFirst, version, given)
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
   const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member, observe)
   const writer = await persistently(join)

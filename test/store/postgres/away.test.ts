@@ -53,6 +53,29 @@ t.test('away', { skip: noPostgres() }, async (t) => {
     const accounts = await eventually('verbs are answered again', () => store.accounts().catch(() => null))
     t.equal(accounts?.length, 2)
     t.equal(broken, null, 'an outage breaks nothing')
+  })
+
+  await t.test('there is a server, and it is none to write to', async (t) => {
+    const name = urls.split('/').at(-1) ?? ''
+    cluster.sql(name, `ALTER DATABASE ${name} SET synchronous_commit = off`)
+    const end =
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL'
+    cluster.sql(name, end)
+    const asked = [
+      store.accounts(),
+      newAccount(store),
+      store.accept({ mails: [mailFor(at)], idempotency: null, now: T0 }),
+      store.workspace(at.accountId, at.workspace.id),
+    ]
+    await Promise.all(asked.map((one) => t.rejects(one, { code: 'service.unavailable' })))
+    await t.rejects(
+      openPostgresStore({ urls }).open(),
+      { name: 'DatabaseRefusedError' },
+      'nobody begins there',
+    )
+    cluster.sql(name, `ALTER DATABASE ${name} SET synchronous_commit = on`)
+    await eventually('verbs are answered again', () => store.accounts().catch(() => null))
+    t.equal(broken, null)
     await cluster.stop('fast')
   })
 })

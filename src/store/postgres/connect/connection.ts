@@ -55,6 +55,9 @@ const clientOf = (server: Server, name: string, socket: Socket): pg.Client =>
     types,
   })
 
+/** What TLS has against a certificate, as Node names it. */
+const TLS = /^(?:CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|INVALID_CA$)/
+
 /** What only the operator can mend; another error as it is. */
 const refusalOf = (error: unknown, { host, port, user, database }: Server): unknown => {
   const { code, message } = error as { readonly code?: string; readonly message: string }
@@ -67,6 +70,10 @@ const refusalOf = (error: unknown, { host, port, user, database }: Server): unkn
     return new DatabaseRefusedError(`${to} has no database ${database}: create it with ENCODING 'UTF8'`)
   if (/does not support SSL/.test(message))
     return new DatabaseRefusedError(`${to} speaks no TLS: set ssl = on there, with a certificate for ${host}`)
+  if (TLS.test(code ?? ''))
+    return new DatabaseRefusedError(
+      `${to} does not prove that it is ${host}: ${message}; look at its certificate, and at sslrootcert`,
+    )
   return code === undefined ? new ConnectionLostError(`${to} does not answer`, { cause: error }) : error
 }
 
@@ -141,4 +148,17 @@ export const connect = async (
     }
   }
   throw failed
+}
+
+/**
+ * The same once it was connected before: of what a start would refuse, such as a standby that nobody has promoted yet, a
+ * daemon that runs waits for the end.
+ */
+export const connectAgain = async (servers: readonly Server[], name: string): Promise<Connection> => {
+  try {
+    return await connect(servers, name)
+  } catch (error) {
+    if (!(error instanceof DatabaseRefusedError)) throw error
+    throw new ConnectionLostError(error.message, { cause: error })
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * NAME      failure - what an error of the database asks for
  * DESCRIPTION
- *   By its SQLSTATE (PostgreSQL, appendix A). An error without one came from the socket.
+ *   By its SQLSTATE (PostgreSQL, appendix A). An error without one came from the socket, or from looking up its name.
  *     away    the connection or the server is gone, or takes no writes: connect again, and wait a little
  *     full    no room: the caller may come again
  *     again   others were in the way: the same once more
@@ -30,7 +30,7 @@ const STATES: readonly (readonly [Failure, RegExp])[] = [
   ['broken', /^(?:XX00[12]|58030)$/],
 ]
 
-const SOCKET = /^(?:E[A-Z]+)$/
+const SOCKET = /^E(?:AI_)?[A-Z]+$/
 
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof ConnectionLostError) return 'away'
