@@ -61,7 +61,7 @@ t.test('away', { skip: noPostgres() }, async (t) => {
     const end =
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL'
     cluster.sql(name, end)
-    const asked = [
+    const asked: readonly Promise<unknown>[] = [
       store.accounts(),
       newAccount(store),
       store.accept({ mails: [mailFor(at)], idempotency: null, now: T0 }),

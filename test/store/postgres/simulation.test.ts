@@ -3,9 +3,9 @@
  * is done wrong on purpose is found. POSTERN_RUNS runs so many more, from POSTERN_SEED on; a failure prints its seed.
  */
 import t from 'tap'
-import type { Fault } from './simulation/daemon.js'
 import { follower, pagePoller } from './simulation/pollers.js'
 import { schedule } from './simulation/schedule.js'
+import type { Fault } from './simulation/writer.js'
 
 const RUNS = 100 + Number(process.env.POSTERN_RUNS ?? 0)
 const FIRST = Number(process.env.POSTERN_SEED ?? 1)

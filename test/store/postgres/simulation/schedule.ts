@@ -1,9 +1,10 @@
 /** One schedule: daemons, what befalls them, who reads meanwhile, and what was promised. */
 import { ordAt } from '../../../../src/store/sql/order/ord.js'
-import { Daemon, type Fault, ROWS, type Run, T0 } from './daemon.js'
+import { Daemon } from './daemon.js'
 import { Database, TROUBLE_MS } from './database.js'
 import { follower, type Poller, pagePoller } from './pollers.js'
 import { type Process, start, World } from './world.js'
+import { type Fault, ROWS, type Run, T0 } from './writer.js'
 
 const DAEMONS = 3
 const LIMITS = [1, 7, 100]
