@@ -35,10 +35,12 @@ t.test('one of all who claim a key has it', { skip: noPostgres() }, async (t) =>
   const claims = await Promise.all([0, 1, 2, 3].map((i) => stores[i % 2]?.claimKey(keyOf(`t${i}`))))
   t.same(claims.map((claim) => claim?.state).sort(), ['claimed', 'in_progress', 'in_progress', 'in_progress'])
   const [store] = stores
+  const owner = `t${claims.findIndex((claim) => claim?.state === 'claimed')}`
+  t.same(await store.claimKey(keyOf(owner)), { state: 'claimed' }, 'its answer was lost, and it is asked again')
   t.same(await store.claimKey({ ...keyOf('x'), fingerprint: 'g' }), { state: 'mismatch' })
   await store.releaseKey(keyOf('x'))
   t.same(await store.claimKey(keyOf('x')), { state: 'in_progress' }, 'only its owner frees it')
-  await store.releaseKey(keyOf(`t${claims.findIndex((claim) => claim?.state === 'claimed')}`))
+  await store.releaseKey(keyOf(owner))
   t.same(await store.claimKey(keyOf('y')), { state: 'claimed' })
   t.same(await store.claimKey({ ...keyOf('z'), now: T0 + 60_000 }), { state: 'claimed' }, 'it ran out')
 })

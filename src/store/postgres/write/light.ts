@@ -3,7 +3,7 @@
  * DESCRIPTION
  *   One statement each, on any connection and without a fence: they are exact among all daemons by the lock of their row.
  *   They do not wait for the disk. An idempotency key whose claim was lost is found gone by accept, which then stores
- *   nothing; a count that was lost lets a few more through in the minute of a crash.
+ *   nothing. A claim whose answer was lost is made again by the same token, and is the same. A count that was lost lets a few more through in the minute of a crash.
  */
 import { systemClock } from '../../../base/clock.js'
 import type { IdempotencyClaim, IdempotencyState } from '../../../lifecycle/facts.js'
@@ -19,7 +19,7 @@ const CLAIM = `${LIGHT} INSERT INTO idempotency AS d (workspace, test, key, fing
   FROM workspaces w, light WHERE w.id = ? AND light.s IS NOT NULL
   ON CONFLICT (workspace, test, key) DO UPDATE SET fingerprint = excluded.fingerprint, token = excluded.token,
     locked_until = excluded.locked_until, completed_at = NULL, status = NULL, body = NULL
-  WHERE CASE WHEN d.completed_at IS NULL THEN d.locked_until <= ? ELSE d.completed_at < ? END`
+  WHERE CASE WHEN d.completed_at IS NULL THEN d.token = excluded.token OR d.locked_until <= ? ELSE d.completed_at < ? END`
 
 const FIND = `SELECT d.fingerprint, d.locked_until AS "lockedUntil", d.completed_at AS "completedAt", d.status, d.body
   FROM idempotency d JOIN workspaces w ON w.n = d.workspace WHERE w.id = ? AND d.test = ? AND d.key = ?`
