@@ -86,10 +86,11 @@ const awayError = (error: unknown): unknown => {
   )
 }
 
-/** A move back sees who is a writer by then. */
-const refuseMoved = async ({ look, leave }: Writer): Promise<void> => {
+/** A move back sees who is a writer by then. Who cannot begin gives its row back. */
+const beginBeating = async ({ look, leave }: Writer, beat: () => Promise<void>): Promise<void> => {
   try {
     await look(refuseHalfMoved())
+    await beat()
   } catch (error) {
     await leave()
     throw error
@@ -143,9 +144,8 @@ export const begin = async (
   const member = { role, about: { version, host: hostname(), settings: null, pools: null, ...about } }
   const join = () => joinAsWriter(owner, open('writer'), systemClock.now, hints, member, observe)
   const writer = await persistently(join)
-  await refuseMoved(writer)
   const { view, beat } = beating(writer, log)
-  await beat()
+  await beginBeating(writer, beat)
   const readers = createReaders(open('reader'))
   const points = createPoints(open('points'))
   const stopHeartbeat = startHeartbeat(beat, failed)

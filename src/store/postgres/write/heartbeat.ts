@@ -94,14 +94,21 @@ export const createBeat = (
 /** Until it is stopped. `failed` hears of one that did not arrive. */
 export const startHeartbeat = (beat: () => Promise<void>, failed: (error: unknown) => void): (() => void) => {
   let isBeating = false
+  let isStopped = false
   const timer = setInterval(() => {
     if (isBeating) return
     isBeating = true
     void beat()
-      .catch(failed)
+      .catch((error: unknown) => {
+        // what it still had to do after its writer had left
+        if (!isStopped) failed(error)
+      })
       .finally(() => {
         isBeating = false
       })
   }, HEARTBEAT_MS).unref()
-  return () => clearInterval(timer)
+  return () => {
+    isStopped = true
+    clearInterval(timer)
+  }
 }
