@@ -70,10 +70,3 @@ export const STAYS: Readonly<Record<string, string>> = {
   search_spans: 'the index is made anew',
   search_state: 'the index is made anew',
 }
-
-/** Columns of moved tables that stay: what they tell is told otherwise. */
-export const STAYING_COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  emails: ['body_apart', 'message_id'],
-  idempotency: ['n'],
-  bodies: ['beside'],
-}

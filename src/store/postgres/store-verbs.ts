@@ -1,12 +1,11 @@
 /**
  * NAME      store-verbs - the verbs of the port, each answered by the database
  * DESCRIPTION
- *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is neither here nor in
- *   MISSING does not compile.
+ *   Reads take a connection, writes are calls of the writer, by whoever acts. A verb of the port that is not here does not
+ *   compile.
  */
 import type { Store } from '../port/store.js'
 import type { Actor } from '../port/tenants/audit.js'
-import type { VERBS } from '../port/verbs.js'
 import { readMark } from '../sql/log/places.js'
 import type { AnsweredLater } from '../sql/query.js'
 import type { Touch } from '../sql/tenants/writes.js'
@@ -18,19 +17,6 @@ import { QUEUE_VERBS, type QueueVerbs } from './queue.js'
 import type { Session } from './session.js'
 import { stepsOf, sweepOf } from './steps.js'
 import { type AnyVerb, READS, WRITE_NAMES, type WriteVerbs } from './verbs.js'
-
-/** They say so when they are called. */
-const MISSING = [...(['backup', 'load'] as const)] as const satisfies readonly (keyof typeof VERBS)[]
-type Missing = (typeof MISSING)[number]
-
-const missing = Object.fromEntries(
-  MISSING.map((name) => [
-    name,
-    async () => {
-      throw new Error(`${name} is not done by PostgreSQL yet`)
-    },
-  ]),
-) as unknown as Pick<Store, Missing>
 
 const readsOf = (current: () => Session) => {
   const read =
@@ -89,7 +75,7 @@ type Own = Pick<Store, 'open' | 'migrate' | 'close' | 'broken' | 'load' | 'backu
 /** The whole port; `own` begins and ends it. */
 export const storeOf = (current: () => Session, hints: Hints, own: Own): Store => {
   const calls = (): Calls => current().calls
-  const plain: Omit<Store, Missing | 'by'> = {
+  const plain: Omit<Store, 'by'> = {
     ...readsOf(current),
     ...writesOf(calls),
     sweep: sweepOf(calls),
@@ -98,10 +84,9 @@ export const storeOf = (current: () => Session, hints: Hints, own: Own): Store =
     ...own,
   }
   const by = (actor: Actor, entry: string | null = null): Store => ({
-    ...missing,
     ...plain,
     ...writesOf(() => calls().by({ actor, entry })),
     by,
   })
-  return { ...missing, ...plain, by }
+  return { ...plain, by }
 }

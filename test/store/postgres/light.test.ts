@@ -36,7 +36,11 @@ t.test('one of all who claim a key has it', { skip: noPostgres() }, async (t) =>
   t.same(claims.map((claim) => claim?.state).sort(), ['claimed', 'in_progress', 'in_progress', 'in_progress'])
   const [store] = stores
   const owner = `t${claims.findIndex((claim) => claim?.state === 'claimed')}`
-  t.same(await store.claimKey(keyOf(owner)), { state: 'claimed' }, 'its answer was lost, and it is asked again')
+  t.same(
+    await store.claimKey(keyOf(owner)),
+    { state: 'claimed' },
+    'its answer was lost, and it is asked again',
+  )
   t.same(await store.claimKey({ ...keyOf('x'), fingerprint: 'g' }), { state: 'mismatch' })
   await store.releaseKey(keyOf('x'))
   t.same(await store.claimKey(keyOf('x')), { state: 'in_progress' }, 'only its owner frees it')
