@@ -214,15 +214,13 @@ function* lift({ scope, hold = null }: QueueOrder): Asking<void> {
     )
 }
 
-/** Its number is above those of all that are not done. */
+/** Its number is a place, which no other order gets: whoever still works on one that is done finds nothing. */
 const beginning = (places: Places) =>
   function* (task: Task, { workspaceId }: QueueScope): Asking<BegunOrder> {
-    const row = yield* first(
-      `INSERT INTO queue_orders (n, given, workspace_id, task)
-       SELECT coalesce(max(n), 0) + 1, CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT) FROM queue_orders RETURNING n`,
-      ...[places.next(), workspaceId, JSON.stringify(task)],
-    )
-    return { n: row?.n as number, changed: 0 }
+    const n = places.next()
+    const values = [n, n, workspaceId, JSON.stringify(task)]
+    yield* run('INSERT INTO queue_orders (n, given, workspace_id, task) VALUES (?, ?, ?, ?)', ...values)
+    return { n, changed: 0 }
   }
 
 export const orderWrites = (places: Places, queue: QueueWrites, holds: StandingHolds) => {
