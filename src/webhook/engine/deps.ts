@@ -41,7 +41,8 @@ export interface Deps {
 }
 
 const STEADY_MS = 3600_000
-const AGAIN_MS = 1000
+/** After the store could not do something. */
+export const AGAIN_MS = 1000
 
 export const isSteady = ({ clock }: Deps): boolean => clock.tick() - clock.steadySince() >= STEADY_MS
 

@@ -1,11 +1,9 @@
 /**
  * NAME      poster - one endpoint: what it is posted, and what it answered
  * DESCRIPTION
- *   Events of the log wait in a short queue, posts of the store are fetched when they
- *   are due, and at most `maxInFlight` of both are under way. A failed event is stored
- *   before its place moves past it. While the endpoint is failing, one post at a time
- *   is tried, at the times that health.ts says.
- *   Nothing in here waits for another endpoint.
+ *   Events of the log wait in a short queue, posts of the store are fetched when they are due, and at most
+ *   `maxInFlight` of both are under way. A failed event is stored before its place moves past it. While the endpoint is
+ *   failing, one post at a time is tried, at the times that health.ts says. Nothing in here waits for another endpoint.
  */
 import type {
   BriefPost,
@@ -21,19 +19,18 @@ import { bodyOf, postedType } from '../body.js'
 import { createWants } from '../match.js'
 import { NOT_POSTED, type Posted } from '../post.js'
 import { afterTry, bornAt, newPost, withoutEvent } from '../record.js'
-import { type Deps, isSteady, markBefore, save, tell } from './deps.js'
+import { AGAIN_MS, type Deps, isSteady, markBefore, save, tell } from './deps.js'
 import { failed, type Judged, MOST_WAITING, mayProbe, shifted, succeeded } from './health.js'
 import { createPlace, type Place, type Taken } from './place.js'
 import { LIFE_MS, nextTry } from './retry.js'
 
 const QUEUE = 200
-/** An endpoint that asks for time gets no post at all for this long at most. */
+/** An endpoint that asks for time gets no post for this long at most. */
 const LONGEST_PAUSE_S = 3600
 /** A place that moved over nothing but what others are told is kept this often. */
 const IDLE_KEEP_MS = 60_000
 /** What is given up is gathered for so long before it is told. */
-const GATHER_MS = 30_000
-const [OLD_MS, HOUR] = [60_000, 3600_000]
+const [GATHER_MS, OLD_MS, HOUR] = [30_000, 60_000, 3600_000]
 
 interface Queued {
   readonly row: LogRow
@@ -226,23 +223,26 @@ export class Poster {
       // taking turns, so that neither what is new nor what is tried again waits for the whole of the other
       const due = n % 2 === 0 || this.#queue.length === 0 ? this.#due.shift() : undefined
       // while it fails, what has failed before goes first, also when it is yet to be read
-      const isFull =
-        this.waiting + this.#inFlight.size >= (this.#state.health === 'failing' ? 1 : MOST_WAITING)
+      const most = this.#state.health === 'failing' ? 1 : MOST_WAITING
+      const isFull = this.waiting + this.#inFlight.size >= most
       const next = due === undefined && !isFull ? this.#queue.shift() : undefined
       if (due !== undefined) this.#start(due.id, (isProbe) => this.#again(due, isProbe))
-      else if (next !== undefined) this.#start(next.row.id, (isProbe) => this.#first(next, isProbe))
+      else if (next !== undefined) this.#start(next.row.id, (isProbe) => this.#first(next, isProbe), next)
       else return
     }
   }
 
-  #start(key: string, run: (isProbe: boolean) => Promise<void>): void {
+  /** `queued` is begun again when the store was away. */
+  #start(key: string, run: (isProbe: boolean) => Promise<void>, queued?: Queued): void {
     this.#inFlight.add(key)
     const isProbe = this.#state.health === 'failing'
     const running = this.#renew()
       .then(() => run(isProbe))
       .catch((error: Error) => {
-        if (!this.#abort.signal.aborted)
-          this.#deps.log.error({ webhook: this.#endpoint.id, error: error.message }, 'post failed')
+        if (this.#abort.signal.aborted) return
+        this.#deps.log.error({ webhook: this.#endpoint.id, error: error.message }, 'post failed')
+        this.#pausedUntil = Math.max(this.#pausedUntil, this.#deps.clock.tick() + AGAIN_MS)
+        if (queued?.taken.isAnswered === false) this.#queue.unshift(queued)
       })
       .finally(() => {
         this.#inFlight.delete(key)
