@@ -2,6 +2,7 @@
  * NAME      readers - connections for verbs that only read
  * DESCRIPTION
  *   A verb has one for itself, so that what it reads together is of one snapshot; others wait in order of arrival.
+ *   What still runs at the end has its connection until then: one that stayed open would keep the process alive.
  */
 import type { Asking } from '../sql/query.js'
 import type { Connection } from './connect/connection.js'
@@ -20,6 +21,7 @@ export const createReaders = (openAnew: () => Promise<Connection>): Readers => {
   const idle: Connection[] = []
   const waiting: (() => void)[] = []
   let busy = 0
+  let isClosed = false
 
   const turn = async (): Promise<void> => {
     if (busy < MOST) busy += 1
@@ -36,7 +38,7 @@ export const createReaders = (openAnew: () => Promise<Connection>): Readers => {
     try {
       return await answer(connection, verb())
     } finally {
-      if (connection.isLost) await connection.close()
+      if (connection.isLost || isClosed) await connection.close()
       else idle.push(connection)
     }
   }
@@ -52,6 +54,7 @@ export const createReaders = (openAnew: () => Promise<Connection>): Readers => {
       }
     },
     async close() {
+      isClosed = true
       await Promise.all(idle.splice(0).map((connection) => connection.close()))
     },
   }
