@@ -20,6 +20,7 @@ t.test('URLs', async (t) => {
   t.throws(() => serversOf('postgres://db.test/x'), /must name a user and a database/)
   t.throws(() => serversOf('postgres://u@db.test/x?sslrootcert=/nowhere'), /\/nowhere cannot be read/)
   t.throws(() => serversOf('\n'), /no URL/)
+  t.throws(() => serversOf('postgres://u:secret%@db.test/x'), { message: /^(?!.*secret).*write %25/ })
   for (const wrong of ['mysql://u:secret@h/x', 'secret', 'postgres://'])
     t.throws(() => serversOf(wrong), { message: /^(?!.*secret).*URL 1 of the database is none/ })
 })
@@ -46,8 +47,41 @@ t.test('a database that would lose mail is refused, with the remedy', { skip: no
   t.match(await refusal(cluster.url('nowhere')), /has no database nowhere/)
   t.match(await refusal(`${urls}?sslmode=verify-full`), /speaks no TLS/)
   t.equal(await refusal(`${cluster.url('nowhere')}\n${urls}`), 'opened', 'the next URL is tried')
+  cluster.sql('postgres', 'CREATE ROLE poor LOGIN; CREATE ROLE reader LOGIN')
+  cluster.sql('postgres', 'CREATE DATABASE shut TEMPLATE template0')
+  cluster.sql('postgres', 'REVOKE ALL ON DATABASE shut FROM PUBLIC')
+  cluster.sql('postgres', 'ALTER ROLE reader SET default_transaction_read_only = on')
+  const as = (role: string, url: string) => url.replace('postern@', `${role}@`)
+  const fresh = cluster.database()
+  t.match(await refusal(as('poor', fresh)), /DatabaseRefusedError: .*make the role .* the owner/)
+  t.match(await refusal(as('reader', fresh)), /DatabaseRefusedError: .*read-only/)
+  t.match(
+    await refusal(as('poor', cluster.url('shut'))),
+    /DatabaseRefusedError: .*GRANT ALL ON DATABASE shut/,
+  )
   await cluster.stop('fast')
 })
+
+t.test(
+  'a server that is away is waited for, whatever another one says',
+  { skip: noPostgres() },
+  async (t) => {
+    const cluster = await new Postgres().start({ synchronous_commit: 'off' })
+    const urls = cluster.database()
+    const away = 'postgres://u@127.0.0.1:1/x'
+    t.match(await refusal(`${away}\n${urls}`), /DatabaseAwayError: .*127\.0\.0\.1:1/)
+    await cluster.stop('fast')
+    await cluster.start()
+    const store = openPostgresStore({ urls })
+    await store.open()
+    await cluster.stop('fast')
+    await cluster.start({ synchronous_commit: 'off' })
+    const refused = await store.accounts().catch((error: unknown) => error)
+    t.match(refused, { code: 'service.unavailable' }, 'once it let us in, it is away')
+    await store.close()
+    await cluster.stop('fast')
+  },
+)
 
 t.test('the schema', { skip: noPostgres() }, async (t) => {
   const cluster = await postgres()

@@ -11,7 +11,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import type { Found, Query } from '../../sql/query.js'
 import { copyIn } from './copy.js'
-import { ConnectionLostError } from './failure.js'
+import { ConnectionLostError, failureOf } from './failure.js'
 import { DatabaseRefusedError, type Server } from './servers.js'
 import { settingsFaults } from './settings.js'
 import { statementOf } from './statement.js'
@@ -68,6 +68,10 @@ const refusalOf = (error: unknown, { host, port, user, database }: Server): unkn
     )
   if (code === '3D000')
     return new DatabaseRefusedError(`${to} has no database ${database}: create it with ENCODING 'UTF8'`)
+  if (code === '42501')
+    return new DatabaseRefusedError(
+      `${to} lets the user ${user} not into ${database}: GRANT ALL ON DATABASE ${database} TO ${user}`,
+    )
   if (/does not support SSL/.test(message))
     return new DatabaseRefusedError(`${to} speaks no TLS: set ssl = on there, with a certificate for ${host}`)
   if (TLS.test(code ?? ''))
@@ -127,13 +131,16 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
   }
 }
 
-/** Of these servers the first that takes writes and keeps what it is told. */
+/**
+ * Of these servers the first that takes writes and keeps what it is told. One that is away comes back, or another is
+ * promoted: that a standby refuses us is no answer as long as there is one.
+ */
 export const connect = async (
   servers: readonly Server[],
   name: string,
   deadline = STATEMENT_MS,
 ): Promise<Connection> => {
-  let failed: unknown
+  let failed: unknown = null
   for (const server of servers) {
     let connection: Connection | null = null
     try {
@@ -143,7 +150,7 @@ export const connect = async (
       if (fault === undefined) return connection
       throw new DatabaseRefusedError(`${server.host}:${server.port}: ${fault}`)
     } catch (error) {
-      failed = error
+      if (failed === null || failureOf(failed) !== 'away') failed = error
       await connection?.close()
     }
   }

@@ -38,6 +38,17 @@ const parsed = (line: string, number: number): URL => {
   return url
 }
 
+/** A password with a % in it is written with %25. */
+const decoded = (text: string, number: number): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new DatabaseRefusedError(
+      `URL ${number} of the database has a % that begins no character: write %25`,
+    )
+  }
+}
+
 const certificate = (file: string | null): { ca?: string } => {
   if (file === null) return {}
   try {
@@ -65,14 +76,14 @@ const serverOf = (line: string, number: number): Server => {
       throw new DatabaseRefusedError(
         `${name} of URL ${number} of the database is unknown: there are ${[...PARAMETERS].join(' and ')}`,
       )
-  const database = decodeURIComponent(url.pathname.slice(1))
+  const database = decoded(url.pathname.slice(1), number)
   if (database === '' || url.username === '')
     throw new DatabaseRefusedError(`URL ${number} of the database must name a user and a database`)
   return {
     host,
     port: url.port === '' ? 5432 : Number(url.port),
-    user: decodeURIComponent(url.username),
-    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    user: decoded(url.username, number),
+    password: url.password === '' ? undefined : decoded(url.password, number),
     database,
     tls: tlsOf(host, url.searchParams),
   }

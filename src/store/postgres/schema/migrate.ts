@@ -8,6 +8,7 @@ import { NewerDatabaseError } from '../../port/upkeep.js'
 import { after } from '../../sql/order/ord.js'
 import { type Asking, first, run } from '../../sql/query.js'
 import type { Connection } from '../connect/connection.js'
+import { DatabaseRefusedError } from '../connect/servers.js'
 import { answer } from '../run.js'
 import { CLUSTER } from './cluster.js'
 import { MAIL } from './mail.js'
@@ -27,6 +28,16 @@ INSERT INTO schema_version SELECT 0, '' WHERE NOT EXISTS (SELECT 1 FROM schema_v
 
 /** Two of the first made the table of the version at once. */
 const MADE_TWICE = /^(?:23505|42P07)$/
+
+/** What the role may not do, and a restart does not change. */
+const refusalOf = (error: unknown): unknown => {
+  const { code, message } = error as { readonly code?: string; readonly message: string }
+  if (code === '42501')
+    return new DatabaseRefusedError(`${message}: make the role of store.url_file the owner of the database`)
+  if (code === '25006')
+    return new DatabaseRefusedError(`${message}: set default_transaction_read_only = off for this role`)
+  return error
+}
 
 function* steps(postern: string): Asking<boolean> {
   const found = yield* first('SELECT version, made_by FROM schema_version FOR UPDATE')
@@ -69,7 +80,7 @@ export const migrate = async (
       return
     } catch (error) {
       if (!connection.isLost) await ask('ROLLBACK')
-      if (tries === 3 || !MADE_TWICE.test(String((error as { code?: unknown }).code))) throw error
+      if (tries === 3 || !MADE_TWICE.test(String((error as { code?: unknown }).code))) throw refusalOf(error)
     }
   }
 }
