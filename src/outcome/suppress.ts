@@ -9,7 +9,9 @@
  *   alias or a list may have members that are gone, and still be good.
  *   The verb of the store that lists a hard bounce sees whether too many bounce at the same time.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../base/clock.js'
+import { Fault } from '../base/fault.js'
 import { newId } from '../base/id.js'
 import type { Log } from '../base/log.js'
 import { normalizeAddress } from '../mail/address.js'
@@ -146,11 +148,25 @@ const suppressRefused = async (
   return owner !== null && (await suppressHardBounce(parts, owner, refusal)) === 'added'
 }
 
+const AGAIN_MS = 1000
+
+/** Until the store is there: those are few, since nothing is sent while it is away. */
+const persistently = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof Fault && error.code === 'service.unavailable')) throw error
+      await sleep(AGAIN_MS, undefined, { ref: false })
+    }
+  }
+}
+
 /** Listed by the way: no mail waits for it. */
 export const suppressLater =
   ({ log, ...parts }: SuppressParts & { readonly log: Pick<Log, 'error'> }) =>
   (recipientId: string, refusal: Refusal): void =>
-    void suppressRefused(parts, recipientId, refusal).catch((error: Error) =>
+    void persistently(() => suppressRefused(parts, recipientId, refusal)).catch((error: Error) =>
       log.error({ recipient: recipientId, error: error.message }, 'not suppressed'),
     )
 
