@@ -18,17 +18,27 @@ export const digest = (raw: string): string => {
   return `${id} ${body.length === size && !/[^x]/.test(body) ? 'whole' : 'short'}`
 }
 
+export interface LoadOptions {
+  readonly http?: number
+  readonly smtp?: number
+  /** After each mail, in milliseconds. */
+  readonly rest?: number
+}
+
 export class Load {
   readonly acknowledged = new Set<string>()
   #running = true
+  readonly #rest: number
   readonly #workers: Promise<void>[]
 
   constructor(
     private readonly postern: Postern,
     private readonly key: string,
+    { http = 4, smtp = 2, rest = 0 }: LoadOptions = {},
   ) {
-    this.#workers = [0, 1, 2, 3].map((worker) => this.#overHttp(worker))
-    this.#workers.push(...[0, 1].map((worker) => this.#overSmtp(worker)))
+    this.#rest = rest
+    this.#workers = Array.from({ length: http }, (_, worker) => this.#overHttp(worker))
+    this.#workers.push(...Array.from({ length: smtp }, (_, worker) => this.#overSmtp(worker)))
   }
 
   async stop(): Promise<void> {
@@ -49,6 +59,7 @@ export class Load {
       const answer = await this.postern.api('POST', '/v1/emails', this.key, body).catch(() => null)
       if (answer?.status === 202) this.acknowledged.add(answer.body.id)
       else await sleep(20)
+      if (this.#rest > 0) await sleep(this.#rest)
     }
   }
 
@@ -77,6 +88,7 @@ export class Load {
           })
           const id = /queued as (em_[0-9a-z]{26})/.exec(response)?.[1]
           if (id !== undefined) this.acknowledged.add(id)
+          if (this.#rest > 0) await sleep(this.#rest)
         }
       } catch {
         await sleep(20)

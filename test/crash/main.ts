@@ -3,11 +3,16 @@
  * times, and ends non-zero if one demand is not met. Words on standard output; the
  * same as JSON with `--json FILE`. A seed names a run.
  *   npm run crash -- [--rows kill,power] [--times N] [--seed N] [--json FILE]
+ *   npm run crash -- --cluster [--rounds N] [--rows kill,cut] [--seed N] [--json FILE]
+ * The second breaks three daemons on one PostgreSQL.
  * As root it runs in a mount namespace of its own, so that no disk outlives it.
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { noPostgres } from '../parts/postgres.js'
+import { FAULTS } from './cluster/faults.js'
+import { clusterRounds } from './cluster/rounds.js'
 import { seeded } from './rig.js'
 import { ROWS, type Verdict } from './rows.js'
 
@@ -17,6 +22,9 @@ const { values } = parseArgs({
     times: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     json: { type: 'string' },
+    cluster: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '40' },
+    revocations: { type: 'string', default: '200' },
   },
 })
 
@@ -46,10 +54,14 @@ const words = (found: object): string =>
     .map(([name, value]) => `${name} ${Array.isArray(value) ? value.length : JSON.stringify(value)}`)
     .join(', ')
 
+const inWords = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? words(value) : String(value)
+
 const names = values.rows?.split(',')
-const unknown = names?.filter((name) => !ROWS.some((row) => row.name === name)) ?? []
+const there = (values.cluster ? FAULTS : ROWS).map(({ name }) => name)
+const unknown = names?.filter((name) => !there.includes(name)) ?? []
 if (unknown.length > 0) {
-  process.stderr.write(`no such row: ${unknown}; there are ${ROWS.map(({ name }) => name)}\n`)
+  process.stderr.write(`no such row: ${unknown}; there are ${there}\n`)
   process.exit(64)
 }
 
@@ -79,4 +91,23 @@ const report = async (): Promise<boolean> => {
   return failed.length === 0
 }
 
-process.exitCode = apart() ?? ((await report()) ? 0 : 1)
+const cluster = async (): Promise<boolean> => {
+  const missing = noPostgres()
+  if (missing) {
+    say(`LEFT OUT ${missing}`)
+    return true
+  }
+  const [seed, rounds] = [Number(values.seed), Number(values.rounds)]
+  say(`three daemons on one PostgreSQL, ${rounds} rounds, seed ${seed}`)
+  const options = { rounds, random: seeded(seed), only: names, revocations: Number(values.revocations), say }
+  const verdict = await clusterRounds(options).catch(
+    (error: Error): Verdict => ({ unmet: [error.message], found: {} }),
+  )
+  for (const [name, value] of Object.entries(verdict.found)) say(`${name.padEnd(8)} ${inWords(value)}`)
+  for (const one of verdict.unmet) say(`NOT MET  ${one}`)
+  if (values.json) writeFileSync(values.json, `${JSON.stringify({ seed, rounds, ...verdict }, null, 2)}\n`)
+  say(`${verdict.unmet.length > 0 ? 'FAILED' : 'holds'}: ${rounds} rounds, seed ${seed}`)
+  return verdict.unmet.length === 0
+}
+
+process.exitCode = values.cluster ? ((await cluster()) ? 0 : 1) : (apart() ?? ((await report()) ? 0 : 1))

@@ -8,23 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../parts/eventually.js'
 import { PlainMx } from '../parts/plain-mx.js'
 import { Postern } from '../parts/postern.js'
+import { type Balance, balanceOf, few, wrongIn } from './balance.js'
 import { digest, Load } from './load.js'
 
-export interface Books {
+export interface Books extends Balance {
   readonly cycles: number
-  readonly acknowledged: number
   /** Of all cycles, how many mails were acknowledged in the poorest. */
   readonly fewest: number
-  readonly lost: readonly string[]
-  readonly stuck: readonly string[]
-  /** Told as bounced, though the upstream has it. */
-  readonly wrong: readonly string[]
-  readonly short: readonly string[]
-  readonly duplicated: number
-  /** Second copies whose timeline does not admit an ambiguous attempt. */
-  readonly unexplained: readonly string[]
-  /** Mails that wait for an operator, since nobody knows whether they were taken. */
-  readonly held: number
   /** How the daemon ended, where it should have ended otherwise. */
   readonly otherEnds: readonly unknown[]
   readonly slowestStartMs: number
@@ -40,7 +30,6 @@ export interface RigOptions {
 
 /** In each cycle so many mails are acknowledged before anything breaks. */
 export const LEAST = 10
-const FINAL = ['sent', 'delivered', 'bounced']
 
 export class Rig {
   readonly otherEnds: unknown[] = []
@@ -117,61 +106,20 @@ export class Rig {
     if (end === 'still runs') await this.postern.stop('SIGKILL')
   }
 
-  async #statuses(ids: readonly string[]): Promise<Map<string, string>> {
-    const statuses = new Map<string, string>()
-    let open = ids
-    const ask = async (): Promise<boolean> => {
-      for (let i = 0; i < open.length; i += 20)
-        await Promise.all(
-          open.slice(i, i + 20).map(async (id) => {
-            const { body } = await this.postern.api('GET', `/v1/emails/${id}`, this.key)
-            statuses.set(id, body?.status ?? 'unknown')
-          }),
-        )
-      open = open.filter((id) => ![...FINAL, 'unknown'].includes(statuses.get(id) ?? ''))
-      if (this.options.ambiguous === undefined) return open.length === 0
-      const ambiguous = await Promise.all(open.map((id) => this.#isAmbiguous(id)))
-      return ambiguous.every(Boolean)
-    }
-    // what is open then is stuck
-    await eventually('all mail is settled', ask, { every: 200 }).catch(() => {})
-    return statuses
-  }
-
-  async #isAmbiguous(id: string): Promise<boolean> {
-    const { text } = await this.postern.api('GET', `/v1/emails/${id}/events?limit=100`, this.key)
-    return text.includes('ambiguous')
-  }
-
   async books(): Promise<Books> {
     await this.flows()
     await this.load.stop()
-    const ids = [...this.load.acknowledged]
-    const statuses = await this.#statuses(ids)
-    const copies = new Map<string, number>()
-    const short: string[] = []
-    for (const copy of this.mx.messages) {
-      const [id = '', whole = ''] = copy.split(' ')
-      copies.set(id, (copies.get(id) ?? 0) + 1)
-      if (whole !== 'whole') short.push(id)
-    }
-    const twice = [...copies].filter(([, n]) => n > 1).map(([id]) => id)
-    const unexplained: string[] = []
-    for (const id of twice) if (!(await this.#isAmbiguous(id))) unexplained.push(id)
-    const open = ids.filter((id) => !FINAL.includes(statuses.get(id) ?? ''))
-    const held = new Set<string>()
-    if (this.options.ambiguous) for (const id of open) if (await this.#isAmbiguous(id)) held.add(id)
+    const { postern, key } = this
+    const balance = await balanceOf({
+      ids: [...this.load.acknowledged],
+      copies: this.mx.messages,
+      ask: (path) => postern.api('GET', path, key),
+      isHolding: this.options.ambiguous !== undefined,
+    })
     return {
+      ...balance,
       cycles: this.#cycles,
-      acknowledged: ids.length,
       fewest: this.#fewest,
-      lost: ids.filter((id) => !copies.has(id) && statuses.get(id) !== 'bounced' && !held.has(id)),
-      stuck: open.filter((id) => !held.has(id)),
-      wrong: ids.filter((id) => copies.has(id) && statuses.get(id) === 'bounced'),
-      short,
-      duplicated: twice.length,
-      unexplained,
-      held: held.size,
       otherEnds: this.otherEnds,
       slowestStartMs: Math.round(this.#slowestStartMs),
     }
@@ -188,9 +136,8 @@ export class Rig {
 export const unmet = (books: Books, cycles: number): string[] => [
   ...(books.cycles < cycles ? [`${books.cycles} of ${cycles} cycles`] : []),
   ...(books.fewest < LEAST ? [`a cycle with ${books.fewest} acknowledged mails`] : []),
-  ...(['lost', 'stuck', 'wrong', 'short', 'unexplained', 'otherEnds'] as const).flatMap((what) =>
-    books[what].length > 0 ? [`${what}: ${books[what].slice(0, 10).join(' ')} (${books[what].length})`] : [],
-  ),
+  ...wrongIn(books),
+  ...few('otherEnds', books.otherEnds),
 ]
 
 /** A small deterministic random source, so that a seed names a run. */

@@ -15,6 +15,8 @@ const PASS_TIME: Readonly<Record<string, string>> = {
   'http/raw.ts': 'parts of a request that arrive one after the other',
   'relay/upstream-server.ts': 'an upstream that is slow',
   'crash/load.ts': 'a client that tries again',
+  'crash/cluster/faults.ts': 'how long an outage lasts',
+  'crash/cluster/rounds.ts': 'a seed chooses when something breaks',
   'crash/rig.ts': 'a seed chooses when something breaks; a time limit',
   'crash/trouble.ts': 'a seed chooses how long trouble lasts',
   'crash/disk-full.test.ts': 'a full disk is kept full for a while',

@@ -5,11 +5,22 @@ import { SMTPServer } from 'smtp-server'
 export class PlainMx {
   readonly messages: string[] = []
   port = 0
+  open = 0
+  /** Connections at once, since somebody set it to 0. */
+  mostOpen = 0
   private readonly server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     logger: false,
+    onConnect: (_session, done) => {
+      this.open += 1
+      this.mostOpen = Math.max(this.mostOpen, this.open)
+      done()
+    },
+    onClose: () => {
+      this.open -= 1
+    },
     onRcptTo: ({ address }, _session, done) =>
       done(
         address.startsWith('nobody@')

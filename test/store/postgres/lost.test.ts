@@ -3,7 +3,6 @@
  * acknowledged is stored once, and who was taken over stores nothing more.
  */
 import { spawn } from 'node:child_process'
-import { createServer, connect as dial, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
@@ -12,69 +11,16 @@ import { serversOf } from '../../../src/store/postgres/connect/servers.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
 import { createBeat } from '../../../src/store/postgres/write/heartbeat.js'
 import { joinAsWriter } from '../../../src/store/postgres/write/writer.js'
+import { DatabaseProxy, WAYS, type Way } from '../../parts/database-proxy.js'
 import { noPostgres, postgres } from '../../parts/postgres.js'
 import { HOUR, mailFor, newAccount, ofLease, T0 } from '../fixture.js'
-
-/** The request never arrives, arrives in part, or its answer never comes back. */
-const WAYS = ['request', 'half', 'answer'] as const
-type Way = (typeof WAYS)[number]
-
-/** Stands before the server, and cuts the connection of the writer at one of its next packets. */
-const startCutter = async (t: Test, port: number) => {
-  let armed: { readonly way: Way; left: number } | null = null
-  let cuts = 0
-  const sockets = new Set<Socket>()
-  const cut = (way: Way, chunk: Buffer, client: Socket, server: Socket): void => {
-    cuts += 1
-    if (way === 'half') server.end(chunk.subarray(0, chunk.length >> 1))
-    if (way === 'request') server.destroy()
-    if (way === 'answer') {
-      // the server works on, and nobody hears of it
-      server.removeAllListeners('data')
-      server.once('data', () => server.destroy())
-      server.write(chunk)
-    }
-    client.destroy()
-  }
-  const proxy = createServer((client) => {
-    const server = dial(port, '127.0.0.1')
-    let isWriter: boolean | null = null
-    for (const socket of [client, server]) {
-      sockets.add(socket)
-      socket.on('error', () => {})
-      socket.on('close', () => sockets.delete(socket))
-    }
-    client.on('data', (chunk) => {
-      isWriter ??= chunk.includes('/writer\0')
-      if (isWriter && armed !== null && armed.left-- === 0) {
-        const { way } = armed
-        armed = null
-        cut(way, chunk, client, server)
-      } else server.write(chunk)
-    })
-    server.on('data', (chunk) => client.write(chunk))
-    server.on('close', () => client.destroy())
-    client.on('close', () => server.end())
-  })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy()
-    proxy.close()
-  })
-  return {
-    port: (proxy.address() as { port: number }).port,
-    arm: (way: Way, left: number): void => {
-      armed = { way, left }
-    },
-    cuts: () => cuts,
-  }
-}
 
 t.test('twelve cut connections', { skip: noPostgres() }, async (t) => {
   const cluster = await postgres()
   const url = cluster.database()
   const database = url.split('/').at(-1) ?? ''
-  const cutter = await startCutter(t, cluster.port)
+  const cutter = await new DatabaseProxy(cluster.port).start()
+  t.teardown(() => cutter.stop())
   const store = openPostgresStore({ urls: url.replace(`:${cluster.port}/`, `:${cutter.port}/`) })
   t.teardown(() => store.close())
   await store.open()
@@ -91,7 +37,7 @@ t.test('twelve cut connections', { skip: noPostgres() }, async (t) => {
     for (const answer of await Promise.all(accepting)) if (answer === 'accepted') accepted += 1
     for (const [answer] of await Promise.all(settling)) if (answer?.to === 'sent') sent += 1
   }
-  t.ok(cutter.cuts() >= 10, `${cutter.cuts()} were cut`)
+  t.ok(cutter.cuts >= 10, `${cutter.cuts} were cut`)
   t.equal(accepted, 240)
   t.equal(sent, 220)
   const sql = (text: string): string => cluster.sql(database, text)
