@@ -147,6 +147,7 @@ export class Fleet {
     const before = this.daemons.map((daemon) => daemon.acknowledged)
     const taken = () => this.daemons.map((daemon, i) => daemon.acknowledged - (before[i] ?? 0))
     await eventually('each daemon acknowledges mail', () => taken().every((n) => n >= LEAST), {
+      moves: () => taken().reduce((a, b) => a + Math.min(b, LEAST), 0),
       seen: () => ({ taken: taken(), output: this.daemons.map(({ postern }) => postern.output.slice(-4)) }),
     })
   }

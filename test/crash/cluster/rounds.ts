@@ -112,7 +112,7 @@ export const clusterRounds = async (options: ClusterOptions): Promise<ClusterRep
       const began = performance.now()
       const wrong = await round(fleet, fault)
       const took = Math.round((performance.now() - began) / 1_000)
-      ;(seconds[fault.name] ??= []).push(took)
+      seconds[fault.name] = [...(seconds[fault.name] ?? []), took]
       options.say(
         `round ${i + 1}: ${fault.says}, ${took} s${wrong.length > 0 ? `, ${wrong.length} NOT MET` : ''}`,
       )

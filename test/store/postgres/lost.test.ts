@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { connect } from '../../../src/store/postgres/connect/connection.js'
 import { serversOf } from '../../../src/store/postgres/connect/servers.js'
 import { openPostgresStore } from '../../../src/store/postgres/open.js'
