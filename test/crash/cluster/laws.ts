@@ -11,6 +11,9 @@ const TRIES = 3
 
 const mail = (to: string) => ({ from: 'load@gw.test', to, subject: 'crash 1', text: 'x' })
 
+/** Without a Message-ID, which the daemon makes of its own id. */
+const RAW = 'From: load@gw.test\r\nTo: w@sink.test\r\nSubject: crash 1\r\n\r\nx\r\n'
+
 const post = async ({ postern }: Daemon, key: string, to: string, token?: string) => {
   const headers = token === undefined ? {} : { 'idempotency-key': token }
   return postern.api('POST', '/v1/emails', key, mail(to), headers)
@@ -28,7 +31,7 @@ const overSmtp = async ({ postern }: Daemon, key: string): Promise<number> => {
   })
   let taken = 0
   for (let i = 0; i < OVER_SMTP; i++)
-    await client.sendMail(mail(`w${i}@sink.test`)).then(
+    await client.sendMail({ envelope: { from: 'load@gw.test', to: `w${i}@sink.test` }, raw: RAW }).then(
       () => {
         taken += 1
       },
