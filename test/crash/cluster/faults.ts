@@ -40,26 +40,37 @@ const kill = async (daemon: Daemon): Promise<void> => {
   await eventually('a killed daemon ends', () => daemon.end !== undefined)
 }
 
-/** All writers of a daemon have lost their row; how long that took. */
-const takenOver = async (fleet: Fleet, daemon: Daemon): Promise<string[]> => {
+/** All writers of a daemon lose their row, which nobody takes again: the rows as they are then. */
+const takenOver = async (fleet: Fleet, daemon: Daemon) => {
   const began = performance.now()
   const { owner } = daemon
-  const boots = fleet.writers().filter((writer) => writer.owner === owner)
-  const live = () => fleet.writers().filter(({ boot }) => boots.some((one) => one.boot === boot))
+  const theirs = fleet.writers().filter((writer) => writer.owner === owner)
+  const live = () => fleet.writers().filter(({ boot }) => theirs.some((one) => one.boot === boot))
   await eventually(`daemon ${daemon.name} is taken over`, () => live().length === 0, {
     every: 250,
-    seen: () => ({ live: live(), of: boots }),
+    seen: () => ({ live: live(), of: theirs }),
   })
   const ms = Math.round(performance.now() - began)
   fleet.slowestTakeoverMs = Math.max(fleet.slowestTakeoverMs, ms)
-  return ms > TAKEOVER_MS ? [`daemon ${daemon.name} was taken over after ${ms} ms`] : []
+  const late = ms > TAKEOVER_MS ? [`daemon ${daemon.name} was taken over after ${ms} ms`] : []
+  const numbers = theirs.map(({ n }) => n).join(', ')
+  const rows = () =>
+    fleet.sql(`SELECT n, epoch, frontier, heartbeat FROM writers WHERE n IN (${numbers}) ORDER BY n`)
+  return { late, rows, left: rows().join(' ') }
 }
 
-/** It notices that it has been taken over, ends, and is started anew. */
-const endsTakenOver = async (daemon: Daemon): Promise<string[]> => {
+/** It notices that it has been taken over, ends, has written nothing, and is started anew. */
+const endsTakenOver = async (
+  daemon: Daemon,
+  { late, rows, left }: Awaited<ReturnType<typeof takenOver>>,
+): Promise<string[]> => {
   await eventually(`daemon ${daemon.name} ends`, () => daemon.end !== undefined)
-  const found =
-    daemon.end === TAKEN_OVER ? [] : [`daemon ${daemon.name}, taken over, ended with ${daemon.end}`]
+  const now = rows().join(' ')
+  const found = [
+    ...late,
+    ...(daemon.end === TAKEN_OVER ? [] : [`daemon ${daemon.name}, taken over, ended with ${daemon.end}`]),
+    ...(now === left ? [] : [`daemon ${daemon.name}, taken over, wrote: ${left} became ${now}`]),
+  ]
   await daemon.start()
   return found
 }
@@ -104,27 +115,27 @@ const terminate: Fault['run'] = async (fleet) => {
 const asleep: Fault['run'] = async (fleet) => {
   const daemon = fleet.any()
   process.kill(daemon.postern.pid, 'SIGSTOP')
-  const late = await takenOver(fleet, daemon)
+  const taken = await takenOver(fleet, daemon)
   process.kill(daemon.postern.pid, 'SIGCONT')
-  return [...late, ...(await endsTakenOver(daemon))]
+  return endsTakenOver(daemon, taken)
 }
 
 const partition: Fault['run'] = async (fleet) => {
   const daemon = fleet.any()
   fleet.mx.mostOpen = 0
   daemon.proxy.leave()
-  const late = await takenOver(fleet, daemon)
+  const taken = await takenOver(fleet, daemon)
   await sleep(5_000) // the others use its part of the upstream
   const most = fleet.mx.mostOpen
   daemon.proxy.return()
-  const found = [...late, ...(await endsTakenOver(daemon))]
+  const found = await endsTakenOver(daemon, taken)
   return most > CONNECTIONS ? [...found, `${most} connections at the upstream, of ${CONNECTIONS}`] : found
 }
 
 const gone: Fault['run'] = async (fleet) => {
   const daemon = fleet.any()
   await kill(daemon)
-  const late = await takenOver(fleet, daemon)
+  const { late } = await takenOver(fleet, daemon)
   await daemon.start()
   return late
 }
