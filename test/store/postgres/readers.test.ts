@@ -20,3 +20,11 @@ t.test('a read that outlives them leaves no connection behind', { skip: noPostgr
   await eventually('the connection is closed', () => open() === '0')
   t.end()
 })
+
+t.test('who looks for U+0000 finds nothing', { skip: noPostgres() }, async (t) => {
+  const url = (await postgres()).database()
+  const readers = createReaders(() => connect(serversOf(url), 'readers-test'))
+  const found = await readers.read(() => all("SELECT 1 AS one WHERE 'a' = CAST(? AS TEXT)", 'a\0'))
+  t.same(found, [])
+  await readers.close()
+})
