@@ -55,10 +55,16 @@ export class Postgres {
   port = 0
   #server: ChildProcess | null = null
 
-  constructor() {
+  /** Without another one it is new and empty; else its standby, which streams from it once it is started. */
+  constructor(primary?: Postgres) {
     if (user !== null) chownSync(this.dir, user.uid, user.gid)
-    must('initdb', ['-D', this.#data, '-A', 'trust', '-U', 'postern', '-E', 'UTF8', '--no-sync'], this.dir)
-    appendFileSync(join(this.#data, 'postgresql.conf'), SETTINGS)
+    if (primary !== undefined) {
+      const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', 'postern']
+      must('pg_basebackup', [...from, '-D', this.#data, '-R', '-c', 'fast', '--no-sync'], this.dir)
+    } else {
+      must('initdb', ['-D', this.#data, '-A', 'trust', '-U', 'postern', '-E', 'UTF8', '--no-sync'], this.dir)
+      appendFileSync(join(this.#data, 'postgresql.conf'), SETTINGS)
+    }
     process.once('exit', () => {
       this.#server?.kill('SIGQUIT')
       rmSync(this.dir, { recursive: true, force: true, maxRetries: 10 })
@@ -125,6 +131,11 @@ export class Postgres {
 
   url(database: string): string {
     return `postgres://postern@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** A standby becomes what takes writes. */
+  promote(): void {
+    this.sql('postgres', 'SELECT pg_promote()')
   }
 
   /** The URL of a fresh database. */

@@ -11,7 +11,7 @@ export const clusterMetrics = async (
 ): Promise<readonly Metric[]> => {
   if (store.system === 'sqlite') return []
   const [writers, oldest] = await Promise.all([store.writers(), store.oldestSnapshot()])
-  const { relays, daemons } = store.cluster()
+  const { relays, daemons, putBacks } = store.cluster()
   const lag = Math.max(0, ...writers.map(({ lagMs }) => lagMs))
   return [
     gauge('postern_cluster_daemons', 'Daemons that live on this database, this one among them', daemons),
@@ -26,6 +26,11 @@ export const clusterMetrics = async (
       'How long ago the most silent writer was heard of',
       lag / 1000,
     ),
+    {
+      ...{ name: 'postern_store_put_back_total', type: 'counter' },
+      help: 'How often the database was found as it was earlier: acknowledged mail may be lost',
+      samples: [{ value: putBacks }],
+    },
     gauge(
       'postern_store_oldest_snapshot_seconds',
       'Age of the oldest transaction in the database: rows that ended since it began can not be cleaned up',

@@ -9,6 +9,7 @@ import { type Asking, first } from '../sql/query.js'
 import { serversOf } from './connect/servers.js'
 import { answer } from './run.js'
 import { SCHEMA } from './schema/migrate.js'
+import { type NotedPutBack, notedPutBack } from './write/put-back.js'
 
 export interface ExaminedServer {
   /** `host:port`, and the database there. */
@@ -26,6 +27,8 @@ export interface ExaminedServer {
   /** By how many ms its clock is ahead of ours. */
   readonly ahead: number
   readonly isPooled: boolean
+  /** When a daemon found it as it was earlier, the last time. */
+  readonly putBack: NotedPutBack | null
   /** How old the oldest snapshot is that anybody holds, and who. */
   readonly oldest: { readonly seconds: number; readonly holder: string } | null
   /** Rows of the queue that live, and that are dead and not yet cleared away. */
@@ -55,6 +58,7 @@ type Looked = Omit<ExaminedServer, 'place' | 'isPooled' | 'ahead'> & {
 function* look(): Asking<Looked> {
   const server = yield* first(ASK)
   const made = server?.made === true ? yield* first(MADE) : null
+  const putBack = made === null ? null : yield* notedPutBack()
   const oldest = yield* first(OLDEST)
   const queue = yield* first(QUEUE)
   return {
@@ -65,6 +69,7 @@ function* look(): Asking<Looked> {
     current: SCHEMA,
     madeBy: String(made?.made_by ?? ''),
     pepperMark: (made?.mark ?? null) as string | null,
+    putBack,
     oldest: oldest === null ? null : { seconds: Number(oldest.seconds), holder: String(oldest.holder) },
     queue: {
       live: Number(queue?.live ?? 0),

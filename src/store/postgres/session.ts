@@ -29,6 +29,7 @@ import { createReaders, type Readers } from './readers.js'
 import { answer, persistently } from './run.js'
 import { migrate } from './schema/migrate.js'
 import { createBeat, startHeartbeat } from './write/heartbeat.js'
+import { logPutBack } from './write/put-back.js'
 import { addDefaults } from './write/tenants.js'
 import { touchAll } from './write/touch.js'
 import { joinAsWriter, type Observe, type Writer } from './write/writer.js'
@@ -64,7 +65,9 @@ export interface Session {
 
 /** The heartbeat of a writer, and what it tells. */
 const beating = (writer: Writer, log: Log | undefined) => {
-  const { view, told } = createView(writer)
+  const { view, told, putBack } = createView(writer)
+  writer.onPutBack(putBack)
+  writer.onPutBack(logPutBack(log))
   const follow = followDatabase(log)
   const beat = createBeat(writer, systemClock.tick, {
     told(rows, sent, answered) {

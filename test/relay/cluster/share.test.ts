@@ -43,7 +43,16 @@ t.test('which part', async (t) => {
     { n: 5, pools: ['bulk'] },
     { n: 9, pools: ['other', 'pool_2'] },
   ]
-  const view = { isShared: true, daemons: 3, relays, self: 5, from: 100, until: 200, promisedUntil: 200 }
+  const view = {
+    isShared: true,
+    daemons: 3,
+    relays,
+    self: 5,
+    from: 100,
+    until: 200,
+    promisedUntil: 200,
+    putBacks: 0,
+  }
   t.same(shareOf(ALONE, POOL, 0), WHOLE)
   t.same(shareOf(view, POOL, 150), { rank: 1, count: 2 })
   t.same(shareOf(view, { ...POOL, id: 'pool_2', name: 'x' }, 150), null, 'others serve it')

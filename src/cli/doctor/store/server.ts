@@ -41,6 +41,17 @@ const poolerOf = ({ isPooled, place }: Examined): Finding | null =>
       )
     : null
 
+const PUT_BACK_MS = 7 * 24 * 3_600_000
+
+const putBackOf = ({ putBack }: Examined, now: number): Finding | null =>
+  putBack !== null && now - putBack.at < PUT_BACK_MS
+    ? warn(
+        'put back',
+        `${spanText(now - putBack.at)} ago a daemon found the database without the last ${spanText(putBack.lostMs)}: mail acknowledged then may be lost, and mail sent then may be sent again`,
+        'a synchronous standby loses nothing (synchronous_standby_names); look at what clients sent in that time',
+      )
+    : null
+
 const clockOf = ({ ahead }: Examined): Finding | null =>
   Math.abs(ahead) > CLOCK_MS
     ? warn(
@@ -69,9 +80,10 @@ const queueOf = ({ queue: { live, dead, cleared } }: Examined, now: number): Fin
 /** What stands in the place of the checks of a file. */
 export const checkServer: Check = async ({ config, now }) => {
   const seen = await examineServerOf(config)
-  const found = [schemaOf(seen), poolerOf(seen), clockOf(seen), snapshotOf(seen), queueOf(seen, now)].filter(
-    (one) => one !== null,
-  )
+  const found = [
+    ...[schemaOf(seen), poolerOf(seen), putBackOf(seen, now)],
+    ...[clockOf(seen), snapshotOf(seen), queueOf(seen, now)],
+  ].filter((one) => one !== null)
   if (found.some(({ check }) => check === 'database')) return found
   return [ok('database', `${seen.place} keeps what it is told (PostgreSQL ${seen.release})`), ...found]
 }

@@ -46,6 +46,8 @@ export interface ClusterView {
   readonly until: number
   /** On the tick clock: until then nobody takes this one for dead, and its leases away. */
   readonly promisedUntil: number
+  /** How often this one has found the database as it was earlier, after a failover that lost what came last. */
+  readonly putBacks: number
 }
 
 /** Of whoever has a store to itself. */
@@ -57,6 +59,7 @@ export const ALONE: ClusterView = {
   from: Number.NEGATIVE_INFINITY,
   until: Number.POSITIVE_INFINITY,
   promisedUntil: Number.POSITIVE_INFINITY,
+  putBacks: 0,
 }
 
 /** A transaction that holds back what could be cleaned up since it began. */

@@ -50,9 +50,11 @@ const weigh = ({ mails }: Acceptance): number =>
   mails.reduce((sum, { raw }) => sum + Math.max(raw.byteLength, LEAST), 0)
 
 /** The statement of a batch, and what is remembered once it is stored. */
-const createBatch = ({ places, look }: Writer) => {
+const createBatch = ({ places, look, onPutBack }: Writer) => {
   const known = createDays()
   const submitters = createSubmitters({ places, look })
+  onPutBack(known.forget)
+  onPutBack(submitters.forget)
   return {
     note: submitters.note,
     of(batch: readonly Acceptance[]) {

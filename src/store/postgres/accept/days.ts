@@ -34,6 +34,9 @@ export const createDays = () => {
       }
       return [...days.values()]
     },
+    forget(): void {
+      known = null
+    },
     /** They are stored. */
     keep(days: readonly Day[]): void {
       known = days.at(-1) ?? known

@@ -34,6 +34,7 @@ export const createSubmitters = ({ places, look }: Pick<Writer, 'places' | 'look
           if (id != null && !numbers.has(id))
             numbers.set(id, await persistently(() => look(numberOf(id)), until))
     },
+    forget: (): void => numbers.clear(),
     /** Of one that was noted. */
     of: (id: string | null | undefined): number | null => (id == null ? null : (numbers.get(id) ?? null)),
   }

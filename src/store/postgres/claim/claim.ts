@@ -89,8 +89,9 @@ const createTake = ({ writer, takeStopped }: ClaimParts) => {
 }
 
 /** The number of a pool never changes. */
-const createNumberOf = (readers: Readers) => {
+const createNumberOf = ({ readers, writer }: ClaimParts) => {
   const numbers = new Map<string, number>()
+  writer.onPutBack(() => numbers.clear())
   return async (poolId: string): Promise<number | null> => {
     const found = numbers.get(poolId) ?? (await readers.read(() => poolNumber(poolId)))
     if (found !== null) numbers.set(poolId, found)
@@ -105,7 +106,7 @@ export const createClaim = (parts: ClaimParts) => {
   const reap = createReap(writer)
   /** Per pool, the workspace served last. */
   const served = new Map<number, number>()
-  const numberOf = createNumberOf(readers)
+  const numberOf = createNumberOf(parts)
 
   /** Leases what there is, at most `limit`. */
   const lease = async (round: Round, limit: number): Promise<readonly string[]> => {

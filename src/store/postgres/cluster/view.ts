@@ -32,6 +32,7 @@ export const createView = (
     ...{ isShared: true, daemons: 1, relays: [], self: n },
     ...{ from: joined + NEWCOMER_MS, until: Number.NEGATIVE_INFINITY },
     promisedUntil: Number.NEGATIVE_INFINITY,
+    putBacks: 0,
   }
   let isFirst = true
   let lead = 0
@@ -39,6 +40,9 @@ export const createView = (
   const hasStood = (): boolean => Math.abs(wall() - tick() - lead) > STEP_MS
   return {
     view: () => (hasStood() ? { ...view, promisedUntil: Number.NEGATIVE_INFINITY } : view),
+    putBack(): void {
+      view = { ...view, putBacks: view.putBacks + 1 }
+    },
     told(rows: readonly Row[], sent: number): void {
       const relays = rows
         .filter(({ role }) => role === 'relay')
@@ -50,6 +54,7 @@ export const createView = (
       lead = wall() - tick()
       const living = rows.filter((row) => row.role !== 'command' || Number(row.boot) === boot)
       view = {
+        ...view,
         ...{ isShared: true, relays, self: n, until: sent + NEWCOMER_MS, promisedUntil: sent + PROMISE_MS },
         daemons: Math.max(1, new Set(living.map(({ owner }) => owner)).size),
         from: isAlone ? Number.NEGATIVE_INFINITY : view.from,

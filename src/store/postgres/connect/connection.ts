@@ -87,6 +87,13 @@ const storable = (value: unknown): unknown => {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
 }
 
+/**
+ * The wait for a synchronous standby was broken off: the commit is in here and perhaps nowhere else, and its answer says
+ * success. Known by the function in the server, since the words are in its language.
+ */
+const isUnconfirmed = (notice: { readonly routine?: string | undefined }): boolean =>
+  notice.routine === 'SyncRepWaitForLSN'
+
 const connectTo = async (server: Server, name: string, deadline: number): Promise<Connection> => {
   const socket = new Socket()
   const client = clientOf(server, name, socket)
@@ -96,6 +103,9 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
     socket.destroy()
   }
   client.on('error', lose)
+  client.on('notice', (notice) => {
+    if (isUnconfirmed(notice)) lose(new Error('no standby has confirmed the commit'))
+  })
   client.on('end', () => lose(new Error('the server closed the connection')))
   await client.connect().catch((error: unknown) => {
     socket.destroy()
@@ -108,6 +118,8 @@ const connectTo = async (server: Server, name: string, deadline: number): Promis
     try {
       const query = values.length === 0 ? { text } : { ...statementOf(text), values: values.map(storable) }
       const { rows, rowCount } = await client.query(query)
+      // what came behind a warning
+      if (lost !== null) throw lost
       return { rows, changes: rowCount ?? 0 }
     } catch (error) {
       if (lost !== null) throw new ConnectionLostError('the connection was lost', { cause: error })

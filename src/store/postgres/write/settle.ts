@@ -102,8 +102,9 @@ const dealt = <T>(calls: readonly Call[], answers: readonly T[]): ReadonlyMap<Ca
 }
 
 /** Decides and applies, and again when something moved between. */
-const createSettleOnce = ({ look, statement, places, hints }: Writer) => {
+const createSettleOnce = ({ look, statement, places, hints, onPutBack }: Writer) => {
   const known: KnownNumbers = new Map()
+  onPutBack(() => known.clear())
   const once = async (decided: Decided): Promise<readonly (Settled | null)[]> => {
     if (decided.events.length === 0) return decided.answers
     const mores = decided.events.map(({ draft }) => draft.more)

@@ -11,8 +11,6 @@
  *   what one of them looks at stays while it runs, and their places rise as they are committed.
  */
 import { systemClock } from '../../../base/clock.js'
-import { OutageError } from '../../../base/fault.js'
-import type { About, WriterRole } from '../../port/cluster/cluster.js'
 import { TakenOverError } from '../../port/upkeep.js'
 import type { Places } from '../../sql/insert.js'
 import {
@@ -24,25 +22,13 @@ import {
   type Row,
   run,
 } from '../../sql/query.js'
-import { endSessions, nameSession } from '../cluster/takeover.js'
 import type { Connection } from '../connect/connection.js'
 import { failureOf } from '../connect/failure.js'
-import { resting } from '../connect/resting.js'
 import { createHints, type Effects, type Hints } from '../hints.js'
 import { answer, patience, persistently } from '../run.js'
-import { WRITERS } from '../schema/cluster.js'
+import { hold, type Joined, type Member, NAMELESS, query } from './held.js'
 import { placeAfter } from './places.js'
-
-/** Who joins: the part of a daemon that has a writer of its own. */
-export interface Member {
-  readonly role: WriterRole
-  readonly about: About
-}
-
-export const NAMELESS: Member = {
-  role: 'main',
-  about: { version: '', host: '', settings: null, pools: null },
-}
+import type { PutBack } from './put-back.js'
 
 export interface Writer {
   readonly n: number
@@ -63,51 +49,10 @@ export interface Writer {
   look<T>(asking: Asking<T>): Promise<T>
   /** After all that was asked before. */
   inTurn<T>(work: () => Promise<T>): Promise<T>
+  /** The database is as it was earlier: what was looked up in it may be so no more. */
+  onPutBack(listener: (found: PutBack) => void): void
   /** Gives the row back. */
   leave(): Promise<void>
-}
-
-interface Joined {
-  readonly n: number
-  readonly epoch: number
-  readonly boot: number
-  readonly frontier: number
-}
-
-const query = (text: string): Query => ({ text, values: [] })
-
-/**
- * A free row, and places above all that anybody has given. All others wait meanwhile: what they commit after somebody has
- * read the log up to it would stand above the places of this one.
- */
-function* join(owner: string, { role, about }: Member): Asking<Joined> {
-  yield query('BEGIN')
-  const highest = yield* first(
-    'SELECT max(frontier) AS frontier FROM (SELECT frontier FROM writers ORDER BY n FOR UPDATE) AS every',
-  )
-  const found = yield* first(
-    `UPDATE writers SET epoch = epoch + 1, owner = ?, role = ?, about = ?, boot = (epoch + 1)::bigint * ${WRITERS} + n, heartbeat = heartbeat + 1,
-       frontier = ?
-     WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1) RETURNING n, epoch, boot, frontier`,
-    ...[owner, role, JSON.stringify(about), highest?.frontier],
-  )
-  yield query('COMMIT')
-  if (found === null)
-    throw new OutageError(
-      `all ${WRITERS} places for writers are taken; a daemon that was killed frees its own in 30 s`,
-    )
-  return found as unknown as Joined
-}
-
-/** By the boot: nobody knows whether an earlier one that was cut off is in. */
-function* endEpoch({ n, boot }: Joined): Asking<Joined> {
-  const found = yield* first(
-    'UPDATE writers SET epoch = epoch + 1 WHERE n = ? AND boot = ? RETURNING n, epoch, boot, frontier',
-    n,
-    boot,
-  )
-  if (found === null) throw new TakenOverError('another daemon has ended the epoch of this one')
-  return found as unknown as Joined
 }
 
 const LOCK_ORDER = 'SELECT last FROM order_state FOR UPDATE'
@@ -138,56 +83,6 @@ const withoutSnapshots = (connection: Connection): Pick<Connection, 'query'> => 
     asked === BEGIN_SNAPSHOT || asked === END_SNAPSHOT ? { rows: [], changes: 0 } : connection.query(asked),
 })
 
-/**
- * What a relay asks goes by keys. A plan is kept from when a table was small, and one that reads all of it would cost
- * hundreds of milliseconds a settle until the database counts its rows anew.
- */
-const BY_KEY =
-  'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off'
-
-/** The row of a writer, and the connection that writes for it. */
-const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
-  const open = resting(openAnew)
-  let connection = await open()
-  const prepare = async (fresh: Connection, boot: number): Promise<void> => {
-    await answer(fresh, nameSession(owner, boot))
-    if (member.role === 'relay') await fresh.query(query(BY_KEY))
-  }
-  const begin = async (): Promise<Joined> => {
-    const row = await answer(connection, join(owner, member))
-    await prepare(connection, row.boot)
-    return row
-  }
-  let joined = await begin().catch(async (error: unknown) => {
-    await connection.close()
-    throw error
-  })
-  return {
-    row: () => joined,
-    /** A connection, on which nothing of an earlier one can still happen. */
-    async ready(): Promise<Connection> {
-      if (!connection.isLost) return connection
-      const fresh = await open()
-      try {
-        await answer(fresh, endSessions(owner, [joined.boot]))
-        joined = await answer(fresh, endEpoch(joined))
-        await prepare(fresh, joined.boot)
-      } catch (error) {
-        await fresh.close()
-        throw error
-      }
-      await connection.close()
-      connection = fresh
-      return connection
-    },
-    async leave(): Promise<void> {
-      const free = 'UPDATE writers SET owner = NULL, boot = NULL WHERE n = ? AND boot = ?'
-      if (!connection.isLost) await answer(connection, run(free, joined.n, joined.boot)).catch(() => {})
-      await connection.close()
-    },
-  }
-}
-
 /** Is told of each commit: how many calls shared it, and for how long it took. */
 export type Observe = (calls: number, ms: number) => void
 
@@ -199,13 +94,15 @@ interface Given extends Places {
   rise(to: number): void
 }
 
-const createPlaces = ({ row }: Held, now: () => number): Given => {
+const createPlaces = ({ row, onPutBack }: Held, now: () => number): Given => {
   let last = row().frontier
+  const rise = (to: number): void => {
+    last = Math.max(last, to)
+  }
+  onPutBack(() => rise(row().frontier))
   return {
     last: () => last,
-    rise: (to: number): void => {
-      last = Math.max(last, to)
-    },
+    rise,
     next: (): number => {
       last = placeAfter(last, now(), row().n)
       return last
@@ -227,6 +124,7 @@ const transaction = async <T>(
     kept = { result, frontier: places.last() }
     const began = systemClock.tick()
     await at.query(query('COMMIT'))
+    held.stored(kept.frontier)
     held.observe(1, systemClock.tick() - began)
     return result
   } catch (error) {
@@ -256,6 +154,7 @@ const statement = async (
   try {
     const { rows } = await at.query({ text: FENCE + text, values: [frontier, n, epoch, ...values] })
     if (rows.length === 0) throw new TakenOverError('another daemon has ended the epoch of this one')
+    held.stored(frontier)
     held.observe(calls, systemClock.tick() - began)
     return rows
   } catch (error) {
@@ -305,6 +204,7 @@ export const joinAsWriter = async (
     statement: (make, until, calls = 1) => persistently(() => statement(held, places, make, calls), until),
     look: async (asking) => answer(await held.ready(), asking),
     inTurn,
+    onPutBack: held.onPutBack,
     leave: () => inTurn(held.leave),
   }
 }

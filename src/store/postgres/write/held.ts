@@ -1,0 +1,172 @@
+/**
+ * NAME      held - the row of a writer, and the connection that writes for it
+ * DESCRIPTION
+ *   Joining takes a free row and gives it a boot that no other ever has. When the connection is lost the writer goes on under
+ *   a new epoch, and compares: where the row is behind what is known to be committed, or is as it was before the writer
+ *   joined, the database was put back, to a standby that did not have all of it or to a copy. That is told, whatever was
+ *   asked for is refused once (what it had looked up may be gone), and the writer goes on: its row is taken again, and
+ *   no place is given twice.
+ */
+import { randomInt } from 'node:crypto'
+import { Fault, OutageError } from '../../../base/fault.js'
+import type { About, WriterRole } from '../../port/cluster/cluster.js'
+import { TakenOverError } from '../../port/upkeep.js'
+import { type Asking, first, type Query, run } from '../../sql/query.js'
+import { endSessions, nameSession } from '../cluster/takeover.js'
+import type { Connection } from '../connect/connection.js'
+import { resting } from '../connect/resting.js'
+import { answer } from '../run.js'
+import { WRITERS } from '../schema/cluster.js'
+import { notePutBack, type PutBack, putBackBy } from './put-back.js'
+
+/** Who joins: the part of a daemon that has a writer of its own. */
+export interface Member {
+  readonly role: WriterRole
+  readonly about: About
+}
+
+export const NAMELESS: Member = {
+  role: 'main',
+  about: { version: '', host: '', settings: null, pools: null },
+}
+
+export interface Joined {
+  readonly n: number
+  readonly epoch: number
+  readonly boot: number
+  readonly frontier: number
+}
+
+export const query = (text: string): Query => ({ text, values: [] })
+
+/** Others wait for it: what they commit after somebody has read the log up to it would stand above the places of this one. */
+const HIGHEST =
+  'SELECT max(frontier) AS frontier FROM (SELECT frontier FROM writers ORDER BY n FOR UPDATE) AS every'
+
+/** Whatever the rows of a database that was put back say, a boot is never given again. */
+const newBoots = (): number => randomInt(2 ** 46)
+
+/** A free row, and places above all that anybody has given. */
+function* join(owner: string, { role, about }: Member): Asking<Joined> {
+  yield query('BEGIN')
+  const highest = yield* first(HIGHEST)
+  const found = yield* first(
+    `UPDATE writers SET epoch = epoch + 1, owner = ?, role = ?, about = ?, boot = CAST(? AS BIGINT) * ${WRITERS} + n,
+       heartbeat = heartbeat + 1, frontier = ?
+     WHERE n = (SELECT n FROM writers WHERE owner IS NULL ORDER BY n LIMIT 1) RETURNING n, epoch, boot, frontier`,
+    ...[owner, role, JSON.stringify(about), newBoots(), highest?.frontier],
+  )
+  yield query('COMMIT')
+  if (found === null)
+    throw new OutageError(
+      `all ${WRITERS} places for writers are taken; a daemon that was killed frees its own in 30 s`,
+    )
+  return found as unknown as Joined
+}
+
+/** By the boot: nobody knows whether an earlier one that was cut off is in. */
+function* endEpoch({ n, boot, epoch }: Joined): Asking<Joined | null> {
+  const found = yield* first(
+    'UPDATE writers SET epoch = greatest(epoch, ?) + 1 WHERE n = ? AND boot = ? RETURNING n, epoch, boot, frontier',
+    ...[epoch, n, boot],
+  )
+  return found as unknown as Joined | null
+}
+
+/** In a database that was put back: the row as it would be, unless somebody else has it. */
+function* takeAgain({ n, boot, epoch }: Joined, owner: string, { role, about }: Member): Asking<Joined> {
+  yield query('BEGIN')
+  const highest = yield* first(HIGHEST)
+  const found = yield* first(
+    `UPDATE writers SET epoch = greatest(epoch, ?) + 1, owner = ?, role = ?, about = ?, boot = ?, heartbeat = heartbeat + 1,
+       frontier = ?
+     WHERE n = ? AND (owner IS NULL OR owner = ?) RETURNING n, epoch, boot, frontier`,
+    ...[epoch, owner, role, JSON.stringify(about), boot, highest?.frontier, n, owner],
+  )
+  yield query('COMMIT')
+  if (found === null)
+    throw new TakenOverError('the database was put back, and another daemon has the place of this one')
+  return found as unknown as Joined
+}
+
+/**
+ * What a relay asks goes by keys. A plan is kept from when a table was small, and one that reads all of it would cost
+ * hundreds of milliseconds a settle until the database counts its rows anew.
+ */
+const BY_KEY =
+  'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off'
+
+export const hold = async (owner: string, member: Member, openAnew: () => Promise<Connection>) => {
+  const open = resting(openAnew)
+  const listeners: ((found: PutBack) => void)[] = []
+  let connection = await open()
+  const prepare = async (fresh: Connection, boot: number): Promise<void> => {
+    await answer(fresh, nameSession(owner, boot))
+    if (member.role === 'relay') await fresh.query(query(BY_KEY))
+  }
+  const begin = async (): Promise<Joined> => {
+    const row = await answer(connection, join(owner, member))
+    await prepare(connection, row.boot)
+    return row
+  }
+  let joined = await begin().catch(async (error: unknown) => {
+    await connection.close()
+    throw error
+  })
+  /** The last place that is known to be committed. */
+  let stored = joined.frontier
+  /** Found, and not yet told: an answer on the way may be lost, too. */
+  let found: PutBack | null = null
+
+  const tell = (): void => {
+    if (found === null) return
+    for (const listener of listeners) listener(found)
+    found = null
+    stored = joined.frontier
+  }
+  const goOn = async (fresh: Connection): Promise<void> => {
+    await answer(fresh, endSessions(owner, [joined.boot]))
+    const mine = await answer(fresh, endEpoch(joined))
+    found ??= mine === null ? await answer(fresh, putBackBy({ ...joined, frontier: stored })) : behind(mine)
+    if (mine === null && found === null)
+      throw new TakenOverError('another daemon has ended the epoch of this one')
+    joined = mine ?? (await answer(fresh, takeAgain(joined, owner, member)))
+    if (found !== null) await answer(fresh, notePutBack(found))
+    await prepare(fresh, joined.boot)
+  }
+  const behind = ({ n, frontier }: Joined): PutBack | null =>
+    frontier < stored ? { writer: n, from: stored, to: frontier } : null
+
+  return {
+    row: () => joined,
+    onPutBack: (listener: (found: PutBack) => void): void => {
+      listeners.push(listener)
+    },
+    /** It is known to be committed up to here. */
+    stored(frontier: number): void {
+      stored = frontier
+    },
+    /** A connection, on which nothing of an earlier one can still happen. */
+    async ready(): Promise<Connection> {
+      if (!connection.isLost) return connection
+      const fresh = await open()
+      try {
+        await goOn(fresh)
+      } catch (error) {
+        await fresh.close()
+        if (error instanceof TakenOverError) tell()
+        throw error
+      }
+      await connection.close()
+      connection = fresh
+      if (found === null) return connection
+      tell()
+      throw new Fault('service.unavailable', { retryAfter: 5, smtp: '451 4.3.0' })
+    },
+    async leave(): Promise<void> {
+      const free = 'UPDATE writers SET owner = NULL, boot = NULL WHERE n = ? AND boot = ?'
+      if (!connection.isLost) await answer(connection, run(free, joined.n, joined.boot)).catch(() => {})
+      await connection.close()
+    },
+  }
+}
